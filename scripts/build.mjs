@@ -1,0 +1,53 @@
+// Bundles each entry point into dist/, with its packages inside: one file to read is a fast start.
+// The native HTTP addon cannot be bundled, and pino stays outside because its transports run in workers.
+
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { build } from 'esbuild';
+
+const root = resolve(import.meta.dirname, '..');
+const dist = join(root, 'dist');
+const entries = { main: 'src/main.ts', core: 'src/core.ts' };
+
+rmSync(dist, { recursive: true, force: true });
+mkdirSync(join(dist, 'schema'), { recursive: true });
+
+await build({
+  absWorkingDir: root,
+  entryPoints: entries,
+  outdir: dist,
+  bundle: true,
+  platform: 'node',
+  target: 'node20.19',
+  format: 'esm',
+  sourcemap: true,
+  minifySyntax: true,
+  external: ['uWebSockets.js', 'pino', 'pino-pretty'],
+  // Packages written for CommonJS expect a `require` when bundled into a module.
+  banner: { js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);" },
+  logLevel: 'warning',
+});
+
+const schemas = join(dist, 'schema.build.mjs');
+await build({
+  absWorkingDir: root,
+  entryPoints: ['config/json-schemas.ts'],
+  outfile: schemas,
+  bundle: true,
+  platform: 'node',
+  format: 'esm',
+  logLevel: 'warning',
+});
+const { jsonSchemas } = await import(pathToFileURL(schemas).href);
+for (const [name, schema] of Object.entries(jsonSchemas)) {
+  writeFileSync(join(dist, 'schema', `${name}.json`), `${JSON.stringify(schema, null, 2)}\n`);
+}
+rmSync(schemas);
+
+// Type declarations for the library; an install without dev dependencies has no compiler and needs none.
+const tsc = join(root, 'node_modules/typescript/bin/tsc');
+if (existsSync(tsc)) {
+  execFileSync(process.execPath, [tsc, '-p', join(root, 'tsconfig.types.json')], { stdio: 'inherit' });
+}
