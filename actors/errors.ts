@@ -1,0 +1,102 @@
+// Every way in which the gateway itself can fail a request, as classes with a stable `code`.
+// `rpcCode` is the JSON-RPC error code a client sees; the HTTP status is mapped in src/http/status.ts only.
+// A message says what happened, where, and what to do about it; it never carries a secret.
+
+export abstract class GatewayError extends Error {
+  abstract readonly code: string;
+  /** JSON-RPC error code; the gateway's own conditions use -32000…-32019, which the specification leaves free. */
+  readonly rpcCode: number = -32000;
+  /** When to try again, in whole seconds; becomes the `Retry-After` header. */
+  readonly retryAfterSeconds: number | undefined = undefined;
+  /** Members for the `data` of a JSON-RPC error. */
+  get data(): Record<string, unknown> {
+    return { reason: this.code };
+  }
+  override get name(): string {
+    return this.constructor.name;
+  }
+}
+
+/** Work in flight and work waiting are both at their bound (A8). */
+export class OverloadedError extends GatewayError {
+  readonly code = 'ERR_OVERLOADED';
+  override readonly retryAfterSeconds = 1;
+}
+
+/** The server is parked after too many failures, switched off, or has no room; `retryAt` in epoch milliseconds. */
+export class UnavailableError extends GatewayError {
+  readonly code = 'ERR_UNAVAILABLE';
+  override readonly retryAfterSeconds: number;
+  constructor(message: string, retryAfterSeconds: number, options?: ErrorOptions) {
+    super(message, options);
+    this.retryAfterSeconds = Math.max(1, Math.ceil(retryAfterSeconds));
+  }
+}
+
+/** The server could not be started; `stderrTail` holds its last lines, already redacted. */
+export class StartFailedError extends GatewayError {
+  readonly code = 'ERR_START_FAILED';
+  readonly stderrTail: readonly string[];
+  constructor(message: string, stderrTail: readonly string[] = [], options?: ErrorOptions) {
+    super(message, options);
+    this.stderrTail = stderrTail;
+  }
+}
+
+/** The server did not finish starting within `start_timeout_seconds`. */
+export class StartTimeoutError extends GatewayError {
+  readonly code = 'ERR_START_TIMEOUT';
+}
+
+/** A request ran past its deadline. */
+export class DeadlineError extends GatewayError {
+  readonly code = 'ERR_DEADLINE';
+  override readonly rpcCode = -32001;
+}
+
+/** The connection that carried a request ended before its answer came. The request may have been carried out. */
+export class ConnectionLostError extends GatewayError {
+  readonly code = 'ERR_CONNECTION_LOST';
+}
+
+/** A remote server no longer knows our session (HTTP 404): the request was certainly not carried out. */
+export class SessionExpiredError extends GatewayError {
+  readonly code = 'ERR_UPSTREAM_SESSION_EXPIRED';
+}
+
+/** The server answered something that is not the protocol, or refused us (HTTP status other than 2xx). */
+export class UpstreamProtocolError extends GatewayError {
+  readonly code = 'ERR_UPSTREAM_PROTOCOL';
+}
+
+/** One message is larger than `limits.message_bytes`. */
+export class MessageTooLargeError extends GatewayError {
+  readonly code = 'ERR_MESSAGE_TOO_LARGE';
+}
+
+/** No server of that name is in the catalog. */
+export class UnknownServerError extends GatewayError {
+  readonly code = 'ERR_UNKNOWN_SERVER';
+}
+
+/** The client session has ended; its client should initialise again. */
+export class SessionGoneError extends GatewayError {
+  readonly code = 'ERR_SESSION_GONE';
+  override readonly rpcCode = -32001;
+}
+
+/** The request was stopped because the server, or the gateway, is being stopped. */
+export class StoppedError extends GatewayError {
+  readonly code = 'ERR_STOPPED';
+  override readonly retryAfterSeconds = 1;
+}
+
+/** The state folder, or the address, belongs to another running gateway. */
+export class AlreadyHeldError extends GatewayError {
+  readonly code = 'ERR_ALREADY_HELD';
+}
+
+/** An actor ended before it answered. */
+export class ActorGoneError extends GatewayError {
+  readonly code = 'ERR_ACTOR_GONE';
+}
