@@ -9,7 +9,6 @@ export default defineConfig({
     teardownTimeout: 10_000,
     pool: 'forks',
     maxWorkers: 2,
-    globalSetup: ['test/build-once.ts'],
     // A skipped test is a lie in the count; the verify script fails on any.
     allowOnly: false,
     reporters: ['default'],
