@@ -1,5 +1,7 @@
 import { defineConfig } from 'vitest/config';
 
+const report = process.env.ACTOR_GATEWAY_TEST_REPORT;
+
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
@@ -9,8 +11,8 @@ export default defineConfig({
     teardownTimeout: 10_000,
     pool: 'forks',
     maxWorkers: 2,
-    // A skipped test is a lie in the count; the verify script fails on any.
     allowOnly: false,
-    reporters: ['default'],
+    reporters: report === undefined ? ['default'] : ['default', 'json'],
+    ...(report === undefined ? {} : { outputFile: { json: report } }),
   },
 });

@@ -100,3 +100,9 @@ export class AlreadyHeldError extends GatewayError {
 export class ActorGoneError extends GatewayError {
   readonly code = 'ERR_ACTOR_GONE';
 }
+
+/** A mistake of the gateway's own; the log has the details. */
+export class InternalError extends GatewayError {
+  readonly code = 'ERR_INTERNAL';
+  override readonly rpcCode = -32603;
+}

@@ -26,7 +26,9 @@ await build({
   minifySyntax: true,
   external: ['uWebSockets.js', 'pino', 'pino-pretty'],
   // Packages written for CommonJS expect a `require` when bundled into a module.
-  banner: { js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);" },
+  banner: {
+    js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
+  },
   logLevel: 'warning',
 });
 

@@ -69,7 +69,9 @@ describe('the rooms', () => {
   test('import only the rooms to their right', () => {
     const wrong = everyImport.filter(({ file, room, from }) => {
       const target = roomOf(file, from);
-      return target !== undefined && target !== room && !maySee[room].includes(target as Room);
+      // The program's version is the one thing that stands outside of all rooms.
+      if (target === undefined || target === room || target === 'package.json') return false;
+      return !maySee[room].includes(target as Room);
     });
     expect(wrong).toEqual([]);
   });
@@ -77,8 +79,7 @@ describe('the rooms', () => {
   test('machines take nothing but types from config, and nothing from Node', () => {
     const wrong = everyImport.filter(
       ({ file, room, from, isTypeOnly }) =>
-        room === 'machines' &&
-        (from.startsWith('node:') || (roomOf(file, from) === 'config' && !isTypeOnly)),
+        room === 'machines' && (from.startsWith('node:') || (roomOf(file, from) === 'config' && !isTypeOnly)),
     );
     expect(wrong).toEqual([]);
   });
@@ -92,7 +93,9 @@ describe('the rooms', () => {
   });
 
   test('hold no junk drawer', () => {
-    const drawers = rooms.flatMap(sourcesOf).filter((file) => /\/(utils?|helpers?|common|misc)\.ts$/.test(file));
+    const drawers = rooms
+      .flatMap(sourcesOf)
+      .filter((file) => /\/(utils?|helpers?|common|misc)\.ts$/.test(file));
     expect(drawers).toEqual([]);
   });
 });

@@ -66,7 +66,7 @@ export class OversizedMessage {
   }
 
   #endMember(): void {
-    if (!this.#isKey && this.#key === '"id"' && /^("[^]*"|-?\d[\d.eE+-]*)$/.test(this.#token)) {
+    if (!this.#isKey && this.#key === '"id"' && /^(".*"|-?\d[\d.eE+-]*)$/s.test(this.#token)) {
       this.id ??= this.#token;
     }
     this.#token = '';

@@ -31,6 +31,8 @@ export interface Link {
   readonly pid: number | undefined;
   /** Last lines the server wrote to stderr, redacted; empty for remote servers. */
   readonly stderrTail: readonly string[];
+  /** It takes nothing more, and `onEnd` follows or has been. */
+  readonly isOver: boolean;
   /** Bytes accepted by `send` and not yet taken by the server. */
   readonly queuedBytes: number;
   /** Starts the process or prepares the session. Rejects with StartFailedError. */

@@ -1,0 +1,127 @@
+// All servers as one: merged lists under prefixed names, and the way back from a name or uri to its server. Built
+// from what is known of the servers, asleep or not, and built anew only when something of that has changed.
+//
+// G1  the order is that of the catalog, then that of each server: the same input gives the same bytes.
+// G2  two entries never share a name; the map, not the name, tells the server.
+
+import { rawJson } from '../jsonrpc/span.ts';
+import { itemJson, type ListKind } from '../server/lists.ts';
+import type { ManagedServer } from '../server/managed-server.ts';
+import { type ToolFilter, toolFilter } from './tool-filter.ts';
+import { exposedName, hashedName } from './tool-names.ts';
+import { matchesTemplate } from './uri-template.ts';
+
+export interface Target {
+  readonly server: ManagedServer;
+  /** The name or uri as the server knows it. */
+  readonly key: string;
+}
+
+interface View {
+  /** The `result` of the list, as raw JSON in Latin-1. */
+  readonly rawResult: string;
+  readonly targets: ReadonlyMap<string, Target>;
+}
+
+export class Aggregate {
+  readonly #servers: () => Iterable<ManagedServer>;
+  readonly #filters = new WeakMap<ManagedServer, ToolFilter>();
+  readonly #views = new Map<ListKind, View>();
+  #stamp = '';
+
+  constructor(servers: () => Iterable<ManagedServer>) {
+    this.#servers = servers;
+  }
+
+  /** The servers that take part: those not switched off. */
+  *servers(): Iterable<ManagedServer> {
+    for (const server of this.#servers()) if (server.entry.enabled) yield server;
+  }
+
+  isAllowed(server: ManagedServer, tool: string): boolean {
+    let filter = this.#filters.get(server);
+    if (filter === undefined) {
+      filter = toolFilter(server.entry.tools);
+      this.#filters.set(server, filter);
+    }
+    return filter(tool);
+  }
+
+  /** The merged list as the raw JSON of a result. */
+  list(kind: ListKind): string {
+    return this.#view(kind).rawResult;
+  }
+
+  /** Where a prefixed tool or prompt name leads. */
+  find(kind: 'tools' | 'prompts', name: string): Target | undefined {
+    return this.#view(kind).targets.get(name);
+  }
+
+  /** Where a resource is read: by the uri itself, then by template, then by being the only server with resources. */
+  findResource(uri: string): Target | undefined {
+    const listed = this.#view('resources').targets.get(uri);
+    if (listed !== undefined) return listed;
+    for (const target of this.#view('resourceTemplates').targets.values()) {
+      if (matchesTemplate(target.key, uri)) return { server: target.server, key: uri };
+    }
+    const able = [...this.servers()].filter(
+      (server) => server.known.advert?.capabilities.resources !== undefined,
+    );
+    const [only] = able;
+    return only !== undefined && able.length === 1 ? { server: only, key: uri } : undefined;
+  }
+
+  findTemplate(template: string): Target | undefined {
+    return this.#view('resourceTemplates').targets.get(template) ?? this.findResource(template);
+  }
+
+  /** What the servers can do together, as far as it is known; what is not known yet may be anything. */
+  capabilities(): Record<string, unknown> {
+    const servers = [...this.servers()];
+    const adverts = servers.map((server) => server.known.advert);
+    const isAnyUnknown = adverts.includes(undefined);
+    const has = (name: string) =>
+      isAnyUnknown || adverts.some((advert) => advert?.capabilities[name] !== undefined);
+    return {
+      tools: { listChanged: true },
+      resources: { listChanged: true, subscribe: true },
+      prompts: { listChanged: true },
+      ...(has('logging') ? { logging: {} } : {}),
+      ...(has('completions') ? { completions: {} } : {}),
+    };
+  }
+
+  #view(kind: ListKind): View {
+    let stamp = '';
+    for (const server of this.servers()) stamp += `${server.id}:${server.known.revision};`;
+    if (stamp !== this.#stamp) {
+      this.#stamp = stamp;
+      this.#views.clear();
+    }
+    let view = this.#views.get(kind);
+    if (view === undefined) {
+      view = this.#build(kind);
+      this.#views.set(kind, view);
+    }
+    return view;
+  }
+
+  #build(kind: ListKind): View {
+    const isPrefixed = kind === 'tools' || kind === 'prompts';
+    const targets = new Map<string, Target>();
+    const items: string[] = [];
+    for (const server of this.servers()) {
+      for (const item of server.known.lists[kind] ?? []) {
+        if (kind === 'tools' && !this.isAllowed(server, item.key)) continue;
+        let name = isPrefixed ? exposedName(server.id, item.key) : item.key;
+        if (isPrefixed && targets.has(name)) name = hashedName(server.id, item.key);
+        // A resource is its uri: a second server's resource of the same uri could never be read.
+        if (targets.has(name)) continue;
+        targets.set(name, { server, key: item.key });
+        items.push(itemJson(item, name));
+      }
+    }
+    const text = Buffer.from(`[${items.join(',')}]`, 'utf8').toString('latin1');
+    return { rawResult: `{${rawJson(kind)}:${text}}`, targets };
+  }
+}

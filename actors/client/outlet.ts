@@ -1,0 +1,21 @@
+// The way back to a client, for one of its requests or for everything else. The HTTP front end has one per POST and
+// one per GET stream; a stdio front end has one for all. Sending never throws and never blocks.
+
+import type { GatewayError } from '../errors.ts';
+
+/** Where one request's messages go. */
+export interface Outlet {
+  /** A message that comes before the answer. */
+  send(message: Buffer): void;
+  /** The answer; with `error` where the gateway made it up, so that a transport can show it in its own way. */
+  finish(message: Buffer, error?: GatewayError): void;
+  /** There will be no answer: the client has cancelled. */
+  drop(): void;
+}
+
+/** Where messages go that belong to no request. */
+export interface Stream {
+  send(message: Buffer): void;
+  /** The session is over. */
+  end(): void;
+}

@@ -1,0 +1,245 @@
+// Takes every message of every client, whatever front end brought it, and sends it on its way.
+
+import { type GatewayError, InternalError, OverloadedError } from '../errors.ts';
+import type { Gateway } from '../gateway/gateway.ts';
+import { requestMessage } from '../jsonrpc/compose.ts';
+import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
+import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
+import { rawOf } from '../jsonrpc/span.ts';
+import { type Advert, isSessionVersion, latestSessionVersion } from '../server/advert.ts';
+import type { ManagedServer } from '../server/managed-server.ts';
+import { routeToAny } from './aggregate-router.ts';
+import { ClientExchange, type ExchangeEnd } from './client-exchange.ts';
+import type { Outlet } from './outlet.ts';
+import { routeToServer } from './server-router.ts';
+import type { ClientSession } from './session.ts';
+
+/** What is known of the request that carried a message; it stands in every log line about it. */
+export interface Origin {
+  readonly requestId: string;
+  readonly traceparent?: string | undefined;
+}
+
+/** A call that takes longer than this is worth a line at `info`. */
+const SLOW_MS = 5_000;
+
+export class Reception {
+  /** Requests of all clients, as GET /stats shows them. */
+  readonly counts = { total: 0, failed: 0, in_flight: 0 };
+  readonly #gateway: Gateway;
+
+  constructor(gateway: Gateway) {
+    this.#gateway = gateway;
+  }
+
+  /**
+   * Begins a session with the `initialize` request of a client, at one server or, without one, at all of them. The
+   * answer comes through the outlet; `onSession` is called before it, and the session has ended when it is an error.
+   * Throws RpcFault for a malformed request, OverloadedError when there are too many sessions.
+   */
+  open(
+    envelope: Envelope,
+    server: ManagedServer | undefined,
+    outlet: Outlet,
+    origin: Origin,
+    onSession: (session: ClientSession) => void,
+  ): void {
+    const { protocolVersion, clientInfo, capabilities } = (envelope.parse(envelope.params) ?? {}) as Record<
+      string,
+      unknown
+    >;
+    if (typeof protocolVersion !== 'string') {
+      throw new RpcFault(rpcCodes.invalidParams, 'params.protocolVersion must be a string', envelope.rawId);
+    }
+    const session = this.#gateway.sessions.create({
+      target: server?.id,
+      protocolVersion: isSessionVersion(protocolVersion) ? protocolVersion : latestSessionVersion,
+      clientInfo: clientInfo ?? { name: 'unknown', version: '0' },
+      capabilities: isRecord(capabilities) ? capabilities : {},
+    });
+    onSession(session);
+    const exchange = this.#exchange(envelope, outlet, origin, session);
+    if (exchange === undefined) this.end(session);
+    else if (server === undefined) exchange.result(this.#introduction(session));
+    else this.#introduce(server, session, exchange);
+  }
+
+  /** A request of a session. */
+  request(session: ClientSession, envelope: Envelope, outlet: Outlet, origin: Origin): void {
+    const exchange = this.#exchange(envelope, outlet, origin, session);
+    if (exchange === undefined) return;
+    const { traceparent } = origin;
+    const { aggregate, discovery, config } = this.#gateway;
+    if (envelope.method === 'initialize') {
+      exchange.refuse(new RpcFault(rpcCodes.invalidRequest, 'the session is initialised already'));
+    } else if (session.target === undefined) {
+      const listTimeoutMs = config.list_timeout_seconds * 1000;
+      routeToAny({ session, envelope, exchange, traceparent }, { aggregate, discovery, listTimeoutMs });
+    } else {
+      const server = this.#gateway.server(session.target);
+      routeToServer({ session, server, envelope, exchange, traceparent }, aggregate);
+    }
+  }
+
+  /** A notification or an answer of a session; nothing comes back. */
+  note(session: ClientSession, envelope: Envelope): void {
+    session.lastSeenAt = performance.now();
+    if (envelope.kind === 'answer') {
+      session.onClientAnswer(envelope);
+      return;
+    }
+    switch (envelope.method) {
+      case 'notifications/initialized':
+        return;
+      case 'notifications/cancelled': {
+        const requestId = envelope.param('requestId');
+        if (requestId !== undefined) session.cancel(rawOf(envelope.bytes, requestId));
+        return;
+      }
+      case 'notifications/progress':
+        session.onClientProgress(envelope);
+        return;
+      default:
+        this.#passOn(session, envelope);
+    }
+  }
+
+  /** A single request without a session, to one server. */
+  single(server: ManagedServer, envelope: Envelope, outlet: Outlet, origin: Origin): void {
+    const exchange = this.#exchange(envelope, outlet, origin, undefined);
+    if (exchange === undefined) return;
+    if (envelope.method === 'initialize') {
+      exchange.refuse(
+        new RpcFault(rpcCodes.invalidRequest, 'there are no sessions here; initialize at /mcp or /mcp/:id'),
+      );
+      return;
+    }
+    const { traceparent } = origin;
+    routeToServer({ session: undefined, server, envelope, exchange, traceparent }, this.#gateway.aggregate);
+  }
+
+  end(session: ClientSession): void {
+    this.#gateway.sessions.end(session, 'the client ended it');
+  }
+
+  /** What the client says to a server goes to its own connection only: on a shared one it would speak for others. */
+  #passOn(session: ClientSession, envelope: Envelope): void {
+    const isRoots = envelope.method === 'notifications/roots/list_changed';
+    for (const server of this.#serversOf(session)) {
+      if (isRoots && !server.entry.forward_roots) continue;
+      const member = server.pool.memberOf(session);
+      if (member?.isOpen === true) member.connection.sendRaw(envelope.bytes);
+    }
+  }
+
+  #serversOf(session: ClientSession): readonly ManagedServer[] {
+    if (session.target === undefined) return this.#gateway.fleet.all();
+    const server = this.#gateway.fleet.get(session.target);
+    return server === undefined ? [] : [server];
+  }
+
+  /** A8: undefined when too much is in flight already, and then the client has been told. */
+  #exchange(
+    envelope: Envelope,
+    outlet: Outlet,
+    origin: Origin,
+    session: ClientSession | undefined,
+  ): ClientExchange | undefined {
+    const startedAt = performance.now();
+    this.counts.total += 1;
+    this.counts.in_flight += 1;
+    const exchange = new ClientExchange(envelope.rawId, outlet, {
+      redact: (text) => this.#gateway.redactor.redact(text),
+      onEnd: (ended, end, error) => {
+        session?.finish(ended);
+        this.counts.in_flight -= 1;
+        if (end === 'failed' || end === 'refused') this.counts.failed += 1;
+        this.#log(ended, envelope, end, error, performance.now() - startedAt, origin, session);
+      },
+    });
+    session?.begin(exchange);
+    const { in_flight } = this.#gateway.config.limits;
+    if (this.counts.in_flight <= in_flight) return exchange;
+    exchange.fail(
+      new OverloadedError(
+        `the gateway has ${in_flight} requests in flight; try again shortly, or raise limits.in_flight`,
+      ),
+    );
+    return undefined;
+  }
+
+  /** At /mcp the gateway introduces itself. */
+  #introduction(session: ClientSession): Record<string, unknown> {
+    return {
+      protocolVersion: session.protocolVersion,
+      capabilities: this.#gateway.aggregate.capabilities(),
+      serverInfo: { name: 'actor-gateway', title: 'actor-gateway', version: this.#gateway.version },
+    };
+  }
+
+  /** At /mcp/:id the server is introduced; if it has never been heard of, it is started by asking it for a sign. */
+  #introduce(server: ManagedServer, session: ClientSession, exchange: ClientExchange): void {
+    const answer = (advert: Advert) => {
+      const { capabilities, serverInfo, instructions } = advert;
+      const { protocolVersion } = session;
+      exchange.result({
+        protocolVersion,
+        capabilities,
+        serverInfo,
+        ...(instructions === undefined ? {} : { instructions }),
+      });
+    };
+    const { advert } = server.known;
+    if (advert !== undefined && server.entry.enabled) {
+      answer(advert);
+      return;
+    }
+    const fail = (error: GatewayError) => {
+      exchange.fail(error);
+      this.#gateway.sessions.end(session, 'its server could not be started');
+    };
+    const sign = {
+      answer: () => {
+        if (server.known.advert !== undefined) answer(server.known.advert);
+        else fail(new InternalError(`server ${server.id} has not introduced itself`));
+      },
+      fail,
+      relay: () => {},
+      drop: () => exchange.drop(),
+    };
+    exchange.server = server.id;
+    const ping = readServerMessage(requestMessage('0', 'ping', undefined));
+    exchange.call = server.handle.accept({ envelope: ping, exchange: sign, owner: session });
+  }
+
+  #log(
+    exchange: ClientExchange,
+    envelope: Envelope,
+    end: ExchangeEnd,
+    error: GatewayError | undefined,
+    ms: number,
+    origin: Origin,
+    session: ClientSession | undefined,
+  ): void {
+    const { log, config } = this.#gateway;
+    const isNoteworthy = end === 'failed' || ms >= SLOW_MS;
+    if (!isNoteworthy && config.log_level !== 'debug' && config.log_level !== 'trace') return;
+    const fields = {
+      server: exchange.server,
+      method: envelope.method,
+      tool: envelope.method === 'tools/call' ? envelope.paramText('name') : undefined,
+      outcome: end,
+      duration_ms: Math.round(ms * 1000) / 1000,
+      session: session?.id,
+      request_id: origin.requestId,
+      traceparent: origin.traceparent,
+      ...(error === undefined ? {} : { code: error.code, reason: error.message }),
+    };
+    if (isNoteworthy) log.info(fields, 'call');
+    else log.debug(fields, 'call');
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

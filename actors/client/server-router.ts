@@ -1,0 +1,172 @@
+// The methods of a session at /mcp/:id: one server, its names untouched. Everything is forwarded, what the gateway
+// has never heard of too; only what it must keep itself (log level, subscriptions) or can tell without waking the
+// server (lists of a sleeping one) is handled here.
+
+import type { Envelope } from '../jsonrpc/envelope.ts';
+import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
+import { type Edit, rawJson } from '../jsonrpc/span.ts';
+import { itemJson, itemsOf, type ListKind, listKinds } from '../server/lists.ts';
+import type { ManagedServer } from '../server/managed-server.ts';
+import { isLogLevel, type LogLevel } from '../server/subscriptions.ts';
+import type { Aggregate } from './aggregate.ts';
+import type { ClientExchange } from './client-exchange.ts';
+import type { ClientSession } from './session.ts';
+
+const listMethods = new Map(
+  Object.entries(listKinds).map(([kind, { method }]) => [method, kind as ListKind]),
+);
+
+export interface Route {
+  readonly session: ClientSession | undefined;
+  readonly server: ManagedServer;
+  readonly envelope: Envelope;
+  readonly exchange: ClientExchange;
+  readonly traceparent: string | undefined;
+  readonly edits?: readonly Edit[];
+}
+
+/** Sends the message to its server as it is, apart from `edits`. */
+export function forward({ session, server, envelope, exchange, traceparent, edits }: Route): void {
+  // The client may have cancelled while its server was looked for.
+  if (exchange.isDone) return;
+  exchange.server = server.id;
+  const call = server.handle.accept({ envelope, exchange, owner: session, traceparent, edits: edits ?? [] });
+  exchange.call = call;
+}
+
+/** Routes a request to one server. */
+export function routeToServer(route: Route, aggregate: Aggregate): void {
+  const { envelope, exchange, server } = route;
+  const kind = listMethods.get(envelope.method);
+  if (kind !== undefined) {
+    list(route, kind, aggregate);
+    return;
+  }
+  switch (envelope.method) {
+    case 'ping':
+      exchange.result({});
+      return;
+    case 'tools/call': {
+      const name = envelope.paramText('name');
+      if (name !== undefined && !aggregate.isAllowed(server, name)) exchange.refuse(unknownTool(name));
+      else forward(route);
+      return;
+    }
+    case 'logging/setLevel':
+      inSession(route, setLevel);
+      return;
+    case 'resources/subscribe':
+      inSession(route, subscribe);
+      return;
+    case 'resources/unsubscribe':
+      inSession(route, unsubscribe);
+      return;
+    default:
+      forward(route);
+  }
+}
+
+type SessionRoute = Route & { readonly session: ClientSession };
+
+/** What lasts longer than its request belongs to a session; without one it would change what others see. */
+function inSession(route: Route, act: (route: SessionRoute) => void): void {
+  const { session, exchange, envelope } = route;
+  if (session !== undefined) act({ ...route, session });
+  else
+    exchange.refuse(
+      new RpcFault(rpcCodes.methodNotFound, `${envelope.method} needs a session; use /mcp or /mcp/:id`),
+    );
+}
+
+export function unknownTool(name: string): RpcFault {
+  return new RpcFault(rpcCodes.invalidParams, `Unknown tool: ${name.slice(0, 200)}`);
+}
+
+/** The level a `logging/setLevel` asks for; answers with the error itself when it is none. */
+export function askedLevel(envelope: Envelope, exchange: ClientExchange): LogLevel | undefined {
+  const level = envelope.paramText('level');
+  if (isLogLevel(level)) return level;
+  exchange.refuse(new RpcFault(rpcCodes.invalidParams, `unknown log level ${JSON.stringify(level ?? null)}`));
+  return undefined;
+}
+
+function list(route: Route, kind: ListKind, aggregate: Aggregate): void {
+  const { envelope, exchange, server, session } = route;
+  const known = server.known.lists[kind];
+  const hasOwn = session !== undefined && server.pool.memberOf(session) !== undefined;
+  const isAwake =
+    server.entry.isolation === 'session' ? hasOwn : server.isRunning || server.state === 'starting';
+  if (!isAwake && known !== undefined && envelope.param('cursor') === undefined) {
+    const shown = kind === 'tools' ? known.filter((item) => aggregate.isAllowed(server, item.key)) : known;
+    const items = Buffer.from(`[${shown.map((item) => itemJson(item)).join(',')}]`, 'utf8').toString(
+      'latin1',
+    );
+    exchange.resultText(`{${rawJson(kind)}:${items}}`);
+    return;
+  }
+  if (kind === 'tools') exchange.rewrite = (answer) => withoutDenied(answer, server, aggregate);
+  forward(route);
+}
+
+/** Takes the tools out of a list that clients may not see; the list is left alone when there are none. */
+function withoutDenied(answer: Envelope, server: ManagedServer, aggregate: Aggregate): Edit[] {
+  const { allow, deny } = server.entry.tools;
+  if (answer.result === undefined || (deny.length === 0 && allow.includes('*'))) return [];
+  const items = itemsOf(answer, 'tools');
+  const shown = items.filter((item) => aggregate.isAllowed(server, item.key));
+  if (shown.length === items.length) return [];
+  const result = answer.parse(answer.result) as Record<string, unknown>;
+  const members = Object.entries(result).map(([name, value]) => {
+    const text =
+      name === 'tools' ? `[${shown.map((item) => itemJson(item)).join(',')}]` : JSON.stringify(value);
+    return `${JSON.stringify(name)}:${text}`;
+  });
+  return [{ ...answer.result, text: Buffer.from(`{${members.join(',')}}`, 'utf8').toString('latin1') }];
+}
+
+function setLevel(route: SessionRoute): void {
+  const { envelope, exchange, server, session } = route;
+  const level = askedLevel(envelope, exchange);
+  if (level === undefined) return;
+  const advert = server.known.advert;
+  const before = server.subscriptions.lowestLevel(undefined);
+  if (advert !== undefined && advert.capabilities.logging === undefined) {
+    forward(route);
+    return;
+  }
+  server.subscriptions.setLevel(session, level);
+  const isShared = server.entry.isolation === 'shared';
+  const isUnchanged = isShared && server.subscriptions.lowestLevel(undefined) === before;
+  const isAsleep = isShared ? !server.isRunning : server.pool.memberOf(session) === undefined;
+  // A sleeping server is told when it wakes; a shared one only when the lowest level asked has changed.
+  if (isAsleep || isUnchanged) {
+    exchange.result({});
+    return;
+  }
+  const lowest = isShared ? server.subscriptions.lowestLevel(undefined) : level;
+  const span = envelope.param('level');
+  forward(span === undefined ? route : { ...route, edits: [{ ...span, text: rawJson(lowest) }] });
+}
+
+function subscribe(route: SessionRoute): void {
+  const { envelope, exchange, server, session } = route;
+  const uri = envelope.paramText('uri');
+  if (uri !== undefined) {
+    exchange.onResult = () => {
+      if (!session.isEnded) server.subscriptions.add(uri, session);
+    };
+  }
+  forward(route);
+}
+
+function unsubscribe(route: SessionRoute): void {
+  const { envelope, exchange, server, session } = route;
+  const uri = envelope.paramText('uri');
+  if (uri === undefined) {
+    forward(route);
+    return;
+  }
+  const isLast = server.subscriptions.remove(uri, session);
+  if (isLast || server.entry.isolation === 'session') forward(route);
+  else exchange.result({});
+}

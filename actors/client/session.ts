@@ -1,0 +1,166 @@
+// One client's MCP session (revisions up to 2025-11-25). A plain record: no machine and no timer, so that ten
+// thousand idle ones cost little; one sweep ends those that nobody uses any more.
+//
+// M1  what a server asks or says for this session goes out on one stream only, never on two.
+// M2  a session with an open stream or a call in flight is in use.
+// M3  after `end` nothing of it is left: calls are cancelled, questions withdrawn, streams closed.
+
+import { type GatewayError, SessionGoneError } from '../errors.ts';
+import type { Envelope } from '../jsonrpc/envelope.ts';
+import { rawOf, splice } from '../jsonrpc/span.ts';
+import type { Call } from '../server/call.ts';
+import type { Connection } from '../server/connection.ts';
+import type { Owner, Parting } from '../server/owner.ts';
+import { Asked } from './asked.ts';
+import type { ClientExchange } from './client-exchange.ts';
+import type { Stream } from './outlet.ts';
+import { ReplayRing } from './replay-ring.ts';
+
+export interface SessionOptions {
+  readonly id: string;
+  /** The server a session at /mcp/:id belongs to; undefined at /mcp. */
+  readonly target: string | undefined;
+  readonly protocolVersion: string;
+  readonly clientInfo: unknown;
+  readonly capabilities: Readonly<Record<string, unknown>>;
+  readonly onParting: (session: ClientSession, server: string, why: Parting, error: GatewayError) => void;
+}
+
+/** Notices that concern the session rather than a request; they prefer the stream that is there for them. */
+const sessionNotices = /^notifications\/(tools|prompts|resources)\/(list_changed|updated)$/;
+
+export class ClientSession implements Owner {
+  readonly id: string;
+  readonly target: string | undefined;
+  readonly protocolVersion: string;
+  readonly clientInfo: unknown;
+  readonly capabilities: Readonly<Record<string, unknown>>;
+  /** performance.now() of the client's last message. */
+  lastSeenAt = performance.now();
+  isEnded = false;
+  /** Where messages go that belong to no request, while the client listens. */
+  stream: Stream | undefined;
+
+  readonly #onParting: SessionOptions['onParting'];
+  #exchanges: Set<ClientExchange> | undefined;
+  #asked: Asked | undefined;
+  #replay: ReplayRing | undefined;
+
+  constructor(options: SessionOptions) {
+    this.id = options.id;
+    this.target = options.target;
+    this.protocolVersion = options.protocolVersion;
+    this.clientInfo = options.clientInfo;
+    this.capabilities = options.capabilities;
+    this.#onParting = options.onParting;
+  }
+
+  get hasOpenStream(): boolean {
+    return this.stream !== undefined;
+  }
+
+  get inFlight(): number {
+    return this.#exchanges?.size ?? 0;
+  }
+
+  get isInUse(): boolean {
+    return this.hasOpenStream || this.inFlight > 0;
+  }
+
+  /** What was sent on the session's streams, for clients that lost one. */
+  get replay(): ReplayRing {
+    this.#replay ??= new ReplayRing();
+    return this.#replay;
+  }
+
+  get hasReplay(): boolean {
+    return this.#replay !== undefined;
+  }
+
+  begin(exchange: ClientExchange): void {
+    this.#exchanges ??= new Set();
+    this.#exchanges.add(exchange);
+    this.lastSeenAt = performance.now();
+  }
+
+  finish(exchange: ClientExchange): void {
+    this.#exchanges?.delete(exchange);
+    this.lastSeenAt = performance.now();
+  }
+
+  /** Cancels the newest request of that id; an unknown one is ignored, as the specification asks. */
+  cancel(rawId: string): void {
+    const matching = [...(this.#exchanges ?? [])].filter((exchange) => exchange.rawId === rawId);
+    matching.at(-1)?.cancel();
+  }
+
+  /** The client answers a server's question. */
+  onClientAnswer(envelope: Envelope): void {
+    this.#asked?.answer(envelope);
+  }
+
+  onClientProgress(envelope: Envelope): void {
+    this.#asked?.progress(envelope);
+  }
+
+  onServerRequest(connection: Connection, envelope: Envelope, call: Call | undefined): void {
+    this.#asked ??= new Asked();
+    const question = this.#asked.ask(connection, envelope);
+    if (question === undefined || this.#deliver(question.message, connection, call, false)) return;
+    this.#asked.withdraw(question.id, 'the client has no open stream to be asked on');
+  }
+
+  onServerNotification(connection: Connection, envelope: Envelope, call: Call | undefined): void {
+    let message = envelope.bytes;
+    if (envelope.method === 'notifications/cancelled') {
+      const requestId = envelope.param('requestId');
+      const id = requestId && this.#asked?.idOf(connection, rawOf(envelope.bytes, requestId));
+      if (requestId === undefined || id === undefined) return;
+      this.#asked?.forget(id);
+      message = splice(envelope.bytes, [{ ...requestId, text: String(id) }]);
+    }
+    this.#deliver(message, connection, call, sessionNotices.test(envelope.method));
+  }
+
+  onParting(server: string, why: Parting, error: GatewayError): void {
+    if (!this.isEnded) this.#onParting(this, server, why, error);
+  }
+
+  /** A notice of the gateway's own. */
+  notify(message: Buffer): void {
+    this.stream?.send(message);
+  }
+
+  closeStream(): void {
+    this.stream?.end();
+    this.stream = undefined;
+  }
+
+  end(why: string): void {
+    if (this.isEnded) return;
+    this.isEnded = true;
+    for (const exchange of [...(this.#exchanges ?? [])]) {
+      exchange.fail(new SessionGoneError(`the session has ended: ${why}`));
+      exchange.call?.cancel();
+    }
+    this.#asked?.withdrawAll(why);
+    this.closeStream();
+    this.#replay = undefined;
+  }
+
+  /** M1: one stream, the one that most likely belongs to what caused the message. */
+  #deliver(message: Buffer, connection: Connection, call: Call | undefined, prefersStream: boolean): boolean {
+    if (call !== undefined && !call.isDone) {
+      call.relay(message);
+      return true;
+    }
+    const here = [...(this.#exchanges ?? [])].filter((exchange) => exchange.call?.connection === connection);
+    const [oldest] = here;
+    if (this.stream !== undefined && (prefersStream || here.length !== 1)) {
+      this.stream.send(message);
+      return true;
+    }
+    oldest?.relay(message);
+    return oldest !== undefined;
+  }
+}

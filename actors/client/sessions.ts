@@ -1,0 +1,139 @@
+// All client sessions: created, found, swept, told of what concerns many. One timer serves them all.
+//
+// K1 (A8)  at most `limits.sessions` exist; beyond that a new one is refused, and no other pays for it.
+// K2       a session that was not in use for `session_idle_seconds` is ended within one sweep.
+// K3       many changes of lists within a moment become one notice per kind.
+
+import { randomUUID } from 'node:crypto';
+import { type GatewayError, OverloadedError } from '../errors.ts';
+import { notificationMessage } from '../jsonrpc/compose.ts';
+import type { Log } from '../log.ts';
+import { type ListKind, listKinds } from '../server/lists.ts';
+import type { Parting } from '../server/owner.ts';
+import { ClientSession, type SessionOptions } from './session.ts';
+
+const MAX_SWEEP_MS = 30_000;
+const COALESCE_MS = 50;
+
+export interface SessionsOptions {
+  readonly maxSessions: number;
+  readonly idleMs: number;
+  readonly log: Log;
+  /** A session is over: what servers keep for it can go. */
+  readonly onEnd: (session: ClientSession) => void;
+}
+
+export class Sessions {
+  readonly #options: SessionsOptions;
+  readonly #byId = new Map<string, ClientSession>();
+  readonly #sweep: NodeJS.Timeout;
+  readonly #announced = new Map<ListKind, Set<string>>();
+  #announcing: NodeJS.Timeout | undefined;
+
+  constructor(options: SessionsOptions) {
+    this.#options = options;
+    const sweepMs = Math.max(50, Math.min(MAX_SWEEP_MS, options.idleMs / 2));
+    this.#sweep = setInterval(() => this.#endIdle(), sweepMs).unref();
+  }
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  all(): Iterable<ClientSession> {
+    return this.#byId.values();
+  }
+
+  /** Throws OverloadedError when there are too many. */
+  create(options: Omit<SessionOptions, 'id' | 'onParting'>): ClientSession {
+    if (this.#byId.size >= this.#options.maxSessions) this.#endIdle();
+    if (this.#byId.size >= this.#options.maxSessions) {
+      throw new OverloadedError(
+        `there are ${this.#byId.size} client sessions already; end some (DELETE), or raise limits.sessions`,
+      );
+    }
+    const session = new ClientSession({
+      ...options,
+      id: randomUUID(),
+      onParting: (parted, server, why, error) => this.#onParting(parted, server, why, error),
+    });
+    this.#byId.set(session.id, session);
+    return session;
+  }
+
+  /** The live session of that id, at that address: a session of one server is unknown at another's. */
+  find(id: string, target: string | undefined): ClientSession | undefined {
+    const session = this.#byId.get(id);
+    return session !== undefined && session.target === target ? session : undefined;
+  }
+
+  end(session: ClientSession, why: string): void {
+    if (!this.#byId.delete(session.id)) return;
+    session.end(why);
+    this.#options.onEnd(session);
+  }
+
+  /** A client listens that hears of this server only. */
+  isWatching(server: string): boolean {
+    for (const session of this.#byId.values())
+      if (session.target === server && session.hasOpenStream) return true;
+    return false;
+  }
+
+  /** Tells the clients that see a server that its lists have changed. */
+  announce(server: string, kinds: readonly ListKind[]): void {
+    for (const kind of kinds) {
+      const servers = this.#announced.get(kind) ?? new Set();
+      this.#announced.set(kind, servers.add(server));
+    }
+    this.#announcing ??= setTimeout(() => this.#tell(), COALESCE_MS);
+  }
+
+  /** Ends the sessions of a server that is no longer in the catalog. */
+  endAllOf(server: string, why: string): void {
+    for (const session of [...this.#byId.values()]) if (session.target === server) this.end(session, why);
+  }
+
+  close(): void {
+    clearInterval(this.#sweep);
+    clearTimeout(this.#announcing);
+    for (const session of [...this.#byId.values()]) this.end(session, 'the gateway is stopping');
+  }
+
+  #tell(): void {
+    this.#announcing = undefined;
+    const due = [...this.#announced];
+    this.#announced.clear();
+    for (const session of this.#byId.values()) {
+      if (!session.hasOpenStream) continue;
+      const { target } = session;
+      const notices = due
+        .filter(([, servers]) => target === undefined || servers.has(target))
+        .map(([kind]) => listKinds[kind].changed);
+      for (const method of new Set(notices)) session.notify(notificationMessage(method));
+    }
+  }
+
+  #endIdle(): void {
+    const since = performance.now() - this.#options.idleMs;
+    for (const session of [...this.#byId.values()]) {
+      if (session.isInUse || session.lastSeenAt > since) continue;
+      this.#options.log.debug({ session: session.id }, 'session ended: idle');
+      this.end(session, 'it was not used for limits.session_idle_seconds');
+    }
+  }
+
+  /** A session at /mcp/:id lives and dies with its server's process; at /mcp the next call opens another. */
+  #onParting(session: ClientSession, server: string, why: Parting, error: GatewayError): void {
+    const fields = { session: session.id, server, why, reason: error.message };
+    if (session.target === server) {
+      this.#options.log.info(fields, 'session ended with its connection');
+      this.end(session, error.message);
+    } else {
+      this.#options.log.info(
+        fields,
+        "the session's connection to a server ended; its next call opens a new one",
+      );
+    }
+  }
+}

@@ -1,0 +1,270 @@
+// The gateway as a library: servers, client sessions and the way between them, without any front end. A front end
+// hands messages in and gets them back through an Outlet; src/http does so for HTTP.
+
+import { join } from 'node:path';
+import { type ActorRefFrom, createActor, fromPromise } from 'xstate';
+import type { Catalog, ServerEntry } from '../../config/catalog-schema.ts';
+import { entryHash } from '../../config/entry-hash.ts';
+import type { GatewayConfig } from '../../config/gateway-schema.ts';
+import { gatewayMachine } from '../../machines/gateway.ts';
+import { supervisorMachine } from '../../machines/supervisor.ts';
+import { Aggregate } from '../client/aggregate.ts';
+import { Discovery } from '../client/discovery.ts';
+import type { ClientSession } from '../client/session.ts';
+import { Sessions } from '../client/sessions.ts';
+import { StoppedError, UnknownServerError } from '../errors.ts';
+import { guarded } from '../guarded.ts';
+import type { Log } from '../log.ts';
+import { Redactor } from '../redact.ts';
+import { Known } from '../server/known.ts';
+import { everyListKind } from '../server/lists.ts';
+import { ManagedServer } from '../server/managed-server.ts';
+import { ChildRecords } from '../state/child-records.ts';
+import { identityOf } from '../state/process-identity.ts';
+import { acquireStateLock, type StateLock } from '../state/state-lock.ts';
+import { makeLink } from '../upstream/make-link.ts';
+import { type CatalogDifference, SERVERS, ServerFleet } from './server-fleet.ts';
+
+/** A part of the program that starts after the gateway's own and is drained before them, such as a listener. */
+export interface Part {
+  readonly name: string;
+  boot(): Promise<void>;
+  /** Ends the part within `graceMs`. */
+  drain(graceMs: number): Promise<void>;
+}
+
+export interface GatewayOptions {
+  readonly config: GatewayConfig;
+  readonly catalog: Catalog;
+  /** Values that must never be shown. */
+  readonly secrets: readonly string[];
+  readonly log: Log;
+  readonly version: string;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly parts?: readonly Part[];
+  /** Take the state folder for this process alone. @default true */
+  readonly isLocking?: boolean;
+}
+
+type RootRef = ActorRefFrom<typeof gatewayMachine>;
+
+/** Closing stdin, TERM and KILL of a stubborn process take this long together. */
+const REAP_MS = 2_500;
+const OWN_PARTS = ['state', SERVERS, 'sessions'] as const;
+
+export class Gateway {
+  readonly config: GatewayConfig;
+  readonly version: string;
+  readonly log: Log;
+  readonly redactor: Redactor;
+  readonly fleet: ServerFleet;
+  readonly sessions: Sessions;
+  readonly aggregate: Aggregate;
+  readonly discovery: Discovery;
+  readonly startedAt = Date.now();
+  isDraining = false;
+  /** The actor tree, for whoever wants to watch it. */
+  readonly root: RootRef;
+
+  readonly #options: GatewayOptions;
+  readonly #parts: ReadonlyMap<string, Part>;
+  #catalog: Catalog;
+  #lock: StateLock | undefined;
+  #records: ChildRecords | undefined;
+  #shutdownDeadline: number | undefined;
+
+  constructor(options: GatewayOptions) {
+    const { config, log } = options;
+    this.#options = options;
+    this.#catalog = options.catalog;
+    this.config = config;
+    this.version = options.version;
+    this.log = log;
+    this.redactor = new Redactor(options.secrets);
+    this.fleet = new ServerFleet({
+      log,
+      shutdownMs: config.shutdown_seconds * 1000 + REAP_MS + 1000,
+      make: (id, entry, wake, previous) => this.#makeServer(id, entry, wake, previous),
+      onGone: (server, isReplaced) => this.#onServerGone(server, isReplaced),
+    });
+    const servers = () => this.fleet.all();
+    this.aggregate = new Aggregate(servers);
+    this.discovery = new Discovery(() => this.aggregate.servers());
+    this.sessions = new Sessions({
+      maxSessions: config.limits.sessions,
+      idleMs: config.limits.session_idle_seconds * 1000,
+      log,
+      onEnd: (session) => this.#onSessionEnd(session),
+    });
+    this.#parts = new Map((options.parts ?? []).map((part) => [part.name, part]));
+    this.root = this.#makeRoot();
+  }
+
+  /** Boots everything; rejects with the first reason it cannot, and then nothing is left running. */
+  start(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.root.subscribe({
+        next: (snapshot) => {
+          if (snapshot.value === 'serving') resolve();
+          else if (snapshot.status === 'done') reject(snapshot.context.error);
+        },
+        error: reject,
+      });
+      this.root.start();
+    });
+  }
+
+  /** Drains everything in reverse order within `shutdown_seconds`. */
+  async stop(): Promise<void> {
+    this.isDraining = true;
+    this.#shutdownDeadline ??= performance.now() + this.config.shutdown_seconds * 1000;
+    await new Promise<void>((resolve) => {
+      this.root.subscribe({ complete: resolve, error: () => resolve() });
+      this.root.send({ type: 'shutdown' });
+    });
+  }
+
+  /** Calls back when the actor tree fails for good while serving; the process has to end then. */
+  whenFailed(listener: (error: unknown) => void): void {
+    const report = (error: unknown) => {
+      if (error !== undefined) listener(error);
+    };
+    this.root.subscribe({ complete: () => report(this.root.getSnapshot().context.error), error: report });
+  }
+
+  /** The very last resort: kills every process at once. */
+  kill(): void {
+    const error = new StoppedError('the gateway was stopped at once');
+    for (const server of this.fleet.everyone()) server.pool.kill(error);
+  }
+
+  /** The server of that id. Throws UnknownServerError. */
+  server(id: string): ManagedServer {
+    const server = this.fleet.get(id);
+    if (server !== undefined) return server;
+    throw new UnknownServerError(
+      `there is no server ${JSON.stringify(id.slice(0, 64))} in the catalog; GET /servers lists them`,
+    );
+  }
+
+  /** Makes the running servers what the catalog says. Untouched ones keep processes and sessions. */
+  reload(catalog: Catalog, secrets: readonly string[]): CatalogDifference {
+    this.redactor.add(...secrets);
+    this.#catalog = catalog;
+    const difference = this.fleet.apply(catalog);
+    for (const id of [...difference.added, ...difference.changed]) this.sessions.announce(id, everyListKind);
+    if (difference.removed.length > 0) this.sessions.announce('', everyListKind);
+    this.log.info(difference, 'catalog reloaded');
+    return difference;
+  }
+
+  #makeServer(
+    id: string,
+    entry: ServerEntry,
+    wake: () => void,
+    previous: ManagedServer | undefined,
+  ): ManagedServer {
+    const { log, redactor } = this;
+    const file = join(this.config.state_dir, 'lists', `${entryHash(entry)}.json`);
+    const known = new Known(
+      file,
+      (kinds) => this.sessions.announce(id, kinds),
+      (what) => log.warn({ server: id }, redactor.redact(what)),
+    );
+    return new ManagedServer({
+      id,
+      entry,
+      known,
+      log,
+      clientInfo: { name: 'actor-gateway', version: this.version },
+      graceMs: () => this.#graceMs(),
+      subscriptions: entry.isolation === 'shared' ? previous?.subscriptions : undefined,
+      makeLink: (events) =>
+        makeLink(entry, events, {
+          server: id,
+          maxMessageBytes: this.config.limits.message_bytes,
+          redactor,
+          environment: this.#options.environment,
+          records: this.#records,
+          log,
+        }),
+      wake,
+      isWatched: () => this.sessions.isWatching(id),
+      announce: (kinds) => this.sessions.announce(id, kinds),
+    });
+  }
+
+  /** How long calls in flight may still take when a server is stopped now. */
+  #graceMs(): number {
+    if (this.#shutdownDeadline === undefined) return this.config.shutdown_seconds * 1000;
+    return Math.max(0, this.#shutdownDeadline - performance.now() - REAP_MS);
+  }
+
+  #onServerGone(server: ManagedServer, isReplaced: boolean): void {
+    if (!isReplaced) this.sessions.endAllOf(server.id, `server ${server.id} left the catalog`);
+  }
+
+  #onSessionEnd(session: ClientSession): void {
+    if (session.target === undefined) for (const server of this.fleet.all()) server.release(session);
+    else this.fleet.get(session.target)?.release(session);
+  }
+
+  #makeRoot(): RootRef {
+    const logic = gatewayMachine.provide({
+      actors: {
+        servers: guarded(supervisorMachine),
+        bootPart: fromPromise(({ input }) => this.#boot(input.part)),
+        drainPart: fromPromise(({ input }) => this.#drain(input.part)),
+      },
+    });
+    const parts = [...OWN_PARTS, ...this.#parts.keys()];
+    return createActor(logic, {
+      id: 'gateway',
+      systemId: 'gateway',
+      input: { parts, servers: this.fleet.supervisorInput() },
+    });
+  }
+
+  async #boot(part: string): Promise<void> {
+    if (part === 'state') await this.#bootState();
+    else if (part === SERVERS) await this.#bootServers();
+    else await this.#parts.get(part)?.boot();
+  }
+
+  async #drain(part: string): Promise<void> {
+    this.isDraining = true;
+    this.#shutdownDeadline ??= performance.now() + this.config.shutdown_seconds * 1000;
+    if (part === 'sessions') this.sessions.close();
+    else if (part === SERVERS) await this.#drainServers();
+    else if (part === 'state') await this.#lock?.release();
+    else await this.#parts.get(part)?.drain(this.#graceMs());
+  }
+
+  async #bootState(): Promise<void> {
+    const { config } = this;
+    if (this.#options.isLocking !== false) {
+      this.#lock = await acquireStateLock(config.state_dir, { listenAddr: config.listen_addr });
+    }
+    this.#records = new ChildRecords(config.state_dir, identityOf(process.pid), (what) =>
+      this.log.warn({}, what),
+    );
+    for (const swept of await this.#records.sweep()) {
+      this.log.warn(swept, 'ended a process that an earlier gateway had left behind');
+    }
+  }
+
+  async #bootServers(): Promise<void> {
+    this.fleet.attach(this.root.system);
+    this.fleet.apply(this.#catalog);
+    await Promise.all(this.fleet.all().map((server) => server.known.load()));
+  }
+
+  #drainServers(): Promise<void> {
+    const supervisor = this.root.getSnapshot().children[SERVERS];
+    if (supervisor === undefined || supervisor.getSnapshot().status !== 'active') return Promise.resolve();
+    return new Promise((resolve) => {
+      supervisor.subscribe({ complete: resolve, error: () => resolve() });
+      supervisor.send({ type: 'shutdown' });
+    });
+  }
+}

@@ -1,0 +1,188 @@
+// The envelope of one JSON-RPC message: what a gateway must know to route it, and where the few members stand that
+// it may have to replace. Everything else is bytes that are nobody's business here.
+//
+// E1  the message in `bytes` is valid JSON and stands on a single line.
+// E2  a member that decides about routing (id, method, name, uri, …) occurs once, whatever its spelling with
+//     escapes: a server behind us can never read another value than the one that was checked here.
+
+import { isUtf8 } from 'node:buffer';
+import { JsonScanner, NotJsonError, textOf } from './json-scanner.ts';
+import { RpcFault, rpcCodes } from './rpc-fault.ts';
+import { rawOf, type Span } from './span.ts';
+
+export type Kind = 'request' | 'notification' | 'answer';
+
+/** The members of `params` that routing reads or replaces. */
+const watched = new Set(['name', 'uri', 'cursor', 'requestId', 'progressToken', 'ref', 'level', '_meta']);
+
+const LF = 0x0a;
+const CR = 0x0d;
+const QUOTE = 0x22;
+const BRACE = 0x7b;
+const BRACKET = 0x5b;
+
+export class Envelope {
+  readonly bytes: Buffer;
+  kind: Kind = 'notification';
+  method = '';
+  id: Span | undefined;
+  params: Span | undefined;
+  result: Span | undefined;
+  error: Span | undefined;
+  /** `params._meta.progressToken`: the token a request asks progress for. */
+  askedToken: Span | undefined;
+  #members: Map<string, Span> | undefined;
+
+  constructor(bytes: Buffer) {
+    this.bytes = bytes;
+  }
+
+  /** The id as raw JSON (`1` and `"1"` differ); '' when there is none. */
+  get rawId(): string {
+    return this.id === undefined ? '' : rawOf(this.bytes, this.id);
+  }
+
+  /** Where a watched member of `params` stands. */
+  param(name: string): Span | undefined {
+    return this.#members?.get(name);
+  }
+
+  /** A watched member of `params` as text; undefined when it is missing or no string. */
+  paramText(name: string): string | undefined {
+    const span = this.param(name);
+    if (span === undefined || this.bytes[span.start] !== QUOTE) return undefined;
+    return textOf(this.bytes, span.start, span.end);
+  }
+
+  /** A part of the message as a parsed value; for the few cold paths that need one. */
+  parse(span: Span | undefined): unknown {
+    return span === undefined ? undefined : JSON.parse(this.bytes.toString('utf8', span.start, span.end));
+  }
+
+  note(name: string, span: Span): void {
+    this.#members ??= new Map();
+    if (this.#members.has(name))
+      throw new RpcFault(rpcCodes.invalidRequest, `"${name}" occurs twice in params`);
+    this.#members.set(name, span);
+  }
+}
+
+/**
+ * Reads a message a client sent. Throws RpcFault (-32700 for what is not JSON, -32600 for what is no JSON-RPC 2.0
+ * message; batches are gone since revision 2025-06-18) with the id where it could be read.
+ */
+export function readClientMessage(bytes: Buffer): Envelope {
+  if (!isUtf8(bytes)) throw new RpcFault(rpcCodes.parseError, 'the message is not valid UTF-8');
+  return read(bytes, true);
+}
+
+/** Reads a message a server sent, which need not carry `"jsonrpc"`. Throws RpcFault when it is no message at all. */
+export function readServerMessage(bytes: Buffer): Envelope {
+  return read(bytes, false);
+}
+
+function read(bytes: Buffer, isStrict: boolean): Envelope {
+  const envelope = new Envelope(bytes);
+  const scanner = new JsonScanner(bytes);
+  let version = '';
+  let hasMethod = false;
+  try {
+    const first = scanner.peek();
+    if (first !== BRACE) {
+      scanner.value(0);
+      scanner.end();
+      throw new RpcFault(
+        rpcCodes.invalidRequest,
+        first === BRACKET
+          ? 'batches are not supported: send one message at a time'
+          : 'the message is no object',
+      );
+    }
+    scanner.object(0, (key) => {
+      const start = scanner.pos;
+      if (key === 'params' && bytes[start] === BRACE) {
+        readParams(scanner, envelope);
+      } else {
+        scanner.value(1);
+      }
+      const span = { start, end: scanner.pos };
+      switch (key) {
+        case 'jsonrpc':
+          version += rawOf(bytes, span);
+          break;
+        case 'method':
+          if (hasMethod || bytes[start] !== QUOTE) throw notAMessage('"method" must be one string');
+          hasMethod = true;
+          envelope.method = textOf(bytes, start, span.end);
+          break;
+        case 'id':
+        case 'params':
+        case 'result':
+        case 'error':
+          if (envelope[key] !== undefined) throw notAMessage(`"${key}" occurs twice`);
+          envelope[key] = span;
+      }
+    });
+    scanner.end();
+  } catch (error) {
+    if (error instanceof NotJsonError) throw new RpcFault(rpcCodes.parseError, `not JSON: ${error.message}`);
+    throw error;
+  }
+  if (scanner.hasLineBreak) toOneLine(bytes);
+  if (isStrict && version !== '"2.0"') throw notAMessage('"jsonrpc" must be "2.0"', envelope);
+  classify(envelope, hasMethod);
+  return envelope;
+}
+
+function readParams(scanner: JsonScanner, envelope: Envelope): void {
+  const { bytes } = scanner;
+  scanner.object(1, (key) => {
+    const start = scanner.pos;
+    if (key === '_meta' && bytes[start] === BRACE) {
+      scanner.object(2, (metaKey) => {
+        const metaStart = scanner.pos;
+        scanner.value(3);
+        if (metaKey !== 'progressToken') return;
+        if (envelope.askedToken !== undefined) throw notAMessage('"progressToken" occurs twice');
+        envelope.askedToken = { start: metaStart, end: scanner.pos };
+      });
+    } else {
+      scanner.value(2);
+    }
+    if (watched.has(key)) envelope.note(key, { start, end: scanner.pos });
+  });
+}
+
+function classify(envelope: Envelope, hasMethod: boolean): void {
+  const { bytes, id, result, error, params } = envelope;
+  if (id !== undefined) {
+    const first = bytes[id.start];
+    const isNull = first === 0x6e && error !== undefined;
+    const isNumber = first === 0x2d || (first !== undefined && first >= 0x30 && first <= 0x39);
+    if (first !== QUOTE && !isNumber && !isNull) throw notAMessage('"id" must be a string or a number');
+    if (id.end - id.start > 1024) throw notAMessage('"id" is longer than 1024 bytes');
+  }
+  if (hasMethod) {
+    if (result !== undefined || error !== undefined) throw notAMessage('a request has no result', envelope);
+    const first = params === undefined ? BRACE : bytes[params.start];
+    if (first !== BRACE && first !== BRACKET) throw notAMessage('"params" must be an object', envelope);
+    envelope.kind = id === undefined ? 'notification' : 'request';
+    return;
+  }
+  if ((result === undefined) === (error === undefined) || id === undefined) {
+    throw notAMessage('the message is neither a request, a notification nor an answer', envelope);
+  }
+  envelope.kind = 'answer';
+}
+
+function notAMessage(what: string, envelope?: Envelope): RpcFault {
+  return new RpcFault(rpcCodes.invalidRequest, what, envelope?.id === undefined ? undefined : envelope.rawId);
+}
+
+/** A line break in JSON text can only stand between tokens, where a space means the same. */
+function toOneLine(bytes: Buffer): void {
+  for (let pos = 0; pos < bytes.length; pos += 1) {
+    const byte = bytes[pos];
+    if (byte === LF || byte === CR) bytes[pos] = 0x20;
+  }
+}

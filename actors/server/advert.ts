@@ -1,0 +1,48 @@
+// What a server says of itself at `initialize`. It is kept, so that a sleeping server can still be introduced.
+
+import { UpstreamProtocolError } from '../errors.ts';
+import type { Envelope } from '../jsonrpc/envelope.ts';
+import { resultOf } from './result-of.ts';
+
+/** The revisions of the session era that the gateway speaks, newest first. */
+export const sessionVersions = [
+  '2025-11-25',
+  '2025-06-18',
+  '2025-03-26',
+  '2024-11-05',
+  '2024-10-07',
+] as const;
+export const latestSessionVersion = sessionVersions[0];
+
+export function isSessionVersion(version: unknown): version is string {
+  return (sessionVersions as readonly unknown[]).includes(version);
+}
+
+export interface Advert {
+  readonly protocolVersion: string;
+  readonly capabilities: Readonly<Record<string, unknown>>;
+  readonly serverInfo: unknown;
+  readonly instructions: string | undefined;
+}
+
+/** Reads the answer to `initialize`. Throws UpstreamProtocolError when the server cannot be spoken with. */
+export function readAdvert(server: string, answer: Envelope): Advert {
+  const result = resultOf(server, 'initialize', answer);
+  const { protocolVersion, capabilities, serverInfo, instructions } = result;
+  if (!isSessionVersion(protocolVersion)) {
+    throw new UpstreamProtocolError(
+      `server ${server} wants protocol version ${JSON.stringify(protocolVersion)}; ` +
+        `the gateway speaks ${sessionVersions.join(', ')}`,
+    );
+  }
+  return {
+    protocolVersion,
+    capabilities: isRecord(capabilities) ? capabilities : {},
+    serverInfo,
+    instructions: typeof instructions === 'string' ? instructions : undefined,
+  };
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,143 @@
+// One request on its way to a server: from acceptance to its single end, whatever happens in between.
+//
+// C1 (A2)  a call ends exactly once: with an answer, an error, its deadline, or a cancellation by its own client.
+// C2       a call that may have reached the server is never sent again; one that certainly did not is sent once more.
+
+import type { GatewayError } from '../errors.ts';
+import { DeadlineError } from '../errors.ts';
+import type { Envelope } from '../jsonrpc/envelope.ts';
+import type { Edit } from '../jsonrpc/span.ts';
+import type { Connection } from './connection.ts';
+import type { Member } from './member.ts';
+import type { Owner } from './owner.ts';
+
+/** Where the messages about one call go back to. */
+export interface Exchange {
+  /** The server's answer, still with our own id in it. */
+  answer(envelope: Envelope): void;
+  /** A message that belongs to this call and comes before its answer; ready to be sent. */
+  relay(message: Buffer): void;
+  /** The gateway could not get an answer. */
+  fail(error: GatewayError): void;
+  /** The client has cancelled and expects nothing more. */
+  drop(): void;
+}
+
+export type Outcome = 'answered' | 'failed' | 'dropped';
+
+/** How long a call may take, in milliseconds; progress starts `timeoutMs` anew, up to `maxMs` in all. */
+export interface Patience {
+  readonly timeoutMs: number;
+  readonly maxMs: number;
+}
+
+export interface CallOptions {
+  readonly envelope: Envelope;
+  /** Replacements to make in the message beside id and progress token; in order. */
+  readonly edits?: readonly Edit[];
+  readonly exchange: Exchange;
+  /** The client session it belongs to; undefined for stateless requests and the gateway's own. */
+  readonly owner?: Owner | undefined;
+  readonly traceparent?: string | undefined;
+  readonly patience: Patience;
+  readonly server: string;
+  readonly onEnd?: (call: Call, outcome: Outcome) => void;
+}
+
+export class Call {
+  readonly envelope: Envelope;
+  readonly edits: readonly Edit[];
+  readonly owner: Owner | undefined;
+  readonly traceparent: string | undefined;
+  readonly acceptedAt = performance.now();
+  /** Our id on the connection, once sent. */
+  id = 0;
+  connection: Connection | undefined;
+  /** The pool's member it was sent on. */
+  member: Member | undefined;
+  attempts = 0;
+  isDone = false;
+
+  readonly #exchange: Exchange;
+  readonly #patience: Patience;
+  readonly #server: string;
+  readonly #onEnd: ((call: Call, outcome: Outcome) => void) | undefined;
+  #timer: NodeJS.Timeout;
+  #hasLastTimer = false;
+
+  constructor(options: CallOptions) {
+    this.envelope = options.envelope;
+    this.edits = options.edits ?? none;
+    this.owner = options.owner;
+    this.traceparent = options.traceparent;
+    this.#exchange = options.exchange;
+    this.#patience = options.patience;
+    this.#server = options.server;
+    this.#onEnd = options.onEnd;
+    this.#timer = setTimeout(expire, options.patience.timeoutMs, this);
+  }
+
+  /** The server's answer. */
+  answer(envelope: Envelope): void {
+    if (!this.#end(envelope.error === undefined ? 'answered' : 'failed')) return;
+    this.#exchange.answer(envelope);
+  }
+
+  fail(error: GatewayError): void {
+    if (!this.#end('failed')) return;
+    this.#exchange.fail(error);
+  }
+
+  /** A message on the way to the answer. */
+  relay(message: Buffer): void {
+    if (!this.isDone) this.#exchange.relay(message);
+  }
+
+  /** The client does not want the answer any more; the server is told. */
+  cancel(): void {
+    if (!this.#end('dropped')) return;
+    this.connection?.abandon(this, 'the client cancelled the request');
+    this.#exchange.drop();
+  }
+
+  /** Progress was made: the deadline starts anew, within its hard maximum. */
+  touch(): void {
+    if (this.isDone || this.#hasLastTimer) return;
+    const { timeoutMs, maxMs } = this.#patience;
+    const leftMs = maxMs - (performance.now() - this.acceptedAt);
+    if (leftMs >= timeoutMs) {
+      this.#timer.refresh();
+      return;
+    }
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(expire, Math.max(0, leftMs), this);
+    this.#hasLastTimer = true;
+  }
+
+  /** @internal the deadline has passed. */
+  expire(): void {
+    const seconds = Math.round((performance.now() - this.acceptedAt) / 100) / 10;
+    this.connection?.abandon(this, 'the deadline has passed');
+    const where = this.connection === undefined ? 'while waiting to be sent' : 'without an answer';
+    this.fail(
+      new DeadlineError(
+        `${this.envelope.method} on server ${this.#server} timed out after ${seconds} s ${where}; ` +
+          'raise request_timeout_seconds (progress) or max_request_seconds in the catalog if it needs longer',
+      ),
+    );
+  }
+
+  #end(outcome: Outcome): boolean {
+    if (this.isDone) return false;
+    this.isDone = true;
+    clearTimeout(this.#timer);
+    this.#onEnd?.(this, outcome);
+    return true;
+  }
+}
+
+const none: readonly Edit[] = [];
+
+function expire(call: Call): void {
+  call.expire();
+}

@@ -1,0 +1,227 @@
+// One initialised MCP session with a server, over one link. Many clients' calls share it; each keeps its own id
+// and its own progress token, because both are replaced on the way there and restored on the way back.
+//
+// N1  ids on the link are our own, counted up, never used twice: equal ids of different calls cannot meet.
+// N2  a progress token on the link is the call's id; a client's own token returns in every notification.
+// N3  an answer to an unknown id (late, doubled, invented) reaches nobody.
+// N4  when the link ends, every call on it ends (A2).
+
+import { ConnectionLostError, type GatewayError, MessageTooLargeError } from '../errors.ts';
+import { errorMessage, notificationMessage, requestMessage, resultMessage } from '../jsonrpc/compose.ts';
+import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
+import { rpcCodes } from '../jsonrpc/rpc-fault.ts';
+import { type Edit, rawOf, splice } from '../jsonrpc/span.ts';
+import type { CallId, Link, LinkEvents } from '../upstream/link.ts';
+import { type Advert, readAdvert } from './advert.ts';
+import { Call } from './call.ts';
+
+export interface ConnectionEvents {
+  onRequest(connection: Connection, envelope: Envelope, call: Call | undefined): void;
+  onNotification(connection: Connection, envelope: Envelope, call: Call | undefined): void;
+  /** The call was certainly not carried out: it may be sent once more. */
+  onUndelivered(connection: Connection, call: Call, error: GatewayError): void;
+  /** A line was no message. */
+  onNoise(connection: Connection, what: string): void;
+  onEnd(connection: Connection, error: GatewayError): void;
+}
+
+export interface Introduction {
+  readonly protocolVersion: string;
+  readonly clientInfo: unknown;
+  readonly capabilities: Readonly<Record<string, unknown>>;
+}
+
+export class Connection {
+  readonly server: string;
+  readonly link: Link;
+  /** What the server said of itself at `initialize`. */
+  advert: Advert | undefined;
+  /** When the server last sent anything, in performance.now() milliseconds. */
+  lastHeardAt = performance.now();
+  isEnded = false;
+
+  readonly #events: ConnectionEvents;
+  readonly #calls = new Map<CallId, Call>();
+  #nextId = 1;
+
+  constructor(server: string, makeLink: (events: LinkEvents) => Link, events: ConnectionEvents) {
+    this.server = server;
+    this.#events = events;
+    this.link = makeLink({
+      onMessage: (bytes, call) => this.#onMessage(bytes, call),
+      onOversized: (size, id, call) => this.#onOversized(size, id, call),
+      onUndelivered: (call, error, wasCarriedOut) => this.#onUndelivered(call, error, wasCarriedOut),
+      onEnd: (error) => this.#onEnd(error),
+    });
+  }
+
+  /** Calls in flight, the gateway's own (lists, pings) included. */
+  get inFlight(): number {
+    return this.#calls.size;
+  }
+
+  /** The calls in flight, oldest first. */
+  calls(): Iterable<Call> {
+    return this.#calls.values();
+  }
+
+  /** Opens the link and shakes hands. Rejects with the reason; the caller closes the connection then. */
+  async initialize(introduction: Introduction, timeoutMs: number): Promise<Advert> {
+    const deadline = performance.now() + timeoutMs;
+    await this.link.open();
+    const answer = await this.request('initialize', introduction, Math.max(1, deadline - performance.now()));
+    this.advert = readAdvert(this.server, answer);
+    this.link.ready(this.advert.protocolVersion);
+    this.notify('notifications/initialized');
+    return this.advert;
+  }
+
+  /** Sends a call. It must not be done, and the connection must not have ended. */
+  send(call: Call): void {
+    const id = this.#nextId++;
+    call.id = id;
+    call.connection = this;
+    call.attempts += 1;
+    this.#calls.set(id, call);
+    this.link.send(forwarded(call), id, call.traceparent);
+  }
+
+  /** A request of the gateway's own. Rejects with a GatewayError; an error answer resolves. */
+  request(method: string, params: unknown, timeoutMs: number): Promise<Envelope> {
+    return new Promise((resolve, reject) => {
+      if (this.isEnded) {
+        reject(new ConnectionLostError(`the connection to server ${this.server} has ended`));
+        return;
+      }
+      const call = new Call({
+        envelope: readServerMessage(requestMessage('0', method, params)),
+        exchange: { answer: resolve, fail: reject, relay: () => {}, drop: () => {} },
+        patience: { timeoutMs, maxMs: timeoutMs },
+        server: this.server,
+      });
+      this.send(call);
+    });
+  }
+
+  notify(method: string, params?: unknown): void {
+    this.sendRaw(notificationMessage(method, params));
+  }
+
+  /** Sends a message that is complete: an answer to the server, or a client's notification. */
+  sendRaw(message: Buffer): void {
+    if (!this.isEnded) this.link.send(message);
+  }
+
+  /** Nobody waits for the call any more: the server is told, a late answer reaches nobody. */
+  abandon(call: Call, reason: string): void {
+    if (!this.#calls.delete(call.id)) return;
+    // The handshake must not be cancelled (lifecycle, cancellation); whoever gives it up closes the link.
+    if (call.envelope.method !== 'initialize')
+      this.notify('notifications/cancelled', { requestId: call.id, reason });
+    this.link.forget(call.id);
+  }
+
+  /** Ends every call on the connection with the same error. */
+  failAll(error: GatewayError): void {
+    const calls = [...this.#calls.values()];
+    this.#calls.clear();
+    for (const call of calls) call.fail(error);
+  }
+
+  #onMessage(bytes: Buffer, callId: CallId | undefined): void {
+    this.lastHeardAt = performance.now();
+    let envelope: Envelope;
+    try {
+      envelope = readServerMessage(bytes);
+    } catch (error) {
+      this.#events.onNoise(this, (error as Error).message);
+      return;
+    }
+    if (envelope.kind === 'answer') {
+      const id = Number(envelope.rawId);
+      const call = this.#calls.get(id);
+      if (call === undefined) return;
+      this.#calls.delete(id);
+      call.answer(envelope);
+    } else if (envelope.kind === 'notification') {
+      this.#onNotification(envelope, callId);
+    } else if (envelope.method === 'ping') {
+      this.sendRaw(resultMessage(envelope.rawId, {}));
+    } else {
+      this.#events.onRequest(this, envelope, this.#linked(callId));
+    }
+  }
+
+  #onNotification(envelope: Envelope, callId: CallId | undefined): void {
+    if (envelope.method !== 'notifications/progress') {
+      this.#events.onNotification(this, envelope, this.#linked(callId));
+      return;
+    }
+    const token = envelope.param('progressToken');
+    if (token === undefined) return;
+    const call = this.#calls.get(Number(rawOf(envelope.bytes, token)));
+    if (call?.envelope.askedToken === undefined) return;
+    call.touch();
+    const text = rawOf(call.envelope.bytes, call.envelope.askedToken);
+    call.relay(splice(envelope.bytes, [{ ...token, text }]));
+  }
+
+  #linked(callId: CallId | undefined): Call | undefined {
+    return callId === undefined ? undefined : this.#calls.get(callId);
+  }
+
+  #onOversized(size: number, rawId: string | undefined, callId: CallId | undefined): void {
+    const id = rawId === undefined ? callId : Number(rawId);
+    const call = id === undefined ? undefined : this.#calls.get(id);
+    if (call === undefined) {
+      this.#events.onNoise(this, `a message of ${size} bytes is over limits.message_bytes`);
+      return;
+    }
+    this.#calls.delete(call.id);
+    call.fail(
+      new MessageTooLargeError(
+        `the answer of server ${this.server} to ${call.envelope.method} is larger than limits.message_bytes ` +
+          `(${size} bytes or more); ask for less, or raise the limit`,
+      ),
+    );
+  }
+
+  #onUndelivered(callId: CallId, error: GatewayError, wasCarriedOut: boolean): void {
+    const call = this.#calls.get(callId);
+    if (call === undefined) return;
+    this.#calls.delete(callId);
+    if (wasCarriedOut || call.attempts > 1) call.fail(error);
+    else this.#events.onUndelivered(this, call, error);
+  }
+
+  #onEnd(error: GatewayError): void {
+    if (this.isEnded) return;
+    this.isEnded = true;
+    this.failAll(error);
+    this.#events.onEnd(this, error);
+  }
+}
+
+/** The message as the server gets it: our id, our progress token, and the edits of whoever routed it. */
+function forwarded(call: Call): Buffer {
+  const { envelope, edits, id } = call;
+  const text = String(id);
+  const all: Edit[] = [...edits];
+  if (envelope.id !== undefined) all.push({ ...envelope.id, text });
+  if (envelope.askedToken !== undefined) all.push({ ...envelope.askedToken, text });
+  return splice(
+    envelope.bytes,
+    all.sort((a, b) => a.start - b.start),
+  );
+}
+
+/** The answer to a server that asks for what the client never declared. */
+export function refuseServerRequest(connection: Connection, envelope: Envelope): void {
+  connection.sendRaw(
+    errorMessage(
+      envelope.rawId,
+      rpcCodes.methodNotFound,
+      `${envelope.method} is not available: the client did not declare it`,
+    ),
+  );
+}

@@ -1,0 +1,232 @@
+// The traffic side of one managed server: takes calls, bounds them, sends them on a connection, counts them.
+// The machine (machines/server.ts) opens and closes its gate; a call on an open gate never touches the machine.
+//
+// H1 (A1)  a call is sent only while the gate is open.
+// H2 (A2)  every accepted call ends exactly once (see call.ts); a waiting one ends by its deadline at the latest.
+// H3 (A8)  at most `pool.in_flight` calls are in flight and `pool.waiting` wait; one more is refused at once.
+// H4       calls, and nothing else, count as use: pings and list fetches keep no server awake.
+
+import type { ServerEntry } from '../../config/catalog-schema.ts';
+import { type GatewayError, OverloadedError, UnavailableError } from '../errors.ts';
+import type { Envelope } from '../jsonrpc/envelope.ts';
+import type { Edit } from '../jsonrpc/span.ts';
+import { Call, type Exchange, type Outcome, type Patience } from './call.ts';
+import { Latency } from './latency.ts';
+import type { Member } from './member.ts';
+import type { Owner } from './owner.ts';
+import type { Pool } from './pool.ts';
+
+export interface CallRequest {
+  readonly envelope: Envelope;
+  readonly edits?: readonly Edit[];
+  readonly exchange: Exchange;
+  readonly owner?: Owner | undefined;
+  readonly traceparent?: string | undefined;
+}
+
+export interface HandleHooks {
+  /** A call waits and the gate is shut: the machine is to open it. */
+  onDemand(): void;
+  /** The first call since the machine has turned idle. */
+  onUsed(): void;
+  /** The park time is over and a call has come. */
+  onWake(): void;
+}
+
+export class Handle {
+  readonly id: string;
+  readonly latency = new Latency();
+  /** Calls accepted since the gateway has started. */
+  requests = 0;
+  /** Calls that ended with an error, the server's or the gateway's. */
+  failed = 0;
+  /** performance.now() of the last call. */
+  lastUsedAt = performance.now();
+  /** Wall clock of the last call, in epoch milliseconds; 0 before the first. */
+  lastUsedTime = 0;
+  isOpen = false;
+  /** The machine is in `idle`: the next call has to tell it. */
+  isIdle = false;
+  /** Epoch milliseconds until which the server is parked. */
+  parkedUntil: number | undefined;
+
+  readonly #entry: ServerEntry;
+  readonly #pool: Pool;
+  readonly #hooks: HandleHooks;
+  readonly #patience: Patience;
+  readonly #queue = new Set<Call>();
+  #inFlight = 0;
+  #parkedBecause = '';
+
+  constructor(id: string, entry: ServerEntry, pool: Pool, hooks: HandleHooks) {
+    this.id = id;
+    this.#entry = entry;
+    this.#pool = pool;
+    this.#hooks = hooks;
+    this.#patience = {
+      timeoutMs: entry.request_timeout_seconds * 1000,
+      maxMs: Math.max(entry.max_request_seconds, entry.request_timeout_seconds) * 1000,
+    };
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  get waiting(): number {
+    return this.#queue.size;
+  }
+
+  /** The session of the call that has waited longest; undefined when none waits or it has no session. */
+  get nextOwner(): Owner | undefined {
+    for (const call of this.#queue) return call.owner;
+    return undefined;
+  }
+
+  /** Takes a call. It ends through its exchange, perhaps before this returns. */
+  accept(request: CallRequest): Call {
+    this.requests += 1;
+    this.lastUsedTime = Date.now();
+    const call = new Call({
+      ...request,
+      patience: this.#patience,
+      server: this.id,
+      onEnd: this.#onEnd,
+    });
+    this.#place(call);
+    return call;
+  }
+
+  /** The call was certainly not carried out: it is sent once more, when the dead connection is out of the way. */
+  retry(call: Call): void {
+    this.#leave(call);
+    queueMicrotask(() => {
+      if (!call.isDone) this.#place(call);
+    });
+  }
+
+  open(): void {
+    this.isOpen = true;
+    this.parkedUntil = undefined;
+    this.drain();
+  }
+
+  close(): void {
+    this.isOpen = false;
+    this.isIdle = false;
+  }
+
+  /** The server is parked: whoever waits is told, and whoever comes, until `until` (epoch milliseconds). */
+  refuse(until: number, because: string): void {
+    this.parkedUntil = until;
+    this.#parkedBecause = because;
+    this.failWaiting(() => true, this.#refusal() ?? new UnavailableError(`server ${this.id} is parked`, 1));
+  }
+
+  failWaiting(which: (call: Call) => boolean, error: GatewayError): void {
+    for (const call of [...this.#queue]) if (which(call)) call.fail(error);
+  }
+
+  /** Sends whatever can be sent by now, oldest first. */
+  drain(): void {
+    for (const call of this.#queue) {
+      if (!this.isOpen || this.#inFlight >= this.#entry.pool.in_flight) return;
+      const member = this.#pick(call);
+      if (member === undefined) continue;
+      this.#queue.delete(call);
+      this.#send(member, call);
+    }
+  }
+
+  #place(call: Call): void {
+    const refusal = this.#refusal();
+    if (refusal !== undefined) {
+      call.fail(refusal);
+      return;
+    }
+    if (this.isOpen && this.#inFlight < this.#entry.pool.in_flight) {
+      const member = this.#pick(call);
+      if (member !== undefined) {
+        this.#send(member, call);
+        return;
+      }
+      if (call.isDone) return;
+    }
+    if (this.#queue.size >= this.#entry.pool.waiting) {
+      const { in_flight, waiting } = this.#entry.pool;
+      call.fail(
+        new OverloadedError(
+          `server ${this.id} is at its limit (${in_flight} calls in flight, ${waiting} waiting); try again shortly, ` +
+            'or raise pool.in_flight or pool.waiting in the catalog',
+        ),
+      );
+      return;
+    }
+    this.#queue.add(call);
+    if (!this.isOpen) this.#hooks.onDemand();
+  }
+
+  #pick(call: Call): Member | undefined {
+    try {
+      return this.#pool.pick(call.owner);
+    } catch (error) {
+      call.fail(error as GatewayError);
+      return undefined;
+    }
+  }
+
+  #send(member: Member, call: Call): void {
+    this.#inFlight += 1;
+    member.inFlight += 1;
+    call.member = member;
+    const now = performance.now();
+    this.lastUsedAt = now;
+    member.lastUsedAt = now;
+    if (this.isIdle) {
+      this.isIdle = false;
+      this.#hooks.onUsed();
+    }
+    member.connection.send(call);
+  }
+
+  readonly #onEnd = (call: Call, outcome: Outcome): void => {
+    if (outcome === 'failed') this.failed += 1;
+    if (outcome !== 'dropped') this.latency.note(performance.now() - call.acceptedAt);
+    if (outcome === 'answered' && call.member !== undefined) call.member.renewals = 0;
+    this.#leave(call);
+    if (this.#queue.size > 0) this.drain();
+  };
+
+  /** Takes the call off the connection, or out of the waiting room, whichever it is in. */
+  #leave(call: Call): void {
+    const { member } = call;
+    if (member === undefined) {
+      this.#queue.delete(call);
+      return;
+    }
+    call.member = undefined;
+    this.#inFlight -= 1;
+    member.inFlight -= 1;
+    const now = performance.now();
+    this.lastUsedAt = now;
+    member.lastUsedAt = now;
+  }
+
+  #refusal(): UnavailableError | undefined {
+    if (!this.#entry.enabled) {
+      return new UnavailableError(`server ${this.id} is switched off (enabled: false in the catalog)`, 60);
+    }
+    if (this.parkedUntil === undefined) return undefined;
+    const leftMs = this.parkedUntil - Date.now();
+    if (leftMs <= 0) {
+      this.parkedUntil = undefined;
+      this.#hooks.onWake();
+      return undefined;
+    }
+    return new UnavailableError(
+      `server ${this.id} is parked after too many failures and is tried again in ${Math.ceil(leftMs / 1000)} s` +
+        ` (POST /servers/${this.id}/start tries at once): ${this.#parkedBecause}`,
+      leftMs / 1000,
+    );
+  }
+}

@@ -1,0 +1,125 @@
+// The four lists a server offers, item by item, as raw JSON: an item is shown to clients as the server wrote it,
+// with nothing replaced but, in an aggregate, its name.
+
+import type { Envelope } from '../jsonrpc/envelope.ts';
+import { JsonScanner, textOf } from '../jsonrpc/json-scanner.ts';
+import type { Connection } from './connection.ts';
+import { resultOf } from './result-of.ts';
+
+export type ListKind = 'tools' | 'prompts' | 'resources' | 'resourceTemplates';
+
+export interface ListItem {
+  /** The tool's or prompt's name, the resource's uri, or the template's pattern. */
+  readonly key: string;
+  /** Raw JSON before and after the value of that member: `before + JSON(key) + after` is the item. */
+  readonly before: string;
+  readonly after: string;
+}
+
+export type Lists = Readonly<Partial<Record<ListKind, readonly ListItem[]>>>;
+
+export const listKinds: Record<
+  ListKind,
+  { method: string; key: string; capability: string; changed: string }
+> = {
+  tools: {
+    method: 'tools/list',
+    key: 'name',
+    capability: 'tools',
+    changed: 'notifications/tools/list_changed',
+  },
+  prompts: {
+    method: 'prompts/list',
+    key: 'name',
+    capability: 'prompts',
+    changed: 'notifications/prompts/list_changed',
+  },
+  resources: {
+    method: 'resources/list',
+    key: 'uri',
+    capability: 'resources',
+    changed: 'notifications/resources/list_changed',
+  },
+  resourceTemplates: {
+    method: 'resources/templates/list',
+    key: 'uriTemplate',
+    capability: 'resources',
+    changed: 'notifications/resources/list_changed',
+  },
+};
+
+export const everyListKind = Object.keys(listKinds) as ListKind[];
+
+/** A server that never stops giving cursors is cut off here. */
+const MAX_PAGES = 1000;
+
+/** The item as JSON, under another name if one is given. */
+export function itemJson(item: ListItem, key: string = item.key): string {
+  return item.before + JSON.stringify(key) + item.after;
+}
+
+/** Fetches one list whole, page by page. Rejects with a GatewayError. */
+export async function fetchList(
+  connection: Connection,
+  kind: ListKind,
+  timeoutMs: number,
+): Promise<ListItem[]> {
+  const { method } = listKinds[kind];
+  const deadline = performance.now() + timeoutMs;
+  const items: ListItem[] = [];
+  let cursor: unknown;
+  for (let page = 0; page < MAX_PAGES; page += 1) {
+    const leftMs = Math.max(1, deadline - performance.now());
+    const answer = await connection.request(method, cursor === undefined ? {} : { cursor }, leftMs);
+    const before = cursor;
+    cursor = resultOf(connection.server, method, answer).nextCursor;
+    items.push(...itemsOf(answer, kind));
+    if (typeof cursor !== 'string' || cursor === before) break;
+  }
+  return items;
+}
+
+/** The items of a list answer; items without their key member are left out. */
+export function itemsOf(answer: Envelope, kind: ListKind): ListItem[] {
+  const { bytes, result } = answer;
+  if (result === undefined) return [];
+  const items: ListItem[] = [];
+  const scanner = new JsonScanner(bytes, result.start);
+  if (scanner.peek() !== 0x7b) return [];
+  scanner.object(1, (member) => {
+    if (member !== kind || scanner.peek() !== 0x5b) {
+      scanner.value(2);
+      return;
+    }
+    scanner.array(2, () => {
+      const item = readItem(scanner, listKinds[kind].key);
+      if (item !== undefined) items.push(item);
+    });
+  });
+  return items;
+}
+
+function readItem(scanner: JsonScanner, keyMember: string): ListItem | undefined {
+  const { bytes } = scanner;
+  const start = scanner.pos;
+  if (scanner.peek() !== 0x7b) {
+    scanner.value(3);
+    return undefined;
+  }
+  let keyStart = -1;
+  let keyEnd = -1;
+  scanner.object(3, (member) => {
+    const valueStart = scanner.pos;
+    scanner.value(4);
+    if (member === keyMember && bytes[valueStart] === 0x22) {
+      keyStart = valueStart;
+      keyEnd = scanner.pos;
+    }
+  });
+  if (keyStart < 0) return undefined;
+  return {
+    key: textOf(bytes, keyStart, keyEnd),
+    before: bytes.toString('utf8', start, keyStart),
+    after: bytes.toString('utf8', keyEnd, scanner.pos),
+  };
+}

@@ -1,0 +1,22 @@
+// One place in a server's pool: a connection that is being opened or is open, and who it belongs to.
+
+import type { Connection } from './connection.ts';
+import type { Owner } from './owner.ts';
+
+export interface Member {
+  /** Under session isolation the session it belongs to; undefined for everybody's. */
+  readonly owner: Owner | undefined;
+  connection: Connection;
+  /** The handshake is done: calls may be sent. */
+  isOpen: boolean;
+  /** Why it is being ended by us; a connection that ends without one has crashed. */
+  isClosing: boolean;
+  /** Clients' calls in flight. */
+  inFlight: number;
+  /** performance.now() of the last call of a client. */
+  lastUsedAt: number;
+  missedPings: number;
+  /** Ended and opened anew in place since the last answer, because the remote side forgot the session. */
+  renewals: number;
+  readonly openedAt: number;
+}

@@ -1,0 +1,39 @@
+// Who hears what a shared server says. A notification that a transport links to a call goes to that call's session
+// alone. Of the rest only two kinds have addressees that can be known: resource updates go to the subscribers, log
+// messages to the sessions that asked for a level and to those with a call in flight. Everything else reaches
+// nobody: guessing an addressee is how one user's messages end up with another.
+
+import type { Envelope } from '../jsonrpc/envelope.ts';
+import type { Call } from './call.ts';
+import type { Connection } from './connection.ts';
+import type { Owner } from './owner.ts';
+import { Subscriptions } from './subscriptions.ts';
+
+export function spreadNotification(
+  subscriptions: Subscriptions,
+  connection: Connection,
+  envelope: Envelope,
+  call: Call | undefined,
+): void {
+  if (call?.owner !== undefined) {
+    call.owner.onServerNotification(connection, envelope, call);
+  } else if (envelope.method === 'notifications/resources/updated') {
+    const uri = envelope.paramText('uri');
+    if (uri === undefined) return;
+    for (const owner of subscriptions.subscribers(uri))
+      owner.onServerNotification(connection, envelope, undefined);
+  } else if (envelope.method === 'notifications/message') {
+    const level = envelope.paramText('level');
+    for (const owner of listeners(subscriptions, connection)) {
+      if (Subscriptions.passes(level, subscriptions.levelOf(owner))) {
+        owner.onServerNotification(connection, envelope, undefined);
+      }
+    }
+  }
+}
+
+function listeners(subscriptions: Subscriptions, connection: Connection): Set<Owner> {
+  const all = new Set<Owner>(subscriptions.listeners());
+  for (const call of connection.calls()) if (call.owner !== undefined) all.add(call.owner);
+  return all;
+}

@@ -1,0 +1,24 @@
+// A client session, as far as a server needs to know it: what it declared, and where to put what the server sends.
+
+import type { GatewayError } from '../errors.ts';
+import type { Envelope } from '../jsonrpc/envelope.ts';
+import type { Call } from './call.ts';
+import type { Connection } from './connection.ts';
+
+/** Why a session's own connection is over. */
+export type Parting = 'crashed' | 'idle' | 'evicted' | 'stopped';
+
+export interface Owner {
+  readonly id: string;
+  readonly protocolVersion: string;
+  readonly clientInfo: unknown;
+  readonly capabilities: Readonly<Record<string, unknown>>;
+  /** A stream is open on which the client hears what belongs to no call of its own. */
+  readonly hasOpenStream: boolean;
+  /** A request of the server to the client, on whose call's stream it came if that is known. */
+  onServerRequest(connection: Connection, envelope: Envelope, call: Call | undefined): void;
+  /** A notification of the server for this client. */
+  onServerNotification(connection: Connection, envelope: Envelope, call: Call | undefined): void;
+  /** The session's own connection is over. */
+  onParting(server: string, why: Parting, error: GatewayError): void;
+}

@@ -1,0 +1,306 @@
+// The connections of one server. Under shared isolation up to `pool.max` connections serve everybody, a session
+// sticking to one; under session isolation every client session has its own, and stateless requests share one.
+//
+// P1  at most `pool.max` members exist, those being opened included.
+// P2  under session isolation nothing of one session ever travels on another's connection.
+// P3  after `kill` or a finished `drain` no connection is left (A5).
+// P4  a crash under session isolation ends that session's connection only; a failed start is told to the server
+//     when nothing else is open (A6).
+
+import {
+  type GatewayError,
+  SessionExpiredError,
+  StartFailedError,
+  StartTimeoutError,
+  StoppedError,
+  UnavailableError,
+} from '../errors.ts';
+import type { Envelope } from '../jsonrpc/envelope.ts';
+import type { Link, LinkEvents } from '../upstream/link.ts';
+import type { Call } from './call.ts';
+import { Connection, type Introduction } from './connection.ts';
+import type { Member } from './member.ts';
+import type { Owner, Parting } from './owner.ts';
+
+export interface PoolOptions {
+  readonly server: string;
+  readonly isolation: 'shared' | 'session';
+  readonly max: number;
+  readonly startTimeoutMs: number;
+  readonly introduction: Introduction;
+  readonly forwardsRoots: boolean;
+  makeLink(events: LinkEvents): Link;
+  /** Called after each handshake, within what is left of the start timeout. */
+  onHandshake(member: Member, leftMs: number): Promise<void>;
+  onOpen(member: Member): void;
+  /** A member could not be opened; the calls that wait for it cannot be sent. */
+  onOpenFailed(owner: Owner | undefined, error: GatewayError): void;
+  /** The pool is empty and could not help it. */
+  onLost(error: GatewayError): void;
+  onUndelivered(call: Call, error: GatewayError): void;
+  onRequest(member: Member, envelope: Envelope, call: Call | undefined): void;
+  onNotification(member: Member, envelope: Envelope, call: Call | undefined): void;
+  onNoise(what: string): void;
+  onMemberEnded(member: Member, error: GatewayError): void;
+}
+
+const MAX_RENEWALS = 2;
+
+export class Pool {
+  readonly #options: PoolOptions;
+  readonly #members = new Set<Member>();
+  /** Members on their way out: they hold no place any more, but their processes may still be ending. */
+  readonly #leaving = new Map<Member, Promise<void>>();
+  readonly #byOwner = new Map<Owner | undefined, Member>();
+  #isDraining = false;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+  }
+
+  get members(): ReadonlySet<Member> {
+    return this.#members;
+  }
+
+  get hasWork(): boolean {
+    for (const member of this.#members) {
+      if (member.inFlight > 0 || !member.isOpen || member.owner?.hasOpenStream === true) return true;
+    }
+    return false;
+  }
+
+  /** The pool of a server that starts anew. */
+  begin(): void {
+    this.#isDraining = false;
+  }
+
+  /**
+   * The open member that serves `owner`, or undefined while one is being opened for it.
+   * Throws UnavailableError when every place is taken by others.
+   */
+  pick(owner: Owner | undefined): Member | undefined {
+    const member = this.#options.isolation === 'session' ? this.#own(owner) : this.#shared(owner);
+    return member.isOpen && !member.isClosing && !member.connection.link.isOver ? member : undefined;
+  }
+
+  /** The member that belongs to a session alone. */
+  memberOf(owner: Owner): Member | undefined {
+    return this.#options.isolation === 'session' ? this.#byOwner.get(owner) : undefined;
+  }
+
+  /** The session has ended: its own connection goes, a shared one stays. */
+  release(owner: Owner): void {
+    const member = this.#byOwner.get(owner);
+    this.#byOwner.delete(owner);
+    if (member?.owner === owner) void this.close(member, new StoppedError('the client session has ended'));
+  }
+
+  /** Ends one member gracefully; calls still on it end with `error`. */
+  close(member: Member, error: GatewayError, parting?: Parting): Promise<void> {
+    if (!this.#remove(member)) return this.#leaving.get(member) ?? Promise.resolve();
+    member.connection.failAll(error);
+    if (parting !== undefined) member.owner?.onParting(this.#options.server, parting, error);
+    return this.#leave(member);
+  }
+
+  /** Lets the calls in flight end within `graceMs`, then closes everything. */
+  async drain(graceMs: number, parting: Parting = 'stopped'): Promise<void> {
+    this.#isDraining = true;
+    const deadline = performance.now() + graceMs;
+    while (performance.now() < deadline && [...this.#members].some((member) => member.inFlight > 0)) {
+      await new Promise((resolve) => setTimeout(resolve, 20));
+    }
+    const { server } = this.#options;
+    const error = new StoppedError(
+      `server ${server} was stopped before the call was answered; it starts again on the next`,
+    );
+    for (const member of [...this.#members]) void this.close(member, error, parting);
+    await Promise.all(this.#leaving.values());
+  }
+
+  /** Ends everything at once. */
+  kill(error: GatewayError): void {
+    for (const member of this.#leaving.keys()) member.connection.link.kill();
+    for (const member of [...this.#members]) {
+      this.#remove(member);
+      member.connection.failAll(error);
+      member.connection.link.kill();
+      member.owner?.onParting(this.#options.server, 'crashed', error);
+    }
+  }
+
+  #shared(owner: Owner | undefined): Member {
+    const stuck = this.#byOwner.get(owner);
+    if (stuck !== undefined) return stuck;
+    let best: Member | undefined;
+    for (const member of this.#members) {
+      if (!member.isClosing && (best === undefined || member.inFlight < best.inFlight)) best = member;
+    }
+    if (best === undefined || (best.inFlight > 0 && best.isOpen && this.#members.size < this.#options.max)) {
+      best = this.#open(undefined);
+    }
+    if (owner !== undefined && this.#options.max > 1) this.#byOwner.set(owner, best);
+    return best;
+  }
+
+  #own(owner: Owner | undefined): Member {
+    const own = this.#byOwner.get(owner);
+    if (own !== undefined) return own;
+    if (this.#members.size >= this.#options.max) this.#evictOne();
+    const member = this.#open(owner);
+    this.#byOwner.set(owner, member);
+    return member;
+  }
+
+  #evictOne(): void {
+    let oldest: Member | undefined;
+    for (const member of this.#members) {
+      if (member.inFlight > 0 || !member.isOpen || member.isClosing || member.owner?.hasOpenStream === true)
+        continue;
+      if (oldest === undefined || member.lastUsedAt < oldest.lastUsedAt) oldest = member;
+    }
+    const { server, max } = this.#options;
+    if (oldest === undefined) {
+      throw new UnavailableError(
+        `all ${max} connections of server ${server} are in use by other sessions; try later, or raise pool.max`,
+        1,
+      );
+    }
+    void this.close(
+      oldest,
+      new StoppedError(`the session made room for a newer one (pool.max ${max})`),
+      'evicted',
+    );
+    // It is on its way out and holds its place no longer; `close` sees to its end.
+    this.#members.delete(oldest);
+  }
+
+  #open(owner: Owner | undefined): Member {
+    const now = performance.now();
+    const member: Member = {
+      owner,
+      connection: undefined as unknown as Connection,
+      isOpen: false,
+      isClosing: false,
+      inFlight: 0,
+      lastUsedAt: now,
+      missedPings: 0,
+      renewals: 0,
+      openedAt: now,
+    };
+    this.#members.add(member);
+    void this.#connect(member);
+    return member;
+  }
+
+  async #connect(member: Member): Promise<void> {
+    const { server, startTimeoutMs, makeLink } = this.#options;
+    const deadline = performance.now() + startTimeoutMs;
+    const connection = new Connection(server, makeLink, {
+      onRequest: (_, envelope, call) => this.#options.onRequest(member, envelope, call),
+      onNotification: (_, envelope, call) => this.#options.onNotification(member, envelope, call),
+      onNoise: (_, what) => this.#options.onNoise(what),
+      onUndelivered: (_, call, error) => this.#options.onUndelivered(call, error),
+      onEnd: (ended, error) => {
+        if (member.connection === ended) this.#onEnd(member, error);
+      },
+    });
+    member.connection = connection;
+    try {
+      await connection.initialize(this.#introductionFor(member.owner), startTimeoutMs);
+      await this.#options.onHandshake(member, Math.max(1, deadline - performance.now()));
+      if (connection.isEnded || member.isClosing) return;
+      member.isOpen = true;
+      member.lastUsedAt = performance.now();
+      this.#options.onOpen(member);
+    } catch (error) {
+      if (member.isClosing) return;
+      this.#failOpening(
+        member,
+        startFailure(server, startTimeoutMs, error as GatewayError, connection.link.stderrTail),
+      );
+    }
+  }
+
+  #failOpening(member: Member, error: GatewayError): void {
+    this.#remove(member);
+    void this.#leave(member);
+    this.#options.onOpenFailed(member.owner, error);
+    if (this.#members.size === 0 && !this.#isDraining) this.#options.onLost(error);
+  }
+
+  #onEnd(member: Member, error: GatewayError): void {
+    // While it is being opened its failure is noticed by whoever opens it.
+    if (member.isClosing || !member.isOpen) return;
+    if (error instanceof SessionExpiredError && this.#renew(member, error)) return;
+    member.isOpen = false;
+    this.#remove(member);
+    // What is left of it (descendants of a dead process) goes too.
+    void this.#leave(member);
+    this.#options.onMemberEnded(member, error);
+    member.owner?.onParting(this.#options.server, 'crashed', error);
+    const isShared = this.#options.isolation === 'shared';
+    if (isShared && this.#members.size === 0 && !this.#isDraining) this.#options.onLost(error);
+  }
+
+  /** The remote side has forgotten the session: one new handshake for everybody who waits; false when it is no use. */
+  #renew(member: Member, error: SessionExpiredError): boolean {
+    if (!member.isOpen || member.isClosing) return true;
+    if (member.renewals >= MAX_RENEWALS || this.#isDraining) return false;
+    member.isOpen = false;
+    member.renewals += 1;
+    this.#options.onNoise(`${error.message}; a new session is begun`);
+    void this.#connect(member);
+    return true;
+  }
+
+  /** Takes a member out of the pool; false when it was out already. */
+  #remove(member: Member): boolean {
+    if (member.isClosing) return false;
+    member.isClosing = true;
+    this.#members.delete(member);
+    if (this.#options.isolation === 'session') this.#byOwner.delete(member.owner);
+    else for (const [owner, stuck] of this.#byOwner) if (stuck === member) this.#byOwner.delete(owner);
+    return true;
+  }
+
+  #leave(member: Member): Promise<void> {
+    const gone = member.connection.link.close().finally(() => this.#leaving.delete(member));
+    this.#leaving.set(member, gone);
+    return gone;
+  }
+
+  #introductionFor(owner: Owner | undefined): Introduction {
+    const { isolation, introduction, forwardsRoots } = this.#options;
+    if (isolation === 'shared' || owner === undefined) return introduction;
+    const { roots, ...rest } = owner.capabilities;
+    return {
+      protocolVersion: owner.protocolVersion,
+      clientInfo: owner.clientInfo,
+      capabilities: forwardsRoots && roots !== undefined ? { ...rest, roots } : rest,
+    };
+  }
+}
+
+function startFailure(
+  server: string,
+  startTimeoutMs: number,
+  error: GatewayError,
+  tail: readonly string[],
+): GatewayError {
+  if (error.code === 'ERR_DEADLINE') {
+    return new StartTimeoutError(
+      `server ${server} did not finish initialize within ${startTimeoutMs / 1000} s; ` +
+        'look at its stderr in the log, or raise start_timeout_seconds',
+      { cause: error },
+    );
+  }
+  const own = error instanceof StartFailedError ? error.stderrTail : [];
+  return new StartFailedError(
+    `server ${server} could not be started: ${error.message}`,
+    own.length > 0 ? own : tail,
+    {
+      cause: error,
+    },
+  );
+}

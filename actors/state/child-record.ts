@@ -1,0 +1,44 @@
+// What is written down about one running child, so that a later gateway can find it, and only it (A5).
+
+import type { ProcessIdentity } from './process-identity.ts';
+
+export interface ChildRecord {
+  /** The child; it leads the process group of the same number. */
+  readonly child: ProcessIdentity;
+  readonly server: string;
+  readonly owner: ProcessIdentity;
+}
+
+export function recordText({ child, server, owner }: ChildRecord): string {
+  const text = {
+    server,
+    pid: child.pid,
+    start_time: child.startTime,
+    group: child.pid,
+    owner_pid: owner.pid,
+    owner_start_time: owner.startTime,
+  };
+  return `${JSON.stringify(text)}\n`;
+}
+
+/** Undefined when the text is no record: to signal a process by a damaged number is the one thing not to do. */
+export function parseRecord(text: string): ChildRecord | undefined {
+  let fields: Record<string, unknown>;
+  try {
+    fields = JSON.parse(text) as Record<string, unknown>;
+  } catch {
+    return undefined;
+  }
+  if (typeof fields !== 'object' || fields === null) return undefined;
+  const child = identity(fields.pid, fields.start_time);
+  const owner = identity(fields.owner_pid, fields.owner_start_time);
+  const { server, group } = fields;
+  if (child === undefined || child.pid < 2 || group !== child.pid || owner === undefined) return undefined;
+  return typeof server === 'string' ? { child, server, owner } : undefined;
+}
+
+function identity(pid: unknown, startTime: unknown): ProcessIdentity | undefined {
+  if (typeof pid !== 'number' || !Number.isSafeInteger(pid) || pid < 1) return undefined;
+  if (startTime !== undefined && typeof startTime !== 'string') return undefined;
+  return { pid, startTime };
+}

@@ -1,0 +1,257 @@
+// One request to a Streamable HTTP server: its POST, the answer as JSON or as a stream of events, and, when
+// the stream breaks before the answer, its resumption by GET with Last-Event-ID. It ends in exactly one of: the
+// answer, `onUndelivered`, or `destroy` by its owner. (MCP 2025-11-25, Transports, "Resumability and redelivery".)
+
+import { ConnectionLostError, type GatewayError } from '../errors.ts';
+import type { OversizedMessage } from '../jsonrpc/oversized.ts';
+import type { CallId } from './link.ts';
+import { MessageBuffer } from './message-buffer.ts';
+import { reconnectDelayMs } from './reconnect-delay.ts';
+import {
+  mayBeCarriedOut,
+  plainUrl,
+  protocolError,
+  type Refusal,
+  refusalError,
+  sessionGoneError,
+} from './remote-errors.ts';
+import type { RemoteHandler, RemoteRequest } from './remote-request.ts';
+import { mediaType, postOf, type RemoteOptions, type RemoteSession } from './remote-session.ts';
+import { isSessionGone } from './session-gone.ts';
+import { type SseCursor, SseParser } from './sse-parser.ts';
+
+const MAX_RESUME_FAILURES = 6;
+/** A server should end the stream after the answer. One that does not keeps its socket only this long. */
+const LINGER_MS = 1_000;
+
+export interface HttpCallEvents {
+  onMessage(bytes: Buffer): void;
+  onOversized(size: number, id: string | undefined): void;
+  onUndelivered(error: GatewayError, wasCarriedOut: boolean): void;
+  onSessionGone(error: GatewayError): void;
+  /** The call holds no request and no timer any more; not called after `destroy`. */
+  onOver(): void;
+}
+
+export class HttpCall {
+  readonly #session: RemoteSession;
+  readonly #options: RemoteOptions;
+  readonly #call: CallId;
+  readonly #events: HttpCallEvents;
+  readonly #cursor: SseCursor = { lastEventId: '', retryMs: undefined };
+  #request: RemoteRequest | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  /** Resumptions that got no stream, since the last that did. */
+  #failures = 0;
+  /** Streams that ended without anything new. A server may make us poll as long as it likes. */
+  #quietRounds = 0;
+  #isAccepted = false;
+  #hasAnswer = false;
+  #isOver = false;
+
+  constructor(session: RemoteSession, options: RemoteOptions, call: CallId, events: HttpCallEvents) {
+    this.#session = session;
+    this.#options = options;
+    this.#call = call;
+    this.#events = events;
+  }
+
+  /** The server has not accepted it yet, so it may still turn out not to know the session. */
+  get isUnanswered(): boolean {
+    return !this.#isOver && !this.#isAccepted;
+  }
+
+  start(body: Buffer, traceparent: string | undefined): void {
+    this.#request = this.#session.request(postOf(body, traceparent), this.#answerToPost());
+  }
+
+  destroy(): void {
+    this.#isOver = true;
+    clearTimeout(this.#timer);
+    this.#request?.destroy();
+  }
+
+  #answerToPost(): RemoteHandler {
+    const { maxMessageBytes } = this.#options;
+    let json: MessageBuffer | undefined;
+    let stream: SseParser | undefined;
+    return {
+      onAccepted: (response) => {
+        this.#isAccepted = true;
+        this.#session.learn(response);
+        const type = mediaType(response);
+        if (response.statusCode === 202 || response.statusCode === 204)
+          this.#refuse(`answered ${response.statusCode} to a request, which leaves it without an answer`);
+        else if (type === 'text/event-stream') stream = this.#parser();
+        else if (isJson(type)) json = new MessageBuffer(maxMessageBytes);
+        else
+          this.#refuse(
+            `answered with content type ${JSON.stringify(type)} instead of JSON or an event stream`,
+          );
+      },
+      onData: (chunk) => {
+        stream?.feed(chunk);
+        json?.append(chunk);
+      },
+      onEnd: () => {
+        if (json !== undefined) this.#onJson(json);
+        else this.#onStreamOver(new ConnectionLostError(this.#tale('ended before the answer')));
+      },
+      onRefused: (refusal) => this.#onRefused(refusal),
+      onFailed: (error, wasSent) => {
+        if (stream !== undefined) this.#onStreamOver(error);
+        else this.#giveUp(error, wasSent);
+      },
+    };
+
+    function isJson(type: string): boolean {
+      return type === 'application/json' || type.endsWith('+json');
+    }
+  }
+
+  #onJson(body: MessageBuffer): void {
+    if (body.isEmpty) {
+      this.#refuse('answered a request with an empty body');
+      return;
+    }
+    const taken = body.take();
+    this.#deliver(Buffer.isBuffer(taken) ? withoutLineEnd(taken) : taken);
+    if (this.#hasAnswer) this.#finish();
+    else this.#refuse('answered a request with a message that is no answer to it');
+  }
+
+  #parser(): SseParser {
+    return new SseParser(this.#options.maxMessageBytes, this.#cursor, {
+      onEvent: (type, data) => {
+        if (type === 'message') this.#deliver(data);
+      },
+      onOversizedEvent: (_type, remains) => this.#deliver(remains),
+    });
+  }
+
+  #deliver(message: Buffer | OversizedMessage): void {
+    // The owner may have given up the call while the events of one chunk were being handed out.
+    if (this.#isOver) return;
+    this.#quietRounds = 0;
+    const isAnswer = Buffer.isBuffer(message)
+      ? this.#options.isAnswerTo(message, this.#call)
+      : message.id === String(this.#call);
+    if (isAnswer && !this.#hasAnswer) {
+      this.#hasAnswer = true;
+      this.#timer = setTimeout(() => this.#finish(), LINGER_MS);
+    }
+    if (Buffer.isBuffer(message)) this.#events.onMessage(message);
+    else this.#events.onOversized(message.size, message.id);
+  }
+
+  #onStreamOver(error: GatewayError): void {
+    if (this.#hasAnswer) {
+      this.#finish();
+    } else if (this.#cursor.lastEventId === '') {
+      this.#giveUp(error, true);
+    } else {
+      const rounds = this.#cursor.retryMs === undefined ? this.#quietRounds : 0;
+      this.#quietRounds += 1;
+      this.#resumeLater(rounds);
+    }
+  }
+
+  #resumeLater(tries: number): void {
+    this.#timer = setTimeout(() => this.#resume(), reconnectDelayMs(tries, this.#cursor.retryMs));
+  }
+
+  #resume(): void {
+    const headers = { accept: 'text/event-stream', 'last-event-id': this.#cursor.lastEventId };
+    this.#request = this.#session.request({ method: 'GET', headers }, this.#answerToResume());
+  }
+
+  #answerToResume(): RemoteHandler {
+    const parser = this.#parser();
+    let isOpen = false;
+    return {
+      onAccepted: (response) => {
+        isOpen = true;
+        this.#failures = 0;
+        if (mediaType(response) !== 'text/event-stream')
+          this.#refuse('answered the resumption of a stream with something else than a stream');
+      },
+      onData: (chunk) => parser.feed(chunk),
+      onEnd: () => this.#onStreamOver(new ConnectionLostError(this.#tale('ended before the answer'))),
+      onRefused: (refusal) => {
+        const error = refusalError(refusal, this.#options.redactor);
+        if (this.#session.id !== undefined && isSessionGone(refusal, false))
+          this.#onSessionGone(refusal, true);
+        else if (isForGood(refusal.status)) this.#giveUp(error, true);
+        else this.#onResumeFailed(error);
+      },
+      onFailed: (error) => {
+        if (isOpen) this.#onStreamOver(error);
+        else this.#onResumeFailed(error);
+      },
+    };
+
+    /** 409 is what a server says that has not yet noticed that the stream broke. */
+    function isForGood(status: number): boolean {
+      return status < 500 && ![408, 409, 425, 429].includes(status);
+    }
+  }
+
+  #onResumeFailed(error: GatewayError): void {
+    this.#failures += 1;
+    if (this.#failures < MAX_RESUME_FAILURES) this.#resumeLater(this.#failures);
+    else
+      this.#giveUp(
+        new ConnectionLostError(this.#tale(`broke and could not be resumed: ${error.message}`)),
+        true,
+      );
+  }
+
+  #onRefused(refusal: Refusal): void {
+    const { body, isWhole } = refusal;
+    const isAnswer =
+      isWhole && body.length <= this.#options.maxMessageBytes && this.#options.isAnswerTo(body, this.#call);
+    if (this.#session.id !== undefined && isSessionGone(refusal, isAnswer)) {
+      this.#onSessionGone(refusal, false);
+    } else if (isAnswer) {
+      this.#deliver(withoutLineEnd(body));
+      this.#finish();
+    } else {
+      this.#giveUp(refusalError(refusal, this.#options.redactor), mayBeCarriedOut(refusal.status));
+    }
+  }
+
+  #onSessionGone(refusal: Refusal, wasCarriedOut: boolean): void {
+    const error = sessionGoneError(refusal, this.#options.redactor);
+    this.#giveUp(error, wasCarriedOut);
+    this.#events.onSessionGone(error);
+  }
+
+  /** The server took the request, and broke the protocol in answering it. */
+  #refuse(what: string): void {
+    this.#giveUp(protocolError(this.#session.url, what, this.#options.redactor), true);
+  }
+
+  #giveUp(error: GatewayError, wasCarriedOut: boolean): void {
+    if (this.#isOver) return;
+    this.destroy();
+    this.#events.onUndelivered(error, wasCarriedOut);
+    this.#events.onOver();
+  }
+
+  #finish(): void {
+    if (this.#isOver) return;
+    this.destroy();
+    this.#events.onOver();
+  }
+
+  #tale(what: string): string {
+    return this.#options.redactor.redact(`the stream from ${plainUrl(this.#session.url)} ${what}`);
+  }
+}
+
+/** Trailing line ends belong to the transport; everything else is the message as received. */
+function withoutLineEnd(bytes: Buffer): Buffer {
+  let end = bytes.length;
+  while (end > 0 && (bytes[end - 1] === 0x0a || bytes[end - 1] === 0x0d)) end -= 1;
+  return bytes.subarray(0, end);
+}

@@ -1,0 +1,60 @@
+// Stdout of a local server as lines, one message each. Works on bytes only: a line end is never part of a longer
+// UTF-8 character, so text that was split between two reads comes together again by itself.
+// At most `maxBytes` of a line are held; a longer one streams through, and its size and id are reported (L3).
+
+import { OversizedMessage } from '../jsonrpc/oversized.ts';
+import { MessageBuffer } from './message-buffer.ts';
+
+const LF = 0x0a;
+const CR = 0x0d;
+
+export interface LineEvents {
+  /** One line without its line end (LF or CRLF). */
+  onLine(bytes: Buffer): void;
+  /** A line beyond the limit was dropped; `id` is the raw JSON-RPC id at its top level, where there was one. */
+  onOversized(size: number, id: string | undefined): void;
+}
+
+export class LineSplitter {
+  readonly #maxBytes: number;
+  readonly #events: LineEvents;
+  readonly #partial: MessageBuffer;
+
+  constructor(maxBytes: number, events: LineEvents) {
+    this.#maxBytes = maxBytes;
+    this.#events = events;
+    // One more, because the CR of a line end arrives before it is known to be one.
+    this.#partial = new MessageBuffer(maxBytes + 1);
+  }
+
+  push(chunk: Buffer): void {
+    let start = 0;
+    for (let end = chunk.indexOf(LF); end !== -1; end = chunk.indexOf(LF, start)) {
+      this.#partial.append(chunk.subarray(start, end));
+      this.#emit(this.#partial.take());
+      start = end + 1;
+    }
+    if (start < chunk.length) this.#partial.append(chunk.subarray(start));
+  }
+
+  /** What came after the last line end: no message, since a message ends with one. Empty if there is nothing. */
+  end(): Buffer {
+    const rest = this.#partial.take();
+    return rest instanceof OversizedMessage ? Buffer.alloc(0) : rest;
+  }
+
+  #emit(taken: Buffer | OversizedMessage): void {
+    if (taken instanceof OversizedMessage) {
+      this.#events.onOversized(taken.size, taken.id);
+      return;
+    }
+    const line = taken.at(-1) === CR ? taken.subarray(0, -1) : taken;
+    if (line.length <= this.#maxBytes) {
+      this.#events.onLine(line);
+      return;
+    }
+    const oversized = new OversizedMessage();
+    oversized.feed(line);
+    this.#events.onOversized(oversized.size, oversized.id);
+  }
+}

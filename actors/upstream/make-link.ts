@@ -1,0 +1,62 @@
+// Chooses the link for a catalog entry by its runtime, and gives it what it needs of the gateway.
+
+import type { ServerEntry } from '../../config/catalog-schema.ts';
+import { readServerMessage } from '../jsonrpc/envelope.ts';
+import type { Log } from '../log.ts';
+import type { Redactor } from '../redact.ts';
+import type { ChildRecords } from '../state/child-records.ts';
+import { childEnvironment } from './child-env.ts';
+import { HttpLink } from './http-link.ts';
+import type { CallId, Link, LinkEvents } from './link.ts';
+import { SseLink } from './sse-link.ts';
+import { StdioLink } from './stdio-link.ts';
+
+export interface LinkContext {
+  readonly server: string;
+  readonly maxMessageBytes: number;
+  readonly redactor: Redactor;
+  /** The gateway's own environment, of which a child gets little. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly records: ChildRecords | undefined;
+  readonly log: Log;
+}
+
+export function makeLink(entry: ServerEntry, events: LinkEvents, context: LinkContext): Link {
+  const { server, maxMessageBytes, redactor, environment, records, log } = context;
+  if (entry.runtime === 'stdio') {
+    return new StdioLink(
+      {
+        command: entry.command,
+        args: entry.args,
+        cwd: entry.cwd,
+        env: childEnvironment(entry, environment),
+        maxMessageBytes,
+        redactor,
+        onStderr: (line) => log.info({ server, stream: 'stderr' }, line),
+        onNoise: (line) => log.warn({ server, stream: 'stdout' }, `no message: ${line}`),
+        onSpawn: (pid) => records?.add(pid, server),
+        onReaped: (pid) => records?.remove(pid),
+      },
+      events,
+    );
+  }
+  const options = {
+    url: new URL(entry.url),
+    headers: entry.headers,
+    maxMessageBytes,
+    redactor,
+    isAnswerTo,
+    events,
+  };
+  return entry.runtime === 'sse' ? new SseLink(options) : new HttpLink(options);
+}
+
+/** Whether a message is the answer to our request of that id. */
+function isAnswerTo(bytes: Buffer, call: CallId): boolean {
+  try {
+    const envelope = readServerMessage(bytes);
+    return envelope.kind === 'answer' && Number(envelope.rawId) === call;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,224 @@
+// The server catalog: what may be said about a server, in two readings. `StdioEntry` and `RemoteEntry` are what
+// the gateway works with, filled and discriminated by `runtime`; `writtenEntrySchema` is what an operator may
+// write, before it is known which of the two it is. The fields are declared once.
+
+import * as Type from 'typebox';
+import { seconds, secondsOrZero } from './duration-schema.ts';
+
+export const serverIdPattern = '^[A-Za-z0-9._-]{1,64}$';
+
+const text = (description: string) =>
+  Type.String({
+    description,
+    minLength: 1,
+    pattern: '^[^\\0]*$',
+    patternErrorMessage: 'text without a NUL character',
+  });
+
+const toolPatterns = (description: string, byDefault: string[]) =>
+  Type.Array(Type.String({ minLength: 1 }), { description, default: byDefault });
+
+// `Type.Record` and `Type.Partial` would bring TypeBox's type engine with them, 8 ms of each start.
+const textByKey = (keyPattern: string, member: Type.TString, options: Type.TSchemaOptions) =>
+  Type.Unsafe<Record<string, string>>({
+    type: 'object',
+    patternProperties: { [keyPattern]: member },
+    additionalProperties: false,
+    default: {},
+    ...options,
+  });
+
+const partial = <P extends Type.TProperties>(properties: P) =>
+  Type.Unsafe<Partial<Type.Static<Type.TObject<P>>>>({ type: 'object', properties });
+
+const isolation = (description: string, byDefault: 'shared' | 'session') =>
+  Type.Enum(['shared', 'session'], { description, default: byDefault });
+
+/** Fields of every server, local or remote. */
+const sharedFields = {
+  enabled: Type.Boolean({ description: 'false keeps the server off.', default: true }),
+  idle_timeout_seconds: secondsOrZero('Stopped after this long without a call; 0 = never.', 300),
+  start_timeout_seconds: seconds('A start that takes longer has failed.', 30),
+  request_timeout_seconds: seconds('A request without answer or progress fails after this long.', 60),
+  max_request_seconds: seconds('A request fails after this long in any case, progress or not.', 600),
+  forward_roots: Type.Boolean({
+    description: "Pass the client's roots on; some servers widen what they allow to them.",
+    default: false,
+  }),
+  pool: Type.Object(
+    {
+      max: Type.Integer({
+        description:
+          'Most processes or remote sessions at once. Default 1; under isolation session 32 processes or 1000 remote sessions.',
+        default: 1,
+        minimum: 1,
+        maximum: 100_000,
+      }),
+      in_flight: Type.Integer({
+        description: 'Requests in flight per connection.',
+        default: 256,
+        minimum: 1,
+        maximum: 100_000,
+      }),
+      waiting: Type.Integer({
+        description: 'Requests that may wait for a connection; one more is refused at once.',
+        default: 256,
+        minimum: 0,
+        maximum: 100_000,
+      }),
+    },
+    { description: 'Connections to the server and what they may carry.', default: {} },
+  ),
+  health: Type.Object(
+    {
+      interval_seconds: secondsOrZero('Time between two pings; 0 = no health checks.', 30),
+      timeout_seconds: seconds('A ping without answer for this long has failed.', 5),
+      failures: Type.Integer({
+        description: 'So many failures in a row end the connection.',
+        default: 3,
+        minimum: 1,
+        maximum: 1000,
+      }),
+    },
+    { description: 'Health checks of a running server.', default: {} },
+  ),
+  restart: Type.Object(
+    {
+      intensity: Type.Integer({
+        description: 'More failures than this within the period park the server.',
+        default: 5,
+        minimum: 0,
+        maximum: 1000,
+      }),
+      period_seconds: seconds('The period in which failures are counted.', 60),
+      min_backoff_ms: Type.Integer({
+        description: 'First pause before another start, in milliseconds; it doubles with each failure.',
+        default: 250,
+        minimum: 1,
+        maximum: 2_147_483_647,
+      }),
+      max_backoff_seconds: secondsOrZero('Longest pause before another start.', 30),
+      park_seconds: secondsOrZero('A parked server is tried again after this long.', 60),
+    },
+    { description: 'What happens after a failure.', default: {} },
+  ),
+  tools: Type.Object(
+    {
+      allow: toolPatterns('Patterns of tool names that clients see.', ['*']),
+      deny: toolPatterns('Patterns of tool names that clients do not see; stronger than allow.', []),
+    },
+    { description: "Which of the server's tools are offered.", default: {} },
+  ),
+};
+
+const stdioFields = {
+  command: text('Program to run; not a shell line. With a slash it is a path relative to this file.'),
+  args: Type.Array(
+    Type.String({ pattern: '^[^\\0]*$', patternErrorMessage: 'text without a NUL character' }),
+    {
+      description: 'Arguments of the program, one per item.',
+      default: [],
+    },
+  ),
+  env: textByKey(
+    '^[^=\\0]+$',
+    Type.String({
+      pattern: '^[^\\0]*$',
+      patternErrorMessage: 'text without a NUL character',
+      writeOnly: true,
+    }),
+    {
+      description: "Environment of the program, beyond the few variables of the gateway's that all get.",
+      patternErrorMessage: 'a variable name without "="',
+    },
+  ),
+  cwd: Type.String({
+    description: 'Working folder, relative to this file.',
+    default: '.',
+    minLength: 1,
+    pattern: '^[^\\0]*$',
+    patternErrorMessage: 'a path',
+  }),
+  inherit_env: Type.Union(
+    [
+      Type.Boolean(),
+      Type.Array(Type.String({ pattern: '^[^=\\0]+$', patternErrorMessage: 'the name of a variable' })),
+    ],
+    { description: "Names passed on from the gateway's environment, or true for all.", default: [] },
+  ),
+};
+
+const remoteFields = {
+  url: text('Address of the remote server, http or https.'),
+  headers: textByKey(
+    // A token of RFC 9110, section 5.6.2.
+    "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
+    Type.String({
+      pattern: '^[\\t -~\\x80-\\xff]*$',
+      patternErrorMessage:
+        'text without line breaks or control characters (does the variable end with a line break?)',
+      writeOnly: true,
+    }),
+    {
+      description: 'HTTP headers sent with every request.',
+      patternErrorMessage: 'an HTTP header name',
+    },
+  ),
+};
+
+export const stdioKeys = Object.keys(stdioFields);
+export const remoteKeys = Object.keys(remoteFields);
+
+const isolationMeaning = 'shared: clients share the connections; session: each client session has its own.';
+
+export const stdioEntrySchema = Type.Object({
+  runtime: Type.Literal('stdio'),
+  ...stdioFields,
+  isolation: isolation(isolationMeaning, 'shared'),
+  ...sharedFields,
+});
+
+export const remoteEntrySchema = Type.Object({
+  runtime: Type.Enum(['http', 'sse']),
+  ...remoteFields,
+  isolation: isolation(isolationMeaning, 'session'),
+  ...sharedFields,
+});
+
+const writtenFields = {
+  runtime: Type.Enum(['stdio', 'http', 'sse'], {
+    description: 'Implied by command (stdio) or url (http); sse is the older transport of remote servers.',
+  }),
+  ...stdioFields,
+  ...remoteFields,
+  isolation: Type.Enum(['shared', 'session'], {
+    description: `${isolationMeaning} Default: shared for a command, session for a url.`,
+  }),
+  ...sharedFields,
+};
+
+/** What may stand in an entry under `servers`; `command` and `url` exclude each other. */
+export const writtenEntrySchema = partial(writtenFields);
+
+/** What may stand in an entry under `mcpServers`: the same, and the two words that desktop clients write. */
+export const desktopEntrySchema = partial({
+  ...writtenFields,
+  type: Type.Enum(['stdio', 'http', 'streamable-http', 'streamableHttp', 'sse'], {
+    description: "A desktop client's word for runtime.",
+  }),
+  disabled: Type.Boolean({ description: "A desktop client's word for enabled: false." }),
+});
+
+/** A local server: `command` with a slash and `cwd` are absolute. */
+export type StdioEntry = Omit<Type.Static<typeof stdioEntrySchema>, 'inherit_env'> & {
+  inherit_env: true | string[];
+};
+/** A remote server. */
+export type RemoteEntry = Type.Static<typeof remoteEntrySchema>;
+/** One server of the catalog, everything filled; `runtime` tells the kinds apart. */
+export type ServerEntry = StdioEntry | RemoteEntry;
+
+export interface Catalog {
+  /** By id; the record has no prototype, so that any id is a plain key. */
+  readonly servers: Readonly<Record<string, ServerEntry>>;
+}

@@ -1,0 +1,14 @@
+// How a field is named in a message: `servers.files.args[0]`, or `servers["my.server"].command` where the key
+// itself would read like a path.
+
+/** Adds a key or an index to a path; the root is ''. */
+export function joinPath(path: string, key: string | number): string {
+  if (typeof key === 'number') return `${path}[${key}]`;
+  if (!/^[A-Za-z0-9_-]+$/.test(key)) return `${path}[${JSON.stringify(key)}]`;
+  return path === '' ? key : `${path}.${key}`;
+}
+
+/** `path: message`, or the message alone for the root. */
+export function atPath(path: string, message: string): string {
+  return path === '' ? message : `${path}: ${message}`;
+}

@@ -1,0 +1,25 @@
+// Fills what was not written with the defaults of the schema.
+
+import type { Static, TSchema } from 'typebox';
+import type { SchemaNode } from './schema-words.ts';
+
+/** What an operator wrote: any field may be absent, at any depth. */
+export type Written<T> = T extends readonly unknown[]
+  ? T
+  : T extends object
+    ? { [K in keyof T]?: Written<T[K]> | undefined }
+    : T;
+
+/** A fresh value of the schema's type; `written` must have been checked against the same schema. */
+export function fillDefaults<S extends TSchema>(schema: S, written: Written<Static<S>>): Static<S> {
+  return fill(schema as SchemaNode, written) as Static<S>;
+}
+
+function fill(schema: SchemaNode, written: unknown): unknown {
+  const value = written === undefined ? structuredClone(schema.default) : written;
+  if (schema.properties === undefined || typeof value !== 'object' || value === null) return value;
+  const members = value as Record<string, unknown>;
+  return Object.fromEntries(
+    Object.entries(schema.properties).map(([key, member]) => [key, fill(member, members[key])]),
+  );
+}

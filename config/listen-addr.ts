@@ -1,0 +1,25 @@
+// `host:port` as `listen_addr` has it: a name, an IPv4 address, or an IPv6 address in brackets.
+
+import { isIPv4, isIPv6 } from 'node:net';
+
+/** Rough form, for editors; `parseListenAddr` decides. */
+export const listenAddrPattern = '^(\\[[0-9A-Fa-f:.]+(%[0-9A-Za-z_.-]+)?\\]|[A-Za-z0-9._-]+):[0-9]{1,5}$';
+
+/** Splits `host:port`; an IPv6 host comes without its brackets. Throws a TypeError that says what is wrong. */
+export function parseListenAddr(text: string): { host: string; port: number } {
+  const match = /^(?:\[([^\]]*)\]|([^:[\]]*)):([0-9]+)$/.exec(text);
+  if (match === null) throw new TypeError('expected host:port, such as 127.0.0.1:8080 or [::1]:8080');
+  const [, bracketed, plain = '', digits = ''] = match;
+  const port = Number(digits);
+  if (digits.length > 5 || port > 65_535) throw new TypeError('expected a port from 0 to 65535');
+  if (bracketed !== undefined) {
+    if (!isIPv6(bracketed)) throw new TypeError('expected an IPv6 address inside [ ]');
+    return { host: bracketed, port };
+  }
+  if (plain === '') throw new TypeError('expected a host before the colon; 0.0.0.0 is every IPv4 address');
+  const isDigits = /^[0-9.]+$/.test(plain);
+  if (isDigits ? !isIPv4(plain) : !/^[A-Za-z0-9._-]+$/.test(plain)) {
+    throw new TypeError('expected a host name or an IP address before the colon');
+  }
+  return { host: plain, port };
+}

@@ -1,0 +1,187 @@
+// One catalog entry from what was written to what the gateway works with: which of the two kinds it is, the
+// defaults that depend on it, paths made absolute, and the rules between fields.
+
+import { resolve } from 'node:path';
+import type { Static } from 'typebox';
+import {
+  type desktopEntrySchema,
+  type RemoteEntry,
+  remoteEntrySchema,
+  remoteKeys,
+  type ServerEntry,
+  type StdioEntry,
+  stdioEntrySchema,
+  stdioKeys,
+} from './catalog-schema.ts';
+import { joinPath } from './field-path.ts';
+import { fillDefaults, type Written } from './fill-defaults.ts';
+import type { SchemaReader } from './schema-reader.ts';
+import type { SecretValues } from './secret-values.ts';
+
+export type WrittenEntry = Written<Static<typeof desktopEntrySchema>>;
+
+/** `folder` is the catalog's. Gives undefined, with problems reported, for an entry of no kind. */
+export function normaliseEntry(
+  reader: SchemaReader,
+  written: WrittenEntry,
+  path: string,
+  folder: string,
+  secrets: SecretValues,
+): ServerEntry | undefined {
+  const at = (key: string) => joinPath(path, key);
+  const isLocal = reader.has(at('command'));
+  if (isLocal === reader.has(at('url'))) {
+    const message = isLocal
+      ? 'has both command and url; a server is either local or remote'
+      : 'needs a command (a local server) or a url (a remote one)';
+    reader.reportKey(path, message);
+    return undefined;
+  }
+  refuseStrayKeys(reader, at, isLocal);
+  const runtime = chosenRuntime(reader, written, at, isLocal);
+  const { type: _, disabled: __, ...fields } = written;
+  const common = { ...fields, enabled: isEnabled(reader, written, at) };
+  const entry = isLocal
+    ? localEntry(reader, common, at, folder)
+    : remoteEntry(reader, common, runtime === 'sse' ? 'sse' : 'http', at, secrets);
+  checkPairs(reader, entry, at);
+  return entry;
+}
+
+type At = (key: string) => string;
+
+function refuseStrayKeys(reader: SchemaReader, at: At, isLocal: boolean): void {
+  const [side, other] = isLocal ? ['command', 'remote servers (url)'] : ['url', 'local servers (command)'];
+  for (const key of isLocal ? remoteKeys : stdioKeys) {
+    if (!reader.has(at(key))) continue;
+    // In a desktop client's file it is no harm: many write `args: []` and `env: {}` everywhere.
+    reader.reportKey(at(key), `is for ${other} only, and this one has a ${side}`, reader.unknownKeys);
+  }
+}
+
+/** A desktop client's `type` says the same as `runtime`. */
+function chosenRuntime(reader: SchemaReader, { runtime, type }: WrittenEntry, at: At, isLocal: boolean) {
+  const fromType = type === undefined ? undefined : type === 'stdio' || type === 'sse' ? type : 'http';
+  for (const [key, said] of [
+    ['runtime', runtime],
+    ['type', fromType],
+  ] as const) {
+    if (said !== undefined && (said === 'stdio') !== isLocal) {
+      reader.report(
+        at(key),
+        isLocal ? 'contradicts command, which means stdio' : 'contradicts url, which means http or sse',
+      );
+    }
+  }
+  if (runtime !== undefined && fromType !== undefined && runtime !== fromType) {
+    reader.report(at('type'), `contradicts runtime, which is ${runtime}`);
+  }
+  return runtime ?? fromType;
+}
+
+function isEnabled(reader: SchemaReader, { enabled, disabled }: WrittenEntry, at: At): boolean {
+  if (enabled !== undefined && enabled === disabled) {
+    reader.report(at('disabled'), `contradicts enabled, which is ${enabled}`);
+  }
+  return enabled ?? !disabled;
+}
+
+function localEntry(reader: SchemaReader, written: WrittenEntry, at: At, folder: string): StdioEntry {
+  const { command = '' } = written;
+  if (/\s/.test(command) && !command.includes('/') && !reader.has(at('args'))) {
+    reader.report(
+      at('command'),
+      'is one program and not a shell line; put what follows it into args',
+      'warning',
+    );
+  }
+  const pool = { ...written.pool, max: written.pool?.max ?? (written.isolation === 'session' ? 32 : 1) };
+  const filled = fillDefaults(stdioEntrySchema, { ...written, pool, command, runtime: 'stdio' });
+  return {
+    ...filled,
+    // A bare name is looked up in PATH.
+    command: command.includes('/') ? resolve(folder, command) : command,
+    cwd: resolve(folder, filled.cwd),
+    inherit_env: filled.inherit_env === false ? [] : filled.inherit_env,
+  };
+}
+
+function remoteEntry(
+  reader: SchemaReader,
+  written: WrittenEntry,
+  runtime: RemoteEntry['runtime'],
+  at: At,
+  secrets: SecretValues,
+): RemoteEntry {
+  const isShared = written.isolation === 'shared';
+  const pool = { ...written.pool, max: written.pool?.max ?? (isShared ? 1 : 1000) };
+  const url = checkedUrl(reader, written.url, at('url'));
+  checkHeaders(reader, written.headers ?? {}, at('headers'), secrets);
+  return fillDefaults(remoteEntrySchema, { ...written, pool, url, runtime });
+}
+
+/** No message repeats the address: its query may hold a key. */
+function checkedUrl(reader: SchemaReader, text: string | undefined, path: string): string {
+  if (text === undefined) return '';
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    reader.report(path, 'expected an address that begins with http:// or https://');
+    return '';
+  }
+  if (url.username !== '' || url.password !== '') {
+    reader.report(path, 'holds a user name or password; send them in headers (Authorization) instead');
+  }
+  url.hash = '';
+  return url.href;
+}
+
+/** They frame the message or belong to the protocol; a second value would break either. */
+const ownHeaders = new Set([
+  'accept',
+  'connection',
+  'content-length',
+  'content-type',
+  'expect',
+  'host',
+  'keep-alive',
+  'last-event-id',
+  'mcp-protocol-version',
+  'mcp-session-id',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+function checkHeaders(
+  reader: SchemaReader,
+  headers: Readonly<Record<string, string | undefined>>,
+  path: string,
+  secrets: SecretValues,
+): void {
+  const seen = new Map<string, string>();
+  for (const [name, value = ''] of Object.entries(headers)) {
+    const key = name.toLowerCase();
+    const earlier = seen.get(key);
+    if (earlier !== undefined) reader.reportKey(joinPath(path, name), `is the same header as ${earlier}`);
+    if (ownHeaders.has(key)) reader.reportKey(joinPath(path, name), 'is set by the gateway itself');
+    seen.set(key, name);
+    const credentials = /^[A-Za-z][\w-]*\s+(\S.*)$/.exec(value.trim())?.[1];
+    if (credentials !== undefined) secrets.add(credentials);
+  }
+}
+
+function checkPairs(reader: SchemaReader, entry: ServerEntry, at: At): void {
+  const { request_timeout_seconds: request, max_request_seconds: most, restart } = entry;
+  if (request > most) {
+    const key = reader.has(at('request_timeout_seconds')) ? 'request_timeout_seconds' : 'max_request_seconds';
+    reader.report(
+      at(key),
+      `request_timeout_seconds (${request}) must not exceed max_request_seconds (${most})`,
+    );
+  }
+  if (restart.min_backoff_ms > restart.max_backoff_seconds * 1000) {
+    const message = `min_backoff_ms (${restart.min_backoff_ms}) must not exceed max_backoff_seconds (${restart.max_backoff_seconds})`;
+    reader.report(at('restart'), message);
+  }
+}

@@ -1,0 +1,212 @@
+// Reads a parsed file along its schema, once: substitutes `${VAR}`, checks, and keeps for every field where it
+// stands. Written here, and not left to a validator, because one walk then gives plain words, positions,
+// suggestions and coercion together, and because a validator costs a tenth of the gateway's start-up time.
+// A test holds it against TypeBox's own checks. What it gives is only what was written; see fill-defaults.ts.
+//
+// A value given through `${VAR}` for a number or a switch is text ("8080", "true"); it is converted when it is
+// cleanly one. Text that stands in the file is never converted: there the quotes should go.
+
+import type { TSchema } from 'typebox';
+import { atPath, joinPath } from './field-path.ts';
+import type { Problem } from './problem.ts';
+import { expectedBySchema, foundInFile, type SchemaNode } from './schema-words.ts';
+import type { SecretValues } from './secret-values.ts';
+import type { SourceFile } from './source-file.ts';
+import { type Environment, referenceOffset, substitute } from './substitute.ts';
+import { suggest } from './suggest.ts';
+import type { YamlMap, YamlScalar, YamlTree } from './yaml-tree.ts';
+
+export class SchemaReader {
+  readonly problems: Problem[] = [];
+  /** Unknown keys: an error in our own files, a warning in a desktop client's. */
+  unknownKeys: Problem['severity'] = 'error';
+  readonly #source: SourceFile;
+  readonly #env: Environment;
+  readonly #secrets: SecretValues;
+  readonly #keyOffsets = new Map<string, number>();
+  readonly #valueOffsets = new Map<string, number>();
+
+  constructor(source: SourceFile, env: Environment, secrets: SecretValues) {
+    this.#source = source;
+    this.#env = env;
+    this.#secrets = secrets;
+  }
+
+  /** The value of `tree` as far as it is good: bad parts are reported and left out. */
+  read(schema: TSchema, tree: YamlTree, path: string): unknown {
+    return this.#read(schema as SchemaNode, tree, path);
+  }
+
+  /** Reports unknown keys of a mapping whose members are read one by one. */
+  checkKeys(map: YamlMap, known: readonly string[], path: string): void {
+    for (const { key, keyOffset } of map.pairs) {
+      if (!known.includes(key)) this.#unknownKey(key, keyOffset, known, path);
+    }
+  }
+
+  /** Whether the field was written, well or badly. */
+  has(path: string): boolean {
+    return this.#keyOffsets.has(path);
+  }
+
+  /** A problem at a field's value, or at the nearest enclosing field that was written. */
+  problemAt(path: string, message: string, severity: Problem['severity'] = 'error'): Problem {
+    return this.#source.problem(nearest(this.#valueOffsets, path), atPath(path, message), severity);
+  }
+
+  /** Reports `problemAt`. */
+  report(path: string, message: string, severity: Problem['severity'] = 'error'): void {
+    this.problems.push(this.problemAt(path, message, severity));
+  }
+
+  /** Reports at a field's key. */
+  reportKey(path: string, message: string, severity: Problem['severity'] = 'error'): void {
+    this.#add(nearest(this.#keyOffsets, path), atPath(path, message), severity);
+  }
+
+  /** Remembers where a field stands that the caller has looked up by itself. */
+  place(path: string, keyOffset: number, valueOffset: number): void {
+    this.#keyOffsets.set(path, keyOffset);
+    this.#valueOffsets.set(path, valueOffset);
+  }
+
+  #read(schema: SchemaNode, tree: YamlTree, path: string): unknown {
+    this.#valueOffsets.set(path, tree.offset);
+    const chosen = schema.anyOf?.find((option) => fits(option, tree)) ?? schema;
+    if (chosen.anyOf !== undefined || !fits(chosen, tree)) return this.#mismatch(schema, tree, path);
+    if (tree.kind === 'map') return this.#readMap(chosen, tree, path);
+    if (tree.kind === 'list') {
+      const { items } = chosen;
+      return items && tree.items.map((item, index) => this.#read(items, item, joinPath(path, index)));
+    }
+    return this.#readScalar(chosen, schema, tree, path);
+  }
+
+  #readMap(schema: SchemaNode, map: YamlMap, path: string): Record<string, unknown> {
+    const result: Record<string, unknown> = Object.create(null);
+    const known = schema.properties;
+    const [keyPattern, memberSchema] = Object.entries(schema.patternProperties ?? {})[0] ?? [];
+    const isKey = keyPattern === undefined ? undefined : new RegExp(keyPattern);
+    for (const { key, keyOffset, value } of map.pairs) {
+      const memberPath = joinPath(path, key);
+      const member = known === undefined ? memberSchema : ownMember(known, key);
+      if (member === undefined) {
+        this.#unknownKey(key, keyOffset, Object.keys(known ?? {}), path);
+      } else if (isKey !== undefined && !isKey.test(key)) {
+        this.#add(keyOffset, atPath(memberPath, `the key should be ${schema.patternErrorMessage}`));
+      } else {
+        this.#keyOffsets.set(memberPath, keyOffset);
+        const read = this.#read(member, value, memberPath);
+        if (read !== undefined) result[key] = read;
+      }
+    }
+    for (const key of schema.required ?? []) {
+      const isMissing = !map.pairs.some((pair) => pair.key === key);
+      if (isMissing && known?.[key]?.default === undefined) {
+        this.#add(map.offset, atPath(joinPath(path, key), 'required, but missing'));
+      }
+    }
+    return result;
+  }
+
+  #readScalar(schema: SchemaNode, asWritten: SchemaNode, scalar: YamlScalar, path: string): unknown {
+    if (typeof scalar.value !== 'string') {
+      if (meets(schema, scalar.value)) return scalar.value;
+      return this.#mismatch(asWritten, scalar, path);
+    }
+    const { text, names, isWhole } = this.#substituted(scalar, path, schema.writeOnly === true);
+    if (!isWhole) return undefined;
+    const value = names.length > 0 ? coerced(schema, text) : text;
+    if (meets(schema, value)) return value;
+    return this.#mismatch(asWritten, scalar, path, names, value);
+  }
+
+  #substituted(scalar: YamlScalar, path: string, isSecret: boolean) {
+    const written = this.#source.text.slice(scalar.offset, scalar.end);
+    const { text, used, names, faults } = substitute(String(scalar.value), this.#env);
+    for (const { value } of used) this.#secrets.add(value);
+    if (isSecret) this.#secrets.add(text);
+    for (const fault of faults) {
+      this.#add(scalar.offset + referenceOffset(written, fault.reference), atPath(path, fault.message));
+    }
+    return { text, names, isWhole: faults.length === 0 };
+  }
+
+  #mismatch(
+    schema: SchemaNode,
+    tree: YamlTree,
+    path: string,
+    names: readonly string[] = [],
+    value: unknown = asFound(tree),
+  ): undefined {
+    const expected = expectedBySchema(schema, value);
+    const found = foundInFile(schema, tree, names);
+    this.#add(tree.offset, atPath(path, `expected ${expected}, found ${found}`));
+    return undefined;
+  }
+
+  #unknownKey(key: string, offset: number, known: readonly string[], path: string): void {
+    const near = suggest(key, known);
+    const advice = near === undefined ? '' : `; did you mean ${near}?`;
+    this.#add(offset, atPath(joinPath(path, key.slice(0, 80)), `unknown key${advice}`), this.unknownKeys);
+  }
+
+  #add(offset: number, message: string, severity: Problem['severity'] = 'error'): void {
+    this.problems.push(this.#source.problem(offset, message, severity));
+  }
+}
+
+/** A field's path begins with the path of what encloses it, so the longest known beginning is the nearest. */
+function nearest(offsets: ReadonlyMap<string, number>, path: string): number {
+  for (let length = path.length; length >= 0; length -= 1) {
+    const offset = offsets.get(path.slice(0, length));
+    if (offset !== undefined) return offset;
+  }
+  return 0;
+}
+
+function asFound(tree: YamlTree): unknown {
+  return tree.kind === 'scalar' ? tree.value : undefined;
+}
+
+function ownMember(properties: Readonly<Record<string, SchemaNode>>, key: string): SchemaNode | undefined {
+  return Object.hasOwn(properties, key) ? properties[key] : undefined;
+}
+
+/** Whether the kind of value can be right at all; a scalar's own type is checked after substitution. */
+function fits(schema: SchemaNode, tree: YamlTree): boolean {
+  if (schema.anyOf !== undefined) return schema.anyOf.some((option) => fits(option, tree));
+  if (schema.type === 'object') return tree.kind === 'map';
+  if (schema.type === 'array') return tree.kind === 'list';
+  return tree.kind === 'scalar';
+}
+
+function coerced(schema: SchemaNode, text: string): unknown {
+  const isNumeric = schema.type === 'number' || schema.type === 'integer';
+  if (isNumeric && /^-?(0|[1-9][0-9]*)(\.[0-9]+)?$/.test(text)) return Number(text);
+  if (schema.type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
+  return text;
+}
+
+function meets(schema: SchemaNode, value: unknown): boolean {
+  if (schema.enum !== undefined) return schema.enum.includes(value);
+  switch (schema.type) {
+    case 'boolean':
+      return typeof value === 'boolean';
+    case 'number':
+    case 'integer':
+      return typeof value === 'number' && isWithin(schema, value);
+    case 'string':
+      if (typeof value !== 'string' || value.length < (schema.minLength ?? 0)) return false;
+      return schema.pattern === undefined || new RegExp(schema.pattern).test(value);
+    default:
+      return false;
+  }
+}
+
+function isWithin(schema: SchemaNode, value: number): boolean {
+  if (!Number.isFinite(value) || (schema.type === 'integer' && !Number.isSafeInteger(value))) return false;
+  if (schema.minimum !== undefined && value < schema.minimum) return false;
+  if (schema.exclusiveMinimum !== undefined && value <= schema.exclusiveMinimum) return false;
+  return schema.maximum === undefined || value <= schema.maximum;
+}

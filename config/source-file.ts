@@ -1,0 +1,91 @@
+// The text of one configuration file, with offsets turned into line and column. Reading is bounded: a regular
+// file of at most 4 MiB, in UTF-8. A file that cannot be used is a value with a reason, not an exception,
+// because the caller knows best at which position to report it.
+
+import { constants } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import type { Problem } from './problem.ts';
+
+const maxFileBytes = 4 * 1024 * 1024;
+
+export class SourceFile {
+  readonly path: string;
+  readonly text: string;
+  readonly #lineStarts: number[] = [0];
+
+  constructor(path: string, text: string) {
+    this.path = path;
+    this.text = text;
+    for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1))
+      this.#lineStarts.push(at + 1);
+  }
+
+  /** A problem at an offset of the text; offsets beyond the end mean the end. */
+  problem(offset: number, message: string, severity: Problem['severity'] = 'error'): Problem {
+    const at = Math.max(0, Math.min(offset, this.text.length));
+    let low = 0;
+    let high = this.#lineStarts.length - 1;
+    while (low < high) {
+      const middle = (low + high + 1) >> 1;
+      if ((this.#lineStarts[middle] ?? 0) <= at) low = middle;
+      else high = middle - 1;
+    }
+    const column = at - (this.#lineStarts[low] ?? 0) + 1;
+    return { file: this.path, line: low + 1, column, message, severity };
+  }
+}
+
+const reasons: Record<string, string> = {
+  ENOENT: 'the file does not exist',
+  ENOTDIR: 'the file does not exist',
+  EACCES: 'no permission to read the file',
+  EPERM: 'no permission to read the file',
+  EISDIR: 'this is a folder, not a file',
+  ELOOP: 'too many symbolic links',
+};
+
+/** Reads a configuration file; `reason` says in plain words why it cannot be used. Never rejects. */
+export async function readSourceFile(path: string): Promise<SourceFile | { readonly reason: string }> {
+  let handle: FileHandle | undefined;
+  try {
+    // Without O_NONBLOCK the opening of a named pipe would wait for a writer, perhaps for ever.
+
+    handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const stat = await handle.stat();
+    if (stat.isDirectory()) return { reason: 'this is a folder, not a file' };
+    if (!stat.isFile()) return { reason: 'this is not a regular file' };
+    const bytes = await readAtMost(handle, maxFileBytes + 1);
+    if (bytes.length > maxFileBytes) return { reason: 'the file is larger than 4 MiB' };
+    return decode(path, bytes);
+  } catch (error) {
+    const code = (error as NodeJS.ErrnoException).code ?? 'unknown error';
+    return { reason: reasons[code] ?? `the file cannot be read (${code})` };
+  } finally {
+    await handle?.close().catch(() => {});
+  }
+}
+
+/** A file may grow while it is read, so the size in its stat is no bound. */
+async function readAtMost(handle: FileHandle, limit: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let total = 0;
+  while (total < limit) {
+    const chunk = Buffer.alloc(Math.min(64 * 1024, limit - total));
+    const { bytesRead } = await handle.read(chunk, 0, chunk.length, null);
+    if (bytesRead === 0) break;
+    chunks.push(chunk.subarray(0, bytesRead));
+    total += bytesRead;
+  }
+  return Buffer.concat(chunks);
+}
+
+function decode(path: string, bytes: Buffer): SourceFile | { readonly reason: string } {
+  try {
+    // The decoder also takes a byte order mark away.
+    return new SourceFile(path, new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch {
+    const text = new TextDecoder('utf-8').decode(bytes);
+    const { line, column } = new SourceFile(path, text).problem(text.indexOf('\uFFFD'), '');
+    return { reason: `the file is not UTF-8 text (line ${line}, column ${column})` };
+  }
+}

@@ -1,0 +1,75 @@
+// `${VAR}` in a string that has already been parsed, so that a value can never inject YAML.
+//   ${VAR}           the variable; a fault when it is not set (never silently empty: an empty api_key would
+//                    switch authentication off)
+//   ${VAR:-default}  the default when the variable is not set or empty, as in a shell; the default is plain text
+//   $${              a literal ${
+// Any other text after `${` is a fault too, since it is more likely a slip than meant.
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface Substitution {
+  readonly text: string;
+  /** The variables whose value went into the text; defaults are not among them. */
+  readonly used: readonly { readonly name: string; readonly value: string }[];
+  /** Names of all variables referred to, with a default or without. */
+  readonly names: readonly string[];
+  /** `reference` counts the `${` of the input from 0, escaped ones included. */
+  readonly faults: readonly { readonly reference: number; readonly message: string }[];
+}
+
+const reference = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-((?:(?!\$\{)[^}])*))?\}/y;
+
+/** Replaces every reference in `input` from `env`. */
+export function substitute(input: string, env: Environment): Substitution {
+  const used: { name: string; value: string }[] = [];
+  const names: string[] = [];
+  const faults: { reference: number; message: string }[] = [];
+  let text = '';
+  let done = 0;
+  let count = 0;
+  for (let at = input.indexOf('${'); at !== -1; at = input.indexOf('${', done), count += 1) {
+    if (at > done && input[at - 1] === '$') {
+      text += `${input.slice(done, at - 1)}\${`;
+      done = at + 2;
+      continue;
+    }
+    text += input.slice(done, at);
+    reference.lastIndex = at;
+    const match = reference.exec(input);
+    if (match === null) {
+      faults.push({
+        reference: count,
+        message: `"\${" begins no reference of the form \${NAME} or \${NAME:-default}; write $\${ for a literal \${`,
+      });
+      text += '${';
+      done = at + 2;
+      continue;
+    }
+    const [whole, name = '', fallback] = match;
+    names.push(name);
+    const value = Object.hasOwn(env, name) ? env[name] : undefined;
+    if (fallback !== undefined && (value === undefined || value === '')) {
+      text += fallback;
+    } else if (value === undefined) {
+      faults.push({
+        reference: count,
+        message: `the environment variable ${name} is not set; set it, or give a default: \${${name}:-default}`,
+      });
+    } else {
+      used.push({ name, value });
+      text += value;
+    }
+    done = at + whole.length;
+  }
+  return { text: text + input.slice(done), used, names, faults };
+}
+
+/** The offset of the n-th `${` in `input`, or 0 where the text as written hides it behind an escape. */
+export function referenceOffset(input: string, reference: number): number {
+  let at = -1;
+  for (let count = 0; count <= reference; count += 1) {
+    at = input.indexOf('${', at + 1);
+    if (at === -1) return 0;
+  }
+  return at;
+}

@@ -1,0 +1,35 @@
+// The key that was probably meant. Case, `_` and `-` do not count, so `idleTimeoutSeconds` finds its field; a
+// beginning (`idle_timeout`) finds it too.
+
+/** The closest of `known`, or undefined when none is close. */
+export function suggest(written: string, known: readonly string[]): string | undefined {
+  const plain = flatten(written);
+  if (plain === '' || plain.length > 64) return undefined;
+  let best: string | undefined;
+  let bestDistance = Number.POSITIVE_INFINITY;
+  for (const candidate of known) {
+    const target = flatten(candidate);
+    const isBeginning = plain.length >= 4 && target.startsWith(plain);
+    const distance = isBeginning ? 1 : editDistance(plain, target);
+    if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
+  }
+  return bestDistance <= Math.max(1, Math.floor(plain.length / 3)) ? best : undefined;
+}
+
+function flatten(key: string): string {
+  return key.toLowerCase().replace(/[_-]/g, '');
+}
+
+/** Levenshtein's distance, one row at a time. */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

@@ -1,0 +1,209 @@
+// The one place that knows the `yaml` package. It gives a plain tree with offsets: aliases resolved by sharing
+// (never by copying), duplicate keys found, and everything that is hostile or merely too clever refused:
+// alias bombs, circular aliases, custom tags, several documents, nesting without end.
+// JSON is read by the same parser, since every JSON text is YAML; so it has positions too.
+//
+// Y1  the work is linear in the file's size: the size of what aliases stand for is counted, never expanded.
+// Y2  no message repeats text of the file, which may hold a secret (A9); keys and tag names excepted.
+
+import { Composer, type CST, isAlias, isMap, isScalar, isSeq, type Node, Parser, type YAMLError } from 'yaml';
+import type { Problem } from './problem.ts';
+import type { SourceFile } from './source-file.ts';
+
+export interface YamlScalar {
+  readonly kind: 'scalar';
+  readonly offset: number;
+  readonly end: number;
+  readonly value: unknown;
+}
+interface YamlList {
+  readonly kind: 'list';
+  readonly offset: number;
+  readonly items: readonly YamlTree[];
+}
+export interface YamlPair {
+  readonly key: string;
+  readonly keyOffset: number;
+  readonly value: YamlTree;
+}
+export interface YamlMap {
+  readonly kind: 'map';
+  readonly offset: number;
+  readonly pairs: readonly YamlPair[];
+}
+export type YamlTree = YamlScalar | YamlList | YamlMap;
+
+/** How many values all aliases of a file may stand for, together. */
+const maxAliasedValues = 10_000;
+const maxDepth = 64;
+/** One slip often gives a trail of complaints; the first ones matter. */
+const maxSyntaxProblems = 20;
+
+export interface ParsedYaml {
+  /** Undefined for a file without content. */
+  readonly root: YamlTree | undefined;
+  readonly problems: Problem[];
+  /** The syntax is wrong, and `root` a guess. */
+  readonly isBroken: boolean;
+}
+
+/** Parses YAML or JSON. Never throws. */
+export function parseYamlTree(source: SourceFile): ParsedYaml {
+  const tokens = [...new Parser().parse(source.text)];
+  const tooDeep = findTooDeep(tokens);
+  if (tooDeep !== undefined) {
+    return {
+      root: undefined,
+      problems: [source.problem(tooDeep, 'values are nested too deeply')],
+      isBroken: true,
+    };
+  }
+  const composer = new Composer({
+    prettyErrors: false,
+    stringKeys: true,
+    // The package compares each key with each other one; see `#map` for ours.
+    uniqueKeys: false,
+    logLevel: 'silent',
+    schema: 'core',
+    resolveKnownTags: false,
+  });
+  const [document, second] = [...composer.compose(tokens, true, source.text.length)];
+  const errors = document?.errors ?? [];
+  const problems = syntaxProblems(source, [...errors, ...(document?.warnings ?? [])]);
+  if (second !== undefined) {
+    const message = 'only one YAML document is expected; remove what follows "---"';
+    problems.push(source.problem(second.range[0], message));
+  }
+  const contents = document?.contents ?? null;
+  const root = contents === null ? undefined : new TreeBuilder(source, problems).build(contents);
+  return { root, problems, isBroken: errors.length > 0 };
+}
+
+/**
+ * The offset of a value that is nested too deeply. The package parses without recursion but composes with it, and
+ * near the end of the stack V8 may abort the whole process (in its compiler of regular expressions), which no
+ * `catch` sees. So the depth is bounded before.
+ */
+function findTooDeep(tokens: readonly CST.Token[]): number | undefined {
+  let level: {
+    readonly value?: CST.Token | null | undefined;
+    readonly key?: CST.Token | null | undefined;
+  }[] = tokens.map((value) => ({ value }));
+  for (let depth = 0; level.length > 0; depth += 1) {
+    const children: typeof level = [];
+    for (const { key, value } of level) {
+      for (const token of [key, value]) {
+        if (!token) continue;
+        if (depth > maxDepth) return token.offset;
+        if (token.type === 'document') children.push({ value: token.value });
+        else if ('items' in token) for (const item of token.items) children.push(item);
+      }
+    }
+    level = children;
+  }
+  return undefined;
+}
+
+function syntaxProblems(source: SourceFile, errors: readonly YAMLError[]): Problem[] {
+  return errors
+    .slice(0, maxSyntaxProblems)
+    .map((error) => source.problem(error.pos[0], plainMessage(source.text, error)));
+}
+
+function plainMessage(text: string, { code, message, pos }: YAMLError): string {
+  if (code === 'TAG_RESOLVE_FAILED') return `${message}; tags are not supported here`;
+  if (code === 'NON_STRING_KEY') return 'a key must be plain text';
+  // What follows the colon is the text itself.
+  const said = code === 'UNEXPECTED_TOKEN' ? message.replace(/: .*$/s, '') : message;
+  const lineStart = text.lastIndexOf('\n', pos[0] - 1) + 1;
+  const before = text.slice(lineStart, pos[0] + 1);
+  const hint = /[[{,:]\s*\$\{/.test(before)
+    ? `; inside { } and [ ] a reference needs quotes: "\${NAME}"`
+    : '';
+  return `YAML syntax: ${said}${hint}`;
+}
+
+class TreeBuilder {
+  readonly #source: SourceFile;
+  readonly #problems: Problem[];
+  readonly #anchors = new Map<string, { tree: YamlTree; size: number } | 'open'>();
+  #aliased = 0;
+
+  constructor(source: SourceFile, problems: Problem[]) {
+    this.#source = source;
+    this.#problems = problems;
+  }
+
+  build(node: Node): YamlTree {
+    return this.#node(node).tree;
+  }
+
+  /** `size` is the number of values after all aliases would have been copied. */
+  #node(node: Node): { tree: YamlTree; size: number } {
+    const offset = node.range?.[0] ?? 0;
+    if (isAlias(node)) return this.#alias(node.source, offset);
+    const { anchor } = node as { anchor?: string };
+    if (anchor !== undefined) this.#anchors.set(anchor, 'open');
+    const built = this.#plainNode(node, offset);
+    if (anchor !== undefined) this.#anchors.set(anchor, built);
+    return built;
+  }
+
+  #plainNode(node: Node, offset: number): { tree: YamlTree; size: number } {
+    if (isMap(node)) return this.#map(node, offset);
+    if (isSeq(node)) {
+      const items = node.items.map((item) => this.#node(item as Node));
+      const size = items.reduce((sum, item) => sum + item.size, 1);
+      return { tree: { kind: 'list', offset, items: items.map(({ tree }) => tree) }, size };
+    }
+    const value = isScalar(node) ? node.value : null;
+    return { tree: { kind: 'scalar', offset, end: node.range?.[1] ?? offset, value }, size: 1 };
+  }
+
+  #map(node: { items: { key: unknown; value: unknown }[] }, offset: number) {
+    const firstAt = new Map<string, number>();
+    const pairs: YamlPair[] = [];
+    let size = 1;
+    for (const pair of node.items) {
+      const keyNode = pair.key as Node | null;
+      const keyOffset = keyNode?.range?.[0] ?? offset;
+      if (!isScalar(keyNode)) {
+        this.#problems.push(this.#source.problem(keyOffset, 'a key must be plain text'));
+        continue;
+      }
+      const key = String(keyNode.value);
+      const earlier = firstAt.get(key);
+      if (earlier !== undefined) {
+        const { line } = this.#source.problem(earlier, '');
+        const message = `duplicate key ${JSON.stringify(key)}, already used on line ${line}`;
+        this.#problems.push(this.#source.problem(keyOffset, message));
+        continue;
+      }
+      firstAt.set(key, keyOffset);
+      const end = keyNode.range?.[1] ?? keyOffset;
+      const value =
+        pair.value === null
+          ? { tree: { kind: 'scalar', offset: end, end, value: null } as const, size: 1 }
+          : this.#node(pair.value as Node);
+      size += value.size;
+      pairs.push({ key, keyOffset, value: value.tree });
+    }
+    return { tree: { kind: 'map', offset, pairs } as const, size };
+  }
+
+  #alias(name: string, offset: number): { tree: YamlTree; size: number } {
+    const target = this.#anchors.get(name);
+    if (target === undefined) return this.#refuse(offset, `alias *${name} has no anchor &${name} before it`);
+    if (target === 'open') return this.#refuse(offset, `alias *${name} stands inside its own anchor`);
+    this.#aliased += target.size;
+    if (this.#aliased > maxAliasedValues) {
+      return this.#refuse(offset, `the aliases of this file stand for more than ${maxAliasedValues} values`);
+    }
+    return target;
+  }
+
+  #refuse(offset: number, message: string): { tree: YamlTree; size: number } {
+    this.#problems.push(this.#source.problem(offset, message));
+    return { tree: { kind: 'scalar', offset, end: offset, value: null }, size: 1 };
+  }
+}

@@ -1,0 +1,125 @@
+// The root of the actor tree: boots the parts of the gateway in order, serves, and drains them in reverse.
+//
+//   booting → serving → draining → stopped;  failed when a part cannot be booted
+//
+// B1  parts are booted one after the other; a part that fails to boot ends the boot, and those before it are drained.
+// B2  draining asks the parts in reverse order, each once, whatever the others answer.
+
+import { assign, type DoneActorEvent, type ErrorActorEvent, type PromiseActorLogic, setup } from 'xstate';
+import { type SupervisorInput, supervisorMachine } from './supervisor.ts';
+
+export interface GatewayMachineInput {
+  /** Names of the parts in the order of their start. */
+  readonly parts: readonly string[];
+  /** Input of the supervisor of the tool servers. */
+  readonly servers: SupervisorInput;
+}
+
+interface GatewayContext extends GatewayMachineInput {
+  /** How many parts are up. */
+  readonly up: number;
+  readonly error: unknown;
+}
+
+export type GatewayEvent =
+  | { type: 'shutdown' }
+  /** A part that was up has failed for good. */
+  | { type: 'part.failed'; part: string; error: unknown }
+  | DoneActorEvent
+  | ErrorActorEvent;
+
+export const gatewayMachine = setup({
+  types: {
+    context: {} as GatewayContext,
+    events: {} as GatewayEvent,
+    input: {} as GatewayMachineInput,
+  },
+  actors: {
+    bootPart: {} as PromiseActorLogic<void, { part: string }>,
+    drainPart: {} as PromiseActorLogic<void, { part: string }>,
+    servers: supervisorMachine,
+  },
+  guards: {
+    isAllUp: ({ context }) => context.up === context.parts.length,
+    isAllDown: ({ context }) => context.up === 0,
+    hasError: ({ context }) => context.error !== undefined,
+  },
+  actions: {
+    noteError: assign({
+      error: ({ context, event }) => context.error ?? ('error' in event ? event.error : undefined),
+    }),
+  },
+}).createMachine({
+  id: 'gateway',
+  context: ({ input }) => ({ ...input, up: 0, error: undefined }),
+  // Lives as long as the root, so that servers can be drained while the rest still stands.
+  invoke: {
+    id: 'servers',
+    systemId: 'servers',
+    src: 'servers',
+    input: ({ context }) => context.servers,
+    onError: { target: '.draining', actions: 'noteError' },
+  },
+  initial: 'booting',
+  states: {
+    booting: {
+      on: {
+        // A part in the middle of its boot is waited for: it could not be drained otherwise.
+        shutdown: { actions: assign({ error: () => new Error('stopped while starting') }) },
+      },
+      initial: 'next',
+      states: {
+        next: {
+          always: [
+            { guard: 'hasError', target: '#gateway.draining' },
+            { guard: 'isAllUp', target: '#gateway.serving' },
+            { target: 'part' },
+          ],
+        },
+        part: {
+          invoke: {
+            src: 'bootPart',
+            input: ({ context }) => ({ part: context.parts[context.up] ?? '' }),
+            onDone: { target: 'next', actions: assign({ up: ({ context }) => context.up + 1 }) },
+            onError: { target: '#gateway.draining', actions: 'noteError' },
+          },
+        },
+      },
+    },
+    serving: {
+      on: {
+        shutdown: 'draining',
+        'part.failed': { target: 'draining', actions: 'noteError' },
+      },
+    },
+    draining: {
+      initial: 'next',
+      states: {
+        next: {
+          always: [
+            {
+              guard: ({ context }) => context.up === 0 && context.error !== undefined,
+              target: '#gateway.failed',
+            },
+            { guard: 'isAllDown', target: '#gateway.stopped' },
+            { target: 'part' },
+          ],
+        },
+        part: {
+          invoke: {
+            src: 'drainPart',
+            input: ({ context }) => ({ part: context.parts[context.up - 1] ?? '' }),
+            onDone: { target: 'next', actions: assign({ up: ({ context }) => context.up - 1 }) },
+            onError: {
+              target: 'next',
+              actions: ['noteError', assign({ up: ({ context }) => context.up - 1 })],
+            },
+          },
+        },
+      },
+    },
+    stopped: { type: 'final' },
+    failed: { type: 'final' },
+  },
+  output: ({ context }) => ({ error: context.error }),
+});

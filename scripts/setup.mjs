@@ -1,0 +1,61 @@
+// Makes the project ready to run: installs its packages and builds it. Quick and silent when both are done already,
+// so that `npm start` and `npm test` can call it every time.
+
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+
+const root = resolve(import.meta.dirname, '..');
+const lockFile = join(root, 'package-lock.json');
+const stampFile = join(root, 'node_modules', '.actor-gateway-setup');
+
+const [major, minor] = process.versions.node.split('.').map(Number);
+if (major < 20 || (major === 20 && minor < 19)) {
+  console.error(`actor-gateway needs Node.js 20.19 or newer; this is ${process.version}`);
+  process.exit(1);
+}
+
+// One addon may differ from one Node version to the next, so the version belongs to what was set up.
+const wanted = createHash('sha256').update(readFileSync(lockFile)).update(process.version).digest('hex');
+if (!existsSync(stampFile) || readFileSync(stampFile, 'utf8') !== wanted) {
+  say('installing packages (once, about a minute) …');
+  run(process.env.npm_execpath ?? 'npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error']);
+  writeFileSync(stampFile, wanted);
+}
+
+if (isStale()) {
+  say('building …');
+  run(process.execPath, [join(root, 'scripts', 'build.mjs')]);
+}
+
+function isStale() {
+  const built = join(root, 'dist', 'schema', 'catalog.json');
+  if (!existsSync(built)) return true;
+  const builtAt = statSync(built).mtimeMs;
+  const sources = ['config', 'machines', 'actors', 'src', 'scripts'].flatMap((room) =>
+    readdirSync(join(root, room), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile())
+      .map((entry) => join(entry.parentPath, entry.name)),
+  );
+  return [...sources, join(root, 'package.json'), lockFile].some((file) => statSync(file).mtimeMs > builtAt);
+}
+
+function run(command, args) {
+  const isScript = /\.c?js$/.test(command);
+  const result = spawnSync(isScript ? process.execPath : command, isScript ? [command, ...args] : args, {
+    cwd: root,
+    stdio: ['ignore', 'ignore', 'inherit'],
+    // npm hands its own flags on to scripts; an install must not inherit `--omit=dev` from a production start.
+    env: { ...process.env, npm_config_loglevel: 'error' },
+  });
+  if (result.status === 0) return;
+  console.error(
+    `setup failed: ${command} ${args.join(' ')} ${result.error?.message ?? `ended with ${result.status ?? result.signal}`}`,
+  );
+  process.exit(1);
+}
+
+function say(text) {
+  if (process.stderr.isTTY || process.env.CI) console.error(text);
+}

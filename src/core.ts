@@ -1,0 +1,17 @@
+// gateway-core: the gateway as a library. Everything exported here is public; examples/embed.mjs uses it.
+
+export type { Outlet, Stream } from '../actors/client/outlet.ts';
+export { type Origin, Reception } from '../actors/client/reception.ts';
+export { ClientSession } from '../actors/client/session.ts';
+export * from '../actors/errors.ts';
+export { Gateway, type GatewayOptions, type Part } from '../actors/gateway/gateway.ts';
+export type { CatalogDifference } from '../actors/gateway/server-fleet.ts';
+export { type Envelope, readClientMessage } from '../actors/jsonrpc/envelope.ts';
+export { RpcFault, rpcCodes } from '../actors/jsonrpc/rpc-fault.ts';
+export { type Log, silentLog } from '../actors/log.ts';
+export type { ManagedServer } from '../actors/server/managed-server.ts';
+export type { Catalog, RemoteEntry, ServerEntry, StdioEntry } from '../config/catalog-schema.ts';
+export type { GatewayConfig } from '../config/gateway-schema.ts';
+export { type Loaded, loadConfig } from '../config/load-config.ts';
+export { ConfigError, formatProblem, type Problem } from '../config/problem.ts';
+export { version } from './version.ts';

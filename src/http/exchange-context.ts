@@ -1,0 +1,74 @@
+// What every route has at hand about one HTTP request, and the few ways in which it answers: JSON, an error body,
+// or a JSON-RPC error. Each answer carries the request id and, where the origin is allowed, the CORS headers.
+
+import { GatewayError } from '../../actors/errors.ts';
+import { errorMessage } from '../../actors/jsonrpc/compose.ts';
+import type { RpcFault } from '../../actors/jsonrpc/rpc-fault.ts';
+import type { HeaderList, HttpReply, HttpRequest } from './seam.ts';
+import { reasonPhrase, statusOf, statusOfFault } from './status.ts';
+
+const JSON_TYPE = ['content-type', 'application/json'] as const;
+
+export class ExchangeContext {
+  readonly request: HttpRequest;
+  readonly reply: HttpReply;
+  readonly requestId: string;
+  readonly traceparent: string;
+  /** Set when the origin is allowed: sent with every answer. */
+  corsHeaders: HeaderList = [];
+
+  constructor(request: HttpRequest, reply: HttpReply, requestId: string, traceparent: string) {
+    this.request = request;
+    this.reply = reply;
+    this.requestId = requestId;
+    this.traceparent = traceparent;
+  }
+
+  headers(more: HeaderList = []): HeaderList {
+    return [['x-request-id', this.requestId], ...this.corsHeaders, ...more];
+  }
+
+  json(status: number, body: unknown, more: HeaderList = []): void {
+    this.reply.send(status, this.headers([JSON_TYPE, ...more]), JSON.stringify(body));
+  }
+
+  /** A JSON-RPC message as the whole answer. */
+  message(status: number, message: Buffer, more: HeaderList = []): void {
+    this.reply.send(status, this.headers([JSON_TYPE, ...more]), message);
+  }
+
+  empty(status: number, more: HeaderList = []): void {
+    this.reply.send(status, this.headers(more));
+  }
+
+  /** `{error, message, request_id}`, as every plain route fails. */
+  error(status: number, message: string, more: HeaderList = [], details: Record<string, unknown> = {}): void {
+    this.json(status, { error: reasonPhrase(status), message, ...details, request_id: this.requestId }, more);
+  }
+
+  /** An error of the gateway's own on a plain route; anything else is a fault of ours and says no more than that. */
+  fail(error: unknown, redact: (text: string) => string): void {
+    if (!(error instanceof GatewayError)) {
+      this.error(500, 'internal error; the log has the details under this request id');
+      return;
+    }
+    const tail = 'stderrTail' in error ? (error.stderrTail as readonly string[]) : [];
+    const details = tail.length > 0 ? { stderr: tail.map(redact) } : {};
+    this.error(statusOf(error), redact(error.message), retryAfter(error), details);
+  }
+
+  /** A message on a JSON-RPC route that could not be taken. */
+  rpcFault(fault: RpcFault, status: number = statusOfFault(fault)): void {
+    this.message(status, errorMessage(fault.rawId, fault.code, fault.message, fault.data));
+  }
+
+  /** An error of the gateway's own on a JSON-RPC route. */
+  rpcError(error: GatewayError, rawId: string | undefined, more: HeaderList = []): void {
+    const message = errorMessage(rawId, error.rpcCode, error.message, error.data);
+    this.message(statusOf(error), message, [...retryAfter(error), ...more]);
+  }
+}
+
+export function retryAfter(error: GatewayError): HeaderList {
+  return error.retryAfterSeconds === undefined ? [] : [['retry-after', String(error.retryAfterSeconds)]];
+}

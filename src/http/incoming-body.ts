@@ -1,0 +1,111 @@
+// The body of one request on its way in: counted whatever Content-Length says, bounded in bytes and in time.
+// It is delivered once, whole or as a problem, and what comes after that is thrown away.
+//
+// An answer given while the body is still coming is held until it is in: closing a socket with unread bytes makes
+// the system send a reset, and the client would lose the answer. The wait ends after LINGER_MS.
+
+import { type BodyProblem, LINGER_MS } from './seam.ts';
+
+/** Most bodies are in before the event loop turns once; only the others need a timer. */
+let young: IncomingBody[] = [];
+
+function watchYoung(): void {
+  const born = young;
+  young = [];
+  for (const body of born) body.watch();
+}
+
+export class IncomingBody {
+  readonly #maxBytes: number;
+  readonly #timeoutMs: number;
+  #deliver: ((body: Buffer | BodyProblem) => void) | undefined;
+  #release: ((isIn: boolean) => void) | undefined;
+  #chunks: Buffer[] = [];
+  #size = 0;
+  #isIn = false;
+  #isLate = false;
+  #isGone = false;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** The deadline runs from here. */
+  constructor(maxBytes: number, timeoutMs: number) {
+    this.#maxBytes = maxBytes;
+    this.#timeoutMs = timeoutMs;
+    if (young.push(this) === 1) setImmediate(watchYoung);
+  }
+
+  /** Starts the deadline, unless the body is in, or its answer held, or its client gone already. */
+  watch(): void {
+    if (this.#isIn || this.#isGone || this.#timer !== undefined) return;
+    this.#timer = setTimeout(() => {
+      this.#isLate = true;
+      this.#end('too_slow');
+    }, this.#timeoutMs);
+  }
+
+  /** `deliver` is called once, unless `drop` or `cancel` come first. Call this before the first byte can come. */
+  deliverTo(deliver: (body: Buffer | BodyProblem) => void): void {
+    // An answer held already wants no body.
+    if (this.#release === undefined) this.#deliver = deliver;
+  }
+
+  /** Takes over the bytes: the caller must not change them. */
+  push(bytes: Buffer): void {
+    if (this.#deliver === undefined || bytes.length === 0) return;
+    this.#size += bytes.length;
+    if (this.#size > this.#maxBytes) this.#end('too_large');
+    else this.#chunks.push(bytes);
+  }
+
+  /** The last byte is in. */
+  finish(): void {
+    this.#isIn = true;
+    clearTimeout(this.#timer);
+    const [first] = this.#chunks;
+    const body = first !== undefined && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks);
+    this.#end(body);
+    const release = this.#release;
+    this.#release = undefined;
+    release?.(true);
+  }
+
+  /** The length announced is beyond the limit: nothing needs to be read to know. */
+  refuse(): void {
+    this.#end('too_large');
+  }
+
+  /** Nobody wants the body any more. */
+  drop(): void {
+    this.#deliver = undefined;
+    this.#chunks = [];
+  }
+
+  /** Calls `release` when the body is in, with true; or with false when it is not worth waiting any longer. */
+  hold(release: (isIn: boolean) => void): void {
+    this.drop();
+    clearTimeout(this.#timer);
+    if (this.#isIn || this.#isLate) {
+      release(this.#isIn);
+      return;
+    }
+    this.#release = release;
+    this.#timer = setTimeout(() => {
+      this.#release = undefined;
+      release(false);
+    }, LINGER_MS);
+  }
+
+  /** The client has gone. */
+  cancel(): void {
+    this.#isGone = true;
+    clearTimeout(this.#timer);
+    this.#release = undefined;
+    this.drop();
+  }
+
+  #end(body: Buffer | BodyProblem): void {
+    const deliver = this.#deliver;
+    this.drop();
+    deliver?.(body);
+  }
+}

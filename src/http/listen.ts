@@ -1,0 +1,82 @@
+// Opens the HTTP listener and chooses its filling, once: uWebSockets.js where its addon loads, else node:http.
+// A refused address is told in the same words by both, naming the address and what to do.
+
+import { createServer } from 'node:net';
+import { AlreadyHeldError } from '../../actors/errors.ts';
+import { listenNode } from './node-listener.ts';
+import type { Listener, ListenerOptions } from './seam.ts';
+import { listenUws, loadUws } from './uws-listener.ts';
+
+export interface ListenOptions extends ListenerOptions {
+  /** Default: what GATEWAY_HTTP says ('node' or 'uws'), else 'uws'. */
+  readonly prefer?: 'uws' | 'node';
+}
+
+/**
+ * Opens `host:port`. Rejects with AlreadyHeldError when the address is in use, and with an Error that names the
+ * address when the system refuses it otherwise.
+ */
+export async function listen(options: ListenOptions): Promise<Listener> {
+  const prefer = options.prefer ?? (process.env.GATEWAY_HTTP === 'node' ? 'node' : 'uws');
+  if (prefer === 'node') return await openNode(options);
+  let uws: Awaited<ReturnType<typeof loadUws>>;
+  try {
+    uws = await loadUws();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return await openNode(options, `uWebSockets.js does not load here: ${reason.split('\n')[0]}`);
+  }
+  const listener = listenUws(uws, options);
+  if (listener !== undefined) return listener;
+  throw refusal(options, await probe(options));
+}
+
+async function openNode(options: ListenerOptions, fallbackReason?: string): Promise<Listener> {
+  try {
+    return await listenNode(options, fallbackReason);
+  } catch (error) {
+    throw refusal(options, error);
+  }
+}
+
+/** Asks the system why an address is refused, by trying it once more in a way that says so. */
+function probe({ host, port }: ListenerOptions): Promise<unknown> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', resolve);
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)));
+  });
+}
+
+function refusal({ host, port }: ListenerOptions, cause: unknown): Error {
+  const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined;
+  switch (code) {
+    case 'EADDRINUSE':
+      return new AlreadyHeldError(
+        `The address ${address} is in use by another process; stop that one, or choose another listen_addr.`,
+        { cause },
+      );
+    case 'EACCES':
+      return new Error(
+        `No permission to listen on ${address}; ports below 1024 need it, so choose a higher one.`,
+        {
+          cause,
+        },
+      );
+    case 'EADDRNOTAVAIL':
+      return new Error(
+        `No network interface of this machine has the address ${address}; correct listen_addr.`,
+        {
+          cause,
+        },
+      );
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return new Error(`The host of ${address} is not known; correct listen_addr.`, { cause });
+    default:
+      return new Error(`The system refused to listen on ${address} (${code ?? 'no reason given'}).`, {
+        cause,
+      });
+  }
+}

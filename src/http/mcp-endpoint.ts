@@ -1,0 +1,199 @@
+// MCP over Streamable HTTP for the session revisions: POST takes messages, GET opens the stream for what belongs to
+// no request, DELETE ends the session (spec revision 2025-11-25, "Transports").
+
+import { parseEventId } from '../../actors/client/replay-ring.ts';
+import type { ClientSession } from '../../actors/client/session.ts';
+import { GatewayError, StoppedError } from '../../actors/errors.ts';
+import { type Envelope, readClientMessage } from '../../actors/jsonrpc/envelope.ts';
+import { RpcFault, rpcCodes } from '../../actors/jsonrpc/rpc-fault.ts';
+import { isSessionVersion, sessionVersions } from '../../actors/server/advert.ts';
+import type { ManagedServer } from '../../actors/server/managed-server.ts';
+import { EventStream, liveStreams } from './event-stream.ts';
+import type { ExchangeContext } from './exchange-context.ts';
+import type { Front } from './front.ts';
+import { checkMirrorHeaders } from './mirror-headers.ts';
+import { PostOutlet } from './post-outlet.ts';
+import type { BodyProblem } from './seam.ts';
+
+/** Refuses what can be refused by the headers alone; true when the body is wanted. */
+export function admitPost(context: ExchangeContext): boolean {
+  const { 'content-type': type = '', accept = '' } = context.request.headers;
+  if (!/^application\/json\s*(;|$)/i.test(type)) {
+    context.rpcFault(new RpcFault(rpcCodes.invalidRequest, 'Content-Type must be application/json'), 415);
+    return false;
+  }
+  if (!accepts(accept, 'application/json') || !accepts(accept, 'text/event-stream')) {
+    const message = 'Accept must list both application/json and text/event-stream';
+    context.rpcFault(new RpcFault(rpcCodes.invalidRequest, message), 406);
+    return false;
+  }
+  return admitVersion(context);
+}
+
+export function post(
+  front: Front,
+  context: ExchangeContext,
+  server: ManagedServer | undefined,
+  body: Buffer | BodyProblem,
+): void {
+  const envelope = readBody(context, body, front.gateway.config.limits.body_bytes);
+  if (envelope === undefined) return;
+  try {
+    checkMirrorHeaders(context.request.headers, envelope);
+    if (envelope.kind === 'request' && front.gateway.isDraining) throw draining();
+    if (envelope.kind === 'request' && envelope.method === 'initialize') {
+      const outlet = new PostOutlet(context, front.heartbeat, undefined);
+      front.reception.open(envelope, server, outlet, context, (session) => {
+        outlet.session = session;
+      });
+      return;
+    }
+    const session = sessionOf(front, context, server, envelope);
+    if (session === undefined) return;
+    if (envelope.kind === 'request') {
+      const outlet = new PostOutlet(context, front.heartbeat, session);
+      front.reception.request(session, envelope, outlet, context);
+    } else {
+      front.reception.note(session, envelope);
+      context.empty(202);
+    }
+  } catch (error) {
+    answerError(context, error, envelope);
+  }
+}
+
+/** Opens the session's own stream, or goes on with one that was lost. */
+export function get(front: Front, context: ExchangeContext, server: ManagedServer | undefined): void {
+  const { accept = '', 'last-event-id': lastEventId } = context.request.headers;
+  if (!accepts(accept, 'text/event-stream')) {
+    context.rpcFault(new RpcFault(rpcCodes.invalidRequest, 'Accept must list text/event-stream'), 406);
+    return;
+  }
+  if (!admitVersion(context)) return;
+  const session = sessionOf(front, context, server, undefined);
+  if (session === undefined) return;
+  if (front.gateway.isDraining) {
+    answerError(context, draining(), undefined);
+    return;
+  }
+  session.lastSeenAt = performance.now();
+  const last = lastEventId === undefined ? undefined : parseEventId(lastEventId);
+  if (lastEventId !== undefined && last === undefined) {
+    context.rpcFault(new RpcFault(rpcCodes.invalidRequest, 'Last-Event-ID is none of this session'), 400);
+    return;
+  }
+  const lost = last === undefined ? undefined : liveStreams(session).get(last.stream);
+  if (last !== undefined && lost === undefined) {
+    finishLost(session, context, last);
+    return;
+  }
+  const stream = lost ?? new EventStream(session);
+  const isOwn = lost === undefined || session.stream === lost;
+  if (isOwn && session.stream !== stream) session.stream?.end();
+  if (isOwn) session.stream = stream;
+  stream.disconnect();
+  front.heartbeat.streams.add(stream);
+  stream.connect(context, () => {
+    if (stream.isConnected || !isOwn) return;
+    // Nobody listens any more: the session counts as unused from now on.
+    front.heartbeat.streams.delete(stream);
+    if (session.stream === stream) session.stream = undefined;
+    session.lastSeenAt = performance.now();
+  });
+  if (last !== undefined) stream.replayAfter(last.number);
+}
+
+export function remove(front: Front, context: ExchangeContext, server: ManagedServer | undefined): void {
+  const session = sessionOf(front, context, server, undefined);
+  if (session === undefined) return;
+  front.reception.end(session);
+  context.empty(204);
+}
+
+/** The stream has ended meanwhile: what was missed of it, and its end. */
+function finishLost(
+  session: ClientSession,
+  context: ExchangeContext,
+  last: { stream: number; number: number },
+): void {
+  const stream = EventStream.past(session, last.stream);
+  stream.connect(context);
+  stream.replayAfter(last.number);
+  stream.end();
+}
+
+function readBody(context: ExchangeContext, body: Buffer | BodyProblem, limit: number): Envelope | undefined {
+  if (body === 'too_large') {
+    const message = `the body is larger than limits.body_bytes (${limit})`;
+    context.rpcFault(new RpcFault(rpcCodes.invalidRequest, message), 413);
+    return undefined;
+  }
+  if (body === 'too_slow') {
+    context.rpcFault(new RpcFault(rpcCodes.invalidRequest, 'the body did not arrive in time'), 408);
+    return undefined;
+  }
+  try {
+    return readClientMessage(body);
+  } catch (error) {
+    answerError(context, error, undefined);
+    return undefined;
+  }
+}
+
+function sessionOf(
+  front: Front,
+  context: ExchangeContext,
+  server: ManagedServer | undefined,
+  envelope: Envelope | undefined,
+): ClientSession | undefined {
+  const id = context.request.headers['mcp-session-id'];
+  const rawId = envelope?.kind === 'request' ? envelope.rawId : undefined;
+  if (id === undefined || id === '') {
+    const message = 'the Mcp-Session-Id header is missing; initialize first';
+    context.rpcFault(new RpcFault(rpcCodes.invalidRequest, message, rawId), 400);
+    return undefined;
+  }
+  const session = front.gateway.sessions.find(id, server?.id);
+  if (session === undefined) {
+    // The client has to initialize anew; 404 is what tells it so.
+    context.rpcFault(new RpcFault(-32001, 'Session not found', rawId), 404);
+  }
+  return session;
+}
+
+function answerError(context: ExchangeContext, error: unknown, envelope: Envelope | undefined): void {
+  const rawId = envelope?.kind === 'request' ? envelope.rawId : undefined;
+  if (error instanceof RpcFault) {
+    const { code, message, data } = error;
+    context.rpcFault(new RpcFault(code, message, error.rawId ?? rawId, data), 400);
+  } else if (error instanceof GatewayError) {
+    context.rpcError(error, rawId, error instanceof StoppedError ? [['connection', 'close']] : []);
+  } else {
+    throw error;
+  }
+}
+
+function draining(): StoppedError {
+  return new StoppedError('the gateway is stopping and takes no new requests');
+}
+
+function admitVersion(context: ExchangeContext): boolean {
+  const version = context.request.headers['mcp-protocol-version'];
+  if (version === undefined || isSessionVersion(version)) return true;
+  const message = `unsupported MCP-Protocol-Version; the gateway speaks ${sessionVersions.join(', ')}`;
+  context.rpcFault(new RpcFault(rpcCodes.invalidRequest, message), 400);
+  return false;
+}
+
+/** Whether an Accept header takes a media type; its weights do not matter here, but 0 means no. */
+function accepts(accept: string, type: string): boolean {
+  const [kind] = type.split('/');
+  return accept.split(',').some((range) => {
+    const [name = '', ...parameters] = range
+      .trim()
+      .toLowerCase()
+      .split(/\s*;\s*/);
+    if (parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))) return false;
+    return name === type || name === '*/*' || name === `${kind}/*`;
+  });
+}

@@ -1,0 +1,111 @@
+// One answer on node:http, and its stream. What a ServerResponse does not tell is that a request pipelined behind
+// another has lost its client; that is learnt from the socket.
+
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { isBodilessStatus, isOwnHeader } from './framing.ts';
+import { Reply, type ReplyOwner } from './reply.ts';
+import { type HeaderList, type HttpStream, IDLE_TIMEOUT_MS } from './seam.ts';
+
+export class NodeReply extends Reply {
+  readonly #res: ServerResponse;
+  readonly #socket: Socket;
+  readonly #onGone = (): void => this.abort();
+
+  constructor(res: ServerResponse, socket: Socket, isHead: boolean, owner: ReplyOwner) {
+    super(isHead, owner);
+    this.#res = res;
+    this.#socket = socket;
+    socket.once('close', this.#onGone);
+    res.once('finish', () => this.settle());
+    // Writing to a client that has gone is no fault of ours; the end of the socket tells the same.
+    res.on('error', () => {});
+  }
+
+  override settle(): void {
+    this.#socket.off('close', this.#onGone);
+    super.settle();
+  }
+
+  /** While the client takes nothing the connection may not stay for ever; taking anything counts as life. */
+  watchReader(): void {
+    this.#socket.setTimeout(IDLE_TIMEOUT_MS);
+  }
+
+  unwatchReader(): void {
+    if (!this.isSettled) this.#socket.setTimeout(0);
+  }
+
+  protected answer(status: number, headers: HeaderList, body: string | Uint8Array, close: boolean): void {
+    if (this.isSettled) return;
+    const flat = flatten(headers, close);
+    if (isBodilessStatus(status)) {
+      this.#res.writeHead(status, flat).end();
+      return;
+    }
+    flat.push('Content-Length', String(Buffer.byteLength(body)));
+    this.#res.writeHead(status, flat).end(body);
+    // Ends with the answer: node sets its timeout between requests then.
+    if (this.#res.writableLength > 0) this.watchReader();
+  }
+
+  protected begin(status: number, headers: HeaderList, close: boolean): HttpStream {
+    this.#res.writeHead(status, flatten(headers, close));
+    return new NodeStream(this.#res, this);
+  }
+
+  protected cut(): void {
+    this.#socket.destroy();
+  }
+}
+
+function flatten(headers: HeaderList, close: boolean): string[] {
+  const flat: string[] = [];
+  for (const [name, value] of headers) if (!isOwnHeader(name)) flat.push(name, value);
+  if (close) flat.push('Connection', 'close');
+  return flat;
+}
+
+class NodeStream implements HttpStream {
+  readonly #res: ServerResponse;
+  readonly #reply: NodeReply;
+  #onDrain: (() => void) | undefined;
+
+  constructor(res: ServerResponse, reply: NodeReply) {
+    this.#res = res;
+    this.#reply = reply;
+    res.on('drain', () => {
+      reply.unwatchReader();
+      if (!reply.isDone && this.#onDrain !== undefined) reply.guard(this.#onDrain);
+    });
+  }
+
+  get isDone(): boolean {
+    return this.#reply.isDone;
+  }
+
+  get bufferedBytes(): number {
+    return this.#reply.isSettled ? 0 : this.#res.writableLength;
+  }
+
+  write(chunk: string | Uint8Array): boolean {
+    if (this.#reply.isDone || chunk.length === 0) return true;
+    const isTaken = this.#res.write(chunk);
+    if (!isTaken) this.#reply.watchReader();
+    return isTaken;
+  }
+
+  onDrain(listener: () => void): void {
+    this.#onDrain = listener;
+  }
+
+  end(): void {
+    if (this.#reply.isDone) return;
+    this.#reply.markDone();
+    this.#res.end();
+  }
+
+  destroy(): void {
+    this.#reply.destroy();
+  }
+}

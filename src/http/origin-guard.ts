@@ -1,0 +1,100 @@
+// Keeps web pages out. A page on any site can make a browser send requests to a loopback address, by DNS rebinding
+// even read the answers; it can forge neither `Origin` nor `Host` (MCP transports, "Security Warning").
+
+import type { ExchangeContext } from './exchange-context.ts';
+import type { HeaderList } from './seam.ts';
+
+export interface OriginGuardOptions {
+  readonly host: string;
+  readonly allowedHosts: readonly string[];
+  readonly allowedOrigins: readonly string[];
+}
+
+const loopbackNames = new Set(['localhost', '127.0.0.1', '[::1]']);
+const allowedHeaders =
+  'authorization, content-type, accept, x-api-key, x-mcp-server, mcp-session-id, mcp-protocol-version, ' +
+  'mcp-method, mcp-name, last-event-id, x-request-id, traceparent';
+
+export class OriginGuard {
+  readonly #allowedHosts: ReadonlySet<string>;
+  readonly #allowedOrigins: ReadonlySet<string>;
+  readonly #ownHost: string;
+  readonly #checksHost: boolean;
+
+  constructor({ host, allowedHosts, allowedOrigins }: OriginGuardOptions) {
+    this.#ownHost = host.includes(':') ? `[${host}]` : host.toLowerCase();
+    this.#allowedHosts = new Set(allowedHosts);
+    this.#allowedOrigins = new Set(allowedOrigins);
+    this.#checksHost = isLoopback(this.#ownHost) || allowedHosts.length > 0;
+  }
+
+  /** True when the request may go on; otherwise it has been refused with 403. Allowed origins get CORS headers. */
+  admits(context: ExchangeContext, isHostExempt: boolean): boolean {
+    const { host = '', origin } = context.request.headers;
+    if (this.#checksHost && !isHostExempt && !this.#isKnownHost(host)) {
+      context.error(
+        403,
+        `the Host header ${JSON.stringify(host.slice(0, 200))} is not allowed; add it to allowed_hosts`,
+      );
+      return false;
+    }
+    if (origin === undefined) return true;
+    if (!this.#isKnownOrigin(origin)) {
+      context.error(
+        403,
+        `the Origin ${JSON.stringify(origin.slice(0, 200))} is not allowed; add it to allowed_origins`,
+      );
+      return false;
+    }
+    context.corsHeaders = corsHeaders(origin);
+    return true;
+  }
+
+  /** Answers a browser's question whether it may send a request. */
+  preflight(context: ExchangeContext): void {
+    context.empty(204, [
+      ['access-control-allow-methods', 'GET, POST, DELETE, OPTIONS'],
+      ['access-control-allow-headers', allowedHeaders],
+      ['access-control-max-age', '600'],
+    ]);
+  }
+
+  #isKnownHost(host: string): boolean {
+    const lower = host.toLowerCase();
+    const name = lower.replace(/:\d{1,5}$/, '');
+    return (
+      loopbackNames.has(name) ||
+      name === this.#ownHost ||
+      this.#allowedHosts.has(lower) ||
+      this.#allowedHosts.has(name)
+    );
+  }
+
+  /** Own pages are those of this very listener: another port of the same machine is another program's. */
+  #isKnownOrigin(origin: string): boolean {
+    const lower = origin.toLowerCase();
+    if (this.#allowedOrigins.has(lower)) return true;
+    const match = /^https?:\/\/([^/]+)$/.exec(lower);
+    return match?.[1] !== undefined && this.#checksHost && this.#isOwnPage(match[1]);
+  }
+
+  #isOwnPage(authority: string): boolean {
+    const port = /:(\d{1,5})$/.exec(authority)?.[1];
+    return this.ownPort !== undefined && port === String(this.ownPort) && this.#isKnownHost(authority);
+  }
+
+  /** The port that was really taken; set once the listener is up. */
+  ownPort: number | undefined;
+}
+
+export function isLoopback(host: string): boolean {
+  return loopbackNames.has(host) || /^127\./.test(host) || host === '::1';
+}
+
+function corsHeaders(origin: string): HeaderList {
+  return [
+    ['access-control-allow-origin', origin],
+    ['access-control-expose-headers', 'mcp-session-id, x-request-id, retry-after'],
+    ['vary', 'Origin'],
+  ];
+}

@@ -1,0 +1,67 @@
+// What GET /servers and GET /stats show of a server. Times are ISO 8601, durations seconds.
+
+import type { ManagedServer } from '../../actors/server/managed-server.ts';
+
+const iso = (epochMs: number | undefined) => (epochMs ? new Date(epochMs).toISOString() : null);
+
+function uptimeSeconds(server: ManagedServer): number {
+  return server.openSince === undefined ? 0 : Math.floor((Date.now() - server.openSince) / 1000);
+}
+
+function pidsOf(server: ManagedServer): number[] {
+  return [...server.pool.members].flatMap((member) => member.connection.link.pid ?? []);
+}
+
+/** One line of GET /servers. */
+export function serverRecord(server: ManagedServer) {
+  const { handle } = server;
+  return {
+    id: server.id,
+    runtime: server.entry.runtime,
+    state: server.state,
+    isolation: server.entry.isolation,
+    requests: handle.requests,
+    failed: handle.failed,
+    in_flight: handle.inFlight,
+    waiting: handle.waiting,
+    restarts: server.restarts,
+    uptime_seconds: uptimeSeconds(server),
+    started_at: iso(server.openSince),
+    last_used_at: iso(handle.lastUsedTime),
+    pids: pidsOf(server),
+  };
+}
+
+/** GET /servers/:id. */
+export function serverDetails(server: ManagedServer, redact: (text: string) => string) {
+  const { lastError } = server;
+  return {
+    ...serverRecord(server),
+    enabled: server.entry.enabled,
+    tools: (server.known.lists.tools ?? []).map((item) => item.key),
+    last_error: lastError === undefined ? null : { code: lastError.code, message: redact(lastError.message) },
+    next_retry_at: iso(server.nextRetryAt),
+    connections: [...server.pool.members].map((member) => ({
+      session: member.owner?.id ?? null,
+      pid: member.connection.link.pid ?? null,
+      is_open: member.isOpen,
+      in_flight: member.inFlight,
+      protocol_version: member.connection.advert?.protocolVersion ?? null,
+    })),
+  };
+}
+
+/** One server in GET /stats. */
+export function serverStats(server: ManagedServer) {
+  const { handle } = server;
+  return {
+    state: server.state,
+    requests: handle.requests,
+    failed: handle.failed,
+    in_flight: handle.inFlight,
+    waiting: handle.waiting,
+    restarts: server.restarts,
+    uptime_seconds: uptimeSeconds(server),
+    latency_ms: handle.latency.read(),
+  };
+}

@@ -1,0 +1,176 @@
+// The addresses of the gateway: which path and method leads where. A path is matched as it came, segment by segment;
+// a server id in it is percent-decoded once, strictly, and never interpreted otherwise.
+
+import type { ManagedServer } from '../../actors/server/managed-server.ts';
+import { ConfigError, formatProblem } from '../../config/problem.ts';
+import type { ExchangeContext } from './exchange-context.ts';
+import type { Front } from './front.ts';
+import { admitPost, get, post, remove } from './mcp-endpoint.ts';
+import { serverDetails, serverRecord, serverStats } from './records.ts';
+import { admitRpc, rpc } from './rpc-endpoint.ts';
+import type { BodyHandler } from './seam.ts';
+
+type Action = (front: Front, context: ExchangeContext, id: string | undefined) => BodyHandler | undefined;
+
+export interface Route {
+  readonly methods: Readonly<Record<string, Action>>;
+  /** Needs neither key nor Host check. */
+  readonly isOpen?: boolean;
+  /** The server id of the path. */
+  readonly id?: string | undefined;
+}
+
+const plain = (act: (front: Front, context: ExchangeContext) => void): Action => {
+  return (front, context) => {
+    act(front, context);
+    return undefined;
+  };
+};
+
+/** For one server, 404 when it is unknown; the body, if any, is waited for and ignored. */
+const onServer = (
+  act: (front: Front, context: ExchangeContext, server: ManagedServer) => Promise<void> | void,
+): Action => {
+  return (front, context, id) => {
+    const server = targetOf(front, context, id);
+    if (server === undefined || server === null) return undefined;
+    return () => {
+      const done = Promise.resolve(act(front, context, server));
+      done.catch((error: unknown) => fail(front, context, error));
+    };
+  };
+};
+
+function fail(front: Front, context: ExchangeContext, error: unknown): void {
+  context.fail(error, (text) => front.gateway.redactor.redact(text));
+}
+
+const mcp: Route['methods'] = {
+  POST: (front, context, id) => {
+    const server = targetOf(front, context, id);
+    if (server === null || !admitPost(context)) return undefined;
+    return (_, body) => post(front, context, server, body);
+  },
+  GET: (front, context, id) => {
+    const server = targetOf(front, context, id);
+    if (server === null) return undefined;
+    return () => get(front, context, server);
+  },
+  DELETE: (front, context, id) => {
+    const server = targetOf(front, context, id);
+    if (server !== null) remove(front, context, server);
+    return undefined;
+  },
+};
+
+const fixed: Readonly<Record<string, Route>> = {
+  '/health': { isOpen: true, methods: { GET: plain(health) } },
+  '/servers': {
+    methods: {
+      GET: plain(({ gateway }, context) =>
+        context.json(200, { servers: gateway.fleet.all().map(serverRecord) }),
+      ),
+    },
+  },
+  '/stats': { methods: { GET: plain(stats) } },
+  '/mcp': { methods: mcp },
+  '/rpc': {
+    methods: {
+      POST: (front, context) =>
+        admitRpc(front, context) ? (_, body) => rpc(front, context, body) : undefined,
+    },
+  },
+  '/admin/reload': { methods: { POST: (front, context) => () => void reload(front, context) } },
+};
+
+const serverMethods: Route['methods'] = {
+  GET: onServer((front, context, server) =>
+    context.json(
+      200,
+      serverDetails(server, (text) => front.gateway.redactor.redact(text)),
+    ),
+  ),
+};
+const startMethods: Route['methods'] = {
+  POST: onServer(async (_, context, server) => {
+    await server.start();
+    context.json(200, serverRecord(server));
+  }),
+};
+const stopMethods: Route['methods'] = {
+  POST: onServer(async (_, context, server) => {
+    await server.stop();
+    context.json(200, serverRecord(server));
+  }),
+};
+
+/** The route of a raw path; undefined when there is none. */
+export function routeOf(path: string): Route | undefined {
+  const known = Object.hasOwn(fixed, path) ? fixed[path] : undefined;
+  if (known !== undefined) return known;
+  const [empty, head, segment, verb, ...rest] = path.split('/');
+  if (empty !== '' || segment === undefined || segment === '' || rest.length > 0) return undefined;
+  const methods = methodsOf(head, verb);
+  const id = decodeSegment(segment);
+  return methods === undefined || id === undefined ? undefined : { methods, id };
+}
+
+function methodsOf(head: string | undefined, verb: string | undefined): Route['methods'] | undefined {
+  if (head === 'mcp' && verb === undefined) return mcp;
+  if (head !== 'servers') return undefined;
+  if (verb === undefined) return serverMethods;
+  if (verb === 'start') return startMethods;
+  return verb === 'stop' ? stopMethods : undefined;
+}
+
+function decodeSegment(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The server an MCP address is for, undefined for all of them; null when it was unknown, and that is answered. */
+function targetOf(
+  front: Front,
+  context: ExchangeContext,
+  id: string | undefined,
+): ManagedServer | undefined | null {
+  if (id === undefined) return undefined;
+  try {
+    return front.gateway.server(id);
+  } catch (error) {
+    fail(front, context, error);
+    return null;
+  }
+}
+
+function health({ gateway }: Front, context: ExchangeContext): void {
+  const status = gateway.isDraining ? 'draining' : 'ok';
+  const uptime_seconds = Math.floor((Date.now() - gateway.startedAt) / 1000);
+  context.json(gateway.isDraining ? 503 : 200, { status, version: gateway.version, uptime_seconds });
+}
+
+function stats({ gateway, reception }: Front, context: ExchangeContext): void {
+  context.json(200, {
+    uptime_seconds: Math.floor((Date.now() - gateway.startedAt) / 1000),
+    requests: { ...reception.counts },
+    sessions: gateway.sessions.size,
+    servers: Object.fromEntries(gateway.fleet.all().map((server) => [server.id, serverStats(server)])),
+  });
+}
+
+async function reload(front: Front, context: ExchangeContext): Promise<void> {
+  try {
+    context.json(200, await front.options.reload());
+  } catch (error) {
+    if (!(error instanceof ConfigError)) {
+      fail(front, context, error);
+      return;
+    }
+    const redact = (text: string) => front.gateway.redactor.redact(text);
+    const problems = error.problems.map((problem) => redact(formatProblem(problem)));
+    context.error(422, 'the configuration has errors and nothing was changed', [], { problems });
+  }
+}

@@ -1,0 +1,56 @@
+// POST /rpc: one JSON-RPC message to the server named by the header X-MCP-Server. No session, no stream: the answer
+// is JSON, and what a server says besides it is dropped.
+
+import { GatewayError, StoppedError } from '../../actors/errors.ts';
+import { type Envelope, readClientMessage } from '../../actors/jsonrpc/envelope.ts';
+import { RpcFault, rpcCodes } from '../../actors/jsonrpc/rpc-fault.ts';
+import type { ExchangeContext } from './exchange-context.ts';
+import type { Front } from './front.ts';
+import { checkMirrorHeaders } from './mirror-headers.ts';
+import { JsonOutlet } from './post-outlet.ts';
+import type { BodyProblem } from './seam.ts';
+
+/** Refuses what the headers alone tell; true when the body is wanted. */
+export function admitRpc(front: Front, context: ExchangeContext): boolean {
+  const { 'x-mcp-server': server, 'content-type': type = '' } = context.request.headers;
+  if (server === undefined || server === '') {
+    context.error(400, 'the X-MCP-Server header is missing; it names the server, GET /servers lists them');
+    return false;
+  }
+  if (front.gateway.fleet.get(server) === undefined) {
+    context.error(404, `there is no server ${JSON.stringify(server.slice(0, 64))}; GET /servers lists them`);
+    return false;
+  }
+  if (!/^application\/json\s*(;|$)/i.test(type)) {
+    context.rpcFault(new RpcFault(rpcCodes.invalidRequest, 'Content-Type must be application/json'), 415);
+    return false;
+  }
+  return true;
+}
+
+export function rpc(front: Front, context: ExchangeContext, body: Buffer | BodyProblem): void {
+  if (typeof body === 'string') {
+    const [status, message] =
+      body === 'too_large' ? [413, 'the body is too large'] : [408, 'the body came too slowly'];
+    context.rpcFault(new RpcFault(rpcCodes.invalidRequest, message as string), status as number);
+    return;
+  }
+  let envelope: Envelope | undefined;
+  try {
+    envelope = readClientMessage(body);
+    checkMirrorHeaders(context.request.headers, envelope);
+    if (envelope.kind === 'answer')
+      throw new RpcFault(rpcCodes.invalidRequest, 'an answer belongs to a session');
+    if (envelope.kind === 'notification') {
+      context.empty(202);
+      return;
+    }
+    if (front.gateway.isDraining) throw new StoppedError('the gateway is stopping and takes no new requests');
+    const server = front.gateway.server(context.request.headers['x-mcp-server'] ?? '');
+    front.reception.single(server, envelope, new JsonOutlet(context), context);
+  } catch (error) {
+    if (error instanceof RpcFault) context.rpcFault(error);
+    else if (error instanceof GatewayError) context.rpcError(error, envelope?.rawId);
+    else throw error;
+  }
+}

@@ -1,0 +1,40 @@
+// One request through the routes: refused for its framing, or given to the handler, and its body to the handler's
+// second step. The same for both fillings, which add the bytes of the body as they come.
+
+import { announcedBytes, framingProblem, JSON_HEADERS, plainError } from './framing.ts';
+import { IncomingBody } from './incoming-body.ts';
+import type { Reply } from './reply.ts';
+import { BODY_TIMEOUT_MS, type HttpRequest, type ListenerOptions } from './seam.ts';
+
+const NO_BODY = Buffer.alloc(0);
+
+/** Gives false when the request must be refused by `refuse`, and nothing has happened yet. */
+export function serve(request: HttpRequest, reply: Reply, options: ListenerOptions): boolean {
+  if (framingProblem(request.path, request.headers) !== undefined) return false;
+  const announced = announcedBytes(request.headers);
+  const body =
+    announced > 0
+      ? new IncomingBody(options.maxBodyBytes, options.bodyTimeoutMs ?? BODY_TIMEOUT_MS)
+      : undefined;
+  reply.body = body;
+  reply.guard(() => {
+    const onBody = options.handler(request, reply);
+    if (onBody === undefined) body?.drop();
+    else if (body === undefined) onBody(request, NO_BODY, reply);
+    else body.deliverTo((content) => reply.guard(() => onBody(request, content, reply)));
+  });
+  if (announced > options.maxBodyBytes && announced !== Number.POSITIVE_INFINITY) body?.refuse();
+  return true;
+}
+
+/** Answers 400 to a request that `serve` did not take, and closes its connection: where the next begins is unsure. */
+export function refuse(request: HttpRequest, reply: Reply): void {
+  const problem = framingProblem(request.path, request.headers) ?? 'The request is malformed.';
+  reply.send(400, [...JSON_HEADERS, ['connection', 'close']], plainError(400, problem));
+}
+
+/** Reports what the routes threw. */
+export function reportFault(options: ListenerOptions, error: unknown): void {
+  if (options.onFault !== undefined) options.onFault(error);
+  else process.emitWarning(error instanceof Error ? error : String(error));
+}

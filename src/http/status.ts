@@ -1,0 +1,36 @@
+// The one place where an error becomes an HTTP status.
+
+import { STATUS_CODES } from 'node:http';
+import type { GatewayError } from '../../actors/errors.ts';
+import type { RpcFault } from '../../actors/jsonrpc/rpc-fault.ts';
+import { rpcCodes } from '../../actors/jsonrpc/rpc-fault.ts';
+
+const byCode: Record<string, number> = {
+  ERR_OVERLOADED: 503,
+  ERR_UNAVAILABLE: 503,
+  ERR_STOPPED: 503,
+  ERR_START_FAILED: 502,
+  ERR_CONNECTION_LOST: 502,
+  ERR_UPSTREAM_SESSION_EXPIRED: 502,
+  ERR_UPSTREAM_PROTOCOL: 502,
+  ERR_MESSAGE_TOO_LARGE: 502,
+  ERR_START_TIMEOUT: 504,
+  ERR_DEADLINE: 504,
+  ERR_UNKNOWN_SERVER: 404,
+  ERR_SESSION_GONE: 404,
+};
+
+/** HTTP status of an error of the gateway's own. */
+export function statusOf(error: GatewayError): number {
+  return byCode[error.code] ?? 500;
+}
+
+/** HTTP status of a message that could not be taken: what a server would refuse itself is a 200 with an error in it. */
+export function statusOfFault(fault: RpcFault): number {
+  const isRefusal = fault.code === rpcCodes.methodNotFound || fault.code === rpcCodes.resourceNotFound;
+  return isRefusal ? 200 : 400;
+}
+
+export function reasonPhrase(status: number): string {
+  return STATUS_CODES[status] ?? 'Error';
+}

@@ -1,0 +1,38 @@
+// The program's logger: pino, JSON lines on stdout, or readable lines when a person looks at a terminal. Every line
+// is redacted as a whole just before it is written, so that no code path can forget to (A9).
+
+import { pino } from 'pino';
+import pretty from 'pino-pretty';
+import type { Log } from '../actors/log.ts';
+
+export interface LogOptions {
+  readonly level: string;
+  /** 1 = stdout, 2 = stderr. */
+  readonly fd: 1 | 2;
+  redact(line: string): string;
+}
+
+export function createLog({ level, fd, redact }: LogOptions): Log {
+  const isTerminal = fd === 1 ? process.stdout.isTTY : process.stderr.isTTY;
+  const options = {
+    level,
+    base: null,
+    timestamp: pino.stdTimeFunctions.isoTime,
+    hooks: { streamWrite: redact },
+  };
+  if (!isTerminal)
+    return pino(
+      { ...options, formatters: { level: (label) => ({ level: label }) } },
+      pino.destination({ fd, sync: true }),
+    );
+  return pino(
+    options,
+    pretty({
+      destination: fd,
+      sync: true,
+      colorize: true,
+      ignore: 'pid,hostname',
+      translateTime: 'HH:MM:ss.l',
+    }),
+  );
+}

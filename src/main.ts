@@ -1,0 +1,138 @@
+// gateway-http: reads the configuration, starts the gateway with its HTTP front, and obeys signals.
+
+import { Gateway } from '../actors/gateway/gateway.ts';
+import type { CatalogDifference } from '../actors/gateway/server-fleet.ts';
+import { type Loaded, loadConfig } from '../config/load-config.ts';
+import { ConfigError, formatProblem } from '../config/problem.ts';
+import { banner } from './cli/banner.ts';
+import { check, printProblems } from './cli/check.ts';
+import { parseOptions } from './cli/options.ts';
+import { Front } from './http/front.ts';
+import { isLoopback } from './http/origin-guard.ts';
+import { createLog } from './log.ts';
+import { version } from './version.ts';
+
+/** Beyond the deadline of the drain: whatever still hangs then is a fault. */
+const LAST_RESORT_MS = 5_000;
+
+async function main(): Promise<number | undefined> {
+  const parsed = parseOptions(process.argv.slice(2), version);
+  if (parsed.do === 'exit') return parsed.code;
+  const { options } = parsed;
+  if (options.isCheck) return check(options);
+
+  let loaded: Loaded;
+  try {
+    loaded = await loadConfig(options.config, process.env);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    printProblems(error.problems);
+    return 2;
+  }
+  return run(loaded);
+}
+
+async function run(loaded: Loaded): Promise<number | undefined> {
+  const { config, catalog, secrets } = loaded;
+  // The logger is there before the gateway, whose redactor it uses.
+  let redact = (line: string) => line;
+  const log = createLog({ level: config.log_level, fd: 1, redact: (line) => redact(line) });
+  const front = new Front({ reload });
+  const gateway = new Gateway({
+    config,
+    catalog,
+    secrets,
+    log,
+    version,
+    environment: process.env,
+    parts: [front],
+  });
+  front.attach(gateway);
+  redact = (line) => gateway.redactor.redact(line);
+  for (const warning of loaded.warnings) log.warn({}, formatProblem(warning));
+
+  async function reload(): Promise<CatalogDifference> {
+    const next = await loadConfig(loaded.configPath, process.env);
+    for (const warning of next.warnings) log.warn({}, formatProblem(warning));
+    if (JSON.stringify(next.config) !== JSON.stringify(config)) {
+      log.warn(
+        {},
+        'the gateway file has changed too; its settings need a restart, only the catalog was reloaded',
+      );
+    }
+    return gateway.reload(next.catalog, next.secrets);
+  }
+
+  process.on('uncaughtException', (error) => fault('uncaught exception', error));
+  process.on('unhandledRejection', (error) => fault('unhandled rejection', error));
+  function fault(what: string, error: unknown): void {
+    log.error({ reason: String((error as Error)?.stack ?? error) }, what);
+    process.exitCode = 1;
+    void stop(what);
+  }
+
+  let stopping: Promise<void> | undefined;
+  function stop(why: string): Promise<void> {
+    if (stopping !== undefined) return stopping;
+    log.info({ why, shutdown_seconds: config.shutdown_seconds }, 'stopping');
+    const lastResort = setTimeout(
+      () => {
+        log.error({}, 'the drain did not end in time');
+        process.exit(1);
+      },
+      config.shutdown_seconds * 1000 + LAST_RESORT_MS,
+    );
+    stopping = gateway.stop().then(() => {
+      clearTimeout(lastResort);
+      log.info({}, 'stopped');
+    });
+    return stopping;
+  }
+
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    process.on(signal, () => {
+      if (stopping === undefined) void stop(signal).then(() => process.exit());
+      else {
+        gateway.kill();
+        process.exit(1);
+      }
+    });
+  }
+  process.on('SIGHUP', () => {
+    reload().catch((error: unknown) => {
+      const problems = error instanceof ConfigError ? error.problems.map(formatProblem) : [String(error)];
+      log.error({ problems }, 'reload failed; nothing was changed');
+    });
+  });
+
+  try {
+    await gateway.start();
+  } catch (error) {
+    log.error(
+      { code: (error as { code?: string }).code },
+      `the gateway could not start: ${(error as Error).message}`,
+    );
+    return 1;
+  }
+  const { address, kind } = front;
+  const isOpen = config.api_key === '' && address !== undefined && !isLoopback(address.host);
+  if (isOpen)
+    log.warn(
+      { address },
+      'LISTENING BEYOND LOOPBACK WITHOUT A KEY: whoever reaches this address can call every tool; set api_key',
+    );
+  if (address !== undefined && process.stdout.isTTY) console.log(banner(gateway, address, kind ?? ''));
+  log.info({ address, http: kind, servers: gateway.fleet.all().length, version }, 'gateway is ready');
+
+  gateway.whenFailed((error) => {
+    log.error({ reason: (error as Error).message }, 'the gateway has failed');
+    process.exit(1);
+  });
+  return undefined;
+}
+
+const code = await main().catch((error: unknown) => {
+  console.error(error);
+  return 1;
+});
+if (code !== undefined) process.exit(code);

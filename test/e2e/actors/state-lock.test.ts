@@ -1,0 +1,147 @@
+// One gateway per state folder, with real processes that start at the same time and die without a word.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createInterface, type Interface } from 'node:readline';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { AlreadyHeldError } from '../../../actors/errors.ts';
+import { inStateFolder, StateFolderError } from '../../../actors/state/state-folder.ts';
+import { acquireStateLock } from '../../../actors/state/state-lock.ts';
+import { bundled } from '../../fixtures/children/bundled.ts';
+
+const what = { listenAddr: '127.0.0.1:8080' };
+let contender: { folder: string; script: string };
+let parent: string;
+let stateDir: string;
+const started: ChildProcess[] = [];
+
+beforeAll(() => {
+  contender = bundled('lock-contender.ts');
+});
+afterAll(() => rmSync(contender.folder, { recursive: true }));
+beforeEach(() => {
+  parent = mkdtempSync(join(tmpdir(), 'actor-gateway-'));
+  stateDir = join(parent, 'a', 'state');
+});
+afterEach(() => {
+  for (const child of started.splice(0)) child.kill('SIGKILL');
+  rmSync(parent, { recursive: true });
+});
+
+class Contender {
+  readonly process: ChildProcess;
+  readonly #lines: Interface;
+
+  private constructor(process: ChildProcess, lines: Interface) {
+    this.process = process;
+    this.#lines = lines;
+  }
+
+  static async start(): Promise<Contender> {
+    const child = spawn(process.execPath, [contender.script, stateDir], {
+      stdio: ['pipe', 'pipe', 'inherit'],
+    });
+    started.push(child);
+    const starter = new Contender(child, createInterface({ input: child.stdout }));
+    await starter.#answer();
+    return starter;
+  }
+
+  async do(command: 'take' | 'release'): Promise<{ holds?: boolean; code?: string; message?: string }> {
+    const answer = this.#answer();
+    this.process.stdin?.write(`${command}\n`);
+    return JSON.parse(await answer) as { holds?: boolean };
+  }
+
+  async kill(): Promise<void> {
+    const exited = once(this.process, 'exit');
+    this.process.kill('SIGKILL');
+    await exited;
+  }
+
+  async #answer(): Promise<string> {
+    const [line] = (await once(this.#lines, 'line')) as [string];
+    return line;
+  }
+}
+
+describe('the lock of a state folder', () => {
+  test('creates the folder for its owner only, and can be taken again after release', async () => {
+    const lock = await acquireStateLock(stateDir, what);
+    expect(statSync(stateDir).mode & 0o777).toBe(0o700);
+    await expect(acquireStateLock(stateDir, what)).rejects.toBeInstanceOf(AlreadyHeldError);
+    await lock.release();
+    const again = await acquireStateLock(stateDir, what);
+    await lock.release();
+    await expect(acquireStateLock(stateDir, what)).rejects.toBeInstanceOf(AlreadyHeldError);
+    await again.release();
+    expect(readdirSync(stateDir)).toHaveLength(1);
+  });
+
+  test('names process, address and folder of a living holder', async () => {
+    const holder = await Contender.start();
+    expect(await holder.do('take')).toEqual({ holds: true });
+    const error = await acquireStateLock(stateDir, what).catch((reason: unknown) => reason as Error);
+    expect(error).toMatchObject({ code: 'ERR_ALREADY_HELD' });
+    const { pid } = holder.process;
+    expect((error as Error).message).toContain(`process ${pid}, listening on 127.0.0.1:${pid}`);
+    expect((error as Error).message).toContain(stateDir);
+  });
+
+  test('of twenty that start at once exactly one holds, anew and after kill -9 of the holder', async () => {
+    const all = await Promise.all(Array.from({ length: 20 }, () => Contender.start()));
+    let contenders = all;
+    for (let round = 0; round < 6; round += 1) {
+      const answers = await Promise.all(contenders.map((each) => each.do('take')));
+      expect(answers.filter(({ holds }) => holds === true)).toHaveLength(1);
+      expect(new Set(answers.map(({ code }) => code))).toEqual(new Set([undefined, 'ERR_ALREADY_HELD']));
+      const holder = contenders[answers.findIndex(({ holds }) => holds === true)];
+      if (round % 2 === 0) {
+        await holder?.kill();
+        contenders = contenders.filter((each) => each !== holder);
+      } else {
+        await holder?.do('release');
+      }
+    }
+    expect(readdirSync(stateDir)).toHaveLength(1);
+  });
+
+  test('is free when its file is damaged or names a process that has another start time', async () => {
+    const texts = ['', 'null', '{"pid":', `{"pid":${process.pid},"start_time":"boot/1","listen_addr":"x"}`];
+    (await acquireStateLock(stateDir, what)).release();
+    for (const text of texts) {
+      const [name = ''] = readdirSync(stateDir);
+      writeFileSync(join(stateDir, name), text);
+      const lock = await acquireStateLock(stateDir, what);
+      await lock.release();
+    }
+  });
+
+  test('a folder that cannot be used is named, with what to do', async () => {
+    const file = join(parent, 'file');
+    writeFileSync(file, '');
+    for (const path of [file, join(file, 'below')]) {
+      const error = await acquireStateLock(path, what).catch((reason: unknown) => reason);
+      expect(error).toBeInstanceOf(StateFolderError);
+      expect((error as Error).message).toContain(
+        `cannot use the state folder ${path}: it, or a part of its path`,
+      );
+    }
+  });
+
+  test.each([
+    ['EACCES', 'may not write there'],
+    ['EROFS', 'read-only file system'],
+    ['ENOSPC', 'disk or the quota is full'],
+    ['EIO', 'the system says EIO'],
+  ])('the error %s is explained', (code, words) => {
+    const fail = (): never => {
+      throw Object.assign(new Error(`${code}: as the system puts it`), { code });
+    };
+    expect(() => inStateFolder('/state', fail)).toThrow(words);
+    expect(() => inStateFolder('/state', fail)).toThrow(StateFolderError);
+  });
+});

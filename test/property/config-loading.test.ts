@@ -1,0 +1,329 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
+// Whatever stands in the files, loading ends in a configuration or in a ConfigError whose problems lie inside them.
+
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { Check } from 'typebox/value';
+import { afterAll, describe, expect, test } from 'vitest';
+import { entryHash } from '../../config/entry-hash.ts';
+import { jsonSchemas } from '../../config/json-schemas.ts';
+import type { Problem } from '../../config/problem.ts';
+import { substitute } from '../../config/substitute.ts';
+import { ConfigFolder } from '../unit/config/config-folder.ts';
+
+const folder = new ConfigFolder();
+afterAll(() => folder.remove());
+
+const gatewayHead = 'listen_addr: 127.0.0.1:0\ncatalog_path: catalog.yaml\n';
+
+function expectInside({ file, line, column, message }: Problem): void {
+  const lines = readFileSync(file, 'utf8').split('\n');
+  expect(message).not.toBe('');
+  expect(line).toBeGreaterThanOrEqual(1);
+  expect(line).toBeLessThanOrEqual(lines.length);
+  expect(column).toBeGreaterThanOrEqual(1);
+  expect(column).toBeLessThanOrEqual((lines[line - 1] ?? '').length + 1);
+}
+
+/** Pieces that make YAML of a sort, and often of the wrong sort. */
+const piece = fc.constantFrom(
+  ...[
+    'servers:',
+    'mcpServers:',
+    'a:',
+    '  b:',
+    '\n',
+    '\n  ',
+    '\n    ',
+    ' ',
+    '- ',
+    '[',
+    ']',
+    '{',
+    '}',
+    ',',
+    ': ',
+    '"',
+    "'",
+  ],
+  ...[
+    '&x ',
+    '*x',
+    '!t ',
+    '!!int ',
+    '|\n',
+    '>-\n',
+    '#',
+    '? ',
+    '<<: ',
+    '---\n',
+    '...\n',
+    '%YAML 1.1\n',
+    '\t',
+    '\r\n',
+    '\0',
+    '~',
+  ],
+  ...[
+    'command',
+    'url',
+    'env',
+    'headers',
+    'pool',
+    'max',
+    'null',
+    'true',
+    '1',
+    '-1',
+    '0x1F',
+    '.nan',
+    '1e999',
+    '2001-01-01',
+  ],
+  ...['${A}', '${B:-x}', '${', '$${', '}', '__proto__', 'http://u:p@h', 'é', '\u{1F600}', '\uFEFF', '@', '`'],
+);
+const garbage = fc.oneof(
+  fc.array(piece, { maxLength: 40 }).map((pieces) => pieces.join('')),
+  fc.string({ unit: 'binary', maxLength: 60 }),
+  fc.json(),
+);
+
+const name = fc.oneof(
+  fc.constantFrom('a', 'my server', 'x.y', '__proto__', 'é', 'a-b', 'a b'),
+  fc.string({ maxLength: 8 }),
+);
+const loose = fc.oneof(
+  fc.constantFrom<unknown>(
+    null,
+    true,
+    false,
+    0,
+    1,
+    -1,
+    1.5,
+    3e9,
+    '',
+    'x',
+    'shared',
+    'session',
+    'stdio',
+    'sse',
+    'http://h/',
+  ),
+  fc.constantFrom<unknown>(
+    [],
+    ['x'],
+    [1],
+    {},
+    { A: 'b' },
+    { max: 2 },
+    { max: 0 },
+    { allow: ['x'] },
+    { failures: 1.5 },
+  ),
+);
+const entryKeys = [
+  ...[
+    'command',
+    'url',
+    'args',
+    'env',
+    'headers',
+    'cwd',
+    'inherit_env',
+    'runtime',
+    'isolation',
+    'enabled',
+    'pool',
+    'tools',
+  ],
+  ...[
+    'health',
+    'restart',
+    'idle_timeout_seconds',
+    'start_timeout_seconds',
+    'forward_roots',
+    'type',
+    'disabled',
+    'zebra',
+  ],
+];
+const entry = fc.dictionary(fc.constantFrom(...entryKeys), loose, { maxKeys: 4 });
+
+describe('loading', () => {
+  test('never throws anything but a ConfigError, and each problem lies inside its file', async () => {
+    await fc.assert(
+      fc.asyncProperty(garbage, garbage, async (gateway, catalog) => {
+        folder.write('catalog.yaml', catalog);
+        folder.write('gateway.yaml', gateway);
+        for (const problem of (await folder.load({ A: 'b: [' })).problems) expectInside(problem);
+        folder.write('gateway.yaml', `${gatewayHead}${gateway}`);
+        for (const problem of (await folder.load({ A: 'b: [' })).problems) expectInside(problem);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('survives bytes that are no text', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ maxLength: 60 }), async (bytes) => {
+        folder.write('gateway.yaml', bytes);
+        const { loaded, problems } = await folder.load();
+        expect(loaded).toBeUndefined();
+        for (const problem of problems) expectInside(problem);
+      }),
+    );
+  });
+
+  test('gives a catalog or at least one error, for entries of any shape in both dialects', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom('servers', 'mcpServers'),
+        fc.dictionary(name, entry, { maxKeys: 3 }),
+        fc.constantFrom(undefined, 1, '\t'),
+        async (key, servers, indent) => {
+          const { loaded, problems } = await folder.loadCatalog(
+            JSON.stringify({ [key]: servers }, null, indent),
+          );
+          for (const problem of problems) expectInside(problem);
+          const hasError = problems.some(({ severity }) => severity === 'error');
+          expect(loaded === undefined).toBe(hasError);
+          if (loaded) expect(Object.keys(loaded.catalog.servers)).toHaveLength(Object.keys(servers).length);
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  test('judges single fields as the JSON Schema does', async () => {
+    const safe = entryKeys.filter((key) => key !== 'zebra');
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom({ command: 'x' }, { url: 'http://h/' }),
+        fc.constantFrom(...safe),
+        loose,
+        async (base, key, value) => {
+          const catalog = { servers: { a: { ...base, [key]: value } } };
+          // That an address is one goes beyond what the schema says.
+          fc.pre(!(key === 'url' && typeof value === 'string' && value !== '' && !value.includes('://')));
+          const { lines } = await folder.loadCatalog(JSON.stringify(catalog));
+          expect(lines.length === 0, lines.join('\n')).toBe(Check(jsonSchemas.catalog, catalog));
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+
+  test('judges the gateway file as the JSON Schema does', async () => {
+    const keys = [
+      'api_key',
+      'log_level',
+      'state_dir',
+      'allowed_hosts',
+      'allowed_origins',
+      'limits',
+      'inspector',
+    ];
+    const values = fc.oneof(
+      loose,
+      fc.constantFrom<unknown>(
+        'info',
+        { enabled: false },
+        { in_flight: 3 },
+        { sessions: 0 },
+        ['http://h'],
+        ' x',
+        'ü',
+      ),
+    );
+    await fc.assert(
+      fc.asyncProperty(
+        fc.dictionary(fc.constantFrom(...keys, 'shutdown_seconds', 'list_timeout_seconds', 'zebra'), values, {
+          maxKeys: 3,
+        }),
+        async (fields) => {
+          const gateway = { listen_addr: '127.0.0.1:0', catalog_path: 'catalog.yaml', ...fields };
+          const { loaded } = await folder.loadGateway(JSON.stringify(gateway));
+          expect(loaded !== undefined).toBe(Check(jsonSchemas.gateway, gateway));
+        },
+      ),
+      { numRuns: 200 },
+    );
+  });
+});
+
+describe('substitution', () => {
+  const variable = fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_]{0,5}$/);
+
+  test('leaves text without references alone, and gives escaped text back', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: fc.constantFrom('$', '{', '}', 'A', ':', '-', ' ') }), (text) => {
+        const escaped = text.replaceAll('${', () => '$${');
+        const { text: back, faults } = substitute(escaped, {});
+        expect(faults).toEqual([]);
+        expect(back).toBe(text);
+        if (!text.includes('${')) expect(escaped).toBe(text);
+      }),
+    );
+  });
+
+  test('puts each value in its place, whatever it holds', () => {
+    const plain = fc.string().map((text) => text.replaceAll('$', ''));
+    fc.assert(
+      fc.property(fc.array(fc.tuple(plain, variable)), plain, fc.string(), (parts, tail, value) => {
+        const env = Object.fromEntries(parts.map(([, key], index) => [key, `${value}${index}`]));
+        const input = parts.map(([text, key]) => `${text}\${${key}}`).join('') + tail;
+        const output = parts.map(([text, key]) => `${text}${env[key]}`).join('') + tail;
+        expect(substitute(input, env)).toMatchObject({ text: output, faults: [] });
+      }),
+    );
+  });
+
+  test('through a file gives the value back, byte for byte', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: 'grapheme' }), async (value) => {
+        const { loaded } = await folder.loadCatalog('servers:\n  a: { command: x, args: ["<${V}>"] }\n', {
+          V: value,
+        });
+        const found = loaded?.catalog.servers.a;
+        if (value.includes('\0')) expect(found).toBeUndefined();
+        else expect(found).toMatchObject({ args: [`<${value}>`] });
+        if (loaded && value.length >= 6) expect(loaded.secrets).toContain(value);
+      }),
+    );
+  });
+});
+
+describe('entryHash', () => {
+  test('does not depend on the order of keys, in the file or in the entry', async () => {
+    const fields = {
+      command: 'x',
+      args: ['b', 'a'],
+      env: { B: '1', A: '2' },
+      pool: { waiting: 3, max: 2 },
+      health: { failures: 2, interval_seconds: 9 },
+      enabled: false,
+    };
+    const shuffled = fc.shuffledSubarray(Object.entries(fields), { minLength: Object.keys(fields).length });
+    const hashes = new Set<string>();
+    await fc.assert(
+      fc.asyncProperty(shuffled, fc.boolean(), async (entries, isReversed) => {
+        const members = entries.map(([key, value]) => [
+          key,
+          isReversed && !Array.isArray(value) && typeof value === 'object'
+            ? Object.fromEntries(Object.entries(value).reverse())
+            : value,
+        ]);
+        const { loaded } = await folder.loadCatalog(
+          JSON.stringify({ servers: { a: Object.fromEntries(members) } }),
+        );
+        const found = loaded?.catalog.servers.a;
+        if (found === undefined) throw new Error('the entry is good');
+        hashes.add(entryHash(found));
+        hashes.add(entryHash(Object.fromEntries(Object.entries(found).reverse()) as unknown as typeof found));
+        expect(hashes.size).toBe(1);
+      }),
+      { numRuns: 50 },
+    );
+  });
+});

@@ -1,0 +1,352 @@
+// The supervisor under random lists of commands, against a model that knows nothing of XState: a few lines of
+// plain bookkeeping that walk the clock in steps. Checked after every command, not only at the end.
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { AnyActorRef } from 'xstate';
+import type { Change } from '../../../machines/child.ts';
+import { RestartLimitError, type RestartPolicy } from '../../../machines/policy.ts';
+import { policy, Room } from '../../fixtures/supervised-child.ts';
+
+const stepMs = 10;
+const shutdownMs = 30;
+const keys = ['a', 'b', 'c'] as const;
+
+const policies: Record<'transient' | 'permanent' | 'temporary' | 'escalating', RestartPolicy> = {
+  transient: { ...policy, intensity: 2, periodMs: 200, parkMs: 100 },
+  permanent: { ...policy, restart: 'permanent', intensity: 3, periodMs: 150, parkMs: 50 },
+  temporary: { ...policy, restart: 'temporary' },
+  escalating: { ...policy, onLimit: 'escalate', intensity: 2, periodMs: 200 },
+};
+
+type Command =
+  | { do: 'start'; key: string; kind: keyof typeof policies; isStubborn: boolean }
+  | { do: 'stop' | 'fail' | 'boom' | 'finish' | 'wake' | 'stale'; key: string }
+  | { do: 'tick'; steps: number }
+  | { do: 'shutdown' };
+
+function commands(kinds: readonly (keyof typeof policies)[], withShutdown: boolean): fc.Arbitrary<Command[]> {
+  const key = fc.constantFrom(...keys);
+  const start = fc.record({
+    do: fc.constant('start' as const),
+    key,
+    kind: fc.constantFrom(...kinds),
+    isStubborn: fc.boolean(),
+  });
+  const some: fc.WeightedArbitrary<Command>[] = [
+    { weight: 3, arbitrary: start },
+    {
+      weight: 9,
+      arbitrary: fc.record({
+        do: fc.constantFrom('stop', 'fail', 'fail', 'boom', 'boom', 'finish', 'wake', 'stale'),
+        key,
+      }),
+    },
+    {
+      weight: 4,
+      arbitrary: fc.record({ do: fc.constant('tick' as const), steps: fc.integer({ min: 1, max: 9 }) }),
+    },
+  ];
+  if (withShutdown) some.push({ weight: 1, arbitrary: fc.constant({ do: 'shutdown' }) });
+  // With children from the outset, most lists get somewhere.
+  const lists = fc.tuple(fc.array(start, { maxLength: 4 }), fc.array(fc.oneof(...some), { maxLength: 40 }));
+  return lists.map((parts) => parts.flat());
+}
+
+interface Expected {
+  phase: 'up' | 'waiting' | 'parked' | 'stopping';
+  isAlive: boolean;
+  isStubborn: boolean;
+  kind: keyof typeof policies;
+  restarts: number[];
+  dueAt: number;
+  overdueAt: number;
+}
+
+class Model {
+  now = 0;
+  isDraining = false;
+  hasEscalated = false;
+  readonly children = new Map<string, Expected>();
+  readonly drain: 'ordered' | 'together';
+
+  constructor(drain: 'ordered' | 'together') {
+    this.drain = drain;
+  }
+
+  get isOver(): boolean {
+    return this.hasEscalated || (this.isDraining && this.children.size === 0);
+  }
+
+  apply(command: Command): void {
+    if (this.isOver) return;
+    if (command.do === 'tick') {
+      for (let i = 0; i < command.steps; i++) this.#step();
+      return;
+    }
+    if (command.do === 'shutdown') {
+      this.isDraining = true;
+      this.#drain();
+      return;
+    }
+    const child = this.children.get(command.key);
+    if (command.do === 'start') {
+      const { kind, isStubborn } = command;
+      if (child || this.isDraining) return;
+      const fresh = { restarts: [], dueAt: Infinity, overdueAt: Infinity };
+      this.children.set(command.key, { phase: 'up', isAlive: true, isStubborn, kind, ...fresh });
+      return;
+    }
+    if (!child) return;
+    const isGoing = child.phase === 'stopping' || this.isDraining;
+    switch (command.do) {
+      case 'stop':
+        if (!this.isDraining) this.#ask(command.key, child);
+        break;
+      case 'fail':
+        if (child.isAlive && !isGoing) this.#fail(command.key, child, true);
+        break;
+      case 'boom':
+      case 'finish':
+        if (!child.isAlive) break;
+        if (isGoing || (command.do === 'finish' && child.kind !== 'permanent'))
+          this.children.delete(command.key);
+        else this.#fail(command.key, child, false);
+        break;
+      case 'wake':
+        if (isGoing) break;
+        Object.assign(child, { phase: 'up', isAlive: true, restarts: [], dueAt: Infinity });
+        break;
+    }
+    if (this.isDraining) this.#drain();
+  }
+
+  #fail(key: string, child: Expected, isAlive: boolean): void {
+    const { restart, intensity, periodMs, onLimit, backoff } = policies[child.kind];
+    if (restart === 'temporary') {
+      this.children.delete(key);
+      return;
+    }
+    child.isAlive = isAlive;
+    child.restarts = child.restarts.filter((at) => at + periodMs > this.now);
+    if (child.restarts.length < intensity) {
+      let pauseMs = backoff.minMs;
+      for (const _ of child.restarts) pauseMs = Math.min(2 * pauseMs, backoff.maxMs);
+      Object.assign(child, { phase: 'waiting', dueAt: this.now + pauseMs });
+      child.restarts.push(this.now);
+    } else if (onLimit === 'park') {
+      Object.assign(child, { phase: 'parked', dueAt: Infinity });
+    } else {
+      this.hasEscalated = true;
+      this.children.clear();
+    }
+  }
+
+  #ask(key: string, child: Expected): void {
+    if (child.phase === 'stopping') return;
+    if (!child.isAlive || !child.isStubborn) this.children.delete(key);
+    else Object.assign(child, { phase: 'stopping', dueAt: Infinity, overdueAt: this.now + shutdownMs });
+  }
+
+  #drain(): void {
+    for (const [key, child] of [...this.children].reverse()) {
+      this.#ask(key, child);
+      if (this.children.has(key) && this.drain === 'ordered') return;
+    }
+  }
+
+  #step(): void {
+    this.now += stepMs;
+    for (const [key, child] of [...this.children]) {
+      if (child.overdueAt <= this.now) this.children.delete(key);
+      else if (child.dueAt <= this.now) {
+        child.dueAt = Infinity;
+        if (!this.isDraining) Object.assign(child, { phase: 'up', isAlive: true });
+      }
+    }
+    if (this.isDraining) this.#drain();
+  }
+}
+
+/** The supervisor beside its model; every actor that ever lived is remembered. */
+class Pair {
+  readonly model: Model;
+  readonly room: Room;
+  readonly changes: (Change & { at: number; policy: RestartPolicy })[] = [];
+  readonly #policies = new Map<string, RestartPolicy>();
+  readonly everyRef = new Set<AnyActorRef>();
+
+  constructor(drain: 'ordered' | 'together') {
+    this.model = new Model(drain);
+    this.room = new Room({
+      drain,
+      onChange: (change) => {
+        const policy = this.#policies.get(change.key) ?? policies.transient;
+        this.changes.push({ ...change, at: this.room.clock.now(), policy });
+      },
+    });
+  }
+
+  apply(command: Command): void {
+    const { room } = this;
+    const isOver = room.actor.getSnapshot().status !== 'active';
+    this.model.apply(command);
+    switch (command.do) {
+      case 'tick':
+        for (let i = 0; i < command.steps; i++) {
+          room.clock.increment(stepMs);
+          this.#remember();
+        }
+        break;
+      case 'shutdown':
+        if (!isOver) room.actor.send({ type: 'shutdown' });
+        break;
+      case 'start': {
+        const input = { isStubborn: command.isStubborn };
+        if (!room.child(command.key)) this.#policies.set(command.key, policies[command.kind]);
+        if (!isOver) room.start(command.key, { policy: policies[command.kind], shutdownMs, input });
+        break;
+      }
+      case 'stop':
+      case 'wake':
+        if (!isOver) room.actor.send({ type: `child.${command.do}`, key: command.key });
+        break;
+      case 'stale':
+        if (!isOver) this.#sendOldNews(command.key);
+        break;
+      default:
+        room.tell(command.key, { type: command.do, error: new Error(command.do) });
+    }
+    this.#remember();
+  }
+
+  #remember(): void {
+    for (const { ref } of this.room.actor.getSnapshot().context.children.values()) {
+      if (ref) this.everyRef.add(ref);
+    }
+  }
+
+  /** All the news that former generations of this key could still send. */
+  #sendOldNews(key: string): void {
+    const { actor } = this.room;
+    const before = actor.getSnapshot().context;
+    const error = new Error('late');
+    const current = this.room.child(key)?.ref?.id;
+    for (const { id } of [...this.everyRef].filter((ref) => ref.id.startsWith(key) && ref.id !== current)) {
+      actor.send({ type: `xstate.error.actor.${id}`, actorId: id, error });
+      actor.send({ type: `xstate.done.actor.${id}`, actorId: id, output: undefined });
+      const generation = Number(id.split('#')[1]);
+      actor.send({ type: 'child.failed', key, generation, error });
+    }
+    expect(actor.getSnapshot().context).toBe(before);
+  }
+
+  check(): void {
+    const { room, model } = this;
+    const { context, children, status } = room.actor.getSnapshot();
+    expect(status).toBe(model.hasEscalated ? 'error' : model.isOver ? 'done' : 'active');
+    // The registry says what the model says. One that failed is left as it was, but nobody in it is alive.
+    const registry = model.hasEscalated ? [] : [...context.children.values()];
+    const seen = registry.map(({ key, phase, ref }) => [key, phase, ref !== undefined]);
+    expect(seen).toEqual([...model.children].map(([key, { phase, isAlive }]) => [key, phase, isAlive]));
+    // No ended child is kept, and nothing lives outside of the registry (V1).
+    const live = registry.flatMap(({ ref }) => ref ?? []);
+    expect(Object.keys(children).sort()).toEqual(live.map(({ id }) => id).sort());
+    for (const ref of this.everyRef) {
+      expect(ref.getSnapshot().status === 'active', ref.id).toBe(live.includes(ref));
+    }
+    if (model.hasEscalated) expect(room.failure).toBeInstanceOf(RestartLimitError);
+    else expect(room.failure).toBeUndefined();
+    // One timer per waiting or stopping child, and none besides.
+    const timed = [...model.children.values()].filter(
+      ({ dueAt, overdueAt }) => Math.min(dueAt, overdueAt) < Infinity,
+    );
+    expect(room.timers).toBe(model.isOver ? 0 : timed.length);
+    this.#checkIntensity();
+  }
+
+  /** From the reports alone: no period holds more restarts than allowed, unless a hand cleared the record. */
+  #checkIntensity(): void {
+    const given = new Map<string, number[]>();
+    for (const { key, what, at, policy } of this.changes) {
+      const times = given.get(key) ?? [];
+      const within = times.filter((time) => time > at - policy.periodMs).length;
+      if (what === 'started' || what === 'woken') given.delete(key);
+      if (what === 'restarting') {
+        expect(within).toBeLessThan(policy.intensity);
+        given.set(key, [...times, at]);
+      }
+      if (what === 'parked') expect(within).toBe(policy.intensity);
+    }
+  }
+}
+
+function run(list: readonly Command[], drain: 'ordered' | 'together'): Pair {
+  const pair = new Pair(drain);
+  for (const command of list) {
+    pair.apply(command);
+    pair.check();
+  }
+  return pair;
+}
+
+const drains = fc.constantFrom('ordered' as const, 'together' as const);
+
+describe('under any list of commands, a supervisor', () => {
+  test('does what its model does, keeps no ended child and leaves no orphan (A5, A6)', () => {
+    fc.assert(
+      fc.property(commands(['transient', 'permanent', 'temporary'], true), drains, (list, drain) => {
+        run(list, drain);
+      }),
+      { numRuns: 500 },
+    );
+  });
+
+  test('always drains, within the deadlines of its children, and leaves nothing (V4, A5)', () => {
+    fc.assert(
+      fc.property(commands(['transient', 'permanent', 'temporary'], false), drains, (list, drain) => {
+        const pair = run(list, drain);
+        const { room } = pair;
+        pair.apply({ do: 'shutdown' });
+        pair.apply({ do: 'tick', steps: ((drain === 'ordered' ? keys.length : 1) * shutdownMs) / stepMs });
+        pair.check();
+        expect(room.actor.getSnapshot().status).toBe('done');
+        expect(room.actor.system.getAll()).toEqual({});
+        expect(room.timers).toBe(0);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('escalates exactly when a child goes beyond its limit, and takes all children along (A5)', () => {
+    fc.assert(
+      fc.property(commands(['escalating', 'transient'], true), drains, (list, drain) => {
+        run(list, drain);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('gives the same life to the same list (A7)', () => {
+    fc.assert(
+      fc.property(commands(['transient', 'permanent'], true), drains, (list, drain) => {
+        const plain = ({ changes }: Pair) =>
+          changes.map(({ error, ...rest }) => ({ ...rest, error: String(error) }));
+        expect(plain(run(list, drain))).toEqual(plain(run(list, drain)));
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
+
+test('a drain does not get stuck on a last child that waits for its restart (found in the prototype)', () => {
+  const start = { do: 'start', kind: 'transient', isStubborn: false } as const;
+  const list: Command[] = [
+    { ...start, key: 'a' },
+    { ...start, key: 'b' },
+    { do: 'boom', key: 'b' },
+    { do: 'shutdown' },
+  ];
+  expect(run(list, 'ordered').room.actor.getSnapshot().status).toBe('done');
+  expect(run(list, 'together').room.actor.getSnapshot().status).toBe('done');
+});

@@ -1,0 +1,62 @@
+import { expect, test, vi } from 'vitest';
+import { HandshakeGate } from '../../../../actors/upstream/handshake-gate.ts';
+
+function gateWithLog() {
+  const sent: string[] = [];
+  const settle: (() => void)[] = [];
+  const gate = new HandshakeGate(({ bytes }, onSettled) => {
+    sent.push(bytes.toString());
+    settle.push(onSettled);
+  });
+  const send = (text: string, call?: number) =>
+    gate.send({ bytes: Buffer.from(text), call, traceparent: undefined });
+  return { gate, sent, settle, send };
+}
+
+test('what is sent after the first notification waits until that has been taken', () => {
+  const { gate, sent, settle, send } = gateWithLog();
+  send('initialize', 1);
+  send('pong');
+  gate.arm();
+  send('initialized');
+  send('list', 2);
+  gate.after(() => sent.push('stream'));
+  expect(sent).toEqual(['initialize', 'pong', 'initialized']);
+  expect(gate.queuedBytes).toBe(4);
+  settle[2]?.();
+  expect(sent).toEqual(['initialize', 'pong', 'initialized', 'list', 'stream']);
+  expect(gate.queuedBytes).toBe(0);
+  send('progress');
+  send('call', 3);
+  expect(sent.slice(5)).toEqual(['progress', 'call']);
+});
+
+test('a server that never takes the notification holds the rest up for five seconds only', () => {
+  vi.useFakeTimers();
+  try {
+    const { gate, sent, send } = gateWithLog();
+    gate.arm();
+    send('initialized');
+    send('list', 2);
+    vi.advanceTimersByTime(4_999);
+    expect(sent).toEqual(['initialized']);
+    vi.advanceTimersByTime(1);
+    expect(sent).toEqual(['initialized', 'list']);
+    expect(vi.getTimerCount()).toBe(0);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('a waiting request can be forgotten, and closing gives back the others', () => {
+  const { gate, sent, settle, send } = gateWithLog();
+  gate.arm();
+  send('initialized');
+  send('a', 1);
+  send('b', 2);
+  expect(gate.forget(1)).toBe(true);
+  expect(gate.forget(1)).toBe(false);
+  expect(gate.close().map(({ call }) => call)).toEqual([2]);
+  settle[0]?.();
+  expect(sent).toEqual(['initialized']);
+});

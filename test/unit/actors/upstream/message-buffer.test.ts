@@ -1,0 +1,54 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { OversizedMessage } from '../../../../actors/jsonrpc/oversized.ts';
+import { MessageBuffer } from '../../../../actors/upstream/message-buffer.ts';
+
+test('a message in one piece is handed on without a copy', () => {
+  const piece = Buffer.from('{"id":1}');
+  const buffer = new MessageBuffer(100);
+  buffer.append(piece);
+  const taken = buffer.take();
+  expect(Buffer.isBuffer(taken) && taken.buffer === piece.buffer).toBe(true);
+  expect(buffer.isEmpty).toBe(true);
+});
+
+test('any pieces give the whole message up to the limit, and its size and id beyond', () => {
+  const pieces = fc.array(
+    fc.string({ minLength: 1, maxLength: 40 }).map((text) => Buffer.from(text)),
+    {
+      minLength: 1,
+    },
+  );
+  const buffer = new MessageBuffer(200);
+  fc.assert(
+    fc.property(pieces, (parts) => {
+      const copies = parts.map((part) => Buffer.from(part));
+      for (const part of parts) buffer.append(part);
+      const whole = Buffer.concat(copies);
+      const taken = buffer.take();
+      if (whole.length <= 200) expect(taken).toEqual(whole);
+      else expect(taken).toMatchObject({ size: whole.length });
+      expect(parts).toEqual(copies);
+    }),
+  );
+});
+
+test('the id of an oversized message is found before and after the limit', () => {
+  for (const text of [`{"id":7,"result":"${'x'.repeat(500)}"}`, `{"result":"${'x'.repeat(500)}","id":7}`]) {
+    const buffer = new MessageBuffer(100);
+    for (let at = 0; at < text.length; at += 7) buffer.append(Buffer.from(text.slice(at, at + 7)));
+    const taken = buffer.take();
+    expect(taken).toBeInstanceOf(OversizedMessage);
+    expect(taken).toMatchObject({ size: text.length, id: '7' });
+  }
+});
+
+test('a megabyte that arrives byte by byte costs no more than a few megabytes', () => {
+  const buffer = new MessageBuffer(1 << 20);
+  const before = process.memoryUsage();
+  const byte = Buffer.from('x');
+  for (let count = 0; count < 1 << 20; count += 1) buffer.append(byte);
+  const after = process.memoryUsage();
+  expect(after.arrayBuffers - before.arrayBuffers).toBeLessThan(8 << 20);
+  expect(buffer.take()).toHaveLength(1 << 20);
+});

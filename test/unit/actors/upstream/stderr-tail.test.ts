@@ -1,0 +1,84 @@
+import { describe, expect, test } from 'vitest';
+import { Redactor } from '../../../../actors/redact.ts';
+import { LineRate } from '../../../../actors/upstream/line-rate.ts';
+import { StderrTail } from '../../../../actors/upstream/stderr-tail.ts';
+
+function tailOf(
+  text: string | Buffer,
+  secrets: string[] = [],
+  chunkSize = 7,
+): { tail: StderrTail; logged: string[] } {
+  const logged: string[] = [];
+  const tail = new StderrTail(new Redactor(secrets), (line) => logged.push(line));
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += chunkSize) tail.push(bytes.subarray(at, at + chunkSize));
+  return { tail, logged };
+}
+
+describe('the tail of stderr', () => {
+  test('keeps the last fifty lines and the one that has not ended', () => {
+    const { tail, logged } = tailOf(`${Array.from({ length: 90 }, (_, at) => `line ${at}\n`).join('')}half`);
+    expect(tail.lines).toHaveLength(50);
+    expect(tail.lines[0]).toBe('line 41');
+    expect(tail.lines.at(-1)).toBe('half');
+    expect(logged).toHaveLength(90);
+    tail.end();
+    expect(logged.at(-1)).toBe('half');
+    expect(tail.lines.at(-1)).toBe('half');
+  });
+
+  test('puts characters together that were split between reads', () => {
+    expect(tailOf('grüße 🎭 €\n', [], 1).tail.lines).toEqual(['grüße 🎭 €']);
+  });
+
+  test('takes out colours, control characters, carriage returns and empty lines', () => {
+    const { tail } = tailOf('\u001b[31mred\u001b[0m\u0007\tx\r\n\r\n \n10%\r20%\r\u001b]0;title\u0007done\n');
+    expect(tail.lines).toEqual(['red\tx', 'done']);
+  });
+
+  test('strikes secrets, also where a colour stands in the middle of one', () => {
+    const { tail, logged } = tailOf('key top-\u001b[1msecret!\n', ['top-secret']);
+    expect(tail.lines).toEqual(['key [redacted]!']);
+    expect(logged).toEqual(['key [redacted]!']);
+  });
+
+  test('cuts a long line without showing a part of a secret, and holds little of it', () => {
+    const secret = 's3cr3t-'.repeat(20);
+    for (const before of [0, 400, 495, 499, 500, 1000]) {
+      const { tail } = tailOf(`${'a'.repeat(before)}${secret}${'b'.repeat(100_000)}\nnext\n`, [secret], 5000);
+      expect(tail.lines[0]).not.toContain('s3cr3t');
+      expect(tail.lines[0]?.length).toBeLessThanOrEqual(511);
+      expect(tail.lines[1]).toBe('next');
+    }
+  });
+
+  test('gives the log a hundred lines of a flood and the count of the rest', () => {
+    const { tail, logged } = tailOf('flood\n'.repeat(5000), [], 65536);
+    tail.end();
+    expect(logged.length).toBe(101);
+    expect(logged.at(-1)).toBe('[4900 more lines not shown]');
+  });
+});
+
+describe('a rate of lines', () => {
+  test('begins anew with each second', () => {
+    let now = 0;
+    const shown: string[] = [];
+    const rate = new LineRate(
+      2,
+      (line) => shown.push(line),
+      () => now,
+    );
+    for (now = 0; now < 2000; now += 250) rate.offer(() => `at ${now}`);
+    rate.end();
+    rate.end();
+    expect(shown).toEqual([
+      'at 0',
+      'at 250',
+      '[2 more lines not shown]',
+      'at 1000',
+      'at 1250',
+      '[2 more lines not shown]',
+    ]);
+  });
+});

@@ -1,0 +1,206 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { loadConfig } from '../../../config/load-config.ts';
+import { ConfigError, formatProblem } from '../../../config/problem.ts';
+import { ConfigFolder } from './config-folder.ts';
+
+const folder = new ConfigFolder();
+afterAll(() => folder.remove());
+
+describe('a file that cannot be used', () => {
+  test('is named: the gateway file by itself, the catalog where it is asked for', async () => {
+    expect((await folder.load({}, 'none.yaml')).lines).toEqual(['none.yaml:1:1: the file does not exist']);
+    folder.write('gateway.yaml', 'listen_addr: a:1\ncatalog_path: ./none.yaml\n');
+    expect((await folder.load()).lines).toEqual([
+      `gateway.yaml:2:15: catalog_path: ${join(folder.path, 'none.yaml')}: the file does not exist`,
+    ]);
+  });
+
+  test('may be a folder', async () => {
+    mkdirSync(join(folder.path, 'folder.yaml'), { recursive: true });
+    expect((await folder.load({}, 'folder.yaml')).lines).toEqual([
+      'folder.yaml:1:1: this is a folder, not a file',
+    ]);
+  });
+
+  test('may be a named pipe, which is not waited for', async () => {
+    execFileSync('mkfifo', [join(folder.path, 'pipe.yaml')]);
+    expect((await folder.load({}, 'pipe.yaml')).lines).toEqual(['pipe.yaml:1:1: this is not a regular file']);
+  });
+
+  test('may lie below a file, or have a name that no file has', async () => {
+    folder.write('plain', '');
+    expect((await folder.load({}, 'plain/gateway.yaml')).lines).toEqual([
+      'plain/gateway.yaml:1:1: the file does not exist',
+    ]);
+    await expect(loadConfig('a\0b', {})).rejects.toThrow('the file cannot be read (ERR_INVALID_ARG_VALUE)');
+  });
+
+  test('may fail while it is read', async () => {
+    const unreadable = '/proc/self/mem';
+    await expect(loadConfig(unreadable, {})).rejects.toThrow(
+      `${unreadable}:1:1: the file cannot be read (EIO)`,
+    );
+  });
+
+  test('may be too large, by one byte', async () => {
+    const comment = (size: number) => `#${'x'.repeat(size - 2)}\n`;
+    folder.write('large.yaml', comment(4 * 1024 * 1024));
+    expect((await folder.load({}, 'large.yaml')).lines[0]).toContain('the file is empty');
+    folder.write('large.yaml', comment(4 * 1024 * 1024 + 1));
+    expect((await folder.load({}, 'large.yaml')).lines).toEqual([
+      'large.yaml:1:1: the file is larger than 4 MiB',
+    ]);
+  });
+
+  test('may be no text', async () => {
+    folder.write('bytes.yaml', Buffer.from([0x61, 0x3a, 0x0a, 0x62, 0xff, 0xfe]));
+    expect((await folder.load({}, 'bytes.yaml')).lines).toEqual([
+      'bytes.yaml:1:1: the file is not UTF-8 text (line 2, column 2)',
+    ]);
+  });
+
+  test.each(['', '\n\n', '# nothing\n', '\uFEFF'])('may be empty: %j', async (text) => {
+    const { lines } = await folder.loadGateway(text);
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(/^gateway\.yaml:1:1: /);
+    const catalog = await folder.loadCatalog(text);
+    expect(catalog.lines).toHaveLength(1);
+    expect(catalog.lines[0]).toMatch(/^catalog\.yaml:1:1: .*servers/);
+  });
+
+  test('may hold an empty document', async () => {
+    expect((await folder.loadGateway('---\n')).lines).toEqual([
+      'gateway.yaml:1:4: expected a mapping (key: value), found nothing',
+    ]);
+  });
+
+  test('may have the wrong root', async () => {
+    expect((await folder.loadGateway('- a\n')).lines).toEqual([
+      'gateway.yaml:1:1: expected a mapping (key: value), found a list',
+    ]);
+    expect((await folder.loadGateway('listen_addr\n')).lines).toEqual([
+      'gateway.yaml:1:1: expected a mapping (key: value), found text',
+    ]);
+  });
+});
+
+describe('broken syntax', () => {
+  test.each([
+    ['a: "open', /^1:\d+: YAML syntax: Missing closing "quote$/],
+    ['a: 1\n\tb: 2\n', /^2:1: YAML syntax: Tabs are not allowed as indentation$/],
+    ['a: b: c\n', /^1:4: YAML syntax: Nested mappings/],
+    ['a: [1, 2\n', /^2:1: YAML syntax: /],
+    ['a: @x\n', /^1:4: YAML syntax: Plain value cannot start with reserved character @$/],
+    ['a: 1\n---\nb: 2\n', /^2:\d: only one YAML document/],
+    ['a: *none\n', /^1:4: alias \*none has no anchor/],
+    ['a: &x [*x]\n', /^1:8: alias \*x stands inside its own anchor$/],
+    ['a: !env X\n', /^1:4: Unresolved tag: !env; tags are not supported here$/],
+    ['a: 1\nb: 2\na: 3\n', /^3:1: duplicate key "a", already used on line 1$/],
+    ['? [x]\n: 1\n', /^1:3: a key must be plain text$/],
+  ])('%j is a problem with a position', async (text, problem) => {
+    const { lines } = await folder.loadGateway(text);
+    expect(
+      lines.map((line) => line.replace('gateway.yaml:', '')).find((line) => problem.test(line)),
+    ).toBeDefined();
+  });
+
+  // Found by this test: a deep stack could make V8 abort the whole process.
+  test.each(['[', '- ', '{', '{a: ', '? ', '&a [', '!!seq [', '"a": ['])(
+    'nested without end by %j is refused',
+    async (open) => {
+      for (const times of [70, 5000, 20_000]) {
+        const { lines } = await folder.loadGateway(open.repeat(times));
+        expect(lines).toHaveLength(1);
+        expect(lines[0]).toMatch(/^gateway\.yaml:1:\d+: values are nested too deeply$/);
+      }
+    },
+  );
+
+  test('does not repeat what stands beside it, which may be a secret', async () => {
+    for (const text of [
+      'api_key: "a" hushhush\n',
+      'api_key: |hushhush\n  x\n',
+      'hushhush: }\n}hushhush',
+      'a:\n - b\n hushhush\n',
+    ]) {
+      const { lines } = await folder.loadGateway(text);
+      expect(lines.length, text).toBeGreaterThan(0);
+      expect(lines.join('\n'), text).not.toContain('hushhush');
+    }
+  });
+
+  test('reports no more than twenty slips of one file', async () => {
+    const { lines } = await folder.loadGateway('a: "x" y\n'.repeat(1000));
+    expect(lines.filter((line) => line.includes('YAML syntax'))).toHaveLength(20);
+  });
+
+  test('in JSON has positions too', async () => {
+    const { lines } = await folder.loadCatalog(
+      '{\n  "mcpServers": {\n    "a": { "command": "x" \n',
+      {},
+      'c.json',
+    );
+    expect(lines[0]).toMatch(/^c\.json:\d+:\d+: YAML syntax: /);
+  });
+
+  test('hides no duplicate key of a JSON file', async () => {
+    const { lines } = await folder.loadCatalog(
+      '{"mcpServers": {\n"a": {"command": "x"},\n"a": {"command": "y"}}}',
+      {},
+      'c.json',
+    );
+    expect(lines).toEqual(['c.json:3:1: duplicate key "a", already used on line 2']);
+  });
+});
+
+describe('a hostile file', () => {
+  test('cannot blow itself up with aliases', async () => {
+    const levels = Array.from({ length: 20 }, (_, level) =>
+      level === 0
+        ? 'x0: &x0 [a]'
+        : `x${level}: &x${level} [${Array(9)
+            .fill(`*x${level - 1}`)
+            .join(', ')}]`,
+    );
+    const { lines } = await folder.loadGateway(`${levels.join('\n')}\n`);
+    expect(
+      lines.some((line) => line.includes('the aliases of this file stand for more than 10000 values')),
+    ).toBe(true);
+  });
+
+  test('of the largest size is read within seconds', async () => {
+    const entries = Array.from(
+      { length: 20_000 },
+      (_, index) => `  server-${index}: { command: x, args: [${'y'.repeat(150)}] }`,
+    );
+    const started = performance.now();
+    const { loaded } = await folder.loadCatalog(`servers:\n${entries.join('\n')}\n`);
+    expect(Object.keys(loaded?.catalog.servers ?? {})).toHaveLength(20_000);
+    expect(performance.now() - started).toBeLessThan(20_000);
+  });
+});
+
+describe('a problem', () => {
+  const problem = { line: 3, column: 7, message: 'what', severity: 'error' } as const;
+
+  test('is one line, with a path as short as it can be', () => {
+    expect(formatProblem({ ...problem, file: join(process.cwd(), 'a/b.yaml') })).toBe('a/b.yaml:3:7: what');
+    expect(formatProblem({ ...problem, file: '/elsewhere/b.yaml' })).toBe('/elsewhere/b.yaml:3:7: what');
+    expect(formatProblem({ ...problem, file: join(process.cwd(), '..b.yaml') })).toBe('..b.yaml:3:7: what');
+  });
+
+  test('that is an error goes into the message of the ConfigError; a warning only into its list', () => {
+    const file = '/elsewhere/b.yaml';
+    const error = new ConfigError([
+      { ...problem, file },
+      { ...problem, file, severity: 'warning' },
+      { ...problem, file, line: 4 },
+    ]);
+    expect(error).toMatchObject({ name: 'ConfigError', code: 'ERR_CONFIG' });
+    expect(error.message).toBe('/elsewhere/b.yaml:3:7: what\n/elsewhere/b.yaml:4:7: what');
+    expect(error.problems).toHaveLength(3);
+  });
+});

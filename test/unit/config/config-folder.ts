@@ -1,0 +1,62 @@
+// A folder with a gateway file and a catalog, loaded for real; what went wrong comes back as values.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Loaded, loadConfig } from '../../../config/load-config.ts';
+import { ConfigError, type Problem } from '../../../config/problem.ts';
+import type { Environment } from '../../../config/substitute.ts';
+
+export interface Attempt {
+  readonly loaded?: Loaded;
+  readonly problems: readonly Problem[];
+  /** `file:line:column: message`, or `file:line:column: warning: message`, with the file's bare name. */
+  readonly lines: readonly string[];
+}
+
+export class ConfigFolder {
+  readonly path = mkdtempSync(join(tmpdir(), 'gateway-config-'));
+
+  write(name: string, content: string | Uint8Array): string {
+    const file = join(this.path, name);
+    writeFileSync(file, content);
+    return file;
+  }
+
+  remove(): void {
+    rmSync(this.path, { recursive: true, force: true });
+  }
+
+  /** Loads; rejects with whatever is not a ConfigError. */
+  async load(env: Environment = {}, name = 'gateway.yaml'): Promise<Attempt> {
+    try {
+      const loaded = await loadConfig(join(this.path, name), env);
+      return { loaded, ...this.#told(loaded.warnings) };
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      return this.#told(error.problems);
+    }
+  }
+
+  /** Writes and loads a catalog under a small good gateway file. */
+  async loadCatalog(catalog: string, env: Environment = {}, name = 'catalog.yaml'): Promise<Attempt> {
+    this.write('gateway.yaml', `listen_addr: 127.0.0.1:0\ncatalog_path: ${name}\n`);
+    this.write(name, catalog);
+    return this.load(env);
+  }
+
+  /** Writes and loads a gateway file beside an empty catalog. */
+  async loadGateway(lines: string, env: Environment = {}): Promise<Attempt> {
+    this.write('catalog.yaml', 'servers: {}\n');
+    this.write('gateway.yaml', lines);
+    return this.load(env);
+  }
+
+  #told(problems: readonly Problem[]): { problems: readonly Problem[]; lines: string[] } {
+    const lines = problems.map(({ file, line, column, message, severity }) => {
+      const name = file.startsWith(this.path) ? file.slice(this.path.length + 1) : file;
+      return `${name}:${line}:${column}: ${severity === 'warning' ? 'warning: ' : ''}${message}`;
+    });
+    return { problems, lines };
+  }
+}

@@ -1,0 +1,45 @@
+import { afterAll, describe, expect, test } from 'vitest';
+import type { ServerEntry } from '../../../config/catalog-schema.ts';
+import { entryHash } from '../../../config/entry-hash.ts';
+import { ConfigFolder } from './config-folder.ts';
+
+const folder = new ConfigFolder();
+afterAll(() => folder.remove());
+
+async function entryOf(text: string): Promise<ServerEntry> {
+  const { loaded } = await folder.loadCatalog(`servers:\n  a: ${text}\n`);
+  const entry = loaded?.catalog.servers.a;
+  if (entry === undefined) throw new Error(`not an entry: ${text}`);
+  return entry;
+}
+
+describe('entryHash', () => {
+  test('is the same for a default that is written and one that is not', async () => {
+    const short = entryHash(await entryOf('{ command: x }'));
+    expect(short).toMatch(/^[0-9a-f]{16}$/);
+    expect(entryHash(await entryOf('{ pool: { max: 1 }, cwd: ".", command: x, isolation: shared }'))).toBe(
+      short,
+    );
+  });
+
+  test('differs with each field', async () => {
+    const texts = [
+      '{ command: x }',
+      '{ command: y }',
+      '{ command: x, args: [a, b] }',
+      '{ command: x, args: [b, a] }',
+      '{ command: x, args: ["a,b"] }',
+      '{ command: x, env: { A: b } }',
+      '{ command: x, env: { __proto__: b } }',
+      '{ command: x, idle_timeout_seconds: 0 }',
+      '{ command: x, enabled: false }',
+      '{ command: x, inherit_env: true }',
+      '{ command: x, inherit_env: ["true"] }',
+      '{ url: "http://x" }',
+      '{ url: "http://x", runtime: sse }',
+    ];
+    const hashes = new Set<string>();
+    for (const text of texts) hashes.add(entryHash(await entryOf(text)));
+    expect(hashes.size).toBe(texts.length);
+  });
+});

@@ -1,0 +1,174 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { ConfigFolder } from './config-folder.ts';
+
+const folder = new ConfigFolder();
+afterAll(() => folder.remove());
+
+const minimal = 'listen_addr: 127.0.0.1:8080\ncatalog_path: catalog.yaml\n';
+
+describe('the gateway file', () => {
+  test('with two lines has every default of the specification', async () => {
+    const { loaded, lines } = await folder.loadGateway(minimal);
+    expect(lines).toEqual([]);
+    expect(loaded?.config).toEqual({
+      listen_addr: '127.0.0.1:8080',
+      catalog_path: join(folder.path, 'catalog.yaml'),
+      api_key: '',
+      log_level: 'info',
+      state_dir: join(folder.path, '.gateway'),
+      allowed_hosts: [],
+      allowed_origins: [],
+      limits: {
+        body_bytes: 16_777_216,
+        message_bytes: 16_777_216,
+        in_flight: 1024,
+        sessions: 10_000,
+        session_idle_seconds: 1800,
+      },
+      list_timeout_seconds: 4,
+      shutdown_seconds: 10,
+      inspector: { enabled: true },
+    });
+    expect(loaded?.configPath).toBe(join(folder.path, 'gateway.yaml'));
+    expect(loaded?.catalogPath).toBe(join(folder.path, 'catalog.yaml'));
+    expect(loaded?.secrets).toEqual([]);
+  });
+
+  test('takes every field', async () => {
+    const { loaded, lines } = await folder.loadGateway(`${minimal}
+api_key: k3y-of-the-gateway
+log_level: debug
+state_dir: /var/lib/gateway
+allowed_hosts: [Gateway.Example, "10.0.0.1:8080", "[::1]:8080"]
+allowed_origins: ["HTTPS://App.Example:443", "http://localhost:3000", "app-webview://Panel"]
+limits: { body_bytes: 2048, message_bytes: 4096, in_flight: 2, sessions: 3, session_idle_seconds: 0.5 }
+list_timeout_seconds: 0
+shutdown_seconds: 0
+inspector: { enabled: false }
+`);
+    expect(lines).toEqual([]);
+    expect(loaded?.config).toMatchObject({
+      api_key: 'k3y-of-the-gateway',
+      log_level: 'debug',
+      state_dir: '/var/lib/gateway',
+      allowed_hosts: ['gateway.example', '10.0.0.1:8080', '[::1]:8080'],
+      allowed_origins: ['https://app.example', 'http://localhost:3000', 'app-webview://panel'],
+      limits: { body_bytes: 2048, message_bytes: 4096, in_flight: 2, sessions: 3, session_idle_seconds: 0.5 },
+      list_timeout_seconds: 0,
+      shutdown_seconds: 0,
+      inspector: { enabled: false },
+    });
+    expect(loaded?.secrets).toEqual(['k3y-of-the-gateway']);
+  });
+
+  test('without its required fields names both, at the top', async () => {
+    const { lines } = await folder.loadGateway('log_level: info\n');
+    expect(lines).toEqual([
+      'gateway.yaml:1:1: listen_addr: required, but missing',
+      'gateway.yaml:1:1: catalog_path: required, but missing',
+    ]);
+  });
+
+  test.each([
+    ['limits: { body_byte: 1 }', '3:11: limits.body_byte: unknown key; did you mean body_bytes?'],
+    ['apikey: x', '3:1: apikey: unknown key; did you mean api_key?'],
+    ['logLevel: info', '3:1: logLevel: unknown key; did you mean log_level?'],
+    ['shutdown: 3', '3:1: shutdown: unknown key; did you mean shutdown_seconds?'],
+    ['zebra: 1', '3:1: zebra: unknown key'],
+    ['toString: 1', '3:1: toString: unknown key'],
+    ['__proto__: {}', '3:1: __proto__: unknown key'],
+    ['<<: { log_level: info }', '3:1: ["<<"]: unknown key'],
+    [
+      'log_level: loud',
+      '3:12: log_level: expected one of fatal, error, warn, info, debug, trace, silent, found "loud"',
+    ],
+    ['shutdown_seconds: 5m', '3:19: shutdown_seconds: expected a number >= 0, found "5m"'],
+    ['shutdown_seconds: "5"', '3:19: shutdown_seconds: expected a number >= 0, found "5"'],
+    ['shutdown_seconds: -1', '3:19: shutdown_seconds: expected a number >= 0, found -1'],
+    ['shutdown_seconds: .inf', '3:19: shutdown_seconds: expected a number <= 2147483, found Infinity'],
+    ['shutdown_seconds: .nan', '3:19: shutdown_seconds: expected a number >= 0, found NaN'],
+    ['shutdown_seconds: 9e9', '3:19: shutdown_seconds: expected a number <= 2147483, found 9000000000'],
+    ['shutdown_seconds:', '3:18: shutdown_seconds: expected a number >= 0, found nothing'],
+    ['shutdown_seconds: [1]', '3:19: shutdown_seconds: expected a number >= 0, found a list'],
+    [
+      'limits: { session_idle_seconds: 0 }',
+      '3:33: limits.session_idle_seconds: expected a number > 0, found 0',
+    ],
+    ['limits: { in_flight: 1.5 }', '3:22: limits.in_flight: expected a whole number >= 1, found 1.5'],
+    [
+      'limits: { in_flight: 1e12 }',
+      '3:22: limits.in_flight: expected a whole number <= 1000000, found 1000000000000',
+    ],
+    ['limits: { body_bytes: 10 }', '3:23: limits.body_bytes: expected a whole number >= 1024, found 10'],
+    ['limits: []', '3:9: limits: expected a mapping (key: value), found a list'],
+    ['inspector: true', '3:12: inspector: expected a mapping (key: value), found true or false'],
+    ['inspector: { enabled: yes }', '3:23: inspector.enabled: expected true or false, found "yes"'],
+    ['allowed_hosts: a', '3:16: allowed_hosts: expected a list, found text'],
+    ['allowed_hosts: [a, 5]', '3:20: allowed_hosts[1]: expected text, found 5; put it in quotes'],
+    [
+      'allowed_hosts: ["*"]',
+      '3:17: allowed_hosts[0]: expected a host name or address, with or without :port, found "*"',
+    ],
+    [
+      'allowed_origins: [https://a.example/]',
+      '3:19: allowed_origins[0]: expected an origin such as https://app.example.com, without path or wildcard, found "https://a.example/"',
+    ],
+    ['state_dir: ""', '3:12: state_dir: expected text that is not empty, found empty text'],
+    ['state_dir: "a\\0b"', '3:12: state_dir: expected a path, found "a\\u0000b"'],
+    ['api_key: 12345678', '3:10: api_key: expected text, found a number; put it in quotes'],
+  ])('refuses %s', async (line, problem) => {
+    const { lines } = await folder.loadGateway(`${minimal}${line}\n`);
+    expect(lines).toEqual([`gateway.yaml:${problem}`]);
+  });
+
+  test.each([
+    ['8080', 'expected host:port, such as 127.0.0.1:8080 or [::1]:8080, found 8080'],
+    ['":8080"', 'expected host:port, such as 127.0.0.1:8080 or [::1]:8080, found ":8080"'],
+    ['localhost', 'expected host:port, such as 127.0.0.1:8080 or [::1]:8080, found "localhost"'],
+    ['::1:8080', 'expected host:port, such as 127.0.0.1:8080 or [::1]:8080, found "::1:8080"'],
+    ['"[::zz]:80"', 'expected host:port, such as 127.0.0.1:8080 or [::1]:8080, found "[::zz]:80"'],
+    ['"[1:2]:80"', 'expected an IPv6 address inside [ ]'],
+    ['127.0.0.1:65536', 'expected a port from 0 to 65535'],
+    ['999.0.0.1:80', 'expected a host name or an IP address before the colon'],
+  ])('refuses to listen on %s', async (address, problem) => {
+    const { lines } = await folder.loadGateway(`catalog_path: catalog.yaml\nlisten_addr: ${address}\n`);
+    expect(lines).toEqual([`gateway.yaml:2:14: listen_addr: ${problem}`]);
+  });
+
+  test('never shows an api_key that it refuses', async () => {
+    const { lines } = await folder.loadGateway(`${minimal}api_key: "hush-hush "\n`);
+    expect(lines).toEqual([
+      'gateway.yaml:3:10: api_key: expected printable ASCII characters without spaces or line breaks at either end, found text',
+    ]);
+    const fromVariable = await folder.loadGateway(`${minimal}api_key: \${KEY}\n`, { KEY: 'hush-hush\n' });
+    expect(fromVariable.lines).toEqual([
+      'gateway.yaml:3:10: api_key: expected printable ASCII characters without spaces or line breaks at either end, found something else in ${KEY}',
+    ]);
+  });
+
+  test.each([
+    ['api_key: ""', {}],
+    ['api_key: ${KEY}', { KEY: '' }],
+  ])('warns that %s switches authentication off', async (line, env) => {
+    const { loaded, lines } = await folder.loadGateway(`${minimal}${line}\n`, env);
+    expect(loaded?.config.api_key).toBe('');
+    expect(lines).toEqual([
+      'gateway.yaml:3:10: warning: api_key: is empty, so authentication is off; remove it if that is meant',
+    ]);
+  });
+
+  test('takes an empty default of api_key as a decision', async () => {
+    const { loaded, lines } = await folder.loadGateway(`${minimal}api_key: \${KEY:-}\n`);
+    expect(loaded?.config.api_key).toBe('');
+    expect(lines).toEqual([]);
+  });
+
+  test('that is JSON is read all the same', async () => {
+    folder.write('catalog.yaml', 'servers: {}');
+    folder.write('gateway.json', '{\n\t"listen_addr": "[::1]:0",\n\t"catalog_path": "catalog.yaml"\n}');
+    const { loaded } = await folder.load({}, 'gateway.json');
+    expect(loaded?.config.listen_addr).toBe('[::1]:0');
+  });
+});

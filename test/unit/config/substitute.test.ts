@@ -1,0 +1,119 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
+import { afterAll, describe, expect, test } from 'vitest';
+import { referenceOffset, substitute } from '../../../config/substitute.ts';
+import { ConfigFolder } from './config-folder.ts';
+
+const folder = new ConfigFolder();
+afterAll(() => folder.remove());
+
+describe('substitute', () => {
+  test.each([
+    ['plain $HOME $ {A}', 'plain $HOME $ {A}'],
+    ['${A}', 'one'],
+    ['<${A}${B}>', '<onetwo>'],
+    ['${EMPTY}', ''],
+    ['${EMPTY:-x}', 'x'],
+    ['${NONE:-x y:z}', 'x y:z'],
+    ['${NONE:-}', ''],
+    ['${A:-x}', 'one'],
+    ['$${A}', '${A}'],
+    ['$$${A}', '$${A}'],
+    ['a$${A}b${A}', 'a${A}bone'],
+    ['$', '$'],
+    ['${REF}', '${A}'],
+  ])('turns %s into %s', (input, output) => {
+    const result = substitute(input, { A: 'one', B: 'two', EMPTY: '', REF: '${A}' });
+    expect(result.text).toBe(output);
+    expect(result.faults).toEqual([]);
+  });
+
+  test.each(['${', '${}', '${1A}', '${A-x}', '${A:0:1}', '${A:-${B}}', '${env:A}', '${A'])(
+    'refuses %s',
+    (input) => {
+      const { faults } = substitute(input, { A: 'one', B: 'two' });
+      expect(faults).toHaveLength(1);
+      expect(faults[0]?.message).toContain('begins no reference');
+    },
+  );
+
+  test('takes nothing from the prototype of the environment', () => {
+    expect(substitute('${constructor}', {}).faults[0]?.message).toContain('constructor is not set');
+    expect(substitute('${__proto__}', {}).faults).toHaveLength(1);
+  });
+
+  test('tells which values came from variables, defaults not among them', () => {
+    const { used, names } = substitute('${A} ${B:-b} ${C:-c}', { A: '1', B: '2' });
+    expect(used).toEqual([
+      { name: 'A', value: '1' },
+      { name: 'B', value: '2' },
+    ]);
+    expect(names).toEqual(['A', 'B', 'C']);
+  });
+
+  test('finds the n-th reference again in the text as written', () => {
+    expect(referenceOffset('"a ${X} $${Y} ${Z}"', 2)).toBe(14);
+    expect(referenceOffset('"nothing"', 0)).toBe(0);
+  });
+});
+
+describe('references in a file', () => {
+  const head = 'listen_addr: 127.0.0.1:0\ncatalog_path: catalog.yaml\n';
+
+  test('name file, line, column and variable of each that is not set', async () => {
+    folder.write('gateway.yaml', `${head}api_key: \${NO_KEY}\n`);
+    folder.write(
+      'catalog.yaml',
+      'servers:\n  a:\n    command: x\n    args:\n      - "--k=${NO_ARG} ${NO_B}"\n',
+    );
+    const { lines } = await folder.load();
+    expect(lines).toEqual([
+      'gateway.yaml:3:10: api_key: the environment variable NO_KEY is not set; set it, or give a default: ${NO_KEY:-default}',
+      'catalog.yaml:5:14: servers.a.args[0]: the environment variable NO_ARG is not set; set it, or give a default: ${NO_ARG:-default}',
+      'catalog.yaml:5:24: servers.a.args[0]: the environment variable NO_B is not set; set it, or give a default: ${NO_B:-default}',
+    ]);
+  });
+
+  test('cannot inject YAML, and are not looked for in keys, comments or unknown parts', async () => {
+    const { loaded } = await folder.loadCatalog(
+      'servers:\n  a:\n    command: ${CMD} # ${NOT_SET}\n    env:\n      ${KEY}: x\n',
+      { CMD: 'x\nenabled: false\n  - [{' },
+    );
+    expect(loaded?.catalog.servers.a).toMatchObject({
+      command: 'x\nenabled: false\n  - [{',
+      enabled: true,
+      env: { '${KEY}': 'x' },
+    });
+  });
+
+  test('become numbers and switches where those are expected', async () => {
+    const { loaded, lines } = await folder.loadGateway(
+      `${head}shutdown_seconds: \${S}\nlimits: { in_flight: "\${N:-12}" }\ninspector: { enabled: "\${B}" }\nlog_level: \${L}\n`,
+      { S: '2.5', B: 'false', L: 'warn' },
+    );
+    expect(lines).toEqual([]);
+    expect(loaded?.config).toMatchObject({
+      shutdown_seconds: 2.5,
+      limits: { in_flight: 12 },
+      inspector: { enabled: false },
+      log_level: 'warn',
+    });
+  });
+
+  test.each(['5m', '', ' 5', '0x10', '1e3', '05', 'Infinity', '-1'])(
+    'are refused as a number when they hold "%s", without showing it',
+    async (value) => {
+      const { lines } = await folder.loadGateway(`${head}shutdown_seconds: \${S}\n`, { S: value });
+      expect(lines).toEqual([
+        'gateway.yaml:3:19: shutdown_seconds: expected a number >= 0, found something else in ${S}',
+      ]);
+    },
+  );
+
+  test('inside braces without quotes get advice', async () => {
+    const { lines } = await folder.loadCatalog('servers:\n  a: { command: x, env: { T: ${T} } }\n', {
+      T: 'x',
+    });
+    expect(lines[0]).toContain('catalog.yaml:2:31: YAML syntax: ');
+    expect(lines[0]).toContain('a reference needs quotes: "${NAME}"');
+  });
+});

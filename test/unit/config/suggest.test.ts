@@ -1,0 +1,31 @@
+import { describe, expect, test } from 'vitest';
+import { suggest } from '../../../config/suggest.ts';
+
+const known = [
+  'listen_addr',
+  'api_key',
+  'idle_timeout_seconds',
+  'start_timeout_seconds',
+  'max',
+  'args',
+  'env',
+];
+
+describe('suggest', () => {
+  test.each([
+    ['listen_adr', 'listen_addr'],
+    ['LISTEN-ADDR', 'listen_addr'],
+    ['apiKey', 'api_key'],
+    ['idle_timeout', 'idle_timeout_seconds'],
+    ['idleTimeoutSeconds', 'idle_timeout_seconds'],
+    ['maxx', 'max'],
+    ['arg', 'args'],
+    ['envs', 'env'],
+  ])('finds behind %s %s', (written, meant) => {
+    expect(suggest(written, known)).toBe(meant);
+  });
+
+  test.each(['', '_', 'zebra', 'url', 'xy', 'x'.repeat(1000)])('finds nothing behind "%s"', (written) => {
+    expect(suggest(written, known)).toBeUndefined();
+  });
+});
