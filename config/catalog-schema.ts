@@ -97,7 +97,7 @@ const sharedFields = {
         minimum: 1,
         maximum: 2_147_483_647,
       }),
-      max_backoff_seconds: secondsOrZero('Longest pause before another start.', 30),
+      max_backoff_seconds: seconds('Longest pause before another start.', 30),
       park_seconds: secondsOrZero('A parked server is tried again after this long.', 60),
     },
     { description: 'What happens after a failure.', default: {} },

@@ -1,14 +1,16 @@
 // Bundles each entry point into dist/, with its packages inside: one file to read is a fast start.
-// The native HTTP addon cannot be bundled, and pino stays outside because its transports run in workers.
+// `--outdir DIR` builds elsewhere. The native HTTP addon cannot be bundled, and pino stays outside because its transports run in workers.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { parseArgs } from 'node:util';
 import { build } from 'esbuild';
 
 const root = resolve(import.meta.dirname, '..');
-const dist = join(root, 'dist');
+const { values } = parseArgs({ options: { outdir: { type: 'string', default: 'dist' } } });
+const dist = resolve(root, values.outdir);
 const entries = { main: 'src/main.ts', core: 'src/core.ts' };
 
 rmSync(dist, { recursive: true, force: true });
@@ -51,5 +53,11 @@ rmSync(schemas);
 // Type declarations for the library; an install without dev dependencies has no compiler and needs none.
 const tsc = join(root, 'node_modules/typescript/bin/tsc');
 if (existsSync(tsc)) {
-  execFileSync(process.execPath, [tsc, '-p', join(root, 'tsconfig.types.json')], { stdio: 'inherit' });
+  execFileSync(
+    process.execPath,
+    [tsc, '-p', join(root, 'tsconfig.types.json'), '--outDir', join(dist, 'types')],
+    {
+      stdio: 'inherit',
+    },
+  );
 }

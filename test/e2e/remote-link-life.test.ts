@@ -1,8 +1,9 @@
 // How links to remote servers begin and end, what they hold meanwhile, and the older HTTP+SSE transport.
 
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { endServers, serve, serveCalls, serveTcp } from '../fixtures/remote/bad-servers.ts';
 import { request, until } from '../fixtures/remote/link-recorder.ts';
+import { type LiveTimers, watchTimers } from '../fixtures/remote/live-timers.ts';
 import {
   type Answerer,
   answerJson,
@@ -16,13 +17,16 @@ import {
 import { checkPromises, httpLink, shakeHands, sseLink } from '../fixtures/remote/open-link.ts';
 
 afterEach(async () => {
+  timers.stop();
   await checkPromises();
   await endServers();
 });
 
-function timers(): number {
-  return process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
-}
+let timers: LiveTimers;
+
+beforeEach(() => {
+  timers = watchTimers();
+});
 
 describe('the end of a link', () => {
   test.each(['kill', 'close'] as const)('by %s leaves no socket and no timer', async (how) => {
@@ -38,27 +42,25 @@ describe('the end of a link', () => {
         res.end('retry: 60000\n\n');
       },
     );
-    const before = timers();
     const { link, seen } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'hangs'), 2);
     link.send(request(3, 'waits to be resumed'), 3);
     link.send(Buffer.from('{"jsonrpc":"2.0","id":2,"result":{}}'));
-    await until('everything under way', () => held.length === 2 && timers() >= before + 3);
+    await until('everything under way', () => held.length === 2 && timers.count >= 3);
     await link[how]();
     expect(seen.ended?.code).toBe('ERR_STOPPED');
     await server.noConnections(1_000);
-    await until('no timer left', () => timers() <= before, 1_000);
+    expect(timers.count).toBe(0);
     expect(seen.undelivered).toEqual([]);
   });
 
   test('by a lost session leaves no socket and no timer', async () => {
     const server = await serveCalls(({ res }) => void res.writeHead(404).end());
-    const before = timers();
     const { link, seen } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
     await seen.end();
     await server.noConnections(500);
-    await until('no timer left', () => timers() <= before, 500);
+    expect(timers.count).toBe(0);
   });
 
   test('by close does not report the calls that the server drops with the session', async () => {

@@ -92,7 +92,7 @@ describe('the catalog', () => {
     forward_roots: true
     pool: { max: 2, in_flight: 3, waiting: 4 }
     health: { interval_seconds: 0, timeout_seconds: 1, failures: 2 }
-    restart: { intensity: 0, period_seconds: 1, min_backoff_ms: 0, max_backoff_seconds: 0, park_seconds: 0 }
+    restart: { intensity: 0, period_seconds: 1, min_backoff_ms: 1, max_backoff_seconds: 1, park_seconds: 0 }
     tools: { allow: ["read_*"], deny: ["*_all"] }
 `);
     expect(lines).toEqual([]);
@@ -115,8 +115,8 @@ describe('the catalog', () => {
       restart: {
         intensity: 0,
         period_seconds: 1,
-        min_backoff_ms: 0,
-        max_backoff_seconds: 0,
+        min_backoff_ms: 1,
+        max_backoff_seconds: 1,
         park_seconds: 0,
       },
       tools: { allow: ['read_*'], deny: ['*_all'] },
