@@ -9,7 +9,7 @@ const MAX_TOKEN = 256;
 export class OversizedMessage {
   /** Bytes seen so far. */
   size = 0;
-  /** The raw JSON of the top-level `id` (`17`, `"a"`), once it has been seen. */
+  /** The top-level `id` as raw JSON in Latin-1 (`17`, `"a"`), once it has been seen; none that is over 255 bytes. */
   id: string | undefined;
 
   #depth = 0;
@@ -66,7 +66,8 @@ export class OversizedMessage {
   }
 
   #endMember(): void {
-    if (!this.#isKey && this.#key === '"id"' && /^(".*"|-?\d[\d.eE+-]*)$/s.test(this.#token)) {
+    const isWhole = this.#token.length < MAX_TOKEN;
+    if (isWhole && !this.#isKey && this.#key === '"id"' && /^(".*"|-?\d[\d.eE+-]*)$/s.test(this.#token)) {
       this.id ??= this.#token;
     }
     this.#token = '';

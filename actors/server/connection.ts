@@ -178,6 +178,7 @@ export class Connection {
       return;
     }
     this.#calls.delete(call.id);
+    this.link.forget(call.id);
     call.fail(
       new MessageTooLargeError(
         `the answer of server ${this.server} to ${call.envelope.method} is larger than limits.message_bytes ` +

@@ -71,11 +71,11 @@ describe('the end of a link', () => {
         for (const stream of streams) stream.destroy();
         return void setTimeout(() => res.writeHead(200).end(), 50);
       }
+      res.setHeader('mcp-session-id', `session-${server.requests.length}`);
       if (methodOf(body) === 'hangs') {
         beginStream(res);
         return void streams.push(res);
       }
-      res.setHeader('mcp-session-id', `session-${server.requests.length}`);
       answerJson(res, result(body));
     });
     const { link, seen } = await shakeHands(httpLink(server.url()));

@@ -75,7 +75,7 @@ describe('the end of a local server', () => {
     expect(isGroupRunning(server.pid)).toBe(false);
   });
 
-  test('kill ends it at once, and nothing is delivered any more', async () => {
+  test('kill ends it at once', async () => {
     const server = await openTo(['stubborn.mjs']);
     const start = performance.now();
     server.link.kill();
@@ -83,6 +83,17 @@ describe('the end of a local server', () => {
     expect(performance.now() - start).toBeLessThan(700);
     expect(isGroupRunning(server.pid)).toBe(false);
     expect(server.order).toEqual(['spawn', 'message', 'reaped', 'end']);
+  });
+
+  test('kill drops the answers that are on their way', async () => {
+    const server = await openTo(['echo.mjs']);
+    for (let id = 1; id <= 200; id += 1) server.link.send(request(id, { size: 64 * 1024 }), id);
+    await vi.waitFor(() => expect(server.messages.length).toBeGreaterThan(2), { interval: 1 });
+    server.link.kill();
+    const count = server.messages.length;
+    await ended(server);
+    expect(count).toBeLessThan(201);
+    expect(server.messages).toHaveLength(count);
   });
 
   test('kill cuts a graceful end short', async () => {
