@@ -31,6 +31,7 @@ export function createLog({ level, fd, redact }: LogOptions): Log {
       destination: fd,
       sync: true,
       colorize: true,
+      singleLine: true,
       ignore: 'pid,hostname',
       translateTime: 'HH:MM:ss.l',
     }),

@@ -15,6 +15,9 @@ import { version } from './version.ts';
 /** Beyond the deadline of the drain: whatever still hangs then is a fault. */
 const LAST_RESORT_MS = 5_000;
 
+/** Ctrl-C under `npm start` comes twice, from the terminal and from npm; a person's second one comes later. */
+const SAME_SIGNAL_MS = 300;
+
 async function main(): Promise<number | undefined> {
   const parsed = parseOptions(process.argv.slice(2), version);
   if (parsed.do === 'exit') return parsed.code;
@@ -89,10 +92,13 @@ async function run(loaded: Loaded): Promise<number | undefined> {
     return stopping;
   }
 
+  let signalledAt = 0;
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     process.on(signal, () => {
+      const sinceMs = performance.now() - signalledAt;
+      signalledAt = performance.now();
       if (stopping === undefined) void stop(signal).then(() => process.exit());
-      else {
+      else if (sinceMs > SAME_SIGNAL_MS) {
         gateway.kill();
         process.exit(1);
       }
@@ -121,7 +127,7 @@ async function run(loaded: Loaded): Promise<number | undefined> {
       { address },
       'LISTENING BEYOND LOOPBACK WITHOUT A KEY: whoever reaches this address can call every tool; set api_key',
     );
-  if (address !== undefined && process.stdout.isTTY) console.log(banner(gateway, address, kind ?? ''));
+  if (address !== undefined) greet(banner(gateway, address, kind ?? ''));
   log.info({ address, http: kind, servers: gateway.fleet.all().length, version }, 'gateway is ready');
 
   gateway.whenFailed((error) => {
@@ -129,6 +135,12 @@ async function run(loaded: Loaded): Promise<number | undefined> {
     process.exit(1);
   });
   return undefined;
+}
+
+/** For people: on a terminal, and under `npm start`, where the log lines on stdout stay JSON for whoever reads them. */
+function greet(text: string): void {
+  if (process.stdout.isTTY) console.log(text);
+  else if (process.env.npm_lifecycle_event === 'start') console.error(text);
 }
 
 const code = await main().catch((error: unknown) => {
