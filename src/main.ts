@@ -1,3 +1,4 @@
+#!/usr/bin/env node
 // gateway-http: reads the configuration, starts the gateway with its HTTP front, and obeys signals.
 
 import { Gateway } from '../actors/gateway/gateway.ts';

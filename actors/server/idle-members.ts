@@ -1,0 +1,45 @@
+// Ends connections that belong to one client session and have had no call for the idle timeout, while the server as
+// a whole goes on for others (architecture, isolation: session). A call in flight or an open stream of the session
+// keeps its connection.
+
+import type { Member } from './member.ts';
+
+export interface IdleMembersOptions {
+  /** 0 = never. */
+  readonly idleTimeoutMs: number;
+  readonly members: () => Iterable<Member>;
+  readonly onIdle: (member: Member) => void;
+}
+
+const MIN_ROUND_MS = 20;
+const MAX_ROUND_MS = 5_000;
+
+export class IdleMembers {
+  readonly #options: IdleMembersOptions;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: IdleMembersOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const { idleTimeoutMs } = this.#options;
+    if (idleTimeoutMs === 0) return;
+    const roundMs = Math.min(MAX_ROUND_MS, Math.max(MIN_ROUND_MS, idleTimeoutMs / 4));
+    this.#timer ??= setInterval(() => this.#round(), roundMs).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #round(): void {
+    const { idleTimeoutMs, members, onIdle } = this.#options;
+    const since = performance.now() - idleTimeoutMs;
+    for (const member of [...members()]) {
+      const isBusy = !member.isOpen || member.inFlight > 0 || member.owner?.hasOpenStream === true;
+      if (!isBusy && member.lastUsedAt <= since) onIdle(member);
+    }
+  }
+}
