@@ -55,7 +55,7 @@ const sharedFields = {
         maximum: 100_000,
       }),
       in_flight: Type.Integer({
-        description: 'Requests in flight per connection.',
+        description: 'Requests in flight at the server, over all its connections.',
         default: 256,
         minimum: 1,
         maximum: 100_000,

@@ -58,8 +58,10 @@ export const gatewayMachine = setup({
     systemId: 'servers',
     src: 'servers',
     input: ({ context }) => context.servers,
-    onError: { target: '.draining', actions: 'noteError' },
+    // Noted only: each state knows when it may go on to drain, so that no part is left half up or asked twice.
+    onError: { actions: 'noteError' },
   },
+  on: { 'part.failed': { actions: 'noteError' } },
   initial: 'booting',
   states: {
     booting: {
@@ -87,10 +89,8 @@ export const gatewayMachine = setup({
       },
     },
     serving: {
-      on: {
-        shutdown: 'draining',
-        'part.failed': { target: 'draining', actions: 'noteError' },
-      },
+      always: { guard: 'hasError', target: 'draining' },
+      on: { shutdown: 'draining' },
     },
     draining: {
       initial: 'next',

@@ -27,8 +27,8 @@ const forLocal = refused(remote);
 
 const tables = {
   gateway: table(gateway),
-  local: table(only(own, (key) => forLocal.includes(key))),
-  remote: table(only(own, (key) => forRemote.includes(key))),
+  local: table({ ...only(own, (key) => forLocal.includes(key)), required: local.required }),
+  remote: table({ ...only(own, (key) => forRemote.includes(key)), required: remote.required }),
   server: table(only(own, (key) => !forLocal.includes(key) && !forRemote.includes(key))),
   desktop: table(only(desktop, (key) => own.properties[key] === undefined)),
 };
@@ -45,7 +45,7 @@ writeFileSync(values.page, after);
 function rewritten(page) {
   const missing = new Set(Object.keys(tables));
   const text = page.replace(
-    /(<!-- fields: (\w+) -->\n)[^]*?(<!-- end of fields -->)/g,
+    /(<!-- fields: (\w+) -->\n)[\s\S]*?(<!-- end of fields -->)/g,
     (_, start, name, end) => {
       if (!missing.delete(name))
         throw new Error(`the page asks for a table "${name}" that is not there to give`);

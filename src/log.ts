@@ -2,7 +2,6 @@
 // is redacted as a whole just before it is written, so that no code path can forget to (A9).
 
 import { pino } from 'pino';
-import pretty from 'pino-pretty';
 import type { Log } from '../actors/log.ts';
 
 export interface LogOptions {
@@ -12,7 +11,7 @@ export interface LogOptions {
   redact(line: string): string;
 }
 
-export function createLog({ level, fd, redact }: LogOptions): Log {
+export async function createLog({ level, fd, redact }: LogOptions): Promise<Log> {
   const isTerminal = fd === 1 ? process.stdout.isTTY : process.stderr.isTTY;
   const options = {
     level,
@@ -20,12 +19,16 @@ export function createLog({ level, fd, redact }: LogOptions): Log {
     timestamp: pino.stdTimeFunctions.isoTime,
     hooks: { streamWrite: redact },
   };
-  if (!isTerminal)
-    return pino(
+  if (!isTerminal) {
+    const log: Log = pino(
       { ...options, formatters: { level: (label) => ({ level: label }) } },
       pino.destination({ fd, sync: true }),
     );
-  return pino(
+    return log;
+  }
+  // Loaded only when somebody looks: it would be a third of the start-up time.
+  const { default: pretty } = await import('pino-pretty');
+  const log: Log = pino(
     options,
     pretty({
       destination: fd,
@@ -36,4 +39,5 @@ export function createLog({ level, fd, redact }: LogOptions): Log {
       translateTime: 'HH:MM:ss.l',
     }),
   );
+  return log;
 }

@@ -40,7 +40,7 @@ async function run(loaded: Loaded): Promise<number | undefined> {
   const { config, catalog, secrets } = loaded;
   // The logger is there before the gateway, whose redactor it uses.
   let redact = (line: string) => line;
-  const log = createLog({ level: config.log_level, fd: 1, redact: (line) => redact(line) });
+  const log = await createLog({ level: config.log_level, fd: 1, redact: (line) => redact(line) });
   const front = new Front({ reload });
   const gateway = new Gateway({
     config,

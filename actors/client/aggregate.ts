@@ -2,7 +2,8 @@
 // from what is known of the servers, asleep or not, and built anew only when something of that has changed.
 //
 // G1  the order is that of the catalog, then that of each server: the same input gives the same bytes.
-// G2  two entries never share a name; the map, not the name, tells the server.
+// G2  two entries never share a name; the map, not the name, tells the server, and what else is known at the time
+//     does not change where a name leads.
 
 import { rawJson } from '../jsonrpc/span.ts';
 import { itemJson, type ListKind } from '../server/lists.ts';
@@ -110,11 +111,17 @@ export class Aggregate {
     const isPrefixed = kind === 'tools' || kind === 'prompts';
     const targets = new Map<string, Target>();
     const items: string[] = [];
-    for (const server of this.servers()) {
+    const servers = [...this.servers()];
+    for (const server of servers) {
+      // Servers `a` and `a__b` could both have a tool `a__b__c`: the plain name is the longer id's, known or not.
+      const rivals = servers.filter(({ id }) => id !== server.id && id.startsWith(server.id));
+      const seen = new Set<string>();
       for (const item of server.known.lists[kind] ?? []) {
-        if (kind === 'tools' && !this.isAllowed(server, item.key)) continue;
+        if (seen.has(item.key) || (kind === 'tools' && !this.isAllowed(server, item.key))) continue;
+        seen.add(item.key);
         let name = isPrefixed ? exposedName(server.id, item.key) : item.key;
-        if (isPrefixed && targets.has(name)) name = hashedName(server.id, item.key);
+        if (isPrefixed && (targets.has(name) || rivals.some(({ id }) => name.startsWith(`${id}__`))))
+          name = hashedName(server.id, item.key);
         // A resource is its uri: a second server's resource of the same uri could never be read.
         if (targets.has(name)) continue;
         targets.set(name, { server, key: item.key });

@@ -25,8 +25,8 @@ export class ClientExchange implements Exchange {
   isDone = false;
   /** Changes to make in the answer beside its id; in order. Only a few cold methods need one. */
   rewrite: ((answer: Envelope) => Edit[]) | undefined;
-  /** Called when the server has answered with a result. */
-  onResult: (() => void) | undefined;
+  /** Called when it ends, before the client hears of it. */
+  whenEnded: ((end: ExchangeEnd) => void) | undefined;
 
   readonly #options: ExchangeOptions;
 
@@ -38,7 +38,6 @@ export class ClientExchange implements Exchange {
 
   answer(envelope: Envelope): void {
     if (!this.#end(envelope.error === undefined ? 'answered' : 'refused')) return;
-    if (envelope.error === undefined) this.onResult?.();
     const { id, bytes } = envelope;
     const edits = this.rewrite?.(envelope) ?? [];
     if (id !== undefined) edits.push({ ...id, text: this.rawId });
@@ -85,6 +84,7 @@ export class ClientExchange implements Exchange {
   #end(end: ExchangeEnd, error?: GatewayError): boolean {
     if (this.isDone) return false;
     this.isDone = true;
+    this.whenEnded?.(end);
     this.#options.onEnd(this, end, error);
     return true;
   }

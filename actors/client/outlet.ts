@@ -15,6 +15,8 @@ export interface Outlet {
 
 /** Where messages go that belong to no request. */
 export interface Stream {
+  /** The client listens right now; until it comes back, a stream keeps what it is sent. */
+  readonly isConnected: boolean;
   send(message: Buffer): void;
   /** The session is over. */
   end(): void;

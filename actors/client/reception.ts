@@ -23,6 +23,9 @@ export interface Origin {
 /** A call that takes longer than this is worth a line at `info`. */
 const SLOW_MS = 5_000;
 
+/** A name in a log line is cut here: clients choose it, and its length. */
+const MAX_SHOWN = 200;
+
 export class Reception {
   /** Requests of all clients, as GET /stats shows them. */
   readonly counts = { total: 0, failed: 0, in_flight: 0 };
@@ -195,6 +198,11 @@ export class Reception {
       return;
     }
     const fail = (error: GatewayError) => {
+      // Another session's start has made it known meanwhile; this one needs a place only for its first call.
+      if (server.known.advert !== undefined && server.entry.enabled) {
+        answer(server.known.advert);
+        return;
+      }
       exchange.fail(error);
       this.#gateway.sessions.end(session, 'its server could not be started');
     };
@@ -226,8 +234,8 @@ export class Reception {
     if (!isNoteworthy && config.log_level !== 'debug' && config.log_level !== 'trace') return;
     const fields = {
       server: exchange.server,
-      method: envelope.method,
-      tool: envelope.method === 'tools/call' ? envelope.paramText('name') : undefined,
+      method: envelope.method.slice(0, MAX_SHOWN),
+      tool: envelope.method === 'tools/call' ? envelope.paramText('name')?.slice(0, MAX_SHOWN) : undefined,
       outcome: end,
       duration_ms: Math.round(ms * 1000) / 1000,
       session: session?.id,

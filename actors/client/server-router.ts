@@ -151,9 +151,11 @@ function setLevel(route: SessionRoute): void {
 function subscribe(route: SessionRoute): void {
   const { envelope, exchange, server, session } = route;
   const uri = envelope.paramText('uri');
-  if (uri !== undefined) {
-    exchange.onResult = () => {
-      if (!session.isEnded) server.subscriptions.add(uri, session);
+  // Noted before the server has agreed: it may send an update at once, and another session's last `unsubscribe`
+  // must not reach it after this.
+  if (uri !== undefined && server.subscriptions.add(uri, session)) {
+    exchange.whenEnded = (end) => {
+      if (end !== 'answered') server.subscriptions.remove(uri, session);
     };
   }
   forward(route);

@@ -38,7 +38,7 @@ export class ClientSession implements Owner {
   /** performance.now() of the client's last message. */
   lastSeenAt = performance.now();
   isEnded = false;
-  /** Where messages go that belong to no request, while the client listens. */
+  /** Where messages go that belong to no request: since the client first listened, also while it is cut off. */
   stream: Stream | undefined;
 
   readonly #onParting: SessionOptions['onParting'];
@@ -56,7 +56,7 @@ export class ClientSession implements Owner {
   }
 
   get hasOpenStream(): boolean {
-    return this.stream !== undefined;
+    return this.stream?.isConnected === true;
   }
 
   get inFlight(): number {

@@ -105,7 +105,7 @@ export class Sessions {
     const due = [...this.#announced];
     this.#announced.clear();
     for (const session of this.#byId.values()) {
-      if (!session.hasOpenStream) continue;
+      if (session.stream === undefined) continue;
       const { target } = session;
       const notices = due
         .filter(([, servers]) => target === undefined || servers.has(target))

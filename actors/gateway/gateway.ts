@@ -12,7 +12,7 @@ import { Aggregate } from '../client/aggregate.ts';
 import { Discovery } from '../client/discovery.ts';
 import type { ClientSession } from '../client/session.ts';
 import { Sessions } from '../client/sessions.ts';
-import { StoppedError, UnknownServerError } from '../errors.ts';
+import { type GatewayError, StoppedError, UnknownServerError } from '../errors.ts';
 import { guarded } from '../guarded.ts';
 import type { Log } from '../log.ts';
 import { Redactor } from '../redact.ts';
@@ -136,6 +136,14 @@ export class Gateway {
   kill(): void {
     const error = new StoppedError('the gateway was stopped at once');
     for (const server of this.fleet.everyone()) server.pool.kill(error);
+  }
+
+  /** Ends every call, waiting or sent, with the same error; the servers stay as they are. */
+  failCalls(error: GatewayError): void {
+    for (const { handle, pool } of this.fleet.everyone()) {
+      handle.failWaiting(() => true, error);
+      for (const member of pool.members) member.connection.failAll(error);
+    }
   }
 
   /** The server of that id. Throws UnknownServerError. */

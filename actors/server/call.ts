@@ -57,11 +57,12 @@ export class Call {
   member: Member | undefined;
   attempts = 0;
   isDone = false;
+  /** Told of the end; whoever takes the call over from another sets it to its own. */
+  onEnd: ((call: Call, outcome: Outcome) => void) | undefined;
 
   readonly #exchange: Exchange;
   readonly #patience: Patience;
   readonly #server: string;
-  readonly #onEnd: ((call: Call, outcome: Outcome) => void) | undefined;
   #timer: NodeJS.Timeout;
   #hasLastTimer = false;
 
@@ -73,7 +74,7 @@ export class Call {
     this.#exchange = options.exchange;
     this.#patience = options.patience;
     this.#server = options.server;
-    this.#onEnd = options.onEnd;
+    this.onEnd = options.onEnd;
     this.#timer = setTimeout(expire, options.patience.timeoutMs, this);
   }
 
@@ -131,7 +132,7 @@ export class Call {
     if (this.isDone) return false;
     this.isDone = true;
     clearTimeout(this.#timer);
-    this.#onEnd?.(this, outcome);
+    this.onEnd?.(this, outcome);
     return true;
   }
 }

@@ -39,6 +39,8 @@ export class Connection {
   /** When the server last sent anything, in performance.now() milliseconds. */
   lastHeardAt = performance.now();
   isEnded = false;
+  /** Why it has ended. */
+  endError: GatewayError | undefined;
 
   readonly #events: ConnectionEvents;
   readonly #calls = new Map<CallId, Call>();
@@ -191,13 +193,15 @@ export class Connection {
     const call = this.#calls.get(callId);
     if (call === undefined) return;
     this.#calls.delete(callId);
-    if (wasCarriedOut || call.attempts > 1) call.fail(error);
+    // The gateway's own requests are on no member: they concern this very connection, and no other can answer them.
+    if (wasCarriedOut || call.attempts > 1 || call.member === undefined) call.fail(error);
     else this.#events.onUndelivered(this, call, error);
   }
 
   #onEnd(error: GatewayError): void {
     if (this.isEnded) return;
     this.isEnded = true;
+    this.endError = error;
     this.failAll(error);
     this.#events.onEnd(this, error);
   }

@@ -7,7 +7,7 @@
 // H4       calls, and nothing else, count as use: pings and list fetches keep no server awake.
 
 import type { ServerEntry } from '../../config/catalog-schema.ts';
-import { type GatewayError, OverloadedError, UnavailableError } from '../errors.ts';
+import { type GatewayError, OverloadedError, UnavailableError, UnknownServerError } from '../errors.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import type { Edit } from '../jsonrpc/span.ts';
 import { Call, type Exchange, type Outcome, type Patience } from './call.ts';
@@ -56,6 +56,8 @@ export class Handle {
   readonly #patience: Patience;
   readonly #queue = new Set<Call>();
   #inFlight = 0;
+  #isRetired = false;
+  #successor: Handle | undefined;
   #parkedBecause = '';
 
   constructor(id: string, entry: ServerEntry, pool: Pool, hooks: HandleHooks) {
@@ -102,6 +104,8 @@ export class Handle {
     this.#leave(call);
     queueMicrotask(() => {
       if (!call.isDone) this.#place(call);
+      // If it has to wait now, its place in flight is free for another.
+      this.drain();
     });
   }
 
@@ -123,6 +127,32 @@ export class Handle {
     this.failWaiting(() => true, this.#refusal() ?? new UnavailableError(`server ${this.id} is parked`, 1));
   }
 
+  /**
+   * The server was changed or removed: calls that were not sent yet go to `successor`, or end when there is none. Those
+   * in flight end here.
+   */
+  retire(successor: Handle | undefined): void {
+    this.#isRetired = true;
+    this.#successor = successor;
+    const waiting = [...this.#queue];
+    this.#queue.clear();
+    for (const call of waiting) this.#handOver(call);
+  }
+
+  #handOver(call: Call): void {
+    const { id } = this;
+    if (this.#successor === undefined) {
+      call.fail(
+        new UnknownServerError(`server ${id} has left the catalog; GET /servers lists those there are`),
+      );
+      return;
+    }
+    call.onEnd = this.#successor.#onEnd;
+    this.#successor.requests += 1;
+    this.#successor.lastUsedTime = Date.now();
+    this.#successor.#place(call);
+  }
+
   failWaiting(which: (call: Call) => boolean, error: GatewayError): void {
     for (const call of [...this.#queue]) if (which(call)) call.fail(error);
   }
@@ -139,6 +169,10 @@ export class Handle {
   }
 
   #place(call: Call): void {
+    if (this.#isRetired) {
+      this.#handOver(call);
+      return;
+    }
     const refusal = this.#refusal();
     if (refusal !== undefined) {
       call.fail(refusal);

@@ -62,11 +62,27 @@ export class Known {
   /** Takes the introduction and asks for every list; a list that fails keeps its last known state. */
   async learn(connection: Connection, timeoutMs: number): Promise<void> {
     this.advert = connection.advert;
-    await this.refresh(connection, everyListKind, timeoutMs);
+    await this.#fetch(connection, everyListKind, timeoutMs);
+    await this.#save();
   }
 
-  /** Asks for some lists again. Never rejects. */
-  async refresh(connection: Connection, kinds: readonly ListKind[], timeoutMs: number): Promise<void> {
+  /** Asks for some lists again, and gives those that have changed, of which everybody is told. Never rejects. */
+  async refresh(
+    connection: Connection,
+    kinds: readonly ListKind[],
+    timeoutMs: number,
+  ): Promise<readonly ListKind[]> {
+    const changed = await this.#fetch(connection, kinds, timeoutMs);
+    // Nobody who waits for the lists waits for the disk.
+    void this.#save();
+    return changed;
+  }
+
+  async #fetch(
+    connection: Connection,
+    kinds: readonly ListKind[],
+    timeoutMs: number,
+  ): Promise<readonly ListKind[]> {
     const capabilities = connection.advert?.capabilities ?? {};
     const changed: ListKind[] = [];
     await Promise.all(
@@ -86,7 +102,7 @@ export class Known {
     );
     this.revision += 1;
     if (changed.length > 0) this.#onChange(changed);
-    await this.#save();
+    return changed;
   }
 
   async #save(): Promise<void> {

@@ -73,7 +73,7 @@ export async function fetchList(
     const answer = await connection.request(method, cursor === undefined ? {} : { cursor }, leftMs);
     const before = cursor;
     cursor = resultOf(connection.server, method, answer).nextCursor;
-    items.push(...itemsOf(answer, kind));
+    for (const item of itemsOf(answer, kind)) items.push(item);
     if (typeof cursor !== 'string' || cursor === before) break;
   }
   return items;

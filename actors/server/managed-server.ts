@@ -20,8 +20,10 @@ import type { Call } from './call.ts';
 import { refuseServerRequest } from './connection.ts';
 import { Handle } from './handle.ts';
 import { Health } from './health.ts';
+import { IdleMembers } from './idle-members.ts';
 import type { Known } from './known.ts';
-import { type ListKind, listKinds } from './lists.ts';
+import { ListNotices } from './list-notices.ts';
+import type { ListKind } from './lists.ts';
 import type { Member } from './member.ts';
 import { spreadNotification } from './notifications.ts';
 import type { Owner } from './owner.ts';
@@ -51,7 +53,6 @@ export interface ManagedServerOptions {
 type ServerActorRef = ActorRefFrom<typeof serverMachine>;
 
 const REPLAY_TIMEOUT_MS = 5000;
-const COALESCE_MS = 50;
 
 export class ManagedServer {
   readonly id: string;
@@ -71,9 +72,9 @@ export class ManagedServer {
   readonly #options: ManagedServerOptions;
   readonly #health: Health;
   readonly #quiet: QuietClock;
+  readonly #idleMembers: IdleMembers;
   readonly #listeners = new Set<(state: ServerState) => void>();
-  readonly #changedLists = new Set<ListKind>();
-  #coalesce: NodeJS.Timeout | undefined;
+  readonly #listNotices: ListNotices;
   #ref: ServerActorRef | undefined;
   #subscription: Subscription | undefined;
   #state: ServerState = 'stopped';
@@ -97,6 +98,7 @@ export class ManagedServer {
         capabilities: {},
       },
       forwardsRoots: entry.forward_roots,
+      isRemote: entry.runtime !== 'stdio',
       makeLink: options.makeLink,
       onHandshake: (member, leftMs) => this.#onHandshake(member, leftMs),
       onOpen: () => this.#onOpen(),
@@ -120,6 +122,18 @@ export class ManagedServer {
       failures: entry.health.failures,
       members: () => this.pool.members,
       onSilent: (member, missed) => this.#onSilent(member, missed),
+    });
+    this.#idleMembers = new IdleMembers({
+      // A shared connection idles out with its server only.
+      idleTimeoutMs: entry.isolation === 'session' ? entry.idle_timeout_seconds * 1000 : 0,
+      members: () => this.pool.members,
+      onIdle: (member) => this.#onIdleMember(member),
+    });
+    this.#listNotices = new ListNotices({
+      known: options.known,
+      timeoutMs: entry.request_timeout_seconds * 1000,
+      isShared: entry.isolation === 'shared',
+      announce: options.announce,
     });
     this.#quiet = new QuietClock({
       idleTimeoutMs: entry.idle_timeout_seconds * 1000,
@@ -146,16 +160,17 @@ export class ManagedServer {
       throw new UnavailableError(`server ${this.id} is switched off (enabled: false in the catalog)`, 60);
     }
     if (this.isRunning) return;
-    const done = this.#until((state) => state === 'running' || state === 'failed');
+    const done = this.#until(isSettledStart);
     this.#options.wake();
-    if ((await done) === 'failed')
-      throw this.lastError ?? new ConnectionLostError(`server ${this.id} failed`);
+    const state = await done;
+    if (state === 'failed') throw this.lastError ?? new ConnectionLostError(`server ${this.id} failed`);
+    if (state !== 'running') throw new StoppedError(`server ${this.id} was stopped while it was starting`);
   }
 
   /** Stops the server; resolves once nothing of it is left. A later request starts it again. */
   async stop(): Promise<void> {
     if (this.#state === 'stopped') return;
-    const done = this.#until((state) => state === 'stopped');
+    const done = this.#until(isSettledStop);
     this.#send({ type: 'stop' });
     await done;
   }
@@ -172,23 +187,27 @@ export class ManagedServer {
   setLevel(owner: Owner, level: LogLevel): void {
     const before = this.subscriptions.lowestLevel(undefined);
     this.subscriptions.setLevel(owner, level);
-    if (this.known.advert?.capabilities.logging === undefined) return;
-    const lowest = this.subscriptions.lowestLevel(undefined);
     if (this.entry.isolation === 'shared') {
-      if (lowest !== before) this.#tellAll('logging/setLevel', { level: lowest });
-    } else {
-      const member = this.pool.memberOf(owner);
-      if (member?.isOpen === true) this.#tell(member, 'logging/setLevel', { level });
+      this.#tellLevel(before);
+      return;
     }
+    const member = this.pool.memberOf(owner);
+    if (member?.isOpen === true && this.#isLogging) this.#tell(member, 'logging/setLevel', { level });
   }
 
   /** A client session is over: its connection, subscriptions and log level go. */
   release(owner: Owner): void {
+    const before = this.subscriptions.lowestLevel(undefined);
     const orphaned = this.subscriptions.release(owner);
     if (this.entry.isolation === 'shared') {
       for (const uri of orphaned) this.#tellAll('resources/unsubscribe', { uri });
+      this.#tellLevel(before);
     }
     this.pool.release(owner);
+    if (this.#state !== 'starting' || this.pool.members.size > 0) return;
+    // The session whose call had the server started is gone: it starts for the next that waits, or not at all.
+    if (this.handle.waiting > 0) this.#begin();
+    else this.#send({ type: 'stop' });
   }
 
   onState(listener: (state: ServerState) => void): () => void {
@@ -251,6 +270,7 @@ export class ManagedServer {
     this.handle.lastUsedAt = performance.now();
     this.#health.start();
     this.#quiet.start();
+    this.#idleMembers.start();
     this.handle.open();
   }
 
@@ -264,8 +284,8 @@ export class ManagedServer {
   #endClocks(): void {
     this.#health.stop();
     this.#quiet.stop();
-    clearTimeout(this.#coalesce);
-    this.#coalesce = undefined;
+    this.#idleMembers.stop();
+    this.#listNotices.stop();
   }
 
   #bind(self: ServerActorRef): void {
@@ -281,7 +301,11 @@ export class ManagedServer {
   #stateIs(state: ServerState): void {
     if (state === this.#state) return;
     this.#options.log.info({ server: this.id, from: this.#state, state }, 'server state');
-    if (this.#state === 'failed' && state === 'starting') this.restarts += 1;
+    if (this.#state === 'failed') {
+      if (state === 'starting') this.restarts += 1;
+      // Whoever left `failed`, by hand or by its time, is parked no more.
+      this.handle.parkedUntil = undefined;
+    }
     this.#state = state;
     for (const listener of [...this.#listeners]) listener(state);
   }
@@ -326,14 +350,24 @@ export class ManagedServer {
     if (!this.handle.isOpen) return;
     this.#options.log.warn({ server: this.id, ...reason(error) }, 'a further connection could not be opened');
     if (this.entry.isolation === 'session') this.handle.failWaiting((call) => call.owner === owner, error);
-    else this.handle.drain();
+    else if (this.pool.members.size > 0) this.handle.drain();
   }
 
   #onMemberEnded(member: Member, error: GatewayError): void {
     this.lastError = error;
     const fields = { server: this.id, session: member.owner?.id, ...reason(error) };
     this.#options.log.warn(fields, 'a connection ended by itself');
-    if (this.handle.isOpen) this.handle.drain();
+    // The last shared connection is the server itself: whoever waits, waits for the supervisor's verdict.
+    const isLost = this.entry.isolation === 'shared' && this.pool.members.size === 0;
+    if (this.handle.isOpen && !isLost) this.handle.drain();
+  }
+
+  #onIdleMember(member: Member): void {
+    const seconds = this.entry.idle_timeout_seconds;
+    const error = new StoppedError(
+      `the connection to server ${this.id} was not used for ${seconds} s and has ended`,
+    );
+    void this.pool.close(member, error, 'idle');
   }
 
   #onSilent(member: Member, missed: number): void {
@@ -355,26 +389,21 @@ export class ManagedServer {
   }
 
   #onNotification(member: Member, envelope: Envelope, call: Call | undefined): void {
-    const changed = (Object.keys(listKinds) as ListKind[]).filter(
-      (kind) => listKinds[kind].changed === envelope.method,
-    );
-    if (changed.length > 0) this.#onListsChanged(member, changed);
+    if (this.#listNotices.take(member, envelope)) return;
     if (this.entry.isolation === 'session')
       member.owner?.onServerNotification(member.connection, envelope, call);
-    else if (changed.length === 0) spreadNotification(this.subscriptions, member.connection, envelope, call);
+    else spreadNotification(this.subscriptions, member.connection, envelope, call);
   }
 
-  /** Fetches what has changed, once for many notices, and tells the clients that share the server. */
-  #onListsChanged(member: Member, kinds: readonly ListKind[]): void {
-    for (const kind of kinds) this.#changedLists.add(kind);
-    this.#coalesce ??= setTimeout(async () => {
-      this.#coalesce = undefined;
-      const due = [...this.#changedLists];
-      this.#changedLists.clear();
-      if (member.isOpen)
-        await this.known.refresh(member.connection, due, this.entry.request_timeout_seconds * 1000);
-      if (this.entry.isolation === 'shared') this.#options.announce(due);
-    }, COALESCE_MS);
+  get #isLogging(): boolean {
+    return this.known.advert?.capabilities.logging !== undefined;
+  }
+
+  /** A shared server is told the lowest level when that has changed; nobody's level at all leaves it as it is. */
+  #tellLevel(before: LogLevel | undefined): void {
+    const level = this.subscriptions.lowestLevel(undefined);
+    if (level !== undefined && level !== before && this.#isLogging)
+      this.#tellAll('logging/setLevel', { level });
   }
 
   #tellAll(method: string, params: unknown): void {
@@ -395,6 +424,16 @@ export class ManagedServer {
       });
     });
   }
+}
+
+/** A start has succeeded, failed, or was given up by a stop. */
+function isSettledStart(state: ServerState): boolean {
+  return state !== 'starting' && state !== 'idle';
+}
+
+/** A stop has succeeded, or a start that came after it has taken over. */
+function isSettledStop(state: ServerState): boolean {
+  return state === 'stopped' || state === 'starting';
 }
 
 function reason(error: unknown): { code: string | undefined; reason: string } {

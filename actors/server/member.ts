@@ -18,5 +18,6 @@ export interface Member {
   missedPings: number;
   /** Ended and opened anew in place since the last answer, because the remote side forgot the session. */
   renewals: number;
-  readonly openedAt: number;
+  /** performance.now() of the end of its last handshake. */
+  openedAt: number;
 }

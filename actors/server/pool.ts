@@ -9,7 +9,6 @@
 
 import {
   type GatewayError,
-  SessionExpiredError,
   StartFailedError,
   StartTimeoutError,
   StoppedError,
@@ -29,6 +28,8 @@ export interface PoolOptions {
   readonly startTimeoutMs: number;
   readonly introduction: Introduction;
   readonly forwardsRoots: boolean;
+  /** The far end is a session, not a process: when it is lost by itself, another takes its place. */
+  readonly isRemote: boolean;
   makeLink(events: LinkEvents): Link;
   /** Called after each handshake, within what is left of the start timeout. */
   onHandshake(member: Member, leftMs: number): Promise<void>;
@@ -45,6 +46,10 @@ export interface PoolOptions {
 }
 
 const MAX_RENEWALS = 2;
+/** After a further connection could not be opened, those that are open serve alone for so long. */
+const FURTHER_PAUSE_MS = 5000;
+/** A remote session that stood this long was no try in vain. */
+const STEADY_MS = 5_000;
 
 export class Pool {
   readonly #options: PoolOptions;
@@ -53,6 +58,8 @@ export class Pool {
   readonly #leaving = new Map<Member, Promise<void>>();
   readonly #byOwner = new Map<Owner | undefined, Member>();
   #isDraining = false;
+  /** Until then, in performance.now() milliseconds, no further connection is opened beside those that are open. */
+  #aloneUntil = 0;
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -72,6 +79,7 @@ export class Pool {
   /** The pool of a server that starts anew. */
   begin(): void {
     this.#isDraining = false;
+    this.#aloneUntil = 0;
   }
 
   /**
@@ -136,9 +144,9 @@ export class Pool {
     for (const member of this.#members) {
       if (!member.isClosing && (best === undefined || member.inFlight < best.inFlight)) best = member;
     }
-    if (best === undefined || (best.inFlight > 0 && best.isOpen && this.#members.size < this.#options.max)) {
-      best = this.#open(undefined);
-    }
+    const isBusy = best !== undefined && best.inFlight > 0 && best.isOpen && !best.connection.link.isOver;
+    const hasRoom = this.#members.size < this.#options.max && performance.now() >= this.#aloneUntil;
+    if (best === undefined || (isBusy && hasRoom)) best = this.#open(undefined);
     if (owner !== undefined && this.#options.max > 1) this.#byOwner.set(owner, best);
     return best;
   }
@@ -209,9 +217,13 @@ export class Pool {
     try {
       await connection.initialize(this.#introductionFor(member.owner), startTimeoutMs);
       await this.#options.onHandshake(member, Math.max(1, deadline - performance.now()));
-      if (connection.isEnded || member.isClosing) return;
+      if (member.isClosing) return;
+      // It may have died while its lists were fetched, whose failure alone fails no start.
+      if (connection.endError !== undefined) throw connection.endError;
       member.isOpen = true;
-      member.lastUsedAt = performance.now();
+      member.openedAt = performance.now();
+      // A session that takes the place of a lost one was not used by that.
+      if (member.renewals === 0) member.lastUsedAt = member.openedAt;
       this.#options.onOpen(member);
     } catch (error) {
       if (member.isClosing) return;
@@ -225,6 +237,7 @@ export class Pool {
   #failOpening(member: Member, error: GatewayError): void {
     this.#remove(member);
     void this.#leave(member);
+    this.#aloneUntil = performance.now() + FURTHER_PAUSE_MS;
     this.#options.onOpenFailed(member.owner, error);
     if (this.#members.size === 0 && !this.#isDraining) this.#options.onLost(error);
   }
@@ -232,7 +245,7 @@ export class Pool {
   #onEnd(member: Member, error: GatewayError): void {
     // While it is being opened its failure is noticed by whoever opens it.
     if (member.isClosing || !member.isOpen) return;
-    if (error instanceof SessionExpiredError && this.#renew(member, error)) return;
+    if (this.#options.isRemote && this.#renew(member, error)) return;
     member.isOpen = false;
     this.#remove(member);
     // What is left of it (descendants of a dead process) goes too.
@@ -243,14 +256,18 @@ export class Pool {
     if (isShared && this.#members.size === 0 && !this.#isDraining) this.#options.onLost(error);
   }
 
-  /** The remote side has forgotten the session: one new handshake for everybody who waits; false when it is no use. */
-  #renew(member: Member, error: SessionExpiredError): boolean {
-    if (!member.isOpen || member.isClosing) return true;
-    if (member.renewals >= MAX_RENEWALS || this.#isDraining) return false;
+  /**
+   * The remote side has forgotten the session, or broken the stream that was it: one new handshake for everybody who
+   * waits. False when it is no use: it has just been done, and nothing was answered since.
+   */
+  #renew(member: Member, error: GatewayError): boolean {
+    if (this.#isDraining) return false;
+    if (performance.now() - member.openedAt > STEADY_MS) member.renewals = 0;
+    if (member.renewals >= MAX_RENEWALS) return false;
     member.isOpen = false;
     member.renewals += 1;
-    this.#options.onNoise(`${error.message}; a new session is begun`);
     void this.#connect(member);
+    this.#options.onMemberEnded(member, error);
     return true;
   }
 

@@ -29,10 +29,12 @@ export class Subscriptions {
     return this.#byUri.size === 0;
   }
 
-  add(uri: string, owner: Owner): void {
+  /** Returns false when the owner was subscribed already. */
+  add(uri: string, owner: Owner): boolean {
     const owners = this.#byUri.get(uri) ?? new Set();
-    owners.add(owner);
-    this.#byUri.set(uri, owners);
+    const isNew = !owners.has(owner);
+    this.#byUri.set(uri, owners.add(owner));
+    return isNew;
   }
 
   /** Returns true when nobody is left who wants updates of the resource. */

@@ -36,8 +36,11 @@ export class EventStream {
     return this.#http !== undefined && !this.#http.isDone;
   }
 
-  /** Begins the answer on a request; `onGone` tells that its connection is lost, while the stream goes on. */
-  connect(context: ExchangeContext, onGone?: () => void): void {
+  /**
+   * Begins the answer on a request, for a client that has the events up to number `after`; `onGone` tells that its
+   * connection is lost, while the stream goes on.
+   */
+  connect(context: ExchangeContext, after = 0, onGone?: () => void): void {
     const http = context.reply.stream(
       200,
       context.headers([
@@ -54,7 +57,7 @@ export class EventStream {
     });
     // The headers leave with the first bytes. Clients of older revisions stumble over an event without data.
     if (this.#session.protocolVersion >= '2025-11-25') {
-      http.write(`id: ${eventId(this.id, this.#number)}\nretry: ${RETRY_MS}\ndata:\n\n`);
+      http.write(`id: ${eventId(this.id, after)}\nretry: ${RETRY_MS}\ndata:\n\n`);
     } else http.write(': open\n\n');
   }
 

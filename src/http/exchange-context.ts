@@ -1,7 +1,7 @@
 // What every route has at hand about one HTTP request, and the few ways in which it answers: JSON, an error body,
 // or a JSON-RPC error. Each answer carries the request id and, where the origin is allowed, the CORS headers.
 
-import { GatewayError } from '../../actors/errors.ts';
+import { GatewayError, StoppedError } from '../../actors/errors.ts';
 import { errorMessage } from '../../actors/jsonrpc/compose.ts';
 import type { RpcFault } from '../../actors/jsonrpc/rpc-fault.ts';
 import type { HeaderList, HttpReply, HttpRequest } from './seam.ts';
@@ -67,8 +67,19 @@ export class ExchangeContext {
     const message = errorMessage(rawId, error.rpcCode, error.message, error.data);
     this.message(statusOf(error), message, [...retryAfter(error), ...more]);
   }
+
+  /** The gateway is stopping and takes no new work; nor will it on this connection. */
+  refuseWhileDraining(): void {
+    const error = new StoppedError('the gateway is stopping and takes no new requests');
+    this.error(statusOf(error), error.message, [...retryAfter(error), ...closing(error)]);
+  }
 }
 
 export function retryAfter(error: GatewayError): HeaderList {
   return error.retryAfterSeconds === undefined ? [] : [['retry-after', String(error.retryAfterSeconds)]];
+}
+
+/** While the gateway stops, a connection that is told so is of no use any more. */
+export function closing(error: GatewayError): HeaderList {
+  return error instanceof StoppedError ? [['connection', 'close']] : [];
 }

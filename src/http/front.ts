@@ -5,6 +5,7 @@
 // W2  while draining, /health says so, work in flight ends, and new work is refused with 503.
 
 import { Reception } from '../../actors/client/reception.ts';
+import { StoppedError } from '../../actors/errors.ts';
 import type { Gateway, Part } from '../../actors/gateway/gateway.ts';
 import type { CatalogDifference } from '../../actors/gateway/server-fleet.ts';
 import { parseListenAddr } from '../../config/listen-addr.ts';
@@ -24,6 +25,8 @@ export interface FrontOptions {
 }
 
 const DRAIN_POLL_MS = 20;
+/** For the answers to calls that were given up to leave; a client that takes none must not hold up the end. */
+const LAST_WORDS_MS = 250;
 
 export class Front implements Part {
   readonly name = 'front';
@@ -99,8 +102,15 @@ export class Front implements Part {
     const deadline = performance.now() + graceMs;
     // Streams that only listen would never end by themselves; their clients come back to the next gateway.
     for (const session of this.gateway.sessions.all()) session.closeStream();
-    while (listener.open > 0 && performance.now() < deadline) {
-      await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS));
+    const settled = async (until: number) => {
+      while (listener.open > 0 && performance.now() < until)
+        await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS));
+    };
+    await settled(deadline);
+    if (listener.open > 0) {
+      // Told, not cut off: a client must know that its call has not been answered.
+      this.gateway.failCalls(new StoppedError('the gateway was stopped before the call was answered'));
+      await settled(deadline + LAST_WORDS_MS);
     }
     listener.stopListening();
     this.heartbeat.stop();
@@ -132,7 +142,8 @@ export class Front implements Part {
 
   #dispatch(route: Route, context: ExchangeContext): BodyHandler | undefined {
     const { method } = context.request;
-    const action = route.methods[method === 'HEAD' && route.methods.HEAD === undefined ? 'GET' : method];
+    // A method is any token: `constructor` is one, and no action.
+    const action = Object.hasOwn(route.methods, method) ? route.methods[method] : undefined;
     if (action === undefined) {
       const allow = Object.keys(route.methods).join(', ');
       context.error(405, `${method} is not possible here; try ${allow}`, [['allow', allow]]);

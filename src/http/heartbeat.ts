@@ -5,6 +5,7 @@ const TICK_MS = 1_000;
 const BEAT_TICKS = 15;
 
 export interface Beating {
+  readonly isEnded: boolean;
   heartbeat(): void;
 }
 
@@ -32,6 +33,13 @@ export class Heartbeat {
     clearInterval(this.#timer);
   }
 
+  #beat(): void {
+    for (const stream of this.streams) {
+      if (stream.isEnded) this.streams.delete(stream);
+      else stream.heartbeat();
+    }
+  }
+
   #tick(): void {
     const late = performance.now() - PATIENCE_MS;
     // In the order of arrival: the first that is not late ends the round.
@@ -41,6 +49,6 @@ export class Heartbeat {
       waiting.becomeStream();
     }
     this.#ticks += 1;
-    if (this.#ticks % BEAT_TICKS === 0) for (const stream of this.streams) stream.heartbeat();
+    if (this.#ticks % BEAT_TICKS === 0) this.#beat();
   }
 }

@@ -9,7 +9,7 @@ import { RpcFault, rpcCodes } from '../../actors/jsonrpc/rpc-fault.ts';
 import { isSessionVersion, sessionVersions } from '../../actors/server/advert.ts';
 import type { ManagedServer } from '../../actors/server/managed-server.ts';
 import { EventStream, liveStreams } from './event-stream.ts';
-import type { ExchangeContext } from './exchange-context.ts';
+import { closing, type ExchangeContext } from './exchange-context.ts';
 import type { Front } from './front.ts';
 import { checkMirrorHeaders } from './mirror-headers.ts';
 import { PostOutlet } from './post-outlet.ts';
@@ -93,11 +93,8 @@ export function get(front: Front, context: ExchangeContext, server: ManagedServe
   if (isOwn) session.stream = stream;
   stream.disconnect();
   front.heartbeat.streams.add(stream);
-  stream.connect(context, () => {
-    if (stream.isConnected || !isOwn) return;
-    // Nobody listens any more: the session counts as unused from now on.
-    front.heartbeat.streams.delete(stream);
-    if (session.stream === stream) session.stream = undefined;
+  stream.connect(context, last?.number, () => {
+    // From now on nobody listens, and the session counts as unused; the stream waits for its client to come back.
     session.lastSeenAt = performance.now();
   });
   if (last !== undefined) stream.replayAfter(last.number);
@@ -117,7 +114,7 @@ function finishLost(
   last: { stream: number; number: number },
 ): void {
   const stream = EventStream.past(session, last.stream);
-  stream.connect(context);
+  stream.connect(context, last.number);
   stream.replayAfter(last.number);
   stream.end();
 }
@@ -167,7 +164,7 @@ function answerError(context: ExchangeContext, error: unknown, envelope: Envelop
     const { code, message, data } = error;
     context.rpcFault(new RpcFault(code, message, error.rawId ?? rawId, data), 400);
   } else if (error instanceof GatewayError) {
-    context.rpcError(error, rawId, error instanceof StoppedError ? [['connection', 'close']] : []);
+    context.rpcError(error, rawId, closing(error));
   } else {
     throw error;
   }

@@ -87,8 +87,10 @@ export class OriginGuard {
   ownPort: number | undefined;
 }
 
+/** Whether nobody but this machine can reach a listener at that host; brackets around an IPv6 address may be missing. */
 export function isLoopback(host: string): boolean {
-  return loopbackNames.has(host) || /^127\./.test(host) || host === '::1';
+  const lower = host.toLowerCase();
+  return loopbackNames.has(lower) || lower === '::1' || /^127(\.\d{1,3}){3}$/.test(lower);
 }
 
 function corsHeaders(origin: string): HeaderList {

@@ -37,10 +37,13 @@ export class PostOutlet implements Outlet, Awaited {
       this.#endStream(this.#stream);
       return;
     }
-    const { session } = this;
-    const id = session === undefined || session.isEnded ? [] : [['mcp-session-id', session.id] as const];
-    if (error === undefined) this.#context.message(200, message, id);
-    else this.#context.message(statusOf(error), message, [...retryAfter(error), ...id]);
+    // An error names no session: the one that `initialize` has begun ends with it.
+    if (error !== undefined) this.#context.message(statusOf(error), message, retryAfter(error));
+    else {
+      const { session } = this;
+      const id = session === undefined || session.isEnded ? [] : [['mcp-session-id', session.id] as const];
+      this.#context.message(200, message, id);
+    }
   }
 
   drop(): void {

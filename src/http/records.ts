@@ -37,7 +37,6 @@ export function serverDetails(server: ManagedServer, redact: (text: string) => s
   const { lastError } = server;
   return {
     ...serverRecord(server),
-    enabled: server.entry.enabled,
     tools: (server.known.lists.tools ?? []).map((item) => item.key),
     last_error: lastError === undefined ? null : { code: lastError.code, message: redact(lastError.message) },
     next_retry_at: iso(server.nextRetryAt),

@@ -1,6 +1,7 @@
 // The addresses of the gateway: which path and method leads where. A path is matched as it came, segment by segment;
 // a server id in it is percent-decoded once, strictly, and never interpreted otherwise.
 
+import { GatewayError } from '../../actors/errors.ts';
 import type { ManagedServer } from '../../actors/server/managed-server.ts';
 import { ConfigError, formatProblem } from '../../config/problem.ts';
 import type { ExchangeContext } from './exchange-context.ts';
@@ -27,6 +28,9 @@ const plain = (act: (front: Front, context: ExchangeContext) => void): Action =>
   };
 };
 
+/** What can be read: HEAD is GET without its body. */
+const read = (action: Action): Route['methods'] => ({ GET: action, HEAD: action });
+
 /** For one server, 404 when it is unknown; the body, if any, is waited for and ignored. */
 const onServer = (
   act: (front: Front, context: ExchangeContext, server: ManagedServer) => Promise<void> | void,
@@ -42,6 +46,10 @@ const onServer = (
 };
 
 function fail(front: Front, context: ExchangeContext, error: unknown): void {
+  if (!(error instanceof GatewayError)) {
+    const reason = String((error as Error)?.stack ?? error);
+    front.gateway.log.error({ request_id: context.requestId, reason }, 'a request failed by a fault');
+  }
   context.fail(error, (text) => front.gateway.redactor.redact(text));
 }
 
@@ -64,15 +72,13 @@ const mcp: Route['methods'] = {
 };
 
 const fixed: Readonly<Record<string, Route>> = {
-  '/health': { isOpen: true, methods: { GET: plain(health) } },
+  '/health': { isOpen: true, methods: read(plain(health)) },
   '/servers': {
-    methods: {
-      GET: plain(({ gateway }, context) =>
-        context.json(200, { servers: gateway.fleet.all().map(serverRecord) }),
-      ),
-    },
+    methods: read(
+      plain(({ gateway }, context) => context.json(200, { servers: gateway.fleet.all().map(serverRecord) })),
+    ),
   },
-  '/stats': { methods: { GET: plain(stats) } },
+  '/stats': { methods: read(plain(stats)) },
   '/mcp': { methods: mcp },
   '/rpc': {
     methods: {
@@ -83,16 +89,20 @@ const fixed: Readonly<Record<string, Route>> = {
   '/admin/reload': { methods: { POST: (front, context) => () => void reload(front, context) } },
 };
 
-const serverMethods: Route['methods'] = {
-  GET: onServer((front, context, server) =>
+const serverMethods = read(
+  onServer((front, context, server) =>
     context.json(
       200,
       serverDetails(server, (text) => front.gateway.redactor.redact(text)),
     ),
   ),
-};
+);
 const startMethods: Route['methods'] = {
-  POST: onServer(async (_, context, server) => {
+  POST: onServer(async (front, context, server) => {
+    if (front.gateway.isDraining) {
+      context.refuseWhileDraining();
+      return;
+    }
     await server.start();
     context.json(200, serverRecord(server));
   }),
@@ -162,6 +172,10 @@ function stats({ gateway, reception }: Front, context: ExchangeContext): void {
 }
 
 async function reload(front: Front, context: ExchangeContext): Promise<void> {
+  if (front.gateway.isDraining) {
+    context.refuseWhileDraining();
+    return;
+  }
   try {
     context.json(200, await front.options.reload());
   } catch (error) {

@@ -4,7 +4,7 @@
 import { GatewayError, StoppedError } from '../../actors/errors.ts';
 import { type Envelope, readClientMessage } from '../../actors/jsonrpc/envelope.ts';
 import { RpcFault, rpcCodes } from '../../actors/jsonrpc/rpc-fault.ts';
-import type { ExchangeContext } from './exchange-context.ts';
+import { closing, type ExchangeContext } from './exchange-context.ts';
 import type { Front } from './front.ts';
 import { checkMirrorHeaders } from './mirror-headers.ts';
 import { JsonOutlet } from './post-outlet.ts';
@@ -50,7 +50,7 @@ export function rpc(front: Front, context: ExchangeContext, body: Buffer | BodyP
     front.reception.single(server, envelope, new JsonOutlet(context), context);
   } catch (error) {
     if (error instanceof RpcFault) context.rpcFault(error);
-    else if (error instanceof GatewayError) context.rpcError(error, envelope?.rawId);
+    else if (error instanceof GatewayError) context.rpcError(error, envelope?.rawId, closing(error));
     else throw error;
   }
 }

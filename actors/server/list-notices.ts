@@ -1,0 +1,66 @@
+// What connections tell of changed lists: many notices within a moment are one, the lists are fetched before anybody
+// hears of them, and every client that sees the server hears once.
+//
+// One connection that does not answer delays nobody else's notice (A6).
+
+import type { Envelope } from '../jsonrpc/envelope.ts';
+import type { Known } from './known.ts';
+import { everyListKind, type ListKind, listKinds } from './lists.ts';
+import type { Member } from './member.ts';
+
+const COALESCE_MS = 50;
+
+export interface ListNoticesOptions {
+  readonly known: Known;
+  readonly timeoutMs: number;
+  readonly isShared: boolean;
+  /** Tells every client that sees the server. */
+  announce(kinds: readonly ListKind[]): void;
+}
+
+export class ListNotices {
+  readonly #options: ListNoticesOptions;
+  /** Not acted on yet, by connection and method. */
+  readonly #due = new Map<Member, Map<string, Envelope>>();
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: ListNoticesOptions) {
+    this.#options = options;
+  }
+
+  /** Takes the notification if it is about a list; false for any other. */
+  take(member: Member, envelope: Envelope): boolean {
+    if (!everyListKind.some((kind) => listKinds[kind].changed === envelope.method)) return false;
+    const notices = this.#due.get(member) ?? new Map<string, Envelope>();
+    this.#due.set(member, notices.set(envelope.method, envelope));
+    this.#timer ??= setTimeout(() => this.#act(), COALESCE_MS);
+    return true;
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#due.clear();
+  }
+
+  #act(): void {
+    this.#timer = undefined;
+    const due = [...this.#due];
+    this.#due.clear();
+    for (const [member, notices] of due) void this.#fetch(member, notices);
+  }
+
+  async #fetch(member: Member, notices: ReadonlyMap<string, Envelope>): Promise<void> {
+    const { known, timeoutMs, isShared, announce } = this.#options;
+    const due = everyListKind.filter((kind) => notices.has(listKinds[kind].changed));
+    const changed = member.isOpen ? await known.refresh(member.connection, due, timeoutMs) : [];
+    if (isShared) {
+      announce(due);
+      return;
+    }
+    // All have been told of what is new to the gateway; of the rest only the session hears whose connection it is.
+    const told = new Set(changed.map((kind) => listKinds[kind].changed));
+    for (const [method, envelope] of notices)
+      if (!told.has(method)) member.owner?.onServerNotification(member.connection, envelope, undefined);
+  }
+}

@@ -1,0 +1,158 @@
+// Children that will not go (A5): none outlives a stop, the gateway's end, or the gateway's sudden death and its next
+// start; and no process is ended that is not ours.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { fault, signsOfBugs } from '../fixtures/fault-servers.ts';
+import { type GatewayProcess, startGateway } from '../fixtures/gateway-process.ts';
+import { callOnce, details, isAlive, json, RawSession, until } from '../fixtures/raw-session.ts';
+
+const strays = new Set<number>();
+afterAll(() => {
+  for (const pid of strays) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+});
+
+const stubborn = (more: object = {}) => fault('stubborn', { env: { GRANDCHILD: '1' }, ...more });
+
+/** Process and grandchild of the stubborn server. */
+async function family({ url }: GatewayProcess, server = 'stubborn'): Promise<number[]> {
+  const pids = JSON.parse((await callOnce(url, server, 'pids')).text) as number[];
+  for (const pid of pids) strays.add(pid);
+  expect(pids).toHaveLength(2);
+  expect(pids.every(isAlive)).toBe(true);
+  return pids;
+}
+
+const recordsOf = (gateway: GatewayProcess) => join(gateway.folder, '.gateway', 'children');
+
+describe.concurrent('a child that ignores SIGTERM and the end of its stdin', () => {
+  it('is gone, with its grandchild, when POST stop has answered', async () => {
+    const gateway = await startGateway({ servers: { stubborn: stubborn() } });
+    const pids = await family(gateway);
+    const { status, body } = await json<{ state: string; pids: number[] }>(
+      `${gateway.url}/servers/stubborn/stop`,
+      'POST',
+    );
+    expect([status, body.state, body.pids]).toEqual([200, 'stopped', []]);
+    expect(pids.filter(isAlive)).toEqual([]);
+    expect(readdirSync(recordsOf(gateway)).filter((name) => name.includes(String(pids[0])))).toEqual([]);
+  });
+
+  it.each(['SIGTERM', 'SIGINT'] as const)(
+    'is gone after %s to the gateway, within shutdown_seconds',
+    async (signal) => {
+      const gateway = await startGateway({
+        servers: { stubborn: stubborn(), second: stubborn() },
+        settings: { shutdown_seconds: 3 },
+      });
+      const pids = [...(await family(gateway)), ...(await family(gateway, 'second'))];
+      const stoppedAt = performance.now();
+      expect(await gateway.stop(signal)).toBe(0);
+      expect(performance.now() - stoppedAt).toBeLessThan(4000);
+      expect(pids.filter(isAlive)).toEqual([]);
+      expect(gateway.text()).not.toMatch(signsOfBugs);
+    },
+  );
+
+  it('is gone within shutdown_seconds when a call is in flight too, and the call is told', async () => {
+    const gateway = await startGateway({
+      servers: { stubborn: stubborn(), echo: fault('echo') },
+      settings: { shutdown_seconds: 4 },
+    });
+    const pids = await family(gateway);
+    const hanging = callOnce(gateway.url, 'echo', 'hang');
+    await until('the call', async () => (await details(gateway.url, 'echo')).in_flight === 1);
+    const stoppedAt = performance.now();
+    const exit = gateway.stop();
+    const answer = await hanging;
+    expect(answer.status).toBe(503);
+    expect(answer.error?.message).toMatch(/stop/);
+    expect(await exit).toBe(0);
+    expect(performance.now() - stoppedAt).toBeLessThan(5000);
+    expect(pids.filter(isAlive)).toEqual([]);
+  });
+
+  it('is gone, with its grandchild, at the start that follows a kill -9 of the gateway', async () => {
+    const gateway = await startGateway({ servers: { stubborn: stubborn() } });
+    const pids = await family(gateway);
+    await gateway.stop('SIGKILL');
+    expect(pids.filter(isAlive)).toEqual(pids);
+    const next = await startGateway({ servers: { stubborn: stubborn() }, folder: gateway.folder });
+    await until('the end of both', () => pids.filter(isAlive).length === 0, 3000);
+    expect(next.text()).toContain('ended a process that an earlier gateway had left behind');
+    expect(await family(next)).not.toEqual(pids);
+    expect(await next.stop()).toBe(0);
+  });
+
+  it('is gone although its leader died with the gateway and only the grandchild was left', async () => {
+    const gateway = await startGateway({ servers: { stubborn: stubborn() } });
+    const [leader, grandchild] = (await family(gateway)) as [number, number];
+    await gateway.stop('SIGKILL');
+    process.kill(leader, 'SIGKILL');
+    await until('the end of the leader', () => !isAlive(leader));
+    expect(isAlive(grandchild)).toBe(true);
+    await startGateway({ servers: {}, folder: gateway.folder });
+    await until('the end of the grandchild', () => !isAlive(grandchild), 3000);
+  });
+
+  it('is gone when the gateway is stopped while it starts', async () => {
+    const gateway = await startGateway({
+      servers: { silent: fault('hangs-at-initialize'), slow: fault('echo', { env: { START_MS: '60000' } }) },
+      settings: { shutdown_seconds: 2 },
+    });
+    const waiting = ['silent', 'slow'].map((server) => callOnce(gateway.url, server, 'pid'));
+    const pids = await until('both processes', async () => {
+      const found = await Promise.all(['silent', 'slow'].map((server) => details(gateway.url, server)));
+      const all = found.flatMap((server) => server.pids);
+      return all.length === 2 ? all : undefined;
+    });
+    const stoppedAt = performance.now();
+    const exit = gateway.stop();
+    for (const answer of await Promise.all(waiting)) expect(answer.status).toBe(503);
+    expect(await exit).toBe(0);
+    expect(performance.now() - stoppedAt).toBeLessThan(3500);
+    expect(pids.filter(isAlive)).toEqual([]);
+  });
+
+  it('is gone when its session is ended, under session isolation', async () => {
+    const gateway = await startGateway({ servers: { stubborn: stubborn({ isolation: 'session' }) } });
+    const session = await RawSession.open(gateway.url, '/mcp/stubborn');
+    const pids = JSON.parse((await session.call('pids')).text) as number[];
+    for (const pid of pids) strays.add(pid);
+    expect(await session.end()).toBe(204);
+    await until('the end of both', () => pids.filter(isAlive).length === 0, 4000);
+    expect((await session.call('pids')).status).toBe(404);
+  });
+});
+
+describe('a process that is not ours', () => {
+  it('is left alone although a record names its pid, because it was started at another time', async () => {
+    const gateway = await startGateway({ servers: { stubborn: stubborn() } });
+    const pids = await family(gateway);
+    await gateway.stop('SIGKILL');
+    const foreign = spawn(process.execPath, ['-e', 'setInterval(() => {}, 1000)'], { detached: true });
+    await once(foreign, 'spawn');
+    const foreignPid = foreign.pid ?? 0;
+    strays.add(foreignPid);
+    // The record of the real child, put onto the foreign process's number: as if the number had been used again.
+    const folder = recordsOf(gateway);
+    mkdirSync(folder, { recursive: true });
+    const [name = ''] = readdirSync(folder).filter((file) => file.includes(String(pids[0])));
+    expect(name).not.toBe('');
+    const text = readFileSync(join(folder, name), 'utf8');
+    const forged = text.replaceAll(String(pids[0]), String(foreignPid));
+    expect(forged).not.toBe(text);
+    writeFileSync(join(folder, name.replaceAll(String(pids[0]), String(foreignPid))), forged);
+    const next = await startGateway({ servers: {}, folder: gateway.folder });
+    await until('the sweep', () => pids.filter(isAlive).length === 0, 3000);
+    expect(isAlive(foreignPid)).toBe(true);
+    // The record is of no more use and is gone.
+    expect(readdirSync(folder)).toEqual([]);
+    expect(await next.stop()).toBe(0);
+    expect(isAlive(foreignPid)).toBe(true);
+    foreign.kill('SIGKILL');
+  });
+});

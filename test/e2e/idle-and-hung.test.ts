@@ -1,0 +1,219 @@
+// Servers that are not used, and servers that do not answer: the first stop by themselves, the second are ended, and
+// neither delays anybody (A6).
+
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { fault, signsOfBugs } from '../fixtures/fault-servers.ts';
+import { startGateway } from '../fixtures/gateway-process.ts';
+import { callOnce, details, isAlive, json, RawSession, rpc, until } from '../fixtures/raw-session.ts';
+
+const _startedPids = (file: string) => readFileSync(file, 'utf8').trim().split('\n').map(Number);
+
+describe('idleness and health', () => {
+  it('turns idle, then stops, whatever health pings go on, and starts again on a call', async () => {
+    const { url } = await startGateway({
+      servers: {
+        echo: fault('echo', {
+          idle_timeout_seconds: 1.2,
+          health: { interval_seconds: 0.1, timeout_seconds: 1, failures: 3 },
+        }),
+      },
+    });
+    const seen: string[] = [];
+    const pid = Number((await callOnce(url, 'echo', 'pid')).text);
+    await until('the stop', async () => {
+      const { state } = await details(url, 'echo');
+      if (seen.at(-1) !== state) seen.push(state);
+      return state === 'stopped';
+    });
+    expect(seen.filter((state) => state !== 'stopping')).toEqual(['running', 'idle', 'stopped']);
+    expect(isAlive(pid)).toBe(false);
+    const again = Number((await callOnce(url, 'echo', 'pid')).text);
+    expect(again).not.toBe(pid);
+    expect((await details(url, 'echo')).restarts).toBe(0);
+  });
+
+  it('calls keep a server from being idle, and an idle one runs again with the next call', async () => {
+    const { url } = await startGateway({ servers: { echo: fault('echo', { idle_timeout_seconds: 1 }) } });
+    const pid = (await callOnce(url, 'echo', 'pid')).text;
+    await callOnce(url, 'echo', 'wait', { ms: 1500 });
+    await until('idle', async () => (await details(url, 'echo')).state === 'idle');
+    expect((await callOnce(url, 'echo', 'pid')).text).toBe(pid);
+    expect((await details(url, 'echo')).state).toBe('running');
+  });
+
+  it('under session isolation ends each process by its own idle time, while others work on', async () => {
+    const { url, text } = await startGateway({
+      servers: { echo: fault('echo', { isolation: 'session', idle_timeout_seconds: 1 }) },
+    });
+    const [busy, single, wide] = [
+      await RawSession.open(url, '/mcp/echo'),
+      await RawSession.open(url, '/mcp/echo'),
+      await RawSession.open(url, '/mcp'),
+    ];
+    await wide.request('tools/list');
+    const busyPid = (await busy.call('pid')).text;
+    const [singlePid, widePid] = [(await single.call('pid')).text, (await wide.call('echo__pid')).text];
+    await until('the end of those that are idle', async () => {
+      await busy.call('echo');
+      return (await details(url, 'echo')).pids.join() === busyPid;
+    });
+    expect([singlePid, widePid].map(Number).filter(isAlive)).toEqual([]);
+    // At its own address the session ends with its process; at /mcp the next call starts a fresh one.
+    expect((await single.call('pid')).status).toBe(404);
+    const fresh = await wide.call('echo__pid');
+    expect([fresh.status, fresh.text]).toEqual([200, expect.not.stringMatching(`^${widePid}$`)]);
+    expect(text()).toMatch(/next call opens a new one/);
+    expect((await busy.call('pid')).text).toBe(busyPid);
+    expect(await details(url, 'echo')).toMatchObject({ state: 'running', restarts: 0 });
+  });
+
+  it('a session that listens keeps its process, and so does a call under way', async () => {
+    const { url } = await startGateway({
+      servers: { echo: fault('echo', { isolation: 'session', idle_timeout_seconds: 0.6 }) },
+    });
+    const listening = await RawSession.open(url, '/mcp/echo');
+    const calling = await RawSession.open(url, '/mcp/echo');
+    const pid = (await listening.call('pid')).text;
+    const stream = await listening.listen();
+    expect((await calling.call('wait', { ms: 1500 })).text).toBe('waited 1500');
+    expect((await listening.call('pid')).text).toBe(pid);
+    stream.stop();
+    await until('the end of all', async () => (await details(url, 'echo')).state === 'stopped');
+    expect((await listening.call('pid')).status).toBe(404);
+  });
+
+  it('a frozen process under session isolation ends for its own session alone', async () => {
+    const { url } = await startGateway({
+      servers: {
+        echo: fault('echo', {
+          isolation: 'session',
+          health: { interval_seconds: 0.2, timeout_seconds: 0.2, failures: 2 },
+        }),
+      },
+    });
+    const [frozen, other] = [
+      await RawSession.open(url, '/mcp/echo'),
+      await RawSession.open(url, '/mcp/echo'),
+    ];
+    const [pid, otherPid] = [(await frozen.call('pid')).text, (await other.call('pid')).text];
+    process.kill(Number(pid), 'SIGSTOP');
+    expect((await frozen.call('echo')).status).toBe(502);
+    await until('the end of the process', () => !isAlive(Number(pid)), 3000);
+    expect((await other.call('pid')).text).toBe(otherPid);
+    expect((await details(url, 'echo')).restarts).toBe(0);
+  });
+
+  it('a frozen server is ended after so many missed pings, its calls fail, and the next one is answered', async () => {
+    const { url, text } = await startGateway({
+      servers: {
+        echo: fault('echo', {
+          health: { interval_seconds: 0.2, timeout_seconds: 0.2, failures: 3 },
+          restart: { min_backoff_ms: 10 },
+        }),
+      },
+    });
+    const pid = Number((await callOnce(url, 'echo', 'pid')).text);
+    process.kill(pid, 'SIGSTOP');
+    const stoppedAt = performance.now();
+    const caught = await callOnce(url, 'echo', 'echo', 1);
+    expect(caught.status).toBe(502);
+    expect(caught.error?.message).toMatch(/health pings/);
+    // Three pings had to be missed: one alone proves nothing.
+    expect(performance.now() - stoppedAt).toBeGreaterThan(600);
+    const next = await callOnce(url, 'echo', 'pid');
+    expect(next.status).toBe(200);
+    expect(Number(next.text)).not.toBe(pid);
+    expect(isAlive(pid)).toBe(false);
+    expect(text()).not.toMatch(signsOfBugs);
+  });
+
+  it('one missed ping ends nothing', async () => {
+    const { url } = await startGateway({
+      servers: {
+        echo: fault('echo', { health: { interval_seconds: 0.3, timeout_seconds: 0.3, failures: 3 } }),
+      },
+    });
+    const pid = (await callOnce(url, 'echo', 'pid')).text;
+    expect((await callOnce(url, 'echo', 'freeze', { ms: 500 })).status).toBe(200);
+    expect((await callOnce(url, 'echo', 'pid')).text).toBe(pid);
+  });
+});
+
+describe('servers that hang', () => {
+  it('delay a list no longer than list_timeout_seconds, and what comes later is announced', async () => {
+    const gateway = await startGateway({
+      servers: {
+        good: fault('echo'),
+        dead: { command: 'there-is-no-such-program' },
+        silent: fault('hangs-at-initialize', { start_timeout_seconds: 20 }),
+        listless: fault('hangs-at-list', { start_timeout_seconds: 20 }),
+        late: fault('hangs-at-list', { env: { FIRST_LIST_MS: '1800' } }),
+      },
+      settings: { list_timeout_seconds: 1 },
+    });
+    const { url } = gateway;
+    const session = await RawSession.open(url, '/mcp');
+    const stream = await session.listen();
+    const names = async () => {
+      const { result } = await session.request('tools/list');
+      return (result as { tools: { name: string }[] }).tools.map(({ name }) => name);
+    };
+    const askedAt = performance.now();
+    const first = await names();
+    expect(performance.now() - askedAt).toBeLessThan(1800);
+    expect(first).toContain('good__echo');
+    expect(first.filter((name) => !name.startsWith('good__'))).toEqual([]);
+    const againAt = performance.now();
+    expect(await names()).toEqual(first);
+    expect(performance.now() - againAt).toBeLessThan(500);
+    const calledAt = performance.now();
+    expect((await session.call('good__echo', { quick: 1 })).text).toBe('{"quick":1}');
+    expect(performance.now() - calledAt).toBeLessThan(500);
+    await until('the late tools', async () => (await names()).includes('late__late'));
+    await until('the announcement', () =>
+      stream.messages.some(({ method }) => method === 'notifications/tools/list_changed'),
+    );
+    expect(await names()).toEqual([...first, 'late__late']);
+    stream.stop();
+    expect(gateway.text()).not.toMatch(signsOfBugs);
+  });
+
+  it('at tools/list: the server runs all the same once its start time is over, and takes calls', async () => {
+    const { url } = await startGateway({
+      servers: { listless: fault('hangs-at-list', { start_timeout_seconds: 0.8 }) },
+    });
+    const answer = await callOnce(url, 'listless', 'anything');
+    expect(answer.text).toBe('alive');
+    expect((await details(url, 'listless')).state).toBe('running');
+  });
+
+  it('a hanging stop of one server holds up no other', async () => {
+    const { url } = await startGateway({
+      servers: { echo: fault('echo'), other: fault('echo') },
+      settings: { shutdown_seconds: 1 },
+    });
+    const hanging = callOnce(url, 'echo', 'hang');
+    await until('the call', async () => (await details(url, 'echo')).in_flight === 1);
+    const stopping = json<{ state: string }>(`${url}/servers/echo/stop`, 'POST');
+    await until('stopping', async () => (await details(url, 'echo')).state === 'stopping');
+    expect((await callOnce(url, 'other', 'echo', 1)).status).toBe(200);
+    // A call that comes while the server stops is answered by the next process.
+    const next = callOnce(url, 'echo', 'echo', { next: true });
+    expect((await hanging).status).toBe(503);
+    expect((await stopping).status).toBe(200);
+    expect((await next).text).toBe('{"next":true}');
+  });
+
+  it('one that is switched off answers 503 and is not listed', async () => {
+    const { url } = await startGateway({
+      servers: { echo: fault('echo', { enabled: false }), good: fault('echo') },
+    });
+    const answer = await callOnce(url, 'echo', 'pid');
+    expect([answer.status, answer.error?.message]).toEqual([503, expect.stringContaining('enabled: false')]);
+    expect((await json(`${url}/servers/echo/start`, 'POST')).status).toBe(503);
+    const { result } = await (await RawSession.open(url, '/mcp')).request('tools/list');
+    expect(JSON.stringify(result)).not.toContain('"echo__');
+    expect((await rpc(url, 'good', 'tools/list')).status).toBe(200);
+  });
+});

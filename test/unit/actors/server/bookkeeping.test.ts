@@ -1,0 +1,173 @@
+// The small books a server keeps: latencies, subscriptions and log levels, and the items of its lists.
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { readServerMessage } from '../../../../actors/jsonrpc/envelope.ts';
+import { Latency } from '../../../../actors/server/latency.ts';
+import { everyListKind, fetchList, itemJson, itemsOf, type ListKind, listKinds } from '../../../../actors/server/lists.ts';
+import { logLevels, Subscriptions } from '../../../../actors/server/subscriptions.ts';
+import { Connection } from '../../../../actors/server/connection.ts';
+import { FakeLink, type FakeServer } from '../../../fixtures/fake-link.ts';
+import { FakeOwner } from '../../../fixtures/fake-server.ts';
+
+describe('latencies', () => {
+  test('are nothing before the first call', () => {
+    expect(new Latency().read()).toEqual({ p50: null, p95: null, p99: null });
+  });
+
+  test('are the percentiles of the last 1024 calls', () => {
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: 100_000 }), { minLength: 1, maxLength: 2500 }), (list) => {
+        const latency = new Latency();
+        for (const ms of list) latency.note(ms);
+        const sorted = list.slice(-1024).sort((a, b) => a - b);
+        const at = (share: number) => sorted[Math.floor(sorted.length * share)] ?? null;
+        expect(latency.read()).toEqual({ p50: at(0.5), p95: at(0.95), p99: at(0.99) });
+      }),
+      { numRuns: 50 },
+    );
+  });
+});
+
+describe('subscriptions', () => {
+  test('are what a plain list of pairs would be, under any sequence of changes', () => {
+    const owners = ['a', 'b', 'c'].map((id) => new FakeOwner(id));
+    const uris = ['u', 'v'];
+    const change = fc.record({
+      what: fc.constantFrom('add', 'add', 'remove', 'release', 'level'),
+      owner: fc.constantFrom(...owners),
+      uri: fc.constantFrom(...uris),
+      level: fc.constantFrom(...logLevels),
+    });
+    fc.assert(
+      fc.property(fc.array(change, { maxLength: 30 }), (list) => {
+        const real = new Subscriptions();
+        let pairs: (readonly [string, FakeOwner])[] = [];
+        const levels = new Map<FakeOwner, (typeof logLevels)[number]>();
+        const others = (uri: string) => pairs.filter(([other]) => other === uri);
+        for (const { what, owner, uri, level } of list) {
+          if (what === 'add') {
+            pairs = [...pairs.filter(([u, o]) => u !== uri || o !== owner), [uri, owner]];
+            real.add(uri, owner);
+          } else if (what === 'remove') {
+            pairs = pairs.filter(([u, o]) => u !== uri || o !== owner);
+            expect(real.remove(uri, owner)).toBe(others(uri).length === 0);
+          } else if (what === 'level') {
+            levels.set(owner, level);
+            real.setLevel(owner, level);
+          } else {
+            const own = pairs.filter(([, o]) => o === owner).map(([u]) => u);
+            pairs = pairs.filter(([, o]) => o !== owner);
+            levels.delete(owner);
+            const orphaned = own.filter((u) => others(u).length === 0);
+            expect(real.release(owner).sort()).toEqual(orphaned.sort());
+          }
+          expect(real.isEmpty).toBe(pairs.length === 0);
+          for (const u of uris) expect(new Set(real.subscribers(u))).toEqual(new Set(others(u).map(([, o]) => o)));
+          for (const o of owners) {
+            expect(real.uris(o).sort()).toEqual(pairs.flatMap(([u, other]) => (other === o ? [u] : [])).sort());
+            expect(real.levelOf(o)).toBe(levels.get(o));
+          }
+          const lowest = logLevels.find((each) => [...levels.values()].includes(each));
+          expect(real.lowestLevel(undefined)).toBe(lowest);
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('pass a log message to whoever asked for its level or a lower one, and to whoever asked for none', () => {
+    expect(Subscriptions.passes('info', 'warning')).toBe(false);
+    expect(Subscriptions.passes('warning', 'warning')).toBe(true);
+    expect(Subscriptions.passes('emergency', 'debug')).toBe(true);
+    expect(Subscriptions.passes('debug', undefined)).toBe(true);
+    expect(Subscriptions.passes('a level of its own', 'emergency')).toBe(true);
+  });
+});
+
+describe('the items of a list', () => {
+  const answer = (result: string) => readServerMessage(Buffer.from(`{"id":1,"result":${result}}`));
+
+  test('are kept as the server wrote them, numbers, order and spelling included', () => {
+    const item =
+      '{ "title":"\\u00fc \u{1f600}", "inputSchema":{"maximum":9007199254740993,"x":1.0,"y":1e400}, "name" : "read" ,"_meta":{"name":"inner"} }';
+    const [only] = itemsOf(answer(`{"tools":[${item}],"nextCursor":"c"}`), 'tools');
+    expect(only?.key).toBe('read');
+    if (only === undefined) return;
+    expect(itemJson(only)).toBe(item);
+    expect(itemJson(only, 's__read')).toBe(item.replace('"read"', '"s__read"'));
+  });
+
+  test('without their key, or that are no objects, are left out; the others stay', () => {
+    const list = '[null,1,"x",[],{},{"name":1},{"name":null},{"title":"t"},{"name":"good"}]';
+    expect(itemsOf(answer(`{"tools":${list}}`), 'tools').map(({ key }) => key)).toEqual(['good']);
+  });
+
+  test.each(['null', '1', '[]', '{}', '{"tools":null}', '{"tools":{}}', '{"prompts":[{"name":"p"}]}', '"tools"'])(
+    'are none in a result of %s',
+    (result) => {
+      expect(itemsOf(answer(result), 'tools')).toEqual([]);
+    },
+  );
+
+  test('survive any content: their JSON means what the server meant', () => {
+    const kinds = fc.constantFrom(...everyListKind);
+    const plain = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ stringUnit: 'binary' }), { maxKeys: 4 });
+    fc.assert(
+      fc.property(kinds, fc.array(fc.tuple(fc.string({ unit: 'binary' }), plain)), fc.string(), (kind, list, name) => {
+        const { key } = listKinds[kind];
+        const items = list.map(([text, others]) => ({ ...others, [key]: text }));
+        const read = itemsOf(answer(JSON.stringify({ other: 1, [kind]: items })), kind);
+        expect(read.map((item) => item.key)).toEqual(items.map((item) => item[key]));
+        for (const [index, item] of read.entries()) {
+          expect(itemJson(item)).toBe(JSON.stringify(items[index]));
+          expect(JSON.parse(itemJson(item, name))).toEqual({ ...JSON.parse(JSON.stringify(items[index])), [key]: name });
+        }
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+describe('a list that comes in pages', () => {
+  async function fetch(kind: ListKind, onRequest: (cursor: unknown) => unknown) {
+    let requests = 0;
+    const server: FakeServer = {
+      onSent: (link, { message }) => {
+        requests += 1;
+        queueMicrotask(() => link.answer(message.id, onRequest(message.params.cursor)));
+      },
+    };
+    const ignore = () => {};
+    const connection = new Connection('s', (events) => new FakeLink(events, server), {
+      onRequest: ignore,
+      onNotification: ignore,
+      onUndelivered: ignore,
+      onNoise: ignore,
+      onEnd: ignore,
+    });
+    const items = await fetchList(connection, kind, 5000);
+    return { keys: items.map(({ key }) => key), requests };
+  }
+
+  test('is fetched to its end', async () => {
+    const pages: Record<string, unknown> = {
+      undefined: { tools: [{ name: 'a' }], nextCursor: 'p2' },
+      p2: { tools: [{ name: 'b' }], nextCursor: '' },
+      '': { tools: [{ name: 'c' }] },
+    };
+    expect((await fetch('tools', (cursor) => pages[String(cursor)])).keys).toEqual(['a', 'b', 'c']);
+  });
+
+  test('whose cursor never moves is cut off, and one without end too', async () => {
+    expect((await fetch('tools', () => ({ tools: [], nextCursor: 'same' }))).requests).toBe(2);
+    let page = 0;
+    const endless = await fetch('tools', () => ({ tools: [], nextCursor: `${page++}` }));
+    expect(endless.requests).toBe(1000);
+  });
+
+  test('of 200,000 items is no matter', async () => {
+    const tools = Array.from({ length: 200_000 }, (_, i) => ({ name: `t${i}` }));
+    expect((await fetch('tools', () => ({ tools }))).keys).toHaveLength(200_000);
+  });
+});

@@ -1,0 +1,284 @@
+// One managed server over fake links: what its calls live through when links die, hang, or say strange things.
+
+import { afterEach, describe, expect, test } from 'vitest';
+import { ConnectionLostError, SessionExpiredError } from '../../../../actors/errors.ts';
+import type { ServerEntry } from '../../../../config/catalog-schema.ts';
+import type { FakeServer } from '../../../fixtures/fake-link.ts';
+import { FakeManaged, FakeOwner, settle } from '../../../fixtures/fake-server.ts';
+
+const open: FakeManaged[] = [];
+afterEach(() => {
+  for (const managed of open.splice(0)) managed.end();
+});
+
+function make(entry: Partial<ServerEntry> = {}, fake: FakeServer = {}): FakeManaged {
+  const managed = new FakeManaged(entry, fake);
+  open.push(managed);
+  return managed;
+}
+
+const pool = { max: 1, in_flight: 256, waiting: 256 };
+
+describe('a start', () => {
+  test('happens once for 200 calls at the same moment, and all are answered', async () => {
+    const managed = make();
+    const calls = Array.from({ length: 200 }, (_, i) => managed.call(undefined, '1', `m${i}`));
+    await settle();
+    expect(managed.links).toHaveLength(1);
+    expect(managed.server.state).toBe('running');
+    for (const { message } of managed.link.calls)
+      managed.link.answer(message.id, message.params.arguments.marker);
+    expect(calls.map(({ ear }) => ear.result)).toEqual(calls.map((_, i) => `m${i}`));
+  });
+
+  test('fails when the server dies after its introduction, in the middle of its lists', async () => {
+    const managed = make({}, { capabilities: { tools: {} } });
+    const { ear } = managed.call(undefined, '1', 'a');
+    await settle();
+    expect(managed.server.state).toBe('starting');
+    managed.link.die();
+    await settle();
+    expect(managed.server.state).toBe('failed');
+    expect(managed.server.pool.members.size).toBe(0);
+    expect(ear.ends).toBe(0);
+    managed.actor.send({ type: 'due' });
+    await settle();
+    expect(managed.links).toHaveLength(2);
+    expect(managed.server.state).toBe('starting');
+  });
+
+  test('that a session began is given to the next who waits when that session ends', async () => {
+    const managed = make({ isolation: 'session', pool: { ...pool, max: 2 } }, { isManual: true });
+    const [anna, ben] = [new FakeOwner('anna'), new FakeOwner('ben')];
+    const hers = managed.call(anna, '1', 'anna');
+    const his = managed.call(ben, '1', 'ben');
+    hers.call.cancel();
+    managed.server.release(anna);
+    await settle();
+    expect(managed.links.map(({ isOver }) => isOver)).toEqual([true, false]);
+    managed.link.introduce(1);
+    await settle();
+    managed.link.answer(managed.link.calls[0]?.message.id, 'ben');
+    expect(his.ear.result).toBe('ben');
+  });
+
+  test('that a session began is given up with it when nobody else waits', async () => {
+    const managed = make({ isolation: 'session', pool: { ...pool, max: 2 } }, { isManual: true });
+    const anna = new FakeOwner('anna');
+    managed.call(anna, '1', 'anna').call.cancel();
+    managed.server.release(anna);
+    await settle();
+    expect(managed.server.state).toBe('stopped');
+    expect(managed.link.isOver).toBe(true);
+    managed.call(new FakeOwner('ben'), '1', 'ben');
+    expect(managed.server.state).toBe('starting');
+  });
+
+  test('that is stopped by hand tells whoever started it by hand', async () => {
+    const managed = make({}, { isManual: true });
+    const started = managed.server.start();
+    const stopped = managed.server.stop();
+    await expect(started).rejects.toThrow('was stopped while it was starting');
+    await stopped;
+  });
+});
+
+describe('the death of the last connection', () => {
+  test('is a failure of the server although calls wait: only the supervisor says when it is tried again', async () => {
+    const managed = make({ pool: { ...pool, in_flight: 1 } });
+    const first = managed.call(undefined, '1', 'a');
+    const second = managed.call(undefined, '2', 'b');
+    await settle();
+    managed.link.die();
+    await settle();
+    expect(first.ear.errors[0]).toBeInstanceOf(ConnectionLostError);
+    expect(managed.server.state).toBe('failed');
+    expect(managed.links).toHaveLength(1);
+    expect(second.ear.ends).toBe(0);
+    managed.actor.send({ type: 'due' });
+    await settle();
+    expect(managed.links).toHaveLength(2);
+    expect(managed.link.calls.map(({ message }) => message.params.arguments.marker)).toEqual(['b']);
+  });
+});
+
+describe('a call that was certainly not carried out', () => {
+  test('is sent once more on the same live link, and no third time', async () => {
+    const managed = make();
+    const { ear } = managed.call(undefined, '7', 'a');
+    await settle();
+    managed.link.undelivered(managed.link.calls[0]?.message.id, new ConnectionLostError('x'), false);
+    await settle();
+    expect(managed.link.calls).toHaveLength(2);
+    managed.link.undelivered(managed.link.calls[1]?.message.id, new ConnectionLostError('y'), false);
+    await settle();
+    expect(managed.link.calls).toHaveLength(2);
+    expect(ear.errors.map(({ message }) => message)).toEqual(['y']);
+  });
+
+  test('is never sent again when it may have been', async () => {
+    const managed = make();
+    const { ear } = managed.call(undefined, '7', 'a');
+    await settle();
+    managed.link.undelivered(managed.link.calls[0]?.message.id, new ConnectionLostError('x'), true);
+    await settle();
+    expect(managed.link.calls).toHaveLength(1);
+    expect(ear.errors.map(({ message }) => message)).toEqual(['x']);
+  });
+
+  test('gives its place to a waiting call while its own connection is opened anew', async () => {
+    const managed = make({ isolation: 'session', pool: { max: 4, in_flight: 1, waiting: 9 } });
+    const [anna, ben] = [new FakeOwner('anna'), new FakeOwner('ben')];
+    const bens = managed.call(ben, '1', 'ben');
+    await settle();
+    const benLink = managed.link;
+    benLink.answer(benLink.calls[0]?.message.id, 'ok');
+    expect(bens.ear.result).toBe('ok');
+    managed.call(anna, '1', 'anna');
+    await settle();
+    const annaLink = managed.link;
+    managed.call(ben, '2', 'ben again');
+    expect(benLink.calls).toHaveLength(1);
+    annaLink.isOver = true;
+    annaLink.undelivered(annaLink.calls[0]?.message.id, new ConnectionLostError('x'), false);
+    await settle();
+    expect(benLink.calls).toHaveLength(2);
+  });
+});
+
+describe('a remote session that was forgotten', () => {
+  test('is begun anew once for all calls, which are sent again', async () => {
+    const managed = make({ runtime: 'http' });
+    const calls = Array.from({ length: 5 }, (_, i) => managed.call(undefined, '1', `m${i}`));
+    await settle();
+    const gone = new SessionExpiredError('404');
+    const [link] = managed.links;
+    for (const { message } of link?.calls ?? []) link?.undelivered(message.id, gone, false);
+    link?.die(gone);
+    await settle();
+    expect(managed.links).toHaveLength(2);
+    expect(managed.server.state).toBe('running');
+    for (const { message } of managed.link.calls)
+      managed.link.answer(message.id, message.params.arguments.marker);
+    expect(calls.map(({ ear }) => ear.result)).toEqual(calls.map((_, i) => `m${i}`));
+  });
+});
+
+describe('bounds (A8)', () => {
+  test('one call more than in flight and waiting together is refused at once', async () => {
+    const managed = make({ pool: { max: 1, in_flight: 2, waiting: 3 } });
+    const calls = Array.from({ length: 3 }, () => managed.call(undefined, '1', 'a'));
+    await settle();
+    calls.push(managed.call(undefined, '1', 'a'), managed.call(undefined, '1', 'a'));
+    expect(managed.server.handle).toMatchObject({ inFlight: 2, waiting: 3 });
+    const refused = managed.call(undefined, '1', 'a');
+    expect(refused.ear.errors.map(({ code }) => code)).toEqual(['ERR_OVERLOADED']);
+    expect(managed.link.calls).toHaveLength(2);
+    managed.link.answer(managed.link.calls[0]?.message.id, 1);
+    expect(managed.link.calls).toHaveLength(3);
+    expect(managed.server.handle).toMatchObject({ inFlight: 2, waiting: 2 });
+    expect(calls.filter(({ ear }) => ear.ends > 0)).toHaveLength(1);
+  });
+});
+
+describe('session isolation', () => {
+  const isolated: Partial<ServerEntry> = { isolation: 'session', pool: { max: 2, in_flight: 9, waiting: 9 } };
+
+  test('a crash ends one session only and leaves the server running (A6, P4)', async () => {
+    const managed = make(isolated);
+    const [anna, ben] = [new FakeOwner('anna'), new FakeOwner('ben')];
+    const hers = managed.call(anna, '1', 'anna');
+    const his = managed.call(ben, '1', 'ben');
+    await settle();
+    expect(managed.links).toHaveLength(2);
+    managed.links[0]?.die();
+    await settle();
+    expect(hers.ear.errors[0]).toBeInstanceOf(ConnectionLostError);
+    expect(anna.partings).toEqual(['crashed']);
+    expect([ben.partings, his.ear.ends, managed.server.state]).toEqual([[], 0, 'running']);
+  });
+
+  test('a full pool ends the session idle longest; with none idle the newcomer gets a clear refusal', async () => {
+    const managed = make(isolated);
+    const [anna, ben, carl] = [new FakeOwner('anna'), new FakeOwner('ben'), new FakeOwner('carl')];
+    managed.call(anna, '1', 'anna');
+    await settle();
+    managed.call(ben, '1', 'ben');
+    await settle();
+    const refused = managed.call(carl, '1', 'carl');
+    expect(refused.ear.errors[0]).toMatchObject({ code: 'ERR_UNAVAILABLE', retryAfterSeconds: 1 });
+    for (const link of managed.links) link.answer(link.calls[0]?.message.id, 'done');
+    anna.hasOpenStream = true;
+    managed.call(carl, '1', 'carl');
+    await settle();
+    expect([anna.partings, ben.partings]).toEqual([[], ['evicted']]);
+    expect(managed.links[1]?.wasClosed).toBe(true);
+    expect(managed.server.pool.members.size).toBe(2);
+  });
+
+  test('a question goes to its own session; from a shared server it is refused and reaches nobody', async () => {
+    const question = { jsonrpc: '2.0', id: 1, method: 'sampling/createMessage', params: {} };
+    const managed = make(isolated);
+    const [anna, ben] = [new FakeOwner('anna'), new FakeOwner('ben')];
+    managed.call(anna, '1', 'anna');
+    managed.call(ben, '1', 'ben');
+    await settle();
+    managed.links[1]?.say(question);
+    expect([anna.heard.length, ben.heard.length]).toEqual([0, 1]);
+
+    const shared = make();
+    const one = new FakeOwner('one');
+    shared.call(one, '1', 'one');
+    await settle();
+    shared.link.say(question);
+    shared.link.say({ ...question, id: 2 }, shared.link.calls[0]?.message.id);
+    expect(one.heard).toEqual([]);
+    const refusals = shared.link.sent.filter(({ message }) => message.error !== undefined);
+    expect(refusals.map(({ message }) => [message.id, message.error.code])).toEqual([
+      [1, -32601],
+      [2, -32601],
+    ]);
+  });
+});
+
+describe('a stop', () => {
+  test('ends what is in flight, and leaves no link', async () => {
+    const managed = make();
+    const { ear } = managed.call(undefined, '1', 'a');
+    await settle();
+    await managed.server.stop();
+    expect(managed.server.state).toBe('stopped');
+    expect(managed.link.wasClosed).toBe(true);
+    expect(ear.errors.map(({ code }) => code)).toEqual(['ERR_STOPPED']);
+  });
+
+  test('of a parked server is a stop: its next call starts it again', async () => {
+    const managed = make({}, { isManual: true });
+    managed.call(undefined, '1', 'a');
+    await settle();
+    managed.link.die();
+    await settle();
+    managed.actor.send({ type: 'park', until: Date.now() + 60_000 });
+    expect(managed.call(undefined, '2', 'b').ear.errors[0]?.code).toBe('ERR_UNAVAILABLE');
+    await managed.server.stop();
+    const { ear } = managed.call(undefined, '3', 'c');
+    await settle();
+    expect(ear.ends).toBe(0);
+    expect(managed.server.state).toBe('starting');
+  });
+
+  test('of a parked server that is started by hand lets calls wait for it', async () => {
+    const managed = make({}, { isManual: true });
+    managed.call(undefined, '1', 'a');
+    await settle();
+    managed.link.die();
+    await settle();
+    managed.actor.send({ type: 'park', until: Date.now() + 60_000 });
+    const started = managed.server.start();
+    const { ear } = managed.call(undefined, '2', 'b');
+    expect(ear.ends).toBe(0);
+    managed.link.introduce(1);
+    await started;
+    expect(managed.link.calls).toHaveLength(1);
+  });
+});

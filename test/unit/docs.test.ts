@@ -1,0 +1,132 @@
+// What the documents say is held against the program: tables of fields, error codes, log messages, links and the
+// example configurations. A page that lies is worse than none.
+
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { jsonSchemas } from '../../config/json-schemas.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+const scratch = mkdtempSync(join(tmpdir(), 'docs-'));
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+const read = (path: string) => readFileSync(join(root, path), 'utf8');
+
+function runScript(args: readonly string[]) {
+  const done = spawnSync(process.execPath, [join(root, 'scripts/docs.mjs'), ...args], { encoding: 'utf8' });
+  return { code: done.status, stderr: done.stderr };
+}
+
+/** The schemas of the source, not of the last build. */
+function writeSchemas(folder: string, schemas: Readonly<Record<string, object>>): void {
+  for (const [name, schema] of Object.entries(schemas))
+    writeFileSync(join(folder, `${name}.json`), JSON.stringify(schema));
+}
+
+describe('the tables of fields in docs/configuration.md', () => {
+  test('are what the schemas say', () => {
+    writeSchemas(scratch, jsonSchemas);
+    expect(runScript(['--check', '--schemas', scratch])).toEqual({ code: 0, stderr: '' });
+  });
+
+  test('are out of date when a field changes, and are rewritten', () => {
+    const page = join(scratch, 'page.md');
+    cpSync(join(root, 'docs/configuration.md'), page);
+    const changed = JSON.stringify(jsonSchemas.gateway).replace('"default":"info"', '"default":"warn"');
+    writeSchemas(scratch, { catalog: jsonSchemas.catalog, gateway: JSON.parse(changed) });
+    const where = ['--schemas', scratch, '--page', page];
+    expect(runScript(['--check', ...where])).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('out of date'),
+    });
+    expect(runScript(where).code).toBe(0);
+    expect(readFileSync(page, 'utf8')).toMatch(/^\| `log_level` \|.*\| `"warn"` \|/m);
+    expect(runScript(['--check', ...where]).code).toBe(0);
+  });
+});
+
+test('every error code of the gateway is explained in docs/http-api.md', () => {
+  const page = read('docs/http-api.md');
+  const codes = sources('actors').flatMap((text) =>
+    [...text.matchAll(/code = '(ERR_\w+)'/g)].map(([, code]) => code),
+  );
+  expect(codes.length).toBeGreaterThan(10);
+  expect(codes.filter((code) => !page.includes(`\`${code}\``))).toEqual([]);
+});
+
+test('every fixed log message is explained in docs/operating.md', () => {
+  const page = read('docs/operating.md');
+  const messages = [...sources('actors'), ...sources('src')].flatMap(logMessages);
+  expect(messages).toContain('gateway is ready');
+  expect(messages).toContain('server parked after too many failures');
+  expect(messages.filter((message) => !page.includes(message))).toEqual([]);
+});
+
+const pages = readdirSync(join(root, 'docs')).map((name) => `docs/${name}`);
+
+test.each(pages)('%s links only to files and sections that are there', (page) => {
+  for (const [, target = '', anchor] of read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)) {
+    const path = target === '' ? join(root, page) : resolve(root, dirname(page), target);
+    expect(existsSync(path), `${page} links to ${target}`).toBe(true);
+    if (anchor === undefined) continue;
+    const headings = [...readFileSync(path, 'utf8').matchAll(/^#+ (.*)$/gm)].map(([, text = '']) =>
+      slug(text),
+    );
+    expect(headings, `${page} links to #${anchor}`).toContain(anchor);
+  }
+});
+
+const examples = readdirSync(join(root, 'examples')).filter((name) => name.endsWith('gateway.yaml'));
+
+test('there are examples for remote servers and for the file of a desktop client', () => {
+  expect(examples).toEqual(expect.arrayContaining(['desktop-gateway.yaml', 'remote-gateway.yaml']));
+});
+
+test.each(['gateway.yaml', ...examples.map((name) => `examples/${name}`)])(
+  '--check finds %s good',
+  (name) => {
+    const env = { ...process.env, SEARCH_TOKEN: 'a-token', TICKETS_KEY: 'a-key' };
+    const main = join(resolve(root, process.env.ACTOR_GATEWAY_DIST ?? 'dist'), 'main.js');
+    const args = [main, '--config', join(root, name), '--check', '--json'];
+    const { status, stdout } = spawnSync(process.execPath, args, { env, encoding: 'utf8' });
+    expect({ status, ...JSON.parse(stdout) }).toMatchObject({ status: 0, ok: true, problems: [] });
+  },
+);
+
+function sources(room: string): string[] {
+  return readdirSync(join(root, room), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.ts'))
+    .map((name) => read(join(room, name)));
+}
+
+/** The last argument of each call of a log method, where it is a text that is always the same. */
+function logMessages(text: string): string[] {
+  return [...text.matchAll(/\blog\.(?:fatal|error|warn|info|debug|trace)\(/g)].flatMap(
+    ({ index, 0: start }) => {
+      const call = text.slice(index + start.length, endOfCall(text, index + start.length)).trim();
+      const match = /(?:'([^'\n]*)'|"([^"\n]*)"),?$/.exec(call);
+      return match?.[1] ?? match?.[2] ?? [];
+    },
+  );
+}
+
+function endOfCall(text: string, from: number): number {
+  let depth = 1;
+  let at = from;
+  for (; at < text.length && depth > 0; at += 1) {
+    if (text[at] === '(') depth += 1;
+    else if (text[at] === ')') depth -= 1;
+  }
+  return at - 1;
+}
+
+/** How a heading becomes an anchor on the usual code hosts. */
+function slug(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+    .trim()
+    .replace(/\s/g, '-');
+}

@@ -1,0 +1,213 @@
+// The root machine with parts that do as they are told: the order of boot and drain, and what becomes of both when
+// a part fails, at whatever moment.
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createActor, fromPromise } from 'xstate';
+import { gatewayMachine } from '../../../machines/gateway.ts';
+
+interface Pending {
+  readonly what: 'boot' | 'drain';
+  readonly part: string;
+  resolve(): void;
+  reject(error: Error): void;
+}
+
+class Root {
+  /** What was asked of the parts, in order. */
+  readonly asked: string[] = [];
+  /** The part that is at work; there is never more than one. */
+  pending: Pending | undefined;
+  readonly actor;
+
+  constructor(parts: readonly string[]) {
+    const logic = (what: Pending['what']) =>
+      fromPromise<void, { part: string }>(({ input: { part } }) => {
+        expect(this.pending).toBeUndefined();
+        this.asked.push(`${what} ${part}`);
+        return new Promise<void>((resolve, reject) => {
+          this.pending = { what, part, resolve, reject };
+        });
+      });
+    const servers = { path: 'servers', now: () => 0, random: () => 0 };
+    this.actor = createActor(
+      gatewayMachine.provide({ actors: { bootPart: logic('boot'), drainPart: logic('drain') } }),
+      { input: { parts, servers } },
+    );
+    this.actor.start();
+  }
+
+  get state(): string {
+    const { value } = this.actor.getSnapshot();
+    return typeof value === 'string' ? value : (Object.keys(value)[0] ?? '');
+  }
+
+  async end(error?: Error): Promise<void> {
+    const { pending } = this;
+    this.pending = undefined;
+    if (error === undefined) pending?.resolve();
+    else pending?.reject(error);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  async endAll(): Promise<void> {
+    while (this.pending !== undefined) await this.end();
+  }
+
+  /** What a bug in the supervisor of the servers looks like from here. */
+  loseServers(error: Error): void {
+    this.actor.send({ type: 'xstate.error.actor.servers', actorId: 'servers', error });
+  }
+
+  get output(): unknown {
+    return this.actor.getSnapshot().output?.error;
+  }
+}
+
+const parts = ['lock', 'servers', 'front'];
+
+describe('the gateway', () => {
+  test('boots its parts one after the other, and drains them in reverse (B1, B2)', async () => {
+    const root = new Root(parts);
+    expect([root.state, root.asked]).toEqual(['booting', ['boot lock']]);
+    await root.endAll();
+    expect(root.state).toBe('serving');
+    expect(root.asked).toEqual(['boot lock', 'boot servers', 'boot front']);
+    root.actor.send({ type: 'shutdown' });
+    root.actor.send({ type: 'shutdown' });
+    await root.endAll();
+    expect(root.asked.slice(3)).toEqual(['drain front', 'drain servers', 'drain lock']);
+    expect([root.state, root.output]).toEqual(['stopped', undefined]);
+    expect(root.actor.getSnapshot().children.servers?.getSnapshot().status).toBe('stopped');
+  });
+
+  test('drains what is up, in reverse, when a part cannot be booted', async () => {
+    const root = new Root(parts);
+    const error = new Error('port taken');
+    await root.end();
+    await root.end();
+    await root.end(error);
+    await root.endAll();
+    expect(root.asked.slice(3)).toEqual(['drain servers', 'drain lock']);
+    expect([root.state, root.output]).toEqual(['failed', error]);
+  });
+
+  test('that is told to stop while it boots lets the part at work finish, and boots no other', async () => {
+    const root = new Root(parts);
+    await root.end();
+    root.actor.send({ type: 'shutdown' });
+    expect(root.asked.at(-1)).toBe('boot servers');
+    await root.endAll();
+    expect(root.asked).toEqual(['boot lock', 'boot servers', 'drain servers', 'drain lock']);
+    expect(root.state).toBe('failed');
+  });
+
+  test('asks every part to drain although one of them fails to, and says so in the end', async () => {
+    const root = new Root(parts);
+    await root.endAll();
+    root.actor.send({ type: 'shutdown' });
+    const error = new Error('would not');
+    await root.end(error);
+    await root.end(new Error('nor would I'));
+    await root.end();
+    expect(root.asked.slice(3)).toEqual(['drain front', 'drain servers', 'drain lock']);
+    expect([root.state, root.output]).toEqual(['failed', error]);
+  });
+
+  test('drains when a part that was up has failed for good, also while others boot', async () => {
+    const error = new Error('gone');
+    const serving = new Root(parts);
+    await serving.endAll();
+    serving.actor.send({ type: 'part.failed', part: 'front', error });
+    await serving.endAll();
+    expect([serving.state, serving.output, serving.asked.length]).toEqual(['failed', error, 6]);
+
+    const booting = new Root(parts);
+    await booting.end();
+    booting.actor.send({ type: 'part.failed', part: 'lock', error });
+    await booting.endAll();
+    expect(booting.asked).toEqual(['boot lock', 'boot servers', 'drain servers', 'drain lock']);
+    expect([booting.state, booting.output]).toEqual(['failed', error]);
+  });
+
+  test('with no parts at all serves, and stops', async () => {
+    const root = new Root([]);
+    expect(root.state).toBe('serving');
+    root.actor.send({ type: 'shutdown' });
+    expect(root.state).toBe('stopped');
+  });
+});
+
+describe('the loss of the supervisor of the servers', () => {
+  const error = new Error('bug');
+
+  test('while a part boots: that part is waited for, since it could not be drained otherwise (B1)', async () => {
+    const root = new Root(parts);
+    await root.end();
+    root.loseServers(error);
+    await root.endAll();
+    expect(root.asked).toEqual(['boot lock', 'boot servers', 'drain servers', 'drain lock']);
+    expect([root.state, root.output]).toEqual(['failed', error]);
+  });
+
+  test('while it serves: everything is drained', async () => {
+    const root = new Root(parts);
+    await root.endAll();
+    root.loseServers(error);
+    await root.endAll();
+    expect(root.asked.slice(3)).toEqual(['drain front', 'drain servers', 'drain lock']);
+    expect([root.state, root.output]).toEqual(['failed', error]);
+  });
+
+  test('while it drains: no part is asked a second time (B2)', async () => {
+    const root = new Root(parts);
+    await root.endAll();
+    root.actor.send({ type: 'shutdown' });
+    await root.end();
+    root.loseServers(error);
+    await root.endAll();
+    expect(root.asked.slice(3)).toEqual(['drain front', 'drain servers', 'drain lock']);
+  });
+});
+
+test('whatever fails or is sent at whatever moment: each part that came up is drained once, in reverse (B1, B2)', async () => {
+  const happens = fc.constantFrom('ok', 'ok', 'ok', 'fail', 'shutdown', 'part.failed', 'lose');
+  await fc.assert(
+    fc.asyncProperty(fc.nat({ max: 4 }), fc.array(happens, { maxLength: 15 }), async (count, list) => {
+      const root = new Root(Array.from({ length: count }, (_, i) => `p${i}`));
+      const up: string[] = [];
+      const note = () => {
+        if (root.pending?.what === 'boot') up.push(root.pending.part);
+      };
+      let hasFailed = false;
+      for (const what of list) {
+        if (root.actor.getSnapshot().status !== 'active') break;
+        if (what === 'ok') {
+          note();
+          await root.end();
+        } else if (what === 'fail') {
+          hasFailed ||= root.pending !== undefined;
+          await root.end(new Error('fail'));
+        } else if (what === 'shutdown') {
+          hasFailed ||= root.state === 'booting';
+          root.actor.send({ type: 'shutdown' });
+        } else if (what === 'lose') {
+          hasFailed = true;
+          root.loseServers(new Error('lost'));
+        } else {
+          hasFailed = true;
+          root.actor.send({ type: 'part.failed', part: 'p0', error: new Error('part') });
+        }
+      }
+      for (let i = 0; i < 20 && root.actor.getSnapshot().status === 'active'; i += 1) {
+        if (root.state === 'serving') root.actor.send({ type: 'shutdown' });
+        note();
+        await root.end();
+      }
+      expect(root.state).toBe(hasFailed ? 'failed' : 'stopped');
+      const drained = root.asked.filter((line) => line.startsWith('drain')).map((line) => line.slice(6));
+      expect(drained).toEqual([...up].reverse());
+    }),
+    { numRuns: 200 },
+  );
+});

@@ -1,0 +1,216 @@
+// The chart of the server machine as text, so that every change of it shows in a diff, and its life by example:
+// along every simple path that the chart has, with a pool that obeys.
+
+import { describe, expect, test } from 'vitest';
+import { type AnyMachineSnapshot, fromCallback, initialTransition, transition } from 'xstate';
+import { type DirectedGraphNode, getShortestPaths, getSimplePaths, toDirectedGraph } from 'xstate/graph';
+import { type ServerEvent, serverMachine, serverState } from '../../../machines/server.ts';
+import { ServerBench } from '../../fixtures/server-bench.ts';
+
+const input = { key: 'k', generation: 1 };
+const error = new Error('e');
+const events: ServerEvent[] = [
+  { type: 'start' },
+  { type: 'demand' },
+  { type: 'due' },
+  { type: 'park', until: 1 },
+  { type: 'stop' },
+  { type: 'shutdown' },
+  { type: 'pool.ready' },
+  { type: 'pool.lost', error },
+  { type: 'pool.drained' },
+  { type: 'used' },
+  { type: 'quiet', span: 'half' },
+  { type: 'quiet', span: 'whole' },
+];
+
+const machine = serverMachine.provide({ actors: { pool: fromCallback(() => {}) } });
+
+/** A state by its value and the two facts that decide about its future; not by ids of actors. */
+const options = {
+  input,
+  events,
+  serializeState: (snapshot: AnyMachineSnapshot) =>
+    JSON.stringify([snapshot.value, snapshot.context.isWanted, snapshot.context.isEnding]),
+};
+
+const nameOf = (snapshot: AnyMachineSnapshot) =>
+  typeof snapshot.value === 'string' ? snapshot.value : Object.entries(snapshot.value).join().replace(',', '.');
+
+function lines(node: DirectedGraphNode): string[] {
+  const own = node.edges.map(({ source, target, label, transition }) => {
+    const { guard } = transition;
+    const when = guard === undefined ? '' : ` [${typeof guard === 'string' ? guard : 'guard'}]`;
+    return `${source.id} -- ${label.text}${when} --> ${target.id}`;
+  });
+  return [...own, ...node.children.flatMap(lines)];
+}
+
+describe('the chart', () => {
+  test('is this one', () => {
+    expect(lines(toDirectedGraph(machine)).join('\n')).toMatchInlineSnapshot(`
+      "server.stopped -- start --> server.starting
+      server.stopped -- demand --> server.starting
+      server.stopped -- shutdown --> server.ended
+      server.starting -- pool.ready --> server.running
+      server.starting -- pool.lost --> server.failed
+      server.starting -- stop --> server.stopping
+      server.starting -- shutdown --> server.stopping
+      server.running -- quiet [isHalf] --> server.idle
+      server.running -- quiet [isWhole] --> server.stopping
+      server.running -- pool.lost --> server.failed
+      server.running -- stop --> server.stopping
+      server.running -- shutdown --> server.stopping
+      server.idle -- used --> server.running
+      server.idle -- quiet [isWhole] --> server.stopping
+      server.idle -- pool.lost --> server.failed
+      server.idle -- stop --> server.stopping
+      server.idle -- shutdown --> server.stopping
+      server.stopping -- pool.drained [isEnding] --> server.ended
+      server.stopping -- pool.drained [isWanted] --> server.starting
+      server.stopping -- pool.drained --> server.stopped
+      server.stopping -- start --> server.stopping
+      server.stopping -- stop --> server.stopping
+      server.stopping -- shutdown --> server.stopping
+      server.failed -- start --> server.starting
+      server.failed -- stop --> server.stopped
+      server.failed -- shutdown --> server.ended
+      server.failed.backingOff -- due --> server.failed.ready
+      server.failed.backingOff -- park --> server.failed.parked
+      server.failed.ready -- demand --> server.starting"
+    `);
+  });
+
+  test('has no state that cannot be reached, and from every one the end can be', () => {
+    const paths = getShortestPaths(machine, options);
+    const reached = new Set(paths.map(({ state }) => nameOf(state)));
+    expect([...reached].sort()).toEqual([
+      'ended',
+      'failed.backingOff',
+      'failed.parked',
+      'failed.ready',
+      'idle',
+      'running',
+      'starting',
+      'stopped',
+      'stopping',
+    ]);
+    for (const { state } of paths) {
+      const onward = getShortestPaths(machine, { ...options, fromState: state as never });
+      expect(onward.map((path) => nameOf(path.state)), nameOf(state)).toContain('ended');
+    }
+  });
+
+  test('shows every state by one of the six words of the contract', () => {
+    for (const { state } of getShortestPaths(machine, options)) {
+      const [word] = nameOf(state).split('.');
+      expect(serverState(state.value)).toBe(word === 'ended' ? 'stopped' : word);
+    }
+  });
+});
+
+test('along every simple path the gate and the pool are what the state says (S1, S2, S3)', () => {
+  const paths = getSimplePaths(machine, options);
+  expect(paths.length).toBeGreaterThan(50);
+  for (const { state, steps } of paths) {
+    const bench = new ServerBench();
+    for (const { event } of steps) {
+      if ((event.type as string) === 'xstate.init') continue;
+      bench.send(event as ServerEvent);
+      bench.check();
+    }
+    expect(nameOf(bench.snapshot)).toBe(nameOf(state));
+    bench.end();
+  }
+});
+
+describe('a life', () => {
+  test('of a call: started on demand, idle, used, idle, stopped', () => {
+    const bench = new ServerBench();
+    const words = (
+      [
+        { type: 'demand' },
+        { type: 'pool.ready' },
+        { type: 'quiet', span: 'half' },
+        { type: 'used' },
+        { type: 'quiet', span: 'half' },
+        { type: 'quiet', span: 'whole' },
+        { type: 'pool.drained' },
+      ] as ServerEvent[]
+    ).map((event) => {
+      bench.send(event);
+      bench.check();
+      return serverState(bench.snapshot.value);
+    });
+    expect(words).toEqual(['starting', 'running', 'idle', 'running', 'idle', 'stopping', 'stopped']);
+    expect(bench.pools).toEqual({ begun: 1, ended: 1 });
+  });
+
+  test('a start while stopping begins anew once everything is gone, with another pool', () => {
+    const bench = new ServerBench();
+    for (const type of ['start', 'pool.ready', 'stop', 'start'] as const) bench.send({ type });
+    expect(bench.snapshot.value).toBe('stopping');
+    expect(bench.pools).toEqual({ begun: 1, ended: 0 });
+    bench.send({ type: 'pool.drained' });
+    expect(bench.snapshot.value).toBe('starting');
+    expect(bench.pools).toEqual({ begun: 2, ended: 1 });
+    bench.check();
+  });
+
+  test('a stop after such a start takes it back, and a shutdown outdoes both', () => {
+    const bench = new ServerBench();
+    for (const type of ['start', 'pool.ready', 'stop', 'start', 'stop', 'pool.drained'] as const)
+      bench.send({ type });
+    expect(bench.snapshot.value).toBe('stopped');
+    for (const type of ['start', 'stop', 'shutdown', 'start', 'pool.drained'] as const) bench.send({ type });
+    expect(bench.snapshot.status).toBe('done');
+    bench.check();
+  });
+
+  test('a failure is told once, with its error, and nothing but the supervisor ends the pause', () => {
+    const bench = new ServerBench();
+    for (const type of ['demand', 'pool.ready'] as const) bench.send({ type });
+    bench.send({ type: 'pool.lost', error });
+    expect(bench.reported).toEqual([error]);
+    for (const type of ['demand', 'used', 'pool.ready', 'pool.drained'] as const) bench.send({ type });
+    bench.send({ type: 'pool.lost', error: new Error('late') });
+    expect(nameOf(bench.snapshot)).toBe('failed.backingOff');
+    expect(bench.reported).toEqual([error]);
+    bench.send({ type: 'due' });
+    expect(nameOf(bench.snapshot)).toBe('failed.ready');
+    expect(bench.demandsAsked.at(-1)).toBe(true);
+    bench.send({ type: 'demand' });
+    expect(bench.snapshot.value).toBe('starting');
+  });
+
+  test('a parked server tells whoever waits until when, and sleeps through demand', () => {
+    const bench = new ServerBench();
+    bench.send({ type: 'demand' });
+    bench.send({ type: 'pool.lost', error });
+    bench.send({ type: 'park', until: 4711 });
+    expect(bench.refusedUntil).toEqual([4711]);
+    bench.send({ type: 'demand' });
+    bench.send({ type: 'due' });
+    expect(nameOf(bench.snapshot)).toBe('failed.parked');
+    bench.send({ type: 'start' });
+    expect(bench.snapshot.value).toBe('starting');
+    bench.check();
+  });
+});
+
+test('is pure: the same snapshot and event give the same result, and the snapshot stays what it was (A7)', () => {
+  for (const { state } of getShortestPaths(machine, options)) {
+    const before = JSON.stringify([state.value, state.context, state.status]);
+    for (const event of events) {
+      const results = [1, 2].map(() => {
+        const [next, actions] = transition(machine, state as never, event);
+        const { value, context, status } = next as AnyMachineSnapshot;
+        return JSON.stringify([value, context, status, actions.map(({ type }) => type)]);
+      });
+      expect(results[0]).toBe(results[1]);
+    }
+    expect(JSON.stringify([state.value, state.context, state.status])).toBe(before);
+  }
+  const [first] = initialTransition(machine, input);
+  expect(first.value).toBe('stopped');
+});
