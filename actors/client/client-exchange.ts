@@ -76,9 +76,9 @@ export class ClientExchange implements Exchange {
   }
 
   /** The client wants no answer any more. */
-  cancel(): void {
+  cancel(reason?: string): void {
     if (this.call === undefined) this.drop();
-    else this.call.cancel();
+    else this.call.cancel(reason);
   }
 
   #end(end: ExchangeEnd, error?: GatewayError): boolean {

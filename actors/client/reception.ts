@@ -96,7 +96,9 @@ export class Reception {
         return;
       case 'notifications/cancelled': {
         const requestId = envelope.param('requestId');
-        if (requestId !== undefined) session.cancel(rawOf(envelope.bytes, requestId));
+        if (requestId === undefined) return;
+        const { reason } = envelope.parse(envelope.params) as { reason?: unknown };
+        session.cancel(rawOf(envelope.bytes, requestId), typeof reason === 'string' ? reason : undefined);
         return;
       }
       case 'notifications/progress':

@@ -134,8 +134,14 @@ function setLevel(route: SessionRoute): void {
     forward(route);
     return;
   }
-  server.subscriptions.setLevel(session, level);
   const isShared = server.entry.isolation === 'shared';
+  if (isShared && server.entry.pool.max > 1) {
+    // The session's own connection is not the only one that has to know.
+    server.setLevel(session, level);
+    exchange.result({});
+    return;
+  }
+  server.subscriptions.setLevel(session, level);
   const isUnchanged = isShared && server.subscriptions.lowestLevel(undefined) === before;
   const isAsleep = isShared ? !server.isRunning : server.pool.memberOf(session) === undefined;
   // A sleeping server is told when it wakes; a shared one only when the lowest level asked has changed.

@@ -59,6 +59,10 @@ export class ClientSession implements Owner {
     return this.stream?.isConnected === true;
   }
 
+  belongsTo(server: string): boolean {
+    return this.target === server;
+  }
+
   get inFlight(): number {
     return this.#exchanges?.size ?? 0;
   }
@@ -89,9 +93,9 @@ export class ClientSession implements Owner {
   }
 
   /** Cancels the newest request of that id; an unknown one is ignored, as the specification asks. */
-  cancel(rawId: string): void {
+  cancel(rawId: string, reason?: string): void {
     const matching = [...(this.#exchanges ?? [])].filter((exchange) => exchange.rawId === rawId);
-    matching.at(-1)?.cancel();
+    matching.at(-1)?.cancel(reason);
   }
 
   /** The client answers a server's question. */

@@ -3,7 +3,8 @@
 //
 // E1  the message in `bytes` is valid JSON and stands on a single line.
 // E2  a member that decides about routing (id, method, name, uri, …) occurs once, whatever its spelling with
-//     escapes: a server behind us can never read another value than the one that was checked here.
+//     escapes: a server behind us can never read another value than the one that was checked here. Servers in Go
+//     and .NET may take `ID` for `id`, so that a client's message must not hold such a twin either.
 
 import { isUtf8 } from 'node:buffer';
 import { JsonScanner, NotJsonError, textOf } from './json-scanner.ts';
@@ -14,6 +15,13 @@ export type Kind = 'request' | 'notification' | 'answer';
 
 /** The members of `params` that routing reads or replaces. */
 const watched = new Set(['name', 'uri', 'cursor', 'requestId', 'progressToken', 'ref', 'level', '_meta']);
+
+/** Members of the message itself. */
+const topLevel = ['jsonrpc', 'id', 'method', 'params', 'result', 'error'];
+
+const foldedTopLevel = new Set(topLevel.map(folded));
+const foldedWatched = new Set([...watched].map(folded));
+const foldedToken = folded('progressToken');
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -101,7 +109,7 @@ function read(bytes: Buffer, isStrict: boolean): Envelope {
     scanner.object(0, (key) => {
       const start = scanner.pos;
       if (key === 'params' && bytes[start] === BRACE) {
-        readParams(scanner, envelope);
+        readParams(scanner, envelope, isStrict);
       } else {
         scanner.value(1);
       }
@@ -121,6 +129,9 @@ function read(bytes: Buffer, isStrict: boolean): Envelope {
         case 'error':
           if (envelope[key] !== undefined) throw notAMessage(`"${key}" occurs twice`);
           envelope[key] = span;
+          break;
+        default:
+          if (isStrict && foldedTopLevel.has(folded(key))) throw twin(key);
       }
     });
     scanner.end();
@@ -134,7 +145,7 @@ function read(bytes: Buffer, isStrict: boolean): Envelope {
   return envelope;
 }
 
-function readParams(scanner: JsonScanner, envelope: Envelope): void {
+function readParams(scanner: JsonScanner, envelope: Envelope, isStrict: boolean): void {
   const { bytes } = scanner;
   scanner.object(1, (key) => {
     const start = scanner.pos;
@@ -142,7 +153,10 @@ function readParams(scanner: JsonScanner, envelope: Envelope): void {
       scanner.object(2, (metaKey) => {
         const metaStart = scanner.pos;
         scanner.value(3);
-        if (metaKey !== 'progressToken') return;
+        if (metaKey !== 'progressToken') {
+          if (isStrict && folded(metaKey) === foldedToken) throw twin(metaKey);
+          return;
+        }
         if (envelope.askedToken !== undefined) throw notAMessage('"progressToken" occurs twice');
         envelope.askedToken = { start: metaStart, end: scanner.pos };
       });
@@ -150,6 +164,7 @@ function readParams(scanner: JsonScanner, envelope: Envelope): void {
       scanner.value(2);
     }
     if (watched.has(key)) envelope.note(key, { start, end: scanner.pos });
+    else if (isStrict && foldedWatched.has(folded(key))) throw twin(key);
   });
 }
 
@@ -173,6 +188,17 @@ function classify(envelope: Envelope, hasMethod: boolean): void {
     throw notAMessage('the message is neither a request, a notification nor an answer', envelope);
   }
   envelope.kind = 'answer';
+}
+
+/** The same for all spellings that a reader without regard to case takes for one (the Kelvin sign for a k, too). */
+function folded(key: string): string {
+  return key.toUpperCase().toLowerCase();
+}
+
+function twin(key: string): RpcFault {
+  return notAMessage(
+    `"${key.slice(0, 50)}" is not the name of a member, only alike: names are in exact case`,
+  );
 }
 
 function notAMessage(what: string, envelope?: Envelope): RpcFault {

@@ -9,15 +9,19 @@ const MAX_TOKEN = 256;
 export class OversizedMessage {
   /** Bytes seen so far. */
   size = 0;
-  /** The top-level `id` as raw JSON in Latin-1 (`17`, `"a"`), once it has been seen; none that is over 255 bytes. */
-  id: string | undefined;
-
+  #id: string | undefined;
+  #hasMethod = false;
   #depth = 0;
   #isInString = false;
   #isEscaped = false;
   #isKey = true;
   #token = '';
   #key = '';
+
+  /** The `id` of an answer as raw JSON in Latin-1 (`17`, `"a"`); none for other messages, or one over 255 bytes. */
+  get id(): string | undefined {
+    return this.#hasMethod ? undefined : this.#id;
+  }
 
   feed(chunk: Uint8Array): void {
     this.size += chunk.length;
@@ -67,8 +71,10 @@ export class OversizedMessage {
 
   #endMember(): void {
     const isWhole = this.#token.length < MAX_TOKEN;
+    // An id beside a method is the server's own: it answers nothing of ours.
+    if (!this.#isKey && this.#key === '"method"') this.#hasMethod = true;
     if (isWhole && !this.#isKey && this.#key === '"id"' && /^(".*"|-?\d[\d.eE+-]*)$/s.test(this.#token)) {
-      this.id ??= this.#token;
+      this.#id ??= this.#token;
     }
     this.#token = '';
     this.#isKey = true;

@@ -95,9 +95,9 @@ export class Call {
   }
 
   /** The client does not want the answer any more; the server is told. */
-  cancel(): void {
+  cancel(reason = 'the client cancelled the request'): void {
     if (!this.#end('dropped')) return;
-    this.connection?.abandon(this, 'the client cancelled the request');
+    this.connection?.abandon(this, reason);
     this.#exchange.drop();
   }
 

@@ -1,6 +1,5 @@
 // Ends connections that belong to one client session and have had no call for the idle timeout, while the server as
-// a whole goes on for others (architecture, isolation: session). A call in flight or an open stream of the session
-// keeps its connection.
+// a whole goes on for others (architecture, isolation: session).
 
 import type { Member } from './member.ts';
 
@@ -8,6 +7,7 @@ export interface IdleMembersOptions {
   /** 0 = never. */
   readonly idleTimeoutMs: number;
   readonly members: () => Iterable<Member>;
+  readonly isBusy: (member: Member) => boolean;
   readonly onIdle: (member: Member) => void;
 }
 
@@ -35,11 +35,10 @@ export class IdleMembers {
   }
 
   #round(): void {
-    const { idleTimeoutMs, members, onIdle } = this.#options;
+    const { idleTimeoutMs, members, isBusy, onIdle } = this.#options;
     const since = performance.now() - idleTimeoutMs;
     for (const member of [...members()]) {
-      const isBusy = !member.isOpen || member.inFlight > 0 || member.owner?.hasOpenStream === true;
-      if (!isBusy && member.lastUsedAt <= since) onIdle(member);
+      if (member.lastUsedAt <= since && !isBusy(member)) onIdle(member);
     }
   }
 }

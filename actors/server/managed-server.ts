@@ -127,6 +127,7 @@ export class ManagedServer {
       // A shared connection idles out with its server only.
       idleTimeoutMs: entry.isolation === 'session' ? entry.idle_timeout_seconds * 1000 : 0,
       members: () => this.pool.members,
+      isBusy: (member) => this.#isInUse(member),
       onIdle: (member) => this.#onIdleMember(member),
     });
     this.#listNotices = new ListNotices({
@@ -137,7 +138,7 @@ export class ManagedServer {
     });
     this.#quiet = new QuietClock({
       idleTimeoutMs: entry.idle_timeout_seconds * 1000,
-      isBusy: () => this.pool.hasWork || !this.subscriptions.isEmpty,
+      isBusy: () => this.#isBusy,
       lastUsedAt: () => this.handle.lastUsedAt,
       onQuiet: (span) => {
         this.handle.isIdle = span === 'half';
@@ -360,6 +361,18 @@ export class ManagedServer {
     // The last shared connection is the server itself: whoever waits, waits for the supervisor's verdict.
     const isLost = this.entry.isolation === 'shared' && this.pool.members.size === 0;
     if (this.handle.isOpen && !isLost) this.handle.drain();
+  }
+
+  get #isBusy(): boolean {
+    for (const member of this.pool.members) if (this.#isInUse(member)) return true;
+    return this.entry.isolation === 'shared' && !this.subscriptions.isEmpty;
+  }
+
+  /** A connection that must not end for want of calls: somebody waits for an answer, or listens to this very server. */
+  #isInUse({ isOpen, inFlight, owner }: Member): boolean {
+    if (!isOpen || inFlight > 0) return true;
+    if (owner === undefined || !owner.hasOpenStream) return false;
+    return owner.belongsTo(this.id) || this.subscriptions.uris(owner).length > 0;
   }
 
   #onIdleMember(member: Member): void {

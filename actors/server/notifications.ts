@@ -1,7 +1,7 @@
-// Who hears what a shared server says. A notification that a transport links to a call goes to that call's session
-// alone. Of the rest only two kinds have addressees that can be known: resource updates go to the subscribers, log
-// messages to the sessions that asked for a level and to those with a call in flight. Everything else reaches
-// nobody: guessing an addressee is how one user's messages end up with another.
+// Who hears what a shared server says. Resource updates go to the subscribers. Of the rest, what a transport links to
+// a call goes to that call's session alone, and of what is linked to none only log messages have addressees that can
+// be known: the sessions that asked for a level and those with a call in flight, each from its own level on.
+// Everything else reaches nobody: guessing an addressee is how one user's messages end up with another.
 
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import type { Call } from './call.ts';
@@ -15,20 +15,20 @@ export function spreadNotification(
   envelope: Envelope,
   call: Call | undefined,
 ): void {
-  if (call?.owner !== undefined) {
-    call.owner.onServerNotification(connection, envelope, call);
-  } else if (envelope.method === 'notifications/resources/updated') {
+  if (envelope.method === 'notifications/resources/updated') {
     const uri = envelope.paramText('uri');
     if (uri === undefined) return;
     for (const owner of subscriptions.subscribers(uri))
       owner.onServerNotification(connection, envelope, undefined);
   } else if (envelope.method === 'notifications/message') {
     const level = envelope.paramText('level');
-    for (const owner of listeners(subscriptions, connection)) {
-      if (Subscriptions.passes(level, subscriptions.levelOf(owner))) {
-        owner.onServerNotification(connection, envelope, undefined);
-      }
+    const owners = call === undefined ? listeners(subscriptions, connection) : [call.owner];
+    for (const owner of owners) {
+      if (owner !== undefined && Subscriptions.passes(level, subscriptions.levelOf(owner)))
+        owner.onServerNotification(connection, envelope, call);
     }
+  } else {
+    call?.owner?.onServerNotification(connection, envelope, call);
   }
 }
 

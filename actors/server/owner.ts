@@ -15,6 +15,8 @@ export interface Owner {
   readonly capabilities: Readonly<Record<string, unknown>>;
   /** A stream is open on which the client hears what belongs to no call of its own. */
   readonly hasOpenStream: boolean;
+  /** The session is this server's alone; one of many servers keeps none of them awake by listening. */
+  belongsTo(server: string): boolean;
   /** A request of the server to the client, on whose call's stream it came if that is known. */
   onServerRequest(connection: Connection, envelope: Envelope, call: Call | undefined): void;
   /** A notification of the server for this client. */

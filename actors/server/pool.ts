@@ -69,13 +69,6 @@ export class Pool {
     return this.#members;
   }
 
-  get hasWork(): boolean {
-    for (const member of this.#members) {
-      if (member.inFlight > 0 || !member.isOpen || member.owner?.hasOpenStream === true) return true;
-    }
-    return false;
-  }
-
   /** The pool of a server that starts anew. */
   begin(): void {
     this.#isDraining = false;

@@ -9,7 +9,7 @@ import { callOnce, details, isAlive, json, RawSession, rpc, until } from '../fix
 
 const _startedPids = (file: string) => readFileSync(file, 'utf8').trim().split('\n').map(Number);
 
-describe('idleness and health', () => {
+describe.concurrent('idleness and health', () => {
   it('turns idle, then stops, whatever health pings go on, and starts again on a call', async () => {
     const { url } = await startGateway({
       servers: {
@@ -58,7 +58,7 @@ describe('idleness and health', () => {
       await busy.call('echo');
       return (await details(url, 'echo')).pids.join() === busyPid;
     });
-    expect([singlePid, widePid].map(Number).filter(isAlive)).toEqual([]);
+    await until('their last breath', () => ![singlePid, widePid].map(Number).some(isAlive), 3000);
     // At its own address the session ends with its process; at /mcp the next call starts a fresh one.
     expect((await single.call('pid')).status).toBe(404);
     const fresh = await wide.call('echo__pid');
@@ -118,8 +118,8 @@ describe('idleness and health', () => {
     const stoppedAt = performance.now();
     const caught = await callOnce(url, 'echo', 'echo', 1);
     expect(caught.status).toBe(502);
-    expect(caught.error?.message).toMatch(/health pings/);
-    // Three pings had to be missed: one alone proves nothing.
+    expect(caught.error?.message).toMatch(/did not answer 3 health pings in a row/);
+    // Three pings had to be missed, one after the other.
     expect(performance.now() - stoppedAt).toBeGreaterThan(600);
     const next = await callOnce(url, 'echo', 'pid');
     expect(next.status).toBe(200);
@@ -128,19 +128,16 @@ describe('idleness and health', () => {
     expect(text()).not.toMatch(signsOfBugs);
   });
 
-  it('one missed ping ends nothing', async () => {
-    const { url } = await startGateway({
-      servers: {
-        echo: fault('echo', { health: { interval_seconds: 0.3, timeout_seconds: 0.3, failures: 3 } }),
-      },
-    });
+  it('a few missed pings end nothing', async () => {
+    const health = { interval_seconds: 0.2, timeout_seconds: 0.2, failures: 8 };
+    const { url } = await startGateway({ servers: { echo: fault('echo', { health }) } });
     const pid = (await callOnce(url, 'echo', 'pid')).text;
-    expect((await callOnce(url, 'echo', 'freeze', { ms: 500 })).status).toBe(200);
+    expect((await callOnce(url, 'echo', 'freeze', { ms: 1000 })).status).toBe(200);
     expect((await callOnce(url, 'echo', 'pid')).text).toBe(pid);
   });
 });
 
-describe('servers that hang', () => {
+describe.concurrent('servers that hang', () => {
   it('delay a list no longer than list_timeout_seconds, and what comes later is announced', async () => {
     const gateway = await startGateway({
       servers: {

@@ -18,7 +18,7 @@ describe('a server that is killed again and again', () => {
       string,
       string,
     ];
-    const restart = { intensity: 1000, min_backoff_ms: 10, max_backoff_seconds: 0.05 };
+    const restart = { intensity: 1000, min_backoff_ms: 10, max_backoff_seconds: 0.03 };
     const gateway = await startGateway({
       servers: {
         echo: fault('echo', { env: { STARTS: starts, CALLS: done }, restart, request_timeout_seconds: 10 }),
@@ -33,17 +33,17 @@ describe('a server that is killed again and again', () => {
     const client = async (path: string, who: number) => {
       const session = await RawSession.open(url, path);
       if (path === '/mcp') await session.request('tools/list');
-      const name = path === '/mcp' ? 'echo__echo' : 'echo';
+      const name = path === '/mcp' ? 'echo__count' : 'count';
       for (let number = 0; !isOver; number += 1) {
         const label = `${who}/${number}`;
-        const answer = await session.call(name, { label }, { id: 1 });
-        if (answer.text === `{"label":"${label}"}`) outcomes.answered += 1;
-        else if (/exited|ended by SIGKILL|lost|closed/.test(answer.error?.message ?? ''))
+        const answer = await session.call(name, { steps: 1, every_ms: 2, label }, { id: 1 });
+        if (answer.text === `{"steps":1,"label":"${label}"}`) outcomes.answered += 1;
+        else if (/ended by SIGKILL|closed its standard/.test(answer.error?.message ?? ''))
           outcomes.failed += 1;
         else strange.push(`${answer.status} ${answer.body.toString()}`);
       }
     };
-    const clients = ['/mcp', '/mcp/echo', '/mcp/echo', '/mcp'].map(client);
+    const clients = ['/mcp', '/mcp/echo', '/mcp'].map(client);
     const neighbour = await callOnce(url, 'other', 'pid');
     const backAfterMs: number[] = [];
     for (let kill = 0; kill < KILLS; kill += 1) {
@@ -65,7 +65,7 @@ describe('a server that is killed again and again', () => {
     expect(strange).toEqual([]);
     expect(outcomes.answered).toBeGreaterThan(KILLS);
     expect(outcomes.failed).toBeGreaterThan(0);
-    // The backoff is 50 ms at most; the rest is the start of a process on a busy machine.
+    // The backoff is 30 ms at most; the rest is the start of a process on a busy machine.
     expect(Math.max(...backAfterMs)).toBeLessThan(2000);
     // A call that may have reached the server is never sent again.
     const labels = readFileSync(done, 'utf8').trim().split('\n');

@@ -4,12 +4,13 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import {
   everythingOverHttp,
+  everythingOverSse,
   everythingOverStdio,
   type RemoteEverything,
 } from '../fixtures/everything/start.ts';
 import { type GatewayProcess, startGateway } from '../fixtures/gateway-process.ts';
-import { type ConnectOptions, eventually, McpClient } from '../fixtures/mcp-client.ts';
-import { type Message, RawSession } from '../fixtures/raw-session.ts';
+import { type ConnectOptions, errorOf, eventually, McpClient } from '../fixtures/mcp-client.ts';
+import { details, type Message, RawSession } from '../fixtures/raw-session.ts';
 
 let gateway: GatewayProcess;
 let remote: RemoteEverything;
@@ -20,6 +21,9 @@ beforeAll(async () => {
     servers: {
       local: { ...everythingOverStdio(), isolation: 'session' },
       remote: { url: remote.url },
+      older: { url: (await everythingOverSse()).url, runtime: 'sse' },
+      'shared-remote': { url: remote.url, isolation: 'shared' },
+      several: { ...everythingOverStdio(), pool: { max: 2 } },
       rooted: { ...everythingOverStdio(), isolation: 'session', forward_roots: true },
       rooted2: { url: remote.url, forward_roots: true },
       shared: everythingOverStdio(),
@@ -56,7 +60,7 @@ const sampled = (name: string, said: string) => ({
   answer: { model: 'm', role: 'assistant', content: { type: 'text', text: `${name} heard ${said}` } },
 });
 
-describe.each(['local', 'remote'])('a server of the session’s own (%s)', (id) => {
+describe.each(['local', 'remote', 'older'])('a server of the session’s own (%s)', (id) => {
   test('samples and elicits through its client', async () => {
     const { client, asked } = await answering(id, 'ann');
     expect(await client.call('sample', { prompt: 'p1' })).toEqual(sampled('ann', 'p1'));
@@ -106,6 +110,39 @@ describe.each(['local', 'remote'])('a server of the session’s own (%s)', (id) 
     expect(await client.call('sample')).toEqual({
       refused: { code: -1, message: expect.stringContaining('not today'), data: { why: ['tired'] } },
     });
+  });
+
+  test('hears of progress on its question, under the token it chose', async () => {
+    const { client } = await answering(id, 'ann', {
+      sample: async ({ _meta }, { sendNotification }) => {
+        const { progressToken } = _meta as { progressToken: number };
+        for (const progress of [1, 2])
+          await sendNotification({ method: 'notifications/progress', params: { progressToken, progress } });
+        // A server of the SDK loses progress that it reads together with the answer.
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        return { model: 'm', role: 'assistant', content: { type: 'text', text: 'slowly' } };
+      },
+    });
+    const answers = await Promise.all([1, 2, 3].map(() => client.call('sample', { isWatched: true })));
+    for (const answer of answers)
+      expect(answer).toMatchObject({ progress: [{ progress: 1 }, { progress: 2 }] });
+  });
+
+  test('can withdraw its question', async () => {
+    const withdrawn: string[] = [];
+    const { client } = await answering(id, 'ann', {
+      elicit: async ({ message }, { signal }) => {
+        await eventually('the withdrawal', () => signal.aborted);
+        withdrawn.push(String(message));
+        return { action: 'cancel' };
+      },
+    });
+    const answers = await Promise.all(
+      ['a', 'b'].map((message) => client.call('elicit', { message, timeout: 100 })),
+    );
+    for (const answer of answers) expect(answer).toMatchObject({ refused: { code: -32001 } });
+    await eventually('both withdrawals', () => withdrawn.length === 2);
+    expect(withdrawn.sort()).toEqual(['a', 'b']);
   });
 
   test('asks on the stream of the call, while the client has no stream of its own', async () => {
@@ -237,6 +274,39 @@ describe('a shared server', () => {
     await eventually('the level to rise', async () => (await ann.stats()).level === 'warning');
   });
 
+  test('that is remote links logs to calls: they too are filtered by the level of their session', async () => {
+    const [ann, bob] = await Promise.all([at('shared-remote'), at('shared-remote')]);
+    await ann.client.setLoggingLevel('error');
+    await bob.client.setLoggingLevel('debug');
+    for (const client of [ann, bob]) await client.call('log', { levels: ['debug', 'error'], data: 'call' });
+    const heard = (client: McpClient) => client.notes.map(({ params }) => params?.level);
+    await eventually('the logs', () => heard(bob).length >= 2 && heard(ann).length >= 1);
+    expect(heard(ann)).toEqual(['error']);
+    expect(heard(bob)).toEqual(['debug', 'error']);
+  });
+
+  test('that tells of an update within a call tells the subscribers, whoever called', async () => {
+    const [ann, bob] = await Promise.all([at('shared-remote'), at('shared-remote')]);
+    const uri = 'test://watched-resource';
+    await ann.client.subscribeResource({ uri });
+    await bob.call('update', { uri, isOnCall: true });
+    await eventually('the update', () => ann.count('notifications/resources/updated') === 1);
+    expect(bob.count('notifications/resources/updated')).toBe(0);
+  });
+
+  test('of several processes tells each of them the level', async () => {
+    const [ann, bob] = await Promise.all([at('several'), at('several')]);
+    const busy = ann.call('slow', { steps: 1, ms: 400 });
+    await bob.call('echo');
+    await busy;
+    expect((await ann.stats()).pid).not.toBe((await bob.stats()).pid);
+    await ann.client.setLoggingLevel('error');
+    await bob.client.setLoggingLevel('debug');
+    for (const client of [ann, bob]) expect(await client.stats()).toMatchObject({ level: 'debug' });
+    await bob.leave();
+    await eventually('the level to rise', async () => (await ann.stats()).level === 'error');
+  });
+
   test('serves a subscription of many once, tells the subscribers only, and is released at the end', async () => {
     const [ann, bob, cy] = await Promise.all([at('shared'), at('shared'), at('shared')]);
     const uri = 'test://watched-resource';
@@ -260,6 +330,24 @@ describe('a shared server', () => {
     expect((await cy.stats()).subscribed).toEqual(['test://static-text']);
     await cy.client.unsubscribeResource({ uri: 'test://static-text' });
     expect((await cy.stats()).subscribed).toEqual([]);
+  });
+
+  test('that crashes is started again for its subscribers, and told what they had asked for', async () => {
+    const [ann, bob] = await Promise.all([at('other'), at('other')]);
+    const uri = 'other://own';
+    await ann.client.setLoggingLevel('alert');
+    await bob.client.subscribeResource({ uri });
+    const { pid } = await ann.stats();
+    await errorOf(ann.call('exit'));
+    const state = async () => (await details(gateway.url, 'other')).pids;
+    await eventually(
+      'a new process',
+      async () => (await state()).length === 1 && !(await state()).includes(pid),
+    );
+    expect(await ann.stats()).toMatchObject({ level: 'alert', subscribed: [uri] });
+    await ann.call('update', { uri });
+    await eventually('the update', () => bob.count('notifications/resources/updated') === 1);
+    expect(ann.count('notifications/resources/updated')).toBe(0);
   });
 
   test('has its changed lists told to every session that sees it, once for a burst of notices', async () => {

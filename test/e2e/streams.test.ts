@@ -24,28 +24,50 @@ const talk = (args: Record<string, unknown>, id: unknown = 1, progressToken: unk
 const steps = (reader: EventReader) =>
   reader.messages.map(({ json }) => json.params?.progress ?? json.result?.content[0].text);
 
-describe.each(['uws', 'node'] as const)('streams on %s', (http) => {
+interface Begun {
+  readonly gateway: GatewayProcess;
+  readonly address: string;
+  /** A call that says nothing for long. */
+  readonly quiet: {
+    readonly stream: EventReader;
+    readonly held: ReturnType<typeof latch>;
+    readonly since: number;
+  };
+}
+
+const fillings = ['uws', 'node'] as const;
+const all = new Map<string, Begun>();
+
+// Both at once, so that the quiet calls of both pass while everything else is tested.
+beforeAll(async () => {
+  await Promise.all(
+    fillings.map(async (http) => {
+      const servers = { api: apiServer(), own: apiServer({ isolation: 'session' }) };
+      const gateway = await startGateway({ http, servers });
+      const address = `${gateway.url}/mcp/api`;
+      const session = await initialize(address);
+      const held = latch();
+      const stream = postStream(address, call('hold', { until: held.path }, 'q'), session);
+      all.set(http, { gateway, address, quiet: { held, since: Date.now(), stream } });
+    }),
+  );
+});
+
+function begun(http: string): Begun {
+  const found = all.get(http);
+  if (found === undefined) throw new Error(`no gateway on ${http}`);
+  return found;
+}
+
+describe.each(fillings)('streams on %s', (http) => {
   let gateway: GatewayProcess;
   let address: string;
+  let quiet: Begun['quiet'];
   let stats: () => Promise<Record<string, number>>;
 
-  /** A call that is quiet for long; begun first, so that the other tests run meanwhile. */
-  let quiet: { stream: EventReader; held: ReturnType<typeof latch>; since: number };
-
-  beforeAll(async () => {
-    gateway = await startGateway({
-      http,
-      servers: { api: apiServer(), own: apiServer({ isolation: 'session' }) },
-    });
-    address = `${gateway.url}/mcp/api`;
+  beforeAll(() => {
+    ({ gateway, address, quiet } = begun(http));
     stats = async () => (await ask(`${gateway.url}/servers/api`)).json;
-    const session = await initialize(address);
-    const held = latch();
-    quiet = {
-      held,
-      since: Date.now(),
-      stream: postStream(address, call('hold', { until: held.path }, 'q'), session),
-    };
   });
 
   test('an answer that comes first is JSON', async () => {
@@ -239,7 +261,11 @@ describe.each(['uws', 'node'] as const)('streams on %s', (http) => {
     await listening.opened();
     const answer = await post(own, call('change', { times: 1, every_ms: 1 }), session);
     expect(answer.headers['content-type']).toBe('application/json');
-    await listening.until('the notice', ({ messages }) => messages.length === 1);
+    // Its lists may be announced besides, since they have just become known.
+    await listening.until('the notice', ({ messages }) => messages.length > 0);
+    expect(new Set(listening.messages.map(({ json }) => json.method))).toEqual(
+      new Set(['notifications/tools/list_changed']),
+    );
     listening.drop();
   });
 
@@ -292,13 +318,12 @@ describe.each(['uws', 'node'] as const)('streams on %s', (http) => {
   test('a call that is quiet for some seconds becomes a stream, kept alive by comments', async () => {
     const { stream, held, since } = quiet;
     await stream.opened();
-    const tookMs = Date.now() - since;
     expect(stream.headers['content-type']).toBe('text/event-stream');
     expect(stream.messages).toEqual([]);
     await stream.until('a heartbeat', ({ text }) => /\n\n:.*\n\n/.test(text), 20_000);
     held.open();
     await stream.ended();
     expect(stream.messages.map(({ json }) => json.id)).toEqual(['q']);
-    expect(tookMs).toBeLessThan(20_000);
+    expect(Date.now() - since).toBeGreaterThan(5_000);
   });
 });

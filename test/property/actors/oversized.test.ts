@@ -35,7 +35,8 @@ describe('an oversized message', () => {
         indent,
         fc.array(fc.nat(), { maxLength: 20 }),
         (before, after, ownId, space, cuts) => {
-          const others = (pairs: [string, unknown][]) => pairs.filter(([name]) => name !== 'id');
+          const others = (pairs: [string, unknown][]) =>
+            pairs.filter(([name]) => name !== 'id' && name !== 'method');
           const object = Object.fromEntries([...others(before), ['id', ownId], ...others(after)]);
           const text = JSON.stringify(object, undefined, space);
           const parsed = JSON.parse(text) as { id: unknown };
@@ -73,5 +74,13 @@ describe('an oversized message', () => {
         expect(message.size).toBe(bytes.length);
       }),
     );
+  });
+
+  test("gives no id for a server's own request, whose id says nothing about a call of ours", () => {
+    for (const text of ['{"id":7,"method":"x"}', '{"method":"x","params":{},"id":7}']) {
+      const message = new OversizedMessage();
+      message.feed(Buffer.from(text));
+      expect(message.id).toBeUndefined();
+    }
   });
 });

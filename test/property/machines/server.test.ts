@@ -23,7 +23,12 @@ type Word = Exclude<ServerEvent['type'], 'quiet'> | 'half' | 'whole';
 /** Where each event leads; what is not here changes nothing. `stopping` is told apart below. */
 const arrows: Record<State, Partial<Record<Word, State>>> = {
   stopped: { start: 'starting', demand: 'starting', shutdown: 'ended' },
-  starting: { 'pool.ready': 'running', 'pool.lost': 'failed.backingOff', stop: 'stopping', shutdown: 'stopping' },
+  starting: {
+    'pool.ready': 'running',
+    'pool.lost': 'failed.backingOff',
+    stop: 'stopping',
+    shutdown: 'stopping',
+  },
   running: {
     half: 'idle',
     whole: 'stopping',
@@ -31,7 +36,13 @@ const arrows: Record<State, Partial<Record<Word, State>>> = {
     stop: 'stopping',
     shutdown: 'stopping',
   },
-  idle: { used: 'running', whole: 'stopping', 'pool.lost': 'failed.backingOff', stop: 'stopping', shutdown: 'stopping' },
+  idle: {
+    used: 'running',
+    whole: 'stopping',
+    'pool.lost': 'failed.backingOff',
+    stop: 'stopping',
+    shutdown: 'stopping',
+  },
   stopping: { 'pool.drained': 'stopped' },
   'failed.backingOff': {
     due: 'failed.ready',

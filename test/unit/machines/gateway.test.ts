@@ -60,7 +60,7 @@ class Root {
   }
 
   get output(): unknown {
-    return this.actor.getSnapshot().output?.error;
+    return (this.actor.getSnapshot().output as { error: unknown } | undefined)?.error;
   }
 }
 

@@ -35,7 +35,9 @@ const options = {
 };
 
 const nameOf = (snapshot: AnyMachineSnapshot) =>
-  typeof snapshot.value === 'string' ? snapshot.value : Object.entries(snapshot.value).join().replace(',', '.');
+  typeof snapshot.value === 'string'
+    ? snapshot.value
+    : Object.entries(snapshot.value).join().replace(',', '.');
 
 function lines(node: DirectedGraphNode): string[] {
   const own = node.edges.map(({ source, target, label, transition }) => {
@@ -97,7 +99,10 @@ describe('the chart', () => {
     ]);
     for (const { state } of paths) {
       const onward = getShortestPaths(machine, { ...options, fromState: state as never });
-      expect(onward.map((path) => nameOf(path.state)), nameOf(state)).toContain('ended');
+      expect(
+        onward.map((path) => nameOf(path.state)),
+        nameOf(state),
+      ).toContain('ended');
     }
   });
 

@@ -28,7 +28,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       hasToken: fc.boolean(),
     }),
   },
-  { weight: 8, arbitrary: fc.record({ do: one('answer', 'answer', 'again', 'progress', 'ask', 'notice'), at }) },
+  {
+    weight: 8,
+    arbitrary: fc.record({ do: one('answer', 'answer', 'again', 'progress', 'ask', 'notice'), at }),
+  },
   { weight: 2, arbitrary: fc.record({ do: one('cancel'), at }) },
   { weight: 2, arbitrary: fc.record({ do: one('undelivered'), at, wasCarriedOut: fc.boolean() }) },
   { weight: 2, arbitrary: fc.record({ do: one('oversized', 'die', 'invent', 'noise'), at }) },
@@ -80,7 +83,8 @@ class World {
 
   async run(one: Step): Promise<void> {
     const { managed, asked, arrived } = this;
-    const pick = <T>(list: readonly T[], index: number): T | undefined => list[index % Math.max(1, list.length)];
+    const pick = <T>(list: readonly T[], index: number): T | undefined =>
+      list[index % Math.max(1, list.length)];
     switch (one.do) {
       case 'call': {
         const owner = this.owners[one.owner] as FakeOwner;
@@ -151,18 +155,30 @@ class World {
       case 'again':
         link.answer(id, marker);
         return;
-      case 'progress':
+      case 'progress': {
+        // N2: by the token it was given, or by an invented one.
+        const token = params._meta?.progressToken ?? id;
+        const asked = this.asked.find((other) => other.marker === marker);
+        const isLive = !link.isOver && asked?.call.isDone === false && asked.call.connection?.link === link;
+        const isWanted = isLive && asked?.call.id === id && asked.token !== undefined;
+        const before = asked?.ear.relayed.length ?? 0;
         link.say({
           jsonrpc: '2.0',
           method: 'notifications/progress',
-          params: { progressToken: id, progress: 1, message: marker },
+          params: { progressToken: token, progress: 1, message: marker },
         });
+        expect((asked?.ear.relayed.length ?? 0) - before).toBe(isWanted ? 1 : 0);
         return;
+      }
       case 'ask':
         link.say({ jsonrpc: '2.0', id: 1, method: 'sampling/createMessage', params: { marker } });
         return;
       case 'notice':
-        link.say({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'error', data: marker } });
+        link.say({
+          jsonrpc: '2.0',
+          method: 'notifications/message',
+          params: { level: 'error', data: marker },
+        });
         return;
       case 'oversized':
         link.oversized(String(id));
@@ -198,8 +214,14 @@ class World {
     }
     // N1: no id twice on one link.
     for (const link of managed.links) {
-      const ids = link.sent.filter(({ method }) => method !== undefined).flatMap(({ message }) => message.id ?? []);
+      const ids = link.sent
+        .filter(({ method }) => method !== undefined)
+        .flatMap(({ message }) => message.id ?? []);
       expect(new Set(ids).size).toBe(ids.length);
+    }
+    for (const { sent } of arrived) {
+      const { id, params } = sent.message;
+      if (params._meta !== undefined) expect(params._meta.progressToken).toBe(id);
     }
     // C2: nothing is sent a third time, and never beside an attempt that may have arrived.
     const times = new Map<string, number>();
@@ -215,7 +237,9 @@ class World {
   /** P2: a link carries one owner's calls, and only that owner hears what is said on it. */
   #checkIsolation(owners: readonly FakeOwner[]): void {
     for (const link of this.managed.links) {
-      const speakers = new Set(link.calls.map(({ message }) => message.params.arguments.marker.split('/')[0]));
+      const speakers = new Set(
+        link.calls.map(({ message }) => message.params.arguments.marker.split('/')[0]),
+      );
       expect(speakers.size).toBeLessThanOrEqual(1);
     }
     for (const { id, heard } of owners) {
@@ -270,10 +294,10 @@ const kind: fc.Arbitrary<Kind> = fc.record({
 
 describe('whatever happens to a server and its links', () => {
   test('every call ends once, with its own answer or an error (A1, A2, A8, N1–N4, P1–P3, C2)', async () => {
-    await fc.assert(
-      fc.asyncProperty(kind, fc.array(step, { maxLength: 60 }), live),
-      { numRuns: 400, interruptAfterTimeLimit: 15_000 },
-    );
+    await fc.assert(fc.asyncProperty(kind, fc.array(step, { maxLength: 60 }), live), {
+      numRuns: 400,
+      interruptAfterTimeLimit: 15_000,
+    });
   });
 
   test('and so under any order of what is under way at the same time', async () => {

@@ -7,7 +7,8 @@ import { ListedServer } from '../../../fixtures/listed-server.ts';
 
 const of = (...servers: ListedServer[]) => new Aggregate(() => servers.map(({ asManaged }) => asManaged));
 const parse = (raw: string) => JSON.parse(Buffer.from(raw, 'latin1').toString('utf8'));
-const names = (aggregate: Aggregate) => parse(aggregate.list('tools')).tools.map(({ name }: { name: string }) => name);
+const names = (aggregate: Aggregate) =>
+  parse(aggregate.list('tools')).tools.map(({ name }: { name: string }) => name);
 const leadsTo = (aggregate: Aggregate, name: string) => {
   const target = aggregate.find('tools', name);
   return target && `${target.server.id} ${target.key}`;
@@ -15,13 +16,16 @@ const leadsTo = (aggregate: Aggregate, name: string) => {
 
 describe('the merged list', () => {
   test('is in the order of the catalog, then of each server, and the same bytes every time (G1)', () => {
-    const make = () => of(new ListedServer('b', { tools: ['z', 'a'] }), new ListedServer('a', { tools: ['ü'] }));
+    const make = () =>
+      of(new ListedServer('b', { tools: ['z', 'a'] }), new ListedServer('a', { tools: ['ü'] }));
     expect(names(make())).toEqual(['b__z', 'b__a', expect.stringMatching(/^a_____?[0-9a-f]{8}$/)]);
     expect(make().list('tools')).toBe(make().list('tools'));
   });
 
   test('keeps the items as the servers wrote them, but for the name', () => {
-    expect(of(new ListedServer('s', { tools: ['t'] })).list('tools')).toBe('{"tools":[{"name":"s__t","x":1.0}]}');
+    expect(of(new ListedServer('s', { tools: ['t'] })).list('tools')).toBe(
+      '{"tools":[{"name":"s__t","x":1.0}]}',
+    );
   });
 
   test('leaves out who is switched off, what is denied, and who is unknown', () => {
@@ -55,7 +59,10 @@ describe('the merged list', () => {
   });
 
   test('shows a resource of two servers once: the first has it', () => {
-    const aggregate = of(new ListedServer('a', { resources: ['x://1'] }), new ListedServer('b', { resources: ['x://1'] }));
+    const aggregate = of(
+      new ListedServer('a', { resources: ['x://1'] }),
+      new ListedServer('b', { resources: ['x://1'] }),
+    );
     expect(parse(aggregate.list('resources')).resources).toHaveLength(1);
     expect(aggregate.findResource('x://1')?.server.id).toBe('a');
   });
@@ -75,7 +82,11 @@ describe('a name that two servers could have', () => {
       // A client that has learnt the name keeps it: another server's tool must not slip under it.
       short.learn({ tools: ['b__c'] });
       expect(leadsTo(aggregate, 'a__b__c')).toBe('a__b c');
-      expect(names(aggregate).map((name: string) => leadsTo(aggregate, name)).sort()).toEqual(['a b__c', 'a__b c']);
+      expect(
+        names(aggregate)
+          .map((name: string) => leadsTo(aggregate, name))
+          .sort(),
+      ).toEqual(['a b__c', 'a__b c']);
       short.learn({ tools: [] });
       long.learn({ tools: [] });
     }
@@ -83,7 +94,11 @@ describe('a name that two servers could have', () => {
 
   test('is told apart too where the first ends with the mark', () => {
     const aggregate = of(new ListedServer('a', { tools: ['_b'] }), new ListedServer('a_', { tools: ['b'] }));
-    expect(names(aggregate).map((name: string) => leadsTo(aggregate, name)).sort()).toEqual(['a _b', 'a_ b']);
+    expect(
+      names(aggregate)
+        .map((name: string) => leadsTo(aggregate, name))
+        .sort(),
+    ).toEqual(['a _b', 'a_ b']);
     expect(leadsTo(aggregate, 'a___b')).toBe('a_ b');
   });
 
@@ -115,7 +130,10 @@ describe('a name that two servers could have', () => {
 });
 
 describe('a resource', () => {
-  const files = new ListedServer('files', { resources: ['file:///a'], resourceTemplates: ['file:///{path}'] });
+  const files = new ListedServer('files', {
+    resources: ['file:///a'],
+    resourceTemplates: ['file:///{path}'],
+  });
   const rows = new ListedServer('rows', { resourceTemplates: ['db://{table}/{row}'] });
 
   test('is read where it is listed, then where a template fits, and nowhere else', () => {
@@ -140,5 +158,11 @@ test('what the servers can do together is what any can, and anything while one i
   const has = (...servers: ListedServer[]) => Object.keys(of(...servers).capabilities()).sort();
   expect(has(plain)).toEqual(['prompts', 'resources', 'tools']);
   expect(has(plain, logs)).toEqual(['logging', 'prompts', 'resources', 'tools']);
-  expect(has(plain, new ListedServer('unknown'))).toEqual(['completions', 'logging', 'prompts', 'resources', 'tools']);
+  expect(has(plain, new ListedServer('unknown'))).toEqual([
+    'completions',
+    'logging',
+    'prompts',
+    'resources',
+    'tools',
+  ]);
 });

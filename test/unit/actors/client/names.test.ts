@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { exposedName, hashedName, MAX_NAME_LENGTH } from '../../../../actors/client/tool-names.ts';
 import { toolFilter } from '../../../../actors/client/tool-filter.ts';
+import { exposedName, hashedName, MAX_NAME_LENGTH } from '../../../../actors/client/tool-names.ts';
 import { matchesTemplate } from '../../../../actors/client/uri-template.ts';
 
 describe('the name of a tool among all servers', () => {
@@ -27,7 +27,8 @@ describe('a tool filter', () => {
   const filter = (allow: string[], deny: string[] = []) => toolFilter({ allow, deny });
 
   test('of `*` lets everything through, whatever its name', () => {
-    for (const name of ['read', '.hidden', 'a/b', 'a/.b', '', '!x', 'ü', 'a\nb']) expect(filter(['*'])(name)).toBe(true);
+    for (const name of ['read', '.hidden', 'a/b', 'a/.b', '', '!x', 'ü', 'a\nb'])
+      expect(filter(['*'])(name)).toBe(true);
   });
 
   test.each([
@@ -54,7 +55,8 @@ describe('a tool filter', () => {
   });
 
   test('of `*` denied lets nothing through, whatever its name', () => {
-    for (const name of ['read', '.hidden', 'a/b', '!x', 'a\nb']) expect(filter(['*'], ['*'])(name)).toBe(false);
+    for (const name of ['read', '.hidden', 'a/b', '!x', 'a\nb'])
+      expect(filter(['*'], ['*'])(name)).toBe(false);
   });
 });
 

@@ -2,12 +2,25 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { eventId, parseEventId, ReplayRing, type StoredEvent } from '../../../../actors/client/replay-ring.ts';
+import {
+  eventId,
+  parseEventId,
+  ReplayRing,
+  type StoredEvent,
+} from '../../../../actors/client/replay-ring.ts';
 
 test('never holds more bytes than its limit, and gives back the newest of a stream, in order, and of no other (R2)', () => {
   const step = fc.oneof(
-    fc.record({ do: fc.constant('add' as const), stream: fc.integer({ min: 1, max: 3 }), size: fc.nat({ max: 60 }) }),
-    fc.record({ do: fc.constantFrom('forget', 'after'), stream: fc.integer({ min: 1, max: 3 }), from: fc.nat({ max: 20 }) }),
+    fc.record({
+      do: fc.constant('add' as const),
+      stream: fc.integer({ min: 1, max: 3 }),
+      size: fc.nat({ max: 60 }),
+    }),
+    fc.record({
+      do: fc.constantFrom('forget', 'after'),
+      stream: fc.integer({ min: 1, max: 3 }),
+      from: fc.nat({ max: 20 }),
+    }),
   );
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), fc.integer({ min: 1, max: 200 }), (list, limit) => {
@@ -52,9 +65,19 @@ test('an event id names its stream and number, and comes back as it went', () =>
   );
 });
 
-test.each(['', '1', '-', '1-', '-1', '1-2-3', 'a-1', '1-1\n', ' 1-1', '1.0-1', `${'1'.repeat(16)}-1`, '１-1'])(
-  'the id %j is none of ours',
-  (id) => {
-    expect(parseEventId(id)).toBeUndefined();
-  },
-);
+test.each([
+  '',
+  '1',
+  '-',
+  '1-',
+  '-1',
+  '1-2-3',
+  'a-1',
+  '1-1\n',
+  ' 1-1',
+  '1.0-1',
+  `${'1'.repeat(16)}-1`,
+  '１-1',
+])('the id %j is none of ours', (id) => {
+  expect(parseEventId(id)).toBeUndefined();
+});

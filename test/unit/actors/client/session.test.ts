@@ -119,14 +119,21 @@ describe('what a server says for a session', () => {
     [1, false, false, notice, '1 0 0'],
     [2, false, false, notice, '1 0 0'],
     [1, false, false, changed, '1 0 0'],
-  ])('goes out once: with %d calls there, a stream: %s, linked: %s', (count, hasStream, isLinked, message, places) => {
-    const client = new Client();
-    const [here, elsewhere] = [new FakeConnection(), new FakeConnection()];
-    if (hasStream) client.listen();
-    const requests = [0, 1].map((index) => client.request(String(index), index < count ? here : elsewhere));
-    client.session.onServerNotification(here.asConnection, message, isLinked ? requests[0]?.call : undefined);
-    expect(spread(client, requests)).toBe(places);
-  });
+  ])(
+    'goes out once: with %d calls there, a stream: %s, linked: %s',
+    (count, hasStream, isLinked, message, places) => {
+      const client = new Client();
+      const [here, elsewhere] = [new FakeConnection(), new FakeConnection()];
+      if (hasStream) client.listen();
+      const requests = [0, 1].map((index) => client.request(String(index), index < count ? here : elsewhere));
+      client.session.onServerNotification(
+        here.asConnection,
+        message,
+        isLinked ? requests[0]?.call : undefined,
+      );
+      expect(spread(client, requests)).toBe(places);
+    },
+  );
 
   test('never goes to a request that another connection works on', () => {
     const client = new Client();
@@ -186,8 +193,12 @@ describe('a question', () => {
     const connection = new FakeConnection();
     client.session.onServerRequest(connection.asConnection, question('"\u00fc'), undefined);
     const { id } = JSON.parse(client.onStream[0] ?? '');
-    client.session.onClientAnswer(fromClient(`{"result":[9007199254740993,1.0, "\u00fc"],"id":${id},"jsonrpc":"2.0"}`));
-    expect(connection.sent).toEqual(['{"result":[9007199254740993,1.0, "\u00fc"],"id":"\\"\u00fc","jsonrpc":"2.0"}']);
+    client.session.onClientAnswer(
+      fromClient(`{"result":[9007199254740993,1.0, "\u00fc"],"id":${id},"jsonrpc":"2.0"}`),
+    );
+    expect(connection.sent).toEqual([
+      '{"result":[9007199254740993,1.0, "\u00fc"],"id":"\\"\u00fc","jsonrpc":"2.0"}',
+    ]);
   });
 
   test('that its server takes back is taken back at the client, under the id the client knows', () => {

@@ -54,8 +54,15 @@ describe('a message', () => {
     expect(server('{"id":1,"result":{}}').kind).toBe('answer');
   });
 
-  test('may have positional params, which are nobody’s business', () => {
+  test('may have positional params, which are left alone', () => {
     expect(client('{"jsonrpc":"2.0","id":1,"method":"x","params":["name"]}').param('name')).toBeUndefined();
+  });
+
+  test('may hold names of any case where they decide nothing, and from a server everywhere', () => {
+    const text =
+      '{"jsonrpc":"2.0","id":1,"method":"x","params":{"arguments":{"NAME":1,"ID":2},"_meta":{"NAME":3}}}';
+    expect(client(text).kind).toBe('request');
+    expect(server('{"id":1,"result":{},"ID":2}').rawId).toBe('1');
   });
 
   test('has members of params only where they are members of params', () => {
@@ -98,6 +105,16 @@ describe('refused, with the code that tells why:', () => {
     ['a result without id', '{"jsonrpc":"2.0","result":1}', -32600],
     ['two names', '{"jsonrpc":"2.0","id":1,"method":"x","params":{"name":"a","n\\u0061me":"b"}}', -32600],
     ['two methods', '{"jsonrpc":"2.0","id":1,"method":"x","method":"y"}', -32600],
+    ['a twin of the id in another case', '{"jsonrpc":"2.0","id":1,"ID":2,"method":"x"}', -32600],
+    ['a twin of the method', '{"jsonrpc":"2.0","id":1,"method":"x","m\\u0045thod":"y"}', -32600],
+    ['a twin of params by a long s', '{"jsonrpc":"2.0","id":1,"method":"x","param\u017f":{}}', -32600],
+    ['a twin of a name', '{"jsonrpc":"2.0","id":1,"method":"x","params":{"Name":"b"}}', -32600],
+    ['a twin of _meta', '{"jsonrpc":"2.0","id":1,"method":"x","params":{"_META":{}}}', -32600],
+    [
+      'a twin of a token by a Kelvin sign',
+      '{"jsonrpc":"2.0","id":1,"method":"x","params":{"_meta":{"progressTo\u212aen":5}}}',
+      -32600,
+    ],
   ])('%s', (_, text, code) => {
     expect(fault(() => client(text)).code).toBe(code);
   });
@@ -123,7 +140,11 @@ describe('refused, with the code that tells why:', () => {
 describe('nesting without end', () => {
   test.each(['[', '{"a":', '[{"a":', '{"a":['])('of %s is refused and overflows no stack', (piece) => {
     const deep = piece.repeat(500_000);
-    for (const text of [deep, `{"jsonrpc":"2.0","id":1,"method":"x","params":{"name":${deep}`, `{"id":1,"result":${deep}`])
+    for (const text of [
+      deep,
+      `{"jsonrpc":"2.0","id":1,"method":"x","params":{"name":${deep}`,
+      `{"id":1,"result":${deep}`,
+    ])
       expect(fault(() => client(text)).code).toBe(-32700);
   });
 

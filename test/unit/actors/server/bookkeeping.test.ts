@@ -3,10 +3,17 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readServerMessage } from '../../../../actors/jsonrpc/envelope.ts';
-import { Latency } from '../../../../actors/server/latency.ts';
-import { everyListKind, fetchList, itemJson, itemsOf, type ListKind, listKinds } from '../../../../actors/server/lists.ts';
-import { logLevels, Subscriptions } from '../../../../actors/server/subscriptions.ts';
 import { Connection } from '../../../../actors/server/connection.ts';
+import { Latency } from '../../../../actors/server/latency.ts';
+import {
+  everyListKind,
+  fetchList,
+  itemJson,
+  itemsOf,
+  type ListKind,
+  listKinds,
+} from '../../../../actors/server/lists.ts';
+import { logLevels, Subscriptions } from '../../../../actors/server/subscriptions.ts';
 import { FakeLink, type FakeServer } from '../../../fixtures/fake-link.ts';
 import { FakeOwner } from '../../../fixtures/fake-server.ts';
 
@@ -17,13 +24,16 @@ describe('latencies', () => {
 
   test('are the percentiles of the last 1024 calls', () => {
     fc.assert(
-      fc.property(fc.array(fc.integer({ min: 0, max: 100_000 }), { minLength: 1, maxLength: 2500 }), (list) => {
-        const latency = new Latency();
-        for (const ms of list) latency.note(ms);
-        const sorted = list.slice(-1024).sort((a, b) => a - b);
-        const at = (share: number) => sorted[Math.floor(sorted.length * share)] ?? null;
-        expect(latency.read()).toEqual({ p50: at(0.5), p95: at(0.95), p99: at(0.99) });
-      }),
+      fc.property(
+        fc.array(fc.integer({ min: 0, max: 100_000 }), { minLength: 1, maxLength: 2500 }),
+        (list) => {
+          const latency = new Latency();
+          for (const ms of list) latency.note(ms);
+          const sorted = list.slice(-1024).sort((a, b) => a - b);
+          const at = (share: number) => sorted[Math.floor(sorted.length * share)] ?? null;
+          expect(latency.read()).toEqual({ p50: at(0.5), p95: at(0.95), p99: at(0.99) });
+        },
+      ),
       { numRuns: 50 },
     );
   });
@@ -63,9 +73,12 @@ describe('subscriptions', () => {
             expect(real.release(owner).sort()).toEqual(orphaned.sort());
           }
           expect(real.isEmpty).toBe(pairs.length === 0);
-          for (const u of uris) expect(new Set(real.subscribers(u))).toEqual(new Set(others(u).map(([, o]) => o)));
+          for (const u of uris)
+            expect(new Set(real.subscribers(u))).toEqual(new Set(others(u).map(([, o]) => o)));
           for (const o of owners) {
-            expect(real.uris(o).sort()).toEqual(pairs.flatMap(([u, other]) => (other === o ? [u] : [])).sort());
+            expect(real.uris(o).sort()).toEqual(
+              pairs.flatMap(([u, other]) => (other === o ? [u] : [])).sort(),
+            );
             expect(real.levelOf(o)).toBe(levels.get(o));
           }
           const lowest = logLevels.find((each) => [...levels.values()].includes(each));
@@ -103,27 +116,43 @@ describe('the items of a list', () => {
     expect(itemsOf(answer(`{"tools":${list}}`), 'tools').map(({ key }) => key)).toEqual(['good']);
   });
 
-  test.each(['null', '1', '[]', '{}', '{"tools":null}', '{"tools":{}}', '{"prompts":[{"name":"p"}]}', '"tools"'])(
-    'are none in a result of %s',
-    (result) => {
-      expect(itemsOf(answer(result), 'tools')).toEqual([]);
-    },
-  );
+  test.each([
+    'null',
+    '1',
+    '[]',
+    '{}',
+    '{"tools":null}',
+    '{"tools":{}}',
+    '{"prompts":[{"name":"p"}]}',
+    '"tools"',
+  ])('are none in a result of %s', (result) => {
+    expect(itemsOf(answer(result), 'tools')).toEqual([]);
+  });
 
   test('survive any content: their JSON means what the server meant', () => {
     const kinds = fc.constantFrom(...everyListKind);
-    const plain = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ stringUnit: 'binary' }), { maxKeys: 4 });
+    const plain = fc.dictionary(fc.string({ unit: 'binary' }), fc.jsonValue({ stringUnit: 'binary' }), {
+      maxKeys: 4,
+    });
     fc.assert(
-      fc.property(kinds, fc.array(fc.tuple(fc.string({ unit: 'binary' }), plain)), fc.string(), (kind, list, name) => {
-        const { key } = listKinds[kind];
-        const items = list.map(([text, others]) => ({ ...others, [key]: text }));
-        const read = itemsOf(answer(JSON.stringify({ other: 1, [kind]: items })), kind);
-        expect(read.map((item) => item.key)).toEqual(items.map((item) => item[key]));
-        for (const [index, item] of read.entries()) {
-          expect(itemJson(item)).toBe(JSON.stringify(items[index]));
-          expect(JSON.parse(itemJson(item, name))).toEqual({ ...JSON.parse(JSON.stringify(items[index])), [key]: name });
-        }
-      }),
+      fc.property(
+        kinds,
+        fc.array(fc.tuple(fc.string({ unit: 'binary' }), plain)),
+        fc.string(),
+        (kind, list, name) => {
+          const { key } = listKinds[kind];
+          const items = list.map(([text, others]) => ({ ...others, [key]: text }));
+          const read = itemsOf(answer(JSON.stringify({ other: 1, [kind]: items })), kind);
+          expect(read.map((item) => item.key)).toEqual(items.map((item) => item[key]));
+          for (const [index, item] of read.entries()) {
+            expect(itemJson(item)).toBe(JSON.stringify(items[index]));
+            expect(JSON.parse(itemJson(item, name))).toEqual({
+              ...JSON.parse(JSON.stringify(items[index])),
+              [key]: name,
+            });
+          }
+        },
+      ),
       { numRuns: 300 },
     );
   });

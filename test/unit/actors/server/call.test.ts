@@ -26,7 +26,9 @@ function make(timeoutMs = 100, maxMs = 1000) {
     server: 's',
     onEnd: (_, outcome) => outcomes.push(outcome),
   });
-  const connection = { abandon: (_: Call, reason: string) => abandoned.push(reason) } as unknown as Connection;
+  const connection = {
+    abandon: (_: Call, reason: string) => abandoned.push(reason),
+  } as unknown as Connection;
   return { call, ear, outcomes, abandoned, connection };
 }
 
@@ -71,7 +73,9 @@ describe('a call', () => {
     expect(ear.ends).toBe(0);
     vi.advanceTimersByTime(1);
     expect(ear.errors[0]).toMatchObject({ code: 'ERR_DEADLINE', rpcCode: -32001 });
-    expect(ear.errors[0]?.message).toMatch(/tools\/call on server s timed out after 0\.1 s.*request_timeout_seconds/);
+    expect(ear.errors[0]?.message).toMatch(
+      /tools\/call on server s timed out after 0\.1 s.*request_timeout_seconds/,
+    );
     expect(abandoned).toEqual(['the deadline has passed']);
   });
 

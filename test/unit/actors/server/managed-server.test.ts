@@ -241,6 +241,59 @@ describe('session isolation', () => {
   });
 });
 
+describe('what a shared server says', () => {
+  const notice = (method: string, params: object) => ({ jsonrpc: '2.0', method, params });
+
+  test('goes to whom it is for: the linked call, the subscribers, or those who listen or wait; else to nobody', async () => {
+    const managed = make();
+    const [anna, ben, carl] = [new FakeOwner('anna'), new FakeOwner('ben'), new FakeOwner('carl')];
+    managed.call(anna, '1', 'anna');
+    managed.call(ben, '1', 'ben');
+    await settle();
+    const counts = () => [anna, ben, carl].map(({ heard }) => heard.splice(0).length);
+    const { link } = managed;
+    const message = notice('notifications/message', { level: 'info', data: 1 });
+    link.say(message, link.calls[1]?.message.id);
+    expect(counts()).toEqual([0, 1, 0]);
+    link.say(message);
+    expect(counts()).toEqual([1, 1, 0]);
+    managed.server.subscriptions.setLevel(carl, 'info');
+    managed.server.subscriptions.setLevel(ben, 'error');
+    link.say(message);
+    expect(counts()).toEqual([1, 0, 1]);
+    managed.server.subscriptions.add('x://1', carl);
+    link.say(notice('notifications/resources/updated', { uri: 'x://1' }));
+    link.say(notice('notifications/resources/updated', { uri: 'x://2' }));
+    expect(counts()).toEqual([0, 0, 1]);
+    link.say(notice('notifications/anything', {}));
+    link.say(notice('notifications/cancelled', { requestId: 1 }));
+    expect(counts()).toEqual([0, 0, 0]);
+  });
+
+  test('about changed lists is fetched once for many notices, and then announced', async () => {
+    const managed = make(
+      {},
+      { capabilities: { tools: {} }, answers: { 'tools/list': { tools: [{ name: 't' }] } } },
+    );
+    managed.call(undefined, '1', 'a');
+    await settle();
+    for (let i = 0; i < 50; i += 1) managed.link.say(notice('notifications/tools/list_changed', {}));
+    const deadline = performance.now() + 2000;
+    while (managed.announced.length === 0 && performance.now() < deadline)
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    expect(managed.announced).toEqual(['tools']);
+    expect(managed.link.sent.filter(({ method }) => method === 'tools/list')).toHaveLength(2);
+  });
+
+  test('is answered when it is a ping', async () => {
+    const managed = make();
+    managed.call(undefined, '1', 'a');
+    await settle();
+    managed.link.say({ jsonrpc: '2.0', id: 'p', method: 'ping' });
+    expect(managed.link.sent.at(-1)?.message).toEqual({ jsonrpc: '2.0', id: 'p', result: {} });
+  });
+});
+
 describe('a stop', () => {
   test('ends what is in flight, and leaves no link', async () => {
     const managed = make();
