@@ -55,13 +55,14 @@ const sharedFields = {
         maximum: 100_000,
       }),
       in_flight: Type.Integer({
-        description: 'Requests in flight at the server, over all its connections.',
+        description: 'Requests in flight at the server; under isolation session, for each session.',
         default: 256,
         minimum: 1,
         maximum: 100_000,
       }),
       waiting: Type.Integer({
-        description: 'Requests that may wait for a connection; one more is refused at once.',
+        description:
+          'Requests that may wait; one more is refused at once. Under isolation session, for each session.',
         default: 256,
         minimum: 0,
         maximum: 100_000,

@@ -3,7 +3,8 @@
 //
 // H1 (A1)  a call is sent only while the gate is open.
 // H2 (A2)  every accepted call ends exactly once (see call.ts); a waiting one ends by its deadline at the latest.
-// H3 (A8)  at most `pool.in_flight` calls are in flight and `pool.waiting` wait; one more is refused at once.
+// H3 (A8)  at most `pool.in_flight` calls are in flight and `pool.waiting` wait; one more is refused at once. Under
+//          session isolation both hold for each session, so that none can use up what others need (A6).
 // H4       calls, and nothing else, count as use: pings and list fetches keep no server awake.
 
 import type { ServerEntry } from '../../config/catalog-schema.ts';
@@ -160,9 +161,9 @@ export class Handle {
   /** Sends whatever can be sent by now, oldest first. */
   drain(): void {
     for (const call of this.#queue) {
-      if (!this.isOpen || this.#inFlight >= this.#entry.pool.in_flight) return;
+      if (!this.isOpen || this.#isSharedFull) return;
       const member = this.#pick(call);
-      if (member === undefined) continue;
+      if (member === undefined || this.#isFull(member)) continue;
       this.#queue.delete(call);
       this.#send(member, call);
     }
@@ -178,15 +179,15 @@ export class Handle {
       call.fail(refusal);
       return;
     }
-    if (this.isOpen && this.#inFlight < this.#entry.pool.in_flight) {
+    if (this.isOpen && !this.#isSharedFull) {
       const member = this.#pick(call);
-      if (member !== undefined) {
+      if (member !== undefined && !this.#isFull(member)) {
         this.#send(member, call);
         return;
       }
       if (call.isDone) return;
     }
-    if (this.#queue.size >= this.#entry.pool.waiting) {
+    if (this.#isCrowded(call.owner)) {
       const { in_flight, waiting } = this.#entry.pool;
       call.fail(
         new OverloadedError(
@@ -198,6 +199,28 @@ export class Handle {
     }
     this.#queue.add(call);
     if (!this.isOpen) this.#hooks.onDemand();
+  }
+
+  get #isShared(): boolean {
+    return this.#entry.isolation === 'shared';
+  }
+
+  get #isSharedFull(): boolean {
+    return this.#isShared && this.#inFlight >= this.#entry.pool.in_flight;
+  }
+
+  #isFull(member: Member): boolean {
+    return !this.#isShared && member.inFlight >= this.#entry.pool.in_flight;
+  }
+
+  /** Whether the waiting room has no place left for a call of this session. */
+  #isCrowded(owner: Owner | undefined): boolean {
+    const { waiting } = this.#entry.pool;
+    if (this.#queue.size < waiting) return false;
+    if (this.#isShared) return true;
+    let own = 0;
+    for (const call of this.#queue) if (call.owner === owner) own += 1;
+    return own >= waiting;
   }
 
   #pick(call: Call): Member | undefined {

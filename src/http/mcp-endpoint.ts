@@ -88,9 +88,10 @@ export function get(front: Front, context: ExchangeContext, server: ManagedServe
     return;
   }
   const stream = lost ?? new EventStream(session);
-  const isOwn = lost === undefined || session.stream === lost;
-  if (isOwn && session.stream !== stream) session.stream?.end();
-  if (isOwn) session.stream = stream;
+  if (lost === undefined) {
+    session.stream?.end();
+    session.stream = stream;
+  }
   stream.disconnect();
   front.heartbeat.streams.add(stream);
   stream.connect(context, last?.number, () => {

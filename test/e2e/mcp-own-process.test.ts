@@ -19,17 +19,19 @@ beforeAll(async () => {
       fleeting: {
         ...everythingOverStdio({ name: 'fleeting', tools }),
         isolation: 'session',
-        idle_timeout_seconds: 1,
+        idle_timeout_seconds: 0.7,
       },
       narrow: { ...own, pool: { max: 2 } },
       started: own,
     },
   });
   // What the servers are is known from here on, and nothing of them runs.
-  for (const id of ['own', 'second', 'fleeting', 'narrow', 'started']) {
-    expect((await json(`${gateway.url}/servers/${id}/start`, 'POST')).status).toBe(200);
-    expect((await json(`${gateway.url}/servers/${id}/stop`, 'POST')).status).toBe(200);
-  }
+  await Promise.all(
+    ['own', 'second', 'fleeting', 'narrow', 'started'].map(async (id) => {
+      expect((await json(`${gateway.url}/servers/${id}/start`, 'POST')).status).toBe(200);
+      expect((await json(`${gateway.url}/servers/${id}/stop`, 'POST')).status).toBe(200);
+    }),
+  );
 });
 
 const open = (id: string) => RawSession.open(gateway.url, id === '' ? '/mcp' : `/mcp/${id}`);
@@ -131,7 +133,7 @@ describe('the process of a session', () => {
     const pid = await pidOf(listening);
     const stream = await listening.listen();
     const calling = await open('fleeting');
-    const answer = await calling.call('slow', { steps: 1, ms: 2200 });
+    const answer = await calling.call('slow', { steps: 1, ms: 1500 });
     expect(answer.status).toBe(200);
     expect(isAlive(pid)).toBe(true);
     expect(await pidOf(listening)).toBe(pid);
@@ -162,7 +164,7 @@ describe('the process of a session', () => {
     expect(await pidOf(first)).toBe(firstPid);
     // Both places are in use now: one by a stream, one by a call.
     const stream = await first.listen();
-    const slow = third.call('slow', { steps: 1, ms: 1500 });
+    const slow = third.call('slow', { steps: 1, ms: 1000 });
     await eventually('the call', async () => (await details(gateway.url, 'narrow')).in_flight === 1);
     const fourth = await open('narrow');
     const refused = await fourth.call('echo');

@@ -24,7 +24,7 @@ const everything = {
     resolve(import.meta.dirname, '../../node_modules/@modelcontextprotocol/server-everything/dist/index.js'),
   ],
 };
-const versions = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'];
+const versions = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'];
 
 describe.each(['uws', 'node'] as const)('sessions on %s', (http) => {
   let gateway: GatewayProcess;

@@ -1,7 +1,7 @@
 // One managed server over fake links: what its calls live through when links die, hang, or say strange things.
 
 import { afterEach, describe, expect, test } from 'vitest';
-import { ConnectionLostError, SessionExpiredError } from '../../../../actors/errors.ts';
+import { ConnectionLostError, OverloadedError, SessionExpiredError } from '../../../../actors/errors.ts';
 import type { ServerEntry } from '../../../../config/catalog-schema.ts';
 import type { FakeServer } from '../../../fixtures/fake-link.ts';
 import { FakeManaged, FakeOwner, settle } from '../../../fixtures/fake-server.ts';
@@ -125,25 +125,6 @@ describe('a call that was certainly not carried out', () => {
     expect(managed.link.calls).toHaveLength(1);
     expect(ear.errors.map(({ message }) => message)).toEqual(['x']);
   });
-
-  test('gives its place to a waiting call while its own connection is opened anew', async () => {
-    const managed = make({ isolation: 'session', pool: { max: 4, in_flight: 1, waiting: 9 } });
-    const [anna, ben] = [new FakeOwner('anna'), new FakeOwner('ben')];
-    const bens = managed.call(ben, '1', 'ben');
-    await settle();
-    const benLink = managed.link;
-    benLink.answer(benLink.calls[0]?.message.id, 'ok');
-    expect(bens.ear.result).toBe('ok');
-    managed.call(anna, '1', 'anna');
-    await settle();
-    const annaLink = managed.link;
-    managed.call(ben, '2', 'ben again');
-    expect(benLink.calls).toHaveLength(1);
-    annaLink.isOver = true;
-    annaLink.undelivered(annaLink.calls[0]?.message.id, new ConnectionLostError('x'), false);
-    await settle();
-    expect(benLink.calls).toHaveLength(2);
-  });
 });
 
 describe('a remote session that was forgotten', () => {
@@ -165,6 +146,20 @@ describe('a remote session that was forgotten', () => {
 });
 
 describe('bounds (A8)', () => {
+  test('hold for each session under session isolation: what one uses up, no other lacks (A6)', async () => {
+    const managed = make({ isolation: 'session', pool: { max: 4, in_flight: 1, waiting: 1 } });
+    const [anna, ben] = [new FakeOwner('anna'), new FakeOwner('ben')];
+    managed.call(anna, '1', 'in flight');
+    await settle();
+    managed.call(anna, '2', 'waits');
+    const refused = managed.call(anna, '3', 'one too many');
+    expect(refused.ear.errors[0]).toBeInstanceOf(OverloadedError);
+    const bens = managed.call(ben, '1', 'ben');
+    await settle();
+    managed.link.answer(managed.link.calls[0]?.message.id, 'ok');
+    expect(bens.ear.result).toBe('ok');
+  });
+
   test('one call more than in flight and waiting together is refused at once', async () => {
     const managed = make({ pool: { max: 1, in_flight: 2, waiting: 3 } });
     const calls = Array.from({ length: 3 }, () => managed.call(undefined, '1', 'a'));

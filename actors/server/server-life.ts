@@ -1,0 +1,132 @@
+// The life of a managed server: binds whichever actor runs its machine right now, carries out what that machine
+// decides, and tells everybody who waits for a state. It outlives the actor: after a bug the supervisor spawns a new
+// one from the same logic, which binds itself here when it enters its first state.
+
+import { type ActorRefFrom, type AnyActorLogic, fromCallback, type Subscription } from 'xstate';
+import {
+  type ServerEvent,
+  type ServerInput,
+  type ServerState,
+  serverMachine,
+  serverState,
+} from '../../machines/server.ts';
+import { guarded } from '../guarded.ts';
+
+/** What the machine's decisions mean for the server. */
+export interface LifeHooks {
+  /** The pool actor has begun: open the first connection. */
+  begin(): void;
+  /** Let calls in flight end, then close every connection. */
+  drain(): Promise<void>;
+  /** The pool actor is over: nothing of its connections may be left (A5). */
+  kill(): void;
+  openGate(): void;
+  closeGate(): void;
+  /** Parked until `until`, in epoch milliseconds. */
+  refuse(until: number): void;
+  /** Whether a start is wanted by now; after a crash open streams count as well. */
+  isWanted(isAfterCrash: boolean): boolean;
+  onFailure(error: unknown): void;
+  onState(state: ServerState, before: ServerState): void;
+}
+
+type ServerActorRef = ActorRefFrom<typeof serverMachine>;
+
+export class ServerLife {
+  readonly #hooks: LifeHooks;
+  readonly #listeners = new Set<(state: ServerState) => void>();
+  #ref: ServerActorRef | undefined;
+  #subscription: Subscription | undefined;
+  #state: ServerState = 'stopped';
+  #report: ((event: ServerEvent) => void) | undefined;
+
+  constructor(hooks: LifeHooks) {
+    this.#hooks = hooks;
+  }
+
+  get state(): ServerState {
+    return this.#state;
+  }
+
+  /** Tells the machine something from outside: an operator, a waiting call. */
+  send(event: ServerEvent): void {
+    this.#ref?.send(event);
+  }
+
+  /** Tells the machine something of the connections; dropped when the pool actor is over. */
+  report(event: ServerEvent): void {
+    this.#report?.(event);
+  }
+
+  onState(listener: (state: ServerState) => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  /** Resolves with the first state from now on that `isReached`. */
+  until(isReached: (state: ServerState) => boolean): Promise<ServerState> {
+    return new Promise((resolve) => {
+      const forget = this.onState((state) => {
+        if (!isReached(state)) return;
+        forget();
+        resolve(state);
+      });
+    });
+  }
+
+  /** The logic of the server's actor, for its supervisor to spawn. */
+  logic(): AnyActorLogic {
+    const hooks = this.#hooks;
+    return guarded(
+      serverMachine.provide({
+        actors: {
+          pool: fromCallback<{ type: 'drain' }, ServerInput>(({ sendBack, receive }) => {
+            this.#report = sendBack;
+            receive(() => void hooks.drain().then(() => sendBack({ type: 'pool.drained' })));
+            hooks.begin();
+            return () => {
+              if (this.#report === sendBack) this.#report = undefined;
+              hooks.kill();
+            };
+          }),
+        },
+        actions: {
+          openGate: () => hooks.openGate(),
+          closeGate: ({ self }) => {
+            if (this.#ref !== self) this.#bind(self as ServerActorRef);
+            hooks.closeGate();
+          },
+          refuse: (_, { until }) => hooks.refuse(until),
+          askDemand: ({ self }, { isAfterCrash }) => {
+            // Asked for later, so that whoever watches sees the state that was entered first.
+            setImmediate(() => {
+              if (hooks.isWanted(isAfterCrash)) self.send({ type: 'demand' });
+            });
+          },
+          reportFailure: ({ context }, { error, parent }) => {
+            hooks.onFailure(error);
+            parent?.send({ type: 'child.failed', key: context.key, generation: context.generation, error });
+          },
+        },
+      }),
+    );
+  }
+
+  #bind(self: ServerActorRef): void {
+    this.#subscription?.unsubscribe();
+    this.#ref = self;
+    this.#subscription = self.subscribe({
+      next: (snapshot) => this.#enter(serverState(snapshot.value)),
+      error: () => this.#enter('failed'),
+      complete: () => this.#enter('stopped'),
+    });
+  }
+
+  #enter(state: ServerState): void {
+    const before = this.#state;
+    if (state === before) return;
+    this.#state = state;
+    this.#hooks.onState(state, before);
+    for (const listener of [...this.#listeners]) listener(state);
+  }
+}
