@@ -13,6 +13,7 @@ import {
   post,
   rpc,
 } from '../fixtures/api-client.ts';
+import { fillings } from '../fixtures/fillings.ts';
 import { type GatewayProcess, startGateway } from '../fixtures/gateway-process.ts';
 import { answerJson, LocalServer, result } from '../fixtures/remote/local-server.ts';
 
@@ -55,7 +56,7 @@ const asleep = {
   pids: [],
 };
 
-describe.each(['uws', 'node'] as const)('the endpoints on %s', (http) => {
+describe.each(fillings)('the endpoints on %s', (http) => {
   let gateway: GatewayProcess;
   let url: string;
 
@@ -331,7 +332,7 @@ describe.each(['uws', 'node'] as const)('the endpoints on %s', (http) => {
   });
 });
 
-describe.each(['uws', 'node'] as const)('request ids, traces and logs on %s', (http) => {
+describe.each(fillings)('request ids, traces and logs on %s', (http) => {
   let gateway: GatewayProcess;
   let remote: LocalServer;
   const upstream: (string | undefined)[] = [];

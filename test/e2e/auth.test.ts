@@ -15,6 +15,7 @@ import {
   JSON_TYPE,
   message,
 } from '../fixtures/api-client.ts';
+import { fillings } from '../fixtures/fillings.ts';
 import { type GatewayProcess, startGateway } from '../fixtures/gateway-process.ts';
 
 const KEY = 'correct horse battery staple';
@@ -44,7 +45,7 @@ const with_ = (given: Ask | undefined, method: string, headers: Readonly<Record<
   headers: { ...given?.headers, ...headers },
 });
 
-describe.each(['uws', 'node'] as const)('a gateway with a key on %s', (http) => {
+describe.each(fillings)('a gateway with a key on %s', (http) => {
   let gateway: GatewayProcess;
 
   beforeAll(async () => {
@@ -129,7 +130,7 @@ describe.each(['uws', 'node'] as const)('a gateway with a key on %s', (http) => 
   });
 });
 
-describe.each(['uws', 'node'] as const)('a loopback gateway on %s', (http) => {
+describe.each(fillings)('a loopback gateway on %s', (http) => {
   let gateway: GatewayProcess;
   const page = 'https://app.example.com';
 

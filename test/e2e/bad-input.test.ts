@@ -14,12 +14,13 @@ import {
   post,
   rpc,
 } from '../fixtures/api-client.ts';
+import { fillings } from '../fixtures/fillings.ts';
 import { type GatewayProcess, startGateway } from '../fixtures/gateway-process.ts';
 import { RawClient } from '../fixtures/raw-http.ts';
 
 const LIMIT = 4096;
 
-describe.each(['uws', 'node'] as const)('bad input on %s', (http) => {
+describe.each(fillings)('bad input on %s', (http) => {
   let gateway: GatewayProcess;
   let url: string;
   let session: Record<string, string>;

@@ -16,6 +16,7 @@ import type {
   HttpStream,
   Listener,
 } from '../../src/http/seam.ts';
+import { fillings } from '../fixtures/fillings.ts';
 import { RawClient } from '../fixtures/raw-http.ts';
 
 const MAX_BODY_BYTES = 1_000_000;
@@ -81,7 +82,7 @@ async function settled(): Promise<void> {
   await vi.waitFor(() => expect(listener.open).toBe(0), { timeout: 10_000, interval: 10 });
 }
 
-describe.each(['uws', 'node'] as const)('the HTTP seam on %s', (kind) => {
+describe.each(fillings)('the HTTP seam on %s', (kind) => {
   beforeEach(async () => {
     faults = [];
     await serveWith(kind, () => echo);

@@ -18,6 +18,7 @@ import {
   postStream,
   rpc,
 } from '../fixtures/api-client.ts';
+import { fillings } from '../fixtures/fillings.ts';
 import {
   type GatewayProcess,
   startGateway,
@@ -32,7 +33,7 @@ const textOf = (answer: { json: { result: { content: { text: string }[] } } }) =
   answer.json.result.content[0]?.text;
 const inFlight = async ({ url }: GatewayProcess) => (await ask(`${url}/stats`)).json.requests.in_flight;
 
-describe.each(['uws', 'node'] as const)('the end on %s', (http) => {
+describe.each(fillings)('the end on %s', (http) => {
   test.each(['SIGTERM', 'SIGINT'] as const)(
     'at %s calls in flight end, new work is refused, streams end, the exit code is 0',
     async (signal) => {

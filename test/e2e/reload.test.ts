@@ -17,12 +17,13 @@ import {
   post,
   rpc,
 } from '../fixtures/api-client.ts';
+import { fillings } from '../fixtures/fillings.ts';
 import { type GatewayProcess, startGateway } from '../fixtures/gateway-process.ts';
 
 const textOf = (answer: { json: { result: { content: { text: string }[] } } }) =>
   answer.json.result.content[0]?.text;
 
-describe.each(['uws', 'node'] as const)('a reload on %s', (http) => {
+describe.each(fillings)('a reload on %s', (http) => {
   let gateway: GatewayProcess;
   let url: string;
   const kept = apiServer({ env: { NAME: 'kept' } });

@@ -16,6 +16,7 @@ import {
   message,
   post,
 } from '../fixtures/api-client.ts';
+import { fillings } from '../fixtures/fillings.ts';
 import { type GatewayProcess, startGateway } from '../fixtures/gateway-process.ts';
 
 const everything = {
@@ -26,7 +27,7 @@ const everything = {
 };
 const versions = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05', '2024-10-07'];
 
-describe.each(['uws', 'node'] as const)('sessions on %s', (http) => {
+describe.each(fillings)('sessions on %s', (http) => {
   let gateway: GatewayProcess;
   let url: string;
 
@@ -218,7 +219,7 @@ describe.each(['uws', 'node'] as const)('sessions on %s', (http) => {
   });
 });
 
-describe.each(['uws', 'node'] as const)('idle and many sessions on %s', (http) => {
+describe.each(fillings)('idle and many sessions on %s', (http) => {
   test('an idle session is 404 after session_idle_seconds; one with an open stream or a call in flight is not', async () => {
     const gateway = await startGateway({
       http,

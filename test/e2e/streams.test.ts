@@ -17,6 +17,7 @@ import {
   post,
   postStream,
 } from '../fixtures/api-client.ts';
+import { fillings } from '../fixtures/fillings.ts';
 import { type GatewayProcess, startGateway } from '../fixtures/gateway-process.ts';
 
 const talk = (args: Record<string, unknown>, id: unknown = 1, progressToken: unknown = 'tok') =>
@@ -35,7 +36,6 @@ interface Begun {
   };
 }
 
-const fillings = ['uws', 'node'] as const;
 const all = new Map<string, Begun>();
 
 // Both at once, so that the quiet calls of both pass while everything else is tested.
