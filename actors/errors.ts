@@ -96,11 +96,6 @@ export class AlreadyHeldError extends GatewayError {
   readonly code = 'ERR_ALREADY_HELD';
 }
 
-/** An actor ended before it answered. */
-export class ActorGoneError extends GatewayError {
-  readonly code = 'ERR_ACTOR_GONE';
-}
-
 /** A mistake of the gateway's own; the log has the details. */
 export class InternalError extends GatewayError {
   readonly code = 'ERR_INTERNAL';

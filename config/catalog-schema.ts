@@ -64,7 +64,7 @@ const sharedFields = {
         description:
           'Requests that may wait; one more is refused at once. Under isolation session, for each session.',
         default: 256,
-        minimum: 0,
+        minimum: 1,
         maximum: 100_000,
       }),
     },

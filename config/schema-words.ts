@@ -45,7 +45,7 @@ export function expectedBySchema(schema: SchemaNode, value: unknown): string {
       if (needsQuotes(schema, value)) return 'text';
       if (typeof value === 'string' && value.length < (schema.minLength ?? 0))
         return 'text that is not empty';
-      return schema.patternErrorMessage ?? 'text';
+      return value === undefined || value === null ? 'text' : (schema.patternErrorMessage ?? 'text');
   }
 }
 

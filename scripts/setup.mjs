@@ -57,5 +57,5 @@ function run(command, args) {
 }
 
 function say(text) {
-  if (process.stderr.isTTY || process.env.CI) console.error(text);
+  console.error(text);
 }

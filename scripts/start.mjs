@@ -13,4 +13,16 @@ if (!existsSync(main)) {
 if (!process.argv.some((arg) => /^(-c|--config|-h|--help|-V|--version)(=|$)/.test(arg))) {
   process.argv.push('--config', resolve(root, 'gateway.yaml'));
 }
+// npm starts this through a shell, which dies of a SIGTERM (or of its closed terminal) without passing it on.
+const shell = process.ppid;
 await import(pathToFileURL(main).href);
+if (process.env.npm_lifecycle_event === 'start') {
+  const watch = setInterval(() => {
+    if (process.ppid === shell) return;
+    clearInterval(watch);
+    process.kill(process.pid, 'SIGTERM');
+  }, 500);
+  watch.unref();
+  // The shell dies of a Ctrl-C too; the gateway is then draining already, and a second signal would cut that short.
+  for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => clearInterval(watch));
+}

@@ -12,6 +12,7 @@ export interface LogOptions {
 }
 
 export async function createLog({ level, fd, redact }: LogOptions): Promise<Log> {
+  const output = lastingOutput(fd);
   const isTerminal = fd === 1 ? process.stdout.isTTY : process.stderr.isTTY;
   const options = {
     level,
@@ -20,10 +21,7 @@ export async function createLog({ level, fd, redact }: LogOptions): Promise<Log>
     hooks: { streamWrite: redact },
   };
   if (!isTerminal) {
-    const log: Log = pino(
-      { ...options, formatters: { level: (label) => ({ level: label }) } },
-      pino.destination({ fd, sync: true }),
-    );
+    const log: Log = pino({ ...options, formatters: { level: (label) => ({ level: label }) } }, output);
     return log;
   }
   // Loaded only when somebody looks: it would be a third of the start-up time.
@@ -31,8 +29,7 @@ export async function createLog({ level, fd, redact }: LogOptions): Promise<Log>
   const log: Log = pino(
     options,
     pretty({
-      destination: fd,
-      sync: true,
+      destination: output,
       colorize: true,
       singleLine: true,
       ignore: 'pid,hostname',
@@ -40,4 +37,14 @@ export async function createLog({ level, fd, redact }: LogOptions): Promise<Log>
     }),
   );
   return log;
+}
+
+/** So much is held while it cannot be written; what comes beyond that is lost. */
+const MAX_HELD_BYTES = 1024 * 1024;
+
+/** Writes at once. A disk that is full, or a terminal that is gone, costs log lines and not the gateway. */
+function lastingOutput(fd: 1 | 2) {
+  const output = pino.destination({ fd, sync: true, maxLength: MAX_HELD_BYTES });
+  output.on('error', () => {});
+  return output;
 }

@@ -71,8 +71,7 @@ async function run(loaded: Loaded): Promise<number | undefined> {
   process.on('unhandledRejection', (error) => fault('unhandled rejection', error));
   function fault(what: string, error: unknown): void {
     log.error({ reason: String((error as Error)?.stack ?? error) }, what);
-    process.exitCode = 1;
-    void stop(what);
+    void stop(what).then(() => process.exit(1));
   }
 
   let stopping: Promise<void> | undefined;

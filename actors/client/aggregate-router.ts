@@ -147,7 +147,10 @@ function locate(route: AggregateRoute, all: Everything, { find, edits, refusal }
 function afterSettling({ exchange }: AggregateRoute, all: Everything, act: () => void): void {
   all.discovery
     .settle(all.listTimeoutMs)
-    .then(act)
+    .then(() => {
+      // The client may have cancelled, or its session ended: nothing may be noted for it any more.
+      if (!exchange.isDone) act();
+    })
     .catch((cause: unknown) =>
       exchange.fail(new InternalError('the request could not be routed', { cause })),
     );

@@ -58,10 +58,10 @@ async function learnAll(servers: readonly ManagedServer[]): Promise<void> {
 function learn(server: ManagedServer): Promise<void> {
   return new Promise((resolve) => {
     const settleIf = () => {
-      if (server.isRunning || server.state === 'failed' || server.state === 'stopping') {
-        forget();
-        resolve();
-      }
+      // One that does not start at all, having left the catalog meanwhile, must hold up nobody behind it.
+      if (server.state === 'starting') return;
+      forget();
+      resolve();
     };
     const forget = server.onState(settleIf);
     server.demand();

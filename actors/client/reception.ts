@@ -26,6 +26,9 @@ const SLOW_MS = 5_000;
 /** A name in a log line is cut here: clients choose it, and its length. */
 const MAX_SHOWN = 200;
 
+/** What a client says of itself is kept as long as its session: ten thousand sessions must stay affordable (A8). */
+const MAX_INTRODUCTION = 65_536;
+
 export class Reception {
   /** Requests of all clients, as GET /stats shows them. */
   readonly counts = { total: 0, failed: 0, in_flight: 0 };
@@ -47,6 +50,11 @@ export class Reception {
     origin: Origin,
     onSession: (session: ClientSession) => void,
   ): void {
+    const { params } = envelope;
+    if (params !== undefined && params.end - params.start > MAX_INTRODUCTION) {
+      const message = `params of initialize are larger than ${MAX_INTRODUCTION} bytes`;
+      throw new RpcFault(rpcCodes.invalidParams, message, envelope.rawId);
+    }
     const { protocolVersion, clientInfo, capabilities } = (envelope.parse(envelope.params) ?? {}) as Record<
       string,
       unknown
@@ -240,7 +248,7 @@ export class Reception {
       tool: envelope.method === 'tools/call' ? envelope.paramText('name')?.slice(0, MAX_SHOWN) : undefined,
       outcome: end,
       duration_ms: Math.round(ms * 1000) / 1000,
-      session: session?.id,
+      session: session?.label,
       request_id: origin.requestId,
       traceparent: origin.traceparent,
       ...(error === undefined ? {} : { code: error.code, reason: error.message }),

@@ -55,6 +55,10 @@ export class ClientSession implements Owner {
     this.#onParting = options.onParting;
   }
 
+  get label(): string {
+    return this.id.slice(0, 8);
+  }
+
   get hasOpenStream(): boolean {
     return this.stream?.isConnected === true;
   }

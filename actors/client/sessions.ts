@@ -15,6 +15,9 @@ import { ClientSession, type SessionOptions } from './session.ts';
 const MAX_SWEEP_MS = 30_000;
 const COALESCE_MS = 50;
 
+/** Stands for the aggregate in `announce`; no server has this id. */
+export const EVERY_SERVER = '';
+
 export interface SessionsOptions {
   readonly maxSessions: number;
   readonly idleMs: number;
@@ -80,7 +83,7 @@ export class Sessions {
     return false;
   }
 
-  /** Tells the clients that see a server that its lists have changed. */
+  /** Tells the clients that see a server that its lists have changed; for EVERY_SERVER only those at /mcp. */
   announce(server: string, kinds: readonly ListKind[]): void {
     for (const kind of kinds) {
       const servers = this.#announced.get(kind) ?? new Set();
@@ -118,14 +121,14 @@ export class Sessions {
     const since = performance.now() - this.#options.idleMs;
     for (const session of [...this.#byId.values()]) {
       if (session.isInUse || session.lastSeenAt > since) continue;
-      this.#options.log.debug({ session: session.id }, 'session ended: idle');
+      this.#options.log.debug({ session: session.label }, 'session ended: idle');
       this.end(session, 'it was not used for limits.session_idle_seconds');
     }
   }
 
   /** A session at /mcp/:id lives and dies with its server's process; at /mcp the next call opens another. */
   #onParting(session: ClientSession, server: string, why: Parting, error: GatewayError): void {
-    const fields = { session: session.id, server, why, reason: error.message };
+    const fields = { session: session.label, server, why, reason: error.message };
     if (session.target === server) {
       this.#options.log.info(fields, 'session ended with its connection');
       this.end(session, error.message);

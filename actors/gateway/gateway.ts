@@ -11,7 +11,7 @@ import { supervisorMachine } from '../../machines/supervisor.ts';
 import { Aggregate } from '../client/aggregate.ts';
 import { Discovery } from '../client/discovery.ts';
 import type { ClientSession } from '../client/session.ts';
-import { Sessions } from '../client/sessions.ts';
+import { EVERY_SERVER, Sessions } from '../client/sessions.ts';
 import { type GatewayError, StoppedError, UnknownServerError } from '../errors.ts';
 import { guarded } from '../guarded.ts';
 import type { Log } from '../log.ts';
@@ -135,7 +135,11 @@ export class Gateway {
   /** The very last resort: kills every process at once. */
   kill(): void {
     const error = new StoppedError('the gateway was stopped at once');
-    for (const server of this.fleet.everyone()) server.pool.kill(error);
+    for (const { handle, pool } of this.fleet.everyone()) {
+      // First, or a call that waits would have another process started.
+      handle.close();
+      pool.kill(error);
+    }
   }
 
   /** Ends every call, waiting or sent, with the same error; the servers stay as they are. */
@@ -156,12 +160,14 @@ export class Gateway {
   }
 
   /** Makes the running servers what the catalog says. Untouched ones keep processes and sessions. */
-  reload(catalog: Catalog, secrets: readonly string[]): CatalogDifference {
+  async reload(catalog: Catalog, secrets: readonly string[]): Promise<CatalogDifference> {
     this.redactor.add(...secrets);
     this.#catalog = catalog;
     const difference = this.fleet.apply(catalog);
-    for (const id of [...difference.added, ...difference.changed]) this.sessions.announce(id, everyListKind);
-    if (difference.removed.length > 0) this.sessions.announce('', everyListKind);
+    const fresh = [...difference.added, ...difference.changed];
+    await Promise.all(fresh.map((id) => this.fleet.get(id)?.known.load()));
+    for (const id of fresh) this.sessions.announce(id, everyListKind);
+    if (difference.removed.length > 0) this.sessions.announce(EVERY_SERVER, everyListKind);
     this.log.info(difference, 'catalog reloaded');
     return difference;
   }
@@ -176,7 +182,7 @@ export class Gateway {
     const file = join(this.config.state_dir, 'lists', `${entryHash(entry)}.json`);
     const known = new Known(
       file,
-      (kinds) => this.sessions.announce(id, kinds),
+      (kinds, isFirst) => this.sessions.announce(isFirst ? EVERY_SERVER : id, kinds),
       (what) => log.warn({ server: id }, redactor.redact(what)),
     );
     return new ManagedServer({

@@ -57,6 +57,7 @@ export class Handle {
   readonly #patience: Patience;
   readonly #queue = new Set<Call>();
   #inFlight = 0;
+  #isDraining = false;
   #isRetired = false;
   #successor: Handle | undefined;
   #parkedBecause = '';
@@ -155,17 +156,27 @@ export class Handle {
   }
 
   failWaiting(which: (call: Call) => boolean, error: GatewayError): void {
-    for (const call of [...this.#queue]) if (which(call)) call.fail(error);
+    const failing = [...this.#queue].filter(which);
+    // Out of the room all at once: the end of one must not have a connection opened for the next.
+    for (const call of failing) this.#queue.delete(call);
+    for (const call of failing) call.fail(error);
   }
 
   /** Sends whatever can be sent by now, oldest first. */
   drain(): void {
-    for (const call of this.#queue) {
-      if (!this.isOpen || this.#isSharedFull) return;
-      const member = this.#pick(call);
-      if (member === undefined || this.#isFull(member)) continue;
-      this.#queue.delete(call);
-      this.#send(member, call);
+    // A call that cannot be sent ends, and its end comes back here: thousands of them would fill the stack.
+    if (this.#isDraining) return;
+    this.#isDraining = true;
+    try {
+      for (const call of this.#queue) {
+        if (!this.isOpen || this.#isSharedFull) return;
+        const member = this.#pick(call);
+        if (member === undefined || this.#isFull(member)) continue;
+        this.#queue.delete(call);
+        this.#send(member, call);
+      }
+    } finally {
+      this.#isDraining = false;
     }
   }
 
@@ -198,7 +209,14 @@ export class Handle {
       return;
     }
     this.#queue.add(call);
-    if (!this.isOpen) this.#hooks.onDemand();
+    if (this.isOpen) return;
+    if (this.parkedUntil === undefined) {
+      this.#hooks.onDemand();
+    } else {
+      // The park time is over. Woken only now, so that the server starts for the session of this very call.
+      this.parkedUntil = undefined;
+      this.#hooks.onWake();
+    }
   }
 
   get #isShared(): boolean {
@@ -275,11 +293,7 @@ export class Handle {
     }
     if (this.parkedUntil === undefined) return undefined;
     const leftMs = this.parkedUntil - Date.now();
-    if (leftMs <= 0) {
-      this.parkedUntil = undefined;
-      this.#hooks.onWake();
-      return undefined;
-    }
+    if (leftMs <= 0) return undefined;
     return new UnavailableError(
       `server ${this.id} is parked after too many failures and is tried again in ${Math.ceil(leftMs / 1000)} s` +
         ` (POST /servers/${this.id}/start tries at once): ${this.#parkedBecause}`,

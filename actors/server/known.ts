@@ -2,7 +2,8 @@
 // its catalog entry, in the state folder, so that a restarted gateway lists everything without starting anything.
 // The file is a cache: an unreadable one is as good as none, and a failed write costs a start, not a request.
 
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { randomUUID } from 'node:crypto';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Advert } from './advert.ts';
 import type { Connection } from './connection.ts';
@@ -18,13 +19,14 @@ export class Known {
 
   readonly #file: string | undefined;
   readonly #onProblem: (what: string) => void;
-  readonly #onChange: (kinds: readonly ListKind[]) => void;
+  readonly #onChange: (kinds: readonly ListKind[], isFirst: boolean) => void;
   #isWriting = false;
   #isDirty = false;
 
   constructor(
     file: string | undefined,
-    onChange: (kinds: readonly ListKind[]) => void,
+    /** `isFirst`: these lists were unknown before, so that only an aggregate can have been shown without them. */
+    onChange: (kinds: readonly ListKind[], isFirst: boolean) => void,
     onProblem: (what: string) => void,
   ) {
     this.#file = file;
@@ -84,13 +86,16 @@ export class Known {
     timeoutMs: number,
   ): Promise<readonly ListKind[]> {
     const capabilities = connection.advert?.capabilities ?? {};
+    const learnt: ListKind[] = [];
     const changed: ListKind[] = [];
     await Promise.all(
       kinds.map(async (kind) => {
         if (capabilities[listKinds[kind].capability] === undefined) return;
         try {
           const items = await fetchList(connection, kind, timeoutMs);
-          if (JSON.stringify(items) !== JSON.stringify(this.lists[kind])) changed.push(kind);
+          const before = this.lists[kind];
+          if (before === undefined) learnt.push(kind);
+          else if (JSON.stringify(items) !== JSON.stringify(before)) changed.push(kind);
           this.lists = { ...this.lists, [kind]: items };
         } catch (error) {
           // Many servers declare resources and know no templates: an unknown method is an empty list.
@@ -101,7 +106,9 @@ export class Known {
       }),
     );
     this.revision += 1;
-    if (changed.length > 0) this.#onChange(changed);
+    const news = learnt.filter((kind) => this.lists[kind]?.length !== 0);
+    if (news.length > 0) this.#onChange(news, true);
+    if (changed.length > 0) this.#onChange(changed, false);
     return changed;
   }
 
@@ -113,16 +120,26 @@ export class Known {
     try {
       while (this.#isDirty) {
         this.#isDirty = false;
-        await mkdir(dirname(this.#file), { recursive: true, mode: 0o700 });
-        const temporary = `${this.#file}.${process.pid}.tmp`;
         const text = JSON.stringify({ format: FORMAT, advert: this.advert, lists: this.lists });
-        await writeFile(temporary, text, { mode: 0o600 });
-        await rename(temporary, this.#file);
+        await replaceFile(this.#file, text);
       }
     } catch (error) {
       this.#onProblem(`the lists could not be kept in ${this.#file}: ${(error as Error).message}`);
     } finally {
       this.#isWriting = false;
     }
+  }
+}
+
+/** Servers with equal entries share a file, and may write it at the same moment: each under a name of its own first. */
+async function replaceFile(file: string, text: string): Promise<void> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  const temporary = `${file}.${randomUUID()}.tmp`;
+  try {
+    await writeFile(temporary, text, { mode: 0o600 });
+    await rename(temporary, file);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
   }
 }

@@ -1,5 +1,6 @@
 // What connections tell of changed lists: many notices within a moment are one, the lists are fetched before anybody
-// hears of them, and every client that sees the server hears once.
+// hears of them, and every client that sees the server hears once. What a connection tells while its lists are fetched
+// waits for the end of that fetch (A8).
 //
 // One connection that does not answer delays nobody else's notice (A6).
 
@@ -22,6 +23,8 @@ export class ListNotices {
   readonly #options: ListNoticesOptions;
   /** Not acted on yet, by connection and method. */
   readonly #due = new Map<Member, Map<string, Envelope>>();
+  /** Connections whose lists are being fetched. */
+  readonly #asked = new Set<Member>();
   #timer: NodeJS.Timeout | undefined;
 
   constructor(options: ListNoticesOptions) {
@@ -45,9 +48,15 @@ export class ListNotices {
 
   #act(): void {
     this.#timer = undefined;
-    const due = [...this.#due];
-    this.#due.clear();
-    for (const [member, notices] of due) void this.#fetch(member, notices);
+    for (const [member, notices] of [...this.#due]) {
+      if (this.#asked.has(member)) continue;
+      this.#due.delete(member);
+      this.#asked.add(member);
+      void this.#fetch(member, notices).finally(() => {
+        this.#asked.delete(member);
+        if (this.#due.has(member)) this.#timer ??= setTimeout(() => this.#act(), COALESCE_MS);
+      });
+    }
   }
 
   async #fetch(member: Member, notices: ReadonlyMap<string, Envelope>): Promise<void> {

@@ -213,7 +213,8 @@ export class ManagedServer {
   }
 
   #kill(): void {
-    this.#endClocks();
+    // A machine that threw has closed nothing: an open gate would open connections that no machine knows of (A1).
+    this.#closeGate();
     const lastWords = this.lastError ?? new StoppedError(`server ${this.id} was stopped`);
     this.pool.kill(new ConnectionLostError(lastWords.message, { cause: lastWords }));
   }
@@ -283,7 +284,7 @@ export class ManagedServer {
 
   #onMemberEnded(member: Member, error: GatewayError): void {
     this.lastError = error;
-    const fields = { server: this.id, session: member.owner?.id, ...reason(error) };
+    const fields = { server: this.id, session: member.owner?.label, ...reason(error) };
     this.#options.log.warn(fields, 'a connection ended by itself');
     // The last shared connection is the server itself: whoever waits, waits for the supervisor's verdict.
     const isLost = this.entry.isolation === 'shared' && this.pool.members.size === 0;

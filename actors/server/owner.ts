@@ -9,7 +9,8 @@ import type { Connection } from './connection.ts';
 export type Parting = 'crashed' | 'idle' | 'evicted' | 'stopped';
 
 export interface Owner {
-  readonly id: string;
+  /** Tells sessions apart in logs and records. Not the id: whoever knows that can take the session over (A9). */
+  readonly label: string;
   readonly protocolVersion: string;
   readonly clientInfo: unknown;
   readonly capabilities: Readonly<Record<string, unknown>>;

@@ -299,9 +299,11 @@ function startFailure(
   tail: readonly string[],
 ): GatewayError {
   if (error.code === 'ERR_DEADLINE') {
+    const last = tail.at(-1);
+    const said = last === undefined ? '' : `its last line on stderr: ${last}; `;
     return new StartTimeoutError(
-      `server ${server} did not finish initialize within ${startTimeoutMs / 1000} s; ` +
-        'look at its stderr in the log, or raise start_timeout_seconds',
+      `server ${server} did not finish initialize within ${startTimeoutMs / 1000} s; ${said}` +
+        'raise start_timeout_seconds if it needs longer',
       { cause: error },
     );
   }

@@ -10,6 +10,7 @@ import {
   serverMachine,
   serverState,
 } from '../../machines/server.ts';
+import { tell } from '../dead-letters.ts';
 import { guarded } from '../guarded.ts';
 
 /** What the machine's decisions mean for the server. */
@@ -48,9 +49,9 @@ export class ServerLife {
     return this.#state;
   }
 
-  /** Tells the machine something from outside: an operator, a waiting call. */
+  /** Tells the machine something from outside: an operator, a waiting call. A dead letter while it has no actor. */
   send(event: ServerEvent): void {
-    this.#ref?.send(event);
+    if (this.#ref !== undefined) tell(this.#ref, event);
   }
 
   /** Tells the machine something of the connections; dropped when the pool actor is over. */

@@ -1,6 +1,7 @@
 // The folder in which a gateway keeps what must outlive it. Its errors name the folder and say what to do.
 
-import { mkdirSync } from 'node:fs';
+import { existsSync, mkdirSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
 import { GatewayError } from '../errors.ts';
 
 /** The state folder cannot be created or written. */
@@ -10,7 +11,18 @@ export class StateFolderError extends GatewayError {
 
 /** Creates the folder, with what is above it, for its owner only. Throws StateFolderError. */
 export function makeStateFolder(folder: string): void {
-  inStateFolder(folder, () => mkdirSync(folder, { recursive: true, mode: 0o700 }));
+  inStateFolder(folder, () => makeFolder(folder));
+}
+
+/** Not with `recursive: true`: that tells ENOENT for a read-only file system, and never ends under /proc. */
+function makeFolder(folder: string): void {
+  if (!existsSync(dirname(folder))) makeFolder(dirname(folder));
+  try {
+    mkdirSync(folder, { mode: 0o700 });
+  } catch (error) {
+    // Another gateway may have made it in the meantime.
+    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
+  }
 }
 
 /** Does something in the folder; errors of the file system become a StateFolderError. */
@@ -34,6 +46,8 @@ function advice(code: string): string {
     case 'ENOSPC':
     case 'EDQUOT':
       return `the disk or the quota is full (${code}); free some space, or set another \`state_dir\``;
+    case 'ENOENT':
+      return 'it cannot be made there (ENOENT); set `state_dir` to a folder that can be written';
     case 'ENOTDIR':
     case 'EEXIST':
       return `it, or a part of its path, is a file and not a folder (${code}); set another \`state_dir\``;

@@ -3,10 +3,10 @@
 // L1 and L2 hold because everything that can still call back is kept here and destroyed before `onEnd`.
 
 import { type GatewayError, StoppedError } from '../errors.ts';
-import { HandshakeGate, type Outgoing } from './handshake-gate.ts';
 import { HttpCall } from './http-call.ts';
 import type { CallId, Link } from './link.ts';
 import { OneWayRequest } from './one-way-request.ts';
+import { OrderGate, type Outgoing } from './order-gate.ts';
 import { plainUrl, sessionGoneError } from './remote-errors.ts';
 import { postOf, type RemoteOptions, RemoteSession } from './remote-session.ts';
 import { ServerStream } from './server-stream.ts';
@@ -24,7 +24,7 @@ export class HttpLink implements Link {
 
   readonly #options: RemoteOptions;
   readonly #session: RemoteSession;
-  readonly #gate: HandshakeGate;
+  readonly #gate: OrderGate;
   readonly #stream: ServerStream;
   readonly #calls = new Map<CallId, HttpCall>();
   readonly #ended: Promise<void>;
@@ -38,7 +38,7 @@ export class HttpLink implements Link {
   constructor(options: RemoteOptions) {
     this.#options = options;
     this.#session = new RemoteSession(options);
-    this.#gate = new HandshakeGate((message, onSettled) => this.#forward(message, onSettled));
+    this.#gate = new OrderGate((message, onSettled) => this.#forward(message, onSettled));
     this.#stream = new ServerStream(this.#session, options, {
       onMessage: (bytes) => options.events.onMessage(bytes),
       onOversized: (size, id) => options.events.onOversized(size, id),

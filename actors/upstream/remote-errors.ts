@@ -51,7 +51,7 @@ export function refusalError(refusal: Refusal, redactor: Redactor): UpstreamProt
 }
 
 function advice(refusal: Refusal): string {
-  const { status, headers } = refusal;
+  const { status, headers, method } = refusal;
   if (status >= 300 && status < 400)
     return `; redirects are not followed: if ${redirectTarget(refusal)} is right, set it as \`url:\` in the catalog`;
   if (status === 401)
@@ -61,7 +61,9 @@ function advice(refusal: Refusal): string {
     );
   if (status === 403) return '; check the rights of the credentials under `headers:` in the catalog';
   if (status === 404 || status === 405)
-    return '; check `url:` in the catalog, and set `runtime: sse` if the server speaks the older transport';
+    return method === 'GET'
+      ? '; check `url:` in the catalog, and leave `runtime: sse` out if the server speaks Streamable HTTP'
+      : '; check `url:` in the catalog, and set `runtime: sse` if the server speaks the older transport';
   if (headers['retry-after'] !== undefined && /^\d{1,9}$/.test(headers['retry-after']))
     return `; it asks to wait ${headers['retry-after']} s`;
   return '';
@@ -89,9 +91,14 @@ export function protocolError(url: URL, what: string, redactor: Redactor): Upstr
 export function networkError(url: URL, error: Error, wasSent: boolean, redactor: Redactor): GatewayError {
   const reason = shownText(reasonOf(error), redactor);
   if (!wasSent)
-    return new ConnectionLostError(redactor.redact(`could not connect to ${plainUrl(url)}: ${reason}`), {
-      cause: error,
-    });
+    return new ConnectionLostError(
+      redactor.redact(
+        `could not connect to ${plainUrl(url)}: ${reason}; check \`url:\` in the catalog, and that the server runs`,
+      ),
+      {
+        cause: error,
+      },
+    );
   if (codeOf(error).startsWith('HPE_'))
     return protocolError(url, `answered something that is not HTTP: ${reason}`, redactor);
   return new ConnectionLostError(

@@ -5,9 +5,9 @@
 
 import type { IncomingMessage } from 'node:http';
 import { ConnectionLostError, type GatewayError, StartFailedError, StoppedError } from '../errors.ts';
-import { HandshakeGate, type Outgoing } from './handshake-gate.ts';
 import type { CallId, Link } from './link.ts';
 import { OneWayRequest } from './one-way-request.ts';
+import { OrderGate, type Outgoing } from './order-gate.ts';
 import { mayBeCarriedOut, plainUrl, type Refusal, refusalError } from './remote-errors.ts';
 import type { RemoteHandler } from './remote-request.ts';
 import { mediaType, postOf, type RemoteOptions, RemoteSession } from './remote-session.ts';
@@ -27,7 +27,7 @@ export class SseLink implements Link, RemoteHandler {
 
   readonly #options: SseLinkOptions;
   readonly #session: RemoteSession;
-  readonly #gate: HandshakeGate;
+  readonly #gate: OrderGate;
   readonly #posts = new Map<CallId, OneWayRequest>();
   readonly #parser: SseParser;
   #endpoint: URL | undefined;
@@ -38,7 +38,7 @@ export class SseLink implements Link, RemoteHandler {
   constructor(options: SseLinkOptions) {
     this.#options = options;
     this.#session = new RemoteSession(options);
-    this.#gate = new HandshakeGate((message, onSettled) => this.#forward(message, onSettled));
+    this.#gate = new OrderGate((message, onSettled) => this.#forward(message, onSettled));
     const cursor = { lastEventId: '', retryMs: undefined };
     this.#parser = new SseParser(options.maxMessageBytes, cursor, {
       onEvent: (type, data) => this.#onEvent(type, data),

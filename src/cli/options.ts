@@ -27,7 +27,7 @@ Exit codes: 0 stopped as asked, 1 failure while running, 2 bad configuration or 
 export function parseOptions(args: readonly string[], version: string): Parsed {
   const command = new Command('gateway-http')
     .description('Serves the MCP servers of a catalog behind one HTTP address.')
-    .requiredOption('-c, --config <file>', 'gateway configuration (YAML)')
+    .option('-c, --config <file>', 'gateway configuration (YAML)')
     .option('--check', 'check configuration and catalog, start nothing')
     .option('--json', 'with --check: print the result as JSON')
     .version(version, '-V, --version', 'print the version')
@@ -38,6 +38,9 @@ export function parseOptions(args: readonly string[], version: string): Parsed {
     .exitOverride();
   try {
     command.parse([...args], { from: 'user' });
+    // Not a required option: that it is missing would be told instead of the slip in `--confg`.
+    if (command.getOptionValue('config') === undefined)
+      command.error("error: required option '-c, --config <file>' not specified");
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     return { do: 'exit', code: error.exitCode === 0 ? 0 : 2 };

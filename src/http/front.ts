@@ -134,7 +134,10 @@ export class Front implements Part {
     }
     if (!isHealth && !this.#key.admits(context)) return undefined;
     if (route === undefined) {
-      context.error(404, `nothing is at ${JSON.stringify(request.path.slice(0, 200))}`);
+      context.error(
+        404,
+        `nothing is at ${JSON.stringify(request.path.slice(0, 200))}; MCP clients use /mcp, and GET /servers lists the servers`,
+      );
       return undefined;
     }
     return this.#dispatch(route, context);

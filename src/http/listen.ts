@@ -54,29 +54,32 @@ function refusal({ host, port }: ListenerOptions, cause: unknown): Error {
   switch (code) {
     case 'EADDRINUSE':
       return new AlreadyHeldError(
-        `The address ${address} is in use by another process; stop that one, or choose another listen_addr.`,
+        `the address ${address} is in use by another process; stop that one, or choose another listen_addr`,
         { cause },
       );
     case 'EACCES':
       return new Error(
-        `No permission to listen on ${address}; ports below 1024 need it, so choose a higher one.`,
+        `no permission to listen on ${address}; ports below 1024 need it, so choose a higher one`,
         {
           cause,
         },
       );
     case 'EADDRNOTAVAIL':
       return new Error(
-        `No network interface of this machine has the address ${address}; correct listen_addr.`,
+        `no network interface of this machine has the address ${address}; correct listen_addr`,
         {
           cause,
         },
       );
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return new Error(`The host of ${address} is not known; correct listen_addr.`, { cause });
+      return new Error(`the host of ${address} is not known; correct listen_addr`, { cause });
     default:
-      return new Error(`The system refused to listen on ${address} (${code ?? 'no reason given'}).`, {
-        cause,
-      });
+      return new Error(
+        `the system refused to listen on ${address} (${code ?? 'no reason given'}); correct listen_addr`,
+        {
+          cause,
+        },
+      );
   }
 }

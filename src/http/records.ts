@@ -41,7 +41,7 @@ export function serverDetails(server: ManagedServer, redact: (text: string) => s
     last_error: lastError === undefined ? null : { code: lastError.code, message: redact(lastError.message) },
     next_retry_at: iso(server.nextRetryAt),
     connections: [...server.pool.members].map((member) => ({
-      session: member.owner?.id ?? null,
+      session: member.owner?.label ?? null,
       pid: member.connection.link.pid ?? null,
       is_open: member.isOpen,
       in_flight: member.inFlight,

@@ -30,9 +30,11 @@ export function admitRpc(front: Front, context: ExchangeContext): boolean {
 
 export function rpc(front: Front, context: ExchangeContext, body: Buffer | BodyProblem): void {
   if (typeof body === 'string') {
-    const [status, message] =
-      body === 'too_large' ? [413, 'the body is too large'] : [408, 'the body came too slowly'];
-    context.rpcFault(new RpcFault(rpcCodes.invalidRequest, message as string), status as number);
+    const isTooLarge = body === 'too_large';
+    const message = isTooLarge
+      ? `the body is larger than limits.body_bytes (${front.gateway.config.limits.body_bytes})`
+      : 'the body did not arrive in time';
+    context.rpcFault(new RpcFault(rpcCodes.invalidRequest, message), isTooLarge ? 413 : 408);
     return;
   }
   let envelope: Envelope | undefined;

@@ -45,6 +45,16 @@ describe.each(fillings)('bad input on %s', (http) => {
     ['/rpc', (body: string, headers = {}) => rpc(url, 'api', body, headers)],
   ] as const;
 
+  test('a client that says too much of itself is refused, since its session would keep it', async () => {
+    const params = { protocolVersion: '2025-11-25', clientInfo: { name: 'x'.repeat(70_000), version: '1' } };
+    const roomy = await startGateway({ http, servers: { api: apiServer() } });
+    const body = message('initialize', { ...params, capabilities: {} });
+    const answer = await post(`${roomy.url}/mcp/api`, body);
+    expect(answer.status).toBe(400);
+    expect(answer.json).toMatchObject({ id: 1, error: { code: -32602 } });
+    expect(answer.headers['mcp-session-id']).toBeUndefined();
+  });
+
   describe.each(ways)('at %s', (_, send) => {
     test.each([
       ['nothing', ''],

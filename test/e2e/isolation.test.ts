@@ -192,10 +192,11 @@ describe('a question under session isolation', () => {
   it('is refused when the client is not there to be asked, and for stateless calls', async () => {
     const { url } = await startGateway({ servers: { asker: fault('asker', { isolation: 'session' }) } });
     const session = await RawSession.open(url, '/mcp/asker', { sampling: {} });
-    await session.call('ask_later', { method: 'sampling/createMessage' });
-    const heard = await until('the refusal', async () =>
-      JSON.parse((await session.call('heard')).text).at(0),
-    );
+    const heard = await until('the refusal', async () => {
+      // Anew each time: a question that meets the poll in flight is asked on the stream of that call, and not refused.
+      await session.call('ask_later', { method: 'sampling/createMessage' });
+      return JSON.parse((await session.call('heard')).text).at(0);
+    });
     expect(heard.error.message).toContain('no open stream');
     const stateless = await callOnce(url, 'asker', 'ask', { method: 'sampling/createMessage' });
     expect(JSON.parse(stateless.text).error.code).toBe(-32601);

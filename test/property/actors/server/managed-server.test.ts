@@ -88,7 +88,7 @@ class World {
     switch (one.do) {
       case 'call': {
         const owner = this.owners[one.owner] as FakeOwner;
-        const marker = `${owner.id}/${this.#count++}`;
+        const marker = `${owner.label}/${this.#count++}`;
         const token = one.hasToken ? '"token"' : undefined;
         asked.push({ ...managed.call(owner, String(one.id), marker, token), marker, token, owner });
         return;
@@ -144,7 +144,7 @@ class World {
     for (const { call, owner } of this.asked) if (owner === gone) call.cancel();
     this.managed.server.release(gone);
     this.gone.push(gone);
-    this.owners[index] = new FakeOwner(`${gone.id}'`, gone.capabilities);
+    this.owners[index] = new FakeOwner(`${gone.label}'`, gone.capabilities);
   }
 
   #serverSays(one: Step, { link, sent }: { link: FakeLink; sent: Sent }): void {
@@ -245,7 +245,7 @@ class World {
       );
       expect(speakers.size).toBeLessThanOrEqual(1);
     }
-    for (const { id, heard } of owners) {
+    for (const { label: id, heard } of owners) {
       for (const { text } of heard) {
         const { marker, data } = JSON.parse(text).params;
         expect((marker ?? data).split('/')[0]).toBe(id);

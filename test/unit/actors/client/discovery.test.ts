@@ -118,3 +118,10 @@ test('hanging servers hold up those behind them in the queue, but never a list',
   await vi.advanceTimersByTimeAsync(20);
   expect(last.known.hasAdvert).toBe(true);
 });
+
+test('a server that left the catalog before its turn holds up nobody', async () => {
+  const gone = new ListedServer('gone');
+  gone.onDemand = () => {};
+  expect(await settled(of(takes('quick', 50), gone), 4000)).toBeLessThan(80);
+  expect(gone.listeners).toBe(0);
+});

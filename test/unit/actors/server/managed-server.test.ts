@@ -1,6 +1,7 @@
 // One managed server over fake links: what its calls live through when links die, hang, or say strange things.
 
 import { afterEach, describe, expect, test } from 'vitest';
+import { deadLettersOf } from '../../../../actors/dead-letters.ts';
 import { ConnectionLostError, OverloadedError, SessionExpiredError } from '../../../../actors/errors.ts';
 import type { ServerEntry } from '../../../../config/catalog-schema.ts';
 import type { FakeServer } from '../../../fixtures/fake-link.ts';
@@ -124,6 +125,34 @@ describe('a call that was certainly not carried out', () => {
     await settle();
     expect(managed.link.calls).toHaveLength(1);
     expect(ear.errors.map(({ message }) => message)).toEqual(['x']);
+  });
+});
+
+describe('calls that wait for a place of their own', () => {
+  test('are refused by the thousand when there is none, and the server lives on', async () => {
+    const managed = make(
+      { isolation: 'session', pool: { max: 1, in_flight: 256, waiting: 10_000 } },
+      { isManual: true },
+    );
+    const calls = Array.from({ length: 5000 }, (_, i) => managed.call(new FakeOwner(`o${i}`), '1', `m${i}`));
+    managed.link.introduce(1);
+    await settle();
+    expect(managed.server.state).toBe('running');
+    expect(calls.filter(({ ear }) => ear.errors[0]?.code === 'ERR_UNAVAILABLE')).toHaveLength(4999);
+    expect(managed.link.calls).toHaveLength(1);
+  });
+
+  test('end together when it cannot be opened: none of them has it tried once more', async () => {
+    const managed = make({ isolation: 'session', pool: { ...pool, max: 5 } }, { isManual: true });
+    managed.call(new FakeOwner('anna'), '1', 'a');
+    managed.link.introduce(1);
+    await settle();
+    const ben = new FakeOwner('ben');
+    const his = [managed.call(ben, '1', 'b'), managed.call(ben, '2', 'c')];
+    managed.link.die();
+    await settle();
+    expect(his.map(({ ear }) => ear.errors[0]?.code)).toEqual(['ERR_START_FAILED', 'ERR_START_FAILED']);
+    expect(managed.links).toHaveLength(2);
   });
 });
 
@@ -280,12 +309,67 @@ describe('what a shared server says', () => {
     expect(managed.link.sent.filter(({ method }) => method === 'tools/list')).toHaveLength(2);
   });
 
+  test('about changed lists, while they are fetched, has them fetched once more afterwards and not at once', async () => {
+    const managed = make({}, { capabilities: { tools: {} } });
+    const lists = () => managed.link.sent.filter(({ method }) => method === 'tools/list');
+    const eventually = async (isSo: () => boolean) => {
+      const deadline = performance.now() + 2000;
+      while (!isSo() && performance.now() < deadline) await new Promise((resolve) => setTimeout(resolve, 10));
+      expect(isSo()).toBe(true);
+    };
+    managed.call(undefined, '1', 'a');
+    await settle();
+    managed.link.answer(lists()[0]?.message.id, { tools: [] });
+    await settle();
+    managed.link.say(notice('notifications/tools/list_changed', {}));
+    await eventually(() => lists().length === 2);
+    for (let i = 0; i < 4; i += 1) {
+      managed.link.say(notice('notifications/tools/list_changed', {}));
+      await new Promise((resolve) => setTimeout(resolve, 60));
+    }
+    expect(lists()).toHaveLength(2);
+    managed.link.answer(lists()[1]?.message.id, { tools: [] });
+    await eventually(() => lists().length === 3);
+  });
+
   test('is answered when it is a ping', async () => {
     const managed = make();
     managed.call(undefined, '1', 'a');
     await settle();
     managed.link.say({ jsonrpc: '2.0', id: 'p', method: 'ping' });
     expect(managed.link.sent.at(-1)?.message).toEqual({ jsonrpc: '2.0', id: 'p', result: {} });
+  });
+});
+
+describe('a machine that throws', () => {
+  test('shuts the gate and leaves no link; what waits is served by the next generation (A1, A5)', async () => {
+    const managed = make({}, { isManual: true });
+    const { handle } = managed.server;
+    managed.thrown = [];
+    const first = managed.call(undefined, '1', 'a');
+    handle.drain = () => {
+      Reflect.deleteProperty(handle, 'drain');
+      throw new Error('a bug');
+    };
+    managed.link.introduce(1);
+    await settle();
+    expect(managed.thrown).toHaveLength(1);
+    expect([managed.server.state, handle.isOpen, managed.link.isOver]).toEqual(['failed', false, true]);
+    const letters = deadLettersOf(managed.actor.system);
+    const before = letters.count;
+    const second = managed.call(undefined, '2', 'b');
+    await settle();
+    expect(managed.links).toHaveLength(1);
+    expect(letters.count).toBe(before + 1);
+    expect(letters.recent.at(-1)?.type).toBe('demand');
+    managed.spawn(2);
+    await settle();
+    managed.link.introduce(1);
+    await settle();
+    expect(managed.links).toHaveLength(2);
+    for (const { message } of managed.link.calls)
+      managed.link.answer(message.id, message.params.arguments.marker);
+    expect([first.ear.result, second.ear.result]).toEqual(['a', 'b']);
   });
 });
 

@@ -1,10 +1,10 @@
 import { expect, test, vi } from 'vitest';
-import { HandshakeGate } from '../../../../actors/upstream/handshake-gate.ts';
+import { OrderGate } from '../../../../actors/upstream/order-gate.ts';
 
 function gateWithLog() {
   const sent: string[] = [];
   const settle: (() => void)[] = [];
-  const gate = new HandshakeGate(({ bytes }, onSettled) => {
+  const gate = new OrderGate(({ bytes }, onSettled) => {
     sent.push(bytes.toString());
     settle.push(onSettled);
   });
@@ -23,6 +23,7 @@ test('what is sent after the first notification waits until that has been taken'
   gate.after(() => sent.push('stream'));
   expect(sent).toEqual(['initialize', 'pong', 'initialized']);
   expect(gate.queuedBytes).toBe(4);
+  settle[1]?.();
   settle[2]?.();
   expect(sent).toEqual(['initialize', 'pong', 'initialized', 'list', 'stream']);
   expect(gate.queuedBytes).toBe(0);
@@ -59,4 +60,34 @@ test('a waiting request can be forgotten, and closing gives back the others', ()
   expect(gate.close().map(({ call }) => call)).toEqual([2]);
   settle[0]?.();
   expect(sent).toEqual(['initialized']);
+});
+
+test('notifications go one after the other, requests pass them by', () => {
+  const { sent, settle, send } = gateWithLog();
+  send('progress 1');
+  send('progress 2');
+  send('answer');
+  send('call', 1);
+  expect(sent).toEqual(['progress 1', 'call']);
+  settle[0]?.();
+  settle[0]?.();
+  expect(sent).toEqual(['progress 1', 'call', 'progress 2']);
+  settle[2]?.();
+  expect(sent).toEqual(['progress 1', 'call', 'progress 2', 'answer']);
+});
+
+test('a notification that is never taken holds the next up for five seconds, and no more than 1024 wait', () => {
+  vi.useFakeTimers();
+  try {
+    const { gate, sent, send } = gateWithLog();
+    for (let i = 0; i < 1_100; i += 1) send(String(i % 10));
+    expect(sent).toEqual(['0']);
+    expect(gate.queuedBytes).toBe(1_024);
+    vi.advanceTimersByTime(5_000);
+    expect(sent).toEqual(['0', '1']);
+    gate.close();
+    expect(vi.getTimerCount()).toBe(0);
+  } finally {
+    vi.useRealTimers();
+  }
 });

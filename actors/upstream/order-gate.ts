@@ -1,11 +1,16 @@
-// Keeps the order of the handshake over HTTP, where each message travels on a request of its own: the first
-// message without an answer after `arm` is `notifications/initialized`, and what is sent after it waits until the
-// server has taken it. Servers that check the order would otherwise refuse a request that overtook it.
-// The wait has a deadline; the queue is bounded by the caller, who counts its requests in flight (A8).
+// Keeps what has an order over HTTP, where each message travels on a request of its own and may overtake another.
+//
+// O1  the first message without an answer after `arm` is `notifications/initialized`; whatever is sent after it waits
+//     until the server has taken it, because servers that check the order refuse a request that overtook it.
+// O2  messages without an answer (notifications, answers to the server's questions) go one after the other: progress
+//     must not run backwards.
+// O3  each wait has a deadline, and no more than MAX_NOTES messages wait for their turn; one more is dropped, as
+//     nobody can be told of it. Requests in flight are bounded by the caller (A8).
 
 import type { CallId } from './link.ts';
 
 const LONGEST_WAIT_MS = 5_000;
+const MAX_NOTES = 1_024;
 
 export interface Outgoing {
   readonly bytes: Buffer;
@@ -13,12 +18,16 @@ export interface Outgoing {
   readonly traceparent: string | undefined;
 }
 
-export class HandshakeGate {
+export class OrderGate {
   readonly #forward: (message: Outgoing, onSettled: () => void) => void;
   #waiting: Outgoing[] = [];
   #whenOpen: (() => void) | undefined;
   #state: 'before' | 'armed' | 'shut' | 'open' = 'before';
   #timer: NodeJS.Timeout | undefined;
+  /** Messages without an answer that wait for the one on its way. */
+  #notes: Outgoing[] = [];
+  #passNote: (() => void) | undefined;
+  #noteTimer: NodeJS.Timeout | undefined;
 
   /** `forward` sends a message and calls `onSettled` when the server has taken or refused it. */
   constructor(forward: (message: Outgoing, onSettled: () => void) => void) {
@@ -26,7 +35,7 @@ export class HandshakeGate {
   }
 
   get queuedBytes(): number {
-    return this.#waiting.reduce((sum, { bytes }) => sum + bytes.length, 0);
+    return [...this.#waiting, ...this.#notes].reduce((sum, { bytes }) => sum + bytes.length, 0);
   }
 
   /** The answer to `initialize` has come: the next message without an answer closes the handshake. */
@@ -41,8 +50,12 @@ export class HandshakeGate {
       this.#state = 'shut';
       this.#timer = setTimeout(() => this.#open(), LONGEST_WAIT_MS);
       this.#forward(message, () => this.#open());
-    } else {
+    } else if (message.call !== undefined) {
       this.#forward(message, () => {});
+    } else if (this.#passNote === undefined) {
+      this.#sendNote(message);
+    } else if (this.#notes.length < MAX_NOTES) {
+      this.#notes.push(message);
     }
   }
 
@@ -61,11 +74,27 @@ export class HandshakeGate {
 
   /** Nothing goes through any more; gives the messages that did not. */
   close(): Outgoing[] {
-    const left = this.#waiting;
+    const left = [...this.#waiting, ...this.#notes];
     this.#waiting = [];
+    this.#notes = [];
     this.#whenOpen = undefined;
     clearTimeout(this.#timer);
+    clearTimeout(this.#noteTimer);
     return left;
+  }
+
+  #sendNote(message: Outgoing): void {
+    const pass = (): void => {
+      // The deadline may have passed it already.
+      if (this.#passNote !== pass) return;
+      clearTimeout(this.#noteTimer);
+      this.#passNote = undefined;
+      const next = this.#notes.shift();
+      if (next !== undefined) this.#sendNote(next);
+    };
+    this.#passNote = pass;
+    this.#noteTimer = setTimeout(pass, LONGEST_WAIT_MS);
+    this.#forward(message, pass);
   }
 
   #open(): void {

@@ -1,0 +1,47 @@
+// What happens to a request at /mcp while its server is still looked for.
+
+import { expect, test } from 'vitest';
+import { type Everything, routeToAny } from '../../../../actors/client/aggregate-router.ts';
+import { ClientExchange } from '../../../../actors/client/client-exchange.ts';
+import { ClientSession } from '../../../../actors/client/session.ts';
+import { readClientMessage } from '../../../../actors/jsonrpc/envelope.ts';
+import { FakeManaged, settle } from '../../../fixtures/fake-server.ts';
+
+test('a subscription whose session ends meanwhile is not noted: nothing of the session is left', async () => {
+  const managed = new FakeManaged();
+  const session = new ClientSession({
+    id: 's',
+    target: undefined,
+    protocolVersion: '2025-06-18',
+    clientInfo: {},
+    capabilities: {},
+    onParting: () => {},
+  });
+  const message = { jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri: 'x://1' } };
+  const envelope = readClientMessage(Buffer.from(JSON.stringify(message)));
+  const silent = { send: () => {}, finish: () => {}, drop: () => {} };
+  const exchange = new ClientExchange('1', silent, {
+    redact: (text) => text,
+    onEnd: (ended) => session.finish(ended),
+  });
+  session.begin(exchange);
+
+  let isFound = false;
+  let arrive = () => {};
+  const settled = new Promise<void>((resolve) => {
+    arrive = resolve;
+  });
+  const all = {
+    listTimeoutMs: 4000,
+    discovery: { settle: () => settled },
+    aggregate: { findResource: () => (isFound ? { server: managed.server, key: 'x://1' } : undefined) },
+  } as unknown as Everything;
+  routeToAny({ session, envelope, exchange, traceparent: undefined }, all);
+  session.end('the client ended it');
+  managed.server.release(session);
+  isFound = true;
+  arrive();
+  await settle();
+  expect([...managed.server.subscriptions.subscribers('x://1')]).toEqual([]);
+  managed.end();
+});
