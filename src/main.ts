@@ -56,15 +56,21 @@ async function run(loaded: Loaded): Promise<number | undefined> {
   for (const warning of loaded.warnings) log.warn({}, formatProblem(warning));
 
   async function reload(): Promise<CatalogDifference> {
-    const next = await loadConfig(loaded.configPath, process.env);
-    for (const warning of next.warnings) log.warn({}, formatProblem(warning));
-    if (JSON.stringify(next.config) !== JSON.stringify(config)) {
-      log.warn(
-        {},
-        'the gateway file has changed too; its settings need a restart, only the catalog was reloaded',
-      );
+    try {
+      const next = await loadConfig(loaded.configPath, process.env);
+      for (const warning of next.warnings) log.warn({}, formatProblem(warning));
+      if (JSON.stringify(next.config) !== JSON.stringify(config)) {
+        log.warn(
+          {},
+          'the gateway file has changed too; its settings need a restart, only the catalog was reloaded',
+        );
+      }
+      return await gateway.reload(next.catalog, next.secrets);
+    } catch (error) {
+      const problems = error instanceof ConfigError ? error.problems.map(formatProblem) : [String(error)];
+      log.error({ problems }, 'reload failed; nothing was changed');
+      throw error;
     }
-    return gateway.reload(next.catalog, next.secrets);
   }
 
   process.on('uncaughtException', (error) => fault('uncaught exception', error));
@@ -105,10 +111,8 @@ async function run(loaded: Loaded): Promise<number | undefined> {
     });
   }
   process.on('SIGHUP', () => {
-    reload().catch((error: unknown) => {
-      const problems = error instanceof ConfigError ? error.problems.map(formatProblem) : [String(error)];
-      log.error({ problems }, 'reload failed; nothing was changed');
-    });
+    // What is wrong stands in the log already.
+    reload().catch(() => {});
   });
 
   try {

@@ -262,8 +262,11 @@ export class Gateway {
     this.#records = new ChildRecords(config.state_dir, identityOf(process.pid), (what) =>
       this.log.warn({}, what),
     );
-    for (const swept of await this.#records.sweep()) {
-      this.log.warn(swept, 'ended a process that an earlier gateway had left behind');
+    for (const { pid, server, wasKilled } of await this.#records.sweep()) {
+      this.log.warn(
+        { pid, server, was_killed: wasKilled },
+        'ended a process that an earlier gateway had left behind',
+      );
     }
   }
 

@@ -4,6 +4,7 @@
 import { createServer } from 'node:net';
 import { AlreadyHeldError } from '../../actors/errors.ts';
 import { listenNode } from './node-listener.ts';
+import { portHolder } from './port-holder.ts';
 import type { Listener, ListenerOptions } from './seam.ts';
 import { listenUws, loadUws } from './uws-listener.ts';
 
@@ -52,11 +53,14 @@ function refusal({ host, port }: ListenerOptions, cause: unknown): Error {
   const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined;
   switch (code) {
-    case 'EADDRINUSE':
+    case 'EADDRINUSE': {
+      const pid = portHolder(port);
+      const holder = pid === undefined ? 'another process' : `process ${pid}`;
       return new AlreadyHeldError(
-        `the address ${address} is in use by another process; stop that one, or choose another listen_addr`,
+        `the address ${address} is in use by ${holder}; stop that one, or choose another listen_addr`,
         { cause },
       );
+    }
     case 'EACCES':
       return new Error(
         `no permission to listen on ${address}; ports below 1024 need it, so choose a higher one`,

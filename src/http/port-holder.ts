@@ -1,0 +1,52 @@
+// Who listens on a port of this machine, for the message that says that it is taken. Linux only (/proc); elsewhere,
+// and for processes of other users, nobody is found and the message does without.
+
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+
+/** State "LISTEN" in /proc/net/tcp (Linux, include/net/tcp_states.h). */
+const LISTEN = '0A';
+
+/** Process id of the listener; undefined when it cannot be told. */
+export function portHolder(port: number): number | undefined {
+  try {
+    const inodes = new Set(
+      ['/proc/net/tcp', '/proc/net/tcp6'].flatMap((table) => listeningInodes(table, port)),
+    );
+    if (inodes.size === 0) return undefined;
+    const pids = readdirSync('/proc').filter((name) => /^\d+$/.test(name));
+    const holder = pids.find((pid) => hasSocket(pid, inodes));
+    return holder === undefined ? undefined : Number(holder);
+  } catch {
+    return undefined;
+  }
+}
+
+function listeningInodes(table: string, port: number): string[] {
+  const suffix = `:${port.toString(16).toUpperCase().padStart(4, '0')}`;
+  return readFileSync(table, 'utf8')
+    .split('\n')
+    .slice(1)
+    .map((line) => line.trim().split(/\s+/))
+    .filter((fields) => fields[1]?.endsWith(suffix) === true && fields[3] === LISTEN)
+    .flatMap((fields) => fields[9] ?? []);
+}
+
+function hasSocket(pid: string, inodes: ReadonlySet<string>): boolean {
+  try {
+    return readdirSync(`/proc/${pid}/fd`).some((fd) => {
+      const inode = /^socket:\[(\d+)\]$/.exec(linkOf(`/proc/${pid}/fd/${fd}`))?.[1];
+      return inode !== undefined && inodes.has(inode);
+    });
+  } catch {
+    // Gone meanwhile, or another user's.
+    return false;
+  }
+}
+
+function linkOf(path: string): string {
+  try {
+    return readlinkSync(path);
+  } catch {
+    return '';
+  }
+}

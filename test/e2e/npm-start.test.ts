@@ -1,0 +1,36 @@
+// `npm start` runs scripts/start.mjs through a shell, and that shell passes no signal on.
+
+import { spawn } from 'node:child_process';
+import { resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import { eventually } from '../fixtures/api-client.ts';
+import { temporaryFolder, writeConfiguration } from '../fixtures/gateway-process.ts';
+
+const root = resolve(import.meta.dirname, '../..');
+
+test('a gateway started by npm greets on stderr, logs on stdout, and ends when npm’s shell is killed', async () => {
+  const config = writeConfiguration(temporaryFolder(), { servers: { one: { command: 'node' } } });
+  // The second command keeps the shell from becoming the gateway itself.
+  const shell = spawn('sh', ['-c', `node scripts/start.mjs --config '${config}'; true`], {
+    cwd: root,
+    env: { ...process.env, npm_lifecycle_event: 'start' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  shell.stdout.on('data', (chunk) => (stdout += chunk));
+  shell.stderr.on('data', (chunk) => (stderr += chunk));
+  const closed = new Promise((done) => shell.once('close', done));
+  await eventually(
+    'the greeting',
+    () => stderr.includes('tools/list') && stdout.includes('gateway is ready'),
+  );
+  expect(stderr).toMatch(
+    /actor-gateway 0\.1\.0 at http:\/\/127\.0\.0\.1:\d+ \(.*\), 1 server:\n {2}one {2}starts on demand/,
+  );
+  expect(stderr).toContain('curl -s http://127.0.0.1:');
+  shell.kill('SIGTERM');
+  // Both pipes are closed only when the gateway is gone as well.
+  await closed;
+  expect(stdout).toContain('"msg":"stopped"');
+});
