@@ -93,7 +93,7 @@ async function run(loaded: Loaded): Promise<number | undefined> {
     );
     stopping = gateway.stop().then(() => {
       clearTimeout(lastResort);
-      log.info({}, 'stopped');
+      log.info({ dead_letters: gateway.deadLetters }, 'stopped');
     });
     return stopping;
   }

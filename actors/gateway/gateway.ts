@@ -12,6 +12,7 @@ import { Aggregate } from '../client/aggregate.ts';
 import { Discovery } from '../client/discovery.ts';
 import type { ClientSession } from '../client/session.ts';
 import { EVERY_SERVER, Sessions } from '../client/sessions.ts';
+import { deadLettersOf } from '../dead-letters.ts';
 import { type GatewayError, StoppedError, UnknownServerError } from '../errors.ts';
 import { guarded } from '../guarded.ts';
 import type { Log } from '../log.ts';
@@ -130,6 +131,11 @@ export class Gateway {
       if (error !== undefined) listener(error);
     };
     this.root.subscribe({ complete: () => report(this.root.getSnapshot().context.error), error: report });
+  }
+
+  /** Events that were sent to actors which had ended. */
+  get deadLetters(): number {
+    return deadLettersOf(this.root.system).count;
   }
 
   /** The very last resort: kills every process at once. */

@@ -12,6 +12,18 @@ function pidsOf(server: ManagedServer): number[] {
   return [...server.pool.members].flatMap((member) => member.connection.link.pid ?? []);
 }
 
+function countersOf(server: ManagedServer) {
+  const { handle } = server;
+  return {
+    requests: handle.requests,
+    failed: handle.failed,
+    in_flight: handle.inFlight,
+    waiting: handle.waiting,
+    restarts: server.restarts,
+    uptime_seconds: uptimeSeconds(server),
+  };
+}
+
 /** One line of GET /servers. */
 export function serverRecord(server: ManagedServer) {
   const { handle } = server;
@@ -20,12 +32,7 @@ export function serverRecord(server: ManagedServer) {
     runtime: server.entry.runtime,
     state: server.state,
     isolation: server.entry.isolation,
-    requests: handle.requests,
-    failed: handle.failed,
-    in_flight: handle.inFlight,
-    waiting: handle.waiting,
-    restarts: server.restarts,
-    uptime_seconds: uptimeSeconds(server),
+    ...countersOf(server),
     started_at: iso(server.openSince),
     last_used_at: iso(handle.lastUsedTime),
     pids: pidsOf(server),
@@ -55,12 +62,7 @@ export function serverStats(server: ManagedServer) {
   const { handle } = server;
   return {
     state: server.state,
-    requests: handle.requests,
-    failed: handle.failed,
-    in_flight: handle.inFlight,
-    waiting: handle.waiting,
-    restarts: server.restarts,
-    uptime_seconds: uptimeSeconds(server),
+    ...countersOf(server),
     latency_ms: handle.latency.read(),
   };
 }
