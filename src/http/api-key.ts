@@ -13,10 +13,6 @@ export class ApiKey {
     this.#digest = key === '' ? undefined : digest(key);
   }
 
-  get isSet(): boolean {
-    return this.#digest !== undefined;
-  }
-
   /** True when the request may go on; otherwise it has been answered, word for word as the contract has it. */
   admits(context: ExchangeContext): boolean {
     if (this.#digest === undefined) return true;

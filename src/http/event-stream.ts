@@ -27,11 +27,6 @@ export class EventStream {
     liveStreams(session).set(id, this);
   }
 
-  /** A stream that has ended, for giving out what is kept of it. */
-  static past(session: ClientSession, id: number): EventStream {
-    return new EventStream(session, id);
-  }
-
   get isConnected(): boolean {
     return this.#http !== undefined && !this.#http.isDone;
   }

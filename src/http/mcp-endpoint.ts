@@ -114,7 +114,7 @@ function finishLost(
   context: ExchangeContext,
   last: { stream: number; number: number },
 ): void {
-  const stream = EventStream.past(session, last.stream);
+  const stream = new EventStream(session, last.stream);
   stream.connect(context, last.number);
   stream.replayAfter(last.number);
   stream.end();
