@@ -67,6 +67,12 @@ export class SessionExpiredError extends GatewayError {
 /** The server answered something that is not the protocol, or refused us (HTTP status other than 2xx). */
 export class UpstreamProtocolError extends GatewayError {
   readonly code = 'ERR_UPSTREAM_PROTOCOL';
+  /** The HTTP status it refused with, where that is what was wrong. */
+  readonly status: number | undefined;
+  constructor(message: string, options?: ErrorOptions & { readonly status?: number }) {
+    super(message, options);
+    this.status = options?.status;
+  }
 }
 
 /** One message is larger than `limits.message_bytes`. */

@@ -36,6 +36,11 @@ const isolation = (description: string, byDefault: 'shared' | 'session') =>
 
 /** Fields of every server, local or remote. */
 const sharedFields = {
+  era: Type.Enum(['legacy', 'modern', 'auto'], {
+    description:
+      'Protocol the server speaks: legacy (sessions, up to 2025-11-25), modern (2026-07-28), or auto: the server is asked.',
+    default: 'legacy',
+  }),
   enabled: Type.Boolean({ description: 'false keeps the server off.', default: true }),
   idle_timeout_seconds: secondsOrZero('Stopped after this long without a call; 0 = never.', 300),
   start_timeout_seconds: seconds('A start that takes longer has failed.', 30),
@@ -109,6 +114,17 @@ const sharedFields = {
       deny: toolPatterns('Patterns of tool names that clients do not see; stronger than allow.', []),
     },
     { description: "Which of the server's tools are offered.", default: {} },
+  ),
+  tags: Type.Array(
+    Type.String({
+      pattern: serverIdPattern,
+      patternErrorMessage: '1 to 64 of A-Z a-z 0-9 . _ -',
+    }),
+    {
+      description: 'Words by which tool search can narrow its results; a change needs no restart.',
+      default: [],
+      maxItems: 16,
+    },
   ),
 };
 

@@ -6,7 +6,8 @@ import type { ServerEntry } from './catalog-schema.ts';
 
 /** 16 hexadecimal characters of the SHA-256 of the normalised entry. */
 export function entryHash(entry: ServerEntry): string {
-  return createHash('sha256').update(canonical(entry)).digest('hex').slice(0, 16);
+  const { tags: _, ...counting } = entry;
+  return createHash('sha256').update(canonical(counting)).digest('hex').slice(0, 16);
 }
 
 function canonical(value: unknown): string {

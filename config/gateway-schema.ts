@@ -75,6 +75,11 @@ export const gatewaySchema = Type.Object(
       },
       { description: 'Bounds of the gateway as a whole.', default: {} },
     ),
+    expose: Type.Enum(['all', 'search'], {
+      description:
+        'What clients at /mcp see of the tools: all of them, or three tools that search, describe and call them.',
+      default: 'all',
+    }),
     list_timeout_seconds: secondsOrZero(
       "A client's list request waits at most this long for lists not yet known; 0 = not at all.",
       4,

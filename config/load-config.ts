@@ -3,7 +3,7 @@
 // A reload calls the same function again and compares.
 
 import { resolve } from 'node:path';
-import type { Catalog } from './catalog-schema.ts';
+import type { Catalog, ServerEntry } from './catalog-schema.ts';
 import type { GatewayConfig } from './gateway-schema.ts';
 import { ConfigError, type Problem } from './problem.ts';
 import { readCatalog } from './read-catalog.ts';
@@ -26,12 +26,17 @@ export interface Loaded {
   readonly catalogPath: string;
 }
 
+export interface LoadOptions {
+  /** For the entries that do not say; without it a local server is shared and a remote one is not. */
+  readonly defaultIsolation?: ServerEntry['isolation'];
+}
+
 /**
  * Loads the configuration whose gateway file is `path` (relative to the working directory), with `${VAR}` from
  * `env`. Throws a ConfigError; the catalog's problems are in it even when the gateway file has its own, as long
  * as `catalog_path` can be made out.
  */
-export async function loadConfig(path: string, env: Environment): Promise<Loaded> {
+export async function loadConfig(path: string, env: Environment, options: LoadOptions = {}): Promise<Loaded> {
   const configPath = resolve(path);
   const secrets = new SecretValues();
   const source = await readSourceFile(configPath);
@@ -42,7 +47,7 @@ export async function loadConfig(path: string, env: Environment): Promise<Loaded
   const { value: config = {}, problems } = readTree(source, reader, 'listen_addr and catalog_path', (root) =>
     readGateway(reader, root, configPath),
   );
-  const catalog = config.catalog_path && (await loadCatalog(config.catalog_path, env, secrets));
+  const catalog = config.catalog_path && (await loadCatalog(config.catalog_path, env, secrets, options));
   if (typeof catalog === 'object' && catalog.reason !== undefined) {
     problems.push(reader.problemAt('catalog_path', `${config.catalog_path}: ${catalog.reason}`));
   }
@@ -65,12 +70,17 @@ interface LoadedCatalog {
   readonly reason?: string;
 }
 
-async function loadCatalog(path: string, env: Environment, secrets: SecretValues): Promise<LoadedCatalog> {
+async function loadCatalog(
+  path: string,
+  env: Environment,
+  secrets: SecretValues,
+  { defaultIsolation }: LoadOptions,
+): Promise<LoadedCatalog> {
   const source = await readSourceFile(path);
   if (!(source instanceof SourceFile)) return { problems: [], reason: source.reason };
   const reader = new SchemaReader(source, env, secrets);
   return readTree(source, reader, 'servers (servers: {} for none)', (root) =>
-    readCatalog(reader, root, path, secrets),
+    readCatalog(reader, root, path, secrets, defaultIsolation),
   );
 }
 

@@ -114,6 +114,8 @@ function remoteEntry(
   secrets: SecretValues,
 ): RemoteEntry {
   const isShared = written.isolation === 'shared';
+  if (runtime === 'sse' && written.era !== undefined && written.era !== 'legacy')
+    reader.report(at('era'), 'must be legacy: the sse transport is older than the modern era');
   const pool = { ...written.pool, max: written.pool?.max ?? (isShared ? 1 : 1000) };
   const url = checkedUrl(reader, written.url, at('url'));
   checkHeaders(reader, written.headers ?? {}, at('headers'), secrets);
@@ -145,6 +147,8 @@ const ownHeaders = new Set([
   'host',
   'keep-alive',
   'last-event-id',
+  'mcp-method',
+  'mcp-name',
   'mcp-protocol-version',
   'mcp-session-id',
   'te',

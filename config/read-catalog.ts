@@ -23,6 +23,7 @@ export function readCatalog(
   root: YamlTree,
   file: string,
   secrets: SecretValues,
+  defaultIsolation?: ServerEntry['isolation'],
 ): Catalog {
   const servers: Record<string, ServerEntry> = Object.create(null);
   const list = findServers(reader, root);
@@ -38,7 +39,8 @@ export function readCatalog(
       reader.reportKey(path, `becomes the id ${id}, which ${JSON.stringify(earlier)} has already`);
     }
     const schema = isDesktop ? desktopEntrySchema : writtenEntrySchema;
-    const written = reader.read(schema, pair.value, path) as WrittenEntry | undefined;
+    const read = reader.read(schema, pair.value, path) as WrittenEntry | undefined;
+    const written = read && { ...read, isolation: read.isolation ?? defaultIsolation };
     const entry = written && normaliseEntry(reader, written, path, dirname(file), secrets);
     if (id === undefined) continue;
     claimedBy.set(id, pair.key);

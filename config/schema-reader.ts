@@ -76,7 +76,9 @@ export class SchemaReader {
     if (chosen.anyOf !== undefined || !fits(chosen, tree)) return this.#mismatch(schema, tree, path);
     if (tree.kind === 'map') return this.#readMap(chosen, tree, path);
     if (tree.kind === 'list') {
-      const { items } = chosen;
+      const { items, maxItems } = chosen;
+      if (tree.items.length > (maxItems ?? Number.POSITIVE_INFINITY))
+        return this.#mismatch(schema, tree, path);
       return items && tree.items.map((item, index) => this.#read(items, item, joinPath(path, index)));
     }
     return this.#readScalar(chosen, schema, tree, path);

@@ -12,6 +12,7 @@ export interface SchemaNode {
   readonly patternProperties?: Readonly<Record<string, SchemaNode>>;
   readonly required?: readonly string[];
   readonly items?: SchemaNode;
+  readonly maxItems?: number;
   readonly anyOf?: readonly SchemaNode[];
   readonly enum?: readonly unknown[];
   readonly minimum?: number;
@@ -34,7 +35,7 @@ export function expectedBySchema(schema: SchemaNode, value: unknown): string {
     case 'object':
       return 'a mapping (key: value)';
     case 'array':
-      return 'a list';
+      return schema.maxItems === undefined ? 'a list' : `a list of at most ${schema.maxItems}`;
     case 'boolean':
       return 'true or false';
     case 'number':
@@ -58,7 +59,7 @@ function bound({ minimum, exclusiveMinimum, maximum }: SchemaNode, value: unknow
 /** "found …"; `names` are the variables that the value came from, if it did. */
 export function foundInFile(schema: SchemaNode, tree: YamlTree, names: readonly string[]): string {
   if (tree.kind === 'map') return 'a mapping';
-  if (tree.kind === 'list') return 'a list';
+  if (tree.kind === 'list') return schema.maxItems === undefined ? 'a list' : `${tree.items.length}`;
   if (names.length > 0) return `something else in ${names.map((name) => `\${${name}}`).join(' and ')}`;
   const { value } = tree;
   if (value === null || value === undefined) return 'nothing';

@@ -11,7 +11,7 @@ import { build } from 'esbuild';
 const root = resolve(import.meta.dirname, '..');
 const { values } = parseArgs({ options: { outdir: { type: 'string', default: 'dist' } } });
 const dist = resolve(root, values.outdir);
-const entries = { main: 'src/main.ts', core: 'src/core.ts' };
+const entries = { main: 'src/main.ts', stdio: 'src/stdio.ts', core: 'src/core.ts' };
 
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(join(dist, 'schema'), { recursive: true });

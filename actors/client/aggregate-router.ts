@@ -1,4 +1,4 @@
-// The methods of a session at /mcp: all servers as one. A name or uri tells the server; it is put back to what that
+// The methods at /mcp: all servers as one, for clients of both eras. A name or uri tells the server; it is put back to what that
 // server calls it, and the rest of the message goes on as received.
 
 import { InternalError } from '../errors.ts';
@@ -6,25 +6,32 @@ import type { Envelope } from '../jsonrpc/envelope.ts';
 import { JsonScanner, textOf } from '../jsonrpc/json-scanner.ts';
 import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
 import { type Edit, rawJson, type Span } from '../jsonrpc/span.ts';
-import type { ListKind } from '../server/lists.ts';
-import type { Aggregate, Target } from './aggregate.ts';
-import type { ClientExchange } from './client-exchange.ts';
+import { type ListKind, noCache, strictest } from '../server/lists.ts';
+import type { Target } from './aggregate.ts';
 import type { Discovery } from './discovery.ts';
-import { askedLevel, forward, type Route, routeToServer, unknownTool } from './server-router.ts';
-import type { ClientSession } from './session.ts';
+import { signed } from './forward.ts';
+import { discovery, isRemoved, resumeOrForward } from './modern-router.ts';
+import type { ClientRequest, Route } from './route.ts';
+import { isSearchTool, rawSearchTools } from './search-tools.ts';
+import {
+  askedLevel,
+  type Desk,
+  forwardToServer,
+  routeToServer,
+  unknownTool,
+  withEras,
+} from './server-router.ts';
+import type { SearchAnswer, ToolSearch } from './tool-search.ts';
 
-export interface AggregateRoute {
-  readonly session: ClientSession;
-  readonly envelope: Envelope;
-  readonly exchange: ClientExchange;
-  readonly traceparent: string | undefined;
-}
-
-export interface Everything {
-  readonly aggregate: Aggregate;
+export interface Everything extends Desk {
   readonly discovery: Discovery;
+  /** Set where clients are to search for tools instead of being shown them all. */
+  readonly search: ToolSearch | undefined;
   readonly listTimeoutMs: number;
 }
+
+/** The tools for searching never change. */
+const searchToolsHint = { ttlMs: 3_600_000, scope: 'public' } as const;
 
 const listsOf: Record<string, ListKind> = {
   'tools/list': 'tools',
@@ -34,26 +41,34 @@ const listsOf: Record<string, ListKind> = {
 };
 
 /** Routes a request to whichever server it is for, or answers for all of them. */
-export function routeToAny(route: AggregateRoute, all: Everything): void {
-  const { envelope, exchange } = route;
+export function routeToAny(route: ClientRequest, all: Everything): void {
+  const { envelope, exchange, asker } = route;
   const { method } = envelope;
-  const kind = listsOf[method];
-  if (kind !== undefined) {
-    if (envelope.param('cursor') === undefined)
-      afterSettling(route, all, () => exchange.resultText(all.aggregate.list(kind)));
-    else
-      exchange.refuse(new RpcFault(rpcCodes.invalidParams, 'unknown cursor: the merged list has one page'));
+  const kind = Object.hasOwn(listsOf, method) ? listsOf[method] : undefined;
+  if (kind === 'tools' && all.search !== undefined && envelope.param('cursor') === undefined) {
+    exchange.resultText(rawSearchTools, searchToolsHint);
     return;
   }
+  if (kind !== undefined) {
+    afterSettling(route, all, () => list(route, all, kind));
+    return;
+  }
+  if (asker !== undefined && isRemoved(route)) return;
   switch (method) {
     case 'ping':
       exchange.result({});
+      return;
+    case 'server/discover':
+      if (asker === undefined) exchange.refuse(unknownMethod(method));
+      else exchange.result(discovery(all.aggregate.capabilities()), noCache);
       return;
     case 'logging/setLevel':
       setLevelEverywhere(route, all);
       return;
     case 'tools/call':
-      byName(route, all, 'tools');
+      if (all.search !== undefined && isSearchTool(envelope.paramText('name')))
+        bySearch(route, all, all.search);
+      else byName(route, all, 'tools');
       return;
     case 'prompts/get':
       byName(route, all, 'prompts');
@@ -67,11 +82,30 @@ export function routeToAny(route: AggregateRoute, all: Everything): void {
       byReference(route, all);
       return;
     default:
-      exchange.refuse(new RpcFault(rpcCodes.methodNotFound, `Method not found: ${method.slice(0, 200)}`));
+      exchange.refuse(unknownMethod(method));
   }
 }
 
-function byName(route: AggregateRoute, all: Everything, kind: 'tools' | 'prompts'): void {
+function unknownMethod(method: string): RpcFault {
+  return new RpcFault(rpcCodes.methodNotFound, `Method not found: ${method.slice(0, 200)}`);
+}
+
+function list({ envelope, exchange }: ClientRequest, { aggregate }: Everything, kind: ListKind): void {
+  const cursor = envelope.param('cursor');
+  try {
+    const page =
+      cursor === undefined ? aggregate.list(kind) : aggregate.list(kind, envelope.paramText('cursor') ?? '');
+    const hints = [...aggregate.servers()].flatMap(({ known }) =>
+      known.lists[kind] === undefined ? [] : [known.hints[kind] ?? noCache],
+    );
+    exchange.resultText(page, strictest(hints));
+  } catch (error) {
+    if (!(error instanceof RpcFault)) throw error;
+    exchange.refuse(error);
+  }
+}
+
+function byName(route: ClientRequest, all: Everything, kind: 'tools' | 'prompts'): void {
   const { envelope, exchange } = route;
   const name = envelope.paramText('name');
   const span = envelope.param('name');
@@ -86,7 +120,18 @@ function byName(route: AggregateRoute, all: Everything, kind: 'tools' | 'prompts
   });
 }
 
-function byUri(route: AggregateRoute, all: Everything): void {
+/** A call of one of the tools for searching: answered here, or made the call of the tool it names. */
+function bySearch(route: ClientRequest, all: Everything, search: ToolSearch): void {
+  const act = (answer: SearchAnswer) => {
+    if ('target' in answer) send(route, all, answer.target, answer.edits);
+    else route.exchange.resultText(answer.rawResult);
+  };
+  const known = search.target(route.envelope);
+  if (known !== undefined) act(known);
+  else afterSettling(route, all, () => act(search.answer(route.envelope)));
+}
+
+function byUri(route: ClientRequest, all: Everything): void {
   const uri = route.envelope.paramText('uri');
   if (uri === undefined) {
     route.exchange.refuse(new RpcFault(rpcCodes.invalidParams, 'params.uri must be a string'));
@@ -95,11 +140,14 @@ function byUri(route: AggregateRoute, all: Everything): void {
   locate(route, all, {
     find: () => all.aggregate.findResource(uri),
     edits: () => [],
-    refusal: () => new RpcFault(rpcCodes.resourceNotFound, 'Resource not found', undefined, { uri }),
+    refusal: () => {
+      const code = route.asker === undefined ? rpcCodes.resourceNotFound : rpcCodes.invalidParams;
+      return new RpcFault(code, 'Resource not found', undefined, { uri });
+    },
   });
 }
 
-function byReference(route: AggregateRoute, all: Everything): void {
+function byReference(route: ClientRequest, all: Everything): void {
   const reference = readReference(route.envelope);
   if (reference === undefined) {
     const fault = new RpcFault(
@@ -125,26 +173,34 @@ interface Search {
 }
 
 /** Sends the message to the server it is for; what is unknown may belong to a server not asked for its lists yet. */
-function locate(route: AggregateRoute, all: Everything, { find, edits, refusal }: Search): void {
-  const send = (target: Target) => {
-    const bound: Route = { ...route, server: target.server, edits: edits(target) };
-    // The tool filter was applied when the name was found, and the name in the message is no longer the server's.
-    if (route.envelope.method === 'tools/call') forward(bound);
-    else routeToServer(bound, all.aggregate);
-  };
+function locate(route: ClientRequest, all: Everything, { find, edits, refusal }: Search): void {
   const target = find();
   if (target !== undefined) {
-    send(target);
+    send(route, all, target, edits(target));
     return;
   }
   afterSettling(route, all, () => {
     const found = find();
     if (found === undefined) route.exchange.refuse(refusal());
-    else send(found);
+    else send(route, all, found, edits(found));
   });
 }
 
-function afterSettling({ exchange }: AggregateRoute, all: Everything, act: () => void): void {
+function send(request: ClientRequest, all: Everything, { server }: Target, edits: readonly Edit[]): void {
+  const route: Route = { ...request, server, edits };
+  if (request.asker !== undefined) withEras(route, () => sendModern(route, all));
+  // The tool filter was applied when the name was found, and the name in the message is no longer the server's.
+  else if (request.envelope.method === 'tools/call') withEras(route, () => forwardToServer(route, all));
+  else routeToServer(route, all);
+}
+
+function sendModern(route: Route, all: Everything): void {
+  if (route.exchange.dress !== undefined) route.exchange.dress.isMethodKnown = true;
+  if (route.server.eras.for('modern') === 'modern') signed(route);
+  resumeOrForward(route, all);
+}
+
+function afterSettling({ exchange }: ClientRequest, all: Everything, act: () => void): void {
   all.discovery
     .settle(all.listTimeoutMs)
     .then(() => {
@@ -156,10 +212,10 @@ function afterSettling({ exchange }: AggregateRoute, all: Everything, act: () =>
     );
 }
 
-function setLevelEverywhere({ envelope, exchange, session }: AggregateRoute, all: Everything): void {
+function setLevelEverywhere({ envelope, exchange, session }: ClientRequest, all: Everything): void {
   const level = askedLevel(envelope, exchange);
   if (level === undefined) return;
-  for (const server of all.aggregate.servers()) server.setLevel(session, level);
+  if (session !== undefined) for (const server of all.aggregate.servers()) server.setLevel(session, level);
   exchange.result({});
 }
 

@@ -6,8 +6,9 @@
 //     does not change where a name leads.
 
 import { rawJson } from '../jsonrpc/span.ts';
-import { itemJson, type ListKind } from '../server/lists.ts';
+import { itemJson, type ListItem, type ListKind } from '../server/lists.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
+import { ListPages, type ServerItems } from './list-pages.ts';
 import { type ToolFilter, toolFilter } from './tool-filter.ts';
 import { exposedName, hashedName } from './tool-names.ts';
 import { matchesTemplate } from './uri-template.ts';
@@ -18,20 +19,30 @@ export interface Target {
   readonly key: string;
 }
 
+/** One entry of a merged list. */
+export interface Shown extends Target {
+  /** The name clients see; of resources and templates the uri. */
+  readonly name: string;
+  readonly item: ListItem;
+}
+
 interface View {
-  /** The `result` of the list, as raw JSON in Latin-1. */
-  readonly rawResult: string;
-  readonly targets: ReadonlyMap<string, Target>;
+  /** The `result` of the first page, as raw JSON in Latin-1. */
+  readonly rawFirst: string;
+  readonly list: readonly ServerItems<Shown>[];
+  readonly targets: ReadonlyMap<string, Shown>;
 }
 
 export class Aggregate {
   readonly #servers: () => Iterable<ManagedServer>;
   readonly #filters = new WeakMap<ManagedServer, ToolFilter>();
   readonly #views = new Map<ListKind, View>();
+  readonly #pages: ListPages;
   #stamp = '';
 
-  constructor(servers: () => Iterable<ManagedServer>) {
+  constructor(servers: () => Iterable<ManagedServer>, pageItems?: number) {
     this.#servers = servers;
+    this.#pages = new ListPages(pageItems);
   }
 
   /** The servers that take part: those not switched off. */
@@ -48,9 +59,18 @@ export class Aggregate {
     return filter(tool);
   }
 
-  /** The merged list as the raw JSON of a result. */
-  list(kind: ListKind): string {
-    return this.#view(kind).rawResult;
+  /**
+   * A page of the merged list, the first without a cursor, as the raw JSON of a result. Throws RpcFault -32602 for
+   * what is no cursor of this list.
+   */
+  list(kind: ListKind, cursor?: string): string {
+    const view = this.#view(kind);
+    return cursor === undefined ? view.rawFirst : this.#rawPage(kind, view.list, cursor);
+  }
+
+  /** Every tool clients may see, by name, in the order of the list; another map as soon as it may be another list. */
+  tools(): ReadonlyMap<string, Shown> {
+    return this.#view('tools').targets;
   }
 
   /** Where a prefixed tool or prompt name leads. */
@@ -109,26 +129,36 @@ export class Aggregate {
 
   #build(kind: ListKind): View {
     const isPrefixed = kind === 'tools' || kind === 'prompts';
-    const targets = new Map<string, Target>();
-    const items: string[] = [];
+    const targets = new Map<string, Shown>();
+    const list: ServerItems<Shown>[] = [];
     const servers = [...this.servers()];
     for (const server of servers) {
       // Servers `a` and `a__b` could both have a tool `a__b__c`: the plain name is the longer id's, known or not.
       const rivals = servers.filter(({ id }) => id !== server.id && id.startsWith(server.id));
       const seen = new Set<string>();
+      const items: Shown[] = [];
       for (const item of server.known.lists[kind] ?? []) {
-        if (seen.has(item.key) || (kind === 'tools' && !this.isAllowed(server, item.key))) continue;
-        seen.add(item.key);
-        let name = isPrefixed ? exposedName(server.id, item.key) : item.key;
+        const { key } = item;
+        if (seen.has(key) || (kind === 'tools' && !this.isAllowed(server, key))) continue;
+        seen.add(key);
+        let name = isPrefixed ? exposedName(server.id, key) : key;
         if (isPrefixed && (targets.has(name) || rivals.some(({ id }) => name.startsWith(`${id}__`))))
-          name = hashedName(server.id, item.key);
+          name = hashedName(server.id, key);
         // A resource is its uri: a second server's resource of the same uri could never be read.
         if (targets.has(name)) continue;
-        targets.set(name, { server, key: item.key });
-        items.push(itemJson(item, name));
+        const shown = { name, server, key, item };
+        targets.set(name, shown);
+        items.push(shown);
       }
+      list.push({ server: server.id, items });
     }
-    const text = Buffer.from(`[${items.join(',')}]`, 'utf8').toString('latin1');
-    return { rawResult: `{${rawJson(kind)}:${text}}`, targets };
+    return { rawFirst: this.#rawPage(kind, list), list, targets };
+  }
+
+  #rawPage(kind: ListKind, list: readonly ServerItems<Shown>[], cursor?: string): string {
+    const { items, nextCursor } = this.#pages.page(kind, list, cursor);
+    const text = `[${items.map(({ item, name }) => itemJson(item, name)).join(',')}]`;
+    const more = nextCursor === undefined ? '' : `,"nextCursor":${rawJson(nextCursor)}`;
+    return `{${rawJson(kind)}:${Buffer.from(text, 'utf8').toString('latin1')}${more}}`;
   }
 }

@@ -1,22 +1,39 @@
-// What servers are asking a client right now (sampling, elicitation, roots). Ids and progress tokens are replaced by
-// our own on the way to the client, since several servers may have chosen the same, and restored on the way back.
+// What is asked of a client right now (sampling, elicitation, roots): by servers on their connections, or by the
+// gateway for a server that asks through its results. Ids and progress tokens are our own on the way to the client,
+// since several servers may have chosen the same, and restored on the way back.
 //
-// Q1  an answer goes to the very connection that asked, or to nobody.
+// Q1  an answer goes to the very connection or call that asked, or to nobody.
 // Q2  at most MAX_ASKED questions are open per session, each for at most DEADLINE_MS (A8).
 
 import { errorMessage } from '../jsonrpc/compose.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
-import { type Edit, rawOf, splice } from '../jsonrpc/span.ts';
+import { type Edit, rawJson, rawOf, splice } from '../jsonrpc/span.ts';
 import type { Connection } from '../server/connection.ts';
 
 const MAX_ASKED = 256;
 const DEADLINE_MS = 600_000;
 
+/** Where what the client says about a question goes. */
+interface Asker {
+  answer(envelope: Envelope): void;
+  progress(envelope: Envelope): void;
+  /** There will be no answer. */
+  refuse(why: string): void;
+}
+
 interface Question {
-  readonly connection: Connection;
-  readonly rawId: string;
-  readonly rawToken: string | undefined;
+  readonly asker: Asker;
   readonly timer: NodeJS.Timeout;
+  /** The connection it came on, and its id there. */
+  readonly connection?: Connection;
+  readonly rawId?: string;
+}
+
+export interface Asking {
+  /** Our own id of the question. */
+  readonly id: number;
+  /** The question as the client gets it. */
+  readonly message: Buffer;
 }
 
 export class Asked {
@@ -27,40 +44,62 @@ export class Asked {
     return this.#questions.size;
   }
 
-  /** The question as the client gets it; undefined when too many are open, and then the server has been told. */
-  ask(connection: Connection, envelope: Envelope): { id: number; message: Buffer } | undefined {
-    if (this.#questions.size >= MAX_ASKED) {
-      this.refuse(connection, envelope.rawId, 'too many questions to this client are open');
-      return undefined;
-    }
-    const id = this.#nextId++;
+  /** Asks what a server asks; undefined when too many questions are open, and then the server has been told. */
+  ask(connection: Connection, envelope: Envelope): Asking | undefined {
+    const { bytes, rawId, askedToken } = envelope;
+    const rawToken = askedToken === undefined ? undefined : rawOf(bytes, askedToken);
+    const asker: Asker = {
+      answer: (answer) => {
+        if (answer.id !== undefined)
+          connection.sendRaw(splice(answer.bytes, [{ ...answer.id, text: rawId }]));
+      },
+      progress: (progress) => {
+        const token = progress.param('progressToken');
+        if (token !== undefined && rawToken !== undefined)
+          connection.sendRaw(splice(progress.bytes, [{ ...token, text: rawToken }]));
+      },
+      refuse: (why) => connection.sendRaw(errorMessage(rawId, -32000, why)),
+    };
+    const id = this.#open({ asker, connection, rawId });
+    if (id === undefined) return undefined;
     const text = String(id);
     const edits: Edit[] = [];
     if (envelope.id !== undefined) edits.push({ ...envelope.id, text });
-    if (envelope.askedToken !== undefined) edits.push({ ...envelope.askedToken, text });
-    edits.sort((a, b) => a.start - b.start);
-    const rawToken =
-      envelope.askedToken === undefined ? undefined : rawOf(envelope.bytes, envelope.askedToken);
-    const timer = setTimeout(() => this.withdraw(id, 'the client did not answer in time'), DEADLINE_MS);
-    timer.unref();
-    this.#questions.set(id, { connection, rawId: envelope.rawId, rawToken, timer });
-    return { id, message: splice(envelope.bytes, edits) };
+    if (askedToken !== undefined) edits.push({ ...askedToken, text });
+    return {
+      id,
+      message: splice(
+        bytes,
+        edits.sort((a, b) => a.start - b.start),
+      ),
+    };
   }
 
-  /** The client's answer goes back to the server that asked. */
+  /** Asks in the gateway's own name; `rawParams` is raw JSON. Undefined when too many questions are open. */
+  pose(
+    method: string,
+    rawParams: string | undefined,
+    onAnswer: (envelope: Envelope) => void,
+    onRefused: (why: string) => void,
+  ): Asking | undefined {
+    const asker: Asker = { answer: onAnswer, progress: () => {}, refuse: onRefused };
+    const id = this.#open({ asker });
+    if (id === undefined) return undefined;
+    const params = rawParams === undefined ? '' : `,"params":${rawParams}`;
+    const text = `{"jsonrpc":"2.0","id":${id},"method":${rawJson(method)}${params}}`;
+    return { id, message: Buffer.from(text, 'latin1') };
+  }
+
+  /** The client answers. */
   answer(envelope: Envelope): void {
-    const question = this.#take(Number(envelope.rawId));
-    if (question === undefined || envelope.id === undefined) return;
-    question.connection.sendRaw(splice(envelope.bytes, [{ ...envelope.id, text: question.rawId }]));
+    this.#take(Number(envelope.rawId))?.asker.answer(envelope);
   }
 
   /** The client's progress on a question. */
   progress(envelope: Envelope): void {
     const token = envelope.param('progressToken');
-    if (token === undefined) return;
-    const question = this.#questions.get(Number(rawOf(envelope.bytes, token)));
-    if (question?.rawToken === undefined) return;
-    question.connection.sendRaw(splice(envelope.bytes, [{ ...token, text: question.rawToken }]));
+    if (token !== undefined)
+      this.#questions.get(Number(rawOf(envelope.bytes, token)))?.asker.progress(envelope);
   }
 
   /** Our id of a question the server has cancelled. */
@@ -71,13 +110,12 @@ export class Asked {
     return undefined;
   }
 
-  /** The question is given up and the server is told why. */
+  /** The question is given up and whoever asked is told why. */
   withdraw(id: number, why: string): void {
-    const question = this.#take(id);
-    if (question !== undefined) this.refuse(question.connection, question.rawId, why);
+    this.#take(id)?.asker.refuse(why);
   }
 
-  /** The server itself has given the question up. */
+  /** Whoever asked has given the question up. */
   forget(id: number): void {
     this.#take(id);
   }
@@ -86,8 +124,16 @@ export class Asked {
     for (const id of [...this.#questions.keys()]) this.withdraw(id, why);
   }
 
-  refuse(connection: Connection, rawId: string, why: string): void {
-    connection.sendRaw(errorMessage(rawId, -32000, why));
+  #open(question: Omit<Question, 'timer'>): number | undefined {
+    if (this.#questions.size >= MAX_ASKED) {
+      question.asker.refuse('too many questions to this client are open');
+      return undefined;
+    }
+    const id = this.#nextId++;
+    const timer = setTimeout(() => this.withdraw(id, 'the client did not answer in time'), DEADLINE_MS);
+    timer.unref();
+    this.#questions.set(id, { ...question, timer });
+    return id;
   }
 
   #take(id: number): Question | undefined {

@@ -1,14 +1,32 @@
-// One request of a client while it is under way: remembers the client's own id, and puts it back into the answer.
+// One request of a client while it is under way: remembers the client's own id, and puts it back into the answer. For
+// a modern client it also says in each result what that era wants said there.
 
 import type { GatewayError } from '../errors.ts';
-import { errorMessage, resultMessage, resultTextMessage } from '../jsonrpc/compose.ts';
+import { errorMessage, resultTextMessage } from '../jsonrpc/compose.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
-import type { RpcFault } from '../jsonrpc/rpc-fault.ts';
-import { type Edit, splice } from '../jsonrpc/span.ts';
-import type { Call, Exchange } from '../server/call.ts';
+import { completeResult } from '../jsonrpc/modern-meta.ts';
+import { type RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
+import { type Edit, rawJson, splice } from '../jsonrpc/span.ts';
+import type { Exchange } from '../server/call.ts';
+import type { Connection } from '../server/connection.ts';
+import type { CacheHint } from '../server/lists.ts';
 import type { Outlet } from './outlet.ts';
 
 export type ExchangeEnd = 'answered' | 'refused' | 'failed' | 'dropped';
+
+/** What is under way for an exchange, and can be given up. */
+export interface Cancellable {
+  readonly connection: Connection | undefined;
+  cancel(reason?: string): void;
+}
+
+/** What a modern client is told with each result. */
+export interface Dress {
+  /** Whose the answer is. */
+  serverInfo: unknown;
+  /** The server knows the method, so that its −32601 is about something else. */
+  isMethodKnown: boolean;
+}
 
 export interface ExchangeOptions {
   /** Strikes secrets from what the gateway says itself (A9). */
@@ -21,7 +39,9 @@ export class ClientExchange implements Exchange {
   readonly outlet: Outlet;
   /** The server the request was sent to, once that is known. */
   server: string | undefined;
-  call: Call | undefined;
+  call: Cancellable | undefined;
+  /** Set for modern clients. */
+  dress: Dress | undefined;
   isDone = false;
   /** Changes to make in the answer beside its id; in order. Only a few cold methods need one. */
   rewrite: ((answer: Envelope) => Edit[]) | undefined;
@@ -41,7 +61,8 @@ export class ClientExchange implements Exchange {
     const { id, bytes } = envelope;
     const edits = this.rewrite?.(envelope) ?? [];
     if (id !== undefined) edits.push({ ...id, text: this.rawId });
-    this.outlet.finish(splice(bytes, edits.length > 1 ? edits.sort((a, b) => a.start - b.start) : edits));
+    const message = splice(bytes, edits.length > 1 ? edits.sort((a, b) => a.start - b.start) : edits);
+    this.outlet.finish(message, undefined, this.dress && this.#codeOf(envelope, this.dress));
   }
 
   relay(message: Buffer): void {
@@ -60,25 +81,38 @@ export class ClientExchange implements Exchange {
   }
 
   /** The gateway answers itself. */
-  result(result: unknown): void {
-    if (this.#end('answered')) this.outlet.finish(resultMessage(this.rawId, result));
+  result(result: unknown, hint?: CacheHint): void {
+    this.resultText(rawJson(result), hint);
   }
 
-  /** As `result`, with the result as raw JSON in Latin-1. */
-  resultText(rawResult: string): void {
-    if (this.#end('answered')) this.outlet.finish(resultTextMessage(this.rawId, rawResult));
+  /** As `result`, with the result as raw JSON in Latin-1; `hint` says how long a modern client may keep it. */
+  resultText(rawResult: string, hint?: CacheHint): void {
+    if (!this.#end('answered')) return;
+    const { dress } = this;
+    const text = dress === undefined ? rawResult : completeResult(rawResult, dress.serverInfo, hint);
+    this.outlet.finish(resultTextMessage(this.rawId, text));
   }
 
   /** The gateway refuses, in the words a server would use. */
   refuse(fault: RpcFault): void {
     if (this.#end('refused'))
-      this.outlet.finish(errorMessage(this.rawId, fault.code, fault.message, fault.data));
+      this.outlet.finish(
+        errorMessage(this.rawId, fault.code, fault.message, fault.data),
+        undefined,
+        fault.code,
+      );
   }
 
   /** The client wants no answer any more. */
   cancel(reason?: string): void {
     if (this.call === undefined) this.drop();
     else this.call.cancel(reason);
+  }
+
+  #codeOf(answer: Envelope, { isMethodKnown }: Dress): number | undefined {
+    if (answer.error === undefined) return undefined;
+    const code = Number((answer.parse(answer.error) as { code?: unknown } | null)?.code);
+    return code === rpcCodes.methodNotFound && isMethodKnown ? undefined : code;
   }
 
   #end(end: ExchangeEnd, error?: GatewayError): boolean {

@@ -7,8 +7,11 @@ import type { GatewayError } from '../errors.ts';
 export interface Outlet {
   /** A message that comes before the answer. */
   send(message: Buffer): void;
-  /** The answer; with `error` where the gateway made it up, so that a transport can show it in its own way. */
-  finish(message: Buffer, error?: GatewayError): void;
+  /**
+   * The answer; with `error` where the gateway made it up, and with the code of a JSON-RPC error that says something
+   * of the request itself, so that a transport can show either in its own way.
+   */
+  finish(message: Buffer, error?: GatewayError, rpcCode?: number): void;
   /** There will be no answer: the client has cancelled. */
   drop(): void;
 }

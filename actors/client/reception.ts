@@ -4,14 +4,19 @@ import { type GatewayError, InternalError, OverloadedError } from '../errors.ts'
 import type { Gateway } from '../gateway/gateway.ts';
 import { requestMessage } from '../jsonrpc/compose.ts';
 import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
+import { toModern } from '../jsonrpc/modern-meta.ts';
 import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
 import { rawOf } from '../jsonrpc/span.ts';
 import { type Advert, isSessionVersion, latestSessionVersion } from '../server/advert.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
-import { routeToAny } from './aggregate-router.ts';
+import { type Everything, routeToAny } from './aggregate-router.ts';
 import { ClientExchange, type ExchangeEnd } from './client-exchange.ts';
+import { listen } from './listen.ts';
+import { readAsker } from './modern-asker.ts';
+import { routeModern } from './modern-router.ts';
 import type { Outlet } from './outlet.ts';
-import { routeToServer } from './server-router.ts';
+import type { Route } from './route.ts';
+import { routeToServer, withEras } from './server-router.ts';
 import type { ClientSession } from './session.ts';
 
 /** What is known of the request that carried a message; it stands in every log line about it. */
@@ -28,6 +33,8 @@ const MAX_SHOWN = 200;
 
 /** What a client says of itself is kept as long as its session: ten thousand sessions must stay affordable (A8). */
 const MAX_INTRODUCTION = 65_536;
+
+type IntroducingRoute = Route & { readonly session: ClientSession };
 
 export class Reception {
   /** Requests of all clients, as GET /stats shows them. */
@@ -72,7 +79,7 @@ export class Reception {
     const exchange = this.#exchange(envelope, outlet, origin, session);
     if (exchange === undefined) this.end(session);
     else if (server === undefined) exchange.result(this.#introduction(session));
-    else this.#introduce(server, session, exchange);
+    else this.#introduce(server, session, envelope, exchange);
   }
 
   /** A request of a session. */
@@ -80,16 +87,41 @@ export class Reception {
     const exchange = this.#exchange(envelope, outlet, origin, session);
     if (exchange === undefined) return;
     const { traceparent } = origin;
-    const { aggregate, discovery, config } = this.#gateway;
+    const request = { session, asker: undefined, envelope, exchange, traceparent };
     if (envelope.method === 'initialize') {
       exchange.refuse(new RpcFault(rpcCodes.invalidRequest, 'the session is initialised already'));
     } else if (session.target === undefined) {
-      const listTimeoutMs = config.list_timeout_seconds * 1000;
-      routeToAny({ session, envelope, exchange, traceparent }, { aggregate, discovery, listTimeoutMs });
+      routeToAny(request, this.#everything);
     } else {
-      const server = this.#gateway.server(session.target);
-      routeToServer({ session, server, envelope, exchange, traceparent }, aggregate);
+      routeToServer({ ...request, server: this.#gateway.server(session.target) }, this.#gateway);
     }
+  }
+
+  /**
+   * A request of the modern era, to one server or, without one, to all of them. Gives what cancels it; undefined when
+   * it is over already. Throws RpcFault for wrong metadata, OverloadedError when too many clients listen.
+   */
+  stateless(
+    envelope: Envelope,
+    server: ManagedServer | undefined,
+    outlet: Outlet,
+    origin: Origin,
+  ): { cancel(reason?: string): void } | undefined {
+    const asker = readAsker(envelope);
+    if (envelope.method === 'subscriptions/listen')
+      return listen(this.#gateway, { envelope, asker, server, outlet });
+    const exchange = this.#exchange(envelope, outlet, origin, undefined);
+    if (exchange === undefined) return undefined;
+    exchange.dress = { serverInfo: this.#gateway.serverInfo, isMethodKnown: false };
+    const request = { session: undefined, asker, envelope, exchange, traceparent: origin.traceparent };
+    if (server === undefined) routeToAny(request, this.#everything);
+    else routeModern({ ...request, server }, this.#gateway);
+    return exchange;
+  }
+
+  get #everything(): Everything {
+    const { aggregate, discovery, crossings, search, config } = this.#gateway;
+    return { aggregate, discovery, crossings, search, listTimeoutMs: config.list_timeout_seconds * 1000 };
   }
 
   /** A notification or an answer of a session; nothing comes back. */
@@ -128,7 +160,8 @@ export class Reception {
       return;
     }
     const { traceparent } = origin;
-    routeToServer({ session: undefined, server, envelope, exchange, traceparent }, this.#gateway.aggregate);
+    const request = { session: undefined, asker: undefined, envelope, exchange, traceparent };
+    routeToServer({ ...request, server }, this.#gateway);
   }
 
   end(session: ClientSession): void {
@@ -186,12 +219,17 @@ export class Reception {
     return {
       protocolVersion: session.protocolVersion,
       capabilities: this.#gateway.aggregate.capabilities(),
-      serverInfo: { name: 'actor-gateway', title: 'actor-gateway', version: this.#gateway.version },
+      serverInfo: this.#gateway.serverInfo,
     };
   }
 
   /** At /mcp/:id the server is introduced; if it has never been heard of, it is started by asking it for a sign. */
-  #introduce(server: ManagedServer, session: ClientSession, exchange: ClientExchange): void {
+  #introduce(
+    server: ManagedServer,
+    session: ClientSession,
+    envelope: Envelope,
+    exchange: ClientExchange,
+  ): void {
     const answer = (advert: Advert) => {
       const { capabilities, serverInfo, instructions } = advert;
       const { protocolVersion } = session;
@@ -207,6 +245,12 @@ export class Reception {
       answer(advert);
       return;
     }
+    exchange.server = server.id;
+    const route = { session, asker: undefined, envelope, exchange, server, traceparent: undefined };
+    withEras(route, () => this.#awaitSign(route, answer));
+  }
+
+  #awaitSign({ server, session, exchange }: IntroducingRoute, answer: (advert: Advert) => void): void {
     const fail = (error: GatewayError) => {
       // Another session's start has made it known meanwhile; this one needs a place only for its first call.
       if (server.known.advert !== undefined && server.entry.enabled) {
@@ -225,9 +269,18 @@ export class Reception {
       relay: () => {},
       drop: () => exchange.drop(),
     };
-    exchange.server = server.id;
-    const ping = readServerMessage(requestMessage('0', 'ping', undefined));
-    exchange.call = server.handle.accept({ envelope: ping, exchange: sign, owner: session });
+    if (server.known.advert !== undefined && server.entry.enabled) {
+      // To be asked for its eras it had to introduce itself.
+      answer(server.known.advert);
+      return;
+    }
+    const era = server.eras.for('legacy') ?? 'legacy';
+    const { clientInfo } = session;
+    const plain = readServerMessage(
+      requestMessage('0', era === 'legacy' ? 'ping' : 'server/discover', undefined),
+    );
+    const asking = era === 'legacy' ? plain : toModern(plain, { clientInfo, capabilities: {} });
+    exchange.call = server.handle.accept({ envelope: asking, exchange: sign, owner: session, era });
   }
 
   #log(

@@ -5,41 +5,55 @@
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
 import { type Edit, rawJson } from '../jsonrpc/span.ts';
-import { itemJson, itemsOf, type ListKind, listKinds } from '../server/lists.ts';
+import { itemJson, itemsOf, type ListKind, listKinds, noCache } from '../server/lists.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
 import { isLogLevel, type LogLevel } from '../server/subscriptions.ts';
 import type { Aggregate } from './aggregate.ts';
 import type { ClientExchange } from './client-exchange.ts';
+import type { Crossings } from './forward.ts';
+import type { Route } from './route.ts';
 import type { ClientSession } from './session.ts';
+import { unwatch, watch } from './watch.ts';
 
-const listMethods = new Map(
+/** Which list each list method asks for. */
+export const listMethods = new Map(
   Object.entries(listKinds).map(([kind, { method }]) => [method, kind as ListKind]),
 );
 
-export interface Route {
-  readonly session: ClientSession | undefined;
-  readonly server: ManagedServer;
-  readonly envelope: Envelope;
-  readonly exchange: ClientExchange;
-  readonly traceparent: string | undefined;
-  readonly edits?: readonly Edit[];
+/** What routing needs beside the request. */
+export interface Desk {
+  readonly aggregate: Aggregate;
+  readonly crossings: Crossings;
 }
 
-/** Sends the message to its server as it is, apart from `edits`. */
-export function forward({ session, server, envelope, exchange, traceparent, edits }: Route): void {
-  // The client may have cancelled while its server was looked for.
-  if (exchange.isDone) return;
-  exchange.server = server.id;
-  const call = server.handle.accept({ envelope, exchange, owner: session, traceparent, edits: edits ?? [] });
-  exchange.call = call;
+/** Sends the message to its server, apart from the route's edits as it is, or across the eras. */
+export function forwardToServer(route: Route, desk: Desk): void {
+  desk.crossings.forward(route);
 }
 
-/** Routes a request to one server. */
-export function routeToServer(route: Route, aggregate: Aggregate): void {
+/** Acts once it is known which eras the server speaks: at once, but for the first request to one that is asked. */
+export function withEras({ server, exchange }: Route, act: () => void): void {
+  const { isParked } = server.handle;
+  if (server.eras.known !== undefined || !server.entry.enabled || isParked) {
+    act();
+    return;
+  }
+  void server.eras.settle().then(() => {
+    if (!exchange.isDone) act();
+  });
+}
+
+/** Routes a request of the session era to one server. */
+export function routeToServer(route: Route, desk: Desk): void {
+  withEras(route, () => dispatch(route, desk));
+}
+
+function dispatch(route: Route, desk: Desk): void {
   const { envelope, exchange, server } = route;
+  const forward = (one: Route) => forwardToServer(one, desk);
   const kind = listMethods.get(envelope.method);
   if (kind !== undefined) {
-    list(route, kind, aggregate);
+    list(route, kind, desk);
     return;
   }
   switch (envelope.method) {
@@ -48,18 +62,18 @@ export function routeToServer(route: Route, aggregate: Aggregate): void {
       return;
     case 'tools/call': {
       const name = envelope.paramText('name');
-      if (name !== undefined && !aggregate.isAllowed(server, name)) exchange.refuse(unknownTool(name));
+      if (name !== undefined && !desk.aggregate.isAllowed(server, name)) exchange.refuse(unknownTool(name));
       else forward(route);
       return;
     }
     case 'logging/setLevel':
-      inSession(route, setLevel);
+      inSession(route, (one) => setLevel(one, forward));
       return;
     case 'resources/subscribe':
-      inSession(route, subscribe);
+      inSession(route, (one) => subscribe(one, forward));
       return;
     case 'resources/unsubscribe':
-      inSession(route, unsubscribe);
+      inSession(route, (one) => unsubscribe(one, forward));
       return;
     default:
       forward(route);
@@ -67,6 +81,7 @@ export function routeToServer(route: Route, aggregate: Aggregate): void {
 }
 
 type SessionRoute = Route & { readonly session: ClientSession };
+type Forward = (route: Route) => void;
 
 /** What lasts longer than its request belongs to a session; without one it would change what others see. */
 function inSession(route: Route, act: (route: SessionRoute) => void): void {
@@ -90,22 +105,33 @@ export function askedLevel(envelope: Envelope, exchange: ClientExchange): LogLev
   return undefined;
 }
 
-function list(route: Route, kind: ListKind, aggregate: Aggregate): void {
-  const { envelope, exchange, server, session } = route;
+/** A list of one server: asked of it when it is awake for this client, and else from what is known of it. */
+export function list(route: Route, kind: ListKind, desk: Desk): void {
+  const { envelope, exchange, server } = route;
+  const { aggregate } = desk;
   const known = server.known.lists[kind];
-  const hasOwn = session !== undefined && server.pool.memberOf(session) !== undefined;
-  const isAwake =
-    server.entry.isolation === 'session' ? hasOwn : server.isRunning || server.state === 'starting';
+  const isAwake = isAwakeFor(route);
   if (!isAwake && known !== undefined && envelope.param('cursor') === undefined) {
     const shown = kind === 'tools' ? known.filter((item) => aggregate.isAllowed(server, item.key)) : known;
     const items = Buffer.from(`[${shown.map((item) => itemJson(item)).join(',')}]`, 'utf8').toString(
       'latin1',
     );
-    exchange.resultText(`{${rawJson(kind)}:${items}}`);
+    exchange.resultText(`{${rawJson(kind)}:${items}}`, server.known.hints[kind] ?? noCache);
     return;
   }
   if (kind === 'tools') exchange.rewrite = (answer) => withoutDenied(answer, server, aggregate);
-  forward(route);
+  forwardToServer(route, desk);
+}
+
+function isAwakeFor({ server, session, asker }: Route): boolean {
+  if (server.entry.isolation === 'shared') return server.isRunning || server.state === 'starting';
+  if (session !== undefined && server.pool.memberOf(session) !== undefined) return true;
+  // Requests without a session share a connection; a modern one that may be asked something has a lane beside it.
+  const era = server.eras.for(asker === undefined ? 'legacy' : 'modern');
+  if (asker === undefined && era === 'legacy') return false;
+  for (const member of server.pool.members)
+    if (member.isOpen && member.owner === undefined && member.era === era) return true;
+  return false;
 }
 
 /** Takes the tools out of a list that clients may not see; the list is left alone when there are none. */
@@ -124,12 +150,18 @@ function withoutDenied(answer: Envelope, server: ManagedServer, aggregate: Aggre
   return [{ ...answer.result, text: Buffer.from(`{${members.join(',')}}`, 'utf8').toString('latin1') }];
 }
 
-function setLevel(route: SessionRoute): void {
+function setLevel(route: SessionRoute, forward: Forward): void {
   const { envelope, exchange, server, session } = route;
   const level = askedLevel(envelope, exchange);
   if (level === undefined) return;
   const advert = server.known.advert;
-  const before = server.subscriptions.lowestLevel(undefined);
+  const before = server.subscriptions.lowestLevel;
+  if (server.eras.for('legacy') === 'modern') {
+    // It has no level to set: each request says its own.
+    server.subscriptions.setLevel(session, level);
+    exchange.result({});
+    return;
+  }
   if (advert !== undefined && advert.capabilities.logging === undefined) {
     forward(route);
     return;
@@ -142,21 +174,32 @@ function setLevel(route: SessionRoute): void {
     return;
   }
   server.subscriptions.setLevel(session, level);
-  const isUnchanged = isShared && server.subscriptions.lowestLevel(undefined) === before;
+  const isUnchanged = isShared && server.subscriptions.lowestLevel === before;
   const isAsleep = isShared ? !server.isRunning : server.pool.memberOf(session) === undefined;
   // A sleeping server is told when it wakes; a shared one only when the lowest level asked has changed.
   if (isAsleep || isUnchanged) {
     exchange.result({});
     return;
   }
-  const lowest = isShared ? server.subscriptions.lowestLevel(undefined) : level;
+  const lowest = isShared ? server.subscriptions.lowestLevel : level;
   const span = envelope.param('level');
   forward(span === undefined ? route : { ...route, edits: [{ ...span, text: rawJson(lowest) }] });
 }
 
-function subscribe(route: SessionRoute): void {
+function subscribe(route: SessionRoute, forward: Forward): void {
   const { envelope, exchange, server, session } = route;
   const uri = envelope.paramText('uri');
+  if (uri !== undefined && server.eras.for('legacy') === 'modern') {
+    void watch(server, session, uri).then((isAgreed) => {
+      if (isAgreed) exchange.result({});
+      else
+        exchange.refuse(
+          new RpcFault(rpcCodes.invalidParams, `the server does not tell of ${uri.slice(0, 200)}`),
+        );
+      if (session.isEnded) unwatch(server, session, uri);
+    });
+    return;
+  }
   // Noted before the server has agreed: it may send an update at once, and another session's last `unsubscribe`
   // must not reach it after this.
   if (uri !== undefined && server.subscriptions.add(uri, session)) {
@@ -167,11 +210,16 @@ function subscribe(route: SessionRoute): void {
   forward(route);
 }
 
-function unsubscribe(route: SessionRoute): void {
+function unsubscribe(route: SessionRoute, forward: Forward): void {
   const { envelope, exchange, server, session } = route;
   const uri = envelope.paramText('uri');
   if (uri === undefined) {
     forward(route);
+    return;
+  }
+  if (server.eras.for('legacy') === 'modern') {
+    unwatch(server, session, uri);
+    exchange.result({});
     return;
   }
   const isLast = server.subscriptions.remove(uri, session);

@@ -55,6 +55,10 @@ export class ClientSession implements Owner {
     this.#onParting = options.onParting;
   }
 
+  /** What a session is; it has connections of its own where the server is isolated. */
+  readonly era = 'legacy';
+  readonly isListener = false;
+
   get label(): string {
     return this.id.slice(0, 8);
   }
@@ -116,6 +120,24 @@ export class ClientSession implements Owner {
     const question = this.#asked.ask(connection, envelope);
     if (question === undefined || this.#deliver(question.message, connection, call, false)) return;
     this.#asked.withdraw(question.id, 'the client has no open stream to be asked on');
+  }
+
+  /**
+   * Asks the client on the stream of one of its own requests; `rawParams` is raw JSON. Exactly one of the two is called
+   * back, unless the question is taken back by what is returned.
+   */
+  pose(
+    exchange: ClientExchange,
+    question: { readonly method: string; readonly rawParams: string | undefined },
+    onAnswer: (answer: Envelope) => void,
+    onRefused: (why: string) => void,
+  ): () => void {
+    this.#asked ??= new Asked();
+    const asked = this.#asked;
+    const posed = asked.pose(question.method, question.rawParams, onAnswer, onRefused);
+    if (posed === undefined) return () => {};
+    exchange.relay(posed.message);
+    return () => asked.forget(posed.id);
   }
 
   onServerNotification(connection: Connection, envelope: Envelope, call: Call | undefined): void {

@@ -1,6 +1,7 @@
-// All client sessions: created, found, swept, told of what concerns many. One timer serves them all.
+// All client sessions: created, found, swept, told of what concerns many. One timer serves them all. Clients of the
+// modern era have none; those that listen are kept here as well, since they are told the same.
 //
-// K1 (A8)  at most `limits.sessions` exist; beyond that a new one is refused, and no other pays for it.
+// K1 (A8)  at most `limits.sessions` exist, listening clients included; beyond that a new one is refused, and no other pays for it.
 // K2       a session that was not in use for `session_idle_seconds` is ended within one sweep.
 // K3       many changes of lists within a moment become one notice per kind.
 
@@ -10,6 +11,7 @@ import { notificationMessage } from '../jsonrpc/compose.ts';
 import type { Log } from '../log.ts';
 import { type ListKind, listKinds } from '../server/lists.ts';
 import type { Parting } from '../server/owner.ts';
+import type { Listening } from './listening.ts';
 import { ClientSession, type SessionOptions } from './session.ts';
 
 const MAX_SWEEP_MS = 30_000;
@@ -29,6 +31,7 @@ export interface SessionsOptions {
 export class Sessions {
   readonly #options: SessionsOptions;
   readonly #byId = new Map<string, ClientSession>();
+  readonly #listening = new Set<Listening>();
   readonly #sweep: NodeJS.Timeout;
   readonly #announced = new Map<ListKind, Set<string>>();
   #announcing: NodeJS.Timeout | undefined;
@@ -49,12 +52,7 @@ export class Sessions {
 
   /** Throws OverloadedError when there are too many. */
   create(options: Omit<SessionOptions, 'id' | 'onParting'>): ClientSession {
-    if (this.#byId.size >= this.#options.maxSessions) this.#endIdle();
-    if (this.#byId.size >= this.#options.maxSessions) {
-      throw new OverloadedError(
-        `there are ${this.#byId.size} client sessions already; end some (DELETE), or raise limits.sessions`,
-      );
-    }
+    this.#admit();
     const session = new ClientSession({
       ...options,
       id: randomUUID(),
@@ -62,6 +60,22 @@ export class Sessions {
     });
     this.#byId.set(session.id, session);
     return session;
+  }
+
+  /** Keeps a client that listens, until `forget`. Throws OverloadedError when there are too many. */
+  addListening(listening: Listening): void {
+    this.#admit();
+    this.#listening.add(listening);
+  }
+
+  forgetListening(listening: Listening): void {
+    this.#listening.delete(listening);
+  }
+
+  /** Ends what is open for the sake of listening only; its clients come back to the next gateway. */
+  closeStreams(): void {
+    for (const session of this.#byId.values()) session.closeStream();
+    for (const listening of [...this.#listening]) listening.end();
   }
 
   /** The live session of that id, at that address: a session of one server is unknown at another's. */
@@ -80,6 +94,7 @@ export class Sessions {
   isWatching(server: string): boolean {
     for (const session of this.#byId.values())
       if (session.target === server && session.hasOpenStream) return true;
+    for (const listening of this.#listening) if (listening.target === server) return true;
     return false;
   }
 
@@ -95,12 +110,23 @@ export class Sessions {
   /** Ends the sessions of a server that is no longer in the catalog. */
   endAllOf(server: string, why: string): void {
     for (const session of [...this.#byId.values()]) if (session.target === server) this.end(session, why);
+    for (const listening of [...this.#listening]) if (listening.target === server) listening.end();
   }
 
   close(): void {
     clearInterval(this.#sweep);
     clearTimeout(this.#announcing);
     for (const session of [...this.#byId.values()]) this.end(session, 'the gateway is stopping');
+    for (const listening of [...this.#listening]) listening.end();
+  }
+
+  #admit(): void {
+    const { maxSessions } = this.#options;
+    if (this.#byId.size + this.#listening.size >= maxSessions) this.#endIdle();
+    if (this.#byId.size + this.#listening.size < maxSessions) return;
+    throw new OverloadedError(
+      `there are ${maxSessions} client sessions already; end some (DELETE), or raise limits.sessions`,
+    );
   }
 
   #tell(): void {
@@ -114,6 +140,16 @@ export class Sessions {
         .filter(([, servers]) => target === undefined || servers.has(target))
         .map(([kind]) => listKinds[kind].changed);
       for (const method of new Set(notices)) session.notify(notificationMessage(method));
+    }
+    for (const listening of this.#listening) {
+      const { target } = listening;
+      const kinds = due
+        .filter(([, servers]) => target === undefined || servers.has(target))
+        .map(([kind]) => kind);
+      // Both lists of resources have one notice.
+      const distinct = new Map(kinds.map((kind) => [listKinds[kind].changed, kind]));
+      for (const kind of distinct.values())
+        listening.notify(kind === 'resourceTemplates' ? 'resources' : kind);
     }
   }
 

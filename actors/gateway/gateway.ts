@@ -10,8 +10,9 @@ import { gatewayMachine } from '../../machines/gateway.ts';
 import { supervisorMachine } from '../../machines/supervisor.ts';
 import { Aggregate } from '../client/aggregate.ts';
 import { Discovery } from '../client/discovery.ts';
-import type { ClientSession } from '../client/session.ts';
+import { Crossings } from '../client/forward.ts';
 import { EVERY_SERVER, Sessions } from '../client/sessions.ts';
+import { ToolSearch } from '../client/tool-search.ts';
 import { deadLettersOf } from '../dead-letters.ts';
 import { type GatewayError, StoppedError, UnknownServerError } from '../errors.ts';
 import { guarded } from '../guarded.ts';
@@ -20,6 +21,7 @@ import { Redactor } from '../redact.ts';
 import { Known } from '../server/known.ts';
 import { everyListKind } from '../server/lists.ts';
 import { ManagedServer } from '../server/managed-server.ts';
+import type { Owner } from '../server/owner.ts';
 import { ChildRecords } from '../state/child-records.ts';
 import { identityOf } from '../state/process-identity.ts';
 import { acquireStateLock, type StateLock } from '../state/state-lock.ts';
@@ -43,8 +45,11 @@ export interface GatewayOptions {
   readonly version: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly parts?: readonly Part[];
-  /** Take the state folder for this process alone. @default true */
-  readonly isLocking?: boolean;
+  /**
+   * The state folder: `own` takes it for this process alone, `shared` lives beside its owner and others like itself,
+   * `none` keeps nothing there, for a catalog that starts no process. @default 'own'
+   */
+  readonly state?: 'own' | 'shared' | 'none';
 }
 
 type RootRef = ActorRefFrom<typeof gatewayMachine>;
@@ -62,8 +67,13 @@ export class Gateway {
   readonly sessions: Sessions;
   readonly aggregate: Aggregate;
   readonly discovery: Discovery;
+  readonly crossings = new Crossings();
+  /** Set under `expose: search`. */
+  readonly search: ToolSearch | undefined;
   readonly startedAt = Date.now();
   isDraining = false;
+  /** How it introduces itself to clients that see all servers as one. */
+  readonly serverInfo: { readonly name: string; readonly title: string; readonly version: string };
   /** The actor tree, for whoever wants to watch it. */
   readonly root: RootRef;
 
@@ -80,6 +90,7 @@ export class Gateway {
     this.#catalog = options.catalog;
     this.config = config;
     this.version = options.version;
+    this.serverInfo = { name: 'actor-gateway', title: 'actor-gateway', version: options.version };
     this.log = log;
     this.redactor = new Redactor(options.secrets);
     this.fleet = new ServerFleet({
@@ -90,12 +101,15 @@ export class Gateway {
     });
     const servers = () => this.fleet.all();
     this.aggregate = new Aggregate(servers);
+    const tagsOf = (id: string) => this.#catalog.servers[id]?.tags ?? [];
+    this.search =
+      config.expose === 'search' ? new ToolSearch({ aggregate: this.aggregate, tagsOf }) : undefined;
     this.discovery = new Discovery(() => this.aggregate.servers());
     this.sessions = new Sessions({
       maxSessions: config.limits.sessions,
       idleMs: config.limits.session_idle_seconds * 1000,
       log,
-      onEnd: (session) => this.#onSessionEnd(session),
+      onEnd: (session) => this.release(session),
     });
     this.#parts = new Map((options.parts ?? []).map((part) => [part.name, part]));
     this.root = this.#makeRoot();
@@ -187,7 +201,7 @@ export class Gateway {
     const { log, redactor } = this;
     const file = join(this.config.state_dir, 'lists', `${entryHash(entry)}.json`);
     const known = new Known(
-      file,
+      this.#options.state === 'none' ? undefined : file,
       (kinds, isFirst) => this.sessions.announce(isFirst ? EVERY_SERVER : id, kinds),
       (what) => log.warn({ server: id }, redactor.redact(what)),
     );
@@ -199,8 +213,9 @@ export class Gateway {
       clientInfo: { name: 'actor-gateway', version: this.version },
       graceMs: () => this.#graceMs(),
       subscriptions: entry.isolation === 'shared' ? previous?.subscriptions : undefined,
-      makeLink: (events) =>
-        makeLink(entry, events, {
+      makeLink: (events, era) =>
+        makeLink(entry, era, events, {
+          inputSchemaOf: (tool) => known.inputSchemaOf(tool),
           server: id,
           maxMessageBytes: this.config.limits.message_bytes,
           redactor,
@@ -224,7 +239,8 @@ export class Gateway {
     if (!isReplaced) this.sessions.endAllOf(server.id, `server ${server.id} left the catalog`);
   }
 
-  #onSessionEnd(session: ClientSession): void {
+  /** A client is over: no server keeps anything for it any more. */
+  release(session: Owner & { readonly target: string | undefined }): void {
     if (session.target === undefined) for (const server of this.fleet.all()) server.release(session);
     else this.fleet.get(session.target)?.release(session);
   }
@@ -254,7 +270,7 @@ export class Gateway {
   async #drain(part: string): Promise<void> {
     this.isDraining = true;
     this.#shutdownDeadline ??= performance.now() + this.config.shutdown_seconds * 1000;
-    if (part === 'sessions') this.sessions.close();
+    if (part === 'sessions') this.#endClients();
     else if (part === SERVERS) await this.#drainServers();
     else if (part === 'state') await this.#lock?.release();
     else await this.#parts.get(part)?.drain(this.#graceMs());
@@ -262,7 +278,9 @@ export class Gateway {
 
   async #bootState(): Promise<void> {
     const { config } = this;
-    if (this.#options.isLocking !== false) {
+    const { state = 'own' } = this.#options;
+    if (state === 'none') return;
+    if (state === 'own') {
       this.#lock = await acquireStateLock(config.state_dir, { listenAddr: config.listen_addr });
     }
     this.#records = new ChildRecords(config.state_dir, identityOf(process.pid), (what) =>
@@ -280,6 +298,11 @@ export class Gateway {
     this.fleet.attach(this.root.system);
     this.fleet.apply(this.#catalog);
     await Promise.all(this.fleet.all().map((server) => server.known.load()));
+  }
+
+  #endClients(): void {
+    this.crossings.parked.close();
+    this.sessions.close();
   }
 
   #drainServers(): Promise<void> {

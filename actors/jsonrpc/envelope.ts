@@ -14,7 +14,22 @@ import { rawOf, type Span } from './span.ts';
 export type Kind = 'request' | 'notification' | 'answer';
 
 /** The members of `params` that routing reads or replaces. */
-const watched = new Set(['name', 'uri', 'cursor', 'requestId', 'progressToken', 'ref', 'level', '_meta']);
+const watched = new Set([
+  'name',
+  'uri',
+  'cursor',
+  'requestId',
+  'progressToken',
+  'ref',
+  'level',
+  'requestState',
+  'inputResponses',
+  '_meta',
+]);
+
+/** Members of `params._meta` that the specification reserves; they tell the era, and whose a notification is. */
+const RESERVED_META = 'io.modelcontextprotocol/';
+const foldedVersionKey = folded(`${RESERVED_META}protocolVersion`);
 
 /** Members of the message itself. */
 const topLevel = ['jsonrpc', 'id', 'method', 'params', 'result', 'error'];
@@ -40,6 +55,7 @@ export class Envelope {
   /** `params._meta.progressToken`: the token a request asks progress for. */
   askedToken: Span | undefined;
   #members: Map<string, Span> | undefined;
+  #meta: Map<string, Span> | undefined;
 
   constructor(bytes: Buffer) {
     this.bytes = bytes;
@@ -62,6 +78,11 @@ export class Envelope {
     return textOf(this.bytes, span.start, span.end);
   }
 
+  /** Where a reserved member of `params._meta` stands, by its whole key. */
+  meta(key: string): Span | undefined {
+    return this.#meta?.get(key);
+  }
+
   /** A part of the message as a parsed value; for the few cold paths that need one. */
   parse(span: Span | undefined): unknown {
     return span === undefined ? undefined : JSON.parse(this.bytes.toString('utf8', span.start, span.end));
@@ -72,6 +93,13 @@ export class Envelope {
     if (this.#members.has(name))
       throw new RpcFault(rpcCodes.invalidRequest, `"${name}" occurs twice in params`);
     this.#members.set(name, span);
+  }
+
+  noteMeta(key: string, span: Span): void {
+    this.#meta ??= new Map();
+    if (this.#meta.has(key))
+      throw new RpcFault(rpcCodes.invalidRequest, `"${key.slice(0, 100)}" occurs twice in params._meta`);
+    this.#meta.set(key, span);
   }
 }
 
@@ -153,12 +181,13 @@ function readParams(scanner: JsonScanner, envelope: Envelope, isStrict: boolean)
       scanner.object(2, (metaKey) => {
         const metaStart = scanner.pos;
         scanner.value(3);
-        if (metaKey !== 'progressToken') {
-          if (isStrict && folded(metaKey) === foldedToken) throw twin(metaKey);
-          return;
-        }
-        if (envelope.askedToken !== undefined) throw notAMessage('"progressToken" occurs twice');
-        envelope.askedToken = { start: metaStart, end: scanner.pos };
+        const span = { start: metaStart, end: scanner.pos };
+        if (metaKey === 'progressToken') {
+          if (envelope.askedToken !== undefined) throw notAMessage('"progressToken" occurs twice');
+          envelope.askedToken = span;
+        } else if (metaKey.startsWith(RESERVED_META)) {
+          envelope.noteMeta(metaKey, span);
+        } else if (isStrict && isTwinOfMeta(metaKey)) throw twin(metaKey);
       });
     } else {
       scanner.value(2);
@@ -193,6 +222,11 @@ function classify(envelope: Envelope, hasMethod: boolean): void {
 /** The same for all spellings that a reader without regard to case takes for one (the Kelvin sign for a k, too). */
 function folded(key: string): string {
   return key.toUpperCase().toLowerCase();
+}
+
+function isTwinOfMeta(key: string): boolean {
+  const plain = folded(key);
+  return plain === foldedToken || plain === foldedVersionKey;
 }
 
 function twin(key: string): RpcFault {

@@ -105,9 +105,10 @@ export class JsonScanner {
 
   /**
    * Walks over an object; `pos` must be at its brace. With `onMember` the caller takes each value itself:
-   * it is called with `pos` at the value's first byte and must leave it behind the value.
+   * it is called with `pos` at the value's first byte and must leave it behind the value; `keyStart` is where the
+   * member begins.
    */
-  object(depth: number, onMember: ((key: string) => void) | undefined): void {
+  object(depth: number, onMember: ((key: string, keyStart: number) => void) | undefined): void {
     if (depth > MAX_DEPTH) this.fail('nested too deeply');
     this.pos += 1;
     if (this.take(0x7d)) return;
@@ -120,7 +121,7 @@ export class JsonScanner {
       if (onMember === undefined) this.value(depth + 1);
       else {
         this.peek();
-        onMember(textOf(this.bytes, start, stop));
+        onMember(textOf(this.bytes, start, stop), start);
       }
     } while (this.take(0x2c));
     if (!this.take(0x7d)) this.fail('expected a comma or a brace');

@@ -23,6 +23,11 @@ export class OversizedMessage {
     return this.#hasMethod ? undefined : this.#id;
   }
 
+  /** The `id` of a request, as `id` gives that of an answer. It is as the sender wrote it and may be no JSON. */
+  get requestId(): string | undefined {
+    return this.#hasMethod ? this.#id : undefined;
+  }
+
   feed(chunk: Uint8Array): void {
     this.size += chunk.length;
     for (const byte of chunk) this.#step(byte);

@@ -10,6 +10,8 @@ export const rpcCodes = {
   internalError: -32603,
   resourceNotFound: -32002,
   headerMismatch: -32020,
+  missingCapability: -32021,
+  unsupportedVersion: -32022,
 } as const;
 
 export class RpcFault extends Error {

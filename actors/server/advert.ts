@@ -1,7 +1,8 @@
-// What a server says of itself at `initialize`. It is kept, so that a sleeping server can still be introduced.
+// What a server says of itself at `initialize` or `server/discover`. It is kept, so that a sleeping server can still be introduced.
 
 import { UpstreamProtocolError } from '../errors.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
+import { metaKeys, modernVersion } from '../jsonrpc/modern-meta.ts';
 import { resultOf } from './result-of.ts';
 
 /** The revisions of the session era that the gateway speaks, newest first. */
@@ -39,6 +40,25 @@ export function readAdvert(server: string, answer: Envelope): Advert {
     protocolVersion,
     capabilities: isRecord(capabilities) ? capabilities : {},
     serverInfo,
+    instructions: typeof instructions === 'string' ? instructions : undefined,
+  };
+}
+
+/** Reads the answer to `server/discover` (2026-07-28). Throws UpstreamProtocolError when the server cannot be spoken with. */
+export function readDiscovery(server: string, answer: Envelope): Advert {
+  const result = resultOf(server, 'server/discover', answer);
+  const { supportedVersions, capabilities, instructions, _meta: meta } = result;
+  if (!Array.isArray(supportedVersions) || !supportedVersions.includes(modernVersion)) {
+    throw new UpstreamProtocolError(
+      `server ${server} speaks ${JSON.stringify(supportedVersions)?.slice(0, 200)}; of the modern era ` +
+        `the gateway speaks ${modernVersion}`,
+    );
+  }
+  const said = isRecord(meta) ? meta[metaKeys.serverInfo] : undefined;
+  return {
+    protocolVersion: modernVersion,
+    capabilities: isRecord(capabilities) ? capabilities : {},
+    serverInfo: isRecord(said) ? said : { name: server, version: '0' },
     instructions: typeof instructions === 'string' ? instructions : undefined,
   };
 }

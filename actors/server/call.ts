@@ -6,6 +6,7 @@
 import type { GatewayError } from '../errors.ts';
 import { DeadlineError } from '../errors.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
+import type { Era } from '../jsonrpc/modern-meta.ts';
 import type { Edit } from '../jsonrpc/span.ts';
 import type { Connection } from './connection.ts';
 import type { Member } from './member.ts';
@@ -38,6 +39,8 @@ export interface CallOptions {
   readonly exchange: Exchange;
   /** The client session it belongs to; undefined for stateless requests and the gateway's own. */
   readonly owner?: Owner | undefined;
+  /** The era of the connection it is sent on; the message is in that era's form. @default 'legacy' */
+  readonly era?: Era | undefined;
   readonly traceparent?: string | undefined;
   readonly patience: Patience;
   readonly server: string;
@@ -48,6 +51,7 @@ export class Call {
   readonly envelope: Envelope;
   readonly edits: readonly Edit[];
   readonly owner: Owner | undefined;
+  readonly era: Era;
   readonly traceparent: string | undefined;
   readonly acceptedAt = performance.now();
   /** Our id on the connection, once sent. */
@@ -63,19 +67,39 @@ export class Call {
   readonly #exchange: Exchange;
   readonly #patience: Patience;
   readonly #server: string;
-  #timer: NodeJS.Timeout;
+  #timer: NodeJS.Timeout | undefined;
   #hasLastTimer = false;
+  #suspendedAt: number | undefined;
+  #suspendedMs = 0;
 
   constructor(options: CallOptions) {
     this.envelope = options.envelope;
     this.edits = options.edits ?? none;
     this.owner = options.owner;
+    this.era = options.era ?? 'legacy';
     this.traceparent = options.traceparent;
     this.#exchange = options.exchange;
     this.#patience = options.patience;
     this.#server = options.server;
     this.onEnd = options.onEnd;
-    this.#timer = setTimeout(expire, options.patience.timeoutMs, this);
+    this.resume();
+  }
+
+  /** The answer is not due: the client is being asked something. Its deadline stands still until `resume`. */
+  suspend(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#suspendedAt ??= performance.now();
+  }
+
+  /** The deadline runs, from its beginning. */
+  resume(): void {
+    if (this.isDone || this.#timer !== undefined) return;
+    if (this.#suspendedAt !== undefined) this.#suspendedMs += performance.now() - this.#suspendedAt;
+    this.#suspendedAt = undefined;
+    this.#hasLastTimer = false;
+    const { timeoutMs } = this.#patience;
+    if (Number.isFinite(timeoutMs)) this.#timer = setTimeout(expire, timeoutMs, this);
   }
 
   /** The server's answer. */
@@ -103,9 +127,9 @@ export class Call {
 
   /** Progress was made: the deadline starts anew, within its hard maximum. */
   touch(): void {
-    if (this.isDone || this.#hasLastTimer) return;
+    if (this.isDone || this.#hasLastTimer || this.#timer === undefined) return;
     const { timeoutMs, maxMs } = this.#patience;
-    const leftMs = maxMs - (performance.now() - this.acceptedAt);
+    const leftMs = maxMs - (performance.now() - this.acceptedAt - this.#suspendedMs);
     if (leftMs >= timeoutMs) {
       this.#timer.refresh();
       return;

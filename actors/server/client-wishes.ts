@@ -1,11 +1,14 @@
-// What client sessions have asked of a server that outlasts a request: log levels and subscriptions. A shared server
-// is told the lowest level, and of a resource once; a new connection is told everything again.
+// What clients have asked of a server that outlasts a request: log levels and subscriptions. A shared server is told
+// the lowest level, and of a resource once; a new connection is told everything again. A modern server has no log
+// levels to set, and one listen per connection stands for all subscriptions.
 
+import type { Envelope } from '../jsonrpc/envelope.ts';
 import type { Known } from './known.ts';
 import type { Member } from './member.ts';
 import type { Owner } from './owner.ts';
 import type { Pool } from './pool.ts';
 import { type LogLevel, Subscriptions } from './subscriptions.ts';
+import { UpstreamListen } from './upstream-listen.ts';
 
 const REPLAY_TIMEOUT_MS = 5000;
 
@@ -13,6 +16,8 @@ export interface ClientWishesOptions {
   readonly isShared: boolean;
   readonly known: Known;
   readonly pool: () => Pool;
+  /** Whether `owner` is served by this very connection. */
+  readonly isAt: (owner: Owner, member: Member) => boolean;
   /** Those of a predecessor. */
   readonly subscriptions: Subscriptions | undefined;
 }
@@ -20,6 +25,7 @@ export interface ClientWishesOptions {
 export class ClientWishes {
   readonly subscriptions: Subscriptions;
   readonly #options: ClientWishesOptions;
+  readonly #listens = new WeakMap<Member, UpstreamListen>();
 
   constructor(options: ClientWishesOptions) {
     this.#options = options;
@@ -28,7 +34,7 @@ export class ClientWishes {
 
   /** Notes the log level a session asks for, and tells whoever of the server is awake. */
   setLevel(owner: Owner, level: LogLevel): void {
-    const before = this.subscriptions.lowestLevel(undefined);
+    const before = this.subscriptions.lowestLevel;
     this.subscriptions.setLevel(owner, level);
     if (this.#options.isShared) {
       this.#tellLevel(before);
@@ -38,24 +44,53 @@ export class ClientWishes {
     if (member?.isOpen === true && this.#isLogging) this.#tell(member, 'logging/setLevel', { level });
   }
 
-  /** A client session is over. */
+  /** A client is over. */
   release(owner: Owner): void {
-    const before = this.subscriptions.lowestLevel(undefined);
+    const before = this.subscriptions.lowestLevel;
     const orphaned = this.subscriptions.release(owner);
+    this.#listenAnew();
     if (!this.#options.isShared) return;
     for (const uri of orphaned) this.#tellAll('resources/unsubscribe', { uri });
     this.#tellLevel(before);
   }
 
+  /** Makes a modern server's connection tell of what is subscribed by now; resolves with what it agreed to. */
+  listen(member: Member): Promise<ReadonlySet<string>> {
+    let listen = this.#listens.get(member);
+    // A remote session that was renewed in place has another connection by now.
+    if (listen === undefined || listen.connection !== member.connection) {
+      listen = new UpstreamListen(member.connection);
+      this.#listens.set(member, listen);
+    }
+    return listen.sync(this.subscriptions.uris((owner) => this.#options.isAt(owner, member)));
+  }
+
+  /** Takes what concerns a listen of our own; false for any other notification. */
+  take(member: Member, envelope: Envelope): boolean {
+    return this.#listens.get(member)?.take(envelope) === true;
+  }
+
+  /** Nobody wants updates of the resource any more. */
+  unsubscribed(uri: string): void {
+    this.#listenAnew();
+    this.#tellAll('resources/unsubscribe', { uri });
+  }
+
   /** Asks a new connection for what was asked of earlier ones; a server that refuses is heard without it. */
-  async replay({ connection, owner }: Member, leftMs: number): Promise<void> {
-    if (!this.#options.isShared && owner === undefined) return;
-    const whose = this.#options.isShared ? undefined : owner;
-    const level = this.subscriptions.lowestLevel(whose);
+  async replay(member: Member, leftMs: number): Promise<void> {
+    const { connection } = member;
     const timeoutMs = Math.min(leftMs, REPLAY_TIMEOUT_MS);
+    if (member.era === 'modern') {
+      await Promise.race([this.listen(member), after(timeoutMs)]);
+      return;
+    }
+    const isHere = (owner: Owner) => this.#options.isAt(owner, member);
     const replayed = this.subscriptions
-      .uris(whose)
+      .uris(isHere)
       .map((uri) => connection.request('resources/subscribe', { uri }, timeoutMs));
+    const level = this.#options.isShared
+      ? this.subscriptions.lowestLevel
+      : member.owner && this.subscriptions.levelOf(member.owner);
     if (level !== undefined) replayed.push(connection.request('logging/setLevel', { level }, timeoutMs));
     await Promise.allSettled(replayed);
   }
@@ -64,19 +99,32 @@ export class ClientWishes {
     return this.#options.known.advert?.capabilities.logging !== undefined;
   }
 
+  #listenAnew(): void {
+    for (const member of this.#options.pool().members)
+      if (member.isOpen && member.era === 'modern') void this.listen(member);
+  }
+
   /** The lowest level when that has changed; when nobody has a wish any more the server stays as it is. */
   #tellLevel(before: LogLevel | undefined): void {
-    const level = this.subscriptions.lowestLevel(undefined);
+    const level = this.subscriptions.lowestLevel;
     if (level !== undefined && level !== before && this.#isLogging)
       this.#tellAll('logging/setLevel', { level });
   }
 
-  #tellAll(method: string, params: unknown): void {
-    for (const member of this.#options.pool().members) if (member.isOpen) this.#tell(member, method, params);
+  #tellAll(method: string, params: Record<string, unknown>): void {
+    for (const member of this.#options.pool().members) {
+      if (member.isOpen && member.era === 'legacy' && member.owner === undefined)
+        this.#tell(member, method, params);
+    }
   }
 
   /** Whether the server agrees changes nothing. */
-  #tell(member: Member, method: string, params: unknown): void {
+  #tell(member: Member, method: string, params: Record<string, unknown>): void {
+    if (member.era === 'modern') return;
     member.connection.request(method, params, REPLAY_TIMEOUT_MS).catch(() => {});
   }
+}
+
+function after(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms).unref());
 }

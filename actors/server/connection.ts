@@ -1,4 +1,5 @@
-// One initialised MCP session with a server, over one link. Many clients' calls share it; each keeps its own id
+// One MCP connection with a server, over one link: an initialised session, or in the modern era just the link.
+// Many clients' calls share it; each keeps its own id
 // and its own progress token, because both are replaced on the way there and restored on the way back.
 //
 // N1  ids on the link are our own, counted up, never used twice: equal ids of different calls cannot meet.
@@ -9,10 +10,11 @@
 import { ConnectionLostError, type GatewayError, MessageTooLargeError } from '../errors.ts';
 import { errorMessage, notificationMessage, requestMessage, resultMessage } from '../jsonrpc/compose.ts';
 import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
+import { type Era, modernMeta } from '../jsonrpc/modern-meta.ts';
 import { rpcCodes } from '../jsonrpc/rpc-fault.ts';
 import { type Edit, rawOf, splice } from '../jsonrpc/span.ts';
 import type { CallId, Link, LinkEvents } from '../upstream/link.ts';
-import { type Advert, readAdvert } from './advert.ts';
+import { type Advert, readAdvert, readDiscovery } from './advert.ts';
 import { Call } from './call.ts';
 
 export interface ConnectionEvents {
@@ -33,8 +35,9 @@ export interface Introduction {
 
 export class Connection {
   readonly server: string;
+  readonly era: Era;
   readonly link: Link;
-  /** What the server said of itself at `initialize`. */
+  /** What the server said of itself at `initialize` or `server/discover`. */
   advert: Advert | undefined;
   /** When the server last sent anything, in performance.now() milliseconds. */
   lastHeardAt = performance.now();
@@ -45,16 +48,24 @@ export class Connection {
   readonly #events: ConnectionEvents;
   readonly #calls = new Map<CallId, Call>();
   #nextId = 1;
+  #introduction: Introduction | undefined;
 
-  constructor(server: string, makeLink: (events: LinkEvents) => Link, events: ConnectionEvents) {
+  constructor(
+    server: string,
+    era: Era,
+    makeLink: (events: LinkEvents, era: Era) => Link,
+    events: ConnectionEvents,
+  ) {
     this.server = server;
+    this.era = era;
     this.#events = events;
-    this.link = makeLink({
+    const linkEvents: LinkEvents = {
       onMessage: (bytes, call) => this.#onMessage(bytes, call),
       onOversized: (size, id, call) => this.#onOversized(size, id, call),
       onUndelivered: (call, error, wasCarriedOut) => this.#onUndelivered(call, error, wasCarriedOut),
       onEnd: (error) => this.#onEnd(error),
-    });
+    };
+    this.link = makeLink(linkEvents, era);
   }
 
   /** Calls in flight, the gateway's own (lists, pings) included. */
@@ -67,15 +78,26 @@ export class Connection {
     return this.#calls.values();
   }
 
-  /** Opens the link and shakes hands. Rejects with the reason; the caller closes the connection then. */
-  async initialize(introduction: Introduction, timeoutMs: number): Promise<Advert> {
+  /** Opens the link and gets to know the server. Rejects with the reason; the caller closes the connection then. */
+  async introduce(introduction: Introduction, timeoutMs: number): Promise<Advert> {
     const deadline = performance.now() + timeoutMs;
+    this.#introduction = introduction;
     await this.link.open();
-    const answer = await this.request('initialize', introduction, Math.max(1, deadline - performance.now()));
-    this.advert = readAdvert(this.server, answer);
+    const leftMs = Math.max(1, deadline - performance.now());
+    if (this.era === 'modern') {
+      this.advert = readDiscovery(this.server, await this.request('server/discover', undefined, leftMs));
+      this.link.ready(this.advert.protocolVersion);
+      return this.advert;
+    }
+    this.advert = readAdvert(this.server, await this.request('initialize', introduction, leftMs));
     this.link.ready(this.advert.protocolVersion);
     this.notify('notifications/initialized');
     return this.advert;
+  }
+
+  /** Asks for a sign of life; any answer is one. */
+  async ping(timeoutMs: number): Promise<void> {
+    await this.request(this.era === 'modern' ? 'server/discover' : 'ping', undefined, timeoutMs);
   }
 
   /** Sends a call. It must not be done, and the connection must not have ended. */
@@ -89,20 +111,50 @@ export class Connection {
   }
 
   /** A request of the gateway's own. Rejects with a GatewayError; an error answer resolves. */
-  request(method: string, params: unknown, timeoutMs: number): Promise<Envelope> {
+  request(
+    method: string,
+    params: Record<string, unknown> | Introduction | undefined,
+    timeoutMs: number,
+  ): Promise<Envelope> {
     return new Promise((resolve, reject) => {
       if (this.isEnded) {
         reject(new ConnectionLostError(`the connection to server ${this.server} has ended`));
         return;
       }
       const call = new Call({
-        envelope: readServerMessage(requestMessage('0', method, params)),
+        envelope: readServerMessage(requestMessage('0', method, this.#ownParams(params))),
         exchange: { answer: resolve, fail: reject, relay: () => {}, drop: () => {} },
         patience: { timeoutMs, maxMs: timeoutMs },
         server: this.server,
       });
       this.send(call);
     });
+  }
+
+  /** The gateway asks for itself: it can do nothing that a server could ask for in return. */
+  #ownParams(params: Record<string, unknown> | Introduction | undefined): unknown {
+    if (this.era === 'legacy') return params;
+    const clientInfo = this.#introduction?.clientInfo;
+    return { ...params, _meta: modernMeta({ clientInfo, capabilities: {} }) };
+  }
+
+  /** Opens a `subscriptions/listen`, which has no deadline; `onEnded` when it is over, but not by `cancel`. */
+  listen(notifications: Record<string, unknown>, onEnded: (isRefused: boolean) => void): Call {
+    const params = this.#ownParams({ notifications });
+    const call = new Call({
+      envelope: readServerMessage(requestMessage('0', 'subscriptions/listen', params)),
+      exchange: {
+        answer: (answer) => onEnded(answer.error !== undefined),
+        fail: () => onEnded(false),
+        relay: () => {},
+        drop: () => {},
+      },
+      patience: { timeoutMs: Number.POSITIVE_INFINITY, maxMs: Number.POSITIVE_INFINITY },
+      server: this.server,
+      era: this.era,
+    });
+    this.send(call);
+    return call;
   }
 
   notify(method: string, params?: unknown): void {

@@ -10,6 +10,7 @@
 import type { ServerEntry } from '../../config/catalog-schema.ts';
 import { type GatewayError, OverloadedError, UnavailableError, UnknownServerError } from '../errors.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
+import type { Era } from '../jsonrpc/modern-meta.ts';
 import type { Edit } from '../jsonrpc/span.ts';
 import { Call, type Exchange, type Outcome, type Patience } from './call.ts';
 import { Latency } from './latency.ts';
@@ -22,6 +23,7 @@ export interface CallRequest {
   readonly edits?: readonly Edit[];
   readonly exchange: Exchange;
   readonly owner?: Owner | undefined;
+  readonly era?: Era | undefined;
   readonly traceparent?: string | undefined;
 }
 
@@ -81,9 +83,9 @@ export class Handle {
     return this.#queue.size;
   }
 
-  /** The session of the call that has waited longest; undefined when none waits or it has no session. */
-  get nextOwner(): Owner | undefined {
-    for (const call of this.#queue) return call.owner;
+  /** The call that has waited longest. */
+  get next(): Call | undefined {
+    for (const call of this.#queue) return call;
     return undefined;
   }
 
@@ -109,6 +111,11 @@ export class Handle {
       // If it has to wait now, its place in flight is free for another.
       this.drain();
     });
+  }
+
+  /** Too many failures lately: whoever comes is refused. */
+  get isParked(): boolean {
+    return this.parkedUntil !== undefined && this.parkedUntil > Date.now();
   }
 
   open(): void {
@@ -243,7 +250,7 @@ export class Handle {
 
   #pick(call: Call): Member | undefined {
     try {
-      return this.#pool.pick(call.owner);
+      return this.#pool.pick(call.owner, call.era);
     } catch (error) {
       call.fail(error as GatewayError);
       return undefined;

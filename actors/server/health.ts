@@ -46,7 +46,7 @@ export class Health {
     const { timeoutMs, failures, onSilent } = this.#options;
     const { connection } = member;
     try {
-      await connection.request('ping', undefined, timeoutMs);
+      await connection.ping(timeoutMs);
       member.missedPings = 0;
     } catch {
       if (connection.isEnded || member.isClosing) return;

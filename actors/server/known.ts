@@ -5,21 +5,46 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import type { Era } from '../jsonrpc/modern-meta.ts';
 import type { Advert } from './advert.ts';
 import type { Connection } from './connection.ts';
-import { everyListKind, fetchList, type ListKind, type Lists, listKinds } from './lists.ts';
+import type { Eras } from './eras.ts';
+import {
+  type CacheHint,
+  everyListKind,
+  fetchList,
+  itemJson,
+  type ListKind,
+  type Lists,
+  listKinds,
+} from './lists.ts';
 
-const FORMAT = 1;
+const FORMAT = 2;
+
+interface Stored {
+  readonly format?: unknown;
+  readonly adverts: Adverts;
+  readonly lists: Lists;
+  readonly hints: Hints;
+  readonly eras?: Eras;
+}
+
+type Adverts = Readonly<Partial<Record<Era, Advert>>>;
+type Hints = Readonly<Partial<Record<ListKind, CacheHint>>>;
 
 export class Known {
-  advert: Advert | undefined;
   lists: Lists = {};
+  /** How long, and for whom, a modern server lets its lists be kept. */
+  hints: Hints = {};
+  /** What a server under `era: auto` has turned out to speak. */
+  eras: Eras | undefined;
   /** Goes up with every change, so that derived views know when to build themselves anew. */
   revision = 0;
 
   readonly #file: string | undefined;
   readonly #onProblem: (what: string) => void;
   readonly #onChange: (kinds: readonly ListKind[], isFirst: boolean) => void;
+  #adverts: Adverts = {};
   #isWriting = false;
   #isDirty = false;
 
@@ -34,23 +59,49 @@ export class Known {
     this.#onProblem = onProblem;
   }
 
+  /** How the server has introduced itself, in whichever era. */
+  get advert(): Advert | undefined {
+    return this.#adverts.legacy ?? this.#adverts.modern;
+  }
+
+  /** How it has introduced itself in one era. */
+  advertIn(era: Era): Advert | undefined {
+    return this.#adverts[era];
+  }
+
   /** Whether the server has introduced itself at some time. */
   get hasAdvert(): boolean {
     return this.advert !== undefined;
+  }
+
+  note(era: Era, advert: Advert): void {
+    this.#adverts = { ...this.#adverts, [era]: advert };
+    this.revision += 1;
+  }
+
+  setEras(eras: Eras | undefined): void {
+    this.eras = eras;
+    void this.#save();
+  }
+
+  /** The input schema of a tool as it was last listed. */
+  inputSchemaOf(tool: string): unknown {
+    const item = this.lists.tools?.find(({ key }) => key === tool);
+    // Only schemas that ask for headers are of interest, and few do.
+    if (item === undefined || !(item.before + item.after).includes('x-mcp-header')) return undefined;
+    return (JSON.parse(itemJson(item)) as { inputSchema?: unknown }).inputSchema;
   }
 
   /** Reads what an earlier run of the gateway has learnt. */
   async load(): Promise<void> {
     if (this.#file === undefined) return;
     try {
-      const stored = JSON.parse(await readFile(this.#file, 'utf8')) as {
-        format?: unknown;
-        advert: Advert;
-        lists: Lists;
-      };
+      const stored = JSON.parse(await readFile(this.#file, 'utf8')) as Stored;
       if (stored.format !== FORMAT || this.advert !== undefined) return;
-      this.advert = stored.advert;
+      this.#adverts = stored.adverts;
       this.lists = stored.lists;
+      this.hints = stored.hints;
+      this.eras = stored.eras;
       this.revision += 1;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
@@ -63,7 +114,7 @@ export class Known {
 
   /** Takes the introduction and asks for every list; a list that fails keeps its last known state. */
   async learn(connection: Connection, timeoutMs: number): Promise<void> {
-    this.advert = connection.advert;
+    if (connection.advert !== undefined) this.note(connection.era, connection.advert);
     await this.#fetch(connection, everyListKind, timeoutMs);
     await this.#save();
   }
@@ -92,7 +143,8 @@ export class Known {
       kinds.map(async (kind) => {
         if (capabilities[listKinds[kind].capability] === undefined) return;
         try {
-          const items = await fetchList(connection, kind, timeoutMs);
+          const { items, hint } = await fetchList(connection, kind, timeoutMs);
+          this.hints = { ...this.hints, [kind]: hint };
           const before = this.lists[kind];
           if (before === undefined) learnt.push(kind);
           else if (JSON.stringify(items) !== JSON.stringify(before)) changed.push(kind);
@@ -120,8 +172,9 @@ export class Known {
     try {
       while (this.#isDirty) {
         this.#isDirty = false;
-        const text = JSON.stringify({ format: FORMAT, advert: this.advert, lists: this.lists });
-        await replaceFile(this.#file, text);
+        const { lists, hints, eras } = this;
+        const stored = { format: FORMAT, adverts: this.#adverts, lists, hints, eras };
+        await replaceFile(this.#file, JSON.stringify(stored));
       }
     } catch (error) {
       this.#onProblem(`the lists could not be kept in ${this.#file}: ${(error as Error).message}`);

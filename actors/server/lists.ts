@@ -16,6 +16,15 @@ export interface ListItem {
   readonly after: string;
 }
 
+/** How long a result may be kept, in milliseconds, and by whom (2026-07-28, "Caching"). */
+export interface CacheHint {
+  readonly ttlMs: number;
+  readonly scope: 'public' | 'private';
+}
+
+/** Of a server that says nothing: stale at once, and nobody else's business. */
+export const noCache: CacheHint = { ttlMs: 0, scope: 'private' };
+
 export type Lists = Readonly<Partial<Record<ListKind, readonly ListItem[]>>>;
 
 export const listKinds: Record<
@@ -63,20 +72,35 @@ export async function fetchList(
   connection: Connection,
   kind: ListKind,
   timeoutMs: number,
-): Promise<ListItem[]> {
+): Promise<{ readonly items: ListItem[]; readonly hint: CacheHint }> {
   const { method } = listKinds[kind];
   const deadline = performance.now() + timeoutMs;
   const items: ListItem[] = [];
   let cursor: unknown;
+  let hint: CacheHint | undefined;
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const leftMs = Math.max(1, deadline - performance.now());
     const answer = await connection.request(method, cursor === undefined ? {} : { cursor }, leftMs);
     const before = cursor;
-    cursor = resultOf(connection.server, method, answer).nextCursor;
+    const result = resultOf(connection.server, method, answer);
+    cursor = result.nextCursor;
+    hint = strictest([...(hint === undefined ? [] : [hint]), hintOf(result)]);
     for (const item of itemsOf(answer, kind)) items.push(item);
     if (typeof cursor !== 'string' || cursor === before) break;
   }
-  return items;
+  return { items, hint: hint ?? noCache };
+}
+
+function hintOf({ ttlMs, cacheScope }: Record<string, unknown>): CacheHint {
+  const isTime = typeof ttlMs === 'number' && Number.isFinite(ttlMs) && ttlMs > 0;
+  return { ttlMs: isTime ? Math.floor(ttlMs) : 0, scope: cacheScope === 'public' ? 'public' : 'private' };
+}
+
+/** What holds for all of them together: the shortest time, and private if one is. */
+export function strictest(hints: readonly CacheHint[]): CacheHint {
+  if (hints.length === 0) return noCache;
+  const ttlMs = Math.min(...hints.map((hint) => hint.ttlMs));
+  return { ttlMs, scope: hints.every(({ scope }) => scope === 'public') ? 'public' : 'private' };
 }
 
 /** The items of a list answer; items without their key member are left out. */

@@ -6,23 +6,26 @@ import type { ServerEntry } from '../../config/catalog-schema.ts';
 import type { ServerState } from '../../machines/server.ts';
 import { ConnectionLostError, type GatewayError, StoppedError, UnavailableError } from '../errors.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
+import type { Era } from '../jsonrpc/modern-meta.ts';
 import type { Log } from '../log.ts';
 import type { Link, LinkEvents } from '../upstream/link.ts';
 import { latestSessionVersion } from './advert.ts';
 import type { Call } from './call.ts';
 import { ClientWishes } from './client-wishes.ts';
 import { Clocks } from './clocks.ts';
-import { refuseServerRequest } from './connection.ts';
+import { type Introduction, refuseServerRequest } from './connection.ts';
+import { ServerEras } from './eras.ts';
 import { Handle } from './handle.ts';
 import type { Known } from './known.ts';
 import { ListNotices } from './list-notices.ts';
 import type { ListKind } from './lists.ts';
 import type { Member } from './member.ts';
-import { spreadNotification } from './notifications.ts';
+import { type Audience, spreadNotification } from './notifications.ts';
 import type { Owner } from './owner.ts';
 import { Pool } from './pool.ts';
 import { ServerLife } from './server-life.ts';
 import type { LogLevel, Subscriptions } from './subscriptions.ts';
+import { unmarked } from './upstream-listen.ts';
 
 export interface ManagedServerOptions {
   readonly id: string;
@@ -34,7 +37,7 @@ export interface ManagedServerOptions {
   readonly graceMs: () => number;
   /** What clients have asked of a predecessor. */
   readonly subscriptions: Subscriptions | undefined;
-  makeLink(events: LinkEvents): Link;
+  makeLink(events: LinkEvents, era: Era): Link;
   /** Asks the supervisor to start the actor whatever its backoff or park. */
   wake(): void;
   /** Clients keep streams open that only this server feeds. */
@@ -49,6 +52,7 @@ export class ManagedServer {
   readonly handle: Handle;
   readonly pool: Pool;
   readonly known: Known;
+  readonly eras: ServerEras;
   /** Starts after a failure since the gateway has started. */
   restarts = 0;
   /** When the gate was last opened, in epoch milliseconds; undefined while it is shut. */
@@ -62,6 +66,7 @@ export class ManagedServer {
   readonly #listNotices: ListNotices;
   readonly #life: ServerLife;
   readonly #wishes: ClientWishes;
+  readonly #audience: Audience;
 
   constructor(options: ManagedServerOptions) {
     const { id, entry } = options;
@@ -69,12 +74,31 @@ export class ManagedServer {
     this.entry = entry;
     this.known = options.known;
     this.#options = options;
+    const introduction: Introduction = {
+      protocolVersion: latestSessionVersion,
+      clientInfo: options.clientInfo,
+      capabilities: {},
+    };
+    this.eras = new ServerEras({
+      server: id,
+      setting: entry.era,
+      known: options.known,
+      introduction,
+      startTimeoutMs: entry.start_timeout_seconds * 1000,
+      makeLink: options.makeLink,
+      onVerdict: (eras) => options.log.info({ server: id, ...eras }, 'server was asked which eras it speaks'),
+    });
     this.#wishes = new ClientWishes({
       isShared: entry.isolation === 'shared',
       known: options.known,
       pool: () => this.pool,
+      isAt: (owner, member) => this.#isAt(owner, member),
       subscriptions: options.subscriptions,
     });
+    this.#audience = {
+      subscriptions: this.#wishes.subscriptions,
+      isAt: (owner, member) => this.#isAt(owner, member),
+    };
     this.#life = new ServerLife({
       begin: () => this.#begin(),
       drain: () => this.#drain(),
@@ -91,17 +115,13 @@ export class ManagedServer {
       isolation: entry.isolation,
       max: entry.pool.max,
       startTimeoutMs: entry.start_timeout_seconds * 1000,
-      introduction: {
-        protocolVersion: latestSessionVersion,
-        clientInfo: options.clientInfo,
-        capabilities: {},
-      },
+      introduction,
       forwardsRoots: entry.forward_roots,
       isRemote: entry.runtime !== 'stdio',
       makeLink: options.makeLink,
       onHandshake: (member, leftMs) => this.#onHandshake(member, leftMs),
       onOpen: () => this.#onOpen(),
-      onOpenFailed: (owner, error) => this.#onOpenFailed(owner, error),
+      onOpenFailed: (member, error) => this.#onOpenFailed(member, error),
       onLost: (error) => this.#life.report({ type: 'pool.lost', error }),
       onUndelivered: (call) => this.handle.retry(call),
       onRequest: (member, envelope, call) => this.#onRequest(member, envelope, call),
@@ -177,6 +197,16 @@ export class ManagedServer {
     return this.#wishes.subscriptions;
   }
 
+  /** A modern server's connection is to tell of what is subscribed by now; resolves with the resources it agreed to. */
+  listen(member: Member): Promise<ReadonlySet<string>> {
+    return this.#wishes.listen(member);
+  }
+
+  /** Nobody wants updates of the resource any more. */
+  unsubscribed(uri: string): void {
+    this.#wishes.unsubscribed(uri);
+  }
+
   /** Notes the log level a session asks for, and tells whoever of this server is awake. */
   setLevel(owner: Owner, level: LogLevel): void {
     this.#wishes.setLevel(owner, level);
@@ -203,8 +233,17 @@ export class ManagedServer {
 
   #begin(): void {
     this.pool.begin();
-    const owner = this.entry.isolation === 'session' ? this.handle.nextOwner : undefined;
-    this.pool.pick(owner);
+    const first = (): void => {
+      const { next } = this.handle;
+      this.pool.pick(next?.owner, next?.era ?? this.eras.for('legacy') ?? 'legacy');
+    };
+    if (this.eras.known !== undefined) {
+      first();
+      return;
+    }
+    void this.eras.settle().then(() => {
+      if (this.state === 'starting') first();
+    });
   }
 
   async #drain(): Promise<void> {
@@ -217,6 +256,7 @@ export class ManagedServer {
     this.#closeGate();
     const lastWords = this.lastError ?? new StoppedError(`server ${this.id} was stopped`);
     this.pool.kill(new ConnectionLostError(lastWords.message, { cause: lastWords }));
+    this.eras.kill();
   }
 
   #openGate(): void {
@@ -274,11 +314,16 @@ export class ManagedServer {
     else this.#life.report({ type: 'pool.ready' });
   }
 
-  #onOpenFailed(owner: Owner | undefined, error: GatewayError): void {
+  #onOpenFailed({ owner, era }: Member, error: GatewayError): void {
     this.lastError = error;
+    this.eras.forget();
     if (!this.handle.isOpen) return;
     this.#options.log.warn({ server: this.id, ...reason(error) }, 'a further connection could not be opened');
-    if (this.entry.isolation === 'session') this.handle.failWaiting((call) => call.owner === owner, error);
+    if (this.entry.isolation === 'session')
+      this.handle.failWaiting(
+        (call) => call.era === era && this.pool.placeOf(call.owner, era) === owner,
+        error,
+      );
     else if (this.pool.members.size > 0) this.handle.drain();
   }
 
@@ -299,8 +344,14 @@ export class ManagedServer {
   /** A connection that must not end for want of calls: somebody waits for an answer, or listens to this very server. */
   #isInUse({ isOpen, inFlight, owner }: Member): boolean {
     if (!isOpen || inFlight > 0) return true;
-    if (owner === undefined || !owner.hasOpenStream) return false;
-    return owner.belongsTo(this.id) || this.subscriptions.uris(owner).length > 0;
+    if (owner === undefined) return this.subscriptions.uris(({ isListener }) => isListener).length > 0;
+    if (!owner.hasOpenStream) return false;
+    return owner.belongsTo(this.id) || this.subscriptions.uris((other) => other === owner).length > 0;
+  }
+
+  /** Whether `owner` is served by this very connection. */
+  #isAt(owner: Owner, member: Member): boolean {
+    return this.eras.for(owner.era) === member.era && this.pool.placeOf(owner, member.era) === member.owner;
   }
 
   #onIdleMember(member: Member): void {
@@ -330,10 +381,12 @@ export class ManagedServer {
   }
 
   #onNotification(member: Member, envelope: Envelope, call: Call | undefined): void {
-    if (this.#listNotices.take(member, envelope)) return;
-    if (this.entry.isolation === 'session')
-      member.owner?.onServerNotification(member.connection, envelope, call);
-    else spreadNotification(this.subscriptions, member.connection, envelope, call);
+    if (this.#wishes.take(member, envelope)) return;
+    const plain = member.era === 'modern' ? unmarked(envelope) : envelope;
+    if (this.#listNotices.take(member, plain)) return;
+    const { owner, era } = member;
+    if (owner !== undefined && era === 'legacy') owner.onServerNotification(member.connection, plain, call);
+    else spreadNotification(this.#audience, member, plain, call);
   }
 }
 

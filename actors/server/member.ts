@@ -1,11 +1,13 @@
 // One place in a server's pool: a connection that is being opened or is open, and who it belongs to.
 
+import type { Era } from '../jsonrpc/modern-meta.ts';
 import type { Connection } from './connection.ts';
 import type { Owner } from './owner.ts';
 
 export interface Member {
   /** Under session isolation the session it belongs to; undefined for everybody's. */
   readonly owner: Owner | undefined;
+  readonly era: Era;
   connection: Connection;
   /** The handshake is done: calls may be sent. */
   isOpen: boolean;

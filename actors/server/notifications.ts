@@ -4,24 +4,37 @@
 // Everything else reaches nobody: guessing an addressee is how one user's messages end up with another.
 
 import type { Envelope } from '../jsonrpc/envelope.ts';
+import { metaKeys } from '../jsonrpc/modern-meta.ts';
 import type { Call } from './call.ts';
 import type { Connection } from './connection.ts';
+import type { Member } from './member.ts';
 import type { Owner } from './owner.ts';
 import { Subscriptions } from './subscriptions.ts';
 
+export interface Audience {
+  readonly subscriptions: Subscriptions;
+  /** Whether `owner` is served by this very connection. */
+  isAt(owner: Owner, member: Member): boolean;
+}
+
 export function spreadNotification(
-  subscriptions: Subscriptions,
-  connection: Connection,
+  { subscriptions, isAt }: Audience,
+  member: Member,
   envelope: Envelope,
   call: Call | undefined,
 ): void {
+  const { connection } = member;
   if (envelope.method === 'notifications/resources/updated') {
     const uri = envelope.paramText('uri');
     if (uri === undefined) return;
     for (const owner of subscriptions.subscribers(uri))
-      owner.onServerNotification(connection, envelope, undefined);
+      if (isAt(owner, member)) owner.onServerNotification(connection, envelope, undefined);
   } else if (envelope.method === 'notifications/message') {
     const level = envelope.paramText('level');
+    if (member.era === 'modern') {
+      relayLog(connection, envelope, call);
+      return;
+    }
     const owners = call === undefined ? listeners(subscriptions, connection) : [call.owner];
     for (const owner of owners) {
       if (owner !== undefined && Subscriptions.passes(level, subscriptions.levelOf(owner)))
@@ -36,4 +49,18 @@ function listeners(subscriptions: Subscriptions, connection: Connection): Set<Ow
   const all = new Set<Owner>(subscriptions.listeners());
   for (const call of connection.calls()) if (call.owner !== undefined) all.add(call.owner);
   return all;
+}
+
+/**
+ * In the modern era a log message belongs to a request that has asked for a level. Over HTTP it comes on that request's
+ * stream; over stdio nothing links it, and it is passed on only while a single request can be meant.
+ */
+function relayLog(connection: Connection, envelope: Envelope, call: Call | undefined): void {
+  if (call !== undefined) {
+    call.relay(envelope.bytes);
+    return;
+  }
+  const asking = [...connection.calls()].filter((one) => one.envelope.meta(metaKeys.logLevel) !== undefined);
+  const [only] = asking;
+  if (only !== undefined && asking.length === 1) only.relay(envelope.bytes);
 }

@@ -2,6 +2,7 @@
 
 import type { GatewayError } from '../errors.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
+import type { Era } from '../jsonrpc/modern-meta.ts';
 import type { Call } from './call.ts';
 import type { Connection } from './connection.ts';
 
@@ -11,6 +12,10 @@ export type Parting = 'crashed' | 'idle' | 'evicted' | 'stopped';
 export interface Owner {
   /** Tells sessions apart in logs and records. Not the id: whoever knows that can take the session over (A9). */
   readonly label: string;
+  /** The era in which it is served, where the server speaks it. */
+  readonly era: Era;
+  /** It only listens: it needs no connection of its own, under session isolation neither. */
+  readonly isListener: boolean;
   readonly protocolVersion: string;
   readonly clientInfo: unknown;
   readonly capabilities: Readonly<Record<string, unknown>>;

@@ -1,7 +1,8 @@
 // The connections of one server. Under shared isolation up to `pool.max` connections serve everybody, a session
 // sticking to one; under session isolation every client session has its own, and stateless requests share one.
 //
-// P1  at most `pool.max` members exist, those being opened included.
+// P1  at most `pool.max` members exist, those being opened included; under shared isolation so many of each era.
+// P5  a member speaks one era; a call travels on a member of the era its message is written in.
 // P2  under session isolation nothing of one session ever travels on another's connection.
 // P3  after `kill` or a finished `drain` no connection is left (A5).
 // P4  a crash under session isolation ends that session's connection only; a failed start is told to the server
@@ -15,6 +16,7 @@ import {
   UnavailableError,
 } from '../errors.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
+import type { Era } from '../jsonrpc/modern-meta.ts';
 import type { Link, LinkEvents } from '../upstream/link.ts';
 import type { Call } from './call.ts';
 import { Connection, type Introduction } from './connection.ts';
@@ -30,12 +32,12 @@ export interface PoolOptions {
   readonly forwardsRoots: boolean;
   /** The far end is a session, not a process: when it is lost by itself, another takes its place. */
   readonly isRemote: boolean;
-  makeLink(events: LinkEvents): Link;
+  makeLink(events: LinkEvents, era: Era): Link;
   /** Called after each handshake, within what is left of the start timeout. */
   onHandshake(member: Member, leftMs: number): Promise<void>;
   onOpen(member: Member): void;
   /** A member could not be opened; the calls that wait for it cannot be sent. */
-  onOpenFailed(owner: Owner | undefined, error: GatewayError): void;
+  onOpenFailed(member: Member, error: GatewayError): void;
   /** The pool is empty and could not help it. */
   onLost(error: GatewayError): void;
   onUndelivered(call: Call, error: GatewayError): void;
@@ -56,7 +58,10 @@ export class Pool {
   readonly #members = new Set<Member>();
   /** Members on their way out: they hold no place any more, but their processes may still be ending. */
   readonly #leaving = new Map<Member, Promise<void>>();
-  readonly #byOwner = new Map<Owner | undefined, Member>();
+  readonly #byOwner: Readonly<Record<Era, Map<Owner | undefined, Member>>> = {
+    legacy: new Map(),
+    modern: new Map(),
+  };
   #isDraining = false;
   /** Until then, in performance.now() milliseconds, no further connection is opened beside those that are open. */
   #aloneUntil = 0;
@@ -79,21 +84,37 @@ export class Pool {
    * The open member that serves `owner`, or undefined while one is being opened for it.
    * Throws UnavailableError when every place is taken by others.
    */
-  pick(owner: Owner | undefined): Member | undefined {
-    const member = this.#options.isolation === 'session' ? this.#own(owner) : this.#shared(owner);
+  pick(owner: Owner | undefined, era: Era): Member | undefined {
+    const { isolation } = this.#options;
+    const isOwned = isolation === 'session' && !this.#isSessionless(era);
+    const member = isOwned ? this.#own(this.placeOf(owner, era), era) : this.#shared(owner, era);
     return member.isOpen && !member.isClosing && !member.connection.link.isOver ? member : undefined;
+  }
+
+  /** Whose connection serves `owner`: its own, or, as undefined, one it shares. */
+  placeOf(owner: Owner | undefined, era: Era): Owner | undefined {
+    const isOwned = this.#options.isolation === 'session' && !this.#isSessionless(era);
+    return isOwned && owner?.isListener !== true ? owner : undefined;
+  }
+
+  /** A remote server of the modern era keeps nothing between two requests: there is nothing to keep apart. */
+  #isSessionless(era: Era): boolean {
+    return this.#options.isRemote && era === 'modern';
   }
 
   /** The member that belongs to a session alone. */
   memberOf(owner: Owner): Member | undefined {
-    return this.#options.isolation === 'session' ? this.#byOwner.get(owner) : undefined;
+    if (this.#options.isolation !== 'session') return undefined;
+    return this.#byOwner.legacy.get(owner) ?? this.#byOwner.modern.get(owner);
   }
 
   /** The session has ended: its own connection goes, a shared one stays. */
   release(owner: Owner): void {
-    const member = this.#byOwner.get(owner);
-    this.#byOwner.delete(owner);
-    if (member?.owner === owner) void this.close(member, new StoppedError('the client session has ended'));
+    for (const byOwner of Object.values(this.#byOwner)) {
+      const member = byOwner.get(owner);
+      byOwner.delete(owner);
+      if (member?.owner === owner) void this.close(member, new StoppedError('the client session has ended'));
+    }
   }
 
   /** Ends one member gracefully; calls still on it end with `error`. */
@@ -130,26 +151,30 @@ export class Pool {
     }
   }
 
-  #shared(owner: Owner | undefined): Member {
-    const stuck = this.#byOwner.get(owner);
+  #shared(owner: Owner | undefined, era: Era): Member {
+    const stuck = this.#byOwner[era].get(owner);
     if (stuck !== undefined) return stuck;
     let best: Member | undefined;
+    let count = 0;
     for (const member of this.#members) {
+      if (member.era !== era) continue;
+      count += 1;
       if (!member.isClosing && (best === undefined || member.inFlight < best.inFlight)) best = member;
     }
     const isBusy = best !== undefined && best.inFlight > 0 && best.isOpen && !best.connection.link.isOver;
-    const hasRoom = this.#members.size < this.#options.max && performance.now() >= this.#aloneUntil;
-    if (best === undefined || (isBusy && hasRoom)) best = this.#open(undefined);
-    if (owner !== undefined && this.#options.max > 1) this.#byOwner.set(owner, best);
+    const max = this.#isSessionless(era) ? 1 : this.#options.max;
+    const hasRoom = count < max && performance.now() >= this.#aloneUntil;
+    if (best === undefined || (isBusy && hasRoom)) best = this.#open(undefined, era);
+    if (owner !== undefined && max > 1) this.#byOwner[era].set(owner, best);
     return best;
   }
 
-  #own(owner: Owner | undefined): Member {
-    const own = this.#byOwner.get(owner);
+  #own(owner: Owner | undefined, era: Era): Member {
+    const own = this.#byOwner[era].get(owner);
     if (own !== undefined) return own;
     if (this.#members.size >= this.#options.max) this.#evictOne();
-    const member = this.#open(owner);
-    this.#byOwner.set(owner, member);
+    const member = this.#open(owner, era);
+    this.#byOwner[era].set(owner, member);
     return member;
   }
 
@@ -176,10 +201,11 @@ export class Pool {
     this.#members.delete(oldest);
   }
 
-  #open(owner: Owner | undefined): Member {
+  #open(owner: Owner | undefined, era: Era): Member {
     const now = performance.now();
     const member: Member = {
       owner,
+      era,
       connection: undefined as unknown as Connection,
       isOpen: false,
       isClosing: false,
@@ -197,7 +223,7 @@ export class Pool {
   async #connect(member: Member): Promise<void> {
     const { server, startTimeoutMs, makeLink } = this.#options;
     const deadline = performance.now() + startTimeoutMs;
-    const connection = new Connection(server, makeLink, {
+    const connection = new Connection(server, member.era, makeLink, {
       onRequest: (_, envelope, call) => this.#options.onRequest(member, envelope, call),
       onNotification: (_, envelope, call) => this.#options.onNotification(member, envelope, call),
       onNoise: (_, what) => this.#options.onNoise(what),
@@ -208,7 +234,7 @@ export class Pool {
     });
     member.connection = connection;
     try {
-      await connection.initialize(this.#introductionFor(member.owner), startTimeoutMs);
+      await connection.introduce(this.#introductionFor(member.owner), startTimeoutMs);
       await this.#options.onHandshake(member, Math.max(1, deadline - performance.now()));
       if (member.isClosing) return;
       // It may have died while its lists were fetched, whose failure alone fails no start.
@@ -231,7 +257,7 @@ export class Pool {
     this.#remove(member);
     void this.#leave(member);
     this.#aloneUntil = performance.now() + FURTHER_PAUSE_MS;
-    this.#options.onOpenFailed(member.owner, error);
+    this.#options.onOpenFailed(member, error);
     if (this.#members.size === 0 && !this.#isDraining) this.#options.onLost(error);
   }
 
@@ -269,8 +295,9 @@ export class Pool {
     if (member.isClosing) return false;
     member.isClosing = true;
     this.#members.delete(member);
-    if (this.#options.isolation === 'session') this.#byOwner.delete(member.owner);
-    else for (const [owner, stuck] of this.#byOwner) if (stuck === member) this.#byOwner.delete(owner);
+    const byOwner = this.#byOwner[member.era];
+    if (byOwner.get(member.owner) === member) byOwner.delete(member.owner);
+    else for (const [owner, stuck] of byOwner) if (stuck === member) byOwner.delete(owner);
     return true;
   }
 

@@ -49,10 +49,9 @@ export class Subscriptions {
     return this.#byUri.get(uri) ?? [];
   }
 
-  /** The resources one session, or with `undefined` any session, is subscribed to. */
-  uris(owner: Owner | undefined): string[] {
-    if (owner === undefined) return [...this.#byUri.keys()];
-    return [...this.#byUri].filter(([, owners]) => owners.has(owner)).map(([uri]) => uri);
+  /** The resources that anybody `isMeant` is subscribed to. */
+  uris(isMeant: (owner: Owner) => boolean): string[] {
+    return [...this.#byUri].filter(([, owners]) => [...owners].some(isMeant)).map(([uri]) => uri);
   }
 
   setLevel(owner: Owner, level: LogLevel): void {
@@ -68,9 +67,8 @@ export class Subscriptions {
     return this.#levels.keys();
   }
 
-  /** The lowest level anybody, or one session, has asked for. */
-  lowestLevel(owner: Owner | undefined): LogLevel | undefined {
-    if (owner !== undefined) return this.#levels.get(owner);
+  /** The lowest level anybody has asked for. */
+  get lowestLevel(): LogLevel | undefined {
     let lowest: LogLevel | undefined;
     for (const level of this.#levels.values()) {
       if (lowest === undefined || logLevels.indexOf(level) < logLevels.indexOf(lowest)) lowest = level;
@@ -87,6 +85,6 @@ export class Subscriptions {
   /** Forgets a session; returns the resources nobody is subscribed to any more. */
   release(owner: Owner): string[] {
     this.#levels.delete(owner);
-    return this.uris(owner).filter((uri) => this.remove(uri, owner));
+    return this.uris((other) => other === owner).filter((uri) => this.remove(uri, owner));
   }
 }

@@ -1,6 +1,7 @@
 // One request to a Streamable HTTP server: its POST, the answer as JSON or as a stream of events, and, when
-// the stream breaks before the answer, its resumption by GET with Last-Event-ID. It ends in exactly one of: the
-// answer, `onUndelivered`, or `destroy` by its owner. (MCP 2025-11-25, Transports, "Resumability and redelivery".)
+// the stream breaks before the answer, its resumption by GET with Last-Event-ID, where the era has that. It ends in
+// exactly one of: the answer, `onUndelivered`, or `destroy` by its owner. (MCP 2025-11-25, Transports, "Resumability
+// and redelivery"; gone since 2026-07-28.)
 
 import { ConnectionLostError, type GatewayError } from '../errors.ts';
 import type { OversizedMessage } from '../jsonrpc/oversized.ts';
@@ -16,13 +17,18 @@ import {
   sessionGoneError,
 } from './remote-errors.ts';
 import type { RemoteHandler, RemoteRequest } from './remote-request.ts';
-import { mediaType, postOf, type RemoteOptions, type RemoteSession } from './remote-session.ts';
+import { mediaType, type RemoteOptions, type RemoteSession, type RequestParts } from './remote-session.ts';
 import { isSessionGone } from './session-gone.ts';
 import { type SseCursor, SseParser } from './sse-parser.ts';
 
 const MAX_RESUME_FAILURES = 6;
 /** A server should end the stream after the answer. One that does not keeps its socket only this long. */
 const LINGER_MS = 1_000;
+
+export interface HttpCallOptions extends Pick<RemoteOptions, 'maxMessageBytes' | 'redactor' | 'isAnswerTo'> {
+  /** Whether a broken stream is taken up again after its last event; else it ends the call. */
+  readonly canResume: boolean;
+}
 
 export interface HttpCallEvents {
   onMessage(bytes: Buffer): void;
@@ -35,7 +41,7 @@ export interface HttpCallEvents {
 
 export class HttpCall {
   readonly #session: RemoteSession;
-  readonly #options: RemoteOptions;
+  readonly #options: HttpCallOptions;
   readonly #call: CallId;
   readonly #events: HttpCallEvents;
   readonly #cursor: SseCursor = { lastEventId: '', retryMs: undefined };
@@ -49,7 +55,7 @@ export class HttpCall {
   #hasAnswer = false;
   #isOver = false;
 
-  constructor(session: RemoteSession, options: RemoteOptions, call: CallId, events: HttpCallEvents) {
+  constructor(session: RemoteSession, options: HttpCallOptions, call: CallId, events: HttpCallEvents) {
     this.#session = session;
     this.#options = options;
     this.#call = call;
@@ -61,8 +67,8 @@ export class HttpCall {
     return !this.#isOver && !this.#isAccepted;
   }
 
-  start(body: Buffer, traceparent: string | undefined): void {
-    this.#request = this.#session.request(postOf(body, traceparent), this.#answerToPost());
+  start(post: RequestParts): void {
+    this.#request = this.#session.request(post, this.#answerToPost());
   }
 
   destroy(): void {
@@ -147,7 +153,7 @@ export class HttpCall {
   #onStreamOver(error: GatewayError): void {
     if (this.#hasAnswer) {
       this.#finish();
-    } else if (this.#cursor.lastEventId === '') {
+    } else if (!this.#options.canResume || this.#cursor.lastEventId === '') {
       this.#giveUp(error, true);
     } else {
       const rounds = this.#cursor.retryMs === undefined ? this.#quietRounds : 0;

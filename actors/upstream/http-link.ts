@@ -111,7 +111,7 @@ export class HttpLink implements Link {
       return;
     }
     const { events } = this.#options;
-    const request = new HttpCall(this.#session, this.#options, call, {
+    const request = new HttpCall(this.#session, { ...this.#options, canResume: true }, call, {
       onMessage: (message) => events.onMessage(message, call),
       onOversized: (size, id) => events.onOversized(size, id, call),
       // While we close, a broken stream is our own doing, and `onEnd` tells about it.
@@ -122,7 +122,7 @@ export class HttpLink implements Link {
       onOver: () => this.#over(call),
     });
     this.#calls.set(call, request);
-    request.start(bytes, traceparent);
+    request.start(postOf(bytes, traceparent));
   }
 
   #sendNote(body: Buffer, traceparent: string | undefined, onSettled: () => void): void {

@@ -1,4 +1,4 @@
-// Stdout of a local server as lines, one message each. Works on bytes only: a line end is never part of a longer
+// Stdout of a local server, or stdin of this program, as lines, one message each. Works on bytes only: a line end is never part of a longer
 // UTF-8 character, so text that was split between two reads comes together again by itself.
 // At most `maxBytes` of a line are held; a longer one streams through, and its size and id are reported (L3).
 
@@ -11,8 +11,8 @@ const CR = 0x0d;
 export interface LineEvents {
   /** One line without its line end (LF or CRLF). */
   onLine(bytes: Buffer): void;
-  /** A line beyond the limit was dropped; `id` is the raw JSON-RPC id at its top level, where there was one. */
-  onOversized(size: number, id: string | undefined): void;
+  /** A line beyond the limit was dropped: an answer with this raw JSON-RPC id, or a request with that one. */
+  onOversized(size: number, id: string | undefined, requestId: string | undefined): void;
 }
 
 export class LineSplitter {
@@ -45,7 +45,7 @@ export class LineSplitter {
 
   #emit(taken: Buffer | OversizedMessage): void {
     if (taken instanceof OversizedMessage) {
-      this.#events.onOversized(taken.size, taken.id);
+      this.#events.onOversized(taken.size, taken.id, taken.requestId);
       return;
     }
     const line = taken.at(-1) === CR ? taken.subarray(0, -1) : taken;
@@ -55,6 +55,6 @@ export class LineSplitter {
     }
     const oversized = new OversizedMessage();
     oversized.feed(line);
-    this.#events.onOversized(oversized.size, oversized.id);
+    this.#events.onOversized(oversized.size, oversized.id, oversized.requestId);
   }
 }

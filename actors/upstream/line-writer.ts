@@ -1,4 +1,4 @@
-// Stdin of a local server: one message per line. The messages of one turn of the event loop go out in one write;
+// Stdin of a local server, or stdout of this program: one message per line. The messages of one turn of the event loop go out in one write;
 // while the server does not read, messages wait here, up to a bound (A8), so that it is known which of them
 // certainly never reached it.
 

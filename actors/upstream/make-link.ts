@@ -2,12 +2,15 @@
 
 import type { ServerEntry } from '../../config/catalog-schema.ts';
 import { readServerMessage } from '../jsonrpc/envelope.ts';
+import type { Era } from '../jsonrpc/modern-meta.ts';
 import type { Log } from '../log.ts';
 import type { Redactor } from '../redact.ts';
 import type { ChildRecords } from '../state/child-records.ts';
 import { childEnvironment } from './child-env.ts';
 import { HttpLink } from './http-link.ts';
 import type { CallId, Link, LinkEvents } from './link.ts';
+import { ModernHttpLink } from './modern-http-link.ts';
+import type { SchemaLookup } from './request-metadata.ts';
 import { SseLink } from './sse-link.ts';
 import { StdioLink } from './stdio-link.ts';
 
@@ -18,11 +21,13 @@ export interface LinkContext {
   /** The gateway's own environment, of which a child gets little. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly records: ChildRecords | undefined;
+  /** What is known of a tool's arguments: some of them become headers in the modern era. */
+  readonly inputSchemaOf: SchemaLookup;
   readonly log: Log;
 }
 
-export function makeLink(entry: ServerEntry, events: LinkEvents, context: LinkContext): Link {
-  const { server, maxMessageBytes, redactor, environment, records, log } = context;
+export function makeLink(entry: ServerEntry, era: Era, events: LinkEvents, context: LinkContext): Link {
+  const { server, maxMessageBytes, redactor, environment, records, log, inputSchemaOf } = context;
   if (entry.runtime === 'stdio') {
     return new StdioLink(
       {
@@ -48,6 +53,7 @@ export function makeLink(entry: ServerEntry, events: LinkEvents, context: LinkCo
     isAnswerTo,
     events,
   };
+  if (era === 'modern') return new ModernHttpLink({ ...options, inputSchemaOf });
   return entry.runtime === 'sse' ? new SseLink(options) : new HttpLink(options);
 }
 

@@ -47,7 +47,7 @@ export function refusalError(refusal: Refusal, redactor: Redactor): UpstreamProt
   const body = shownText(refusal.body.toString('utf8'), redactor);
   const said = body === '' ? '' : ` (${body})`;
   const head = `the server answered ${status} to ${refusal.method} ${plainUrl(refusal.url)}${said}`;
-  return new UpstreamProtocolError(redactor.redact(`${head}${advice(refusal)}`));
+  return new UpstreamProtocolError(redactor.redact(`${head}${advice(refusal)}`), { status: refusal.status });
 }
 
 function advice(refusal: Refusal): string {

@@ -45,9 +45,14 @@ export interface RequestParts {
   readonly body?: Buffer | undefined;
 }
 
-/** The POST that carries one message; `traceparent` is a W3C trace context header. */
-export function postOf(body: Buffer, traceparent: string | undefined): RequestParts {
+/** The POST that carries one message, with headers of its own; `traceparent` is a W3C trace context header. */
+export function postOf(
+  body: Buffer,
+  traceparent: string | undefined,
+  own: Readonly<Record<string, string>> = {},
+): RequestParts {
   const headers: Record<string, string> = {
+    ...own,
     accept: 'application/json, text/event-stream',
     'content-type': 'application/json',
   };
@@ -101,13 +106,10 @@ export class RemoteSession {
   }
 
   request(parts: RequestParts, handler: RemoteHandler): RemoteRequest {
-    const headers: Record<string, string> = {
-      ...this.#headers,
-      'accept-encoding': 'identity',
-      ...parts.headers,
-    };
+    const headers: Record<string, string> = { ...this.#headers, 'accept-encoding': 'identity' };
     if (this.id !== undefined) headers['mcp-session-id'] = this.id;
     if (this.protocolVersion !== undefined) headers['mcp-protocol-version'] = this.protocolVersion;
+    Object.assign(headers, parts.headers);
     const request = new RemoteRequest(
       {
         url: parts.url ?? this.url,

@@ -101,7 +101,7 @@ export class Front implements Part {
     if (listener === undefined) return;
     const deadline = performance.now() + graceMs;
     // Streams that only listen would never end by themselves; their clients come back to the next gateway.
-    for (const session of this.gateway.sessions.all()) session.closeStream();
+    this.gateway.sessions.closeStreams();
     const settled = async (until: number) => {
       while (listener.open > 0 && performance.now() < until)
         await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS));

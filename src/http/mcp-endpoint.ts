@@ -1,10 +1,13 @@
-// MCP over Streamable HTTP for the session revisions: POST takes messages, GET opens the stream for what belongs to
+// MCP over Streamable HTTP. Which era a message belongs to is told by its body: one that claims a version for itself
+// is modern and goes to modern-endpoint.ts. Here are the session revisions: POST takes messages, GET opens the stream for what belongs to
 // no request, DELETE ends the session (spec revision 2025-11-25, "Transports").
 
+import { isModern, readAsker } from '../../actors/client/modern-asker.ts';
 import { parseEventId } from '../../actors/client/replay-ring.ts';
 import type { ClientSession } from '../../actors/client/session.ts';
 import { GatewayError, StoppedError } from '../../actors/errors.ts';
 import { type Envelope, readClientMessage } from '../../actors/jsonrpc/envelope.ts';
+import { modernVersion } from '../../actors/jsonrpc/modern-meta.ts';
 import { RpcFault, rpcCodes } from '../../actors/jsonrpc/rpc-fault.ts';
 import { isSessionVersion, sessionVersions } from '../../actors/server/advert.ts';
 import type { ManagedServer } from '../../actors/server/managed-server.ts';
@@ -12,6 +15,7 @@ import { EventStream, liveStreams } from './event-stream.ts';
 import { closing, type ExchangeContext } from './exchange-context.ts';
 import type { Front } from './front.ts';
 import { checkMirrorHeaders } from './mirror-headers.ts';
+import { isModernHeader, postModern } from './modern-endpoint.ts';
 import { PostOutlet } from './post-outlet.ts';
 import type { BodyProblem } from './seam.ts';
 
@@ -22,12 +26,14 @@ export function admitPost(context: ExchangeContext): boolean {
     context.rpcFault(new RpcFault(rpcCodes.invalidRequest, 'Content-Type must be application/json'), 415);
     return false;
   }
+  const isMaybeModern = isModernHeader(context.request.headers['mcp-protocol-version']);
+  if (isMaybeModern) return true;
   if (!accepts(accept, 'application/json') || !accepts(accept, 'text/event-stream')) {
     const message = 'Accept must list both application/json and text/event-stream';
     context.rpcFault(new RpcFault(rpcCodes.invalidRequest, message), 406);
     return false;
   }
-  return admitVersion(context);
+  return true;
 }
 
 export function post(
@@ -39,8 +45,18 @@ export function post(
   const envelope = readBody(context, body, front.gateway.config.limits.body_bytes);
   if (envelope === undefined) return;
   try {
-    checkMirrorHeaders(context.request.headers, envelope);
     if (envelope.kind === 'request' && front.gateway.isDraining) throw draining();
+    if (isModern(envelope)) {
+      postModern(front, context, server, envelope);
+      return;
+    }
+    if (isModernHeader(context.request.headers['mcp-protocol-version'])) {
+      // The header claims what the body does not.
+      readAsker(envelope);
+      return;
+    }
+    if (!admitVersion(context)) return;
+    checkMirrorHeaders(context.request.headers, envelope);
     if (envelope.kind === 'request' && envelope.method === 'initialize') {
       const outlet = new PostOutlet(context, front.heartbeat, undefined);
       front.reception.open(envelope, server, outlet, context, (session) => {
@@ -64,6 +80,7 @@ export function post(
 
 /** Opens the session's own stream, or goes on with one that was lost. */
 export function get(front: Front, context: ExchangeContext, server: ManagedServer | undefined): void {
+  if (refusesModern(context)) return;
   const { accept = '', 'last-event-id': lastEventId } = context.request.headers;
   if (!accepts(accept, 'text/event-stream')) {
     context.rpcFault(new RpcFault(rpcCodes.invalidRequest, 'Accept must list text/event-stream'), 406);
@@ -102,10 +119,18 @@ export function get(front: Front, context: ExchangeContext, server: ManagedServe
 }
 
 export function remove(front: Front, context: ExchangeContext, server: ManagedServer | undefined): void {
+  if (refusesModern(context)) return;
   const session = sessionOf(front, context, server, undefined);
   if (session === undefined) return;
   front.reception.end(session);
   context.empty(204);
+}
+
+/** The modern era knows neither GET nor DELETE; true when that was said. */
+function refusesModern(context: ExchangeContext): boolean {
+  if (!isModernHeader(context.request.headers['mcp-protocol-version'])) return false;
+  context.error(405, `revision ${modernVersion} knows POST only`, [['allow', 'POST']]);
+  return true;
 }
 
 /** The stream has ended meanwhile: what was missed of it, and its end. */

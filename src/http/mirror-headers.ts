@@ -10,13 +10,18 @@ const nameMembers: Record<string, 'name' | 'uri'> = {
   'resources/read': 'uri',
 };
 
+/** What the header `Mcp-Name` repeats; undefined where it repeats nothing. */
+export function mirroredName(envelope: Envelope): string | undefined {
+  const member = Object.hasOwn(nameMembers, envelope.method) ? nameMembers[envelope.method] : undefined;
+  return member === undefined ? undefined : envelope.paramText(member);
+}
+
 /** Throws RpcFault −32020 when a header differs from the body (spec revision 2026-07-28, "Standard Headers"). */
 export function checkMirrorHeaders(headers: Readonly<Record<string, string>>, envelope: Envelope): void {
   const { 'mcp-method': method, 'mcp-name': name } = headers;
   if (method !== undefined && method !== envelope.method) throw mismatch('Mcp-Method', envelope);
   if (name === undefined) return;
-  const member = nameMembers[envelope.method];
-  if (member !== undefined && decoded(name) !== envelope.paramText(member))
+  if (Object.hasOwn(nameMembers, envelope.method) && decoded(name) !== mirroredName(envelope))
     throw mismatch('Mcp-Name', envelope);
 }
 

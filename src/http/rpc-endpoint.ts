@@ -1,6 +1,7 @@
 // POST /rpc: one JSON-RPC message to the server named by the header X-MCP-Server. No session, no stream: the answer
 // is JSON, and what a server says besides it is dropped.
 
+import { isModern } from '../../actors/client/modern-asker.ts';
 import { GatewayError, StoppedError } from '../../actors/errors.ts';
 import { type Envelope, readClientMessage } from '../../actors/jsonrpc/envelope.ts';
 import { RpcFault, rpcCodes } from '../../actors/jsonrpc/rpc-fault.ts';
@@ -49,7 +50,16 @@ export function rpc(front: Front, context: ExchangeContext, body: Buffer | BodyP
     }
     if (front.gateway.isDraining) throw new StoppedError('the gateway is stopping and takes no new requests');
     const server = front.gateway.server(context.request.headers['x-mcp-server'] ?? '');
-    front.reception.single(server, envelope, new JsonOutlet(context), context);
+    const outlet = new JsonOutlet(context);
+    if (!isModern(envelope)) front.reception.single(server, envelope, outlet, context);
+    else if (envelope.method !== 'subscriptions/listen')
+      front.reception.stateless(envelope, server, outlet, context);
+    else
+      throw new RpcFault(
+        rpcCodes.methodNotFound,
+        'subscriptions/listen needs a stream; use /mcp or /mcp/:id',
+        envelope.rawId,
+      );
   } catch (error) {
     if (error instanceof RpcFault) context.rpcFault(error);
     else if (error instanceof GatewayError) context.rpcError(error, envelope?.rawId, closing(error));

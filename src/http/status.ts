@@ -31,6 +31,20 @@ export function statusOfFault(fault: RpcFault): number {
   return isRefusal ? 200 : 400;
 }
 
+/** HTTP status of the answer to a modern request that failed with this code (2026-07-28, Streamable HTTP). */
+export function statusOfCode(rpcCode: number): number {
+  if (rpcCode === rpcCodes.methodNotFound) return 404;
+  return badRequests.has(rpcCode) ? 400 : 200;
+}
+
+const badRequests: ReadonlySet<number> = new Set([
+  rpcCodes.headerMismatch,
+  rpcCodes.missingCapability,
+  rpcCodes.unsupportedVersion,
+  rpcCodes.invalidRequest,
+  rpcCodes.parseError,
+]);
+
 export function reasonPhrase(status: number): string {
   return STATUS_CODES[status] ?? 'Error';
 }

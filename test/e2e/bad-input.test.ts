@@ -220,7 +220,17 @@ describe.each(fillings)('bad input on %s', (http) => {
       expect(answer.status).toBe(406);
     });
 
-    test.each(['2026-07-28', '1.0', '2025-11-26', 'latest', '2025-11-25, 2025-11-25'])(
+    test('the MCP-Protocol-Version of the newer era needs its metadata in the body, and knows POST only', async () => {
+      const headers = { ...session, 'mcp-protocol-version': '2026-07-28' };
+      const posted = await post(`${url}/mcp/api`, message('ping'), headers);
+      expect([posted.status, posted.json.error.code, posted.json.id]).toEqual([400, -32602, 1]);
+      for (const method of ['GET', 'DELETE']) {
+        const answer = await ask(`${url}/mcp/api`, { method, headers: { ...headers, accept: BOTH } });
+        expect([answer.status, answer.headers.allow]).toEqual([405, 'POST']);
+      }
+    });
+
+    test.each(['1.0', '2025-11-26', 'latest', '2025-11-25, 2025-11-25'])(
       'the MCP-Protocol-Version %s is 400, for POST and GET',
       async (version) => {
         const headers = { ...session, 'mcp-protocol-version': version };

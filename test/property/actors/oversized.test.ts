@@ -81,6 +81,14 @@ describe('an oversized message', () => {
       const message = new OversizedMessage();
       message.feed(Buffer.from(text));
       expect(message.id).toBeUndefined();
+      expect(message.requestId).toBe('7');
     }
+  });
+
+  test('gives the id of an answer as that of no request', () => {
+    const message = new OversizedMessage();
+    message.feed(Buffer.from('{"id":7,"result":{}}'));
+    expect(message.id).toBe('7');
+    expect(message.requestId).toBeUndefined();
   });
 });

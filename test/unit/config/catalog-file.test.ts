@@ -7,6 +7,7 @@ const folder = new ConfigFolder();
 afterAll(() => folder.remove());
 
 const commonDefaults = {
+  era: 'legacy',
   enabled: true,
   idle_timeout_seconds: 300,
   start_timeout_seconds: 30,
@@ -22,6 +23,7 @@ const commonDefaults = {
     park_seconds: 60,
   },
   tools: { allow: ['*'], deny: [] },
+  tags: [],
 };
 
 describe('the catalog', () => {
@@ -87,6 +89,7 @@ describe('the catalog', () => {
     request_timeout_seconds: 2.5
     max_request_seconds: 3
     isolation: session
+    era: auto
     enabled: false
     inherit_env: [HOME, "npm_config_cache"]
     forward_roots: true
@@ -94,6 +97,7 @@ describe('the catalog', () => {
     health: { interval_seconds: 0, timeout_seconds: 1, failures: 2 }
     restart: { intensity: 0, period_seconds: 1, min_backoff_ms: 1, max_backoff_seconds: 1, park_seconds: 0 }
     tools: { allow: ["read_*"], deny: ["*_all"] }
+    tags: [files, "local.1"]
 `);
     expect(lines).toEqual([]);
     expect(loaded?.catalog.servers.a).toEqual({
@@ -107,6 +111,7 @@ describe('the catalog', () => {
       request_timeout_seconds: 2.5,
       max_request_seconds: 3,
       isolation: 'session',
+      era: 'auto',
       enabled: false,
       inherit_env: ['HOME', 'npm_config_cache'],
       forward_roots: true,
@@ -120,6 +125,7 @@ describe('the catalog', () => {
         park_seconds: 0,
       },
       tools: { allow: ['read_*'], deny: ['*_all'] },
+      tags: ['files', 'local.1'],
     });
   });
 
@@ -262,6 +268,14 @@ describe('the catalog', () => {
     [
       '{ command: x, tools: { deny: [""] } }',
       '2:36: servers.a.tools.deny[0]: expected text that is not empty, found empty text',
+    ],
+    [
+      '{ command: x, tags: ["a b"] }',
+      '2:27: servers.a.tags[0]: expected 1 to 64 of A-Z a-z 0-9 . _ -, found "a b"',
+    ],
+    [
+      `{ command: x, tags: [${'a, '.repeat(16)}a] }`,
+      '2:26: servers.a.tags: expected a list of at most 16, found 17',
     ],
     ['{ command: x, type: stdio }', '2:20: servers.a.type: unknown key'],
   ])('refuses the entry %s', async (entry, problem) => {

@@ -42,4 +42,10 @@ describe('entryHash', () => {
     for (const text of texts) hashes.add(entryHash(await entryOf(text)));
     expect(hashes.size).toBe(texts.length);
   });
+
+  test('does not differ with tags: a new tag restarts nothing', async () => {
+    expect(entryHash(await entryOf('{ command: x, tags: [files, local] }'))).toBe(
+      entryHash(await entryOf('{ command: x }')),
+    );
+  });
 });

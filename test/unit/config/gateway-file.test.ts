@@ -29,6 +29,7 @@ describe('the gateway file', () => {
       },
       list_timeout_seconds: 4,
       shutdown_seconds: 10,
+      expose: 'all',
       inspector: { enabled: true },
     });
     expect(loaded?.configPath).toBe(join(folder.path, 'gateway.yaml'));
@@ -46,6 +47,7 @@ allowed_origins: ["HTTPS://App.Example:443", "http://localhost:3000", "app-webvi
 limits: { body_bytes: 2048, message_bytes: 4096, in_flight: 2, sessions: 3, session_idle_seconds: 0.5 }
 list_timeout_seconds: 0
 shutdown_seconds: 0
+expose: search
 inspector: { enabled: false }
 `);
     expect(lines).toEqual([]);
@@ -58,6 +60,7 @@ inspector: { enabled: false }
       limits: { body_bytes: 2048, message_bytes: 4096, in_flight: 2, sessions: 3, session_idle_seconds: 0.5 },
       list_timeout_seconds: 0,
       shutdown_seconds: 0,
+      expose: 'search',
       inspector: { enabled: false },
     });
     expect(loaded?.secrets).toEqual(['k3y-of-the-gateway']);

@@ -3,6 +3,7 @@
 
 import fc from 'fast-check';
 import { afterEach, expect, test } from 'vitest';
+import type { Link } from '../../../../actors/upstream/link.ts';
 import { request, until } from '../../../fixtures/remote/link-recorder.ts';
 import {
   answerJson,
@@ -14,7 +15,14 @@ import {
   methodOf,
   result,
 } from '../../../fixtures/remote/local-server.ts';
-import { checkPromises, httpLink, shakeHands, sseLink } from '../../../fixtures/remote/open-link.ts';
+import {
+  checkPromises,
+  httpLink,
+  modernLink,
+  type Opened,
+  shakeHands,
+  sseLink,
+} from '../../../fixtures/remote/open-link.ts';
 
 const servers: LocalServer[] = [];
 
@@ -33,6 +41,11 @@ function pause(ms: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
+const links: [string, (url: URL) => Opened<Link>][] = [
+  ['with a session', (url) => httpLink(url)],
+  ['of the modern era', (url) => modernLink(url)],
+];
+
 const form = fc.record({
   isStream: fc.boolean(),
   delayMs: fc.nat(12),
@@ -41,53 +54,60 @@ const form = fc.record({
   isLingering: fc.boolean(),
 });
 
-test('each of many interleaved calls gets its own messages and its own answer', async () => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(form, { minLength: 1, maxLength: 25 }), async (forms) => {
-      const server = await serve(async ({ req, res, body }) => {
-        if (req.method !== 'POST') return void res.writeHead(405).end();
-        const call = Number(idOf(body));
-        const how = forms[call - 10];
-        if (methodOf(body) === 'notifications/initialized') return void res.writeHead(202).end();
-        if (how === undefined) return answerJson(res, result(body));
-        await pause(how.delayMs);
-        if (!how.isStream) return answerJson(res, result(body, { call }));
-        beginStream(res);
-        const notes = Array.from({ length: how.notes }, (_, n) =>
-          event({ jsonrpc: '2.0', method: 'n', params: { call, n } }),
-        );
-        const text = notes.join('') + event(result(body, { call }));
-        if (how.isCutApart) {
-          res.write(text.slice(0, text.length / 3));
-          await pause(1);
-          res.write(text.slice(text.length / 3));
-        } else {
-          res.write(text);
+test.each(links)(
+  'on a link %s each of many interleaved calls gets its own messages and answer',
+  async (_kind, open) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(form, { minLength: 1, maxLength: 25 }), async (forms) => {
+        const server = await serve(async ({ req, res, body }) => {
+          if (req.method !== 'POST') return void res.writeHead(405).end();
+          const call = Number(idOf(body));
+          const how = forms[call - 10];
+          if (methodOf(body) === 'notifications/initialized') return void res.writeHead(202).end();
+          if (how === undefined) return answerJson(res, result(body));
+          await pause(how.delayMs);
+          if (!how.isStream) return answerJson(res, result(body, { call }));
+          beginStream(res);
+          const notes = Array.from({ length: how.notes }, (_, n) =>
+            event({ jsonrpc: '2.0', method: 'n', params: { call, n } }),
+          );
+          const text = notes.join('') + event(result(body, { call }));
+          if (how.isCutApart) {
+            res.write(text.slice(0, text.length / 3));
+            await pause(1);
+            res.write(text.slice(text.length / 3));
+          } else {
+            res.write(text);
+          }
+          if (!how.isLingering) res.end();
+        });
+        const { link, seen } = await shakeHands(open(server.url()));
+        const calls = forms.map((_, index) => index + 10);
+        for (const call of calls) link.send(request(call, 'x'), call);
+        for (const call of calls) await seen.answer(call);
+        for (const call of calls) {
+          const own = seen.messages
+            .filter((message) => message.call === call)
+            .map(({ text }) => JSON.parse(text));
+          const notes = forms[call - 10]?.isStream ? (forms[call - 10]?.notes ?? 0) : 0;
+          expect(own).toEqual([
+            ...Array.from({ length: notes }, (_, n) => ({
+              jsonrpc: '2.0',
+              method: 'n',
+              params: { call, n },
+            })),
+            { jsonrpc: '2.0', id: call, result: { call } },
+          ]);
         }
-        if (!how.isLingering) res.end();
-      });
-      const { link, seen } = await shakeHands(httpLink(server.url()));
-      const calls = forms.map((_, index) => index + 10);
-      for (const call of calls) link.send(request(call, 'x'), call);
-      for (const call of calls) await seen.answer(call);
-      for (const call of calls) {
-        const own = seen.messages
-          .filter((message) => message.call === call)
-          .map(({ text }) => JSON.parse(text));
-        const notes = forms[call - 10]?.isStream ? (forms[call - 10]?.notes ?? 0) : 0;
-        expect(own).toEqual([
-          ...Array.from({ length: notes }, (_, n) => ({ jsonrpc: '2.0', method: 'n', params: { call, n } })),
-          { jsonrpc: '2.0', id: call, result: { call } },
-        ]);
-      }
-      expect(seen.undelivered).toEqual([]);
-      await link.close();
-      await server.noConnections();
-      await server.close();
-    }),
-    { numRuns: 25, seed: 20_260_728 },
-  );
-});
+        expect(seen.undelivered).toEqual([]);
+        await link.close();
+        await server.noConnections();
+        await server.close();
+      }),
+      { numRuns: 25, seed: 20_260_728 },
+    );
+  },
+);
 
 /** What a server may do to one request before it dies, or instead of answering. */
 const mishaps: ((exchange: Exchange) => void)[] = [
@@ -125,45 +145,48 @@ const mishaps: ((exchange: Exchange) => void)[] = [
 
 const mishap = fc.nat(mishaps.length - 1);
 
-test('a server that fails at any step leaves no call without an end', async () => {
-  await fc.assert(
-    fc.asyncProperty(
-      fc.array(mishap, { minLength: 3, maxLength: 12 }),
-      fc.option(fc.nat(30), { nil: undefined }),
-      async (steps, diesAfterMs) => {
-        let at = 0;
-        const server = await serve((exchange) => {
-          const { req, res, body } = exchange;
-          if (req.method === 'GET') return void (at % 2 === 0 ? res.destroy() : res.writeHead(405).end());
-          if (req.method === 'DELETE' || idOf(body) === undefined) return void res.destroy();
-          if (methodOf(body) === 'initialize') {
-            res.setHeader('mcp-session-id', 'abc');
-            return answerJson(res, result(body));
+test.each(links)(
+  'on a link %s a server that fails at any step leaves no call without an end',
+  async (_kind, open) => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(mishap, { minLength: 3, maxLength: 12 }),
+        fc.option(fc.nat(30), { nil: undefined }),
+        async (steps, diesAfterMs) => {
+          let at = 0;
+          const server = await serve((exchange) => {
+            const { req, res, body } = exchange;
+            if (req.method === 'GET') return void (at % 2 === 0 ? res.destroy() : res.writeHead(405).end());
+            if (req.method === 'DELETE' || idOf(body) === undefined) return void res.destroy();
+            if (methodOf(body) === 'initialize') {
+              res.setHeader('mcp-session-id', 'abc');
+              return answerJson(res, result(body));
+            }
+            const step = mishaps[steps[at % steps.length] ?? 0];
+            at += 1;
+            step?.(exchange);
+          });
+          const { link, seen } = await shakeHands(open(server.url()));
+          const calls = Array.from({ length: 15 }, (_, n) => n + 2);
+          const dying = diesAfterMs === undefined ? undefined : pause(diesAfterMs).then(() => server.close());
+          for (const call of calls) {
+            link.send(request(call, 'x'), call);
+            if (call % 4 === 0) link.send(Buffer.from('{"jsonrpc":"2.0","method":"notifications/x"}'));
+            if (call % 5 === 0) await pause(2);
           }
-          const step = mishaps[steps[at % steps.length] ?? 0];
-          at += 1;
-          step?.(exchange);
-        });
-        const { link, seen } = await shakeHands(httpLink(server.url()));
-        const calls = Array.from({ length: 15 }, (_, n) => n + 2);
-        const dying = diesAfterMs === undefined ? undefined : pause(diesAfterMs).then(() => server.close());
-        for (const call of calls) {
-          link.send(request(call, 'x'), call);
-          if (call % 4 === 0) link.send(Buffer.from('{"jsonrpc":"2.0","method":"notifications/x"}'));
-          if (call % 5 === 0) await pause(2);
-        }
-        const isOver = (call: number): boolean =>
-          seen.answers(call).length > 0 || seen.undelivered.some((each) => each.call === call);
-        await until(`the end of every call ${steps}`, () => calls.every(isOver));
-        await dying;
-        await link.close();
-        expect(seen.breaches).toEqual([]);
-        await server.close();
-      },
-    ),
-    { numRuns: 40, seed: 4_711 },
-  );
-});
+          const isOver = (call: number): boolean =>
+            seen.answers(call).length > 0 || seen.undelivered.some((each) => each.call === call);
+          await until(`the end of every call ${steps}`, () => calls.every(isOver));
+          await dying;
+          await link.close();
+          expect(seen.breaches).toEqual([]);
+          await server.close();
+        },
+      ),
+      { numRuns: 40, seed: 4_711 },
+    );
+  },
+);
 
 test('a server of the older transport that dies at any step ends the link or the call', async () => {
   await fc.assert(

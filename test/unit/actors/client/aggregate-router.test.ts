@@ -36,7 +36,7 @@ test('a subscription whose session ends meanwhile is not noted: nothing of the s
     discovery: { settle: () => settled },
     aggregate: { findResource: () => (isFound ? { server: managed.server, key: 'x://1' } : undefined) },
   } as unknown as Everything;
-  routeToAny({ session, envelope, exchange, traceparent: undefined }, all);
+  routeToAny({ session, asker: undefined, envelope, exchange, traceparent: undefined }, all);
   session.end('the client ended it');
   managed.server.release(session);
   isFound = true;

@@ -16,6 +16,7 @@ function make(server: FakeServer = {}) {
   const links: FakeLink[] = [];
   const connection = new Connection(
     's',
+    'legacy',
     (events) => {
       const link = new FakeLink(events, server);
       links.push(link);
@@ -45,7 +46,7 @@ function make(server: FakeServer = {}) {
 
 test('the handshake is asked, answered, and confirmed, in that order', async () => {
   const { connection, link } = make();
-  const advert = await connection.initialize(introduction, 5000);
+  const advert = await connection.introduce(introduction, 5000);
   expect(advert).toMatchObject({ protocolVersion: '2025-06-18', serverInfo: { name: 'fake' } });
   expect(link.isReady).toBe(true);
   expect(link.sent.map(({ method }) => method)).toEqual(['initialize', 'notifications/initialized']);
@@ -53,7 +54,7 @@ test('the handshake is asked, answered, and confirmed, in that order', async () 
 
 test('a handshake that takes too long is given up without a word: it must not be cancelled', async () => {
   const { connection, link } = make({ isManual: true });
-  await expect(connection.initialize(introduction, 20)).rejects.toMatchObject({ code: 'ERR_DEADLINE' });
+  await expect(connection.introduce(introduction, 20)).rejects.toMatchObject({ code: 'ERR_DEADLINE' });
   expect(link.sent.map(({ method }) => method)).toEqual(['initialize']);
 });
 
@@ -62,7 +63,7 @@ test('a server that wants a version nobody speaks is refused, and told nothing m
     isManual: true,
     answers: { initialize: { protocolVersion: '1999-01-01' } },
   });
-  await expect(connection.initialize(introduction, 5000)).rejects.toMatchObject({
+  await expect(connection.introduce(introduction, 5000)).rejects.toMatchObject({
     code: 'ERR_UPSTREAM_PROTOCOL',
   });
   expect([link.isReady, link.sent.length]).toEqual([false, 1]);

@@ -16,6 +16,7 @@ afterEach(() => rm(folder, { recursive: true }));
 /** Large enough that a write takes more than one turn. */
 const instructions = 'x'.repeat(1_000_000);
 const connection = {
+  era: 'legacy',
   advert: { protocolVersion: '2025-06-18', capabilities: {}, serverInfo: {}, instructions },
 } as unknown as Connection;
 

@@ -1,0 +1,66 @@
+// Sends a client's request to its server: as it is where both are of the same era, and across where they are not.
+
+import { readServerMessage } from '../jsonrpc/envelope.ts';
+import { changeResult, metaKeys } from '../jsonrpc/modern-meta.ts';
+import { rawJson, splice } from '../jsonrpc/span.ts';
+import type { ManagedServer } from '../server/managed-server.ts';
+import { Lanes } from './lane.ts';
+import { LegacyOnModern } from './legacy-on-modern.ts';
+import { ModernOnLegacy } from './modern-on-legacy.ts';
+import { ParkedCalls } from './parked-calls.ts';
+import { clientEra, type Route } from './route.ts';
+
+export class Crossings {
+  readonly parked = new ParkedCalls();
+  readonly #lanes = new WeakMap<ManagedServer, Lanes>();
+
+  /** Sends the request. Which eras the server speaks must be known (`server.eras`). */
+  forward(route: Route): void {
+    const { server, exchange, asker, session, traceparent } = route;
+    // The client may have cancelled while its server was looked for.
+    if (exchange.isDone) return;
+    exchange.server = server.id;
+    const own = clientEra(route);
+    const era = server.eras.for(own) ?? 'legacy';
+    if (era === own) {
+      const { envelope, edits } = route;
+      exchange.call = server.handle.accept({
+        envelope,
+        exchange,
+        owner: session,
+        era,
+        traceparent,
+        edits: edits ?? [],
+      });
+    } else if (asker === undefined) {
+      const crossing = new LegacyOnModern(route, edited(route));
+      exchange.call = crossing;
+      crossing.send();
+    } else {
+      const crossing = new ModernOnLegacy(route, asker, this.parked, this.#lanesOf(server));
+      exchange.call = crossing;
+      crossing.send(edited(route));
+    }
+  }
+
+  #lanesOf(server: ManagedServer): Lanes {
+    const lanes = this.#lanes.get(server) ?? new Lanes(server);
+    this.#lanes.set(server, lanes);
+    return lanes;
+  }
+}
+
+/** Signs a modern server's results with the gateway's name, for a client that knows nothing of single servers. */
+export function signed({ exchange }: Route): void {
+  const { dress, rewrite } = exchange;
+  if (dress === undefined) return;
+  const meta = { [metaKeys.serverInfo]: rawJson(dress.serverInfo) };
+  exchange.rewrite = (answer) => {
+    const edits = rewrite?.(answer) ?? [];
+    return edits.length > 0 ? edits : changeResult(answer, { members: {}, meta });
+  };
+}
+
+function edited({ envelope, edits = [] }: Route) {
+  return edits.length === 0 ? envelope : readServerMessage(splice(envelope.bytes, edits));
+}

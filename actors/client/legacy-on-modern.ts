@@ -1,0 +1,193 @@
+// A request of a legacy client at a server that speaks the modern era only. The server cannot ask the client anything:
+// it answers that it needs input, and is asked again with that input. The client is asked in its own way, on the
+// stream of its request, and sees one request with one answer.
+//
+// V1  the state the server hands out stays here; it never crosses the client.
+// V2  at most MAX_ROUNDS rounds are made, and each question has the session's own deadline (A2, A8).
+// V3  given up by the client, its questions are taken back and the server's request is cancelled.
+
+import type { GatewayError } from '../errors.ts';
+import { resultMessage } from '../jsonrpc/compose.ts';
+import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
+import { memberOf, membersOf } from '../jsonrpc/members.ts';
+import { type Asker, changeResult, metaKeys, resultType, toModern } from '../jsonrpc/modern-meta.ts';
+import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
+import { rawJson, rawOf } from '../jsonrpc/span.ts';
+import type { Call, Exchange } from '../server/call.ts';
+import type { Connection } from '../server/connection.ts';
+import type { Cancellable } from './client-exchange.ts';
+import type { Route } from './route.ts';
+
+const MAX_ROUNDS = 8;
+/** Before a retry that brings nothing new, in milliseconds, times the round. */
+const PAUSE_MS = 100;
+
+/** What only a modern client knows in a result. */
+const modernMembers = { resultType: undefined, ttlMs: undefined, cacheScope: undefined };
+
+export class LegacyOnModern implements Exchange, Cancellable {
+  readonly #route: Route;
+  readonly #envelope: Envelope;
+  #call: Call | undefined;
+  #round = 0;
+  #timer: NodeJS.Timeout | undefined;
+  readonly #open = new Map<string, () => void>();
+
+  /** `envelope` is the client's request as the server is to get it, apart from what its era adds. */
+  constructor(route: Route, envelope: Envelope) {
+    this.#route = route;
+    this.#envelope = envelope;
+  }
+
+  get connection(): Connection | undefined {
+    return this.#call?.connection;
+  }
+
+  send(more: Readonly<Record<string, string>> = {}): void {
+    const { server, session, traceparent } = this.#route;
+    const envelope = toModern(this.#envelope, this.#asker(), more);
+    this.#call = server.handle.accept({
+      envelope,
+      exchange: this,
+      owner: session,
+      era: 'modern',
+      traceparent,
+    });
+  }
+
+  answer(envelope: Envelope): void {
+    const { exchange } = this.#route;
+    if (envelope.error === undefined && resultType(envelope) === 'input_required') {
+      this.#collect(envelope);
+      return;
+    }
+    const { rewrite } = exchange;
+    exchange.rewrite = (answer) => {
+      const edits = rewrite?.(answer) ?? [];
+      const meta = { [metaKeys.serverInfo]: undefined };
+      return edits.length > 0 ? edits : changeResult(answer, { members: modernMembers, meta });
+    };
+    exchange.answer(envelope);
+  }
+
+  relay(message: Buffer): void {
+    this.#route.exchange.relay(message);
+  }
+
+  fail(error: GatewayError): void {
+    this.#route.exchange.fail(error);
+  }
+
+  drop(): void {
+    this.#route.exchange.drop();
+  }
+
+  cancel(reason?: string): void {
+    this.#takeBack();
+    if (this.#call?.isDone === false) this.#call.cancel(reason);
+    else this.#route.exchange.drop();
+  }
+
+  #asker(): Asker {
+    const { session, server } = this.#route;
+    const { roots, ...rest } = session?.capabilities ?? {};
+    return {
+      clientInfo: session?.clientInfo ?? { name: 'unknown', version: '0' },
+      capabilities: roots === undefined || !server.entry.forward_roots ? rest : { ...rest, roots },
+      logLevel: session === undefined ? undefined : server.subscriptions.levelOf(session),
+    };
+  }
+
+  /** Asks the client for what the server wants to know, all at once, and the server again when it is all there. */
+  #collect(answer: Envelope): void {
+    const { bytes, result } = answer;
+    this.#round += 1;
+    if (this.#round > MAX_ROUNDS) {
+      this.#refuse(`the server still asked for input after ${MAX_ROUNDS} rounds`);
+      return;
+    }
+    const requests = membersOf(bytes, memberOf(bytes, result, 'inputRequests'));
+    const state = memberOf(bytes, result, 'requestState');
+    const rawState = state === undefined ? {} : { requestState: rawOf(bytes, state) };
+    if (requests.length === 0) {
+      this.#timer = setTimeout(() => this.send(rawState), PAUSE_MS * this.#round);
+      return;
+    }
+    const responses = new Map<string, string>();
+    for (const { key, value } of requests) {
+      this.#ask(key, bytes, value, (raw) => {
+        responses.set(key, raw);
+        if (this.#open.size > 0) return;
+        const texts = requests.map(({ key: name }) => `${rawJson(name)}:${responses.get(name) ?? '{}'}`);
+        this.send({ ...rawState, inputResponses: `{${texts.join(',')}}` });
+      });
+      if (this.#route.exchange.isDone) return;
+    }
+  }
+
+  #ask(
+    key: string,
+    bytes: Buffer,
+    span: { readonly start: number; readonly end: number },
+    onResponse: (raw: string) => void,
+  ): void {
+    const { session, exchange } = this.#route;
+    const { method } = JSON.parse(bytes.toString('utf8', span.start, span.end)) as { method?: unknown };
+    const params = memberOf(bytes, span, 'params');
+    if (typeof method !== 'string' || session === undefined || !isDeclared(method, this.#asker())) {
+      this.#refuse(`the server asked for ${String(method).slice(0, 100)}, which the client did not declare`);
+      return;
+    }
+    const question = { method, rawParams: params === undefined ? undefined : rawOf(bytes, params) };
+    // Entered first: an answer must never find the round complete while others have still to be asked.
+    this.#open.set(key, () => {});
+    const takeBack = session.pose(
+      exchange,
+      question,
+      (response) => {
+        this.#open.delete(key);
+        if (response.result === undefined)
+          this.#refuse(`the client refused ${method}: ${errorText(response)}`);
+        else onResponse(rawOf(response.bytes, response.result));
+      },
+      (why) => this.#refuse(`${method}: ${why}`),
+    );
+    if (this.#open.has(key)) this.#open.set(key, takeBack);
+  }
+
+  /** The input is not to be had: a tool says so in its result, where its caller reads it; anything else is an error. */
+  #refuse(why: string): void {
+    this.#takeBack();
+    const { exchange, envelope } = this.#route;
+    if (exchange.isDone) return;
+    const text = `input required by the server could not be provided: ${why}`;
+    if (envelope.method === 'tools/call') {
+      const result = { content: [{ type: 'text', text }], isError: true };
+      exchange.answer(readServerMessage(resultMessage('0', result)));
+    } else exchange.refuse(new RpcFault(rpcCodes.internalError, text));
+  }
+
+  #takeBack(): void {
+    clearTimeout(this.#timer);
+    for (const takeBack of this.#open.values()) takeBack();
+    this.#open.clear();
+  }
+}
+
+/** The capability a client declares for each thing it may be asked. */
+const declaredBy: Readonly<Record<string, string>> = {
+  'elicitation/create': 'elicitation',
+  'sampling/createMessage': 'sampling',
+  'roots/list': 'roots',
+};
+
+export function isDeclared(method: string, { capabilities }: Asker): boolean {
+  const name = Object.hasOwn(declaredBy, method) ? declaredBy[method] : undefined;
+  const declared = capabilities as Readonly<Record<string, unknown>>;
+  return name !== undefined && declared[name] !== undefined;
+}
+
+function errorText(response: Envelope): string {
+  const error = response.parse(response.error) as { message?: unknown } | undefined;
+  return String(error?.message).slice(0, 300);
+}

@@ -1,0 +1,271 @@
+// A request of a modern client at a server that speaks the legacy era only. The server asks its client by requests of
+// its own while the call is under way; a modern client is asked by the result of its request, and comes back with a
+// new one. Between the two the call is parked: it goes on at the server, and nobody listens.
+//
+// Y1  an answer of the client goes to the question it was given for, on the very connection that asked.
+// Y2  the client gets one answer for each of its requests: questions, or the result; never both (A2).
+// Y3  what the server says while the call is parked is kept for the client's return, at most MAX_KEPT messages (A8).
+// Y4  while it is parked the call has no deadline of its own; its place has (PK2).
+
+import { type GatewayError, OverloadedError } from '../errors.ts';
+import { errorMessage, resultTextMessage } from '../jsonrpc/compose.ts';
+import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
+import { memberOf } from '../jsonrpc/members.ts';
+import { changeResult, metaKeys, toLegacy } from '../jsonrpc/modern-meta.ts';
+import { rpcCodes } from '../jsonrpc/rpc-fault.ts';
+import { type Edit, rawJson, rawOf, splice } from '../jsonrpc/span.ts';
+import type { Call, Exchange } from '../server/call.ts';
+import { type Connection, refuseServerRequest } from '../server/connection.ts';
+import { noCache } from '../server/lists.ts';
+import { type LogLevel, Subscriptions } from '../server/subscriptions.ts';
+import type { Cancellable, ClientExchange } from './client-exchange.ts';
+import type { Lane, Lanes, LaneUser } from './lane.ts';
+import { isDeclared } from './legacy-on-modern.ts';
+import type { ModernAsker } from './modern-asker.ts';
+import { type Parkable, type ParkedCalls, requestDigest } from './parked-calls.ts';
+import type { ClientRequest, Route } from './route.ts';
+
+const MAX_KEPT = 256;
+
+/** Results of these say how long they may be kept (2026-07-28, "Caching"). */
+const cacheable = /^(tools\/list|prompts\/list|resources\/list|resources\/templates\/list|resources\/read)$/;
+
+interface Question {
+  readonly connection: Connection;
+  readonly rawId: string;
+  readonly method: string;
+  readonly rawParams: string | undefined;
+}
+
+export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable {
+  readonly server: string;
+  readonly #route: Route;
+  readonly #asker: ModernAsker;
+  readonly #parked: ParkedCalls;
+  readonly #lanes: Lanes;
+  readonly #questions = new Map<string, Question>();
+  #digest: string | undefined;
+  #lane: Lane | undefined;
+  #call: Call | undefined;
+  /** The client's request that waits for an answer; undefined while the call is parked. */
+  #exchange: ClientExchange | undefined;
+  /** The message of that request, or of the last there was. */
+  #current: Envelope;
+  #askedSoon: NodeJS.Immediate | undefined;
+  #asked = 0;
+  #kept: Buffer[] = [];
+  /** What the client is told when it comes back, if the call has ended meanwhile. */
+  #end: ((exchange: ClientExchange) => void) | undefined;
+
+  constructor(route: Route, asker: ModernAsker, parked: ParkedCalls, lanes: Lanes) {
+    this.server = route.server.id;
+    this.#route = route;
+    this.#asker = asker;
+    this.#parked = parked;
+    this.#lanes = lanes;
+    this.#exchange = route.exchange;
+    this.#current = route.envelope;
+  }
+
+  get connection(): Connection | undefined {
+    return this.#call?.connection;
+  }
+
+  get digest(): string {
+    this.#digest ??= requestDigest(this.#route.envelope);
+    return this.#digest;
+  }
+
+  /** `envelope` is the client's request as the server is to get it, apart from what its era takes away. */
+  send(envelope: Envelope): void {
+    const { server, traceparent } = this.#route;
+    if (this.#needsLane) this.#lane = this.#lanes.take(this.#asker, this);
+    const owner = this.#lane;
+    const { logLevel } = this.#asker;
+    if (owner !== undefined && logLevel !== undefined) server.setLevel(owner, logLevel);
+    this.#call = server.handle.accept({ envelope: toLegacy(envelope), exchange: this, owner, traceparent });
+  }
+
+  answer(envelope: Envelope): void {
+    this.#finish((exchange) => {
+      const { rewrite } = exchange;
+      exchange.rewrite = (answer) => this.#dressed(answer, exchange, rewrite?.(answer) ?? []);
+      exchange.answer(envelope);
+    }, false);
+  }
+
+  relay(message: Buffer): void {
+    const exchange = this.#exchange;
+    if (exchange !== undefined) this.#tell(exchange, message);
+    else if (this.#kept.length < MAX_KEPT) this.#kept.push(message);
+  }
+
+  fail(error: GatewayError): void {
+    this.#finish((exchange) => exchange.fail(error), true);
+  }
+
+  drop(): void {
+    this.#finish((exchange) => exchange.drop(), true);
+  }
+
+  cancel(reason?: string): void {
+    this.#call?.cancel(reason);
+  }
+
+  expire(): void {
+    this.#call?.cancel('the client did not come back with the input it was asked for');
+  }
+
+  onServerRequest(connection: Connection, envelope: Envelope): void {
+    const { method, bytes, params, rawId } = envelope;
+    if (!isDeclared(method, this.#asker)) {
+      refuseServerRequest(connection, envelope);
+      return;
+    }
+    const rawParams = params === undefined ? undefined : rawOf(bytes, params);
+    this.#asked += 1;
+    this.#questions.set(`input-${this.#asked}`, { connection, rawId, method, rawParams });
+    this.#askSoon();
+  }
+
+  onServerNotification(connection: Connection, envelope: Envelope): void {
+    const { method, bytes } = envelope;
+    if (method === 'notifications/cancelled') {
+      const requestId = envelope.param('requestId');
+      if (requestId !== undefined) this.#forget(connection, rawOf(bytes, requestId));
+    } else if (method === 'notifications/message') {
+      const { logLevel } = this.#asker;
+      if (logLevel !== undefined && isAtLeast(envelope, logLevel)) this.relay(bytes);
+    }
+  }
+
+  /** The client is back, with answers to some of the questions or all of them. */
+  resume({ envelope, exchange }: ClientRequest): void {
+    this.#exchange = exchange;
+    this.#current = envelope;
+    exchange.server = this.server;
+    exchange.call = this;
+    if (this.#end !== undefined) {
+      const end = this.#end;
+      this.#tellKept();
+      end(exchange);
+      return;
+    }
+    const responses = envelope.param('inputResponses');
+    for (const [key, question] of [...this.#questions]) {
+      const span = memberOf(envelope.bytes, responses, key);
+      if (span === undefined) continue;
+      this.#questions.delete(key);
+      question.connection.sendRaw(resultTextMessage(question.rawId, rawOf(envelope.bytes, span)));
+    }
+    if (this.#questions.size > 0) {
+      this.#park();
+      return;
+    }
+    this.#call?.resume();
+    this.#tellKept();
+  }
+
+  /** Whether the server may ask or tell this client something that nothing but its connection links to its request. */
+  get #needsLane(): boolean {
+    const { server } = this.#route;
+    const { capabilities, logLevel } = this.#asker;
+    if (server.entry.isolation === 'shared') return false;
+    const { elicitation, sampling, roots } = capabilities;
+    return [elicitation, sampling, roots, logLevel].some((one) => one !== undefined);
+  }
+
+  /** Questions that a server asks at the same moment become one answer. */
+  #askSoon(): void {
+    this.#askedSoon ??= setImmediate(() => {
+      this.#askedSoon = undefined;
+      if (this.#exchange !== undefined && this.#questions.size > 0) this.#park();
+    });
+  }
+
+  #park(): void {
+    const exchange = this.#exchange;
+    if (exchange === undefined) return;
+    const requestState = this.#parked.park(this);
+    if (requestState === undefined) {
+      const reason = 'too many calls wait for input of their clients';
+      this.#refuseQuestions(reason);
+      exchange.fail(new OverloadedError(`${reason}; try again shortly`));
+      this.#call?.cancel(reason);
+      return;
+    }
+    this.#call?.suspend();
+    this.#exchange = undefined;
+    const requests = [...this.#questions].map(([key, { method, rawParams }]) => {
+      const params = rawParams === undefined ? '' : `,"params":${rawParams}`;
+      return `${rawJson(key)}:{"method":${rawJson(method)}${params}}`;
+    });
+    exchange.resultText(
+      `{"resultType":"input_required","inputRequests":{${requests.join(',')}},"requestState":${rawJson(requestState)}}`,
+    );
+  }
+
+  #finish(end: (exchange: ClientExchange) => void, isSpoilt: boolean): void {
+    clearImmediate(this.#askedSoon);
+    this.#refuseQuestions('the call has ended');
+    if (this.#lane !== undefined) this.#lanes.giveBack(this.#lane, isSpoilt);
+    this.#lane = undefined;
+    const exchange = this.#exchange;
+    if (exchange === undefined) this.#end = end;
+    else end(exchange);
+  }
+
+  #forget(connection: Connection, rawId: string): void {
+    for (const [key, question] of this.#questions)
+      if (question.connection === connection && question.rawId === rawId) this.#questions.delete(key);
+  }
+
+  #refuseQuestions(why: string): void {
+    for (const { connection, rawId } of this.#questions.values())
+      connection.sendRaw(errorMessage(rawId, -32000, why));
+    this.#questions.clear();
+  }
+
+  #tellKept(): void {
+    const kept = this.#kept;
+    this.#kept = [];
+    for (const message of kept) this.relay(message);
+  }
+
+  /** Progress is told by the token of the request that waits for it now, if that has one. */
+  #tell(exchange: ClientExchange, message: Buffer): void {
+    const { askedToken, bytes } = this.#current;
+    if (this.#current === this.#route.envelope) {
+      exchange.relay(message);
+      return;
+    }
+    const told = readServerMessage(message);
+    const token = told.method === 'notifications/progress' ? told.param('progressToken') : undefined;
+    if (token === undefined) exchange.relay(message);
+    else if (askedToken !== undefined)
+      exchange.relay(splice(message, [{ ...token, text: rawOf(bytes, askedToken) }]));
+  }
+
+  #dressed(answer: Envelope, exchange: ClientExchange, edits: Edit[]): Edit[] {
+    if (answer.error !== undefined) return [...edits, ...modernError(answer)];
+    if (edits.length > 0) return edits;
+    const hint = cacheable.test(this.#route.envelope.method)
+      ? { ttlMs: String(noCache.ttlMs), cacheScope: rawJson(noCache.scope) }
+      : {};
+    return changeResult(answer, {
+      members: { resultType: rawJson('complete'), ...hint },
+      meta: { [metaKeys.serverInfo]: rawJson(exchange.dress?.serverInfo) },
+    });
+  }
+}
+
+/** A resource that is not there has another code in the modern era (2026-07-28, "Resources", error handling). */
+function modernError({ bytes, error }: Envelope): Edit[] {
+  const code = memberOf(bytes, error, 'code');
+  if (code === undefined || Number(rawOf(bytes, code)) !== rpcCodes.resourceNotFound) return [];
+  return [{ ...code, text: String(rpcCodes.invalidParams) }];
+}
+
+function isAtLeast(envelope: Envelope, level: LogLevel): boolean {
+  return Subscriptions.passes(envelope.paramText('level'), level);
+}

@@ -1,0 +1,114 @@
+// The methods of the modern era (2026-07-28) at /mcp/:id and /mcp. Those the revision has removed are unknown, whatever
+// the server behind would say; who serves, and what it can do, the gateway says itself.
+
+import type { GatewayError } from '../errors.ts';
+import { modernVersion } from '../jsonrpc/modern-meta.ts';
+import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
+import type { Advert } from '../server/advert.ts';
+import { noCache } from '../server/lists.ts';
+import type { ManagedServer } from '../server/managed-server.ts';
+import type { ClientRequest, Route } from './route.ts';
+import { type Desk, forwardToServer, list, listMethods, unknownTool, withEras } from './server-router.ts';
+
+const removed = new Set([
+  'initialize',
+  'ping',
+  'logging/setLevel',
+  'resources/subscribe',
+  'resources/unsubscribe',
+]);
+
+/** The capability without which a server knows nothing of a method. */
+const capabilityOf: Readonly<Record<string, string>> = {
+  'tools/call': 'tools',
+  'prompts/get': 'prompts',
+  'resources/read': 'resources',
+  'completion/complete': 'completions',
+};
+
+/** Refuses what the era has taken out; true when it was. */
+export function isRemoved({ envelope, exchange }: ClientRequest): boolean {
+  if (!removed.has(envelope.method)) return false;
+  exchange.refuse(new RpcFault(rpcCodes.methodNotFound, `Method not found: ${envelope.method}`));
+  return true;
+}
+
+/** Routes a modern request to one server. */
+export function routeModern(route: Route, desk: Desk): void {
+  if (isRemoved(route)) return;
+  withEras(route, () => {
+    // Whose the answer is can be told only once the server has introduced itself.
+    introduced(route.server, route, (advert) => dispatch(route, desk, advert));
+  });
+}
+
+function dispatch(route: Route, desk: Desk, advert: Advert): void {
+  const { envelope, exchange, server } = route;
+  const { method } = envelope;
+  const capability = Object.hasOwn(capabilityOf, method) ? capabilityOf[method] : undefined;
+  if (exchange.dress !== undefined) {
+    exchange.dress.serverInfo = advert.serverInfo;
+    exchange.dress.isMethodKnown = capability !== undefined && advert.capabilities[capability] !== undefined;
+  }
+  const kind = listMethods.get(method);
+  if (kind !== undefined) {
+    list(route, kind, desk);
+  } else if (method === 'server/discover') {
+    exchange.result(discovery(advert.capabilities, advert.instructions), noCache);
+  } else if (method === 'tools/call') {
+    const name = envelope.paramText('name');
+    if (name !== undefined && !desk.aggregate.isAllowed(server, name)) exchange.refuse(unknownTool(name));
+    else resumeOrForward(route, desk);
+  } else {
+    resumeOrForward(route, desk);
+  }
+}
+
+/** The result of `server/discover`. */
+export function discovery(
+  capabilities: Readonly<Record<string, unknown>>,
+  instructions?: string | undefined,
+): Record<string, unknown> {
+  // The tasks of the session era are another thing than the extension of that name.
+  const { tasks, ...rest } = capabilities;
+  void tasks;
+  return {
+    supportedVersions: [modernVersion],
+    capabilities: rest,
+    ...(instructions === undefined ? {} : { instructions }),
+  };
+}
+
+/** A retry goes on with the call it is for, where that is parked here; any other request is sent. */
+export function resumeOrForward(route: Route, desk: Desk): void {
+  const { envelope, exchange, server } = route;
+  const state = envelope.paramText('requestState');
+  if (state === undefined || server.eras.for('modern') === 'modern') {
+    forwardToServer(route, desk);
+    return;
+  }
+  try {
+    desk.crossings.parked.take(state, server.id, envelope).resume(route);
+  } catch (error) {
+    if (!(error instanceof RpcFault)) throw error;
+    exchange.refuse(error);
+  }
+}
+
+/** Calls back with the server's introduction, starting the server if nobody knows it yet. */
+function introduced(server: ManagedServer, { exchange }: ClientRequest, act: (advert: Advert) => void): void {
+  const known = () => server.known.advertIn('modern') ?? server.known.advert;
+  const advert = known();
+  if (advert !== undefined) {
+    act(advert);
+    return;
+  }
+  const fail = (error: unknown) => exchange.fail(error as GatewayError);
+  server.start().then(() => {
+    const learnt = known();
+    if (exchange.isDone) return;
+    if (learnt === undefined)
+      exchange.refuse(new RpcFault(rpcCodes.internalError, 'the server has not introduced itself'));
+    else act(learnt);
+  }, fail);
+}

@@ -1,0 +1,100 @@
+// The calls of modern clients that wait for an answer of their client. A client that is asked something gets the
+// question as the result of its request and comes back with a new one; what ties the two together is a name that only
+// the gateway can have made up. It tells nothing, cannot be guessed, and is good once.
+//
+// PK1  a name leads to the call it was given for, and only from the same request: another tool, or other arguments,
+//      are refused.
+// PK2  at most MAX_PARKED calls are parked at a time, each for at most PARK_MS (A8).
+
+import { createHash, randomBytes } from 'node:crypto';
+import type { Envelope } from '../jsonrpc/envelope.ts';
+import { membersOf } from '../jsonrpc/members.ts';
+import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
+import type { ClientRequest } from './route.ts';
+
+export const MAX_PARKED = 1024;
+export const PARK_MS = 600_000;
+
+export interface Parkable {
+  /** The server it is at. */
+  readonly server: string;
+  /** The request it began with, as `requestDigest` gives it. */
+  readonly digest: string;
+  /** The client has come back. */
+  resume(request: ClientRequest): void;
+  /** The client has not come back in time. */
+  expire(): void;
+}
+
+interface Place {
+  readonly call: Parkable;
+  readonly timer: NodeJS.Timeout;
+}
+
+export class ParkedCalls {
+  readonly #places = new Map<string, Place>();
+
+  get size(): number {
+    return this.#places.size;
+  }
+
+  /** Parks a call; gives the `requestState` that leads back to it. Undefined when there is no room. */
+  park(call: Parkable): string | undefined {
+    if (this.#places.size >= MAX_PARKED) return undefined;
+    const name = randomBytes(24).toString('base64url');
+    const timer = setTimeout(() => {
+      this.#places.delete(name);
+      call.expire();
+    }, PARK_MS).unref();
+    this.#places.set(name, { call, timer });
+    return name;
+  }
+
+  /** Takes the call a retry is for out of its place. Throws RpcFault −32602 when the retry is for none. */
+  take(state: string, server: string, envelope: Envelope): Parkable {
+    const place = this.#places.get(state);
+    if (
+      place === undefined ||
+      place.call.server !== server ||
+      place.call.digest !== requestDigest(envelope)
+    ) {
+      throw new RpcFault(
+        rpcCodes.invalidParams,
+        'requestState is unknown, has expired, was used before, or belongs to another request; send the request anew',
+        envelope.rawId,
+      );
+    }
+    this.#places.delete(state);
+    clearTimeout(place.timer);
+    return place.call;
+  }
+
+  /** Ends all of them: the gateway is stopping. */
+  close(): void {
+    const places = [...this.#places.values()];
+    this.#places.clear();
+    for (const { call, timer } of places) {
+      clearTimeout(timer);
+      call.expire();
+    }
+  }
+}
+
+const ofTheRetryOnly = new Set(['_meta', 'inputResponses', 'requestState']);
+
+/** What a request and its retry have in common: the method and the parameters, whatever their order and layout. */
+export function requestDigest(envelope: Envelope): string {
+  const { bytes, params, method } = envelope;
+  const members = membersOf(bytes, params)
+    .filter(({ key }) => !ofTheRetryOnly.has(key))
+    .map(({ key, value }) => [key, envelope.parse(value)]);
+  const canonical = JSON.stringify([method, ordered(Object.fromEntries(members))]);
+  return createHash('sha256').update(canonical).digest('base64url');
+}
+
+function ordered(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(ordered);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return entries.map(([key, member]) => [key, ordered(member)]);
+}

@@ -1,0 +1,62 @@
+// The members of an object inside a message, and edits that add, replace or take out some of them. The others stay as
+// they were received, byte for byte.
+
+import { JsonScanner } from './json-scanner.ts';
+import type { Edit, Span } from './span.ts';
+
+export interface Member {
+  readonly key: string;
+  /** Where the member begins, with the quote of its key. */
+  readonly start: number;
+  readonly value: Span;
+}
+
+const BRACE = 0x7b;
+
+/** The members of the object at `span`, in order; none when no object stands there. */
+export function membersOf(bytes: Buffer, span: Span | undefined): Member[] {
+  if (span === undefined || bytes[span.start] !== BRACE) return [];
+  const members: Member[] = [];
+  const scanner = new JsonScanner(bytes, span.start);
+  scanner.object(1, (key, start) => {
+    const valueStart = scanner.pos;
+    scanner.value(2);
+    members.push({ key, start, value: { start: valueStart, end: scanner.pos } });
+  });
+  return members;
+}
+
+/** The value of one member of the object at `span`. */
+export function memberOf(bytes: Buffer, span: Span | undefined, key: string): Span | undefined {
+  return membersOf(bytes, span).find((member) => member.key === key)?.value;
+}
+
+/** Raw JSON by key; undefined takes the member out. */
+export type Changes = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Edits, in order, that make the object at `span` hold `changes`. New members stand first, so that they are there
+ * even for a reader that stops early.
+ */
+export function changeMembers(bytes: Buffer, span: Span, changes: Changes): Edit[] {
+  const members = membersOf(bytes, span);
+  const kept = members.filter(({ key }) => !Object.hasOwn(changes, key));
+  const added = Object.entries(changes)
+    .flatMap(([key, raw]) => (raw === undefined ? [] : [`${JSON.stringify(key)}:${raw}`]))
+    .join(',');
+  const [first] = kept;
+  const inside = span.start + 1;
+  if (first === undefined) return [{ start: inside, end: members.at(-1)?.value.end ?? inside, text: added }];
+  const edits: Edit[] = [];
+  const head = added === '' ? '' : `${added},`;
+  const leadsWithChanged = members[0] !== first;
+  if (head !== '' || leadsWithChanged)
+    edits.push({ start: inside, end: leadsWithChanged ? first.start : inside, text: head });
+  let before = first;
+  for (const member of members.slice(members.indexOf(first) + 1)) {
+    if (Object.hasOwn(changes, member.key))
+      edits.push({ start: before.value.end, end: member.value.end, text: '' });
+    before = member;
+  }
+  return edits;
+}

@@ -1,0 +1,119 @@
+// What a modern server is asked to tell of by itself: changes of its lists, and of the resources that clients have
+// subscribed to. One `subscriptions/listen` per connection stands for all clients (2026-07-28, "Subscriptions"). What
+// it asks for cannot be changed, so another wish means another request, and the old one goes once the new one stands.
+//
+// U1  a listen that ends by itself is opened anew, after a pause that grows, as long as the connection lives; one that
+//     is refused is not.
+// U2  nobody waits longer than ACK_MS for the server's agreement.
+
+import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
+import { changeMembers } from '../jsonrpc/members.ts';
+import { metaKeys } from '../jsonrpc/modern-meta.ts';
+import { rawOf, splice } from '../jsonrpc/span.ts';
+import type { Call } from './call.ts';
+import type { Connection } from './connection.ts';
+import { type ListKind, listKinds } from './lists.ts';
+
+const ACK_MS = 5_000;
+const MIN_PAUSE_MS = 500;
+const MAX_PAUSE_MS = 30_000;
+
+/** The members of a listen's filter that stand for a changed list. */
+export const listFilters: Readonly<Record<string, ListKind>> = {
+  toolsListChanged: 'tools',
+  promptsListChanged: 'prompts',
+  resourcesListChanged: 'resources',
+};
+
+export class UpstreamListen {
+  readonly connection: Connection;
+  #wanted = '';
+  #call: Call | undefined;
+  #honoured: Promise<ReadonlySet<string>> = Promise.resolve(new Set<string>());
+  #acknowledge: ((uris: ReadonlySet<string>) => void) | undefined;
+  #pauseMs = MIN_PAUSE_MS;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(connection: Connection) {
+    this.connection = connection;
+  }
+
+  /** Listens to the lists and to these resources; resolves with those the server agreed to tell of. */
+  sync(uris: readonly string[]): Promise<ReadonlySet<string>> {
+    const filter = this.#filter(uris);
+    const wanted = JSON.stringify(filter);
+    if (wanted === this.#wanted) return this.#honoured;
+    this.#wanted = wanted;
+    this.#open();
+    return this.#honoured;
+  }
+
+  /** Takes the server's agreement; false for any other notification. */
+  take(envelope: Envelope): boolean {
+    if (envelope.method !== 'notifications/subscriptions/acknowledged') return false;
+    const id = envelope.meta(metaKeys.subscriptionId);
+    if (id === undefined || Number(rawOf(envelope.bytes, id)) !== this.#call?.id) return true;
+    this.#pauseMs = MIN_PAUSE_MS;
+    const { notifications } = envelope.parse(envelope.params) as {
+      notifications?: { resourceSubscriptions?: unknown };
+    };
+    const uris = notifications?.resourceSubscriptions;
+    this.#acknowledge?.(new Set(Array.isArray(uris) ? (uris as string[]) : []));
+    return true;
+  }
+
+  #filter(uris: readonly string[]): Record<string, unknown> {
+    const { capabilities = {} } = this.connection.advert ?? {};
+    const changing = Object.entries(listFilters).filter(([, kind]) => {
+      const declared = capabilities[listKinds[kind].capability] as { listChanged?: unknown } | undefined;
+      return declared?.listChanged === true;
+    });
+    return {
+      ...Object.fromEntries(changing.map(([name]) => [name, true])),
+      ...(uris.length === 0 ? {} : { resourceSubscriptions: [...uris].sort() }),
+    };
+  }
+
+  #open(): void {
+    clearTimeout(this.#timer);
+    const before = this.#call;
+    this.#call = undefined;
+    if (this.#wanted === '{}' || this.#wanted === '' || this.connection.isEnded) {
+      this.#honoured = Promise.resolve(new Set<string>());
+      this.#drop(before);
+      return;
+    }
+    this.#honoured = new Promise((resolve) => {
+      const timer = setTimeout(() => resolve(new Set()), ACK_MS);
+      this.#acknowledge = (uris) => {
+        clearTimeout(timer);
+        this.#drop(before);
+        resolve(uris);
+      };
+    });
+    const ended = (isRefused: boolean) => this.#onEnded(call, isRefused);
+    const call = this.connection.listen(JSON.parse(this.#wanted) as Record<string, unknown>, ended);
+    this.#call = call;
+  }
+
+  #onEnded(call: Call, isRefused: boolean): void {
+    if (this.#call !== call) return;
+    this.#call = undefined;
+    this.#acknowledge?.(new Set());
+    if (this.connection.isEnded || isRefused) return;
+    this.#timer = setTimeout(() => this.#open(), this.#pauseMs).unref();
+    this.#pauseMs = Math.min(MAX_PAUSE_MS, this.#pauseMs * 2);
+  }
+
+  #drop(call: Call | undefined): void {
+    if (call !== undefined && !call.isDone) call.cancel('replaced by another listen');
+  }
+}
+
+/** A notification without the mark of whose listen it came on. */
+export function unmarked(envelope: Envelope): Envelope {
+  const meta = envelope.param('_meta');
+  if (meta === undefined || envelope.meta(metaKeys.subscriptionId) === undefined) return envelope;
+  const edits = changeMembers(envelope.bytes, meta, { [metaKeys.subscriptionId]: undefined });
+  return readServerMessage(splice(envelope.bytes, edits));
+}

@@ -1,0 +1,40 @@
+// What the command lines of all our programs have in common: help, version, and errors that never show a value.
+
+import { Command, CommanderError } from 'commander';
+
+export type Parsed<Options> =
+  | { readonly do: 'run'; readonly options: Options }
+  | { readonly do: 'exit'; readonly code: number };
+
+export interface Program<Options> {
+  readonly name: string;
+  readonly description: string;
+  readonly version: string;
+  /** Printed after the options. */
+  readonly after: string;
+  declare(command: Command): void;
+  /** Reads what was given; what is missing or contradicts is told by `command.error`. */
+  read(command: Command): Options;
+}
+
+/** Reads the arguments after the program's name. Help, version and usage errors have been printed when it says exit. */
+export function parseProgram<Options>(program: Program<Options>, args: readonly string[]): Parsed<Options> {
+  const command = new Command(program.name).description(program.description);
+  program.declare(command);
+  command
+    .version(program.version, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .addHelpText('after', program.after)
+    .showHelpAfterError('(--help explains the options)')
+    // An option with a slip in its name is repeated with its value, which may be a secret (A9).
+    .configureOutput({ outputError: (text, write) => write(text.replace(/'(--?[\w-]+)=.*'/s, "'$1'")) })
+    .allowExcessArguments(false)
+    .exitOverride();
+  try {
+    command.parse([...args], { from: 'user' });
+    return { do: 'run', options: program.read(command) };
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    return { do: 'exit', code: error.exitCode === 0 ? 0 : 2 };
+  }
+}

@@ -1,0 +1,49 @@
+// POST of a message of the modern era (2026-07-28): it says everything about itself, in its body and once more in the
+// headers, which must agree. There is no session; GET and DELETE do not exist.
+
+import type { Envelope } from '../../actors/jsonrpc/envelope.ts';
+import { metaKeys, modernVersion } from '../../actors/jsonrpc/modern-meta.ts';
+import { RpcFault, rpcCodes } from '../../actors/jsonrpc/rpc-fault.ts';
+import type { ManagedServer } from '../../actors/server/managed-server.ts';
+import type { ExchangeContext } from './exchange-context.ts';
+import type { Front } from './front.ts';
+import { checkMirrorHeaders, mirroredName } from './mirror-headers.ts';
+import { StatelessOutlet } from './stateless-outlet.ts';
+
+/** Whether the header MCP-Protocol-Version names a revision of the modern era, known here or not. */
+export function isModernHeader(version: string | undefined): boolean {
+  return version !== undefined && /^\d{4}-\d{2}-\d{2}$/.test(version) && version >= modernVersion;
+}
+
+/** Answers a modern message. Throws RpcFault for one that cannot be taken. */
+export function postModern(
+  front: Front,
+  context: ExchangeContext,
+  server: ManagedServer | undefined,
+  envelope: Envelope,
+): void {
+  checkHeaders(context.request.headers, envelope);
+  if (envelope.kind !== 'request') {
+    // Closing its stream is how a client gives a request up; there is nothing else to notify of.
+    context.empty(202);
+    return;
+  }
+  const outlet = new StatelessOutlet(context, front.heartbeat);
+  const running = front.reception.stateless(envelope, server, outlet, context);
+  outlet.whenGone(() => running?.cancel('the client closed the stream of the request'));
+}
+
+/** Throws RpcFault −32020 when a header is missing or differs from the body ("Server Validation"). */
+function checkHeaders(headers: Readonly<Record<string, string>>, envelope: Envelope): void {
+  const { 'mcp-protocol-version': version, 'mcp-method': method, 'mcp-name': name } = headers;
+  const said = envelope.parse(envelope.meta(metaKeys.protocolVersion));
+  const rawId = envelope.kind === 'request' ? envelope.rawId : undefined;
+  const fault = (what: string) => new RpcFault(rpcCodes.headerMismatch, what, rawId);
+  if (version === undefined) throw fault('the MCP-Protocol-Version header is missing');
+  if (version !== said) throw fault('the MCP-Protocol-Version header differs from the body');
+  if (envelope.kind !== 'request') return;
+  if (method === undefined) throw fault('the Mcp-Method header is missing');
+  checkMirrorHeaders(headers, envelope);
+  if (name === undefined && mirroredName(envelope) !== undefined)
+    throw fault('the Mcp-Name header is missing');
+}

@@ -1,0 +1,100 @@
+// The answer to a request of the modern era. Its form is decided by the first message that comes: the answer itself
+// is plain JSON with the status its error asks for, anything else begins a stream of events, and then the status is
+// said (2026-07-28, Streamable HTTP). A stream cannot be taken up again, so its events have no ids; a client that
+// closes it wants no answer any more.
+
+import type { Outlet } from '../../actors/client/outlet.ts';
+import type { GatewayError } from '../../actors/errors.ts';
+import { type ExchangeContext, retryAfter } from './exchange-context.ts';
+import type { Awaited, Beating, Heartbeat } from './heartbeat.ts';
+import type { HttpStream } from './seam.ts';
+import { statusOf, statusOfCode } from './status.ts';
+
+const MAX_BUFFERED = 16 * 1024 * 1024;
+const HEAD = Buffer.from('event: message\ndata: ');
+const TAIL = Buffer.from('\n\n');
+
+export class StatelessOutlet implements Outlet, Awaited, Beating {
+  readonly since = performance.now();
+  readonly #context: ExchangeContext;
+  readonly #heartbeat: Heartbeat;
+  #http: HttpStream | undefined;
+  #onGone: (() => void) | undefined;
+  isEnded = false;
+
+  constructor(context: ExchangeContext, heartbeat: Heartbeat) {
+    this.#context = context;
+    this.#heartbeat = heartbeat;
+    heartbeat.awaited.add(this);
+    context.reply.onAbort(() => this.#gone());
+  }
+
+  /** Called when the client has gone before the end. */
+  whenGone(onGone: () => void): void {
+    this.#onGone = onGone;
+  }
+
+  send(message: Buffer): void {
+    this.becomeStream();
+    this.#write(Buffer.concat([HEAD, message, TAIL]));
+  }
+
+  finish(message: Buffer, error?: GatewayError, rpcCode?: number): void {
+    if (this.isEnded) return;
+    const http = this.#http;
+    this.#release();
+    if (http !== undefined) {
+      http.write(Buffer.concat([HEAD, message, TAIL]));
+      http.end();
+    } else if (error !== undefined) this.#context.message(statusOf(error), message, retryAfter(error));
+    else this.#context.message(rpcCode === undefined ? 200 : statusOfCode(rpcCode), message);
+  }
+
+  drop(): void {
+    if (this.isEnded) return;
+    const http = this.#http;
+    this.#release();
+    if (http !== undefined) http.end();
+    else this.#context.empty(202);
+  }
+
+  heartbeat(): void {
+    this.#write(': \n\n');
+  }
+
+  becomeStream(): void {
+    this.#heartbeat.awaited.delete(this);
+    if (this.#http !== undefined || this.isEnded || this.#context.reply.isDone) return;
+    const headers = this.#context.headers([
+      ['content-type', 'text/event-stream'],
+      ['cache-control', 'no-store'],
+      ['x-accel-buffering', 'no'],
+    ]);
+    this.#http = this.#context.reply.stream(200, headers);
+    this.#heartbeat.streams.add(this);
+    this.#http.write(': open\n\n');
+  }
+
+  #write(text: string | Buffer): void {
+    const http = this.#http;
+    if (http === undefined || http.isDone) return;
+    // A reader that takes nothing loses its stream, and with it the request (A8).
+    if (http.bufferedBytes > MAX_BUFFERED) {
+      http.destroy();
+      this.#gone();
+    } else http.write(text);
+  }
+
+  #gone(): void {
+    if (this.isEnded) return;
+    this.#release();
+    this.#onGone?.();
+  }
+
+  #release(): void {
+    this.isEnded = true;
+    this.#http = undefined;
+    this.#heartbeat.awaited.delete(this);
+    this.#heartbeat.streams.delete(this);
+  }
+}

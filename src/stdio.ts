@@ -1,0 +1,174 @@
+#!/usr/bin/env node
+// gateway-stdio: the gateway for one client, which talks to it on stdin and stdout. With --config it runs the servers
+// of a catalog in this process, beside any other gateway on the same state folder: it takes no lock and opens no
+// listener. With --url it is the same program over a catalog of one remote server.
+//
+// It stops within STOP_SECONDS of the end of stdin, SIGTERM, SIGINT, SIGHUP or EPIPE on stdout, and exits with 0.
+
+import { Console } from 'node:console';
+import { fileURLToPath } from 'node:url';
+import { Gateway } from '../actors/gateway/gateway.ts';
+import { BRIDGED, bridgeTo } from '../config/bridge.ts';
+import { type Loaded, loadConfig } from '../config/load-config.ts';
+import { ConfigError, formatProblem } from '../config/problem.ts';
+import { printProblems } from './cli/check.ts';
+import { desktopEntry } from './cli/print-config.ts';
+import { parseStdioOptions, type StdioOptions, type StdioTarget } from './cli/stdio-options.ts';
+import { createLog } from './log.ts';
+import { StdioFront } from './stdio/stdio-front.ts';
+import { version } from './version.ts';
+
+// stdout is the protocol's, whatever a package may want to print.
+globalThis.console = new Console(process.stderr, process.stderr);
+
+/**
+ * One second for calls in flight, and 2.5 for processes that do not end by themselves. Clients built on the public
+ * SDK send SIGKILL four seconds after they have closed our stdin.
+ */
+const STOP_SECONDS = 3.5;
+
+/** Whatever still hangs then is a fault. */
+const LAST_RESORT_MS = 250;
+
+/** Ctrl-C reaches a group of processes, and some parents pass it on as well. */
+const SAME_SIGNAL_MS = 300;
+
+interface Program {
+  readonly loaded: Pick<Loaded, 'config' | 'catalog' | 'secrets'>;
+  readonly warnings: readonly string[];
+  readonly state: 'shared' | 'none';
+  readonly server: string | undefined;
+}
+
+async function main(): Promise<number | undefined> {
+  const parsed = parseStdioOptions(process.argv.slice(2), version);
+  if (parsed.do === 'exit') return parsed.code;
+  try {
+    return await prepared(parsed.options);
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    printProblems(error.problems);
+    return 2;
+  }
+}
+
+async function prepared({ target, isPrintConfig }: StdioOptions): Promise<number | undefined> {
+  const { program, files } = await read(target);
+  if (program === undefined) return 2;
+  if (!isPrintConfig) return run(program);
+  process.stdout.write(desktopEntry(target, fileURLToPath(import.meta.url), files));
+  return 0;
+}
+
+/** What is wrong with the target has been printed when there is no program. Throws ConfigError. */
+async function read(target: StdioTarget): Promise<{ program?: Program; files: readonly string[] }> {
+  if ('url' in target) {
+    const loaded = bridgeTo(target.url, target.headers, process.env);
+    if (!('problems' in loaded))
+      return { program: { loaded, warnings: [], state: 'none', server: BRIDGED }, files: [] };
+    for (const problem of loaded.problems) console.error(`gateway-stdio: ${problem}`);
+    return { files: [] };
+  }
+  const loaded = await loadConfig(target.config, process.env, { defaultIsolation: 'session' });
+  const { server } = target;
+  const ids = Object.keys(loaded.catalog.servers);
+  if (server !== undefined && !ids.includes(server)) {
+    console.error(`gateway-stdio: --server: the catalog has no such server; it has ${ids.join(', ')}`);
+    return { files: [] };
+  }
+  const warnings = loaded.warnings.map(formatProblem);
+  return {
+    program: { loaded, warnings, state: 'shared', server },
+    files: [loaded.configPath, loaded.catalogPath],
+  };
+}
+
+async function run({ loaded, warnings, state, server }: Program): Promise<number | undefined> {
+  const { catalog, secrets } = loaded;
+  const config = { ...loaded.config, shutdown_seconds: STOP_SECONDS };
+  // The logger is there before the gateway, whose redactor it uses.
+  let redact = (line: string) => line;
+  const log = await createLog({ level: config.log_level, fd: 2, redact: (line) => redact(line) });
+  const front = new StdioFront({
+    input: process.stdin,
+    output: process.stdout,
+    server,
+    onEnd: (error) => {
+      if (error !== undefined)
+        log.error({ reason: error.message }, 'the client does not read what it is sent');
+      end('the client has left', error === undefined ? 0 : 1);
+    },
+  });
+  const gateway = new Gateway({
+    config,
+    catalog,
+    secrets,
+    log,
+    version,
+    environment: process.env,
+    parts: [front],
+    state,
+  });
+  front.attach(gateway);
+  redact = (line) => gateway.redactor.redact(line);
+  for (const warning of warnings) log.warn({}, warning);
+
+  process.on('uncaughtException', (error) => fault('uncaught exception', error));
+  process.on('unhandledRejection', (error) => fault('unhandled rejection', error));
+  function fault(what: string, error: unknown): void {
+    log.error({ reason: String((error as Error)?.stack ?? error) }, what);
+    atOnce();
+  }
+
+  function atOnce(): void {
+    gateway.kill();
+    process.exit(1);
+  }
+
+  let isStopping = false;
+  function end(why: string, code: number): void {
+    if (isStopping) return;
+    isStopping = true;
+    log.info({ why, shutdown_seconds: STOP_SECONDS }, 'stopping');
+    setTimeout(
+      () => {
+        log.error({}, 'the drain did not end in time');
+        atOnce();
+      },
+      STOP_SECONDS * 1000 + LAST_RESORT_MS,
+    );
+    void gateway
+      .stop()
+      .then(() => front.flush())
+      .then(() => {
+        log.info({ dead_letters: gateway.deadLetters }, 'stopped');
+        process.exit(code);
+      });
+  }
+
+  let signalledAt: number | undefined;
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      const before = signalledAt;
+      signalledAt = performance.now();
+      // The first one after the end of stdin only means that the client grows impatient.
+      if (before === undefined && isStopping) front.cutShort();
+      else if (before === undefined) end(signal, 0);
+      else if (signalledAt - before > SAME_SIGNAL_MS) atOnce();
+    });
+  }
+
+  await gateway.start();
+  log.info({ servers: gateway.fleet.all().length, version }, 'gateway is ready');
+  gateway.whenFailed((error) => {
+    log.error({ reason: (error as Error).message }, 'the gateway has failed');
+    process.exit(1);
+  });
+  return undefined;
+}
+
+const code = await main().catch((error: unknown) => {
+  console.error(error);
+  return 1;
+});
+if (code !== undefined) process.exit(code);

@@ -1,0 +1,269 @@
+// The front for one client on stdin and stdout: messages come and go as lines. A part of the gateway's actor tree,
+// booted last and drained first, like the HTTP front.
+//
+// F1  stdout carries JSON-RPC messages only, one per line.
+// F2  a line that cannot be taken is answered with an error, with its id where that can be found; the next is read.
+// F3  while the client does not read, nothing more is read from it; see line-output.ts for the bound on what waits.
+// F4  the end of stdin is the end of the client. Calls in flight may still end within the grace of the drain.
+// F5  a client cannot be told over stdio to initialise anew. When its session has ended with its server's process,
+//     its next request begins another one, introduced as the client has introduced itself.
+
+import type { Readable, Writable } from 'node:stream';
+import { isModern } from '../../actors/client/modern-asker.ts';
+import type { Outlet } from '../../actors/client/outlet.ts';
+import { type Origin, Reception } from '../../actors/client/reception.ts';
+import type { ClientSession } from '../../actors/client/session.ts';
+import { StoppedError } from '../../actors/errors.ts';
+import type { Gateway, Part } from '../../actors/gateway/gateway.ts';
+import { resultMessage } from '../../actors/jsonrpc/compose.ts';
+import { type Envelope, readClientMessage } from '../../actors/jsonrpc/envelope.ts';
+import { RpcFault, rpcCodes } from '../../actors/jsonrpc/rpc-fault.ts';
+import { rawOf } from '../../actors/jsonrpc/span.ts';
+import type { ManagedServer } from '../../actors/server/managed-server.ts';
+import { LineSplitter } from '../../actors/upstream/line-splitter.ts';
+import { LineOutlet } from './line-outlet.ts';
+import { LineOutput } from './line-output.ts';
+import { ReadReceipts } from './read-receipts.ts';
+import { isJson, oversizedRefusal, refusal } from './refusals.ts';
+
+export interface StdioFrontOptions {
+  readonly input: Readable;
+  readonly output: Writable;
+  /** The client talks to this server alone, its names untouched; without it, to all of them. */
+  readonly server: string | undefined;
+  /** The client has left; with an error when it is there and does not read. */
+  onEnd(error: Error | undefined): void;
+}
+
+/** So much may wait for the client, or two of the largest messages. */
+const MIN_WAITING_BYTES = 64 * 1024 * 1024;
+
+/** For what was written last to leave. */
+const LAST_WORDS_MS = 250;
+
+/** The client has had its answer. */
+const nowhere: Outlet = { send: () => {}, finish: () => {}, drop: () => {} };
+
+interface Attached {
+  readonly gateway: Gateway;
+  readonly reception: Reception;
+  readonly lines: LineOutput;
+  readonly receipts: ReadReceipts;
+}
+
+export class StdioFront implements Part {
+  readonly name = 'front';
+  readonly #options: StdioFrontOptions;
+  readonly #open = new Set<LineOutlet>();
+  /** Requests of the modern era that are under way, by their raw id. */
+  readonly #stateless = new Map<string, LineOutlet>();
+  #attached: Attached | undefined;
+  #session: ClientSession | undefined;
+  /** The client's `initialize`, once it was answered well. */
+  #introduction: Envelope | undefined;
+  #requests = 0;
+  #hasLeft = false;
+  #whenSettled: (() => void) | undefined;
+
+  constructor(options: StdioFrontOptions) {
+    this.#options = options;
+  }
+
+  /** To be called once, before boot: the gateway and its front know each other. */
+  attach(gateway: Gateway): void {
+    const { input, output, onEnd } = this.#options;
+    const lines = new LineOutput({
+      output,
+      maxBytes: Math.max(MIN_WAITING_BYTES, 2 * gateway.config.limits.message_bytes),
+      onStuffed: (isStuffed) => {
+        if (isStuffed) input.pause();
+        else if (!gateway.isDraining) input.resume();
+      },
+      onLost: (error) => {
+        this.cutShort();
+        onEnd(error);
+      },
+    });
+    this.#attached = { gateway, reception: new Reception(gateway), lines, receipts: new ReadReceipts(lines) };
+  }
+
+  async boot(): Promise<void> {
+    const { input, onEnd } = this.#options;
+    const splitter = new LineSplitter(this.#parts.gateway.config.limits.body_bytes, {
+      onLine: (line) => this.#onLine(line),
+      onOversized: (size, id, requestId) => this.#onOversized(size, id, requestId),
+    });
+    const onInputEnd = () => {
+      // A last message may lack its line end.
+      this.#onLine(splitter.end());
+      onEnd(undefined);
+    };
+    input.on('data', (chunk: Buffer) => splitter.push(chunk));
+    input.once('end', onInputEnd);
+    input.once('error', onInputEnd);
+  }
+
+  /** Lets calls in flight end within `graceMs`, and fails the others. */
+  async drain(graceMs: number): Promise<void> {
+    this.#options.input.pause();
+    // What only listens would never end by itself.
+    this.#parts.gateway.sessions.closeStreams();
+    if (this.#open.size === 0) return;
+    if (!this.#hasLeft) {
+      await new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, graceMs);
+        this.#whenSettled = () => {
+          clearTimeout(timer);
+          resolve();
+        };
+      });
+    }
+    this.#parts.gateway.failCalls(new StoppedError('the gateway was stopped before the call was answered'));
+  }
+
+  /** Ends the grace of `drain` now. */
+  cutShort(): void {
+    this.#hasLeft = true;
+    this.#whenSettled?.();
+  }
+
+  /** Writes what is still held back, and waits a moment for the client to take it. The last thing to be done. */
+  async flush(): Promise<void> {
+    for (const outlet of [...this.#open]) outlet.release();
+    await this.#attached?.lines.flush(LAST_WORDS_MS);
+  }
+
+  #onLine(line: Buffer): void {
+    // Only line ends and spaces: some clients end a message with more than one line end.
+    if (line.every((byte) => byte <= 0x20)) return;
+    let envelope: Envelope | undefined;
+    try {
+      envelope = readClientMessage(line);
+      this.#take(envelope);
+    } catch (error) {
+      const { gateway, lines } = this.#parts;
+      lines.write(refusal(error, envelope?.rawId ?? '', (text) => gateway.redactor.redact(text)));
+    }
+  }
+
+  /** The one place that decides between a session and a request that stands for itself. */
+  #take(envelope: Envelope): void {
+    const { reception, lines, receipts } = this.#parts;
+    if (isModern(envelope) && envelope.kind === 'request') {
+      this.#takeStateless(envelope);
+      return;
+    }
+    if (envelope.kind === 'answer' && receipts.take(envelope)) return;
+    if (envelope.method === 'notifications/cancelled' && this.#cancelStateless(envelope)) return;
+    if (envelope.kind !== 'request') {
+      if (this.#session !== undefined) reception.note(this.#session, envelope);
+    } else if (envelope.method === 'initialize' && this.#session?.isEnded !== false) {
+      this.#initialize(envelope);
+    } else if (envelope.method === 'ping' && this.#session === undefined) {
+      lines.write(resultMessage(envelope.rawId, {}));
+    } else {
+      reception.request(this.#liveSession(), envelope, this.#outlet(receipts), this.#origin());
+    }
+  }
+
+  /** A request of the modern era stands for itself. */
+  #takeStateless(envelope: Envelope): void {
+    const { rawId } = envelope;
+    const outlet = this.#outlet(undefined, () => {
+      if (this.#stateless.get(rawId) === outlet) this.#stateless.delete(rawId);
+    });
+    this.#stateless.set(rawId, outlet);
+    try {
+      outlet.running = this.#parts.reception.stateless(envelope, this.#server, outlet, this.#origin());
+    } catch (error) {
+      outlet.drop();
+      throw error;
+    }
+  }
+
+  /** Whether a notification of the client has cancelled a request of the modern era. */
+  #cancelStateless(envelope: Envelope): boolean {
+    const requestId = envelope.param('requestId');
+    const outlet = requestId && this.#stateless.get(rawOf(envelope.bytes, requestId));
+    if (outlet === undefined) return false;
+    const { reason } = envelope.parse(envelope.params) as { reason?: unknown };
+    outlet.running?.cancel(typeof reason === 'string' ? reason : undefined);
+    return true;
+  }
+
+  #initialize(envelope: Envelope): void {
+    const outlet = this.#outlet();
+    const introduced: Outlet = {
+      send: (message) => outlet.send(message),
+      finish: (message, error) => {
+        if (error === undefined) {
+          this.#introduction = envelope;
+          this.#listen();
+        }
+        outlet.finish(message);
+      },
+      drop: () => outlet.drop(),
+    };
+    try {
+      this.#parts.reception.open(envelope, this.#server, introduced, this.#origin(), (session) => {
+        this.#session = session;
+      });
+    } catch (error) {
+      outlet.drop();
+      throw error;
+    }
+  }
+
+  /** F5 */
+  #liveSession(): ClientSession {
+    if (this.#session?.isEnded === true && this.#introduction !== undefined) {
+      this.#parts.reception.open(this.#introduction, this.#server, nowhere, this.#origin(), (session) => {
+        this.#session = session;
+      });
+      this.#listen();
+    }
+    if (this.#session === undefined) throw new RpcFault(rpcCodes.invalidRequest, 'initialize first');
+    return this.#session;
+  }
+
+  /** Over stdio a client always listens. */
+  #listen(): void {
+    if (this.#session === undefined) return;
+    const { lines } = this.#parts;
+    this.#session.stream = { isConnected: true, send: (message) => lines.write(message), end: () => {} };
+  }
+
+  #onOversized(size: number, id: string | undefined, requestId: string | undefined): void {
+    const { gateway, reception, lines } = this.#parts;
+    const limit = gateway.config.limits.body_bytes;
+    if (id === undefined || !isJson(id)) lines.write(oversizedRefusal(size, limit, requestId));
+    // An answer: the server that waits for it hears that there will be none.
+    else if (this.#session !== undefined)
+      reception.note(this.#session, readClientMessage(oversizedRefusal(size, limit, id)));
+  }
+
+  #outlet(receipts?: ReadReceipts, onDone: () => void = () => {}): LineOutlet {
+    const outlet = new LineOutlet(this.#parts.lines, receipts, (done) => {
+      this.#open.delete(done);
+      onDone();
+      if (this.#open.size === 0) this.#whenSettled?.();
+    });
+    this.#open.add(outlet);
+    return outlet;
+  }
+
+  #origin(): Origin {
+    this.#requests += 1;
+    return { requestId: String(this.#requests) };
+  }
+
+  get #server(): ManagedServer | undefined {
+    const { server } = this.#options;
+    return server === undefined ? undefined : this.#parts.gateway.server(server);
+  }
+
+  get #parts(): Attached {
+    if (this.#attached === undefined) throw new Error('the front has not been attached to a gateway');
+    return this.#attached;
+  }
+}

@@ -1,0 +1,81 @@
+// Installs the packages of this folder, once: real clients, servers and conformance suites, too heavy to be packages
+// of the project. Silent and quick when that is done already. Whoever comes while another installs waits for it.
+
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+
+const folder = import.meta.dirname;
+const stampFile = join(folder, 'node_modules', '.actor-gateway-setup');
+const lockFile = join(folder, '.installing.lock');
+const waitMs = 300_000;
+
+/** Resolves when the packages are there; throws, with what npm said, when they cannot be installed. */
+export async function installReal() {
+  const wanted = createHash('sha256')
+    .update(readFileSync(join(folder, 'package-lock.json')))
+    .digest('hex');
+  const isDone = () => existsSync(stampFile) && readFileSync(stampFile, 'utf8') === wanted;
+  if (isDone()) return;
+  await lock();
+  try {
+    if (isDone()) return;
+    console.error('installing real clients, servers and conformance suites (once, about 200 MB) …');
+    npmCi();
+    writeFileSync(stampFile, wanted);
+  } finally {
+    rmSync(lockFile, { force: true });
+  }
+}
+
+async function lock() {
+  const deadline = Date.now() + waitMs;
+  while (Date.now() < deadline) {
+    try {
+      writeFileSync(lockFile, String(process.pid), { flag: 'wx' });
+      return;
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error;
+    }
+    if (isAbandoned()) rmSync(lockFile, { force: true });
+    else await pause(200);
+  }
+  throw new Error(`somebody else has been installing for ${waitMs / 1000} s; remove ${lockFile} if not`);
+}
+
+/** The owner may be between creating the file and writing its pid, which is no reason to take it away. */
+function isAbandoned() {
+  try {
+    const pid = Number(readFileSync(lockFile, 'utf8'));
+    if (pid > 0) process.kill(pid, 0);
+    return false;
+  } catch (error) {
+    return error.code === 'ESRCH';
+  }
+}
+
+function npmCi() {
+  const npm = process.env.npm_execpath ?? 'npm';
+  const args = ['ci', '--no-audit', '--no-fund', '--loglevel=error'];
+  const isScript = /\.c?js$/.test(npm);
+  const result = spawnSync(isScript ? process.execPath : npm, isScript ? [npm, ...args] : args, {
+    cwd: folder,
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { ...process.env, npm_config_loglevel: 'error' },
+  });
+  if (result.status === 0) return;
+  const reason = result.error?.message ?? `it ended with ${result.status ?? result.signal}`;
+  throw new Error(`npm ci in test/real failed: ${reason}`);
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  try {
+    await installReal();
+  } catch (error) {
+    console.error(error.message);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,60 @@
+// The configuration that stands for one remote address.
+
+import { describe, expect, test } from 'vitest';
+import { BRIDGED, bridgeTo } from '../../../config/bridge.ts';
+
+function good(url: string, headers: Record<string, string> = {}, env: Record<string, string> = {}) {
+  const bridged = bridgeTo(url, headers, env);
+  if ('problems' in bridged) throw new Error(bridged.problems.join('\n'));
+  return bridged;
+}
+
+function problems(url: string, headers: Record<string, string> = {}): readonly string[] {
+  const bridged = bridgeTo(url, headers, {});
+  return 'problems' in bridged ? bridged.problems : [];
+}
+
+describe('a bridge', () => {
+  test('is one remote server that is a session of its own, never idle, and takes as long as it takes', () => {
+    const { catalog } = good('http://host/mcp');
+    expect(Object.keys(catalog.servers)).toEqual([BRIDGED]);
+    expect(catalog.servers[BRIDGED]).toMatchObject({
+      runtime: 'http',
+      url: 'http://host/mcp',
+      isolation: 'session',
+      idle_timeout_seconds: 0,
+      forward_roots: true,
+      request_timeout_seconds: 86_400,
+    });
+  });
+
+  test('takes variables from the environment, and remembers their values as secrets', () => {
+    const env = { TOKEN: 'a-long-token', KEY: 'another-key' };
+    const { catalog, secrets } = good(
+      `https://host/mcp?key=\${KEY}`,
+      { Authorization: `Bearer \${TOKEN}`, 'X-Plain': 'literal "quoted" value: ü' },
+      env,
+    );
+    expect(catalog.servers[BRIDGED]).toMatchObject({
+      url: 'https://host/mcp?key=another-key',
+      headers: { Authorization: 'Bearer a-long-token', 'X-Plain': 'literal "quoted" value: ü' },
+    });
+    expect(secrets).toEqual(
+      expect.arrayContaining(['a-long-token', 'another-key', 'literal "quoted" value: ü']),
+    );
+  });
+
+  test('tells every problem in the words of the command line, without a value', () => {
+    const found = problems('hush-hush', { A: `\${UNSET}`, Accept: 'hush-hush', 'b b': 'hush-hush' });
+    expect(found).toHaveLength(4);
+    expect(found.join('\n')).not.toMatch(/hush-hush|servers\./);
+    expect(found).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^url: expected/),
+        expect.stringMatching(/^headers\.A: .*UNSET is not set/),
+        expect.stringMatching(/^headers\.Accept: is set by the gateway/),
+        expect.stringMatching(/^headers\.b b|^headers\["b b"\]/),
+      ]),
+    );
+  });
+});

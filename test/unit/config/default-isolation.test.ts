@@ -1,0 +1,34 @@
+// Who loads a configuration may say what isolation means where an entry is silent.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { type LoadOptions, loadConfig } from '../../../config/load-config.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'isolation-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+async function isolations(options?: LoadOptions): Promise<unknown> {
+  const path = join(folder, 'gateway.yaml');
+  writeFileSync(path, 'listen_addr: 127.0.0.1:0\ncatalog_path: c.yaml\n');
+  writeFileSync(
+    join(folder, 'c.yaml'),
+    `servers:
+  silent: { command: a }
+  shared: { command: a, isolation: shared }
+  session: { command: a, isolation: session }
+  remote: { url: "http://h/mcp" }
+`,
+  );
+  const { catalog } = await loadConfig(path, {}, options);
+  return Object.fromEntries(
+    Object.entries(catalog.servers).map(([id, { isolation, pool }]) => [id, [isolation, pool.max]]),
+  );
+}
+
+test('an entry that does not say its isolation takes the default of whoever loads it', async () => {
+  const said = { shared: ['shared', 1], session: ['session', 32], remote: ['session', 1000] };
+  expect(await isolations()).toEqual({ ...said, silent: ['shared', 1] });
+  expect(await isolations({ defaultIsolation: 'session' })).toEqual({ ...said, silent: ['session', 32] });
+});
