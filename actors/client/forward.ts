@@ -6,6 +6,7 @@ import { rawJson, splice } from '../jsonrpc/span.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
 import { Lanes } from './lane.ts';
 import { LegacyOnModern } from './legacy-on-modern.ts';
+import type { ModernAsker } from './modern-asker.ts';
 import { ModernOnLegacy } from './modern-on-legacy.ts';
 import { ParkedCalls } from './parked-calls.ts';
 import { clientEra, type Route } from './route.ts';
@@ -41,6 +42,11 @@ export class Crossings {
       exchange.call = crossing;
       crossing.send(edited(route));
     }
+  }
+
+  /** Whether a connection stands ready for a client that can do what this one can. */
+  hasLane(server: ManagedServer, asker: ModernAsker): boolean {
+    return this.#lanes.get(server)?.has(asker) === true;
   }
 
   #lanesOf(server: ManagedServer): Lanes {

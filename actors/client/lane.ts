@@ -68,6 +68,11 @@ export class Lanes {
     this.#server = server;
   }
 
+  /** Whether a lane is free for such a client. */
+  has(asker: ModernAsker): boolean {
+    return (this.#free.get(keyOf(asker))?.size ?? 0) > 0;
+  }
+
   /** A lane for a request; to be given back. */
   take(asker: ModernAsker, user: LaneUser): Lane {
     const key = keyOf(asker);

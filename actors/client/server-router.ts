@@ -110,7 +110,7 @@ export function list(route: Route, kind: ListKind, desk: Desk): void {
   const { envelope, exchange, server } = route;
   const { aggregate } = desk;
   const known = server.known.lists[kind];
-  const isAwake = isAwakeFor(route);
+  const isAwake = isAwakeFor(route, desk);
   if (!isAwake && known !== undefined && envelope.param('cursor') === undefined) {
     const shown = kind === 'tools' ? known.filter((item) => aggregate.isAllowed(server, item.key)) : known;
     const items = Buffer.from(`[${shown.map((item) => itemJson(item)).join(',')}]`, 'utf8').toString(
@@ -123,12 +123,13 @@ export function list(route: Route, kind: ListKind, desk: Desk): void {
   forwardToServer(route, desk);
 }
 
-function isAwakeFor({ server, session, asker }: Route): boolean {
+function isAwakeFor({ server, session, asker }: Route, { crossings }: Desk): boolean {
   if (server.entry.isolation === 'shared') return server.isRunning || server.state === 'starting';
   if (session !== undefined && server.pool.memberOf(session) !== undefined) return true;
   // Requests without a session share a connection; a modern one that may be asked something has a lane beside it.
   const era = server.eras.for(asker === undefined ? 'legacy' : 'modern');
   if (asker === undefined && era === 'legacy') return false;
+  if (asker !== undefined && era === 'legacy' && crossings.hasLane(server, asker)) return true;
   for (const member of server.pool.members)
     if (member.isOpen && member.owner === undefined && member.era === era) return true;
   return false;
