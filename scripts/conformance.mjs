@@ -19,18 +19,25 @@ const callsBack = [
 const forSuite = { isForConformance: true };
 const modernOnly = { isModernOnly: true };
 const own = { isolation: 'session' };
+/** Some scenarios have the server ask for roots. */
+const roots = { forward_roots: true };
 
 /** Fixture, way to it, its options, and fields of its catalog entry. */
 const upstreams = {
   stdio: { fixture: 'everything', options: forSuite, entry: own },
   shared: { fixture: 'everything', options: forSuite, entry: { isolation: 'shared' } },
   http: { fixture: 'everything', isHttp: true, options: forSuite },
-  'modern-stdio': { fixture: 'both-eras', options: modernOnly, entry: { era: 'modern' } },
-  'modern-http': { fixture: 'both-eras', isHttp: true, options: modernOnly, entry: { era: 'modern' } },
-  'auto-stdio': { fixture: 'both-eras', entry: { ...own, era: 'auto' } },
-  'auto-http': { fixture: 'both-eras', isHttp: true, entry: { era: 'auto' } },
-  'pinned-stdio': { fixture: 'both-eras', entry: { ...own, era: 'legacy' } },
-  'pinned-http': { fixture: 'both-eras', isHttp: true, entry: { era: 'legacy' } },
+  'modern-stdio': { fixture: 'both-eras', options: modernOnly, entry: { ...roots, era: 'modern' } },
+  'modern-http': {
+    fixture: 'both-eras',
+    isHttp: true,
+    options: modernOnly,
+    entry: { ...roots, era: 'modern' },
+  },
+  'auto-stdio': { fixture: 'both-eras', entry: { ...own, ...roots, era: 'auto' } },
+  'auto-http': { fixture: 'both-eras', isHttp: true, entry: { ...roots, era: 'auto' } },
+  'pinned-stdio': { fixture: 'both-eras', entry: { ...own, ...roots, era: 'legacy' } },
+  'pinned-http': { fixture: 'both-eras', isHttp: true, entry: { ...roots, era: 'legacy' } },
 };
 
 /** `[upstream, suite, scenarios that may fail]`; all others must pass, or the row fails. */

@@ -11,6 +11,7 @@ import { Gateway } from '../actors/gateway/gateway.ts';
 import { BRIDGED, bridgeTo } from '../config/bridge.ts';
 import { type Loaded, loadConfig } from '../config/load-config.ts';
 import { ConfigError, formatProblem } from '../config/problem.ts';
+import type { Environment } from '../config/substitute.ts';
 import { printProblems } from './cli/check.ts';
 import { desktopEntry } from './cli/print-config.ts';
 import { parseStdioOptions, type StdioOptions, type StdioTarget } from './cli/stdio-options.ts';
@@ -63,13 +64,13 @@ async function prepared({ target, isPrintConfig }: StdioOptions): Promise<number
 /** What is wrong with the target has been printed when there is no program. Throws ConfigError. */
 async function read(target: StdioTarget): Promise<{ program?: Program; files: readonly string[] }> {
   if ('url' in target) {
-    const loaded = bridgeTo(target.url, target.headers, process.env);
+    const loaded = bridgeTo(target.url, target.headers, givenEnvironment());
     if (!('problems' in loaded))
       return { program: { loaded, warnings: [], state: 'none', server: BRIDGED }, files: [] };
     for (const problem of loaded.problems) console.error(`gateway-stdio: ${problem}`);
     return { files: [] };
   }
-  const loaded = await loadConfig(target.config, process.env, { defaultIsolation: 'session' });
+  const loaded = await loadConfig(target.config, givenEnvironment(), { defaultIsolation: 'session' });
   const { server } = target;
   const ids = Object.keys(loaded.catalog.servers);
   if (server !== undefined && !ids.includes(server)) {
@@ -81,6 +82,12 @@ async function read(target: StdioTarget): Promise<{ program?: Program; files: re
     program: { loaded, warnings, state: 'shared', server },
     files: [loaded.configPath, loaded.catalogPath],
   };
+}
+
+/** A reference that the client was to replace in its configuration file, and has passed on as it was, is no value. */
+function givenEnvironment(): Environment {
+  const given = Object.entries(process.env).filter(([name, value]) => value !== `\${${name}}`);
+  return Object.fromEntries(given);
 }
 
 async function run({ loaded, warnings, state, server }: Program): Promise<number | undefined> {

@@ -6,7 +6,7 @@ import type { Envelope } from '../jsonrpc/envelope.ts';
 import { JsonScanner, textOf } from '../jsonrpc/json-scanner.ts';
 import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
 import { type Edit, rawJson, type Span } from '../jsonrpc/span.ts';
-import { type ListKind, noCache, strictest } from '../server/lists.ts';
+import { type ListKind, noCache } from '../server/lists.ts';
 import type { Target } from './aggregate.ts';
 import type { Discovery } from './discovery.ts';
 import { signed } from './forward.ts';
@@ -22,6 +22,7 @@ import {
   withEras,
 } from './server-router.ts';
 import type { SearchAnswer, ToolSearch } from './tool-search.ts';
+import { withoutTasks } from './without-tasks.ts';
 
 export interface Everything extends Desk {
   readonly discovery: Discovery;
@@ -60,7 +61,7 @@ export function routeToAny(route: ClientRequest, all: Everything): void {
       return;
     case 'server/discover':
       if (asker === undefined) exchange.refuse(unknownMethod(method));
-      else exchange.result(discovery(all.aggregate.capabilities()), noCache);
+      else exchange.result(discovery(all.aggregate.capabilities(), all.aggregate.instructions()), noCache);
       return;
     case 'logging/setLevel':
       setLevelEverywhere(route, all);
@@ -95,10 +96,7 @@ function list({ envelope, exchange }: ClientRequest, { aggregate }: Everything, 
   try {
     const page =
       cursor === undefined ? aggregate.list(kind) : aggregate.list(kind, envelope.paramText('cursor') ?? '');
-    const hints = [...aggregate.servers()].flatMap(({ known }) =>
-      known.lists[kind] === undefined ? [] : [known.hints[kind] ?? noCache],
-    );
-    exchange.resultText(page, strictest(hints));
+    exchange.resultText(page, aggregate.cacheHint(kind));
   } catch (error) {
     if (!(error instanceof RpcFault)) throw error;
     exchange.refuse(error);
@@ -194,15 +192,17 @@ function send(request: ClientRequest, all: Everything, { server }: Target, edits
   else routeToServer(route, all);
 }
 
-function sendModern(route: Route, all: Everything): void {
+function sendModern(request: Route, all: Everything): void {
+  const edits = [...(request.edits ?? []), ...withoutTasks(request.envelope)];
+  const route = { ...request, edits: edits.sort((a, b) => a.start - b.start) };
   if (route.exchange.dress !== undefined) route.exchange.dress.isMethodKnown = true;
   if (route.server.eras.for('modern') === 'modern') signed(route);
   resumeOrForward(route, all);
 }
 
-function afterSettling({ exchange }: ClientRequest, all: Everything, act: () => void): void {
+function afterSettling({ exchange, session }: ClientRequest, all: Everything, act: () => void): void {
   all.discovery
-    .settle(all.listTimeoutMs)
+    .settle(all.listTimeoutMs, session)
     .then(() => {
       // The client may have cancelled, or its session ended: nothing may be noted for it any more.
       if (!exchange.isDone) act();

@@ -6,9 +6,20 @@
 //     does not change where a name leads.
 
 import { rawJson } from '../jsonrpc/span.ts';
-import { itemJson, type ListItem, type ListKind } from '../server/lists.ts';
+import type { Advert } from '../server/advert.ts';
+import {
+  type CacheHint,
+  itemJson,
+  type ListItem,
+  type ListKind,
+  listKinds,
+  noCache,
+  strictest,
+} from '../server/lists.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
+import { unfitness } from '../server/unfit-tools.ts';
 import { ListPages, type ServerItems } from './list-pages.ts';
+import { mergedInstructions } from './merged-instructions.ts';
 import { type ToolFilter, toolFilter } from './tool-filter.ts';
 import { exposedName, hashedName } from './tool-names.ts';
 import { matchesTemplate } from './uri-template.ts';
@@ -59,6 +70,11 @@ export class Aggregate {
     return filter(tool);
   }
 
+  /** Whether clients may see this tool in a list. */
+  isShown(server: ManagedServer, tool: ListItem): boolean {
+    return this.isAllowed(server, tool.key) && unfitness(server, tool) === undefined;
+  }
+
   /**
    * A page of the merged list, the first without a cursor, as the raw JSON of a result. Throws RpcFault -32602 for
    * what is no cursor of this list.
@@ -96,20 +112,42 @@ export class Aggregate {
     return this.#view('resourceTemplates').targets.get(template) ?? this.findResource(template);
   }
 
-  /** What the servers can do together, as far as it is known; what is not known yet may be anything. */
+  /**
+   * What the servers can do together, as far as it is known; what is not known yet may be anything. Lists, and notices
+   * of their changes, there are in any case, since servers come and go. Of `extensions`, `experimental` and `tasks`
+   * nothing is said: what they add is methods and ids that belong to one server, and is found at its own address.
+   */
   capabilities(): Record<string, unknown> {
-    const servers = [...this.servers()];
-    const adverts = servers.map((server) => server.known.advert);
-    const isAnyUnknown = adverts.includes(undefined);
-    const has = (name: string) =>
-      isAnyUnknown || adverts.some((advert) => advert?.capabilities[name] !== undefined);
+    const adverts = [...this.servers()].map((server) => server.known.advert);
+    const has = (isIn: (capabilities: Advert['capabilities']) => boolean) =>
+      adverts.some((advert) => advert === undefined || isIn(advert.capabilities));
+    const canSubscribe = has(
+      ({ resources }) => (resources as { subscribe?: unknown } | undefined)?.subscribe === true,
+    );
     return {
       tools: { listChanged: true },
-      resources: { listChanged: true, subscribe: true },
+      resources: { listChanged: true, ...(canSubscribe ? { subscribe: true } : {}) },
       prompts: { listChanged: true },
-      ...(has('logging') ? { logging: {} } : {}),
-      ...(has('completions') ? { completions: {} } : {}),
+      ...(has(({ logging }) => logging !== undefined) ? { logging: {} } : {}),
+      ...(has(({ completions }) => completions !== undefined) ? { completions: {} } : {}),
     };
+  }
+
+  /** What the servers tell models about themselves. */
+  instructions(): string | undefined {
+    return mergedInstructions(this.servers());
+  }
+
+  /** How long a list may be kept, and by whom: what holds for every server's part of it. */
+  cacheHint(kind: ListKind): CacheHint {
+    const hints: CacheHint[] = [];
+    for (const { known } of this.servers()) {
+      const { advert, lists, hints: own } = known;
+      const hasPart = advert === undefined || advert.capabilities[listKinds[kind].capability] !== undefined;
+      // Without the part of a server that has one the list is out of date as soon as that is known.
+      if (hasPart) hints.push((lists[kind] === undefined ? undefined : own[kind]) ?? noCache);
+    }
+    return strictest(hints);
   }
 
   #view(kind: ListKind): View {
@@ -139,7 +177,7 @@ export class Aggregate {
       const items: Shown[] = [];
       for (const item of server.known.lists[kind] ?? []) {
         const { key } = item;
-        if (seen.has(key) || (kind === 'tools' && !this.isAllowed(server, key))) continue;
+        if (seen.has(key) || (kind === 'tools' && !this.isShown(server, item))) continue;
         seen.add(key);
         let name = isPrefixed ? exposedName(server.id, key) : key;
         if (isPrefixed && (targets.has(name) || rivals.some(({ id }) => name.startsWith(`${id}__`))))

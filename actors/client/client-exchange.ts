@@ -111,8 +111,8 @@ export class ClientExchange implements Exchange {
 
   #codeOf(answer: Envelope, { isMethodKnown }: Dress): number | undefined {
     if (answer.error === undefined) return undefined;
-    const code = Number((answer.parse(answer.error) as { code?: unknown } | null)?.code);
-    return code === rpcCodes.methodNotFound && isMethodKnown ? undefined : code;
+    const { code } = (answer.parse(answer.error) ?? {}) as { code?: unknown };
+    return typeof code !== 'number' || (code === rpcCodes.methodNotFound && isMethodKnown) ? undefined : code;
   }
 
   #end(end: ExchangeEnd, error?: GatewayError): boolean {

@@ -4,6 +4,7 @@
 // D1  a server that fails, or hangs, costs no list more than the waiting time, and only while its first start lasts.
 
 import type { ManagedServer } from '../server/managed-server.ts';
+import type { Owner } from '../server/owner.ts';
 
 const AT_A_TIME = 8;
 const RETRY_MS = 10_000;
@@ -18,23 +19,26 @@ export class Discovery {
     this.#servers = servers;
   }
 
-  /** Resolves when every server is known or has failed, or after `timeoutMs` from the start of the round. */
-  async settle(timeoutMs: number): Promise<void> {
+  /**
+   * Resolves when every server is known or has failed, or after `timeoutMs` from the start of the round. What has to be
+   * started for `owner` is started as its own where servers are isolated: it will call what it is shown.
+   */
+  async settle(timeoutMs: number, owner?: Owner | undefined): Promise<void> {
     const unknown: ManagedServer[] = [];
     const again: ManagedServer[] = [];
     const now = performance.now();
     for (const server of this.#servers()) {
       const triedAt = this.#triedAt.get(server);
-      if (server.known.hasAdvert || (triedAt !== undefined && now - triedAt < RETRY_MS)) continue;
+      if (server.known.isLearnt || (triedAt !== undefined && now - triedAt < RETRY_MS)) continue;
       (triedAt === undefined ? unknown : again).push(server);
       this.#triedAt.set(server, now);
     }
     // Whoever has failed before is tried in the background: no list waits for it a second time.
-    if (again.length > 0) void learnAll(again);
+    if (again.length > 0) void learnAll(again, owner);
     if (unknown.length > 0) {
       const previous = this.#round ?? Promise.resolve();
       this.#roundStartedAt = performance.now();
-      const round = Promise.all([previous, learnAll(unknown)]).then(() => {
+      const round = Promise.all([previous, learnAll(unknown, owner)]).then(() => {
         if (this.#round === round) this.#round = undefined;
       });
       this.#round = round;
@@ -47,15 +51,15 @@ export class Discovery {
   }
 }
 
-async function learnAll(servers: readonly ManagedServer[]): Promise<void> {
+async function learnAll(servers: readonly ManagedServer[], owner: Owner | undefined): Promise<void> {
   const queue = [...servers];
   const worker = async () => {
-    for (let server = queue.shift(); server !== undefined; server = queue.shift()) await learn(server);
+    for (let server = queue.shift(); server !== undefined; server = queue.shift()) await learn(server, owner);
   };
   await Promise.all(Array.from({ length: Math.min(AT_A_TIME, queue.length) }, worker));
 }
 
-function learn(server: ManagedServer): Promise<void> {
+function learn(server: ManagedServer, owner: Owner | undefined): Promise<void> {
   return new Promise((resolve) => {
     const settleIf = () => {
       // One that does not start at all, having left the catalog meanwhile, must hold up nobody behind it.
@@ -64,7 +68,7 @@ function learn(server: ManagedServer): Promise<void> {
       resolve();
     };
     const forget = server.onState(settleIf);
-    server.demand();
+    server.demand(owner);
     settleIf();
   });
 }

@@ -1,8 +1,9 @@
 // Sends a client's request to its server: as it is where both are of the same era, and across where they are not.
 
 import { readServerMessage } from '../jsonrpc/envelope.ts';
+import { changeMembers } from '../jsonrpc/members.ts';
 import { changeResult, metaKeys } from '../jsonrpc/modern-meta.ts';
-import { rawJson, splice } from '../jsonrpc/span.ts';
+import { type Edit, rawJson, splice } from '../jsonrpc/span.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
 import { Lanes } from './lane.ts';
 import { LegacyOnModern } from './legacy-on-modern.ts';
@@ -31,7 +32,7 @@ export class Crossings {
         owner: session,
         era,
         traceparent,
-        edits: edits ?? [],
+        edits: [...(edits ?? []), ...withoutRoots(route)],
       });
     } else if (asker === undefined) {
       const crossing = new LegacyOnModern(route, edited(route));
@@ -56,6 +57,13 @@ export class Crossings {
   }
 }
 
+/** A modern client's roots are not told to a server that is not to know them: it may widen what it allows to them. */
+function withoutRoots({ asker, server, envelope }: Route): Edit[] {
+  const span = envelope.meta(metaKeys.clientCapabilities);
+  if (asker?.capabilities.roots === undefined || server.entry.forward_roots || span === undefined) return [];
+  return changeMembers(envelope.bytes, span, { roots: undefined });
+}
+
 /** Signs a modern server's results with the gateway's name, for a client that knows nothing of single servers. */
 export function signed({ exchange }: Route): void {
   const { dress, rewrite } = exchange;
@@ -63,7 +71,7 @@ export function signed({ exchange }: Route): void {
   const meta = { [metaKeys.serverInfo]: rawJson(dress.serverInfo) };
   exchange.rewrite = (answer) => {
     const edits = rewrite?.(answer) ?? [];
-    return edits.length > 0 ? edits : changeResult(answer, { members: {}, meta });
+    return [...edits, ...changeResult(answer, { members: {}, meta })];
   };
 }
 

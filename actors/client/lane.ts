@@ -4,6 +4,7 @@
 //
 // LN1  a lane serves one request at a time: whatever comes on its connection belongs to that request.
 // LN2  a lane in use is neither idle nor evicted; one that is free is both before any other.
+// LN3  a server that asks when no request is there to ask for may do so again at the next: that lane is not used again.
 
 import type { GatewayError } from '../errors.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
@@ -19,6 +20,13 @@ export interface LaneUser {
   onServerNotification(connection: Connection, envelope: Envelope): void;
 }
 
+interface LaneEvents {
+  /** Its connection is over. */
+  readonly onGone: () => void;
+  /** The server asks although nobody uses the lane. */
+  readonly onStray: () => void;
+}
+
 export class Lane implements Owner {
   readonly label: string;
   readonly era = 'legacy';
@@ -27,13 +35,15 @@ export class Lane implements Owner {
   readonly clientInfo: unknown;
   readonly capabilities: Readonly<Record<string, unknown>>;
   user: LaneUser | undefined;
-  readonly #onGone: () => void;
+  readonly key: string;
+  readonly #events: LaneEvents;
 
-  constructor(label: string, asker: ModernAsker, onGone: () => void) {
+  constructor(label: string, key: string, asker: ModernAsker, events: LaneEvents) {
     this.label = label;
+    this.key = key;
     this.clientInfo = asker.clientInfo;
     this.capabilities = asker.capabilities;
-    this.#onGone = onGone;
+    this.#events = events;
   }
 
   get hasOpenStream(): boolean {
@@ -45,8 +55,12 @@ export class Lane implements Owner {
   }
 
   onServerRequest(connection: Connection, envelope: Envelope): void {
-    if (this.user === undefined) refuseServerRequest(connection, envelope);
-    else this.user.onServerRequest(connection, envelope);
+    if (this.user !== undefined) {
+      this.user.onServerRequest(connection, envelope);
+      return;
+    }
+    refuseServerRequest(connection, envelope);
+    this.#events.onStray();
   }
 
   onServerNotification(connection: Connection, envelope: Envelope): void {
@@ -54,11 +68,11 @@ export class Lane implements Owner {
   }
 
   onParting(_server: string, _why: Parting, _error: GatewayError): void {
-    this.#onGone();
+    this.#events.onGone();
   }
 }
 
-/** The lanes of one server that nobody uses right now, by what their clients can do. */
+/** The lanes of one server that nobody uses right now, by what their clients are, can do and want to be told. */
 export class Lanes {
   readonly #server: ManagedServer;
   readonly #free = new Map<string, Set<Lane>>();
@@ -73,17 +87,17 @@ export class Lanes {
     return (this.#free.get(keyOf(asker))?.size ?? 0) > 0;
   }
 
+  /** For how many kinds of clients lanes are kept. */
+  get size(): number {
+    return this.#free.size;
+  }
+
   /** A lane for a request; to be given back. */
   take(asker: ModernAsker, user: LaneUser): Lane {
     const key = keyOf(asker);
-    const free = this.#free.get(key);
-    for (const lane of free ?? []) {
-      free?.delete(lane);
-      lane.user = user;
-      return lane;
-    }
-    this.#count += 1;
-    const lane: Lane = new Lane(`lane ${this.#count}`, asker, () => this.#forget(key, lane));
+    const [free] = this.#free.get(key) ?? [];
+    const lane = free ?? this.#open(key, asker);
+    this.#takeOut(lane);
     lane.user = user;
     return lane;
   }
@@ -91,23 +105,51 @@ export class Lanes {
   /** `isSpoilt`: the request was given up, and what its server still says must reach no other. */
   giveBack(lane: Lane, isSpoilt: boolean): void {
     lane.user = undefined;
-    if (isSpoilt || this.#server.pool.memberOf(lane) === undefined) {
-      this.#server.release(lane);
+    const member = this.#server.pool.memberOf(lane);
+    if (isSpoilt || member === undefined) {
+      // A connection that ends by itself fails its calls first, and is then reported and taken out by its pool.
+      if (member?.connection.isEnded === true) queueMicrotask(() => this.#server.release(lane));
+      else this.#server.release(lane);
       return;
     }
-    const key = keyOf(lane);
-    const free = this.#free.get(key) ?? new Set();
-    this.#free.set(key, free.add(lane));
+    const free = this.#free.get(lane.key) ?? new Set();
+    this.#free.set(lane.key, free.add(lane));
+    if (this.#free.size > this.#server.pool.members.size) this.#forgetLost();
   }
 
-  #forget(key: string, lane: Lane): void {
-    this.#server.subscriptions.release(lane);
-    const free = this.#free.get(key);
+  /** A remote session that could not be renewed is gone without a parting. */
+  #forgetLost(): void {
+    const { pool, subscriptions } = this.#server;
+    for (const lane of [...this.#free.values()].flatMap((lanes) => [...lanes])) {
+      if (pool.memberOf(lane) !== undefined) continue;
+      this.#takeOut(lane);
+      subscriptions.release(lane);
+    }
+  }
+
+  #open(key: string, asker: ModernAsker): Lane {
+    this.#count += 1;
+    const lane: Lane = new Lane(`lane ${this.#count}`, key, asker, {
+      onGone: () => {
+        this.#takeOut(lane);
+        this.#server.subscriptions.release(lane);
+      },
+      onStray: () => {
+        this.#takeOut(lane);
+        this.#server.release(lane);
+      },
+    });
+    if (asker.logLevel !== undefined) this.#server.setLevel(lane, asker.logLevel);
+    return lane;
+  }
+
+  #takeOut(lane: Lane): void {
+    const free = this.#free.get(lane.key);
     free?.delete(lane);
-    if (free?.size === 0) this.#free.delete(key);
+    if (free?.size === 0) this.#free.delete(lane.key);
   }
 }
 
-function keyOf({ capabilities, clientInfo }: { capabilities: unknown; clientInfo: unknown }): string {
-  return JSON.stringify([capabilities, clientInfo]);
+function keyOf({ capabilities, clientInfo, logLevel }: ModernAsker): string {
+  return JSON.stringify([capabilities, clientInfo, logLevel]);
 }

@@ -5,6 +5,8 @@
 // V1  the state the server hands out stays here; it never crosses the client.
 // V2  at most MAX_ROUNDS rounds are made, and each question has the session's own deadline (A2, A8).
 // V3  given up by the client, its questions are taken back and the server's request is cancelled.
+// V4  while the client is asked the process that asks counts as used: it may have sealed its state with a key of its
+//     own.
 
 import type { GatewayError } from '../errors.ts';
 import { resultMessage } from '../jsonrpc/compose.ts';
@@ -12,11 +14,13 @@ import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
 import { memberOf, membersOf } from '../jsonrpc/members.ts';
 import { type Asker, changeResult, metaKeys, resultType, toModern } from '../jsonrpc/modern-meta.ts';
 import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
-import { rawJson, rawOf } from '../jsonrpc/span.ts';
+import { type Edit, rawJson, rawOf, type Span } from '../jsonrpc/span.ts';
 import type { Call, Exchange } from '../server/call.ts';
 import type { Connection } from '../server/connection.ts';
+import type { Member } from '../server/member.ts';
 import type { Cancellable } from './client-exchange.ts';
 import type { Route } from './route.ts';
+import { withElicitationId } from './url-elicitation.ts';
 
 const MAX_ROUNDS = 8;
 /** Before a retry that brings nothing new, in milliseconds, times the round. */
@@ -31,7 +35,9 @@ export class LegacyOnModern implements Exchange, Cancellable {
   #call: Call | undefined;
   #round = 0;
   #timer: NodeJS.Timeout | undefined;
-  readonly #open = new Map<string, () => void>();
+  #held: Member | undefined;
+  /** How to take back each question that is open. */
+  readonly #open = new Map<string, (why: string) => void>();
 
   /** `envelope` is the client's request as the server is to get it, apart from what its era adds. */
   constructor(route: Route, envelope: Envelope) {
@@ -44,6 +50,7 @@ export class LegacyOnModern implements Exchange, Cancellable {
   }
 
   send(more: Readonly<Record<string, string>> = {}): void {
+    this.#letGo();
     const { server, session, traceparent } = this.#route;
     const envelope = toModern(this.#envelope, this.#asker(), more);
     this.#call = server.handle.accept({
@@ -61,11 +68,16 @@ export class LegacyOnModern implements Exchange, Cancellable {
       this.#collect(envelope);
       return;
     }
+    if (errorOf(envelope)?.code === rpcCodes.missingCapability) {
+      this.#refuse(errorText(envelope));
+      return;
+    }
     const { rewrite } = exchange;
     exchange.rewrite = (answer) => {
       const edits = rewrite?.(answer) ?? [];
+      if (answer.error !== undefined) return [...edits, ...this.#legacyCode(answer)];
       const meta = { [metaKeys.serverInfo]: undefined };
-      return edits.length > 0 ? edits : changeResult(answer, { members: modernMembers, meta });
+      return [...edits, ...changeResult(answer, { members: modernMembers, meta })];
     };
     exchange.answer(envelope);
   }
@@ -83,9 +95,22 @@ export class LegacyOnModern implements Exchange, Cancellable {
   }
 
   cancel(reason?: string): void {
-    this.#takeBack();
+    this.#takeBack('the request was cancelled');
     if (this.#call?.isDone === false) this.#call.cancel(reason);
     else this.#route.exchange.drop();
+  }
+
+  /** A resource that is not there has a code of its own in the legacy era. */
+  #legacyCode(answer: Envelope): Edit[] {
+    const { bytes, error } = answer;
+    if (
+      this.#envelope.method !== 'resources/read' ||
+      memberOf(bytes, memberOf(bytes, error, 'data'), 'uri') === undefined
+    )
+      return [];
+    const code = memberOf(bytes, error, 'code');
+    if (code === undefined || Number(rawOf(bytes, code)) !== rpcCodes.invalidParams) return [];
+    return [{ ...code, text: String(rpcCodes.resourceNotFound) }];
   }
 
   #asker(): Asker {
@@ -106,40 +131,44 @@ export class LegacyOnModern implements Exchange, Cancellable {
       this.#refuse(`the server still asked for input after ${MAX_ROUNDS} rounds`);
       return;
     }
-    const requests = membersOf(bytes, memberOf(bytes, result, 'inputRequests'));
+    // A key that occurs twice is one question: the last, as a parser would have it.
+    const requests = new Map(
+      membersOf(bytes, memberOf(bytes, result, 'inputRequests')).map(({ key, value }) => [key, value]),
+    );
     const state = memberOf(bytes, result, 'requestState');
     const rawState = state === undefined ? {} : { requestState: rawOf(bytes, state) };
-    if (requests.length === 0) {
+    this.#hold();
+    if (requests.size === 0) {
       this.#timer = setTimeout(() => this.send(rawState), PAUSE_MS * this.#round);
       return;
     }
     const responses = new Map<string, string>();
-    for (const { key, value } of requests) {
+    for (const [key, value] of requests) {
       this.#ask(key, bytes, value, (raw) => {
         responses.set(key, raw);
-        if (this.#open.size > 0) return;
-        const texts = requests.map(({ key: name }) => `${rawJson(name)}:${responses.get(name) ?? '{}'}`);
+        if (responses.size < requests.size) return;
+        const texts = [...responses].map(([name, response]) => `${rawJson(name)}:${response}`);
         this.send({ ...rawState, inputResponses: `{${texts.join(',')}}` });
       });
       if (this.#route.exchange.isDone) return;
     }
   }
 
-  #ask(
-    key: string,
-    bytes: Buffer,
-    span: { readonly start: number; readonly end: number },
-    onResponse: (raw: string) => void,
-  ): void {
+  #ask(key: string, bytes: Buffer, span: Span, onResponse: (raw: string) => void): void {
     const { session, exchange } = this.#route;
-    const { method } = JSON.parse(bytes.toString('utf8', span.start, span.end)) as { method?: unknown };
-    const params = memberOf(bytes, span, 'params');
-    if (typeof method !== 'string' || session === undefined || !isDeclared(method, this.#asker())) {
-      this.#refuse(`the server asked for ${String(method).slice(0, 100)}, which the client did not declare`);
+    const rawMethod = memberOf(bytes, span, 'method');
+    const method: unknown = rawMethod === undefined ? undefined : JSON.parse(utf8Of(bytes, rawMethod));
+    if (typeof method !== 'string') {
+      this.#refuse('the server asked for something without a method');
       return;
     }
-    const question = { method, rawParams: params === undefined ? undefined : rawOf(bytes, params) };
-    // Entered first: an answer must never find the round complete while others have still to be asked.
+    if (session === undefined || !isDeclared(method, this.#asker())) {
+      this.#refuse(`the server asked for ${method.slice(0, 100)}, which the client did not declare`);
+      return;
+    }
+    const params = memberOf(bytes, span, 'params');
+    const question = { method, rawParams: params && withElicitationId(method, bytes, params) };
+    // Entered first: it may be refused at once.
     this.#open.set(key, () => {});
     const takeBack = session.pose(
       exchange,
@@ -150,14 +179,17 @@ export class LegacyOnModern implements Exchange, Cancellable {
           this.#refuse(`the client refused ${method}: ${errorText(response)}`);
         else onResponse(rawOf(response.bytes, response.result));
       },
-      (why) => this.#refuse(`${method}: ${why}`),
+      (why) => {
+        this.#open.delete(key);
+        this.#refuse(`${method}: ${why}`);
+      },
     );
     if (this.#open.has(key)) this.#open.set(key, takeBack);
   }
 
   /** The input is not to be had: a tool says so in its result, where its caller reads it; anything else is an error. */
   #refuse(why: string): void {
-    this.#takeBack();
+    this.#takeBack('the call it was asked for has ended');
     const { exchange, envelope } = this.#route;
     if (exchange.isDone) return;
     const text = `input required by the server could not be provided: ${why}`;
@@ -167,10 +199,27 @@ export class LegacyOnModern implements Exchange, Cancellable {
     } else exchange.refuse(new RpcFault(rpcCodes.internalError, text));
   }
 
-  #takeBack(): void {
+  #takeBack(why: string): void {
     clearTimeout(this.#timer);
-    for (const takeBack of this.#open.values()) takeBack();
+    this.#letGo();
+    for (const takeBack of this.#open.values()) takeBack(why);
     this.#open.clear();
+  }
+
+  #hold(): void {
+    if (this.#route.server.entry.runtime !== 'stdio') return;
+    for (const member of this.#route.server.pool.members) {
+      if (member.connection !== this.#call?.connection) continue;
+      member.inFlight += 1;
+      this.#held = member;
+    }
+  }
+
+  #letGo(): void {
+    if (this.#held === undefined) return;
+    this.#held.inFlight -= 1;
+    this.#held.lastUsedAt = performance.now();
+    this.#held = undefined;
   }
 }
 
@@ -187,7 +236,15 @@ export function isDeclared(method: string, { capabilities }: Asker): boolean {
   return name !== undefined && declared[name] !== undefined;
 }
 
-function errorText(response: Envelope): string {
-  const error = response.parse(response.error) as { message?: unknown } | undefined;
-  return String(error?.message).slice(0, 300);
+function errorOf(answer: Envelope): { readonly code?: unknown; readonly message?: unknown } | undefined {
+  return (answer.parse(answer.error) as object | null | undefined) ?? undefined;
+}
+
+function errorText(answer: Envelope): string {
+  const message = errorOf(answer)?.message;
+  return typeof message === 'string' ? message.slice(0, 300) : 'no reason was given';
+}
+
+function utf8Of(bytes: Buffer, { start, end }: Span): string {
+  return bytes.toString('utf8', start, end);
 }

@@ -1,7 +1,7 @@
 // Opens what a modern client listens to: finds out what can be told, has servers watch the resources it names, and
 // acknowledges that.
 
-import { GatewayError, InternalError } from '../errors.ts';
+import { GatewayError, InternalError, StoppedError } from '../errors.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { memberOf } from '../jsonrpc/members.ts';
@@ -9,10 +9,11 @@ import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
 import { type ListKind, listKinds } from '../server/lists.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
 import { listFilters } from '../server/upstream-listen.ts';
+import { acquaint, advertOf } from './acquaint.ts';
 import { Listening, MAX_URIS } from './listening.ts';
 import type { ModernAsker } from './modern-asker.ts';
 import type { Outlet } from './outlet.ts';
-import { unwatch, watch } from './watch.ts';
+import { unwatchAll, watchAll } from './watch.ts';
 
 export interface ListenRequest {
   readonly envelope: Envelope;
@@ -54,8 +55,10 @@ async function begin(
   kinds: readonly ListKind[],
   uris: readonly string[],
 ): Promise<void> {
-  if (server !== undefined && !server.known.hasAdvert) await server.start();
-  const capabilities = server?.known.advert?.capabilities;
+  const isEmpty = kinds.length === 0 && uris.length === 0;
+  if (server !== undefined && !isEmpty && advertOf(server) === undefined) await known(server, listening);
+  if (listening.isEnded) return;
+  const capabilities = server === undefined ? undefined : advertOf(server)?.capabilities;
   listening.kinds = new Set(
     kinds.filter((kind) => {
       const declared = capabilities?.[listKinds[kind].capability] as { listChanged?: unknown } | undefined;
@@ -64,21 +67,42 @@ async function begin(
   );
   if (server === undefined && uris.length > 0)
     await gateway.discovery.settle(gateway.config.list_timeout_seconds * 1000);
+  const byServer = new Map<ManagedServer, string[]>();
+  for (const uri of uris.slice(0, MAX_URIS)) {
+    const at = server ?? gateway.aggregate.findResource(uri)?.server;
+    if (at === undefined || !canWatch(at) || listening.isEnded) continue;
+    const own = byServer.get(at) ?? [];
+    byServer.set(at, own);
+    own.push(uri);
+  }
   const watched = await Promise.all(
-    uris.slice(0, MAX_URIS).map(async (uri) => {
-      const at = server ?? gateway.aggregate.findResource(uri)?.server;
-      if (at === undefined || !canWatch(at) || listening.isEnded) return [];
-      const isWatched = await watch(at, listening, uri);
-      if (isWatched && listening.isEnded) unwatch(at, listening, uri);
-      return isWatched ? [uri] : [];
+    [...byServer].map(async ([at, own]) => {
+      const agreed = await watchAll(at, listening, own);
+      if (listening.isEnded) unwatchAll(at, listening, agreed);
+      return agreed;
     }),
   );
-  listening.acknowledge(watched.flat());
+  const told = new Set(watched.flat());
+  listening.acknowledge(uris.filter((uri) => told.has(uri)));
 }
 
-function canWatch({ known, entry }: ManagedServer): boolean {
-  const resources = known.advert?.capabilities.resources as { subscribe?: unknown } | undefined;
-  return entry.enabled && resources?.subscribe === true;
+/** Resolves once the server has introduced itself, or the client has left. Rejects with the reason it cannot. */
+async function known(server: ManagedServer, listening: Listening): Promise<void> {
+  if (server.entry.enabled && !server.handle.isParked) {
+    await server.eras.settle();
+    if (listening.isEnded) return;
+    if (server.eras.known === undefined && !server.handle.isParked)
+      throw new StoppedError(`server ${server.id} was stopped while it was asked for its eras`);
+  }
+  await new Promise<void>((resolve, reject) => {
+    listening.call = acquaint(server, listening, { done: () => resolve(), fail: reject, drop: resolve });
+  });
+  listening.call = undefined;
+}
+
+function canWatch(server: ManagedServer): boolean {
+  const resources = advertOf(server)?.capabilities.resources as { subscribe?: unknown } | undefined;
+  return server.entry.enabled && resources?.subscribe === true;
 }
 
 function readFilter(envelope: Envelope): { kinds: ListKind[]; uris: string[] } {
@@ -94,6 +118,11 @@ function readFilter(envelope: Envelope): { kinds: ListKind[]; uris: string[] } {
       'notifications.resourceSubscriptions must be a list of uris',
       rawId,
     );
-  const kinds = Object.entries(listFilters).flatMap(([name, kind]) => (members[name] === true ? [kind] : []));
+  const kinds = Object.entries(listFilters).flatMap(([name, kind]) => {
+    const { [name]: isWanted = false } = members;
+    if (typeof isWanted !== 'boolean')
+      throw new RpcFault(rpcCodes.invalidParams, `notifications.${name} must be a boolean`, rawId);
+    return isWanted ? [kind] : [];
+  });
   return { kinds, uris: [...new Set(uris as string[])] };
 }

@@ -6,7 +6,7 @@
 // LS2  nothing is told that was not asked for, and everything carries the id of the listen, type and all.
 // LS3  after its end nothing of it is left at any server.
 
-import type { GatewayError } from '../errors.ts';
+import { type GatewayError, StoppedError } from '../errors.ts';
 import { errorMessage, notificationMessage, resultTextMessage } from '../jsonrpc/compose.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { changeMembers } from '../jsonrpc/members.ts';
@@ -17,6 +17,7 @@ import type { Connection } from '../server/connection.ts';
 import { type ListKind, listKinds } from '../server/lists.ts';
 import type { Owner } from '../server/owner.ts';
 import { listFilters } from '../server/upstream-listen.ts';
+import type { Cancellable } from './client-exchange.ts';
 import type { ModernAsker } from './modern-asker.ts';
 import type { Outlet } from './outlet.ts';
 
@@ -44,6 +45,8 @@ export class Listening implements Owner {
   readonly capabilities: Readonly<Record<string, unknown>>;
   /** The lists of which it hears; set before it is acknowledged. */
   kinds: ReadonlySet<ListKind> = new Set();
+  /** What it waits for before it can be acknowledged. */
+  call: Cancellable | undefined;
   isEnded = false;
   readonly #rawId: string;
   readonly #options: ListeningOptions;
@@ -93,16 +96,23 @@ export class Listening implements Owner {
     const meta = envelope.param('_meta');
     const mark = { [metaKeys.subscriptionId]: this.#rawId };
     const edits =
-      meta === undefined
-        ? changeMembers(bytes, params, { _meta: `{${rawJson(metaKeys.subscriptionId)}:${this.#rawId}}` })
-        : changeMembers(bytes, meta, mark);
+      meta !== undefined && bytes[meta.start] === 0x7b
+        ? changeMembers(bytes, meta, mark)
+        : changeMembers(bytes, params, { _meta: `{${rawJson(metaKeys.subscriptionId)}:${this.#rawId}}` });
     this.#send(splice(bytes, edits));
   }
 
-  onParting(_server: string, _why: string, _error: GatewayError): void {}
+  /** There is no place for a connection on which it could hear: it is told, unless it hears of other servers too. */
+  onParting(server: string, _why: string, error: GatewayError): void {
+    if (this.belongsTo(server)) this.fail(error);
+  }
 
   /** The gateway ends it: the client is told that nothing was lost. */
   end(): void {
+    if (this.#early !== undefined) {
+      this.fail(new StoppedError('what was to be listened to has ended before that had begun'));
+      return;
+    }
     if (!this.#isEnding()) return;
     const result = completeResult('{}', this.#options.serverInfo, undefined);
     const mark = `${rawJson(metaKeys.subscriptionId)}:${this.#rawId},`;
@@ -129,6 +139,7 @@ export class Listening implements Owner {
     if (this.isEnded) return false;
     this.isEnded = true;
     this.#early = undefined;
+    this.call?.cancel('the client listens no more');
     this.#options.onEnd(this);
     return true;
   }

@@ -4,7 +4,8 @@
 //
 // Y1  an answer of the client goes to the question it was given for, on the very connection that asked.
 // Y2  the client gets one answer for each of its requests: questions, or the result; never both (A2).
-// Y3  what the server says while the call is parked is kept for the client's return, at most MAX_KEPT messages (A8).
+// Y3  what the server says while the call is parked is kept for the client's return, at most MAX_KEPT messages of
+//     MAX_KEPT_BYTES in all (A8).
 // Y4  while it is parked the call has no deadline of its own; its place has (PK2).
 
 import { type GatewayError, OverloadedError } from '../errors.ts';
@@ -24,8 +25,18 @@ import { isDeclared } from './legacy-on-modern.ts';
 import type { ModernAsker } from './modern-asker.ts';
 import { type Parkable, type ParkedCalls, requestDigest } from './parked-calls.ts';
 import type { ClientRequest, Route } from './route.ts';
+import { urlsRequired, withoutElicitationId } from './url-elicitation.ts';
+
+/** Questions asked within so many milliseconds become one answer: a server that asks several writes them one by one. */
+const GATHER_MS = 5;
 
 const MAX_KEPT = 256;
+const MAX_KEPT_BYTES = 4 * 1024 * 1024;
+
+const BRACE = 0x7b;
+
+/** The requests a modern client takes questions as the answer to (2026-07-28, "Multi Round-Trip Requests"). */
+const interactive = /^(tools\/call|prompts\/get|resources\/read)$/;
 
 /** Results of these say how long they may be kept (2026-07-28, "Caching"). */
 const cacheable = /^(tools\/list|prompts\/list|resources\/list|resources\/templates\/list|resources\/read)$/;
@@ -51,9 +62,10 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
   #exchange: ClientExchange | undefined;
   /** The message of that request, or of the last there was. */
   #current: Envelope;
-  #askedSoon: NodeJS.Immediate | undefined;
+  #askedSoon: NodeJS.Timeout | undefined;
   #asked = 0;
   #kept: Buffer[] = [];
+  #keptBytes = 0;
   /** What the client is told when it comes back, if the call has ended meanwhile. */
   #end: ((exchange: ClientExchange) => void) | undefined;
 
@@ -81,13 +93,16 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
     const { server, traceparent } = this.#route;
     if (this.#needsLane) this.#lane = this.#lanes.take(this.#asker, this);
     const owner = this.#lane;
-    const { logLevel } = this.#asker;
-    if (owner !== undefined && logLevel !== undefined) server.setLevel(owner, logLevel);
     this.#call = server.handle.accept({ envelope: toLegacy(envelope), exchange: this, owner, traceparent });
   }
 
   answer(envelope: Envelope): void {
+    const urls = urlsRequired(envelope, this.#asker.capabilities);
     this.#finish((exchange) => {
+      if (urls !== undefined) {
+        exchange.resultText(urls);
+        return;
+      }
       const { rewrite } = exchange;
       exchange.rewrite = (answer) => this.#dressed(answer, exchange, rewrite?.(answer) ?? []);
       exchange.answer(envelope);
@@ -97,7 +112,10 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
   relay(message: Buffer): void {
     const exchange = this.#exchange;
     if (exchange !== undefined) this.#tell(exchange, message);
-    else if (this.#kept.length < MAX_KEPT) this.#kept.push(message);
+    else if (this.#kept.length < MAX_KEPT && this.#keptBytes + message.length <= MAX_KEPT_BYTES) {
+      this.#kept.push(message);
+      this.#keptBytes += message.length;
+    }
   }
 
   fail(error: GatewayError): void {
@@ -122,7 +140,7 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
       refuseServerRequest(connection, envelope);
       return;
     }
-    const rawParams = params === undefined ? undefined : rawOf(bytes, params);
+    const rawParams = params && withoutElicitationId(method, bytes, params);
     this.#asked += 1;
     this.#questions.set(`input-${this.#asked}`, { connection, rawId, method, rawParams });
     this.#askSoon();
@@ -154,7 +172,8 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
     const responses = envelope.param('inputResponses');
     for (const [key, question] of [...this.#questions]) {
       const span = memberOf(envelope.bytes, responses, key);
-      if (span === undefined) continue;
+      // What is no object is no answer: the server could not even read it, and would wait for ever.
+      if (span === undefined || envelope.bytes[span.start] !== BRACE) continue;
       this.#questions.delete(key);
       question.connection.sendRaw(resultTextMessage(question.rawId, rawOf(envelope.bytes, span)));
     }
@@ -170,17 +189,21 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
   get #needsLane(): boolean {
     const { server } = this.#route;
     const { capabilities, logLevel } = this.#asker;
-    if (server.entry.isolation === 'shared') return false;
+    const { isolation, forward_roots } = server.entry;
+    if (isolation === 'shared') return false;
+    // No other request may be answered by questions; but what a server lists may depend on whom it lists it for.
+    if (!interactive.test(this.#route.envelope.method)) return this.#lanes.has(this.#asker);
     const { elicitation, sampling, roots } = capabilities;
-    return [elicitation, sampling, roots, logLevel].some((one) => one !== undefined);
+    return [elicitation, sampling, forward_roots ? roots : undefined, logLevel].some(
+      (one) => one !== undefined,
+    );
   }
 
-  /** Questions that a server asks at the same moment become one answer. */
   #askSoon(): void {
-    this.#askedSoon ??= setImmediate(() => {
+    this.#askedSoon ??= setTimeout(() => {
       this.#askedSoon = undefined;
       if (this.#exchange !== undefined && this.#questions.size > 0) this.#park();
-    });
+    }, GATHER_MS);
   }
 
   #park(): void {
@@ -196,6 +219,8 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
     }
     this.#call?.suspend();
     this.#exchange = undefined;
+    // It has its answer: whoever cancels it now cancels nothing.
+    exchange.call = undefined;
     const requests = [...this.#questions].map(([key, { method, rawParams }]) => {
       const params = rawParams === undefined ? '' : `,"params":${rawParams}`;
       return `${rawJson(key)}:{"method":${rawJson(method)}${params}}`;
@@ -206,7 +231,7 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
   }
 
   #finish(end: (exchange: ClientExchange) => void, isSpoilt: boolean): void {
-    clearImmediate(this.#askedSoon);
+    clearTimeout(this.#askedSoon);
     this.#refuseQuestions('the call has ended');
     if (this.#lane !== undefined) this.#lanes.giveBack(this.#lane, isSpoilt);
     this.#lane = undefined;
@@ -229,6 +254,7 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
   #tellKept(): void {
     const kept = this.#kept;
     this.#kept = [];
+    this.#keptBytes = 0;
     for (const message of kept) this.relay(message);
   }
 
@@ -248,14 +274,14 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
 
   #dressed(answer: Envelope, exchange: ClientExchange, edits: Edit[]): Edit[] {
     if (answer.error !== undefined) return [...edits, ...modernError(answer)];
-    if (edits.length > 0) return edits;
     const hint = cacheable.test(this.#route.envelope.method)
       ? { ttlMs: String(noCache.ttlMs), cacheScope: rawJson(noCache.scope) }
       : {};
-    return changeResult(answer, {
+    const era = changeResult(answer, {
       members: { resultType: rawJson('complete'), ...hint },
       meta: { [metaKeys.serverInfo]: rawJson(exchange.dress?.serverInfo) },
     });
+    return [...edits, ...era];
   }
 }
 

@@ -1,12 +1,12 @@
 // The methods of the modern era (2026-07-28) at /mcp/:id and /mcp. Those the revision has removed are unknown, whatever
 // the server behind would say; who serves, and what it can do, the gateway says itself.
 
-import type { GatewayError } from '../errors.ts';
 import { modernVersion } from '../jsonrpc/modern-meta.ts';
 import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
 import type { Advert } from '../server/advert.ts';
 import { noCache } from '../server/lists.ts';
-import type { ManagedServer } from '../server/managed-server.ts';
+import { acquaint, advertOf } from './acquaint.ts';
+import type { ModernAsker } from './modern-asker.ts';
 import type { ClientRequest, Route } from './route.ts';
 import { type Desk, forwardToServer, list, listMethods, unknownTool, withEras } from './server-router.ts';
 
@@ -34,11 +34,11 @@ export function isRemoved({ envelope, exchange }: ClientRequest): boolean {
 }
 
 /** Routes a modern request to one server. */
-export function routeModern(route: Route, desk: Desk): void {
+export function routeModern(route: Route & { readonly asker: ModernAsker }, desk: Desk): void {
   if (isRemoved(route)) return;
   withEras(route, () => {
     // Whose the answer is can be told only once the server has introduced itself.
-    introduced(route.server, route, (advert) => dispatch(route, desk, advert));
+    introduced(route, route.asker, (advert) => dispatch(route, desk, advert));
   });
 }
 
@@ -83,12 +83,14 @@ export function discovery(
 export function resumeOrForward(route: Route, desk: Desk): void {
   const { envelope, exchange, server } = route;
   const state = envelope.paramText('requestState');
-  if (state === undefined || server.eras.for('modern') === 'modern') {
+  const { parked } = desk.crossings;
+  // A call may have been parked before the server turned out to speak the modern era.
+  if (state === undefined || (!parked.has(state) && server.eras.for('modern') === 'modern')) {
     forwardToServer(route, desk);
     return;
   }
   try {
-    desk.crossings.parked.take(state, server.id, envelope).resume(route);
+    parked.take(state, server.id, envelope).resume(route);
   } catch (error) {
     if (!(error instanceof RpcFault)) throw error;
     exchange.refuse(error);
@@ -96,19 +98,19 @@ export function resumeOrForward(route: Route, desk: Desk): void {
 }
 
 /** Calls back with the server's introduction, starting the server if nobody knows it yet. */
-function introduced(server: ManagedServer, { exchange }: ClientRequest, act: (advert: Advert) => void): void {
-  const known = () => server.known.advertIn('modern') ?? server.known.advert;
-  const advert = known();
+function introduced(route: Route, asker: ModernAsker, act: (advert: Advert) => void): void {
+  const { server, exchange } = route;
+  const advert = advertOf(server);
   if (advert !== undefined) {
     act(advert);
     return;
   }
-  const fail = (error: unknown) => exchange.fail(error as GatewayError);
-  server.start().then(() => {
-    const learnt = known();
-    if (exchange.isDone) return;
-    if (learnt === undefined)
-      exchange.refuse(new RpcFault(rpcCodes.internalError, 'the server has not introduced itself'));
-    else act(learnt);
-  }, fail);
+  exchange.call = acquaint(server, asker, {
+    done: (learnt) => {
+      exchange.call = undefined;
+      act(learnt);
+    },
+    fail: (error) => exchange.fail(error),
+    drop: () => exchange.drop(),
+  });
 }

@@ -33,14 +33,15 @@ interface Place {
 
 export class ParkedCalls {
   readonly #places = new Map<string, Place>();
+  #isClosed = false;
 
   get size(): number {
     return this.#places.size;
   }
 
-  /** Parks a call; gives the `requestState` that leads back to it. Undefined when there is no room. */
+  /** Parks a call; gives the `requestState` that leads back to it. Undefined when there is no room, or no way back. */
   park(call: Parkable): string | undefined {
-    if (this.#places.size >= MAX_PARKED) return undefined;
+    if (this.#isClosed || this.#places.size >= MAX_PARKED) return undefined;
     const name = randomBytes(24).toString('base64url');
     const timer = setTimeout(() => {
       this.#places.delete(name);
@@ -48,6 +49,10 @@ export class ParkedCalls {
     }, PARK_MS).unref();
     this.#places.set(name, { call, timer });
     return name;
+  }
+
+  has(state: string): boolean {
+    return this.#places.has(state);
   }
 
   /** Takes the call a retry is for out of its place. Throws RpcFault −32602 when the retry is for none. */
@@ -69,8 +74,9 @@ export class ParkedCalls {
     return place.call;
   }
 
-  /** Ends all of them: the gateway is stopping. */
+  /** Ends all of them, and takes no more: the gateway is stopping. */
   close(): void {
+    this.#isClosed = true;
     const places = [...this.#places.values()];
     this.#places.clear();
     for (const { call, timer } of places) {
@@ -96,5 +102,5 @@ function ordered(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(ordered);
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return entries.map(([key, member]) => [key, ordered(member)]);
+  return Object.fromEntries(entries.map(([key, member]) => [key, ordered(member)]));
 }

@@ -174,7 +174,8 @@ export class Reception {
     for (const server of this.#serversOf(session)) {
       if (isRoots && !server.entry.forward_roots) continue;
       const member = server.pool.memberOf(session);
-      if (member?.isOpen === true) member.connection.sendRaw(envelope.bytes);
+      // A modern server knows no such notifications.
+      if (member?.isOpen === true && member.era === 'legacy') member.connection.sendRaw(envelope.bytes);
     }
   }
 
@@ -216,10 +217,12 @@ export class Reception {
 
   /** At /mcp the gateway introduces itself. */
   #introduction(session: ClientSession): Record<string, unknown> {
+    const instructions = this.#gateway.aggregate.instructions();
     return {
       protocolVersion: session.protocolVersion,
       capabilities: this.#gateway.aggregate.capabilities(),
       serverInfo: this.#gateway.serverInfo,
+      ...(instructions === undefined ? {} : { instructions }),
     };
   }
 

@@ -2,7 +2,9 @@
 // has never heard of too; only what it must keep itself (log level, subscriptions) or can tell without waking the
 // server (lists of a sleeping one) is handled here.
 
+import { StoppedError } from '../errors.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
+import { memberOf } from '../jsonrpc/members.ts';
 import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
 import { type Edit, rawJson } from '../jsonrpc/span.ts';
 import { itemJson, itemsOf, type ListKind, listKinds, noCache } from '../server/lists.ts';
@@ -39,7 +41,9 @@ export function withEras({ server, exchange }: Route, act: () => void): void {
     return;
   }
   void server.eras.settle().then(() => {
-    if (!exchange.isDone) act();
+    if (exchange.isDone) return;
+    if (server.eras.known !== undefined || server.handle.isParked) act();
+    else exchange.fail(new StoppedError(`server ${server.id} was stopped while it was asked for its eras`));
   });
 }
 
@@ -112,7 +116,7 @@ export function list(route: Route, kind: ListKind, desk: Desk): void {
   const known = server.known.lists[kind];
   const isAwake = isAwakeFor(route, desk);
   if (!isAwake && known !== undefined && envelope.param('cursor') === undefined) {
-    const shown = kind === 'tools' ? known.filter((item) => aggregate.isAllowed(server, item.key)) : known;
+    const shown = kind === 'tools' ? known.filter((item) => aggregate.isShown(server, item)) : known;
     const items = Buffer.from(`[${shown.map((item) => itemJson(item)).join(',')}]`, 'utf8').toString(
       'latin1',
     );
@@ -137,18 +141,14 @@ function isAwakeFor({ server, session, asker }: Route, { crossings }: Desk): boo
 
 /** Takes the tools out of a list that clients may not see; the list is left alone when there are none. */
 function withoutDenied(answer: Envelope, server: ManagedServer, aggregate: Aggregate): Edit[] {
-  const { allow, deny } = server.entry.tools;
-  if (answer.result === undefined || (deny.length === 0 && allow.includes('*'))) return [];
+  if (answer.result === undefined) return [];
   const items = itemsOf(answer, 'tools');
-  const shown = items.filter((item) => aggregate.isAllowed(server, item.key));
+  const shown = items.filter((item) => aggregate.isShown(server, item));
   if (shown.length === items.length) return [];
-  const result = answer.parse(answer.result) as Record<string, unknown>;
-  const members = Object.entries(result).map(([name, value]) => {
-    const text =
-      name === 'tools' ? `[${shown.map((item) => itemJson(item)).join(',')}]` : JSON.stringify(value);
-    return `${JSON.stringify(name)}:${text}`;
-  });
-  return [{ ...answer.result, text: Buffer.from(`{${members.join(',')}}`, 'utf8').toString('latin1') }];
+  const span = memberOf(answer.bytes, answer.result, 'tools');
+  if (span === undefined) return [];
+  const text = `[${shown.map((item) => itemJson(item)).join(',')}]`;
+  return [{ ...span, text: Buffer.from(text, 'utf8').toString('latin1') }];
 }
 
 function setLevel(route: SessionRoute, forward: Forward): void {

@@ -6,6 +6,7 @@
 // M3  after `end` nothing of it is left: calls are cancelled, questions withdrawn, streams closed.
 
 import { type GatewayError, SessionGoneError } from '../errors.ts';
+import { notificationMessage } from '../jsonrpc/compose.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { rawOf, splice } from '../jsonrpc/span.ts';
 import type { Call } from '../server/call.ts';
@@ -124,20 +125,33 @@ export class ClientSession implements Owner {
 
   /**
    * Asks the client on the stream of one of its own requests; `rawParams` is raw JSON. Exactly one of the two is called
-   * back, unless the question is taken back by what is returned.
+   * back, unless the question is taken back by what is returned. The client is told of a question that is over.
    */
   pose(
     exchange: ClientExchange,
     question: { readonly method: string; readonly rawParams: string | undefined },
     onAnswer: (answer: Envelope) => void,
     onRefused: (why: string) => void,
-  ): () => void {
+  ): (why: string) => void {
     this.#asked ??= new Asked();
     const asked = this.#asked;
-    const posed = asked.pose(question.method, question.rawParams, onAnswer, onRefused);
+    // None as long as it has not been asked: it may be refused at once.
+    let id: number | undefined;
+    const over = (reason: string) => {
+      if (id !== undefined)
+        exchange.relay(notificationMessage('notifications/cancelled', { requestId: id, reason }));
+    };
+    const posed = asked.pose(question.method, question.rawParams, onAnswer, (why) => {
+      over(why);
+      onRefused(why);
+    });
     if (posed === undefined) return () => {};
+    id = posed.id;
     exchange.relay(posed.message);
-    return () => asked.forget(posed.id);
+    return (why) => {
+      asked.forget(posed.id);
+      over(why);
+    };
   }
 
   onServerNotification(connection: Connection, envelope: Envelope, call: Call | undefined): void {

@@ -7,29 +7,67 @@ import { type Era, toModern } from '../jsonrpc/modern-meta.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
 import type { Owner } from '../server/owner.ts';
 
+const AT_A_TIME = 16;
+
 /** Subscribes the client; resolves with whether the server agreed, and the server runs then. Never rejects. */
 export async function watch(server: ManagedServer, owner: Owner, uri: string): Promise<boolean> {
+  return (await watchAll(server, owner, [uri])).length > 0;
+}
+
+/** As `watch`, for several resources; resolves with those the server agreed to, in order. */
+export async function watchAll(
+  server: ManagedServer,
+  owner: Owner,
+  uris: readonly string[],
+): Promise<readonly string[]> {
   await server.eras.settle();
-  server.subscriptions.add(uri, owner);
-  const isAgreed = await agreed(server, owner, uri).catch(() => false);
-  if (!isAgreed) unwatch(server, owner, uri);
-  return isAgreed;
+  for (const uri of uris) server.subscriptions.add(uri, owner);
+  const agreed = await agreedOf(server, owner, uris).catch(() => new Set<string>());
+  const refused = uris.filter((uri) => !agreed.has(uri));
+  unwatchAll(server, owner, refused);
+  return uris.filter((uri) => agreed.has(uri));
 }
 
 export function unwatch(server: ManagedServer, owner: Owner, uri: string): void {
-  if (server.subscriptions.remove(uri, owner)) server.unsubscribed(uri);
+  unwatchAll(server, owner, [uri]);
 }
 
-async function agreed(server: ManagedServer, owner: Owner, uri: string): Promise<boolean> {
+export function unwatchAll(server: ManagedServer, owner: Owner, uris: readonly string[]): void {
+  // First all of them: what a modern server is asked to tell of is said anew once, not once for each.
+  const orphaned = uris.filter((uri) => server.subscriptions.remove(uri, owner));
+  server.unsubscribed(orphaned);
+}
+
+async function agreedOf(
+  server: ManagedServer,
+  owner: Owner,
+  uris: readonly string[],
+): Promise<ReadonlySet<string>> {
   const era = server.eras.for(owner.era) ?? 'legacy';
-  if (era === 'legacy') {
-    const answer = await ask(server, owner, era, 'resources/subscribe', { uri });
-    return answer.error === undefined;
-  }
+  if (era === 'legacy') return subscribed(server, owner, uris);
   // Any answer will do: it has the connection opened on which the server is then asked to tell.
   await ask(server, owner, era, 'server/discover', undefined);
-  const member = server.pool.pick(owner, era);
-  return member !== undefined && (await server.listen(member)).has(uri);
+  return server.listen(owner);
+}
+
+/** One request for each resource, and few at a time: others wait for places at the server as well. */
+async function subscribed(
+  server: ManagedServer,
+  owner: Owner,
+  uris: readonly string[],
+): Promise<Set<string>> {
+  const agreed = new Set<string>();
+  const queue = uris[Symbol.iterator]();
+  const worker = async () => {
+    for (const uri of queue) {
+      const answer = await ask(server, owner, 'legacy', 'resources/subscribe', { uri }).catch(
+        () => undefined,
+      );
+      if (answer !== undefined && answer.error === undefined) agreed.add(uri);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(AT_A_TIME, uris.length) }, worker));
+  return agreed;
 }
 
 function ask(

@@ -22,6 +22,7 @@ import { Known } from '../server/known.ts';
 import { everyListKind } from '../server/lists.ts';
 import { ManagedServer } from '../server/managed-server.ts';
 import type { Owner } from '../server/owner.ts';
+import { UnfitTools } from '../server/unfit-tools.ts';
 import { ChildRecords } from '../state/child-records.ts';
 import { identityOf } from '../state/process-identity.ts';
 import { acquireStateLock, type StateLock } from '../state/state-lock.ts';
@@ -56,6 +57,8 @@ type RootRef = ActorRefFrom<typeof gatewayMachine>;
 
 /** Closing stdin, TERM and KILL of a stubborn process take this long together. */
 const REAP_MS = 2_500;
+/** For what was learnt last to reach the disk. */
+const FLUSH_MS = 1_000;
 const OWN_PARTS = ['state', SERVERS, 'sessions'] as const;
 
 export class Gateway {
@@ -155,16 +158,18 @@ export class Gateway {
   /** The very last resort: kills every process at once. */
   kill(): void {
     const error = new StoppedError('the gateway was stopped at once');
-    for (const { handle, pool } of this.fleet.everyone()) {
+    for (const { handle, pool, eras } of this.fleet.everyone()) {
       // First, or a call that waits would have another process started.
       handle.close();
+      eras.kill();
       pool.kill(error);
     }
   }
 
   /** Ends every call, waiting or sent, with the same error; the servers stay as they are. */
   failCalls(error: GatewayError): void {
-    for (const { handle, pool } of this.fleet.everyone()) {
+    for (const { handle, pool, eras } of this.fleet.everyone()) {
+      eras.kill();
       handle.failWaiting(() => true, error);
       for (const member of pool.members) member.connection.failAll(error);
     }
@@ -202,17 +207,20 @@ export class Gateway {
     const file = join(this.config.state_dir, 'lists', `${entryHash(entry)}.json`);
     const known = new Known(
       this.#options.state === 'none' ? undefined : file,
-      (kinds, isFirst) => this.sessions.announce(isFirst ? EVERY_SERVER : id, kinds),
+      (kinds, isFirst) => {
+        if (kinds.includes('tools')) unfit.tell();
+        this.sessions.announce(isFirst ? EVERY_SERVER : id, kinds);
+      },
       (what) => log.warn({ server: id }, redactor.redact(what)),
     );
-    return new ManagedServer({
+    const server: ManagedServer = new ManagedServer({
       id,
       entry,
       known,
       log,
       clientInfo: { name: 'actor-gateway', version: this.version },
       graceMs: () => this.#graceMs(),
-      subscriptions: entry.isolation === 'shared' ? previous?.subscriptions : undefined,
+      subscriptions: previous?.subscriptions,
       makeLink: (events, era) =>
         makeLink(entry, era, events, {
           inputSchemaOf: (tool) => known.inputSchemaOf(tool),
@@ -227,6 +235,8 @@ export class Gateway {
       isWatched: () => this.sessions.isWatching(id),
       announce: (kinds) => this.sessions.announce(id, kinds),
     });
+    const unfit = new UnfitTools(() => server, log);
+    return server;
   }
 
   /** How long calls in flight may still take when a server is stopped now. */
@@ -272,7 +282,7 @@ export class Gateway {
     this.#shutdownDeadline ??= performance.now() + this.config.shutdown_seconds * 1000;
     if (part === 'sessions') this.#endClients();
     else if (part === SERVERS) await this.#drainServers();
-    else if (part === 'state') await this.#lock?.release();
+    else if (part === 'state') await this.#releaseState();
     else await this.#parts.get(part)?.drain(this.#graceMs());
   }
 
@@ -300,12 +310,20 @@ export class Gateway {
     await Promise.all(this.fleet.all().map((server) => server.known.load()));
   }
 
+  async #releaseState(): Promise<void> {
+    const written = Promise.all([...this.fleet.everyone()].map(({ known }) => known.flush()));
+    await Promise.race([written, new Promise((resolve) => setTimeout(resolve, FLUSH_MS).unref())]);
+    await this.#lock?.release();
+  }
+
   #endClients(): void {
     this.crossings.parked.close();
     this.sessions.close();
   }
 
   #drainServers(): Promise<void> {
+    // A server is asked for its eras before its actor has anything to end.
+    for (const { eras } of this.fleet.everyone()) eras.kill();
     const supervisor = this.root.getSnapshot().children[SERVERS];
     if (supervisor === undefined || supervisor.getSnapshot().status !== 'active') return Promise.resolve();
     return new Promise((resolve) => {

@@ -129,6 +129,7 @@ export class ServerFleet {
 
   #remove(id: string, placed: Placed, isReplaced: boolean): void {
     if (!isReplaced) this.#placed.delete(id);
+    if (!isReplaced) placed.server.eras.kill();
     placed.server.handle.retire(isReplaced ? this.get(id)?.handle : undefined);
     const ended = () => {
       this.#byKey.delete(placed.key);

@@ -73,6 +73,8 @@ function rewritten(
     const text = `{${[`"_meta":${objectText(meta)}`, ...texts(more)].join(',')}}`;
     return readServerMessage(splice(bytes, changeMembers(bytes, whole, { params: text })));
   }
+  // A list has no room for metadata; JSON-RPC knows such params, and whoever serves MCP refuses them.
+  if (bytes[params.start] !== 0x7b) return envelope;
   const own = memberOf(bytes, params, '_meta');
   const isObject = own !== undefined && bytes[own.start] === 0x7b;
   const edits: Edit[] = isObject ? changeMembers(bytes, own, meta) : [];
@@ -109,17 +111,20 @@ interface Hint {
 /** A result of the gateway's own, given as raw JSON of an object, as a modern client expects it. */
 export function completeResult(rawResult: string, serverInfo: unknown, hint: Hint | undefined): string {
   const cache = hint === undefined ? '' : `"ttlMs":${hint.ttlMs},"cacheScope":${rawJson(hint.scope)},`;
-  const type = rawResult.includes('"resultType"') ? '' : '"resultType":"complete",';
+  // Where it says so itself it says so first; anywhere else the word may be one of the server's own.
+  const type = rawResult.startsWith('{"resultType":') ? '' : '"resultType":"complete",';
   const head = `{${type}${cache}"_meta":{${rawJson(metaKeys.serverInfo)}:${rawJson(serverInfo)}}`;
   return rawResult === '{}' ? `${head}}` : `${head},${rawResult.slice(1)}`;
 }
 
-/** The `resultType` of an answer; a result without one is complete, as the specification has it. */
+/** The `resultType` of an answer; a result without one is complete, as the specification has it. Never throws. */
 export function resultType(answer: Envelope): string | undefined {
   const { bytes, result } = answer;
   if (result === undefined) return undefined;
   const span = memberOf(bytes, result, 'resultType');
-  return span === undefined ? 'complete' : String(JSON.parse(rawOf(bytes, span)));
+  if (span === undefined) return 'complete';
+  const type: unknown = JSON.parse(rawOf(bytes, span));
+  return typeof type === 'string' ? type : undefined;
 }
 
 function texts(members: Readonly<Record<string, string | undefined>>): string[] {

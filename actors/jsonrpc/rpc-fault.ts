@@ -12,6 +12,7 @@ export const rpcCodes = {
   headerMismatch: -32020,
   missingCapability: -32021,
   unsupportedVersion: -32022,
+  urlElicitationRequired: -32042,
 } as const;
 
 export class RpcFault extends Error {

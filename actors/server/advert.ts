@@ -39,7 +39,8 @@ export function readAdvert(server: string, answer: Envelope): Advert {
   return {
     protocolVersion,
     capabilities: isRecord(capabilities) ? capabilities : {},
-    serverInfo,
+    // Required, but missing in some servers; a modern client is told with each result.
+    serverInfo: isRecord(serverInfo) ? serverInfo : { name: server, version: '0' },
     instructions: typeof instructions === 'string' ? instructions : undefined,
   };
 }

@@ -1,7 +1,7 @@
 // One request on its way to a server: from acceptance to its single end, whatever happens in between.
 //
 // C1 (A2)  a call ends exactly once: with an answer, an error, its deadline, or a cancellation by its own client.
-// C2       a call that may have reached the server is never sent again; one that certainly did not is sent once more.
+// C2       a call that may have been carried out is never sent again; one that certainly was not is sent once more.
 
 import type { GatewayError } from '../errors.ts';
 import { DeadlineError } from '../errors.ts';
@@ -44,8 +44,11 @@ export interface CallOptions {
   readonly traceparent?: string | undefined;
   readonly patience: Patience;
   readonly server: string;
-  readonly onEnd?: (call: Call, outcome: Outcome) => void;
+  readonly onEnd?: OnCallEnd;
 }
+
+/** `answer` is the server's, where there was one. */
+export type OnCallEnd = (call: Call, outcome: Outcome, answer?: Envelope) => void;
 
 export class Call {
   readonly envelope: Envelope;
@@ -62,7 +65,7 @@ export class Call {
   attempts = 0;
   isDone = false;
   /** Told of the end; whoever takes the call over from another sets it to its own. */
-  onEnd: ((call: Call, outcome: Outcome) => void) | undefined;
+  onEnd: OnCallEnd | undefined;
 
   readonly #exchange: Exchange;
   readonly #patience: Patience;
@@ -104,7 +107,7 @@ export class Call {
 
   /** The server's answer. */
   answer(envelope: Envelope): void {
-    if (!this.#end(envelope.error === undefined ? 'answered' : 'failed')) return;
+    if (!this.#end(envelope.error === undefined ? 'answered' : 'failed', envelope)) return;
     this.#exchange.answer(envelope);
   }
 
@@ -152,11 +155,11 @@ export class Call {
     );
   }
 
-  #end(outcome: Outcome): boolean {
+  #end(outcome: Outcome, answer?: Envelope): boolean {
     if (this.isDone) return false;
     this.isDone = true;
     clearTimeout(this.#timer);
-    this.onEnd?.(this, outcome);
+    this.onEnd?.(this, outcome, answer);
     return true;
   }
 }

@@ -54,8 +54,14 @@ export class ClientWishes {
     this.#tellLevel(before);
   }
 
-  /** Makes a modern server's connection tell of what is subscribed by now; resolves with what it agreed to. */
+  /** Makes a modern server's connections tell of what is subscribed by now; resolves with what this one agreed to. */
   listen(member: Member): Promise<ReadonlySet<string>> {
+    const agreed = this.#sync(member);
+    this.#listenAnew();
+    return agreed;
+  }
+
+  #sync(member: Member): Promise<ReadonlySet<string>> {
     let listen = this.#listens.get(member);
     // A remote session that was renewed in place has another connection by now.
     if (listen === undefined || listen.connection !== member.connection) {
@@ -70,10 +76,20 @@ export class ClientWishes {
     return this.#listens.get(member)?.take(envelope) === true;
   }
 
-  /** Nobody wants updates of the resource any more. */
-  unsubscribed(uri: string): void {
+  /** Somebody has unsubscribed; of `orphaned` nobody wants updates any more. */
+  unsubscribed(orphaned: readonly string[]): void {
     this.#listenAnew();
-    this.#tellAll('resources/unsubscribe', { uri });
+    for (const uri of orphaned) this.#tellAll('resources/unsubscribe', { uri });
+  }
+
+  /** A shared connection is gone: those that are left may not have been told what it was. */
+  lost({ owner, era }: Member): void {
+    if (owner !== undefined || era === 'modern') return;
+    for (const member of this.#options.pool().members) {
+      if (!member.isOpen || member.era !== era || member.owner !== undefined) continue;
+      for (const uri of this.subscriptions.uris((one) => this.#options.isAt(one, member)))
+        this.#tell(member, 'resources/subscribe', { uri });
+    }
   }
 
   /** Asks a new connection for what was asked of earlier ones; a server that refuses is heard without it. */
@@ -81,7 +97,7 @@ export class ClientWishes {
     const { connection } = member;
     const timeoutMs = Math.min(leftMs, REPLAY_TIMEOUT_MS);
     if (member.era === 'modern') {
-      await Promise.race([this.listen(member), after(timeoutMs)]);
+      await Promise.race([this.#sync(member), after(timeoutMs)]);
       return;
     }
     const isHere = (owner: Owner) => this.#options.isAt(owner, member);
@@ -91,7 +107,8 @@ export class ClientWishes {
     const level = this.#options.isShared
       ? this.subscriptions.lowestLevel
       : member.owner && this.subscriptions.levelOf(member.owner);
-    if (level !== undefined) replayed.push(connection.request('logging/setLevel', { level }, timeoutMs));
+    if (level !== undefined && this.#isLogging)
+      replayed.push(connection.request('logging/setLevel', { level }, timeoutMs));
     await Promise.allSettled(replayed);
   }
 
@@ -100,8 +117,9 @@ export class ClientWishes {
   }
 
   #listenAnew(): void {
+    // One that is still being opened may be listening already; one that is not yet begins with what is wanted then.
     for (const member of this.#options.pool().members)
-      if (member.isOpen && member.era === 'modern') void this.listen(member);
+      if (this.#listens.get(member)?.connection === member.connection) void this.#sync(member);
   }
 
   /** The lowest level when that has changed; when nobody has a wish any more the server stays as it is. */

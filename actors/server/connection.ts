@@ -22,6 +22,11 @@ export interface ConnectionEvents {
   onNotification(connection: Connection, envelope: Envelope, call: Call | undefined): void;
   /** The call was certainly not carried out: it may be sent once more. */
   onUndelivered(connection: Connection, call: Call, error: GatewayError): void;
+  /**
+   * The server refused a `tools/call` because its headers are not what its schema asks for (−32020); the call is off the
+   * connection. Without this the refusal is the answer.
+   */
+  readonly onHeaderMismatch?: (connection: Connection, call: Call) => void;
   /** A line was no message. */
   onNoise(connection: Connection, what: string): void;
   onEnd(connection: Connection, error: GatewayError): void;
@@ -71,6 +76,11 @@ export class Connection {
   /** Calls in flight, the gateway's own (lists, pings) included. */
   get inFlight(): number {
     return this.#calls.size;
+  }
+
+  /** What the server was told its client can do. */
+  get offered(): readonly string[] {
+    return Object.keys(this.#introduction?.capabilities ?? {});
   }
 
   /** The calls in flight, oldest first. */
@@ -196,7 +206,9 @@ export class Connection {
       const call = this.#calls.get(id);
       if (call === undefined) return;
       this.#calls.delete(id);
-      call.answer(envelope);
+      const { onHeaderMismatch } = this.#events;
+      if (onHeaderMismatch !== undefined && missedHeaders(call, envelope)) onHeaderMismatch(this, call);
+      else call.answer(envelope);
     } else if (envelope.kind === 'notification') {
       this.#onNotification(envelope, callId);
     } else if (envelope.method === 'ping') {
@@ -257,6 +269,13 @@ export class Connection {
     this.failAll(error);
     this.#events.onEnd(this, error);
   }
+}
+
+/** Whether a call was refused for its headers, and is not yet the second try. */
+function missedHeaders({ envelope, attempts, member }: Call, answer: Envelope): boolean {
+  if (answer.error === undefined || envelope.method !== 'tools/call') return false;
+  const { code } = (answer.parse(answer.error) ?? {}) as { code?: unknown };
+  return code === rpcCodes.headerMismatch && attempts === 1 && member !== undefined;
 }
 
 /** The message as the server gets it: our id, our progress token, and the edits of whoever routed it. */

@@ -3,30 +3,28 @@
 // servers stay in the era of the first request they get, and some exit on one they do not know (2026-07-28,
 // "Backward Compatibility" of both transports).
 //
-// R1  only an answer is a verdict that is kept; a server that stays silent, or cannot be reached, is taken for legacy
-//     until it has been started once, and asked again later.
+// R1  only an answer is a verdict that is kept: a server that has answered nothing at all is taken for legacy until
+//     its next start has failed.
 // R2  nothing of a probe outlives `kill` (A5).
+// R3  a server that has failed is asked when it may be started again, and not before.
 
-import { type GatewayError, UpstreamProtocolError } from '../errors.ts';
 import type { Era } from '../jsonrpc/modern-meta.ts';
-import type { Link, LinkEvents } from '../upstream/link.ts';
-import { Connection, type Introduction } from './connection.ts';
+import { EraProbe, type EraProbeOptions, type Verdict } from './era-probe.ts';
 import type { Known } from './known.ts';
 
 /** At least one is true. */
 export type Eras = Readonly<Record<Era, boolean>>;
 
-export interface ErasOptions {
-  readonly server: string;
+export interface ErasOptions extends Omit<EraProbeOptions, 'onAdvert'> {
   readonly setting: Era | 'auto';
   readonly known: Known;
-  readonly introduction: Introduction;
   readonly startTimeoutMs: number;
-  makeLink(events: LinkEvents, era: Era): Link;
+  /** Settles once the server may be started (R3). */
+  untilStartable(): Promise<void>;
   onVerdict(eras: Eras): void;
 }
 
-/** A server that says nothing to `server/discover` for so long is a legacy one. */
+/** A server that says nothing to `server/discover` for so long is asked to `initialize` beside that. */
 const SILENCE_MS = 2_000;
 
 const only: Readonly<Record<Era, Eras>> = {
@@ -34,12 +32,25 @@ const only: Readonly<Record<Era, Eras>> = {
   modern: { legacy: false, modern: true },
 };
 
+interface Finding {
+  readonly eras: Eras;
+  readonly isCertain: boolean;
+}
+
+/** One round of asking; over when it has a verdict, or when it was killed. */
+interface Asking {
+  readonly done: Promise<void>;
+  readonly end: () => void;
+}
+
 export class ServerEras {
   readonly #options: ErasOptions;
-  readonly #probes = new Set<Connection>();
-  #asking: Promise<Eras> | undefined;
-  /** R1: good until the next start. */
+  readonly #probes = new Set<EraProbe>();
+  #asking: Asking | undefined;
+  /** R1: good until the next start has failed. */
   #assumed: Eras | undefined;
+  /** The verdict that was forgotten: connections that are open live by it until there is another. */
+  #former: Eras | undefined;
 
   constructor(options: ErasOptions) {
     this.#options = options;
@@ -51,76 +62,105 @@ export class ServerEras {
     return setting === 'auto' ? (known.eras ?? this.#assumed) : only[setting];
   }
 
-  /** The era to use for a client of `era`: its own where the server speaks it. */
-  for(era: Era): Era | undefined {
-    const { known } = this;
-    if (known === undefined) return undefined;
-    return known[era] ? era : other(era);
+  /** Somebody waits for the verdict. */
+  get isAsking(): boolean {
+    return this.#asking !== undefined;
   }
 
-  /** What the server speaks; asks it if need be. Never rejects. */
-  settle(): Promise<Eras> {
-    const { known } = this;
-    if (known !== undefined) return Promise.resolve(known);
-    this.#asking ??= this.#ask().finally(() => {
-      this.#asking = undefined;
-    });
-    return this.#asking;
+  /** The era to use for a client of `era`: its own where the server speaks it. */
+  for(era: Era): Era | undefined {
+    const eras = this.known ?? this.#former;
+    if (eras === undefined) return undefined;
+    return eras[era] ? era : other(era);
+  }
+
+  /** Asks the server if need be. Never rejects; nothing is known afterwards where `kill` came first. */
+  settle(): Promise<void> {
+    if (this.known !== undefined) return Promise.resolve();
+    this.#asking ??= this.#begin();
+    return this.#asking.done;
   }
 
   /** The server did not keep to the verdict; it is asked anew before its next start. */
   forget(): void {
     if (this.#options.setting !== 'auto') return;
+    this.#former = this.known ?? this.#former;
     this.#assumed = undefined;
-    this.#options.known.setEras(undefined);
+    const { known } = this.#options;
+    if (known.eras !== undefined) known.setEras(undefined);
   }
 
+  /** Ends every probe; whoever waits for a verdict gets none. */
   kill(): void {
-    for (const probe of this.#probes) probe.link.kill();
+    for (const probe of this.#probes) probe.kill();
+    this.#asking?.end();
+    this.#asking = undefined;
   }
 
-  async #ask(): Promise<Eras> {
-    const modern = await this.#try('modern', SILENCE_MS);
-    const legacy =
-      modern.speaks === true ? await this.#try('legacy', this.#options.startTimeoutMs) : undefined;
-    const eras = modern.speaks === true ? { modern: true, legacy: legacy?.speaks === true } : only.legacy;
-    const isCertain = modern.speaks !== undefined && (legacy === undefined || legacy.speaks !== undefined);
-    if (isCertain) this.#options.known.setEras(eras);
-    else this.#assumed = eras;
-    this.#options.onVerdict(eras);
-    return eras;
-  }
-
-  /** Whether the server speaks an era; undefined when it gave no answer to go by. */
-  async #try(era: Era, timeoutMs: number): Promise<{ speaks: boolean | undefined }> {
-    const { server, known, introduction, makeLink } = this.#options;
-    const nothing = () => {};
-    const probe = new Connection(server, era, makeLink, {
-      onRequest: nothing,
-      onNotification: nothing,
-      onUndelivered: (_, call, error) => call.fail(error),
-      onNoise: nothing,
-      onEnd: nothing,
+  #begin(): Asking {
+    let end = () => {};
+    const done = new Promise<void>((resolve) => {
+      end = resolve;
     });
-    this.#probes.add(probe);
-    try {
-      known.note(era, await probe.introduce(introduction, timeoutMs));
-      return { speaks: true };
-    } catch (error) {
-      return { speaks: verdictOf(error as GatewayError) };
-    } finally {
-      void probe.link.close().finally(() => this.#probes.delete(probe));
+    const asking = { done, end };
+    // Once this round is known as the one under way.
+    queueMicrotask(() => void this.#ask(asking));
+    return asking;
+  }
+
+  async #ask(asking: Asking): Promise<void> {
+    const isOver = () => this.#asking !== asking;
+    await this.#options.untilStartable();
+    if (isOver()) return;
+    const finding = await this.#find(isOver);
+    if (finding === undefined || isOver()) return;
+    if (finding.isCertain) this.#options.known.setEras(finding.eras);
+    else this.#assumed = finding.eras;
+    this.#options.onVerdict(finding.eras);
+    this.#asking = undefined;
+    asking.end();
+  }
+
+  async #find(isOver: () => boolean): Promise<Finding | undefined> {
+    const { startTimeoutMs } = this.#options;
+    const modern = this.#probe('modern', Math.max(SILENCE_MS, startTimeoutMs));
+    const first = await within(SILENCE_MS, modern.verdict);
+    if (isOver()) return undefined;
+    if (first === 'no') return { eras: only.legacy, isCertain: true };
+    if (first === 'unclear') return { eras: only.legacy, isCertain: false };
+    const legacy = await this.#probe('legacy', startTimeoutMs).verdict;
+    // A server that is slow to start has answered both by now; one that is still silent has had longer than it took
+    // to answer `initialize`.
+    const last = await within(0, modern.verdict);
+    void modern.close();
+    if (last === 'yes') {
+      const isCertain = legacy === 'yes' || legacy === 'no';
+      return { eras: { modern: true, legacy: legacy === 'yes' }, isCertain };
     }
+    return { eras: only.legacy, isCertain: last === 'no' || (last === 'silent' && legacy === 'yes') };
+  }
+
+  #probe(era: Era, timeoutMs: number): EraProbe {
+    const { known } = this.#options;
+    const onAdvert: EraProbeOptions['onAdvert'] = (spoken, advert) => known.note(spoken, advert);
+    const probe = new EraProbe(era, timeoutMs, { ...this.#options, onAdvert });
+    this.#probes.add(probe);
+    void probe.gone.then(() => this.#probes.delete(probe));
+    return probe;
   }
 }
 
-/** These say that the request was not understood; others (401, 429, 5xx) say nothing about the protocol. */
-const refusals = new Set([400, 404, 405, 406, 410, 415]);
-
-/** An error answer is a no; silence, a crash or a network error says nothing. */
-function verdictOf(error: GatewayError): boolean | undefined {
-  if (!(error instanceof UpstreamProtocolError)) return undefined;
-  return error.status === undefined || refusals.has(error.status) ? false : undefined;
+/** The verdict, or `silent` when it is not there in time. */
+async function within(ms: number, verdict: Promise<Verdict>): Promise<Verdict> {
+  let timer: NodeJS.Timeout | undefined;
+  const silence = new Promise<Verdict>((resolve) => {
+    timer = setTimeout(() => resolve('silent'), ms);
+  });
+  try {
+    return await Promise.race([verdict, silence]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function other(era: Era): Era {

@@ -6,6 +6,7 @@
 // H3 (A8)  at most `pool.in_flight` calls are in flight and `pool.waiting` wait; one more is refused at once. Under
 //          session isolation both hold for each session, so that none can use up what others need (A6).
 // H4       calls, and nothing else, count as use: pings and list fetches keep no server awake.
+// H5       a retry that carries a state goes to the process the state came from, which waits for it (state-homes.ts).
 
 import type { ServerEntry } from '../../config/catalog-schema.ts';
 import { type GatewayError, OverloadedError, UnavailableError, UnknownServerError } from '../errors.ts';
@@ -14,9 +15,13 @@ import type { Era } from '../jsonrpc/modern-meta.ts';
 import type { Edit } from '../jsonrpc/span.ts';
 import { Call, type Exchange, type Outcome, type Patience } from './call.ts';
 import { Latency } from './latency.ts';
-import type { Member } from './member.ts';
+import { canTake, type Member } from './member.ts';
 import type { Owner } from './owner.ts';
 import type { Pool } from './pool.ts';
+import { StateHomes } from './state-homes.ts';
+
+/** A park that is over by the time somebody has read of it needs no advice on how to end it. */
+const SOON_MS = 5000;
 
 export interface CallRequest {
   readonly envelope: Envelope;
@@ -58,6 +63,8 @@ export class Handle {
   readonly #hooks: HandleHooks;
   readonly #patience: Patience;
   readonly #queue = new Set<Call>();
+  /** Kept for processes: a remote server sees to its states itself. */
+  readonly #homes: StateHomes | undefined;
   #inFlight = 0;
   #isDraining = false;
   #isRetired = false;
@@ -69,6 +76,7 @@ export class Handle {
     this.#entry = entry;
     this.#pool = pool;
     this.#hooks = hooks;
+    this.#homes = entry.runtime === 'stdio' ? new StateHomes() : undefined;
     this.#patience = {
       timeoutMs: entry.request_timeout_seconds * 1000,
       maxMs: Math.max(entry.max_request_seconds, entry.request_timeout_seconds) * 1000,
@@ -87,6 +95,11 @@ export class Handle {
   get next(): Call | undefined {
     for (const call of this.#queue) return call;
     return undefined;
+  }
+
+  /** Whether a client still has a state of this connection to come back with. */
+  isAwaited(member: Member): boolean {
+    return this.#homes?.isAwaited(member) === true;
   }
 
   /** Takes a call. It ends through its exchange, perhaps before this returns. */
@@ -249,6 +262,9 @@ export class Handle {
   }
 
   #pick(call: Call): Member | undefined {
+    const home = call.era === 'modern' ? this.#homes?.find(call.envelope) : undefined;
+    // A state must not lead to what belongs to another session (P2).
+    if (home !== undefined && this.#isShared && canTake(home)) return home;
     try {
       return this.#pool.pick(call.owner, call.era);
     } catch (error) {
@@ -271,7 +287,9 @@ export class Handle {
     member.connection.send(call);
   }
 
-  readonly #onEnd = (call: Call, outcome: Outcome): void => {
+  readonly #onEnd = (call: Call, outcome: Outcome, answer?: Envelope): void => {
+    if (answer !== undefined && call.era === 'modern' && call.member !== undefined)
+      this.#homes?.note(answer, call.member);
     if (outcome === 'failed') this.failed += 1;
     if (outcome !== 'dropped') this.latency.note(performance.now() - call.acceptedAt);
     if (outcome === 'answered' && call.member !== undefined) call.member.renewals = 0;
@@ -301,9 +319,10 @@ export class Handle {
     if (this.parkedUntil === undefined) return undefined;
     const leftMs = this.parkedUntil - Date.now();
     if (leftMs <= 0) return undefined;
+    const hint = leftMs > SOON_MS ? ` (POST /servers/${this.id}/start tries at once)` : '';
     return new UnavailableError(
       `server ${this.id} is parked after too many failures and is tried again in ${Math.ceil(leftMs / 1000)} s` +
-        ` (POST /servers/${this.id}/start tries at once): ${this.#parkedBecause}`,
+        `${hint}: ${this.#parkedBecause}`,
       leftMs / 1000,
     );
   }

@@ -14,6 +14,7 @@ import {
   everyListKind,
   fetchList,
   itemJson,
+  type ListItem,
   type ListKind,
   type Lists,
   listKinds,
@@ -27,6 +28,7 @@ interface Stored {
   readonly lists: Lists;
   readonly hints: Hints;
   readonly eras?: Eras;
+  readonly isLearnt: boolean;
 }
 
 type Adverts = Readonly<Partial<Record<Era, Advert>>>;
@@ -45,7 +47,10 @@ export class Known {
   readonly #onProblem: (what: string) => void;
   readonly #onChange: (kinds: readonly ListKind[], isFirst: boolean) => void;
   #adverts: Adverts = {};
-  #isWriting = false;
+  #isLearnt = false;
+  /** What the client could do on whose connection the lists were learnt; some servers offer more to those who can more. */
+  #offered: readonly string[] = [];
+  #writing: Promise<void> | undefined;
   #isDirty = false;
 
   constructor(
@@ -69,9 +74,14 @@ export class Known {
     return this.#adverts[era];
   }
 
-  /** Whether the server has introduced itself at some time. */
-  get hasAdvert(): boolean {
-    return this.advert !== undefined;
+  /** Whether the server has been asked for everything at some time; to be asked for its eras is less. */
+  get isLearnt(): boolean {
+    return this.#isLearnt;
+  }
+
+  /** Whether the server may show more on this connection than it has shown so far. */
+  mayLearnMoreFrom({ era, offered }: Connection): boolean {
+    return era === 'legacy' && offered.some((capability) => !this.#offered.includes(capability));
   }
 
   note(era: Era, advert: Advert): void {
@@ -102,6 +112,7 @@ export class Known {
       this.lists = stored.lists;
       this.hints = stored.hints;
       this.eras = stored.eras;
+      this.#isLearnt = stored.isLearnt;
       this.revision += 1;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
@@ -116,6 +127,7 @@ export class Known {
   async learn(connection: Connection, timeoutMs: number): Promise<void> {
     if (connection.advert !== undefined) this.note(connection.era, connection.advert);
     await this.#fetch(connection, everyListKind, timeoutMs);
+    this.#isLearnt = true;
     await this.#save();
   }
 
@@ -137,15 +149,19 @@ export class Known {
     timeoutMs: number,
   ): Promise<readonly ListKind[]> {
     const capabilities = connection.advert?.capabilities ?? {};
+    const { era, offered } = connection;
+    const isPartial = era === 'legacy' && this.#offered.some((capability) => !offered.includes(capability));
+    if (!isPartial && era === 'legacy') this.#offered = offered;
     const learnt: ListKind[] = [];
     const changed: ListKind[] = [];
     await Promise.all(
       kinds.map(async (kind) => {
         if (capabilities[listKinds[kind].capability] === undefined) return;
         try {
-          const { items, hint } = await fetchList(connection, kind, timeoutMs);
+          const { items: shown, hint } = await fetchList(connection, kind, timeoutMs);
           this.hints = { ...this.hints, [kind]: hint };
           const before = this.lists[kind];
+          const items = isPartial && before !== undefined ? united(shown, before) : shown;
           if (before === undefined) learnt.push(kind);
           else if (JSON.stringify(items) !== JSON.stringify(before)) changed.push(kind);
           this.lists = { ...this.lists, [kind]: items };
@@ -164,24 +180,45 @@ export class Known {
     return changed;
   }
 
-  async #save(): Promise<void> {
-    if (this.#file === undefined) return;
+  /** Resolves when everything learnt so far is on the disk, or could not be put there. */
+  async flush(): Promise<void> {
+    await this.#writing;
+  }
+
+  #save(): Promise<void> {
     this.#isDirty = true;
-    if (this.#isWriting) return;
-    this.#isWriting = true;
+    this.#writing ??= this.#write().finally(() => {
+      this.#writing = undefined;
+    });
+    return this.#writing;
+  }
+
+  async #write(): Promise<void> {
+    if (this.#file === undefined) return;
     try {
       while (this.#isDirty) {
         this.#isDirty = false;
         const { lists, hints, eras } = this;
-        const stored = { format: FORMAT, adverts: this.#adverts, lists, hints, eras };
+        const stored: Stored = {
+          format: FORMAT,
+          adverts: this.#adverts,
+          lists,
+          hints,
+          ...(eras === undefined ? {} : { eras }),
+          isLearnt: this.#isLearnt,
+        };
         await replaceFile(this.#file, JSON.stringify(stored));
       }
     } catch (error) {
       this.#onProblem(`the lists could not be kept in ${this.#file}: ${(error as Error).message}`);
-    } finally {
-      this.#isWriting = false;
     }
   }
+}
+
+/** What one client is shown, and what another is that can do more: what is missing here may be hidden here only. */
+function united(shown: readonly ListItem[], before: readonly ListItem[]): ListItem[] {
+  const keys = new Set(shown.map(({ key }) => key));
+  return [...shown, ...before.filter(({ key }) => !keys.has(key))];
 }
 
 /** Servers with equal entries share a file, and may write it at the same moment: each under a name of its own first. */

@@ -4,8 +4,13 @@
 import type { AnyActorLogic } from 'xstate';
 import type { ServerEntry } from '../../config/catalog-schema.ts';
 import type { ServerState } from '../../machines/server.ts';
-import { ConnectionLostError, type GatewayError, StoppedError, UnavailableError } from '../errors.ts';
-import type { Envelope } from '../jsonrpc/envelope.ts';
+import {
+  ConnectionLostError,
+  type GatewayError,
+  StoppedError,
+  UnavailableError,
+  UpstreamProtocolError,
+} from '../errors.ts';
 import type { Era } from '../jsonrpc/modern-meta.ts';
 import type { Log } from '../log.ts';
 import type { Link, LinkEvents } from '../upstream/link.ts';
@@ -13,19 +18,20 @@ import { latestSessionVersion } from './advert.ts';
 import type { Call } from './call.ts';
 import { ClientWishes } from './client-wishes.ts';
 import { Clocks } from './clocks.ts';
-import { type Introduction, refuseServerRequest } from './connection.ts';
+import type { Introduction } from './connection.ts';
 import { ServerEras } from './eras.ts';
 import { Handle } from './handle.ts';
+import { Hearing } from './hearing.ts';
 import type { Known } from './known.ts';
 import { ListNotices } from './list-notices.ts';
 import type { ListKind } from './lists.ts';
 import type { Member } from './member.ts';
-import { type Audience, spreadNotification } from './notifications.ts';
+import { Occupancy } from './occupancy.ts';
 import type { Owner } from './owner.ts';
 import { Pool } from './pool.ts';
 import { ServerLife } from './server-life.ts';
+import { ServerVoice } from './server-voice.ts';
 import type { LogLevel, Subscriptions } from './subscriptions.ts';
-import { unmarked } from './upstream-listen.ts';
 
 export interface ManagedServerOptions {
   readonly id: string;
@@ -66,7 +72,12 @@ export class ManagedServer {
   readonly #listNotices: ListNotices;
   readonly #life: ServerLife;
   readonly #wishes: ClientWishes;
-  readonly #audience: Audience;
+  readonly #occupancy: Occupancy;
+  readonly #voice: ServerVoice;
+  /** Who is to have the first connection where no call waits for it. */
+  #demandedBy: Owner | undefined;
+  readonly #hearing: Hearing;
+  #relisting: Promise<void> | undefined;
 
   constructor(options: ManagedServerOptions) {
     const { id, entry } = options;
@@ -86,19 +97,29 @@ export class ManagedServer {
       introduction,
       startTimeoutMs: entry.start_timeout_seconds * 1000,
       makeLink: options.makeLink,
+      untilStartable: () => this.#untilStartable(),
       onVerdict: (eras) => options.log.info({ server: id, ...eras }, 'server was asked which eras it speaks'),
     });
     this.#wishes = new ClientWishes({
       isShared: entry.isolation === 'shared',
       known: options.known,
       pool: () => this.pool,
-      isAt: (owner, member) => this.#isAt(owner, member),
+      isAt: (owner, member) => this.#occupancy.isAt(owner, member),
       subscriptions: options.subscriptions,
     });
-    this.#audience = {
+    this.#occupancy = new Occupancy({
+      server: id,
+      isShared: entry.isolation === 'shared',
+      eras: this.eras,
       subscriptions: this.#wishes.subscriptions,
-      isAt: (owner, member) => this.#isAt(owner, member),
-    };
+      pool: () => this.pool,
+      handle: () => this.handle,
+    });
+    this.#hearing = new Hearing({
+      isMissing: (era) => this.handle.isOpen && this.#occupancy.isUnheard(era),
+      open: (era) => this.pool.pick(undefined, era),
+      onDeaf: (era, error) => this.#onDeaf(era, error),
+    });
     this.#life = new ServerLife({
       begin: () => this.#begin(),
       drain: () => this.#drain(),
@@ -119,13 +140,15 @@ export class ManagedServer {
       forwardsRoots: entry.forward_roots,
       isRemote: entry.runtime !== 'stdio',
       makeLink: options.makeLink,
+      isHeardBySome: (member) => this.#occupancy.isHeardBySome(member),
       onHandshake: (member, leftMs) => this.#onHandshake(member, leftMs),
       onOpen: () => this.#onOpen(),
       onOpenFailed: (member, error) => this.#onOpenFailed(member, error),
       onLost: (error) => this.#life.report({ type: 'pool.lost', error }),
       onUndelivered: (call) => this.handle.retry(call),
-      onRequest: (member, envelope, call) => this.#onRequest(member, envelope, call),
-      onNotification: (member, envelope, call) => this.#onNotification(member, envelope, call),
+      onHeaderMismatch: (member, call) => this.#onHeaderMismatch(member, call),
+      onRequest: (member, envelope, call) => this.#voice.request(member, envelope, call),
+      onNotification: (member, envelope, call) => this.#voice.notification(member, envelope, call),
       onNoise: (what) => options.log.debug({ server: id }, `server sent no message: ${what}`),
       onMemberEnded: (member, error) => this.#onMemberEnded(member, error),
     });
@@ -140,12 +163,18 @@ export class ManagedServer {
       isShared: entry.isolation === 'shared',
       announce: options.announce,
     });
+    this.#voice = new ServerVoice({
+      forwardsRoots: entry.forward_roots,
+      wishes: this.#wishes,
+      listNotices: this.#listNotices,
+      occupancy: this.#occupancy,
+    });
     this.#clocks = new Clocks({
       server: id,
       entry,
       members: () => this.pool.members,
-      isInUse: (member) => this.#isInUse(member),
-      isBusy: () => this.#isBusy,
+      isInUse: (member) => this.#occupancy.isInUse(member),
+      isBusy: () => this.#occupancy.isBusy,
       lastUsedAt: () => this.handle.lastUsedAt,
       onSilent: (member, missed) => this.#onSilent(member, missed),
       onIdleMember: (member) => this.#onIdleMember(member),
@@ -179,15 +208,20 @@ export class ManagedServer {
 
   /** Stops the server; resolves once nothing of it is left. A later request starts it again. */
   async stop(): Promise<void> {
+    this.eras.kill();
     if (this.#life.state === 'stopped') return;
     const done = this.#life.until(isSettledStop);
     this.#life.send({ type: 'stop' });
     await done;
   }
 
-  /** Asks for a start as a waiting call would: a backoff or park that is not over keeps the server off. */
-  demand(): void {
+  /**
+   * Asks for a start as a waiting call would: a backoff or park that is not over keeps the server off. Where no call
+   * waits, the first connection is `owner`'s.
+   */
+  demand(owner?: Owner | undefined): void {
     if (!this.entry.enabled) return;
+    this.#demandedBy = owner;
     const { parkedUntil } = this.handle;
     if (parkedUntil === undefined) this.#life.send({ type: 'demand' });
     else if (parkedUntil <= Date.now()) this.#options.wake();
@@ -197,14 +231,19 @@ export class ManagedServer {
     return this.#wishes.subscriptions;
   }
 
-  /** A modern server's connection is to tell of what is subscribed by now; resolves with the resources it agreed to. */
-  listen(member: Member): Promise<ReadonlySet<string>> {
-    return this.#wishes.listen(member);
+  /**
+   * The modern connection that serves `owner` is to tell of what is subscribed by now; resolves with the resources it
+   * agreed to tell of. Rejects with UnavailableError when there is no place for one.
+   */
+  async listen(owner: Owner): Promise<ReadonlySet<string>> {
+    // A1: the server may have ended since it was last asked, and then no connection is to be opened.
+    const member = this.handle.isOpen ? this.pool.pick(owner, 'modern') : undefined;
+    return member === undefined ? new Set() : this.#wishes.listen(member);
   }
 
-  /** Nobody wants updates of the resource any more. */
-  unsubscribed(uri: string): void {
-    this.#wishes.unsubscribed(uri);
+  /** Somebody has unsubscribed; of `orphaned` nobody wants updates any more. */
+  unsubscribed(orphaned: readonly string[]): void {
+    this.#wishes.unsubscribed(orphaned);
   }
 
   /** Notes the log level a session asks for, and tells whoever of this server is awake. */
@@ -214,9 +253,11 @@ export class ManagedServer {
 
   /** A client session is over: its connection, subscriptions and log level go. */
   release(owner: Owner): void {
+    if (this.#demandedBy === owner) this.#demandedBy = undefined;
     this.#wishes.release(owner);
     this.pool.release(owner);
-    if (this.state !== 'starting' || this.pool.members.size > 0) return;
+    // While it is asked for its eras nothing has been started for anybody yet.
+    if (this.state !== 'starting' || this.pool.members.size > 0 || this.eras.known === undefined) return;
     // The session whose call had the server started is gone: it starts for the next that waits, or not at all.
     if (this.handle.waiting > 0) this.#begin();
     else this.#life.send({ type: 'stop' });
@@ -235,15 +276,30 @@ export class ManagedServer {
     this.pool.begin();
     const first = (): void => {
       const { next } = this.handle;
-      this.pool.pick(next?.owner, next?.era ?? this.eras.for('legacy') ?? 'legacy');
+      const owner = next?.owner ?? this.#demandedBy;
+      this.#demandedBy = undefined;
+      this.pool.pick(owner, next?.era ?? this.eras.for(owner?.era ?? 'legacy') ?? 'legacy');
     };
     if (this.eras.known !== undefined) {
       first();
       return;
     }
     void this.eras.settle().then(() => {
-      if (this.state === 'starting') first();
+      const { known } = this.eras;
+      if (this.state !== 'starting' || known === undefined) return;
+      // They came by an earlier verdict, and would have connections opened that cannot be.
+      const what = `server ${this.id} turned out to speak the protocol of another era; try again`;
+      this.handle.failWaiting(({ era }) => !known[era], new UnavailableError(what, 1));
+      first();
     });
+  }
+
+  /** A server that has failed may be started when its backoff is over, and then it is. */
+  async #untilStartable(): Promise<void> {
+    if (this.state !== 'failed') return;
+    const left = this.#life.until((state) => state !== 'failed');
+    this.demand();
+    await left;
   }
 
   async #drain(): Promise<void> {
@@ -275,6 +331,7 @@ export class ManagedServer {
   }
 
   #endClocks(): void {
+    this.#hearing.stop();
     this.#clocks.stop();
     this.#listNotices.stop();
   }
@@ -295,30 +352,35 @@ export class ManagedServer {
   #isWanted(isAfterCrash: boolean): boolean {
     if (!this.entry.enabled) return false;
     const isListened = isAfterCrash && (!this.subscriptions.isEmpty || this.#options.isWatched());
-    return isListened || this.handle.waiting > 0;
+    return isListened || this.handle.waiting > 0 || this.eras.isAsking;
   }
 
   #refuse(until: number): void {
     this.nextRetryAt = until;
+    this.eras.kill();
     this.handle.refuse(until, this.lastError?.message ?? 'unknown reason');
   }
 
   async #onHandshake(member: Member, leftMs: number): Promise<void> {
     const { connection } = member;
-    if (!this.handle.isOpen || !this.known.hasAdvert) await this.known.learn(connection, leftMs);
+    if (!this.handle.isOpen || !this.known.isLearnt || this.known.mayLearnMoreFrom(connection))
+      await this.known.learn(connection, leftMs);
     await this.#wishes.replay(member, leftMs);
   }
 
   #onOpen(): void {
     if (this.handle.isOpen) this.handle.drain();
     else this.#life.report({ type: 'pool.ready' });
+    this.#hearing.tend();
   }
 
   #onOpenFailed({ owner, era }: Member, error: GatewayError): void {
     this.lastError = error;
-    this.eras.forget();
+    // While others work, only an answer in another era's words tells against the verdict.
+    if (!this.handle.isOpen || error.cause instanceof UpstreamProtocolError) this.eras.forget();
     if (!this.handle.isOpen) return;
     this.#options.log.warn({ server: this.id, ...reason(error) }, 'a further connection could not be opened');
+    this.#hearing.lost(0);
     if (this.entry.isolation === 'session')
       this.handle.failWaiting(
         (call) => call.era === era && this.pool.placeOf(call.owner, era) === owner,
@@ -333,25 +395,15 @@ export class ManagedServer {
     this.#options.log.warn(fields, 'a connection ended by itself');
     // The last shared connection is the server itself: whoever waits, waits for the supervisor's verdict.
     const isLost = this.entry.isolation === 'shared' && this.pool.members.size === 0;
-    if (this.handle.isOpen && !isLost) this.handle.drain();
+    if (!this.handle.isOpen || isLost) return;
+    this.handle.drain();
+    this.#wishes.lost(member);
+    this.#hearing.lost(performance.now() - member.openedAt);
   }
 
-  get #isBusy(): boolean {
-    for (const member of this.pool.members) if (this.#isInUse(member)) return true;
-    return this.entry.isolation === 'shared' && !this.subscriptions.isEmpty;
-  }
-
-  /** A connection that must not end for want of calls: somebody waits for an answer, or listens to this very server. */
-  #isInUse({ isOpen, inFlight, owner }: Member): boolean {
-    if (!isOpen || inFlight > 0) return true;
-    if (owner === undefined) return this.subscriptions.uris(({ isListener }) => isListener).length > 0;
-    if (!owner.hasOpenStream) return false;
-    return owner.belongsTo(this.id) || this.subscriptions.uris((other) => other === owner).length > 0;
-  }
-
-  /** Whether `owner` is served by this very connection. */
-  #isAt(owner: Owner, member: Member): boolean {
-    return this.eras.for(owner.era) === member.era && this.pool.placeOf(owner, member.era) === member.owner;
+  #onDeaf(era: Era, error: GatewayError): void {
+    for (const owner of this.subscriptions.owners())
+      if (this.#occupancy.hearsInCommon(owner, era)) owner.onParting(this.id, 'crashed', error);
   }
 
   #onIdleMember(member: Member): void {
@@ -371,22 +423,16 @@ export class ManagedServer {
     member.connection.link.kill();
   }
 
-  #onRequest(member: Member, envelope: Envelope, call: Call | undefined): void {
-    const owner = this.entry.isolation === 'session' ? member.owner : undefined;
-    if (owner === undefined || (envelope.method === 'roots/list' && !this.entry.forward_roots)) {
-      refuseServerRequest(member.connection, envelope);
-    } else {
-      owner.onServerRequest(member.connection, envelope, call);
-    }
-  }
-
-  #onNotification(member: Member, envelope: Envelope, call: Call | undefined): void {
-    if (this.#wishes.take(member, envelope)) return;
-    const plain = member.era === 'modern' ? unmarked(envelope) : envelope;
-    if (this.#listNotices.take(member, plain)) return;
-    const { owner, era } = member;
-    if (owner !== undefined && era === 'legacy') owner.onServerNotification(member.connection, plain, call);
-    else spreadNotification(this.#audience, member, plain, call);
+  /** The tool asks for other headers than it did; a call that was refused for that was not carried out. */
+  #onHeaderMismatch({ connection }: Member, call: Call): void {
+    const timeoutMs = this.entry.request_timeout_seconds * 1000;
+    // However many calls are refused at once, the list is fetched once for all of them.
+    this.#relisting ??= this.known.refresh(connection, ['tools'], timeoutMs).then(() => {
+      this.#relisting = undefined;
+    });
+    void this.#relisting.then(() => {
+      if (!call.isDone) this.handle.retry(call);
+    });
   }
 }
 

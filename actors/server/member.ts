@@ -23,3 +23,8 @@ export interface Member {
   /** performance.now() of the end of its last handshake. */
   openedAt: number;
 }
+
+/** Whether calls may be sent on it. */
+export function canTake({ isOpen, isClosing, connection }: Member): boolean {
+  return isOpen && !isClosing && !connection.link.isOver;
+}

@@ -8,17 +8,13 @@ import { metaKeys } from '../jsonrpc/modern-meta.ts';
 import type { Call } from './call.ts';
 import type { Connection } from './connection.ts';
 import type { Member } from './member.ts';
+import type { Occupancy } from './occupancy.ts';
 import type { Owner } from './owner.ts';
 import { Subscriptions } from './subscriptions.ts';
 
-export interface Audience {
-  readonly subscriptions: Subscriptions;
-  /** Whether `owner` is served by this very connection. */
-  isAt(owner: Owner, member: Member): boolean;
-}
-
 export function spreadNotification(
-  { subscriptions, isAt }: Audience,
+  subscriptions: Subscriptions,
+  occupancy: Occupancy,
   member: Member,
   envelope: Envelope,
   call: Call | undefined,
@@ -28,7 +24,7 @@ export function spreadNotification(
     const uri = envelope.paramText('uri');
     if (uri === undefined) return;
     for (const owner of subscriptions.subscribers(uri))
-      if (isAt(owner, member)) owner.onServerNotification(connection, envelope, undefined);
+      if (occupancy.isAt(owner, member)) owner.onServerNotification(connection, envelope, undefined);
   } else if (envelope.method === 'notifications/message') {
     const level = envelope.paramText('level');
     if (member.era === 'modern') {

@@ -20,7 +20,8 @@ import type { Era } from '../jsonrpc/modern-meta.ts';
 import type { Link, LinkEvents } from '../upstream/link.ts';
 import type { Call } from './call.ts';
 import { Connection, type Introduction } from './connection.ts';
-import type { Member } from './member.ts';
+import { withEraAdvice } from './era-advice.ts';
+import { canTake, type Member } from './member.ts';
 import type { Owner, Parting } from './owner.ts';
 
 export interface PoolOptions {
@@ -33,6 +34,8 @@ export interface PoolOptions {
   /** The far end is a session, not a process: when it is lost by itself, another takes its place. */
   readonly isRemote: boolean;
   makeLink(events: LinkEvents, era: Era): Link;
+  /** A member without calls that somebody listens to all the same. */
+  isHeardBySome(member: Member): boolean;
   /** Called after each handshake, within what is left of the start timeout. */
   onHandshake(member: Member, leftMs: number): Promise<void>;
   onOpen(member: Member): void;
@@ -41,6 +44,8 @@ export interface PoolOptions {
   /** The pool is empty and could not help it. */
   onLost(error: GatewayError): void;
   onUndelivered(call: Call, error: GatewayError): void;
+  /** A remote server missed headers that a tool's schema asks for: the schema is not what it was. */
+  onHeaderMismatch(member: Member, call: Call): void;
   onRequest(member: Member, envelope: Envelope, call: Call | undefined): void;
   onNotification(member: Member, envelope: Envelope, call: Call | undefined): void;
   onNoise(what: string): void;
@@ -88,7 +93,7 @@ export class Pool {
     const { isolation } = this.#options;
     const isOwned = isolation === 'session' && !this.#isSessionless(era);
     const member = isOwned ? this.#own(this.placeOf(owner, era), era) : this.#shared(owner, era);
-    return member.isOpen && !member.isClosing && !member.connection.link.isOver ? member : undefined;
+    return canTake(member) ? member : undefined;
   }
 
   /** Whose connection serves `owner`: its own, or, as undefined, one it shares. */
@@ -161,7 +166,7 @@ export class Pool {
       count += 1;
       if (!member.isClosing && (best === undefined || member.inFlight < best.inFlight)) best = member;
     }
-    const isBusy = best !== undefined && best.inFlight > 0 && best.isOpen && !best.connection.link.isOver;
+    const isBusy = best !== undefined && best.inFlight > 0 && canTake(best);
     const max = this.#isSessionless(era) ? 1 : this.#options.max;
     const hasRoom = count < max && performance.now() >= this.#aloneUntil;
     if (best === undefined || (isBusy && hasRoom)) best = this.#open(undefined, era);
@@ -183,6 +188,7 @@ export class Pool {
     for (const member of this.#members) {
       if (member.inFlight > 0 || !member.isOpen || member.isClosing || member.owner?.hasOpenStream === true)
         continue;
+      if (this.#options.isHeardBySome(member)) continue;
       if (oldest === undefined || member.lastUsedAt < oldest.lastUsedAt) oldest = member;
     }
     const { server, max } = this.#options;
@@ -228,6 +234,9 @@ export class Pool {
       onNotification: (_, envelope, call) => this.#options.onNotification(member, envelope, call),
       onNoise: (_, what) => this.#options.onNoise(what),
       onUndelivered: (_, call, error) => this.#options.onUndelivered(call, error),
+      ...(this.#isSessionless(member.era)
+        ? { onHeaderMismatch: (_, call) => this.#options.onHeaderMismatch(member, call) }
+        : {}),
       onEnd: (ended, error) => {
         if (member.connection === ended) this.#onEnd(member, error);
       },
@@ -248,7 +257,12 @@ export class Pool {
       if (member.isClosing) return;
       this.#failOpening(
         member,
-        startFailure(server, startTimeoutMs, error as GatewayError, connection.link.stderrTail),
+        startFailure(
+          server,
+          startTimeoutMs,
+          withEraAdvice(member.era, error as GatewayError),
+          connection.link.stderrTail,
+        ),
       );
     }
   }

@@ -49,6 +49,11 @@ export class Subscriptions {
     return this.#byUri.get(uri) ?? [];
   }
 
+  /** Everybody who is subscribed to anything. */
+  owners(): Set<Owner> {
+    return new Set([...this.#byUri.values()].flatMap((owners) => [...owners]));
+  }
+
   /** The resources that anybody `isMeant` is subscribed to. */
   uris(isMeant: (owner: Owner) => boolean): string[] {
     return [...this.#byUri].filter(([, owners]) => [...owners].some(isMeant)).map(([uri]) => uri);

@@ -4,7 +4,8 @@
 //
 // U1  a listen that ends by itself is opened anew, after a pause that grows, as long as the connection lives; one that
 //     is refused is not.
-// U2  nobody waits longer than ACK_MS for the server's agreement.
+// U2  nobody waits longer than ACK_MS for one agreement of the server; a wish that comes meanwhile is asked for next.
+// U3  at any time one listen counts, so that nobody is told twice while another takes its place.
 
 import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
 import { changeMembers } from '../jsonrpc/members.ts';
@@ -28,9 +29,14 @@ export const listFilters: Readonly<Record<string, ListKind>> = {
 export class UpstreamListen {
   readonly connection: Connection;
   #wanted = '';
-  #call: Call | undefined;
+  /** What the newest listen asks for. */
+  #asked = '';
+  #newest: Call | undefined;
+  /** The one that counts: the newest that the server has agreed to. */
+  #standing: Call | undefined;
   #honoured: Promise<ReadonlySet<string>> = Promise.resolve(new Set<string>());
-  #acknowledge: ((uris: ReadonlySet<string>) => void) | undefined;
+  /** Set while the server has not agreed yet. */
+  #agree: ((uris: ReadonlySet<string>) => void) | undefined;
   #pauseMs = MIN_PAUSE_MS;
   #timer: NodeJS.Timeout | undefined;
 
@@ -40,26 +46,31 @@ export class UpstreamListen {
 
   /** Listens to the lists and to these resources; resolves with those the server agreed to tell of. */
   sync(uris: readonly string[]): Promise<ReadonlySet<string>> {
-    const filter = this.#filter(uris);
-    const wanted = JSON.stringify(filter);
-    if (wanted === this.#wanted) return this.#honoured;
-    this.#wanted = wanted;
-    this.#open();
-    return this.#honoured;
+    this.#wanted = JSON.stringify(this.#filter(uris));
+    return this.#settled();
   }
 
-  /** Takes the server's agreement; false for any other notification. */
+  /** Takes the server's agreement, and what comes on a listen that does not count; false for any other notification. */
   take(envelope: Envelope): boolean {
-    if (envelope.method !== 'notifications/subscriptions/acknowledged') return false;
-    const id = envelope.meta(metaKeys.subscriptionId);
-    if (id === undefined || Number(rawOf(envelope.bytes, id)) !== this.#call?.id) return true;
+    const span = envelope.meta(metaKeys.subscriptionId);
+    const id = span === undefined ? undefined : Number(rawOf(envelope.bytes, span));
+    if (envelope.method !== 'notifications/subscriptions/acknowledged')
+      return id !== undefined && id !== this.#standing?.id;
+    if (id === undefined || id !== this.#newest?.id) return true;
     this.#pauseMs = MIN_PAUSE_MS;
-    const { notifications } = envelope.parse(envelope.params) as {
+    const { notifications } = (envelope.parse(envelope.params) ?? {}) as {
       notifications?: { resourceSubscriptions?: unknown };
     };
     const uris = notifications?.resourceSubscriptions;
-    this.#acknowledge?.(new Set(Array.isArray(uris) ? (uris as string[]) : []));
+    this.#agree?.(new Set(Array.isArray(uris) ? (uris as string[]) : []));
     return true;
+  }
+
+  #settled(): Promise<ReadonlySet<string>> {
+    if (this.#wanted === this.#asked) return this.#honoured;
+    if (this.#agree !== undefined) return this.#honoured.then(() => this.#settled());
+    this.#open();
+    return this.#honoured;
   }
 
   #filter(uris: readonly string[]): Record<string, unknown> {
@@ -76,30 +87,40 @@ export class UpstreamListen {
 
   #open(): void {
     clearTimeout(this.#timer);
-    const before = this.#call;
-    this.#call = undefined;
-    if (this.#wanted === '{}' || this.#wanted === '' || this.connection.isEnded) {
+    this.#asked = this.#wanted;
+    this.#newest = undefined;
+    if (this.#asked === '{}' || this.connection.isEnded) {
       this.#honoured = Promise.resolve(new Set<string>());
-      this.#drop(before);
+      this.#stand(undefined);
       return;
     }
+    const ended = (isRefused: boolean) => this.#onEnded(call, isRefused);
+    const call = this.connection.listen(JSON.parse(this.#asked) as Record<string, unknown>, ended);
+    this.#newest = call;
     this.#honoured = new Promise((resolve) => {
-      const timer = setTimeout(() => resolve(new Set()), ACK_MS);
-      this.#acknowledge = (uris) => {
+      const agree = (uris: ReadonlySet<string>) => {
         clearTimeout(timer);
-        this.#drop(before);
+        this.#agree = undefined;
+        if (!call.isDone) this.#stand(call);
         resolve(uris);
       };
+      const timer = setTimeout(agree, ACK_MS, new Set<string>()).unref();
+      this.#agree = agree;
     });
-    const ended = (isRefused: boolean) => this.#onEnded(call, isRefused);
-    const call = this.connection.listen(JSON.parse(this.#wanted) as Record<string, unknown>, ended);
-    this.#call = call;
+  }
+
+  /** From now on this one counts, and none before it. */
+  #stand(call: Call | undefined): void {
+    const before = this.#standing;
+    this.#standing = call;
+    if (before !== call) this.#drop(before);
   }
 
   #onEnded(call: Call, isRefused: boolean): void {
-    if (this.#call !== call) return;
-    this.#call = undefined;
-    this.#acknowledge?.(new Set());
+    if (this.#standing === call) this.#standing = undefined;
+    if (this.#newest !== call) return;
+    this.#newest = undefined;
+    this.#agree?.(new Set());
     if (this.connection.isEnded || isRefused) return;
     this.#timer = setTimeout(() => this.#open(), this.#pauseMs).unref();
     this.#pauseMs = Math.min(MAX_PAUSE_MS, this.#pauseMs * 2);

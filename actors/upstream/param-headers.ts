@@ -56,11 +56,22 @@ export function hasInvalidAnnotations(inputSchema: unknown): boolean {
   return annotationFault(inputSchema) !== undefined;
 }
 
+/** Every header the schema asks for, and the argument it repeats, undefined where there is none; both parsed. */
+export function annotatedArguments(
+  inputSchema: unknown,
+  argumentsValue: unknown,
+): { readonly header: string; readonly value: unknown }[] {
+  return findingsIn(inputSchema).annotations.map(({ header, path }) => ({
+    header,
+    value: valueAt(argumentsValue, path),
+  }));
+}
+
 /** The `mcp-param-…` headers for a call with these arguments (both parsed); none for an invalid schema. */
 export function paramHeaders(inputSchema: unknown, argumentsValue: unknown): Record<string, string> {
   const headers: Record<string, string> = {};
-  for (const { header, path } of findingsIn(inputSchema).annotations) {
-    const text = textOfPrimitive(valueAt(argumentsValue, path));
+  for (const { header, value } of annotatedArguments(inputSchema, argumentsValue)) {
+    const text = textOfPrimitive(value);
     if (text !== undefined) headers[header] = encodeHeaderValue(text);
   }
   return headers;

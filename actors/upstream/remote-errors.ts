@@ -1,6 +1,6 @@
-// Says what went wrong with a remote server, in words an operator can act on, and whether the request may have
-// been carried out. What a server or the network wrote is cut short and redacted, and no URL is shown with its
-// query or its user name: both may hold a secret (A9).
+// Says what went wrong with a remote server, in words that whoever gave its address, in a catalog or on a command line,
+// can act on, and whether the request may have been carried out. What a server or the network wrote is cut short and
+// redacted, and no URL is shown with its query or its user name: both may hold a secret (A9).
 
 import type { IncomingHttpHeaders } from 'node:http';
 import {
@@ -53,17 +53,17 @@ export function refusalError(refusal: Refusal, redactor: Redactor): UpstreamProt
 function advice(refusal: Refusal): string {
   const { status, headers, method } = refusal;
   if (status >= 300 && status < 400)
-    return `; redirects are not followed: if ${redirectTarget(refusal)} is right, set it as \`url:\` in the catalog`;
+    return `; redirects are not followed: if ${redirectTarget(refusal)} is right, use it instead of this address`;
   if (status === 401)
     return (
-      '; set the header it asks for under `headers:` of this server in the catalog, or, if it wants OAuth, ' +
+      '; set the header it asks for (`headers:` in the catalog, `--header` of gateway-stdio), or, if it wants OAuth, ' +
       'run mcp-remote as a local server (`command: npx`, `args: [mcp-remote, <url>]`)'
     );
-  if (status === 403) return '; check the rights of the credentials under `headers:` in the catalog';
+  if (status === 403) return '; check the rights of the credentials in its headers';
   if (status === 404 || status === 405)
     return method === 'GET'
-      ? '; check `url:` in the catalog, and leave `runtime: sse` out if the server speaks Streamable HTTP'
-      : '; check `url:` in the catalog, and set `runtime: sse` if the server speaks the older transport';
+      ? '; check the address, and leave `runtime: sse` out if the server speaks Streamable HTTP'
+      : '; check the address, and set `runtime: sse` if the server speaks the older transport';
   if (headers['retry-after'] !== undefined && /^\d{1,9}$/.test(headers['retry-after']))
     return `; it asks to wait ${headers['retry-after']} s`;
   return '';
@@ -93,7 +93,7 @@ export function networkError(url: URL, error: Error, wasSent: boolean, redactor:
   if (!wasSent)
     return new ConnectionLostError(
       redactor.redact(
-        `could not connect to ${plainUrl(url)}: ${reason}; check \`url:\` in the catalog, and that the server runs`,
+        `could not connect to ${plainUrl(url)}: ${reason}; check the address, and that the server runs`,
       ),
       {
         cause: error,

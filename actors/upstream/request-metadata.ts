@@ -34,7 +34,7 @@ export function metadataHeaders(envelope: Envelope, inputSchemaOf: SchemaLookup)
   if (envelope.method !== 'tools/call') return headers;
   const inputSchema = inputSchemaOf(name);
   if (!hasAnnotations(inputSchema)) return headers;
-  return { ...headers, ...paramHeaders(inputSchema, paramOf(envelope, 'arguments')) };
+  return { ...headers, ...paramHeaders(inputSchema, argumentsOf(envelope)) };
 }
 
 function protocolVersionOf(envelope: Envelope): string {
@@ -42,11 +42,17 @@ function protocolVersionOf(envelope: Envelope): string {
   return typeof version === 'string' ? version : modernVersion;
 }
 
-function nameOf(envelope: Envelope): string | undefined {
+/** What `Mcp-Name` repeats; undefined where it repeats nothing. */
+export function nameOf(envelope: Envelope): string | undefined {
   const member = nameMembers.get(envelope.method);
   if (member === undefined) return undefined;
   const name = member === 'taskId' ? paramOf(envelope, member) : envelope.paramText(member);
   return typeof name === 'string' ? name : undefined;
+}
+
+/** The parsed arguments of a `tools/call`. */
+export function argumentsOf(envelope: Envelope): unknown {
+  return paramOf(envelope, 'arguments');
 }
 
 /** A member of `params` that the envelope does not watch, parsed. */

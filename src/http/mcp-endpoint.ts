@@ -19,21 +19,12 @@ import { isModernHeader, postModern } from './modern-endpoint.ts';
 import { PostOutlet } from './post-outlet.ts';
 import type { BodyProblem } from './seam.ts';
 
-/** Refuses what can be refused by the headers alone; true when the body is wanted. */
+/** Refuses what can be refused by the headers alone; true when the body, which tells the era, is wanted. */
 export function admitPost(context: ExchangeContext): boolean {
-  const { 'content-type': type = '', accept = '' } = context.request.headers;
-  if (!/^application\/json\s*(;|$)/i.test(type)) {
-    context.rpcFault(new RpcFault(rpcCodes.invalidRequest, 'Content-Type must be application/json'), 415);
-    return false;
-  }
-  const isMaybeModern = isModernHeader(context.request.headers['mcp-protocol-version']);
-  if (isMaybeModern) return true;
-  if (!accepts(accept, 'application/json') || !accepts(accept, 'text/event-stream')) {
-    const message = 'Accept must list both application/json and text/event-stream';
-    context.rpcFault(new RpcFault(rpcCodes.invalidRequest, message), 406);
-    return false;
-  }
-  return true;
+  const { 'content-type': type = '' } = context.request.headers;
+  if (/^application\/json\s*(;|$)/i.test(type)) return true;
+  context.rpcFault(new RpcFault(rpcCodes.invalidRequest, 'Content-Type must be application/json'), 415);
+  return false;
 }
 
 export function post(
@@ -51,11 +42,13 @@ export function post(
       return;
     }
     if (isModernHeader(context.request.headers['mcp-protocol-version'])) {
-      // The header claims what the body does not.
-      readAsker(envelope);
+      // The header claims what the body does not; only a notification need not claim it as well.
+      if (envelope.kind === 'request') readAsker(envelope);
+      else if (envelope.kind === 'notification') context.empty(202);
+      else throw new RpcFault(rpcCodes.invalidRequest, 'this revision knows no answers of clients');
       return;
     }
-    if (!admitVersion(context)) return;
+    if (!admitAccept(context) || !admitVersion(context)) return;
     checkMirrorHeaders(context.request.headers, envelope);
     if (envelope.kind === 'request' && envelope.method === 'initialize') {
       const outlet = new PostOutlet(context, front.heartbeat, undefined);
@@ -198,6 +191,14 @@ function answerError(context: ExchangeContext, error: unknown, envelope: Envelop
 
 function draining(): StoppedError {
   return new StoppedError('the gateway is stopping and takes no new requests');
+}
+
+function admitAccept(context: ExchangeContext): boolean {
+  const { accept = '' } = context.request.headers;
+  if (accepts(accept, 'application/json') && accepts(accept, 'text/event-stream')) return true;
+  const message = 'Accept must list both application/json and text/event-stream';
+  context.rpcFault(new RpcFault(rpcCodes.invalidRequest, message), 406);
+  return false;
 }
 
 function admitVersion(context: ExchangeContext): boolean {

@@ -5,9 +5,10 @@ import type { Envelope } from '../../actors/jsonrpc/envelope.ts';
 import { metaKeys, modernVersion } from '../../actors/jsonrpc/modern-meta.ts';
 import { RpcFault, rpcCodes } from '../../actors/jsonrpc/rpc-fault.ts';
 import type { ManagedServer } from '../../actors/server/managed-server.ts';
+import { nameOf } from '../../actors/upstream/request-metadata.ts';
 import type { ExchangeContext } from './exchange-context.ts';
 import type { Front } from './front.ts';
-import { checkMirrorHeaders, mirroredName } from './mirror-headers.ts';
+import { checkMirrorHeaders, checkParamHeaders, repeatsName } from './mirror-headers.ts';
 import { StatelessOutlet } from './stateless-outlet.ts';
 
 /** Whether the header MCP-Protocol-Version names a revision of the modern era, known here or not. */
@@ -22,15 +23,31 @@ export function postModern(
   server: ManagedServer | undefined,
   envelope: Envelope,
 ): void {
-  checkHeaders(context.request.headers, envelope);
+  const { headers } = context.request;
+  checkHeaders(headers, envelope);
   if (envelope.kind !== 'request') {
     // Closing its stream is how a client gives a request up; there is nothing else to notify of.
     context.empty(202);
     return;
   }
+  if (envelope.method === 'tools/call')
+    checkParamHeaders(headers, envelope, inputSchemaOf(front, server, nameOf(envelope) ?? ''));
   const outlet = new StatelessOutlet(context, front.heartbeat);
-  const running = front.reception.stateless(envelope, server, outlet, context);
-  outlet.whenGone(() => running?.cancel('the client closed the stream of the request'));
+  try {
+    const running = front.reception.stateless(envelope, server, outlet, context);
+    outlet.whenGone(() => running?.cancel('the client closed the stream of the request'));
+  } catch (error) {
+    // The answer is somebody else's to give.
+    outlet.leave();
+    throw error;
+  }
+}
+
+/** The schema by which the client had to choose its headers; undefined for a tool that is not known yet. */
+function inputSchemaOf(front: Front, server: ManagedServer | undefined, name: string): unknown {
+  if (server !== undefined) return server.known.inputSchemaOf(name);
+  const target = front.gateway.aggregate.find('tools', name);
+  return target?.server.known.inputSchemaOf(target.key);
 }
 
 /** Throws RpcFault −32020 when a header is missing or differs from the body ("Server Validation"). */
@@ -44,6 +61,6 @@ function checkHeaders(headers: Readonly<Record<string, string>>, envelope: Envel
   if (envelope.kind !== 'request') return;
   if (method === undefined) throw fault('the Mcp-Method header is missing');
   checkMirrorHeaders(headers, envelope);
-  if (name === undefined && mirroredName(envelope) !== undefined)
+  if (name === undefined && repeatsName(envelope) && nameOf(envelope) !== undefined)
     throw fault('the Mcp-Name header is missing');
 }

@@ -52,9 +52,10 @@ export class OriginGuard {
 
   /** Answers a browser's question whether it may send a request. */
   preflight(context: ExchangeContext): void {
+    const { 'access-control-request-headers': asked = '' } = context.request.headers;
     context.empty(204, [
       ['access-control-allow-methods', 'GET, POST, DELETE, OPTIONS'],
-      ['access-control-allow-headers', allowedHeaders],
+      ['access-control-allow-headers', [allowedHeaders, ...paramHeadersIn(asked)].join(', ')],
       ['access-control-max-age', '600'],
     ]);
   }
@@ -91,6 +92,12 @@ export class OriginGuard {
 export function isLoopback(host: string): boolean {
   const lower = host.toLowerCase();
   return loopbackNames.has(lower) || lower === '::1' || /^127(\.\d{1,3}){3}$/.test(lower);
+}
+
+/** A tool's arguments come in headers of the tool's own choice (2026-07-28, "Custom Headers from Tool Parameters"). */
+function paramHeadersIn(asked: string): string[] {
+  const names = asked.split(',').map((name) => name.trim().toLowerCase());
+  return names.filter((name) => /^mcp-param-[!#$%&'*+\-.^_`|~0-9a-z]+$/.test(name));
 }
 
 function corsHeaders(origin: string): HeaderList {

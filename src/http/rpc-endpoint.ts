@@ -53,7 +53,7 @@ export function rpc(front: Front, context: ExchangeContext, body: Buffer | BodyP
     const outlet = new JsonOutlet(context);
     if (!isModern(envelope)) front.reception.single(server, envelope, outlet, context);
     else if (envelope.method !== 'subscriptions/listen')
-      front.reception.stateless(envelope, server, outlet, context);
+      cancelWhenGone(context, front.reception.stateless(envelope, server, outlet, context));
     else
       throw new RpcFault(
         rpcCodes.methodNotFound,
@@ -65,4 +65,12 @@ export function rpc(front: Front, context: ExchangeContext, body: Buffer | BodyP
     else if (error instanceof GatewayError) context.rpcError(error, envelope?.rawId, closing(error));
     else throw error;
   }
+}
+
+/** In the modern era a client that closes the connection gives its request up. */
+function cancelWhenGone(
+  context: ExchangeContext,
+  running: { cancel(reason?: string): void } | undefined,
+): void {
+  context.reply.onAbort(() => running?.cancel('the client closed the connection'));
 }

@@ -29,6 +29,11 @@ export class StatelessOutlet implements Outlet, Awaited, Beating {
     context.reply.onAbort(() => this.#gone());
   }
 
+  /** The request was refused before it began: whoever refused it answers. */
+  leave(): void {
+    this.#release();
+  }
+
   /** Called when the client has gone before the end. */
   whenGone(onGone: () => void): void {
     this.#onGone = onGone;

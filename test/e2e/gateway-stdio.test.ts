@@ -137,6 +137,26 @@ describe('the command line', () => {
     ]);
     expect(entry.env).toEqual({ SOME_TOKEN: `\${SOME_TOKEN}`, X_API_KEY: `\${X_API_KEY}` });
   });
+
+  test('takes a reference that the client has not replaced for a variable that is not set', async () => {
+    const env = { DESKTOP_KEY: `\${DESKTOP_KEY}` };
+    const header = ['--header', `X-API-Key: \${DESKTOP_KEY}`];
+    const bridge = new StdioWrapper(['--url', 'http://127.0.0.1:1/mcp', ...header], env);
+    expect(await bridge.exited).toBe(2);
+    expect(bridge.stderr).toMatch(/headers\.X-API-Key: .*DESKTOP_KEY is not set/);
+    const servers = { echo: fault('echo', { env: { KEY: `\${DESKTOP_KEY}` } }) };
+    const local = new StdioWrapper(configured({ servers }), env);
+    expect(await local.exited).toBe(2);
+    expect(local.stderr).toContain('DESKTOP_KEY is not set');
+  });
+});
+
+test('a bridge whose far side is not there says so in words that fit a command line', async () => {
+  const wrapper = new StdioWrapper(['--url', 'http://127.0.0.1:1/mcp']);
+  const { error } = await wrapper.initialize();
+  expect(error.message).toContain('could not connect to http://127.0.0.1:1/mcp');
+  expect(error.message).toContain('check the address');
+  expect(error.message).not.toMatch(/catalog|\/servers\//);
 });
 
 describe('the end', () => {

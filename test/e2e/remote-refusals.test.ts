@@ -247,7 +247,7 @@ describe('a lost session', () => {
     const server = await serve(({ res }) => void res.writeHead(404).end('no such page'));
     const { link, seen } = httpLink(server.url());
     link.send(request(2, 'x'), 2);
-    expect((await seen.failure(2)).error.message).toMatch(/404.*no such page.*`url:`/);
+    expect((await seen.failure(2)).error.message).toMatch(/404.*no such page.*check the address/);
     expect(seen.ended).toBeUndefined();
   });
 });

@@ -166,3 +166,54 @@ test('what the servers can do together is what any can, and anything while one i
     'tools',
   ]);
 });
+
+test('resources can be subscribed to where some server has that, and others’ extensions are not the gateway’s', () => {
+  const capabilities = { extensions: { 'example.com/x': {} }, experimental: { y: {} }, tasks: {} };
+  const plain = new ListedServer('plain', {}, { ...capabilities, resources: { listChanged: true } });
+  const watched = new ListedServer('watched', {}, { resources: { subscribe: true } });
+  const can = (...servers: ListedServer[]) => of(...servers).capabilities();
+  const none = {
+    tools: { listChanged: true },
+    resources: { listChanged: true },
+    prompts: { listChanged: true },
+  };
+  expect(can(plain)).toEqual(none);
+  expect(can()).toEqual(none);
+  expect(can(plain, watched)).toEqual({ ...none, resources: { listChanged: true, subscribe: true } });
+  expect(can(plain, new ListedServer('unknown')).resources).toEqual({ listChanged: true, subscribe: true });
+});
+
+describe('how long a merged list may be kept', () => {
+  const tools = { tools: {} };
+  const hinted = (id: string, ttlMs: number, scope: 'public' | 'private') => {
+    const server = new ListedServer(id, { tools: ['a'] }, tools);
+    Object.assign(server.known, { hints: { tools: { ttlMs, scope } } });
+    return server;
+  };
+  const hint = (...servers: ListedServer[]) => of(...servers).cacheHint('tools');
+  const long = hinted('long', 60_000, 'public');
+  const stale = { ttlMs: 0, scope: 'private' };
+
+  test('is the shortest time, and for one client if one server says so', () => {
+    expect(hint(long)).toEqual({ ttlMs: 60_000, scope: 'public' });
+    expect(hint(long, hinted('short', 500, 'public'))).toEqual({ ttlMs: 500, scope: 'public' });
+    expect(hint(long, hinted('own', 90_000, 'private'))).toEqual({ ttlMs: 60_000, scope: 'private' });
+  });
+
+  test('is not at all where a server gives no hint, or its part of the list is missing', () => {
+    const silent = new ListedServer('silent', { tools: ['a'] }, tools);
+    Object.assign(silent.known, { hints: {} });
+    const failed = hinted('failed', 500, 'public');
+    failed.known.lists = {};
+    for (const other of [silent, failed, new ListedServer('unknown')])
+      expect(hint(long, other)).toEqual(stale);
+  });
+
+  test('is nothing that a server without such a list, or one that is switched off, has a say in', () => {
+    const other = new ListedServer('other', {}, { prompts: {} });
+    other.known.lists = {};
+    const off = new ListedServer('off');
+    off.entry.enabled = false;
+    expect(hint(long, other, off)).toEqual({ ttlMs: 60_000, scope: 'public' });
+  });
+});

@@ -46,7 +46,7 @@ test('who is known already is asked nothing, and nobody waits', async () => {
 test('all are waited for when all are quick', async () => {
   const servers = Array.from({ length: 5 }, (_, i) => takes(`s${i}`, 100));
   expect(await settled(of(...servers), 4000)).toBeLessThan(150);
-  for (const server of servers) expect(server.known.hasAdvert).toBe(true);
+  for (const server of servers) expect(server.known.isLearnt).toBe(true);
 });
 
 test('eight start at a time, each once', async () => {
@@ -116,7 +116,7 @@ test('hanging servers hold up those behind them in the queue, but never a list',
   expect(last.demands).toBe(0);
   hanging[0]?.enter('failed');
   await vi.advanceTimersByTimeAsync(20);
-  expect(last.known.hasAdvert).toBe(true);
+  expect(last.known.isLearnt).toBe(true);
 });
 
 test('a server that left the catalog before its turn holds up nobody', async () => {

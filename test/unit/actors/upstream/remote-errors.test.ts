@@ -73,7 +73,7 @@ describe('the error for a network failure', () => {
     ]);
     const { message, code } = networkError(new URL('http://localhost:1/mcp?k=v'), error, false, redactor);
     expect(message).toBe(
-      'could not connect to http://localhost:1/mcp: connect ECONNREFUSED ::1:1, connect ECONNREFUSED 127.0.0.1:1; check `url:` in the catalog, and that the server runs',
+      'could not connect to http://localhost:1/mcp: connect ECONNREFUSED ::1:1, connect ECONNREFUSED 127.0.0.1:1; check the address, and that the server runs',
     );
     expect(code).toBe('ERR_CONNECTION_LOST');
   });

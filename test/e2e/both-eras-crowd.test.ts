@@ -1,0 +1,426 @@
+// A crowd of clients of both eras at real servers of either or both, in an order that chance decides: equal ids, equal
+// progress tokens, cancellations, duplicates in flight, questions that are answered once, twice or wrongly, servers
+// that exit and are stopped. Every answer carries what its asker sent, so that a crossed one shows.
+// CROWD_ROUNDS=20 CROWD_SEED=7 plays more rounds, and other ones.
+
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { Gateway } from '../../actors/gateway/gateway.ts';
+import { silentLog } from '../../actors/log.ts';
+import { loadConfig } from '../../config/load-config.ts';
+import { Front } from '../../src/http/front.ts';
+import { bothErasOverHttp, bothErasOverStdio } from '../fixtures/both-eras/start.ts';
+import { crowd } from '../fixtures/crowd.ts';
+import { everythingOverStdio } from '../fixtures/everything/start.ts';
+import { temporaryFolder, writeConfiguration } from '../fixtures/gateway-process.ts';
+import {
+  http,
+  json,
+  type Message,
+  RawSession,
+  type RpcAnswer,
+  stats,
+  until,
+} from '../fixtures/raw-session.ts';
+import { seeded } from '../fixtures/seeded.ts';
+import { ask, type StatelessAnswer } from '../fixtures/stateless-client.ts';
+
+const rounds = Number(process.env.CROWD_ROUNDS ?? 1);
+const firstSeed = Number(process.env.CROWD_SEED ?? 1);
+const TASKS = 160;
+
+const canBeAsked = { elicitation: { form: {} } };
+const accepted = (name: string) => ({ action: 'accept', content: { name } });
+/** What happens to a call whose server died or was stopped, or is crowded; anything else is a fault of the gateway. */
+const misfortunes = new Set([-32603, -32000, -32001, -32002, -32003, -32004, -32005]);
+
+let url: string;
+let gateway: Gateway;
+const faults: unknown[] = [];
+
+beforeAll(async () => {
+  const remote = await bothErasOverHttp();
+  const restart = { intensity: 1000, min_backoff_ms: 20, max_backoff_seconds: 1 };
+  const own = { isolation: 'session', pool: { max: 16 }, restart };
+  const folder = temporaryFolder();
+  const config = writeConfiguration(folder, {
+    servers: {
+      'both-shared': { ...bothErasOverStdio(), era: 'auto', pool: { max: 2 }, restart },
+      'both-own': { ...bothErasOverStdio(), era: 'auto', ...own },
+      'modern-shared': { ...bothErasOverStdio({ isModernOnly: true }), era: 'modern', restart },
+      'modern-own': { ...bothErasOverStdio({ isModernOnly: true }), era: 'modern', ...own },
+      'legacy-shared': { ...everythingOverStdio(), restart },
+      'legacy-own': { ...bothErasOverStdio(), era: 'legacy', ...own },
+      remote: { url: remote.url, era: 'auto', isolation: 'session', pool: { max: 16 }, restart },
+    },
+  });
+  const loaded = await loadConfig(config, process.env);
+  const front = new Front({ reload: () => Promise.reject(new Error('nobody reloads')) });
+  const log = { ...silentLog, error: (...fault: unknown[]) => faults.push(fault) };
+  gateway = new Gateway({ ...loaded, log, version: '0', environment: process.env, parts: [front] });
+  front.attach(gateway);
+  await gateway.start();
+  url = `http://127.0.0.1:${front.address?.port}`;
+});
+
+afterAll(async () => {
+  gateway.kill();
+});
+
+type Server = { readonly id: string; readonly asks: boolean; readonly isFragile: boolean };
+const servers: readonly Server[] = [
+  { id: 'both-shared', asks: false, isFragile: true },
+  { id: 'both-own', asks: true, isFragile: true },
+  { id: 'modern-shared', asks: true, isFragile: true },
+  { id: 'modern-own', asks: true, isFragile: true },
+  { id: 'legacy-shared', asks: false, isFragile: true },
+  { id: 'legacy-own', asks: true, isFragile: true },
+  // It lives in this very process.
+  { id: 'remote', asks: true, isFragile: false },
+];
+
+interface Ended {
+  readonly messages: readonly Message[];
+  readonly result: Record<string, unknown> | undefined;
+  readonly error: Message['error'] | undefined;
+}
+
+/** One client: a session, or a modern one that has none. All of them use the same few ids and one token. */
+class Asker {
+  readonly server: Server;
+  readonly session: RawSession | undefined;
+  /** What it has put into calls that ask. */
+  readonly marks = new Set<string>();
+  /** What it was asked that it had not put into any call. */
+  readonly strangers: string[] = [];
+
+  constructor(server: Server, session?: RawSession) {
+    this.server = server;
+    this.session = session;
+  }
+
+  static async open(server: Server, isLegacy: boolean): Promise<Asker> {
+    if (!isLegacy) return new Asker(server);
+    return new Asker(server, await RawSession.open(url, `/mcp/${server.id}`, canBeAsked));
+  }
+
+  /** One call; what came for it, each message at once to `onMessage`. */
+  call(
+    name: string,
+    args: object,
+    { id = 1, more = {}, onBegun, ...options }: CallOptions = {},
+  ): Promise<RpcAnswer | StatelessAnswer> {
+    const progressToken = 'token';
+    if (this.session !== undefined) {
+      const onMessage = (message: Message) => {
+        onBegun?.();
+        this.#onMessage(message);
+      };
+      return this.session.call(name, args, { id, progressToken, onMessage, ...options });
+    }
+    const capabilities = this.server.asks ? canBeAsked : {};
+    const params = { name, arguments: args, ...more };
+    const meta = { progressToken };
+    return ask(`${url}/mcp/${this.server.id}`, 'tools/call', params, {
+      id: id as number,
+      capabilities,
+      meta,
+      ...options,
+    });
+  }
+
+  /** A session is asked on the stream of any of its calls, since nothing links a question to one. */
+  #onMessage({ id, method, params }: Message): void {
+    const { session } = this;
+    if (method !== 'elicitation/create' || session === undefined) return;
+    const mark = String(params?.message);
+    this.strangers.push(...(this.marks.has(mark) ? [] : [mark]));
+    session.reply(id, accepted(`${mark} answered`)).catch(() => {});
+    // A second answer to the same question reaches nobody.
+    session.reply(id, accepted('too late')).catch(() => {});
+  }
+}
+
+interface CallOptions {
+  readonly id?: unknown;
+  readonly more?: object;
+  readonly signal?: AbortSignal;
+  /** Something has come on the stream of a session's call. */
+  readonly onBegun?: () => void;
+}
+
+interface Tally {
+  answered: number;
+  unlucky: number;
+}
+
+/** One answer, the last of its stream, under its own id; before it nothing but its own progress and questions. */
+function checkStream(what: string, { messages }: Ended, id: unknown, mark: string): void {
+  const answers = messages.filter((message) => message.method === undefined);
+  expect(answers, what).toHaveLength(1);
+  expect(messages.at(-1), what).toBe(answers[0]);
+  expect(answers[0]?.id, what).toBe(id);
+  for (const { method, params } of messages) {
+    if (method === 'notifications/progress') {
+      expect(params?.progressToken, what).toBe('token');
+      expect(String(params?.message), what).toContain(mark);
+    }
+  }
+}
+
+/** The answer is the asker's own, or tells of a misfortune. */
+function checkAnswer(what: string, ended: Ended, id: unknown, mark: string, tally: Tally): void {
+  checkStream(what, ended, id, mark);
+  const { result, error } = ended;
+  if (error !== undefined) {
+    expect(misfortunes, `${what}: ${JSON.stringify(error)}`).toContain(error.code);
+    tally.unlucky += 1;
+    return;
+  }
+  const text = JSON.stringify(result);
+  // A tool whose question could not be asked any more says so in its result.
+  if (result?.isError === true) tally.unlucky += 1;
+  else {
+    expect(text, what).toContain(mark);
+    tally.answered += 1;
+  }
+}
+
+type Task = (asker: Asker, mark: string, random: () => number, tally: Tally) => Promise<void>;
+
+const tasks: Readonly<Record<string, Task>> = {
+  echo: async (asker, mark, random, tally) => {
+    const id = random() < 0.5 ? 1 : 'one';
+    checkAnswer(`${mark} echo`, await asker.call('echo', { text: mark }, { id }), id, mark, tally);
+  },
+  slow: async (asker, mark, random, tally) => {
+    const args = { text: mark, steps: 3, ms: Math.floor(random() * 20) };
+    checkAnswer(`${mark} slow`, await asker.call('slow', args), 1, mark, tally);
+  },
+  /** Two requests of one client in flight under one id. */
+  twice: async (asker, mark, _random, tally) => {
+    const calls = ['a', 'b'].map(async (half) => {
+      const ended = await asker.call('slow', { text: `${mark}${half}`, steps: 2, ms: 10 }, { id: 7 });
+      checkAnswer(`${mark} twice`, ended, 7, `${mark}${half}`, tally);
+    });
+    await Promise.all(calls);
+  },
+  cancel: async (asker, mark, random) => {
+    const { session } = asker;
+    const id = `cancel ${mark}`;
+    const stop = new AbortController();
+    const args = { text: mark, steps: 200, ms: 20 };
+    let begin = () => {};
+    const hasBegun = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
+    const running = asker.call('slow', args, { id, signal: stop.signal, onBegun: begin }).then(
+      (ended) => ended,
+      () => undefined,
+    );
+    await new Promise((resolve) => setTimeout(resolve, random() * 60));
+    if (session === undefined) stop.abort();
+    else {
+      // A cancellation that overtakes its call is one of nothing.
+      await Promise.race([hasBegun, running]);
+      await session.notify('notifications/cancelled', { requestId: id });
+    }
+    // It would take four seconds: what ends before has been cancelled, and carries no answer of the server.
+    const ended = await running;
+    for (const { result, params } of ended?.messages ?? []) {
+      expect(result, mark).toBeUndefined();
+      if (params?.progressToken !== undefined) expect(String(params.message)).toContain(mark);
+    }
+  },
+  ask: async (asker, mark, random, tally) => {
+    if (!asker.server.asks) return;
+    const { session } = asker;
+    if (session === undefined) return askModern(asker, mark, random, tally);
+    asker.marks.add(mark);
+    const ended = await asker.call('ask', { message: mark });
+    checkAnswer(`${mark} ask`, ended, 1, mark, tally);
+    if (ended.result !== undefined && ended.result.isError !== true)
+      expect(JSON.stringify(ended.result), mark).toContain(`${mark} answered`);
+  },
+  exit: async (asker, mark, _random, tally) => {
+    if (!asker.server.isFragile) return;
+    const ended = await asker.call('exit', {});
+    checkStream(`${mark} exit`, ended, 1, mark);
+    tally.unlucky += 1;
+  },
+  stop: async ({ server }) => {
+    await http(`${url}/servers/${server.id}/stop`, { method: 'POST' });
+  },
+  listen: async (asker, mark, random) => {
+    if (asker.session !== undefined) return;
+    const { server } = asker;
+    const uri = 'test://watched-resource';
+    const id = `listen ${mark}`;
+    const stop = new AbortController();
+    const heard: Message[] = [];
+    const onMessage = (message: Message) => heard.push(message);
+    const params = { notifications: { resourceSubscriptions: [uri] } };
+    const options = { id, signal: stop.signal, onMessage };
+    const running = ask(`${url}/mcp/${server.id}`, 'subscriptions/listen', params, options).catch(() => {});
+    await Promise.race([running, until('the acknowledgement', () => heard.length > 0, 20_000)]);
+    await asker.call('update', { uri });
+    await new Promise((resolve) => setTimeout(resolve, random() * 100));
+    stop.abort();
+    await running;
+    for (const [index, { method, params: told }] of heard.entries()) {
+      if (method === undefined) continue;
+      const meta = told?._meta as Record<string, unknown> | undefined;
+      expect(meta?.['io.modelcontextprotocol/subscriptionId'], mark).toBe(id);
+      expect(method).toBe(
+        index === 0 ? 'notifications/subscriptions/acknowledged' : 'notifications/resources/updated',
+      );
+    }
+  },
+};
+
+/** Comes back with the answer: once, twice at the same time, without it, or with a state nobody gave it. */
+async function askModern(asker: Asker, mark: string, random: () => number, tally: Tally): Promise<void> {
+  const args = { message: mark };
+  const first = await asker.call('ask', args);
+  if (first.result?.resultType !== 'input_required') {
+    checkAnswer(`${mark} ask`, first, 1, mark, tally);
+    return;
+  }
+  checkStream(`${mark} ask`, first, 1, mark);
+  const { inputRequests, requestState } = first.result as {
+    inputRequests: Record<string, { params: { message: string } }>;
+    requestState?: string;
+  };
+  for (const { params } of Object.values(inputRequests)) expect(params.message).toBe(mark);
+  const answers = Object.fromEntries(
+    Object.keys(inputRequests).map((key) => [key, accepted(`${mark} answered`)]),
+  );
+  const state = requestState === undefined ? {} : { requestState };
+  if (requestState !== undefined && random() < 0.3) {
+    const forged = await asker.call('ask', args, {
+      more: { requestState: 'forged', inputResponses: answers },
+    });
+    expect(forged.error?.code, mark).toBeDefined();
+  }
+  const times = random() < 0.3 ? 2 : 1;
+  const ends = await Promise.all(
+    Array.from({ length: times }, () =>
+      asker.call('ask', args, { more: { ...state, inputResponses: answers } }),
+    ),
+  );
+  const isParked = requestState !== undefined;
+  // A call that is parked goes on once: the second to come back has come too late.
+  const late = ends.filter(({ error }) => error?.code === -32602);
+  if (isParked) expect(late.length, mark).toBe(times - 1);
+  else expect(late, mark).toEqual([]);
+  for (const ended of ends) {
+    if (late.includes(ended)) continue;
+    checkAnswer(`${mark} retry`, ended, 1, mark, tally);
+    if (ended.result !== undefined && ended.result.isError !== true)
+      expect(JSON.stringify(ended.result), mark).toContain(`${mark} answered`);
+  }
+}
+
+const weights: Readonly<Record<string, number>> = {
+  echo: 30,
+  slow: 20,
+  twice: 10,
+  cancel: 10,
+  ask: 24,
+  exit: 2,
+  stop: 1,
+  listen: 6,
+};
+
+function chosen(random: () => number): string {
+  let left = random() * Object.values(weights).reduce((sum, weight) => sum + weight, 0);
+  for (const [name, weight] of Object.entries(weights)) {
+    left -= weight;
+    if (left < 0) return name;
+  }
+  return 'echo';
+}
+
+async function play(seed: number): Promise<Tally> {
+  const random = seeded(seed);
+  const tally = { answered: 0, unlucky: 0 };
+  const askers = new Map<string, Promise<Asker>>();
+  // A session is shared by tasks that run at the same time; one that has ended with its process is replaced.
+  const askerFor = async (server: Server, isLegacy: boolean, slot: number): Promise<Asker> => {
+    const key = `${server.id} ${isLegacy} ${slot}`;
+    const found = askers.get(key) ?? Asker.open(server, isLegacy);
+    askers.set(key, found);
+    return found.catch((error) => {
+      askers.delete(key);
+      throw error;
+    });
+  };
+  const plan = Array.from({ length: TASKS }, () => ({
+    server: servers[Math.floor(random() * servers.length)] as Server,
+    isLegacy: random() < 0.5,
+    slot: Math.floor(random() * 2),
+    name: chosen(random),
+    random: seeded(Math.floor(random() * 2 ** 32)),
+  }));
+  await crowd(TASKS, 14, async (number) => {
+    const { server, isLegacy, slot, name, random: own } = plan[number] as (typeof plan)[number];
+    const asker = await askerFor(server, isLegacy, slot).catch(() => undefined);
+    if (asker === undefined) {
+      tally.unlucky += 1;
+      return;
+    }
+    try {
+      await tasks[name]?.(asker, `<${seed}/${number}>`, own, tally);
+    } finally {
+      // Sessions that went with their process answer 404, which is no answer of a call.
+      const { session } = asker;
+      if (session !== undefined && !(await isKnown(session)))
+        askers.delete(`${server.id} ${isLegacy} ${slot}`);
+    }
+  });
+  await Promise.all(
+    [...askers.values()].map(async (opening) => {
+      const asker = await opening.catch(() => undefined);
+      expect(asker?.strangers ?? []).toEqual([]);
+      await asker?.session?.end();
+    }),
+  );
+  return tally;
+}
+
+async function isKnown(session: RawSession): Promise<boolean> {
+  for (const known of gateway.sessions.all()) if (known.id === session.id) return true;
+  return false;
+}
+
+function children(): string[] {
+  const pids = readFileSync(`/proc/${process.pid}/task/${process.pid}/children`, 'latin1');
+  return pids.split(' ').filter((pid) => pid !== '');
+}
+
+describe('a crowd of both eras', () => {
+  test('every answer reaches its asker, none is lost and none doubled', {
+    timeout: 20_000 + rounds * 40_000,
+  }, async () => {
+    for (let seed = firstSeed; seed < firstSeed + rounds; seed += 1) {
+      const tally = await play(seed);
+      if (rounds > 1) process.stderr.write(`crowd: seed ${seed}: ${JSON.stringify(tally)}\n`);
+      expect(tally.answered, `seed ${seed}`).toBeGreaterThan(TASKS / 3);
+      await until('everything to be over', async () => {
+        const { requests, servers: all } = await stats(url);
+        const isQuiet = Object.values(all).every(({ in_flight, waiting }) => in_flight + waiting === 0);
+        return requests.in_flight === 0 && isQuiet;
+      });
+      expect(faults).toEqual([]);
+    }
+    expect((await json(`${url}/health`)).status).toBe(200);
+  });
+
+  test('nothing is left of it when the gateway has stopped', async () => {
+    const before = children();
+    await gateway.stop();
+    expect(before.length).toBeGreaterThan(0);
+    await until('every process to be gone', () => children().length === 0);
+    expect(gateway.crossings.parked.size).toBe(0);
+  });
+});

@@ -1,0 +1,1 @@
+export function installReal(): Promise<void>;

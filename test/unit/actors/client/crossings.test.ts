@@ -1,0 +1,452 @@
+// What the crossings leave behind, and when they give up: deadlines, bounds and timers, with a clock the test owns.
+
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ClientExchange } from '../../../../actors/client/client-exchange.ts';
+import { Crossings } from '../../../../actors/client/forward.ts';
+import { type Lane, Lanes, type LaneUser } from '../../../../actors/client/lane.ts';
+import type { ModernAsker } from '../../../../actors/client/modern-asker.ts';
+import { MAX_PARKED, PARK_MS, type Parkable } from '../../../../actors/client/parked-calls.ts';
+import type { ClientRequest, Route } from '../../../../actors/client/route.ts';
+import { ClientSession } from '../../../../actors/client/session.ts';
+import { ConnectionLostError, type GatewayError } from '../../../../actors/errors.ts';
+import { type Envelope, readClientMessage } from '../../../../actors/jsonrpc/envelope.ts';
+import type { ServerEntry } from '../../../../config/catalog-schema.ts';
+import type { FakeLink } from '../../../fixtures/fake-link.ts';
+import { FakeManaged, settle, toolCall } from '../../../fixtures/fake-server.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: a message of a test, in whatever shape
+type Message = any;
+
+/** What the client saw of one of its requests. */
+class Ear {
+  readonly sent: Message[] = [];
+  readonly ends: Message[] = [];
+  error: GatewayError | undefined;
+
+  send(message: Buffer): void {
+    this.sent.push(JSON.parse(message.toString()));
+  }
+
+  finish(message: Buffer, error?: GatewayError): void {
+    this.error = error;
+    this.ends.push(JSON.parse(message.toString()));
+  }
+
+  drop(): void {
+    this.ends.push('dropped');
+  }
+
+  get result(): Message {
+    return this.ends[0]?.result;
+  }
+}
+
+const asker: ModernAsker = {
+  clientInfo: { name: 'test', version: '1' },
+  capabilities: { elicitation: {} },
+  logLevel: undefined,
+};
+
+const message = (value: object) =>
+  readClientMessage(Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...value })));
+
+let crossings: Crossings;
+let managed: FakeManaged;
+let ears: Ear[];
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval'] });
+  crossings = new Crossings();
+  ears = [];
+});
+
+afterEach(async () => {
+  crossings.parked.close();
+  managed.end();
+  await settle();
+  vi.useRealTimers();
+});
+
+function request(envelope: Envelope, more: Partial<ClientRequest> = {}): { route: Route; ear: Ear } {
+  const ear = new Ear();
+  ears.push(ear);
+  const exchange = new ClientExchange(envelope.rawId, ear, {
+    redact: (text) => text,
+    onEnd: (ended) => more.session?.finish(ended),
+  });
+  more.session?.begin(exchange);
+  const route = { session: undefined, asker: undefined, envelope, exchange, traceparent: undefined, ...more };
+  return { route: { ...route, server: managed.server }, ear };
+}
+
+describe('a modern client before a legacy server', () => {
+  beforeEach(() => {
+    managed = new FakeManaged({ isolation: 'session', pool: { max: 3000, in_flight: 8, waiting: 3000 } });
+  });
+
+  const call = (who: ModernAsker = asker) => {
+    const { route, ear } = request(toolCall('1', 'm', '"t"'), { asker: { ...who } });
+    route.exchange.dress = { serverInfo: {}, isMethodKnown: true };
+    crossings.forward(route);
+    return { route, ear };
+  };
+
+  const question = (id: unknown = 'q', params: object = { message: '?' }) => ({
+    jsonrpc: '2.0',
+    id,
+    method: 'elicitation/create',
+    params,
+  });
+
+  /** Once the questions that have come are asked. */
+  async function gathered(): Promise<void> {
+    await settle();
+    vi.advanceTimersByTime(5);
+    await settle();
+  }
+
+  /** A call that its server has asked a question for, once. */
+  async function parked(
+    who?: ModernAsker,
+  ): Promise<{ route: Route; ear: Ear; link: FakeLink; state: string }> {
+    const { route, ear } = call(who);
+    await settle();
+    const { link } = managed;
+    link.say(question());
+    await gathered();
+    return { route, ear, link, state: ear.result?.requestState };
+  }
+
+  function retry(state: string, inputResponses: object): { ear: Ear; back: () => void; route: Route } {
+    const { bytes } = toolCall('2', 'm', '"u"');
+    const { params } = JSON.parse(bytes.toString());
+    const more = { ...params, requestState: state, inputResponses };
+    const { route, ear } = request(message({ id: 2, method: 'tools/call', params: more }), { asker });
+    route.exchange.dress = { serverInfo: {}, isMethodKnown: true };
+    return {
+      ear,
+      route,
+      back: () => crossings.parked.take(state, managed.server.id, route.envelope).resume(route),
+    };
+  }
+
+  test('that does not come back in time has its call cancelled, and nothing is left of it', async () => {
+    const { link, state, ear } = await parked({ ...asker, logLevel: 'info' });
+    expect(managed.server.handle.inFlight).toBe(1);
+    expect([...managed.server.subscriptions.listeners()]).toHaveLength(1);
+    vi.advanceTimersByTime(PARK_MS - 1);
+    expect(link.isOver).toBe(false);
+    vi.advanceTimersByTime(1);
+    await settle();
+    const said = link.sent.slice(-2).map(({ message }) => message);
+    expect(said).toMatchObject([
+      { method: 'notifications/cancelled', params: { reason: expect.stringContaining('did not come back') } },
+      { id: 'q', error: { code: -32000 } },
+    ]);
+    expect(link.wasClosed).toBe(true);
+    // It declares no logging.
+    expect(link.sent.map(({ method }) => method)).not.toContain('logging/setLevel');
+    expect(managed.server.pool.members.size).toBe(0);
+    expect(managed.server.handle.inFlight).toBe(0);
+    expect([...managed.server.subscriptions.listeners()]).toEqual([]);
+    expect(crossings.parked.size).toBe(0);
+    expect(vi.getTimerCount()).toBe(0);
+    expect(retry(state, {}).back).toThrow('unknown');
+    expect(ear.ends).toHaveLength(1);
+  });
+
+  test('that comes back in time has the deadline of its place gone, and one for its call again', async () => {
+    const { link, state } = await parked();
+    vi.advanceTimersByTime(PARK_MS - 1);
+    const { ear, back } = retry(state, { 'input-1': { action: 'accept' } });
+    back();
+    expect(link.sent.at(-1)?.message).toEqual({ jsonrpc: '2.0', id: 'q', result: { action: 'accept' } });
+    vi.advanceTimersByTime(59_999);
+    expect(ear.ends).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect(ear.error?.code).toBe('ERR_DEADLINE');
+    await settle();
+    expect(vi.getTimerCount()).toBe(0);
+    expect(managed.server.pool.members.size).toBe(0);
+  });
+
+  test('that cancels the request it was answered cancels nothing of the call that is parked', async () => {
+    const { route, link, state } = await parked();
+    route.exchange.cancel('too late');
+    await settle();
+    expect(link.sent.map(({ method }) => method)).not.toContain('notifications/cancelled');
+    const { ear, back } = retry(state, { 'input-1': {} });
+    back();
+    route.exchange.cancel('much too late');
+    link.answer(link.calls[0]?.message.id, { content: [] });
+    expect(ear.result).toMatchObject({ resultType: 'complete', content: [] });
+  });
+
+  test('is told that there is no room, and its server too, when too many calls are parked', async () => {
+    const place: Parkable = { server: '', digest: '', resume: () => {}, expire: () => {} };
+    for (let n = 0; n < MAX_PARKED; n += 1) expect(crossings.parked.park(place)).toBeDefined();
+    const { ear, link } = await parked();
+    expect(ear.error?.code).toBe('ERR_OVERLOADED');
+    expect(link.sent.map(({ message }) => message)).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ id: 'q', error: expect.objectContaining({ code: -32000 }) }),
+        expect.objectContaining({ method: 'notifications/cancelled' }),
+      ]),
+    );
+    expect(managed.server.pool.members.size).toBe(0);
+    crossings.parked.close();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('is not parked any more once the gateway is stopping', async () => {
+    crossings.parked.close();
+    const { ear } = await parked();
+    expect(ear.error?.code).toBe('ERR_OVERLOADED');
+    expect(crossings.parked.size).toBe(0);
+  });
+
+  test('is told what was said meanwhile, up to a bound, in order and under its new token', async () => {
+    const { link, state } = await parked();
+    const id = link.calls[0]?.message.id;
+    const progress = (n: number, more = '') => ({
+      jsonrpc: '2.0',
+      method: 'notifications/progress',
+      params: { progressToken: id, progress: n, message: more },
+    });
+    for (let n = 0; n < 1000; n += 1) link.say(progress(n));
+    const { ear, back } = retry(state, { 'input-1': {} });
+    back();
+    expect(ear.sent.map(({ params }) => params.progress)).toEqual(Array.from({ length: 256 }, (_, n) => n));
+    expect(new Set(ear.sent.map(({ params }) => params.progressToken))).toEqual(new Set(['u']));
+    link.say(question('q2'));
+    await gathered();
+    for (let n = 0; n < 9; n += 1) link.say(progress(n, 'x'.repeat(1 << 20)));
+    const again = retry(ear.result.requestState, { 'input-2': {} });
+    again.back();
+    expect(again.ear.sent).toHaveLength(3);
+  });
+
+  test('gets the end of a call that has ended meanwhile, and the lane is free before', async () => {
+    const { link, state } = await parked();
+    link.answer(link.calls[0]?.message.id, { content: [], n: 1 });
+    const next = call();
+    await settle();
+    // The same connection: nobody waits for anything on it.
+    expect(managed.links.at(-1)).toBe(link);
+    expect(link.calls).toHaveLength(2);
+    const { ear, back } = retry(state, { 'input-1': {} });
+    back();
+    expect(ear.result).toMatchObject({ n: 1 });
+    expect(next.ear.ends).toEqual([]);
+    link.answer(link.calls[1]?.message.id, { content: [], n: 2 });
+    expect(next.ear.result).toMatchObject({ n: 2 });
+  });
+
+  test.each(['first request', 'retry'])(
+    'that closes the stream of its %s cancels the call',
+    async (which) => {
+      let link: FakeLink;
+      if (which === 'retry') {
+        const { state, ...first } = await parked();
+        link = first.link;
+        const { back, route, ear } = retry(state, { 'input-1': {} });
+        back();
+        route.exchange.cancel();
+        expect(ear.ends).toEqual(['dropped']);
+      } else {
+        const { route, ear } = call();
+        await settle();
+        link = managed.link;
+        // The server asks, and before that has been told the client is gone.
+        link.say(question());
+        route.exchange.cancel();
+        await settle();
+        expect(ear.ends).toEqual(['dropped']);
+      }
+      const id = link.calls[0]?.message.id;
+      expect(link.sent.map(({ message }) => message)).toContainEqual(
+        expect.objectContaining({
+          method: 'notifications/cancelled',
+          params: expect.objectContaining({ requestId: id }),
+        }),
+      );
+      // Whatever it still asks reaches nobody else.
+      expect(link.wasClosed).toBe(true);
+      await settle();
+      expect(crossings.parked.size).toBe(0);
+      expect(vi.getTimerCount()).toBe(0);
+    },
+  );
+
+  test('has its log level told once per connection', async () => {
+    managed.end();
+    managed = new FakeManaged(
+      { isolation: 'session' },
+      { capabilities: { logging: {} }, answers: { 'logging/setLevel': {} } },
+    );
+    const loud = { ...asker, logLevel: 'warning' as const };
+    for (const n of [0, 1, 2]) {
+      const { ear } = call(loud);
+      await settle(10);
+      managed.link.answer(managed.link.calls[n]?.message.id, { content: [] });
+      expect(ear.result).toMatchObject({ resultType: 'complete' });
+    }
+    const levels = managed.link.sent.filter(({ method }) => method === 'logging/setLevel');
+    expect(levels.map(({ message }) => message.params)).toEqual([{ level: 'warning' }]);
+    expect(managed.links).toHaveLength(1);
+  });
+});
+
+describe('lanes', () => {
+  const user: LaneUser = { onServerRequest: () => {}, onServerNotification: () => {} };
+
+  /** Has the lane opened by a call on it. */
+  async function opened(lane: Lane): Promise<Lane> {
+    const { call } = managed.call(lane, '1', 'm');
+    await settle(10);
+    managed.link.answer(managed.link.calls.at(-1)?.message.id, {});
+    expect(call.isDone).toBe(true);
+    return lane;
+  }
+
+  test('leave nothing behind for clients that do not come again, however they have gone', async () => {
+    managed = new FakeManaged({ isolation: 'session', pool: { max: 2, in_flight: 8, waiting: 8 } });
+    const lanes = new Lanes(managed.server);
+    const client = (name: string) => ({ ...asker, clientInfo: { name }, logLevel: 'info' as const });
+    for (let n = 0; n < 10; n += 1) {
+      lanes.giveBack(await opened(lanes.take(client(`client-${n}`), user)), false);
+      expect(lanes.size).toBeLessThanOrEqual(2);
+    }
+    expect(lanes.size).toBe(2);
+    // Used once more and spoilt, and one that dies.
+    lanes.giveBack(lanes.take(client('client-8'), user), true);
+    expect(lanes.size).toBe(1);
+    managed.link.die(new ConnectionLostError('died'));
+    await settle();
+    expect(lanes.size).toBe(0);
+    expect(managed.server.pool.members.size).toBe(0);
+    expect([...managed.server.subscriptions.listeners()]).toEqual([]);
+  });
+
+  test('to a remote server that stays away are forgotten when others come', async () => {
+    const fake = { isManual: false };
+    const pool = { max: 9, in_flight: 8, waiting: 8 };
+    managed = new FakeManaged({ isolation: 'session', runtime: 'http', pool } as Partial<ServerEntry>, fake);
+    const lanes = new Lanes(managed.server);
+    const client = (name: string) => ({ ...asker, clientInfo: { name }, logLevel: 'info' as const });
+    for (const name of ['a', 'b', 'c']) lanes.giveBack(await opened(lanes.take(client(name), user)), false);
+    expect(lanes.size).toBe(3);
+    fake.isManual = true;
+    for (const link of [...managed.links]) link.die();
+    await settle();
+    for (const link of managed.links.filter(({ isOver }) => !isOver)) link.die();
+    await settle(10);
+    expect(managed.server.pool.members.size).toBe(0);
+    fake.isManual = false;
+    await managed.server.start();
+    lanes.giveBack(await opened(lanes.take(client('d'), user)), false);
+    expect(lanes.size).toBe(1);
+    expect([...managed.server.subscriptions.listeners()]).toHaveLength(1);
+  });
+
+  test('to a remote server are not opened anew for nobody, when they die in use', async () => {
+    managed = new FakeManaged({ isolation: 'session', runtime: 'http' } as Partial<ServerEntry>);
+    const { route, ear } = request(toolCall('1', 'm'), { asker });
+    crossings.forward(route);
+    await settle();
+    managed.link.die(new ConnectionLostError('the session is gone'));
+    expect(ear.error?.message).toContain('the session is gone');
+    await settle();
+    expect(managed.server.pool.members.size).toBe(0);
+    expect(managed.links.filter(({ isOver }) => !isOver)).toEqual([]);
+  });
+
+  test('that die in use are reported as any connection that does', async () => {
+    managed = new FakeManaged({ isolation: 'session' });
+    const { route, ear } = request(toolCall('1', 'm'), { asker });
+    crossings.forward(route);
+    await settle();
+    managed.link.die(new ConnectionLostError('it fell over'));
+    expect(ear.error?.message).toContain('it fell over');
+    expect(managed.server.lastError?.message).toContain('it fell over');
+    await settle();
+    expect(managed.server.pool.members.size).toBe(0);
+  });
+});
+
+describe('a legacy client before a modern server', () => {
+  let session: ClientSession;
+
+  beforeEach(() => {
+    managed = new FakeManaged(
+      { era: 'modern' },
+      {
+        answers: {
+          'server/discover': { supportedVersions: ['2026-07-28'], capabilities: {} },
+        },
+      },
+    );
+    session = new ClientSession({
+      id: 'session',
+      target: undefined,
+      protocolVersion: '2025-11-25',
+      clientInfo: { name: 'old', version: '1' },
+      capabilities: { elicitation: {} },
+      onParting: () => {},
+    });
+  });
+
+  async function asked(result: object): Promise<{ ear: Ear; link: FakeLink; route: Route }> {
+    const { route, ear } = request(toolCall('1', 'm'), { session });
+    crossings.forward(route);
+    await settle();
+    // What its start may take has been taken.
+    vi.advanceTimersByTime(10_000);
+    managed.link.answer(managed.link.calls.at(-1)?.message.id, { resultType: 'input_required', ...result });
+    return { ear, link: managed.link, route };
+  }
+
+  const elicitation = { method: 'elicitation/create', params: { message: '?' } };
+  const member = () => [...managed.server.pool.members][0];
+
+  test('that does not answer in time fails its call, and is told that the question is over', async () => {
+    const { ear } = await asked({ inputRequests: { a: elicitation }, requestState: 's' });
+    expect(member()?.inFlight).toBe(1);
+    vi.advanceTimersByTime(599_999);
+    expect(ear.ends).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect(ear.result).toMatchObject({ isError: true });
+    expect(ear.sent).toMatchObject([
+      { id: 1, method: 'elicitation/create' },
+      { method: 'notifications/cancelled', params: { requestId: 1 } },
+    ]);
+    expect(member()?.inFlight).toBe(0);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test.each(['cancels', 'ends its session'])(
+    'that %s while the server is about to be asked again leaves no timer',
+    async (how) => {
+      const { ear, link, route } = await asked({ requestState: 's' });
+      expect(vi.getTimerCount()).toBe(1);
+      if (how === 'cancels') route.exchange.cancel();
+      else session.end('over');
+      expect(ear.ends).toHaveLength(1);
+      expect(vi.getTimerCount()).toBe(0);
+      expect(member()?.inFlight).toBe(0);
+      vi.advanceTimersByTime(10_000);
+      expect(link.calls).toHaveLength(1);
+    },
+  );
+
+  test('that ends its session while it is asked hears one end, and the server nothing', async () => {
+    const { ear, link } = await asked({ inputRequests: { a: elicitation } });
+    session.end('over');
+    expect(ear.ends).toHaveLength(1);
+    expect(ear.error?.code).toBe('ERR_SESSION_GONE');
+    session.onClientAnswer(message({ id: 1, result: {} }));
+    expect(link.calls).toHaveLength(1);
+    expect(vi.getTimerCount()).toBe(0);
+    expect(member()?.inFlight).toBe(0);
+  });
+});

@@ -1,0 +1,121 @@
+import { describe, expect, test } from 'vitest';
+import { Listening } from '../../../../actors/client/listening.ts';
+import type { Outlet } from '../../../../actors/client/outlet.ts';
+import { StoppedError } from '../../../../actors/errors.ts';
+import { readServerMessage } from '../../../../actors/jsonrpc/envelope.ts';
+import type { Connection } from '../../../../actors/server/connection.ts';
+
+const mark = 'io.modelcontextprotocol/subscriptionId';
+const nowhere = undefined as unknown as Connection;
+
+function begun(rawId = '"l"') {
+  const sent: string[] = [];
+  let finished: string | undefined;
+  let ends = 0;
+  const outlet: Outlet = {
+    send: (message) => sent.push(message.toString()),
+    finish: (message) => {
+      finished = message.toString();
+    },
+    drop: () => {
+      finished = '';
+    },
+  };
+  const envelope = readServerMessage(
+    Buffer.from(`{"id":${rawId},"method":"subscriptions/listen","params":{}}`),
+  );
+  const asker = { clientInfo: { name: 'c', version: '1' }, capabilities: {}, logLevel: undefined };
+  const listening = new Listening(envelope, {
+    target: 'it',
+    asker,
+    outlet,
+    serverInfo: { name: '"_meta":{ $& $1', version: '1' },
+    onEnd: () => {
+      ends += 1;
+    },
+  });
+  const update = (params: string) =>
+    listening.onServerNotification(
+      nowhere,
+      readServerMessage(Buffer.from(`{"method":"notifications/resources/updated","params":${params}}`)),
+    );
+  return {
+    listening,
+    update,
+    sent: () => sent.map((text) => JSON.parse(text)),
+    raw: sent,
+    finished: () => finished,
+    ends: () => ends,
+  };
+}
+
+describe('a client that listens', () => {
+  test.each([
+    ['{"uri":"a://1"}', { uri: 'a://1' }],
+    ['{ }', {}],
+    ['{"uri":"a://1","_meta":{}}', { uri: 'a://1' }],
+    ['{"_meta":{"x":1.0},"uri":"a://1"}', { uri: 'a://1', x: 1 }],
+    [`{"_meta":{"${mark}":9,"x":1},"uri":"ä"}`, { uri: 'ä', x: 1 }],
+    ['{"_meta":null,"uri":"a://1"}', { uri: 'a://1' }],
+    ['{"uri":"a://1","_meta":"text"}', { uri: 'a://1' }],
+    ['{"uri":"a://1","_meta":[1]}', { uri: 'a://1' }],
+  ])(
+    'gets an update with params %s as valid JSON with its mark',
+    (params, { uri, x }: { uri?: string; x?: number }) => {
+      const client = begun();
+      client.listening.acknowledge(['a://1']);
+      client.update(params);
+      const { params: said } = client.sent()[1];
+      expect(said).toEqual({
+        ...(uri === undefined ? {} : { uri }),
+        _meta: { [mark]: 'l', ...(x === undefined ? {} : { x }) },
+      });
+      if (x !== undefined && params.includes('1.0')) expect(client.raw[1]).toContain('"x":1.0');
+    },
+  );
+
+  test('hears what came before its acknowledgement after it, and of no more than it keeps', () => {
+    const client = begun('9007199254740993');
+    client.listening.kinds = new Set(['tools']);
+    for (let number = 0; number < 1000; number += 1) client.update(`{"uri":"a://${number}"}`);
+    expect(client.raw).toEqual([]);
+    client.listening.notify('prompts');
+    client.listening.acknowledge(['a://0']);
+    client.listening.notify('tools');
+    const methods = client.sent().map(({ method }) => method);
+    expect(methods[0]).toBe('notifications/subscriptions/acknowledged');
+    expect(methods.at(-1)).toBe('notifications/tools/list_changed');
+    expect(methods).toHaveLength(258);
+    for (const text of client.raw) expect(text).toContain(`"${mark}":9007199254740993`);
+  });
+
+  test('is told well of its end once, whatever its server is called, and hears nothing afterwards', () => {
+    const client = begun();
+    client.listening.kinds = new Set(['tools']);
+    client.listening.acknowledge([]);
+    client.listening.end();
+    client.listening.end();
+    client.listening.fail(new StoppedError('late'));
+    client.listening.cancel();
+    client.listening.notify('tools');
+    const { id, result } = JSON.parse(client.finished() ?? '');
+    expect([id, result.resultType, result._meta[mark]]).toEqual(['l', 'complete', 'l']);
+    expect(result._meta['io.modelcontextprotocol/serverInfo'].name).toBe('"_meta":{ $& $1');
+    expect([client.raw.length, client.ends()]).toEqual([1, 1]);
+  });
+
+  test('is not told that all is well when it was never acknowledged, and is not acknowledged afterwards', () => {
+    const client = begun();
+    let cancelled = 0;
+    client.listening.call = {
+      connection: undefined,
+      cancel: () => {
+        cancelled += 1;
+      },
+    };
+    client.listening.end();
+    client.listening.acknowledge(['a://1']);
+    expect(JSON.parse(client.finished() ?? '')).toMatchObject({ id: 'l', error: { code: -32000 } });
+    expect([client.raw, cancelled, client.ends()]).toEqual([[], 1, 1]);
+  });
+});

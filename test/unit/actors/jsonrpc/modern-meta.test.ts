@@ -1,0 +1,83 @@
+import { describe, expect, test } from 'vitest';
+import { readServerMessage } from '../../../../actors/jsonrpc/envelope.ts';
+import { completeResult, resultType, toLegacy, toModern } from '../../../../actors/jsonrpc/modern-meta.ts';
+
+const asker = { clientInfo: { name: 'c', version: '1' }, capabilities: {} };
+const read = (text: string) => readServerMessage(Buffer.from(text));
+
+describe('a request carried into the other era', () => {
+  test('has params where it had none', () => {
+    const after = toModern(read(' {"jsonrpc":"2.0","id":1,"method":"tools/list"} '), asker, {
+      cursor: '"a"',
+    });
+    expect(JSON.parse(after.bytes.toString()).params).toEqual({
+      _meta: {
+        'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+        'io.modelcontextprotocol/clientInfo': asker.clientInfo,
+        'io.modelcontextprotocol/clientCapabilities': {},
+      },
+      cursor: 'a',
+    });
+  });
+
+  test('keeps a progress token, and gives up a _meta that is no object', () => {
+    const token = toModern(read('{"id":1,"method":"m","params":{"_meta":{"progressToken":1.0}}}'), asker);
+    expect(token.bytes.toString()).toContain('"progressToken":1.0}');
+    for (const meta of ['5', 'null', '"x"', '[]']) {
+      const after = toModern(read(`{"id":1,"method":"m","params":{"_meta":${meta},"a":1.0}}`), asker);
+      expect(Object.keys(JSON.parse(after.bytes.toString()).params)).toEqual(['_meta', 'a']);
+      expect(JSON.parse(after.bytes.toString()).params._meta).toHaveProperty([
+        'io.modelcontextprotocol/clientInfo',
+      ]);
+    }
+  });
+
+  test('with a list for params goes as it is: no server of this protocol takes one', () => {
+    const text = '{"id":1,"method":"m","params":[1.0, {"_meta":{}}]}';
+    expect(toModern(read(text), asker).bytes.toString()).toBe(text);
+    expect(toLegacy(read(text)).bytes.toString()).toBe(text);
+  });
+});
+
+describe('a result of the gateway for a modern client', () => {
+  const complete = (raw: string) =>
+    JSON.parse(completeResult(raw, { name: 'g' }, { ttlMs: 5, scope: 'public' }));
+
+  test('says that it is complete, who gives it and how long it holds', () => {
+    const added = {
+      resultType: 'complete',
+      ttlMs: 5,
+      cacheScope: 'public',
+      _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'g' } },
+    };
+    expect(complete('{}')).toEqual(added);
+    expect(complete('{"tools":[]}')).toEqual({ ...added, tools: [] });
+  });
+
+  test('says so too where the word stands in a schema', () => {
+    const tool = {
+      name: 't',
+      inputSchema: { type: 'object', properties: { resultType: { type: 'string' } } },
+    };
+    expect(complete(JSON.stringify({ tools: [tool] }))).toMatchObject({
+      resultType: 'complete',
+      tools: [tool],
+    });
+  });
+
+  test('keeps the type it names itself', () => {
+    expect(complete('{"resultType":"input_required","requestState":"s"}')).toMatchObject({
+      resultType: 'input_required',
+      requestState: 's',
+    });
+  });
+});
+
+test.each([
+  ['{"id":1,"result":{}}', 'complete'],
+  ['{"id":1,"result":{"resultType":"input_required"}}', 'input_required'],
+  ['{"id":1,"result":{"deep":{"resultType":"x"}}}', 'complete'],
+  ['{"id":1,"error":{"code":1,"message":"m"}}', undefined],
+])('the type of %s is %s', (text, type) => {
+  expect(resultType(read(text))).toBe(type);
+});
