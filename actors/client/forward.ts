@@ -25,15 +25,9 @@ export class Crossings {
     const own = clientEra(route);
     const era = server.eras.for(own) ?? 'legacy';
     if (era === own) {
-      const { envelope, edits } = route;
-      exchange.call = server.handle.accept({
-        envelope,
-        exchange,
-        owner: session,
-        era,
-        traceparent,
-        edits: [...(edits ?? []), ...withoutRoots(route)],
-      });
+      const { envelope } = route;
+      const edits = asker === undefined ? route.edits : withoutRoots(route, asker);
+      exchange.call = server.handle.accept({ envelope, exchange, owner: session, era, traceparent, edits });
     } else if (asker === undefined) {
       const crossing = new LegacyOnModern(route, edited(route));
       exchange.call = crossing;
@@ -58,10 +52,11 @@ export class Crossings {
 }
 
 /** A modern client's roots are not told to a server that is not to know them: it may widen what it allows to them. */
-function withoutRoots({ asker, server, envelope }: Route): Edit[] {
+function withoutRoots({ server, envelope, edits }: Route, asker: ModernAsker): readonly Edit[] | undefined {
+  if (asker.capabilities.roots === undefined || server.entry.forward_roots) return edits;
   const span = envelope.meta(metaKeys.clientCapabilities);
-  if (asker?.capabilities.roots === undefined || server.entry.forward_roots || span === undefined) return [];
-  return changeMembers(envelope.bytes, span, { roots: undefined });
+  if (span === undefined) return edits;
+  return [...(edits ?? []), ...changeMembers(envelope.bytes, span, { roots: undefined })];
 }
 
 /** Signs a modern server's results with the gateway's name, for a client that knows nothing of single servers. */

@@ -40,9 +40,13 @@ export class Reception {
   /** Requests of all clients, as GET /stats shows them. */
   readonly counts = { total: 0, failed: 0, in_flight: 0 };
   readonly #gateway: Gateway;
+  readonly #everything: Everything;
 
   constructor(gateway: Gateway) {
     this.#gateway = gateway;
+    const { aggregate, discovery, crossings, search, config } = gateway;
+    const listTimeoutMs = config.list_timeout_seconds * 1000;
+    this.#everything = { aggregate, discovery, crossings, search, listTimeoutMs };
   }
 
   /**
@@ -87,13 +91,13 @@ export class Reception {
     const exchange = this.#exchange(envelope, outlet, origin, session);
     if (exchange === undefined) return;
     const { traceparent } = origin;
-    const request = { session, asker: undefined, envelope, exchange, traceparent };
     if (envelope.method === 'initialize') {
       exchange.refuse(new RpcFault(rpcCodes.invalidRequest, 'the session is initialised already'));
     } else if (session.target === undefined) {
-      routeToAny(request, this.#everything);
+      routeToAny({ session, asker: undefined, envelope, exchange, traceparent }, this.#everything);
     } else {
-      routeToServer({ ...request, server: this.#gateway.server(session.target) }, this.#gateway);
+      const server = this.#gateway.server(session.target);
+      routeToServer({ session, asker: undefined, server, envelope, exchange, traceparent }, this.#gateway);
     }
   }
 
@@ -117,11 +121,6 @@ export class Reception {
     if (server === undefined) routeToAny(request, this.#everything);
     else routeModern({ ...request, server }, this.#gateway);
     return exchange;
-  }
-
-  get #everything(): Everything {
-    const { aggregate, discovery, crossings, search, config } = this.#gateway;
-    return { aggregate, discovery, crossings, search, listTimeoutMs: config.list_timeout_seconds * 1000 };
   }
 
   /** A notification or an answer of a session; nothing comes back. */
@@ -160,8 +159,8 @@ export class Reception {
       return;
     }
     const { traceparent } = origin;
-    const request = { session: undefined, asker: undefined, envelope, exchange, traceparent };
-    routeToServer({ ...request, server }, this.#gateway);
+    const asker = undefined;
+    routeToServer({ session: undefined, asker, server, envelope, exchange, traceparent }, this.#gateway);
   }
 
   end(session: ClientSession): void {

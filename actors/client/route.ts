@@ -22,7 +22,7 @@ export interface ClientRequest {
 export interface Route extends ClientRequest {
   readonly server: ManagedServer;
   /** What must change in the message for that server, in order. */
-  readonly edits?: readonly Edit[];
+  readonly edits?: readonly Edit[] | undefined;
 }
 
 /** The era of the client, in this request. */

@@ -2,7 +2,7 @@
 // has never heard of too; only what it must keep itself (log level, subscriptions) or can tell without waking the
 // server (lists of a sleeping one) is handled here.
 
-import { StoppedError } from '../errors.ts';
+import { InternalError, StoppedError } from '../errors.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { memberOf } from '../jsonrpc/members.ts';
 import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
@@ -40,21 +40,24 @@ export function withEras({ server, exchange }: Route, act: () => void): void {
     act();
     return;
   }
-  void server.eras.settle().then(() => {
+  const settled = server.eras.settle().then(() => {
     if (exchange.isDone) return;
     if (server.eras.known !== undefined || server.handle.isParked) act();
     else exchange.fail(new StoppedError(`server ${server.id} was stopped while it was asked for its eras`));
   });
+  settled.catch((cause: unknown) =>
+    exchange.fail(new InternalError('the request could not be routed', { cause })),
+  );
 }
 
 /** Routes a request of the session era to one server. */
 export function routeToServer(route: Route, desk: Desk): void {
-  withEras(route, () => dispatch(route, desk));
+  if (route.server.eras.known !== undefined) dispatch(route, desk);
+  else withEras(route, () => dispatch(route, desk));
 }
 
 function dispatch(route: Route, desk: Desk): void {
   const { envelope, exchange, server } = route;
-  const forward = (one: Route) => forwardToServer(one, desk);
   const kind = listMethods.get(envelope.method);
   if (kind !== undefined) {
     list(route, kind, desk);
@@ -67,25 +70,24 @@ function dispatch(route: Route, desk: Desk): void {
     case 'tools/call': {
       const name = envelope.paramText('name');
       if (name !== undefined && !desk.aggregate.isAllowed(server, name)) exchange.refuse(unknownTool(name));
-      else forward(route);
+      else forwardToServer(route, desk);
       return;
     }
     case 'logging/setLevel':
-      inSession(route, (one) => setLevel(one, forward));
+      inSession(route, (one) => setLevel(one, desk));
       return;
     case 'resources/subscribe':
-      inSession(route, (one) => subscribe(one, forward));
+      inSession(route, (one) => subscribe(one, desk));
       return;
     case 'resources/unsubscribe':
-      inSession(route, (one) => unsubscribe(one, forward));
+      inSession(route, (one) => unsubscribe(one, desk));
       return;
     default:
-      forward(route);
+      forwardToServer(route, desk);
   }
 }
 
 type SessionRoute = Route & { readonly session: ClientSession };
-type Forward = (route: Route) => void;
 
 /** What lasts longer than its request belongs to a session; without one it would change what others see. */
 function inSession(route: Route, act: (route: SessionRoute) => void): void {
@@ -151,7 +153,7 @@ function withoutDenied(answer: Envelope, server: ManagedServer, aggregate: Aggre
   return [{ ...span, text: Buffer.from(text, 'utf8').toString('latin1') }];
 }
 
-function setLevel(route: SessionRoute, forward: Forward): void {
+function setLevel(route: SessionRoute, desk: Desk): void {
   const { envelope, exchange, server, session } = route;
   const level = askedLevel(envelope, exchange);
   if (level === undefined) return;
@@ -164,7 +166,7 @@ function setLevel(route: SessionRoute, forward: Forward): void {
     return;
   }
   if (advert !== undefined && advert.capabilities.logging === undefined) {
-    forward(route);
+    forwardToServer(route, desk);
     return;
   }
   const isShared = server.entry.isolation === 'shared';
@@ -184,10 +186,11 @@ function setLevel(route: SessionRoute, forward: Forward): void {
   }
   const lowest = isShared ? server.subscriptions.lowestLevel : level;
   const span = envelope.param('level');
-  forward(span === undefined ? route : { ...route, edits: [{ ...span, text: rawJson(lowest) }] });
+  const edits = span === undefined ? undefined : [{ ...span, text: rawJson(lowest) }];
+  forwardToServer({ ...route, edits }, desk);
 }
 
-function subscribe(route: SessionRoute, forward: Forward): void {
+function subscribe(route: SessionRoute, desk: Desk): void {
   const { envelope, exchange, server, session } = route;
   const uri = envelope.paramText('uri');
   if (uri !== undefined && server.eras.for('legacy') === 'modern') {
@@ -208,14 +211,14 @@ function subscribe(route: SessionRoute, forward: Forward): void {
       if (end !== 'answered') server.subscriptions.remove(uri, session);
     };
   }
-  forward(route);
+  forwardToServer(route, desk);
 }
 
-function unsubscribe(route: SessionRoute, forward: Forward): void {
+function unsubscribe(route: SessionRoute, desk: Desk): void {
   const { envelope, exchange, server, session } = route;
   const uri = envelope.paramText('uri');
   if (uri === undefined) {
-    forward(route);
+    forwardToServer(route, desk);
     return;
   }
   if (server.eras.for('legacy') === 'modern') {
@@ -224,6 +227,6 @@ function unsubscribe(route: SessionRoute, forward: Forward): void {
     return;
   }
   const isLast = server.subscriptions.remove(uri, session);
-  if (isLast || server.entry.isolation === 'session') forward(route);
+  if (isLast || server.entry.isolation === 'session') forwardToServer(route, desk);
   else exchange.result({});
 }

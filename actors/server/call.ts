@@ -35,7 +35,7 @@ export interface Patience {
 export interface CallOptions {
   readonly envelope: Envelope;
   /** Replacements to make in the message beside id and progress token; in order. */
-  readonly edits?: readonly Edit[];
+  readonly edits?: readonly Edit[] | undefined;
   readonly exchange: Exchange;
   /** The client session it belongs to; undefined for stateless requests and the gateway's own. */
   readonly owner?: Owner | undefined;

@@ -25,7 +25,7 @@ const SOON_MS = 5000;
 
 export interface CallRequest {
   readonly envelope: Envelope;
-  readonly edits?: readonly Edit[];
+  readonly edits?: readonly Edit[] | undefined;
   readonly exchange: Exchange;
   readonly owner?: Owner | undefined;
   readonly era?: Era | undefined;
