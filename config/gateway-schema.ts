@@ -85,7 +85,7 @@ export const gatewaySchema = Type.Object(
       4,
     ),
     shutdown_seconds: secondsOrZero(
-      'How long calls in flight may take when the gateway or a server stops.',
+      'The end takes no longer, of the gateway or of a server; calls in flight may take it less 2.5 s.',
       10,
     ),
     inspector: Type.Object(

@@ -1,5 +1,6 @@
 // gateway-core: the gateway as a library. Everything exported here is public; examples/embed.mjs uses it.
 
+export { isModern } from '../actors/client/modern-asker.ts';
 export type { Outlet, Stream } from '../actors/client/outlet.ts';
 export { type Origin, Reception } from '../actors/client/reception.ts';
 export { ClientSession } from '../actors/client/session.ts';

@@ -113,6 +113,7 @@ function byName(route: ClientRequest, all: Everything, kind: 'tools' | 'prompts'
   }
   locate(route, all, {
     find: () => all.aggregate.find(kind, name),
+    guess: () => all.aggregate.findUnlisted(kind, name),
     edits: (target) => [{ ...span, text: rawJson(target.key) }],
     refusal: () => (kind === 'tools' ? unknownTool(name) : unknown('prompt', name)),
   });
@@ -165,20 +166,22 @@ function byReference(route: ClientRequest, all: Everything): void {
 
 interface Search {
   readonly find: () => Target | undefined;
+  /** Where else it may lead, when everything is known that can be. */
+  readonly guess?: () => Target | undefined;
   /** What must change in the message for the server that was found. */
   readonly edits: (target: Target) => readonly Edit[];
   readonly refusal: () => RpcFault;
 }
 
 /** Sends the message to the server it is for; what is unknown may belong to a server not asked for its lists yet. */
-function locate(route: ClientRequest, all: Everything, { find, edits, refusal }: Search): void {
+function locate(route: ClientRequest, all: Everything, { find, guess, edits, refusal }: Search): void {
   const target = find();
   if (target !== undefined) {
     send(route, all, target, edits(target));
     return;
   }
   afterSettling(route, all, () => {
-    const found = find();
+    const found = find() ?? guess?.();
     if (found === undefined) route.exchange.refuse(refusal());
     else send(route, all, found, edits(found));
   });
@@ -200,9 +203,10 @@ function sendModern(request: Route, all: Everything): void {
   resumeOrForward(route, all);
 }
 
-function afterSettling({ exchange, session }: ClientRequest, all: Everything, act: () => void): void {
+function afterSettling(request: ClientRequest, all: Everything, act: () => void): void {
+  const { exchange } = request;
   all.discovery
-    .settle(all.listTimeoutMs, session)
+    .settle(all.listTimeoutMs, all.crossings.guestOf(request))
     .then(() => {
       // The client may have cancelled, or its session ended: nothing may be noted for it any more.
       if (!exchange.isDone) act();

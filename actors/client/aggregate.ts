@@ -94,6 +94,23 @@ export class Aggregate {
     return this.#view(kind).targets.get(name);
   }
 
+  /**
+   * Where a name leads that is in no list. It may still be right where what is listed does not hold for everybody: at a
+   * server that lists more for some clients, or whose lists could not be learnt. It knows best.
+   */
+  findUnlisted(kind: 'tools' | 'prompts', name: string): Target | undefined {
+    let found: ManagedServer | undefined;
+    for (const server of this.servers()) {
+      const isLonger = found === undefined || server.id.length > found.id.length;
+      if (isLonger && name.startsWith(`${server.id}__`)) found = server;
+    }
+    if (found === undefined || (found.entry.isolation === 'shared' && found.known.isLearnt)) return undefined;
+    const key = name.slice(found.id.length + 2);
+    const isHidden = kind === 'tools' && !this.isAllowed(found, key);
+    const isKnown = found.known.lists[kind]?.some((item) => item.key === key) === true;
+    return isHidden || isKnown ? undefined : { server: found, key };
+  }
+
   /** Where a resource is read: by the uri itself, then by template, then by being the only server with resources. */
   findResource(uri: string): Target | undefined {
     const listed = this.#view('resources').targets.get(uri);

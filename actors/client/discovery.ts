@@ -1,17 +1,26 @@
-// Learns the lists of servers that nothing is known of yet, by starting them: a few at a time, each once. A client
-// that lists waits for it a short while; what is learnt later is announced by list_changed.
+// Learns the lists of servers by starting them: of those that nothing is known of yet, and of those that may list more
+// for whoever asks than they have so far. A few at a time, each once. A client that lists waits for it a short while;
+// what is learnt later is announced by list_changed.
 //
 // D1  a server that fails, or hangs, costs no list more than the waiting time, and only while its first start lasts.
 
+import { askable } from '../server/connection.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
 import type { Owner } from '../server/owner.ts';
+
+/** Who wants to see the lists. Where servers are isolated it sees what they list on a connection of its own. */
+export interface Guest extends Pick<Owner, 'capabilities' | 'era'> {
+  /** Has the server visited in the guest's name, for as long as `visit` takes. */
+  as(server: ManagedServer, visit: (owner: Owner | undefined) => Promise<void>): Promise<void>;
+}
 
 const AT_A_TIME = 8;
 const RETRY_MS = 10_000;
 
 export class Discovery {
   readonly #servers: () => Iterable<ManagedServer>;
-  readonly #triedAt = new WeakMap<ManagedServer, number>();
+  /** When each server was tried, by what could be asked of whoever had it tried. */
+  readonly #triedAt = new WeakMap<ManagedServer, Map<string, number>>();
   #round: Promise<void> | undefined;
   #roundStartedAt = 0;
 
@@ -19,26 +28,27 @@ export class Discovery {
     this.#servers = servers;
   }
 
-  /**
-   * Resolves when every server is known or has failed, or after `timeoutMs` from the start of the round. What has to be
-   * started for `owner` is started as its own where servers are isolated: it will call what it is shown.
-   */
-  async settle(timeoutMs: number, owner?: Owner | undefined): Promise<void> {
+  /** Resolves when every server is known or has failed, or after `timeoutMs` from the start of the round. */
+  async settle(timeoutMs: number, guest?: Guest | undefined): Promise<void> {
     const unknown: ManagedServer[] = [];
     const again: ManagedServer[] = [];
     const now = performance.now();
     for (const server of this.#servers()) {
-      const triedAt = this.#triedAt.get(server);
-      if (server.known.isLearnt || (triedAt !== undefined && now - triedAt < RETRY_MS)) continue;
+      const isPartial = guest !== undefined && server.mayShowMoreTo(guest);
+      if (server.known.isLearnt && !isPartial) continue;
+      const key = isPartial ? askable(guest.capabilities).join() : '';
+      const tried = this.#triedAt.get(server) ?? new Map<string, number>();
+      const triedAt = tried.get(key);
+      if (triedAt !== undefined && now - triedAt < RETRY_MS) continue;
       (triedAt === undefined ? unknown : again).push(server);
-      this.#triedAt.set(server, now);
+      this.#triedAt.set(server, tried.set(key, now));
     }
     // Whoever has failed before is tried in the background: no list waits for it a second time.
-    if (again.length > 0) void learnAll(again, owner);
+    if (again.length > 0) void learnAll(again, guest);
     if (unknown.length > 0) {
       const previous = this.#round ?? Promise.resolve();
       this.#roundStartedAt = performance.now();
-      const round = Promise.all([previous, learnAll(unknown, owner)]).then(() => {
+      const round = Promise.all([previous, learnAll(unknown, guest)]).then(() => {
         if (this.#round === round) this.#round = undefined;
       });
       this.#round = round;
@@ -51,15 +61,24 @@ export class Discovery {
   }
 }
 
-async function learnAll(servers: readonly ManagedServer[], owner: Owner | undefined): Promise<void> {
+async function learnAll(servers: readonly ManagedServer[], guest: Guest | undefined): Promise<void> {
   const queue = [...servers];
   const worker = async () => {
-    for (let server = queue.shift(); server !== undefined; server = queue.shift()) await learn(server, owner);
+    for (let server = queue.shift(); server !== undefined; server = queue.shift()) await learn(server, guest);
   };
   await Promise.all(Array.from({ length: Math.min(AT_A_TIME, queue.length) }, worker));
 }
 
-function learn(server: ManagedServer, owner: Owner | undefined): Promise<void> {
+function learn(server: ManagedServer, guest: Guest | undefined): Promise<void> {
+  if (guest === undefined) return started(server, undefined);
+  return guest.as(server, async (owner) => {
+    await started(server, owner);
+    if (owner !== undefined) await server.admit(owner);
+  });
+}
+
+/** Resolves when the server runs, or has failed to. The first connection of one that is started is `owner`'s. */
+function started(server: ManagedServer, owner: Owner | undefined): Promise<void> {
   return new Promise((resolve) => {
     const settleIf = () => {
       // One that does not start at all, having left the catalog meanwhile, must hold up nobody behind it.
@@ -68,7 +87,7 @@ function learn(server: ManagedServer, owner: Owner | undefined): Promise<void> {
       resolve();
     };
     const forget = server.onState(settleIf);
-    server.demand(owner);
+    if (!server.isRunning) server.demand(owner);
     settleIf();
   });
 }

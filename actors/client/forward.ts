@@ -4,13 +4,15 @@ import { readServerMessage } from '../jsonrpc/envelope.ts';
 import { changeMembers } from '../jsonrpc/members.ts';
 import { changeResult, metaKeys } from '../jsonrpc/modern-meta.ts';
 import { type Edit, rawJson, splice } from '../jsonrpc/span.ts';
+import { refuseServerRequest } from '../server/connection.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
+import type { Guest } from './discovery.ts';
 import { Lanes } from './lane.ts';
 import { LegacyOnModern } from './legacy-on-modern.ts';
 import type { ModernAsker } from './modern-asker.ts';
 import { ModernOnLegacy } from './modern-on-legacy.ts';
 import { ParkedCalls } from './parked-calls.ts';
-import { clientEra, type Route } from './route.ts';
+import { type ClientRequest, clientEra, type Route } from './route.ts';
 
 export class Crossings {
   readonly parked = new ParkedCalls();
@@ -37,6 +39,26 @@ export class Crossings {
       exchange.call = crossing;
       crossing.send(edited(route));
     }
+  }
+
+  /** Who a request has servers visited for, to learn what they list for it. */
+  guestOf({ session, asker }: ClientRequest): Guest | undefined {
+    if (session !== undefined) {
+      const { capabilities, era } = session;
+      return { capabilities, era, as: (_, visit) => visit(session) };
+    }
+    if (asker === undefined) return undefined;
+    const as: Guest['as'] = async (server, visit) => {
+      // Those that list the same for everybody are visited on the connection that requests like this one share.
+      if (!server.mayShowMoreTo({ capabilities: asker.capabilities, era: 'modern' })) return visit(undefined);
+      const lanes = this.#lanesOf(server);
+      const lane = lanes.take(asker, {
+        onServerRequest: refuseServerRequest,
+        onServerNotification: () => {},
+      });
+      await visit(lane).finally(() => lanes.giveBack(lane, false));
+    };
+    return { capabilities: asker.capabilities, era: 'modern', as };
   }
 
   /** Whether a connection stands ready for a client that can do what this one can. */

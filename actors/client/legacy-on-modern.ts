@@ -139,7 +139,7 @@ export class LegacyOnModern implements Exchange, Cancellable {
     const rawState = state === undefined ? {} : { requestState: rawOf(bytes, state) };
     this.#hold();
     if (requests.size === 0) {
-      this.#timer = setTimeout(() => this.send(rawState), PAUSE_MS * this.#round);
+      this.#timer = setTimeout(() => this.#sendAgain(rawState), PAUSE_MS * this.#round);
       return;
     }
     const responses = new Map<string, string>();
@@ -148,9 +148,19 @@ export class LegacyOnModern implements Exchange, Cancellable {
         responses.set(key, raw);
         if (responses.size < requests.size) return;
         const texts = [...responses].map(([name, response]) => `${rawJson(name)}:${response}`);
-        this.send({ ...rawState, inputResponses: `{${texts.join(',')}}` });
+        this.#sendAgain({ ...rawState, inputResponses: `{${texts.join(',')}}` });
       });
       if (this.#route.exchange.isDone) return;
+    }
+  }
+
+  /** What the client has answered may not be fit to be sent on: it stands deeper in a request than in an answer. */
+  #sendAgain(more: Readonly<Record<string, string>>): void {
+    try {
+      this.send(more);
+    } catch (error) {
+      if (!(error instanceof RpcFault)) throw error;
+      this.#refuse(error.message);
     }
   }
 

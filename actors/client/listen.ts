@@ -34,6 +34,7 @@ export function listen(gateway: Gateway, { envelope, asker, server, outlet }: Li
     asker,
     outlet,
     serverInfo: server?.known.advert?.serverInfo ?? gateway.serverInfo,
+    redact: (text) => gateway.redactor.redact(text),
     onEnd: (ended) => {
       gateway.sessions.forgetListening(ended);
       gateway.release(ended);

@@ -32,6 +32,8 @@ export interface ListeningOptions {
   readonly asker: ModernAsker;
   readonly outlet: Outlet;
   readonly serverInfo: unknown;
+  /** Strikes secrets from what the gateway says itself (A9). */
+  redact(text: string): string;
   readonly onEnd: (listening: Listening) => void;
 }
 
@@ -127,7 +129,8 @@ export class Listening implements Owner {
   /** It could not be opened, or cannot go on. */
   fail(error: GatewayError): void {
     if (!this.#isEnding()) return;
-    this.#options.outlet.finish(errorMessage(this.#rawId, error.rpcCode, error.message, error.data), error);
+    const message = this.#options.redact(error.message);
+    this.#options.outlet.finish(errorMessage(this.#rawId, error.rpcCode, message, error.data), error);
   }
 
   /** The client does not listen any more. */

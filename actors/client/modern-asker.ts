@@ -6,6 +6,9 @@ import { type Asker, metaKeys, modernVersion } from '../jsonrpc/modern-meta.ts';
 import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
 import { isLogLevel, type LogLevel } from '../server/subscriptions.ts';
 
+/** What a client says of itself is kept as long as it listens or has a connection: it must stay affordable (A8). */
+const MAX_INTRODUCTION = 65_536;
+
 export interface ModernAsker extends Asker {
   readonly capabilities: Readonly<Record<string, unknown>>;
   readonly logLevel: LogLevel | undefined;
@@ -30,6 +33,10 @@ export function readAsker(envelope: Envelope): ModernAsker {
       requested: requested.slice(0, 100),
     });
   }
+  const said = [metaKeys.clientInfo, metaKeys.clientCapabilities].map((key) => envelope.meta(key));
+  const size = said.reduce((sum, span) => sum + (span === undefined ? 0 : span.end - span.start), 0);
+  if (size > MAX_INTRODUCTION)
+    throw wrong(`what params._meta says of the client is larger than ${MAX_INTRODUCTION} bytes`);
   const capabilities = read(metaKeys.clientCapabilities);
   if (!isRecord(capabilities)) throw wrong(`params._meta needs "${metaKeys.clientCapabilities}", an object`);
   const logLevel = read(metaKeys.logLevel);

@@ -7,6 +7,7 @@
 // Y3  what the server says while the call is parked is kept for the client's return, at most MAX_KEPT messages of
 //     MAX_KEPT_BYTES in all (A8).
 // Y4  while it is parked the call has no deadline of its own; its place has (PK2).
+// Y5  at most MAX_ASKED questions of the server wait for the client's answer; one more is refused (A8).
 
 import { type GatewayError, OverloadedError } from '../errors.ts';
 import { errorMessage, resultTextMessage } from '../jsonrpc/compose.ts';
@@ -30,6 +31,7 @@ import { urlsRequired, withoutElicitationId } from './url-elicitation.ts';
 /** Questions asked within so many milliseconds become one answer: a server that asks several writes them one by one. */
 const GATHER_MS = 5;
 
+const MAX_ASKED = 256;
 const MAX_KEPT = 256;
 const MAX_KEPT_BYTES = 4 * 1024 * 1024;
 
@@ -140,6 +142,10 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
       refuseServerRequest(connection, envelope);
       return;
     }
+    if (this.#questions.size >= MAX_ASKED) {
+      connection.sendRaw(errorMessage(rawId, -32000, 'too many questions to this client are open'));
+      return;
+    }
     const rawParams = params && withoutElicitationId(method, bytes, params);
     this.#asked += 1;
     this.#questions.set(`input-${this.#asked}`, { connection, rawId, method, rawParams });
@@ -192,7 +198,11 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
     const { isolation, forward_roots } = server.entry;
     if (isolation === 'shared') return false;
     // No other request may be answered by questions; but what a server lists may depend on whom it lists it for.
-    if (!interactive.test(this.#route.envelope.method)) return this.#lanes.has(this.#asker);
+    if (!interactive.test(this.#route.envelope.method))
+      return (
+        this.#lanes.has(this.#asker) ||
+        server.mayShowMoreTo({ era: 'modern', capabilities: this.#asker.capabilities })
+      );
     const { elicitation, sampling, roots } = capabilities;
     return [elicitation, sampling, forward_roots ? roots : undefined, logLevel].some(
       (one) => one !== undefined,

@@ -1,6 +1,6 @@
 // Takes every message of every client, whatever front end brought it, and sends it on its way.
 
-import { type GatewayError, InternalError, OverloadedError } from '../errors.ts';
+import { GatewayError, InternalError, OverloadedError } from '../errors.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import { requestMessage } from '../jsonrpc/compose.ts';
 import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
@@ -83,7 +83,14 @@ export class Reception {
     const exchange = this.#exchange(envelope, outlet, origin, session);
     if (exchange === undefined) this.end(session);
     else if (server === undefined) exchange.result(this.#introduction(session));
-    else this.#introduce(server, session, envelope, exchange);
+    else {
+      try {
+        this.#introduce(server, session, envelope, exchange);
+      } catch (error) {
+        endBy(error, exchange);
+        this.end(session);
+      }
+    }
   }
 
   /** A request of a session. */
@@ -91,13 +98,17 @@ export class Reception {
     const exchange = this.#exchange(envelope, outlet, origin, session);
     if (exchange === undefined) return;
     const { traceparent } = origin;
-    if (envelope.method === 'initialize') {
-      exchange.refuse(new RpcFault(rpcCodes.invalidRequest, 'the session is initialised already'));
-    } else if (session.target === undefined) {
-      routeToAny({ session, asker: undefined, envelope, exchange, traceparent }, this.#everything);
-    } else {
-      const server = this.#gateway.server(session.target);
-      routeToServer({ session, asker: undefined, server, envelope, exchange, traceparent }, this.#gateway);
+    try {
+      if (envelope.method === 'initialize') {
+        exchange.refuse(new RpcFault(rpcCodes.invalidRequest, 'the session is initialised already'));
+      } else if (session.target === undefined) {
+        routeToAny({ session, asker: undefined, envelope, exchange, traceparent }, this.#everything);
+      } else {
+        const server = this.#gateway.server(session.target);
+        routeToServer({ session, asker: undefined, server, envelope, exchange, traceparent }, this.#gateway);
+      }
+    } catch (error) {
+      endBy(error, exchange);
     }
   }
 
@@ -118,8 +129,12 @@ export class Reception {
     if (exchange === undefined) return undefined;
     exchange.dress = { serverInfo: this.#gateway.serverInfo, isMethodKnown: false };
     const request = { session: undefined, asker, envelope, exchange, traceparent: origin.traceparent };
-    if (server === undefined) routeToAny(request, this.#everything);
-    else routeModern({ ...request, server }, this.#gateway);
+    try {
+      if (server === undefined) routeToAny(request, this.#everything);
+      else routeModern({ ...request, server }, this.#gateway);
+    } catch (error) {
+      endBy(error, exchange);
+    }
     return exchange;
   }
 
@@ -160,7 +175,11 @@ export class Reception {
     }
     const { traceparent } = origin;
     const asker = undefined;
-    routeToServer({ session: undefined, asker, server, envelope, exchange, traceparent }, this.#gateway);
+    try {
+      routeToServer({ session: undefined, asker, server, envelope, exchange, traceparent }, this.#gateway);
+    } catch (error) {
+      endBy(error, exchange);
+    }
   }
 
   end(session: ClientSession): void {
@@ -311,6 +330,13 @@ export class Reception {
     if (isNoteworthy) log.info(fields, 'call');
     else log.debug(fields, 'call');
   }
+}
+
+/** A2: whatever goes wrong on its way ends a request, and with it its place in flight. */
+function endBy(error: unknown, exchange: ClientExchange): void {
+  if (error instanceof RpcFault) exchange.refuse(error);
+  else if (error instanceof GatewayError) exchange.fail(error);
+  else exchange.fail(new InternalError('the request could not be routed', { cause: error }));
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -2,7 +2,7 @@
 // has never heard of too; only what it must keep itself (log level, subscriptions) or can tell without waking the
 // server (lists of a sleeping one) is handled here.
 
-import { InternalError, StoppedError } from '../errors.ts';
+import { DeadlineError, InternalError, OverloadedError, StoppedError } from '../errors.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { memberOf } from '../jsonrpc/members.ts';
 import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
@@ -40,14 +40,27 @@ export function withEras({ server, exchange }: Route, act: () => void): void {
     act();
     return;
   }
+  // A8: nobody has accepted it yet who would bound how many wait.
+  const { waiting } = server.entry.pool;
+  if (server.eras.waiting >= waiting) {
+    const why = `server ${server.id} is being asked for its eras, and ${waiting} requests wait for that`;
+    exchange.fail(new OverloadedError(`${why}; try again shortly, or raise pool.waiting in the catalog`));
+    return;
+  }
   const settled = server.eras.settle().then(() => {
     if (exchange.isDone) return;
     if (server.eras.known !== undefined || server.handle.isParked) act();
     else exchange.fail(new StoppedError(`server ${server.id} was stopped while it was asked for its eras`));
   });
-  settled.catch((cause: unknown) =>
-    exchange.fail(new InternalError('the request could not be routed', { cause })),
-  );
+  // No call has been made yet whose own deadline would hold.
+  const { request_timeout_seconds: seconds } = server.entry;
+  const timer = setTimeout(() => {
+    const why = `server ${server.id} has not told within ${seconds} s which eras it speaks`;
+    exchange.fail(new DeadlineError(`${why}; set its era in the catalog, and see GET /servers/${server.id}`));
+  }, seconds * 1000);
+  settled
+    .catch((cause: unknown) => exchange.fail(new InternalError('the request could not be routed', { cause })))
+    .finally(() => clearTimeout(timer));
 }
 
 /** Routes a request of the session era to one server. */
@@ -113,10 +126,12 @@ export function askedLevel(envelope: Envelope, exchange: ClientExchange): LogLev
 
 /** A list of one server: asked of it when it is awake for this client, and else from what is known of it. */
 export function list(route: Route, kind: ListKind, desk: Desk): void {
-  const { envelope, exchange, server } = route;
+  const { envelope, exchange, server, session, asker } = route;
   const { aggregate } = desk;
   const known = server.known.lists[kind];
-  const isAwake = isAwakeFor(route, desk);
+  // A server that lists more for those who can be asked more is asked itself until it has been.
+  const client = session ?? (asker && { era: 'modern' as const, capabilities: asker.capabilities });
+  const isAwake = isAwakeFor(route, desk) || (client !== undefined && server.mayShowMoreTo(client));
   if (!isAwake && known !== undefined && envelope.param('cursor') === undefined) {
     const shown = kind === 'tools' ? known.filter((item) => aggregate.isShown(server, item)) : known;
     const items = Buffer.from(`[${shown.map((item) => itemJson(item)).join(',')}]`, 'utf8').toString(

@@ -42,6 +42,11 @@ export class Sessions {
     this.#sweep = setInterval(() => this.#endIdle(), sweepMs).unref();
   }
 
+  /** Modern clients that listen; each takes a place as a session does. */
+  get listens(): number {
+    return this.#listening.size;
+  }
+
   get size(): number {
     return this.#byId.size;
   }
@@ -125,7 +130,7 @@ export class Sessions {
     if (this.#byId.size + this.#listening.size >= maxSessions) this.#endIdle();
     if (this.#byId.size + this.#listening.size < maxSessions) return;
     throw new OverloadedError(
-      `there are ${maxSessions} client sessions already; end some (DELETE), or raise limits.sessions`,
+      `there are ${maxSessions} client sessions and listens already; end some, or raise limits.sessions`,
     );
   }
 

@@ -21,6 +21,7 @@ export async function watchAll(
   uris: readonly string[],
 ): Promise<readonly string[]> {
   await server.eras.settle();
+  if (owner.isEnded === true) return [];
   for (const uri of uris) server.subscriptions.add(uri, owner);
   const agreed = await agreedOf(server, owner, uris).catch(() => new Set<string>());
   const refused = uris.filter((uri) => !agreed.has(uri));
@@ -47,7 +48,8 @@ async function agreedOf(
   if (era === 'legacy') return subscribed(server, owner, uris);
   // Any answer will do: it has the connection opened on which the server is then asked to tell.
   await ask(server, owner, era, 'server/discover', undefined);
-  return server.listen(owner);
+  // Who has left meanwhile was released, and is not a second time.
+  return owner.isEnded === true ? new Set() : server.listen(owner);
 }
 
 /** One request for each resource, and few at a time: others wait for places at the server as well. */
@@ -60,6 +62,7 @@ async function subscribed(
   const queue = uris[Symbol.iterator]();
   const worker = async () => {
     for (const uri of queue) {
+      if (owner.isEnded === true) return;
       const answer = await ask(server, owner, 'legacy', 'resources/subscribe', { uri }).catch(
         () => undefined,
       );

@@ -26,6 +26,7 @@ export class ClientWishes {
   readonly subscriptions: Subscriptions;
   readonly #options: ClientWishesOptions;
   readonly #listens = new WeakMap<Member, UpstreamListen>();
+  #renewal: NodeJS.Immediate | undefined;
 
   constructor(options: ClientWishesOptions) {
     this.#options = options;
@@ -47,8 +48,9 @@ export class ClientWishes {
   /** A client is over. */
   release(owner: Owner): void {
     const before = this.subscriptions.lowestLevel;
+    const wasSubscribed = this.subscriptions.has(owner);
     const orphaned = this.subscriptions.release(owner);
-    this.#listenAnew();
+    if (wasSubscribed) this.#listenAnew();
     if (!this.#options.isShared) return;
     for (const uri of orphaned) this.#tellAll('resources/unsubscribe', { uri });
     this.#tellLevel(before);
@@ -116,10 +118,14 @@ export class ClientWishes {
     return this.#options.known.advert?.capabilities.logging !== undefined;
   }
 
+  /** In a moment, and once for all that changes until then: thousands of clients may leave at once. */
   #listenAnew(): void {
-    // One that is still being opened may be listening already; one that is not yet begins with what is wanted then.
-    for (const member of this.#options.pool().members)
-      if (this.#listens.get(member)?.connection === member.connection) void this.#sync(member);
+    this.#renewal ??= setImmediate(() => {
+      this.#renewal = undefined;
+      // One that is still being opened may be listening already; one that is not yet begins with what is wanted then.
+      for (const member of this.#options.pool().members)
+        if (this.#listens.get(member)?.connection === member.connection) void this.#sync(member);
+    });
   }
 
   /** The lowest level when that has changed; when nobody has a wish any more the server stays as it is. */

@@ -78,9 +78,9 @@ export class Connection {
     return this.#calls.size;
   }
 
-  /** What the server was told its client can do. */
+  /** What the server was told its client can be asked. */
   get offered(): readonly string[] {
-    return Object.keys(this.#introduction?.capabilities ?? {});
+    return askable(this.#introduction?.capabilities ?? {});
   }
 
   /** The calls in flight, oldest first. */
@@ -276,6 +276,11 @@ function missedHeaders({ envelope, attempts, member }: Call, answer: Envelope): 
   if (answer.error === undefined || envelope.method !== 'tools/call') return false;
   const { code } = (answer.parse(answer.error) ?? {}) as { code?: unknown };
   return code === rpcCodes.headerMismatch && attempts === 1 && member !== undefined;
+}
+
+/** What a client of these capabilities can be asked; some servers list more for those who can be asked more. */
+export function askable(capabilities: Readonly<Record<string, unknown>>): readonly string[] {
+  return ['elicitation', 'sampling', 'roots'].filter((name) => capabilities[name] !== undefined);
 }
 
 /** The message as the server gets it: our id, our progress token, and the edits of whoever routed it. */

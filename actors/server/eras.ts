@@ -21,11 +21,14 @@ export interface ErasOptions extends Omit<EraProbeOptions, 'onAdvert'> {
   readonly startTimeoutMs: number;
   /** Settles once the server may be started (R3). */
   untilStartable(): Promise<void>;
+  /** The server has answered. */
   onVerdict(eras: Eras): void;
 }
 
 /** A server that says nothing to `server/discover` for so long is asked to `initialize` beside that. */
 const SILENCE_MS = 2_000;
+/** It may say nothing at all for so long: the start that follows has a time limit of its own, and tells why it failed. */
+const MAX_PROBE_MS = 10_000;
 
 const only: Readonly<Record<Era, Eras>> = {
   legacy: { legacy: true, modern: false },
@@ -41,6 +44,8 @@ interface Finding {
 interface Asking {
   readonly done: Promise<void>;
   readonly end: () => void;
+  /** How many were told to wait for it. */
+  waiting: number;
 }
 
 export class ServerEras {
@@ -67,6 +72,11 @@ export class ServerEras {
     return this.#asking !== undefined;
   }
 
+  /** How many wait for the verdict. */
+  get waiting(): number {
+    return this.#asking?.waiting ?? 0;
+  }
+
   /** The era to use for a client of `era`: its own where the server speaks it. */
   for(era: Era): Era | undefined {
     const eras = this.known ?? this.#former;
@@ -78,6 +88,7 @@ export class ServerEras {
   settle(): Promise<void> {
     if (this.known !== undefined) return Promise.resolve();
     this.#asking ??= this.#begin();
+    this.#asking.waiting += 1;
     return this.#asking.done;
   }
 
@@ -102,7 +113,7 @@ export class ServerEras {
     const done = new Promise<void>((resolve) => {
       end = resolve;
     });
-    const asking = { done, end };
+    const asking = { done, end, waiting: 0 };
     // Once this round is known as the one under way.
     queueMicrotask(() => void this.#ask(asking));
     return asking;
@@ -114,21 +125,22 @@ export class ServerEras {
     if (isOver()) return;
     const finding = await this.#find(isOver);
     if (finding === undefined || isOver()) return;
-    if (finding.isCertain) this.#options.known.setEras(finding.eras);
-    else this.#assumed = finding.eras;
-    this.#options.onVerdict(finding.eras);
+    if (finding.isCertain) {
+      this.#options.known.setEras(finding.eras);
+      this.#options.onVerdict(finding.eras);
+    } else this.#assumed = finding.eras;
     this.#asking = undefined;
     asking.end();
   }
 
   async #find(isOver: () => boolean): Promise<Finding | undefined> {
-    const { startTimeoutMs } = this.#options;
-    const modern = this.#probe('modern', Math.max(SILENCE_MS, startTimeoutMs));
+    const probeMs = Math.min(this.#options.startTimeoutMs, MAX_PROBE_MS);
+    const modern = this.#probe('modern', Math.max(SILENCE_MS, probeMs));
     const first = await within(SILENCE_MS, modern.verdict);
     if (isOver()) return undefined;
     if (first === 'no') return { eras: only.legacy, isCertain: true };
     if (first === 'unclear') return { eras: only.legacy, isCertain: false };
-    const legacy = await this.#probe('legacy', startTimeoutMs).verdict;
+    const legacy = await this.#probe('legacy', probeMs).verdict;
     // A server that is slow to start has answered both by now; one that is still silent has had longer than it took
     // to answer `initialize`.
     const last = await within(0, modern.verdict);

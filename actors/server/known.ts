@@ -20,7 +20,7 @@ import {
   listKinds,
 } from './lists.ts';
 
-const FORMAT = 2;
+const FORMAT = 3;
 
 interface Stored {
   readonly format?: unknown;
@@ -29,6 +29,7 @@ interface Stored {
   readonly hints: Hints;
   readonly eras?: Eras;
   readonly isLearnt: boolean;
+  readonly offered: readonly string[];
 }
 
 type Adverts = Readonly<Partial<Record<Era, Advert>>>;
@@ -80,7 +81,7 @@ export class Known {
   }
 
   /** Whether the server may show more on this connection than it has shown so far. */
-  mayLearnMoreFrom({ era, offered }: Connection): boolean {
+  mayLearnMoreFrom({ era, offered }: Pick<Connection, 'era' | 'offered'>): boolean {
     return era === 'legacy' && offered.some((capability) => !this.#offered.includes(capability));
   }
 
@@ -113,6 +114,7 @@ export class Known {
       this.hints = stored.hints;
       this.eras = stored.eras;
       this.#isLearnt = stored.isLearnt;
+      this.#offered = stored.offered;
       this.revision += 1;
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
@@ -206,6 +208,7 @@ export class Known {
           hints,
           ...(eras === undefined ? {} : { eras }),
           isLearnt: this.#isLearnt,
+          offered: this.#offered,
         };
         await replaceFile(this.#file, JSON.stringify(stored));
       }

@@ -18,7 +18,7 @@ import { latestSessionVersion } from './advert.ts';
 import type { Call } from './call.ts';
 import { ClientWishes } from './client-wishes.ts';
 import { Clocks } from './clocks.ts';
-import type { Introduction } from './connection.ts';
+import { askable, type Introduction } from './connection.ts';
 import { ServerEras } from './eras.ts';
 import { Handle } from './handle.ts';
 import { Hearing } from './hearing.ts';
@@ -251,9 +251,31 @@ export class ManagedServer {
     this.#wishes.setLevel(owner, level);
   }
 
+  /** Whether the server may list more on a connection of `owner`'s own than is known so far. */
+  mayShowMoreTo({ capabilities, era }: Pick<Owner, 'capabilities' | 'era'>): boolean {
+    const { isolation, enabled, forward_roots } = this.entry;
+    if (isolation === 'shared' || !enabled || this.eras.for(era) !== 'legacy') return false;
+    const offered = askable(capabilities).filter((name) => name !== 'roots' || forward_roots);
+    return this.known.mayLearnMoreFrom({ era: 'legacy', offered });
+  }
+
+  /** Opens a connection of `owner`'s own where it has none, if the server runs; resolves when that is open or failed. */
+  async admit(owner: Owner): Promise<void> {
+    const era = this.eras.for(owner.era);
+    if (!this.handle.isOpen || era === undefined) return;
+    try {
+      this.pool.pick(owner, era);
+    } catch {
+      // Every place is taken: the server stays as it is known.
+    }
+    await this.pool.memberOf(owner)?.opening;
+  }
+
   /** A client session is over: its connection, subscriptions and log level go. */
   release(owner: Owner): void {
     if (this.#demandedBy === owner) this.#demandedBy = undefined;
+    // What still waits for it would have a connection opened for nobody.
+    this.handle.failWaiting((call) => call.owner === owner, new StoppedError('the client has left'));
     this.#wishes.release(owner);
     this.pool.release(owner);
     // While it is asked for its eras nothing has been started for anybody yet.
@@ -284,7 +306,7 @@ export class ManagedServer {
       first();
       return;
     }
-    void this.eras.settle().then(() => {
+    const settled = this.eras.settle().then(() => {
       const { known } = this.eras;
       if (this.state !== 'starting' || known === undefined) return;
       // They came by an earlier verdict, and would have connections opened that cannot be.
@@ -292,6 +314,7 @@ export class ManagedServer {
       this.handle.failWaiting(({ era }) => !known[era], new UnavailableError(what, 1));
       first();
     });
+    settled.catch((error: unknown) => this.#life.report({ type: 'pool.lost', error }));
   }
 
   /** A server that has failed may be started when its backoff is over, and then it is. */

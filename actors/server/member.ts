@@ -9,6 +9,8 @@ export interface Member {
   readonly owner: Owner | undefined;
   readonly era: Era;
   connection: Connection;
+  /** Settles when the handshake is done or has failed. Never rejects. */
+  opening: Promise<void>;
   /** The handshake is done: calls may be sent. */
   isOpen: boolean;
   /** Why it is being ended by us; a connection that ends without one has crashed. */

@@ -41,13 +41,13 @@ export class Occupancy {
   isUnheard(era: Era): boolean {
     const { pool, subscriptions } = this.#options;
     for (const member of pool().members) if (member.owner === undefined && member.era === era) return false;
-    return subscriptions.uris((owner) => this.hearsInCommon(owner, era)).length > 0;
+    return subscriptions.some((owner) => this.hearsInCommon(owner, era));
   }
 
   /** Whether somebody without a connection of his own is subscribed to what this one tells. */
   isHeardBySome(member: Member): boolean {
     const { subscriptions } = this.#options;
-    return member.owner === undefined && subscriptions.uris((owner) => this.isAt(owner, member)).length > 0;
+    return member.owner === undefined && subscriptions.some((owner) => this.isAt(owner, member));
   }
 
   /** A connection that must not end for want of calls: somebody waits for an answer, or listens to this very server. */
@@ -57,7 +57,7 @@ export class Occupancy {
     if (!isOpen || inFlight > 0 || handle().isAwaited(member)) return true;
     if (owner === undefined) return this.isHeardBySome(member);
     if (!owner.hasOpenStream) return false;
-    return owner.belongsTo(server) || subscriptions.uris((other) => other === owner).length > 0;
+    return owner.belongsTo(server) || subscriptions.has(owner);
   }
 
   /** Whether the server must not become idle. */

@@ -19,6 +19,8 @@ export interface Owner {
   readonly protocolVersion: string;
   readonly clientInfo: unknown;
   readonly capabilities: Readonly<Record<string, unknown>>;
+  /** The client is gone for good: nothing is begun for it any more. */
+  readonly isEnded?: boolean;
   /** A stream is open on which the client hears what belongs to no call of its own. */
   readonly hasOpenStream: boolean;
   /** The session is this server's alone; one of many servers keeps none of them awake by listening. */

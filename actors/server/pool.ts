@@ -213,6 +213,7 @@ export class Pool {
       owner,
       era,
       connection: undefined as unknown as Connection,
+      opening: Promise.resolve(),
       isOpen: false,
       isClosing: false,
       inFlight: 0,
@@ -222,7 +223,7 @@ export class Pool {
       openedAt: now,
     };
     this.#members.add(member);
-    void this.#connect(member);
+    member.opening = this.#connect(member);
     return member;
   }
 

@@ -1,5 +1,6 @@
 // Which client session has subscribed to which resource of a server, and which log level each has asked for.
 // A shared server is asked once per resource, and for the lowest level; what it sends is handed to those who asked.
+// Thousands may leave at once: what is forgotten with one client costs nothing for what the others want.
 
 import type { Owner } from './owner.ts';
 
@@ -22,7 +23,10 @@ export function isLogLevel(value: unknown): value is LogLevel {
 
 export class Subscriptions {
   readonly #byUri = new Map<string, Set<Owner>>();
+  readonly #byOwner = new Map<Owner, Set<string>>();
   readonly #levels = new Map<Owner, LogLevel>();
+  /** How many ask for each level. */
+  readonly #counts = new Map<LogLevel, number>();
 
   /** True when somebody waits for updates, which a sleeping server could not send. */
   get isEmpty(): boolean {
@@ -34,6 +38,7 @@ export class Subscriptions {
     const owners = this.#byUri.get(uri) ?? new Set();
     const isNew = !owners.has(owner);
     this.#byUri.set(uri, owners.add(owner));
+    this.#byOwner.set(owner, (this.#byOwner.get(owner) ?? new Set()).add(uri));
     return isNew;
   }
 
@@ -42,6 +47,9 @@ export class Subscriptions {
     const owners = this.#byUri.get(uri);
     owners?.delete(owner);
     if (owners?.size === 0) this.#byUri.delete(uri);
+    const uris = this.#byOwner.get(owner);
+    uris?.delete(uri);
+    if (uris?.size === 0) this.#byOwner.delete(owner);
     return !this.#byUri.has(uri);
   }
 
@@ -51,7 +59,18 @@ export class Subscriptions {
 
   /** Everybody who is subscribed to anything. */
   owners(): Set<Owner> {
-    return new Set([...this.#byUri.values()].flatMap((owners) => [...owners]));
+    return new Set(this.#byOwner.keys());
+  }
+
+  /** Whether this client is subscribed to anything. */
+  has(owner: Owner): boolean {
+    return this.#byOwner.has(owner);
+  }
+
+  /** Whether anybody `isMeant` is subscribed to anything. */
+  some(isMeant: (owner: Owner) => boolean): boolean {
+    for (const owner of this.#byOwner.keys()) if (isMeant(owner)) return true;
+    return false;
   }
 
   /** The resources that anybody `isMeant` is subscribed to. */
@@ -60,7 +79,9 @@ export class Subscriptions {
   }
 
   setLevel(owner: Owner, level: LogLevel): void {
+    this.#forgetLevel(owner);
     this.#levels.set(owner, level);
+    this.#counts.set(level, (this.#counts.get(level) ?? 0) + 1);
   }
 
   levelOf(owner: Owner): LogLevel | undefined {
@@ -74,11 +95,7 @@ export class Subscriptions {
 
   /** The lowest level anybody has asked for. */
   get lowestLevel(): LogLevel | undefined {
-    let lowest: LogLevel | undefined;
-    for (const level of this.#levels.values()) {
-      if (lowest === undefined || logLevels.indexOf(level) < logLevels.indexOf(lowest)) lowest = level;
-    }
-    return lowest;
+    return logLevels.find((level) => (this.#counts.get(level) ?? 0) > 0);
   }
 
   /** Whether a message of this level is for a session that asked for `asked` (nothing asked: everything). */
@@ -89,7 +106,14 @@ export class Subscriptions {
 
   /** Forgets a session; returns the resources nobody is subscribed to any more. */
   release(owner: Owner): string[] {
+    this.#forgetLevel(owner);
+    return [...(this.#byOwner.get(owner) ?? [])].filter((uri) => this.remove(uri, owner));
+  }
+
+  #forgetLevel(owner: Owner): void {
+    const level = this.#levels.get(owner);
+    if (level === undefined) return;
     this.#levels.delete(owner);
-    return this.uris((other) => other === owner).filter((uri) => this.remove(uri, owner));
+    this.#counts.set(level, (this.#counts.get(level) ?? 0) - 1);
   }
 }

@@ -26,8 +26,7 @@ export function parseProgram<Options>(program: Program<Options>, args: readonly 
     .helpOption('-h, --help', 'print this help')
     .addHelpText('after', program.after)
     .showHelpAfterError('(--help explains the options)')
-    // An option with a slip in its name is repeated with its value, which may be a secret (A9).
-    .configureOutput({ outputError: (text, write) => write(text.replace(/'(--?[\w-]+)=.*'/s, "'$1'")) })
+    .configureOutput({ outputError: (text, write) => write(withoutValue(text)) })
     .allowExcessArguments(false)
     .exitOverride();
   try {
@@ -37,4 +36,9 @@ export function parseProgram<Options>(program: Program<Options>, args: readonly 
     if (!(error instanceof CommanderError)) throw error;
     return { do: 'exit', code: error.exitCode === 0 ? 0 : 2 };
   }
+}
+
+/** An option with a slip in its name is repeated with the value that stands behind it, which may be a secret (A9). */
+function withoutValue(text: string): string {
+  return text.replace(/(unknown option) '(--[\w-]+|-\w).*'/s, "$1 '$2'");
 }

@@ -3,6 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { isReference, referencesIn, referencesInFile } from '../../config/references.ts';
 import type { StdioTarget } from './stdio-options.ts';
 
 const NAME = 'actor-gateway';
@@ -29,9 +30,12 @@ interface Arguments {
 }
 
 /** A desktop client passes little of the user's environment on, so that what the files refer to has to be named. */
-function localArguments(target: { config: string; server: string | undefined }, files: readonly string[]) {
+function localArguments(
+  target: { config: string; server: string | undefined },
+  files: readonly string[],
+): Arguments {
   const server = target.server === undefined ? [] : ['--server', target.server];
-  const names = new Set(files.flatMap((file) => referencesIn(readFileSync(file, 'utf8'))));
+  const names = new Set(files.flatMap((file) => referencesInFile(readFileSync(file, 'utf8'))));
   return { args: ['--config', resolve(target.config), ...server], names: [...names] };
 }
 
@@ -46,14 +50,6 @@ function remoteArguments(target: { url: string; headers: Readonly<Record<string,
 }
 
 function withoutValue(header: string, value: string): string {
-  const references = referencesIn(value);
-  if (references.length > 0 && SCHEMES.test(value.replace(reference, ''))) return value;
+  if (isReference(value, SCHEMES)) return value;
   return `\${${header.toUpperCase().replace(/[^A-Z0-9]/g, '_')}}`;
-}
-
-const reference = /(?<!\$)\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
-
-/** The variables a text cannot do without: those with a default are left out. */
-function referencesIn(text: string): string[] {
-  return [...text.matchAll(reference)].map(([, name = '']) => name);
 }

@@ -44,6 +44,7 @@ export function serverDetails(server: ManagedServer, redact: (text: string) => s
   const { lastError } = server;
   return {
     ...serverRecord(server),
+    eras: Object.entries(server.eras.known ?? {}).flatMap(([era, isSpoken]) => (isSpoken ? [era] : [])),
     tools: (server.known.lists.tools ?? []).map((item) => item.key),
     last_error: lastError === undefined ? null : { code: lastError.code, message: redact(lastError.message) },
     next_retry_at: iso(server.nextRetryAt),

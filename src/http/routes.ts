@@ -167,6 +167,7 @@ function stats({ gateway, reception }: Front, context: ExchangeContext): void {
     uptime_seconds: Math.floor((Date.now() - gateway.startedAt) / 1000),
     requests: { ...reception.counts },
     sessions: gateway.sessions.size,
+    listens: gateway.sessions.listens,
     servers: Object.fromEntries(gateway.fleet.all().map((server) => [server.id, serverStats(server)])),
   });
 }

@@ -9,10 +9,10 @@ import { text, tool } from '../fixtures/both-eras/tool.ts';
 import { everythingOverStdio } from '../fixtures/everything/start.ts';
 import { type GatewayProcess, startGateway } from '../fixtures/gateway-process.ts';
 import { errorOf, eventually, McpClient } from '../fixtures/mcp-client.ts';
+import { canBeAsked, modern, said, toolCall } from '../fixtures/modern-client.ts';
 import { json, RawSession } from '../fixtures/raw-session.ts';
 import { connectReal, type Kind, type RealClient } from '../fixtures/real-clients.ts';
 import { filesystemServer, guardedFolder } from '../fixtures/real-servers.ts';
-import { ask, everyCapability, said } from '../fixtures/stateless-client.ts';
 
 const kinds: Kind[] = ['v1', 'v2 legacy', 'v2 modern'];
 const ids = ['old', 'own', 'young', 'web', 'both', 'files'];
@@ -40,7 +40,7 @@ beforeAll(async () => {
   gateway = await startGateway({ servers: catalog, settings: { list_timeout_seconds: 20 } });
   mcp = `${gateway.url}/mcp`;
   // Everything is known from here on.
-  await ask(mcp, 'tools/list');
+  await modern(mcp, { method: 'tools/list' });
 });
 
 const clients = new Map<Kind, Promise<RealClient>>();
@@ -65,7 +65,7 @@ const textOf = (result: any): any => {
 };
 
 const bytesOf = async (url: string, method: string) => {
-  const { text } = await ask(url, method);
+  const { text } = await modern(url, { method });
   return text;
 };
 
@@ -221,7 +221,7 @@ describe('the gateway as one server', () => {
 
   test('introduces itself alike in both eras, with what it can do and the instructions of its servers', async () => {
     const { client: session } = await McpClient.connect(mcp);
-    const { result } = await ask(mcp, 'server/discover');
+    const { result } = await modern(mcp, { method: 'server/discover' });
     expect(session.getServerCapabilities()).toEqual(capabilities);
     expect(result.capabilities).toEqual(capabilities);
     expect(result.supportedVersions).toEqual(['2026-07-28']);
@@ -235,14 +235,15 @@ describe('the gateway as one server', () => {
 
   test('signs the results of modern servers itself at /mcp, and leaves them theirs at /mcp/:id', async () => {
     const signer = async (url: string, method: string, params: Record<string, unknown>) =>
-      (await ask(url, method, params)).result._meta['io.modelcontextprotocol/serverInfo'].name;
+      (await modern(url, { method, params })).result._meta['io.modelcontextprotocol/serverInfo'].name;
     for (const id of ['young', 'web', 'both', 'own']) {
       expect(await signer(mcp, 'tools/call', { name: `${id}__echo`, arguments: {} })).toBe('actor-gateway');
       expect(await signer(mcp, 'resources/read', { uri: `${id}://own` })).toBe('actor-gateway');
     }
     expect(await signer(`${mcp}/web`, 'tools/call', { name: 'echo', arguments: {} })).toBe('web');
     expect(await signer(`${mcp}/young`, 'resources/read', { uri: 'young://own' })).toBe('young');
-    const first = await ask(mcp, 'tools/call', { name: 'web__ask' }, { capabilities: everyCapability });
+    const asked = { method: 'tools/call', params: { name: 'web__ask' }, meta: canBeAsked };
+    const first = await modern(mcp, asked);
     expect(first.result.resultType).toBe('input_required');
     expect(first.result._meta['io.modelcontextprotocol/serverInfo'].name).toBe('actor-gateway');
   });
@@ -251,8 +252,8 @@ describe('the gateway as one server', () => {
     const ui = { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } };
     const tasks = { 'io.modelcontextprotocol/tasks': {} };
     const seen = async (url: string, name: string) => {
-      const capabilities = { sampling: {}, extensions: { ...tasks, ...ui } };
-      const answer = await ask(url, 'tools/call', { name, arguments: {} }, { capabilities });
+      const clientCapabilities = { sampling: {}, extensions: { ...tasks, ...ui } };
+      const answer = await modern(url, toolCall(name, {}, { meta: { clientCapabilities } }));
       return (said(answer) as { mine: { clientCapabilities: object } }).mine.clientCapabilities;
     };
     for (const id of ['young', 'web', 'both'])
@@ -262,7 +263,7 @@ describe('the gateway as one server', () => {
 
   test('says in each era’s own code that a resource is nowhere', async () => {
     const uri = 'nowhere://x';
-    const { error } = await ask(mcp, 'resources/read', { uri });
+    const { error } = await modern(mcp, { method: 'resources/read', params: { uri } });
     expect(error).toEqual({ code: -32602, message: 'Resource not found', data: { uri } });
     const session = await RawSession.open(gateway.url);
     expect((await session.request('resources/read', { uri })).error).toMatchObject({
@@ -274,7 +275,7 @@ describe('the gateway as one server', () => {
 
   test('names a remote server’s own tool, prompt and uri in the headers', async () => {
     const seen = async (method: string, params: Record<string, unknown>) => {
-      await ask(mcp, method, params);
+      await modern(mcp, { method, params });
       const { headers, body } = web.http.requests.at(-1) ?? {
         headers: {} as IncomingHttpHeaders,
         body: '{}',
@@ -287,9 +288,9 @@ describe('the gateway as one server', () => {
     expect(await seen('tools/call', { name: 'web__echo', arguments: {} })).toBe('echo');
     expect(await seen('prompts/get', { name: 'web__greet', arguments: { who: 'a' } })).toBe('greet');
     expect(await seen('resources/read', { uri: 'web://own' })).toBe('web://own');
-    const given = { name: 'web__region', arguments: { region: 'süd', query: 'q' } };
     const options = { headers: { 'mcp-param-region': '=?base64?c8O8ZA==?=' } };
-    const { headers } = said(await ask(mcp, 'tools/call', given, options)) as {
+    const given = toolCall('web__region', { region: 'süd', query: 'q' }, options);
+    const { headers } = said(await modern(mcp, given)) as {
       headers: Record<string, string>;
     };
     expect(headers).toMatchObject({ 'mcp-name': 'region', 'mcp-param-region': '=?base64?c8O8ZA==?=' });
@@ -297,26 +298,29 @@ describe('the gateway as one server', () => {
 
   test('the strictest hint holds for a merged list; a single server’s is its own', async () => {
     const hint = async (url: string, method = 'tools/list') => {
-      const { ttlMs, cacheScope } = (await ask(url, method)).result;
+      const { ttlMs, cacheScope } = (await modern(url, { method })).result;
       return { ttlMs, cacheScope };
     };
     expect(await hint(mcp)).toEqual({ ttlMs: 0, cacheScope: 'private' });
     expect(await hint(`${mcp}/young`)).toEqual(stored);
     const servers = { young: catalog.young, web: catalog.web };
-    const modern = await startGateway({ servers, settings: { list_timeout_seconds: 20 } });
-    await ask(`${modern.url}/mcp`, 'tools/list');
+    const stateless = await startGateway({ servers, settings: { list_timeout_seconds: 20 } });
+    await modern(`${stateless.url}/mcp`, { method: 'tools/list' });
     for (const method of ['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list'])
-      expect(await hint(`${modern.url}/mcp`, method), method).toEqual({ ttlMs: 5000, cacheScope: 'public' });
-    await modern.stop();
+      expect(await hint(`${stateless.url}/mcp`, method), method).toEqual({
+        ttlMs: 5000,
+        cacheScope: 'public',
+      });
+    await stateless.stop();
     // What was learnt is known to the next, which starts nothing for it; a server nobody knows makes it provisional.
-    const later = await startGateway({ servers, folder: modern.folder });
+    const later = await startGateway({ servers, folder: stateless.folder });
     expect(await hint(`${later.url}/mcp`)).toEqual({ ttlMs: 5000, cacheScope: 'public' });
     expect((await json<{ state: string }>(`${later.url}/servers/young`)).body.state).toBe('stopped');
     await later.stop();
     const hangs = { command: process.execPath, args: ['-e', 'setInterval(() => {}, 1000)'] };
     const partly = await startGateway({
       servers: { ...servers, hangs },
-      folder: modern.folder,
+      folder: stateless.folder,
       settings: { list_timeout_seconds: 0.2 },
     });
     expect(await hint(`${partly.url}/mcp`)).toEqual({ ttlMs: 0, cacheScope: 'private' });
@@ -340,7 +344,7 @@ describe('the gateway as one server', () => {
       both: { ...(catalog.both as object), tags: ['x'], max_request_seconds: 601 },
     });
     await json(`${other.url}/admin/reload`, 'POST');
-    await ask(`${other.url}/mcp`, 'tools/list');
+    await modern(`${other.url}/mcp`, { method: 'tools/list' });
     expect(await all(other.url)).toEqual(before);
     await other.stop();
     const later = await startGateway({ servers: catalog, folder: other.folder });
@@ -375,13 +379,13 @@ describe('a list of more than one page', () => {
     const url = `${(await crowded()).url}/mcp`;
     const { client: old } = await McpClient.connect(url);
     const before = await old.listTools();
-    const first = await ask(url, 'tools/list');
+    const first = await modern(url, { method: 'tools/list' });
     expect(first.result.tools).toEqual(before.tools);
     expect(first.result.tools).toHaveLength(1000);
     expect(first.result.nextCursor).toBe(before.nextCursor);
     const cursor = String(first.result.nextCursor);
     // A cursor of one client is good for another: it says where in the list, not for whom.
-    const second = await ask(url, 'tools/list', { cursor });
+    const second = await modern(url, { method: 'tools/list', params: { cursor } });
     expect(second.result.tools).toEqual((await old.listTools({ cursor })).tools);
     expect(second.result).toMatchObject({ resultType: 'complete', ttlMs: 0, cacheScope: 'private' });
     const middle = Math.floor(cursor.length / 2);
@@ -394,11 +398,14 @@ describe('a list of more than one page', () => {
       cursor.slice(0, middle) + flipped + cursor.slice(middle + 1),
     ];
     for (const wrong of forged) {
-      expect((await ask(url, 'tools/list', { cursor: wrong })).error?.code, wrong).toBe(-32602);
+      expect(
+        (await modern(url, { method: 'tools/list', params: { cursor: wrong } })).error?.code,
+        wrong,
+      ).toBe(-32602);
       expect(await errorOf(old.listTools({ cursor: wrong })), wrong).toMatchObject({ code: -32602 });
     }
-    expect((await ask(url, 'prompts/list', { cursor })).error?.code).toBe(-32602);
-    expect((await ask(url, 'tools/list', { cursor: 7 })).error?.code).toBe(-32602);
+    expect((await modern(url, { method: 'prompts/list', params: { cursor } })).error?.code).toBe(-32602);
+    expect((await modern(url, { method: 'tools/list', params: { cursor: 7 } })).error?.code).toBe(-32602);
   });
 
   let started: Promise<GatewayProcess> | undefined;
@@ -413,7 +420,7 @@ describe('a list of more than one page', () => {
         );
       const servers = { many: { url: many.url, era: 'modern' }, few: everythingOverStdio() };
       const begun = await startGateway({ servers, settings: { list_timeout_seconds: 20 } });
-      await ask(`${begun.url}/mcp`, 'tools/list');
+      await modern(`${begun.url}/mcp`, { method: 'tools/list' });
       return begun;
     })();
     return started;
@@ -433,7 +440,9 @@ test.each(['legacy', 'modern'])(
     const old = era === 'legacy' ? await McpClient.connect(url) : undefined;
     const listed = async (): Promise<string[]> => {
       const { tools } =
-        old === undefined ? (await ask(url, 'tools/list')).result : await old.client.listTools();
+        old === undefined
+          ? (await modern(url, { method: 'tools/list' })).result
+          : await old.client.listTools();
       return tools.map(({ name }: { name: string }) => name.split('__')[0]);
     };
     const began = performance.now();
@@ -456,7 +465,7 @@ test('servers with equal resources and awkward names: the first answers, and eve
   };
   const named = await startGateway({ servers, settings: { list_timeout_seconds: 20 } });
   const url = `${named.url}/mcp`;
-  await ask(url, 'tools/list');
+  await modern(url, { method: 'tools/list' });
   const pidOf = async (id: string) =>
     (await json<{ pids: number[] }>(`${named.url}/servers/${id}`)).body.pids[0] as number;
   for (const kind of kinds) {

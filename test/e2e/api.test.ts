@@ -109,7 +109,14 @@ describe.each(fillings)('the endpoints on %s', (http) => {
     await ask(`${url}/servers/one/start`, { method: 'POST' });
     const { status, json } = await ask(`${url}/servers/one`);
     expect(status).toBe(200);
-    expect(Object.keys(json)).toEqual([...recordKeys, 'tools', 'last_error', 'next_retry_at', 'connections']);
+    expect(Object.keys(json)).toEqual([
+      ...recordKeys,
+      'eras',
+      'tools',
+      'last_error',
+      'next_retry_at',
+      'connections',
+    ]);
     expect(json).toMatchObject({
       id: 'one',
       state: 'running',
@@ -231,6 +238,7 @@ describe.each(fillings)('the endpoints on %s', (http) => {
       uptime_seconds: expect.any(Number),
       requests: { total: 0, failed: 0, in_flight: 0 },
       sessions: 0,
+      listens: 0,
       servers: { api: statsOf('stopped'), off: statsOf('stopped') },
     });
     await initialize(`${fresh.url}/mcp`);

@@ -14,6 +14,14 @@ import { crowd } from '../fixtures/crowd.ts';
 import { everythingOverStdio } from '../fixtures/everything/start.ts';
 import { temporaryFolder, writeConfiguration } from '../fixtures/gateway-process.ts';
 import {
+  listenAsk,
+  type ModernAnswer,
+  modern,
+  modernStream,
+  SUBSCRIPTION,
+  toolCall,
+} from '../fixtures/modern-client.ts';
+import {
   http,
   json,
   type Message,
@@ -23,7 +31,6 @@ import {
   until,
 } from '../fixtures/raw-session.ts';
 import { seeded } from '../fixtures/seeded.ts';
-import { ask, type StatelessAnswer } from '../fixtures/stateless-client.ts';
 
 const rounds = Number(process.env.CROWD_ROUNDS ?? 1);
 const firstSeed = Number(process.env.CROWD_SEED ?? 1);
@@ -108,25 +115,24 @@ class Asker {
   call(
     name: string,
     args: object,
-    { id = 1, more = {}, onBegun, ...options }: CallOptions = {},
-  ): Promise<RpcAnswer | StatelessAnswer> {
+    { id = 1, params = {}, signal, onBegun }: CallOptions = {},
+  ): Promise<RpcAnswer | ModernAnswer> {
     const progressToken = 'token';
     if (this.session !== undefined) {
       const onMessage = (message: Message) => {
         onBegun?.();
         this.#onMessage(message);
       };
-      return this.session.call(name, args, { id, progressToken, onMessage, ...options });
+      return this.session.call(name, args, {
+        id,
+        progressToken,
+        onMessage,
+        ...(signal === undefined ? {} : { signal }),
+      });
     }
-    const capabilities = this.server.asks ? canBeAsked : {};
-    const params = { name, arguments: args, ...more };
-    const meta = { progressToken };
-    return ask(`${url}/mcp/${this.server.id}`, 'tools/call', params, {
-      id: id as number,
-      capabilities,
-      meta,
-      ...options,
-    });
+    const meta = { progressToken, clientCapabilities: this.server.asks ? canBeAsked : {} };
+    const asked = toolCall(name, args, { id: JSON.stringify(id), meta, params });
+    return modern(`${url}/mcp/${this.server.id}`, asked, { signal });
   }
 
   /** A session is asked on the stream of any of its calls, since nothing links a question to one. */
@@ -143,7 +149,7 @@ class Asker {
 
 interface CallOptions {
   readonly id?: unknown;
-  readonly more?: object;
+  readonly params?: Readonly<Record<string, unknown>>;
   readonly signal?: AbortSignal;
   /** Something has come on the stream of a session's call. */
   readonly onBegun?: () => void;
@@ -256,21 +262,18 @@ const tasks: Readonly<Record<string, Task>> = {
     const { server } = asker;
     const uri = 'test://watched-resource';
     const id = `listen ${mark}`;
-    const stop = new AbortController();
-    const heard: Message[] = [];
-    const onMessage = (message: Message) => heard.push(message);
-    const params = { notifications: { resourceSubscriptions: [uri] } };
-    const options = { id, signal: stop.signal, onMessage };
-    const running = ask(`${url}/mcp/${server.id}`, 'subscriptions/listen', params, options).catch(() => {});
-    await Promise.race([running, until('the acknowledgement', () => heard.length > 0, 20_000)]);
+    const asked = listenAsk({ resourceSubscriptions: [uri] }, { id: JSON.stringify(id) });
+    const reader = modernStream(`${url}/mcp/${server.id}`, asked);
+    await reader.until('the acknowledgement', ({ isOver, messages }) => isOver || messages.length > 0);
     await asker.call('update', { uri });
     await new Promise((resolve) => setTimeout(resolve, random() * 100));
-    stop.abort();
-    await running;
-    for (const [index, { method, params: told }] of heard.entries()) {
+    reader.drop();
+    await reader.ended();
+    for (const [index, { json: told }] of reader.messages.entries()) {
+      const { method, params } = told as Message;
       if (method === undefined) continue;
-      const meta = told?._meta as Record<string, unknown> | undefined;
-      expect(meta?.['io.modelcontextprotocol/subscriptionId'], mark).toBe(id);
+      const meta = params?._meta as Record<string, unknown> | undefined;
+      expect(meta?.[SUBSCRIPTION], mark).toBe(id);
       expect(method).toBe(
         index === 0 ? 'notifications/subscriptions/acknowledged' : 'notifications/resources/updated',
       );
@@ -298,14 +301,14 @@ async function askModern(asker: Asker, mark: string, random: () => number, tally
   const state = requestState === undefined ? {} : { requestState };
   if (requestState !== undefined && random() < 0.3) {
     const forged = await asker.call('ask', args, {
-      more: { requestState: 'forged', inputResponses: answers },
+      params: { requestState: 'forged', inputResponses: answers },
     });
     expect(forged.error?.code, mark).toBeDefined();
   }
   const times = random() < 0.3 ? 2 : 1;
   const ends = await Promise.all(
     Array.from({ length: times }, () =>
-      asker.call('ask', args, { more: { ...state, inputResponses: answers } }),
+      asker.call('ask', args, { params: { ...state, inputResponses: answers } }),
     ),
   );
   const isParked = requestState !== undefined;

@@ -45,6 +45,18 @@ describe('the command line', () => {
     expect(stderr).toContain('--help');
   });
 
+  test.each([
+    ['--hedaer=X-Key: a-secret', '--hedaer'],
+    ['--hedaer X-Key: a-secret', '--hedaer'],
+    ['-HX-Key: a-secret', '-H'],
+    ["-H'a-secret' more", '-H'],
+  ])('of an unknown option (%s) the name alone is repeated', async (option, shown) => {
+    const { code, stderr } = await runMain(['--config', 'x.yaml', option]);
+    expect(code).toBe(2);
+    expect(stderr).toContain(`unknown option '${shown}'`);
+    expect(stderr).not.toContain('secret');
+  });
+
   test('a file that is not there is exit code 2 and named, with and without --check', async () => {
     const folder = temporaryFolder();
     for (const more of [[], ['--check']]) {

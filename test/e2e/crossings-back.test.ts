@@ -67,6 +67,17 @@ async function heard(session: RawSession): Promise<string[]> {
 const roundsOf = (lines: readonly string[], key: string) =>
   lines.filter((line) => line.includes('"method":"tools/call"') && line.includes(`"key":"${key}"`));
 
+test('a request that cannot be carried across is refused, and takes no place in flight', async () => {
+  // One deeper than in `initialize` is one too deep.
+  const x = JSON.parse(`${'['.repeat(253)}${']'.repeat(253)}`);
+  const session = await open('local', { experimental: { x } });
+  const before = (await stats(gateway.url)).requests.in_flight;
+  for (let n = 0; n < 3; n += 1)
+    expect((await session.call('ask')).error?.message).toContain('nested too deeply');
+  expect((await stats(gateway.url)).requests.in_flight).toBe(before);
+  expect(await session.end()).toBe(204);
+});
+
 describe.each(['local', 'remote'])('a legacy client of the SDK at a modern server (%s)', (id) => {
   test('is asked as the server asks, at once and one after the other, but not for roots', async () => {
     const client = await answering(id, 'ann');

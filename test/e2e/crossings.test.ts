@@ -10,7 +10,14 @@ import {
   type RemoteEverything,
 } from '../fixtures/everything/start.ts';
 import { type GatewayProcess, startGateway } from '../fixtures/gateway-process.ts';
-import { type ModernAnswer, type ModernOptions, modern } from '../fixtures/modern-client.ts';
+import {
+  type ModernAnswer,
+  type ModernAsk,
+  type More,
+  modern,
+  said,
+  toolCall,
+} from '../fixtures/modern-client.ts';
 import { details, http, isAlive, json, stats, until } from '../fixtures/raw-session.ts';
 
 type RemoteSession = ReturnType<RemoteEverything['sessions']>[number];
@@ -47,36 +54,47 @@ afterAll(async () => {
 
 const at = (id: string) => `${gateway.url}/mcp/${id}`;
 
-function call(
-  server: string,
-  name: string,
-  given: Readonly<Record<string, unknown>> = {},
-  options: ModernOptions = {},
-): Promise<ModernAnswer> {
-  return modern(at(server), 'tools/call', { name, arguments: given }, options);
+const capabilities = { elicitation: { form: {} }, sampling: {}, roots: {} };
+/** Asks as a client that can be asked for most things, unless the test says otherwise. */
+const sent = (address: string, asked: ModernAsk, leaving?: { signal: AbortSignal }) =>
+  modern(address, { ...asked, meta: { clientCapabilities: capabilities, ...asked.meta } }, leaving);
+
+function call(server: string, name: string, given: object = {}, more: More = {}): Promise<ModernAnswer> {
+  return sent(at(server), toolCall(name, given, more));
 }
 
 /** Has the puppet do these steps; comes back where it is a retry. */
-function play(server: string, steps: readonly object[], options: ModernOptions = {}): Promise<ModernAnswer> {
-  return call(server, 'do', { steps }, options);
+function play(server: string, steps: readonly object[], more: More = {}): Promise<ModernAnswer> {
+  return call(server, 'do', { steps }, more);
 }
 
 async function heard(server: string): Promise<{ pid: number; heard: string[] }> {
-  return (await call(server, 'heard')).said as { pid: number; heard: string[] };
+  return said(await call(server, 'heard')) as { pid: number; heard: string[] };
 }
 
 const elicit = { ask: 'elicitation/create', params: { message: 'Name?', requestedSchema: {} } };
 const sample = { ask: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } };
 const accepted = (name: string) => ({ action: 'accept', content: { name } });
-/** The same answer to every question. */
-const answersTo = ({ questions }: ModernAnswer, answer: unknown) =>
-  Object.fromEntries(Object.keys(questions).map((key) => [key, answer]));
+const questionsOf = ({ result }: ModernAnswer) => Object.keys(result?.inputRequests ?? {});
+
+/** Comes back with the state and these answers. */
+const retry = (requestState: unknown, inputResponses?: object) => ({
+  params: { requestState, inputResponses },
+});
+/** Comes back with the same answer to every question. */
+const back = (asked: ModernAnswer, answer: unknown) =>
+  retry(asked.result.requestState, Object.fromEntries(questionsOf(asked).map((key) => [key, answer])));
+
+/** Everything but the answer. */
+const earlierIn = ({ messages }: ModernAnswer) => messages.slice(0, -1);
+const progressIn = (answer: ModernAnswer) =>
+  earlierIn(answer).map(({ params }) => [params?.progressToken, params?.progress]);
 
 async function connect(id: string, name = 'v2'): Promise<Client> {
   const client = new Client(
     { name, version: '1' },
     {
-      capabilities: { elicitation: { form: {} }, sampling: {}, roots: {} },
+      capabilities,
       versionNegotiation: { mode: { pin: '2026-07-28' } },
     },
   );
@@ -149,29 +167,20 @@ describe.each(['pinned', 'pinned-remote'])('a server of both eras taken as legac
   });
 
   test('reports progress before it asks and afterwards, each under the token of the request that waits', async () => {
-    const first = await call(id, 'report-and-ask', {}, { progressToken: 'one' });
-    expect(first.before.map(({ params }) => [params?.progressToken, params?.progress])).toEqual([
+    const first = await call(id, 'report-and-ask', {}, { meta: { progressToken: 'one' } });
+    expect(progressIn(first)).toEqual([
       ['one', 1],
       ['one', 2],
     ]);
     expect(first.result).toMatchObject({ resultType: 'input_required' });
-    const second = await call(
-      id,
-      'report-and-ask',
-      {},
-      {
-        progressToken: 2,
-        requestState: first.state,
-        inputResponses: answersTo(first, accepted('a')),
-        id: 2,
-      },
-    );
-    expect(second.before.map(({ params }) => [params?.progressToken, params?.progress])).toEqual([
+    const again = { ...back(first, accepted('a')), meta: { progressToken: 2 }, id: '2' };
+    const second = await call(id, 'report-and-ask', {}, again);
+    expect(progressIn(second)).toEqual([
       [2, 3],
       [2, 4],
     ]);
     expect(second.messages.at(-1)?.id).toBe(2);
-    expect(second.said).toMatchObject({ answers: { answer: accepted('a') } });
+    expect(said(second)).toMatchObject({ answers: { answer: accepted('a') } });
   });
 });
 
@@ -195,13 +204,10 @@ describe('a question', () => {
     ];
     // Keys in another order, and spaces, make no other request.
     const body = `{ "steps" : [ {"params":${JSON.stringify(steps[0]?.params)},"id":${JSON.stringify(steps[0]?.id)},"ask":"sampling/createMessage"}]}`;
-    const options = {
-      rawArguments: body,
-      requestState: first.state,
-      inputResponses: { extra: {}, 'input-1': { model: 'é', deep: { b: 1, a: [null] } }, 'input-2': 5 },
-    };
-    const second = await modern(at('puppet'), 'tools/call', { name: 'do' }, options);
-    expect(second.said).toEqual([{ model: 'é', deep: { b: 1, a: [null] } }]);
+    const inputResponses = { extra: {}, 'input-1': { model: 'é', deep: { b: 1, a: [null] } }, 'input-2': 5 };
+    const params = { name: 'do', requestState: first.result.requestState, inputResponses };
+    const second = await sent(at('puppet'), { method: 'tools/call', params, rawArguments: body });
+    expect(said(second)).toEqual([{ model: 'é', deep: { b: 1, a: [null] } }]);
     const line = (await heard('puppet')).heard.find((each) => each.includes('odd'));
     expect(line).toBe(
       '{"jsonrpc":"2.0","id":"odd é\u2028","result":{"model":"é","deep":{"b":1,"a":[null]}}}',
@@ -210,26 +216,22 @@ describe('a question', () => {
 
   test('that sends the user to a page is asked as the era does, and so is a call that is refused until then', async () => {
     const page = (url: string) => ({ mode: 'url', message: 'Sign in', elicitationId: 'e', url });
-    const capabilities = { elicitation: { form: {}, url: {} } };
+    const meta = { clientCapabilities: { elicitation: { form: {}, url: {} } } };
     const steps = [{ ask: 'elicitation/create', params: page('https://a/') }];
-    const asked = await play('puppet', steps, { capabilities });
-    expect(asked.questions['input-1']?.params).toEqual({
+    const asked = await play('puppet', steps, { meta });
+    expect(asked.result.inputRequests['input-1'].params).toEqual({
       mode: 'url',
       message: 'Sign in',
       url: 'https://a/',
     });
-    const back = {
-      capabilities,
-      requestState: asked.state,
-      inputResponses: answersTo(asked, { action: 'accept' }),
-    };
-    expect((await play('puppet', steps, back)).said).toEqual([{ action: 'accept' }]);
+    const again = { meta, ...back(asked, { action: 'accept' }) };
+    expect(said(await play('puppet', steps, again))).toEqual([{ action: 'accept' }]);
     const error = {
       code: -32042,
       message: 'first',
       data: { elicitations: [page('https://b/'), page('https://c/')] },
     };
-    const refused = await play('puppet', [{ error }], { capabilities });
+    const refused = await play('puppet', [{ error }], { meta });
     expect(refused.result).toEqual({
       resultType: 'input_required',
       inputRequests: {
@@ -245,12 +247,12 @@ describe('a question', () => {
       _meta: expect.anything(),
     });
     // Without a state the retry is a new call.
-    const answers = { capabilities, inputResponses: answersTo(refused, { action: 'accept' }) };
+    const answers = { meta, ...back(refused, { action: 'accept' }) };
     expect((await play('puppet', [{ error }], answers)).result?.resultType).toBe('input_required');
     // Whom nobody can send there is told the error.
     expect((await play('puppet', [{ error }])).error).toEqual(error);
     const senseless = { ...error, data: { elicitations: [1, null] } };
-    expect((await play('puppet', [{ error: senseless }], { capabilities })).error).toEqual(senseless);
+    expect((await play('puppet', [{ error: senseless }], { meta })).error).toEqual(senseless);
   });
 
   test('that was not answered is asked again, with those that have come since', async () => {
@@ -260,21 +262,21 @@ describe('a question', () => {
       { ...elicit, params: { message: 'late', requestedSchema: {} }, isAwaited: false },
     ];
     const first = await play('puppet', steps);
-    expect(Object.keys(first.questions)).toEqual(['input-1', 'input-2']);
-    const answered = async (state: string, inputResponses: unknown) =>
-      play('puppet', steps, { requestState: state, inputResponses });
+    expect(questionsOf(first)).toEqual(['input-1', 'input-2']);
+    const answered = ({ result }: ModernAnswer, inputResponses?: object) =>
+      play('puppet', steps, retry(result.requestState, inputResponses));
     // What is no object is no answer.
-    const again = await answered(first.state, { 'input-2': null });
-    expect(Object.keys(again.questions)).toEqual(expect.arrayContaining(['input-1', 'input-2']));
-    expect(again.state).not.toBe(first.state);
-    const none = await answered(again.state, undefined);
+    const again = await answered(first, { 'input-2': null });
+    expect(questionsOf(again)).toEqual(expect.arrayContaining(['input-1', 'input-2']));
+    expect(again.result.requestState).not.toBe(first.result.requestState);
+    const none = await answered(again);
     expect(none.result?.resultType).toBe('input_required');
-    const partly = await answered(none.state, { 'input-2': { model: 'm' } });
-    expect(Object.keys(partly.questions)).not.toContain('input-2');
-    let last = await answered(partly.state, { 'input-1': { action: 'decline' } });
-    expect(last.questions['input-3']?.params?.message).toBe('late');
-    last = await answered(last.state, { 'input-3': { action: 'cancel' } });
-    expect(last.said).toEqual([{ action: 'decline' }, { model: 'm' }, { action: 'cancel' }]);
+    const partly = await answered(none, { 'input-2': { model: 'm' } });
+    expect(questionsOf(partly)).not.toContain('input-2');
+    let last = await answered(partly, { 'input-1': { action: 'decline' } });
+    expect(last.result.inputRequests['input-3'].params.message).toBe('late');
+    last = await answered(last, { 'input-3': { action: 'cancel' } });
+    expect(said(last)).toEqual([{ action: 'decline' }, { model: 'm' }, { action: 'cancel' }]);
   });
 
   test('that the server withdraws is not asked any more', async () => {
@@ -291,12 +293,10 @@ describe('a question', () => {
       { answer: '{"content":[]}' },
     ];
     const first = await play('puppet', steps);
-    expect(Object.keys(first.questions)).toHaveLength(2);
+    expect(questionsOf(first)).toHaveLength(2);
     await new Promise((resolve) => setTimeout(resolve, 200));
-    const second = await play('puppet', steps, {
-      requestState: first.state,
-      inputResponses: { 'input-1': accepted('x'), 'input-2': { model: 'm' } },
-    });
+    const answers = { 'input-1': accepted('x'), 'input-2': { model: 'm' } };
+    const second = await play('puppet', steps, retry(first.result.requestState, answers));
     expect(second.result).toMatchObject({ resultType: 'complete', content: [] });
     expect((await heard('puppet')).heard.filter((line) => line.includes('"id":"w"'))).toEqual([]);
   });
@@ -312,24 +312,16 @@ describe('a question', () => {
     await until('the refusal', async () =>
       (await heard('puppet')).heard.some((line) => line.includes('"never"') && line.includes('-32000')),
     );
-    const back = await play('puppet', steps, {
-      requestState: parked.state,
-      inputResponses: answersTo(parked, accepted('late')),
-    });
-    expect(back.result).toMatchObject({ resultType: 'complete', n: 1 });
-    await play('puppet', [{ ...elicit, id: 'open' }], {
-      requestState: first.state,
-      inputResponses: answersTo(first, {}),
-    });
+    const last = await play('puppet', steps, back(parked, accepted('late')));
+    expect(last.result).toMatchObject({ resultType: 'complete', n: 1 });
+    await play('puppet', [{ ...elicit, id: 'open' }], back(first, {}));
   });
 
   test('of what the client did not declare is refused, and the call goes on', async () => {
-    const capabilities = { sampling: {} };
-    const answer = await play('puppet', [elicit, { ask: 'x/unknown' }, { ask: 'roots/list' }], {
-      capabilities,
-    });
+    const meta = { clientCapabilities: { sampling: {} } };
+    const answer = await play('puppet', [elicit, { ask: 'x/unknown' }, { ask: 'roots/list' }], { meta });
     const refused = { error: { code: -32601, message: expect.any(String) } };
-    expect(answer.said).toEqual([refused, refused, refused]);
+    expect(said(answer)).toEqual([refused, refused, refused]);
   });
 });
 
@@ -338,38 +330,39 @@ describe('a requestState', () => {
 
   test('leads back from the same request only, and a wrong retry leaves the call where it is', async () => {
     const first = await play('puppet', steps);
-    const inputResponses = answersTo(first, accepted('x'));
-    const { state } = first;
+    const right = back(first, accepted('x'));
+    const state: string = first.result.requestState;
     const wrong: Promise<ModernAnswer>[] = [
-      play('puppet', steps, { requestState: `${state.slice(0, -1)}${state.endsWith('A') ? 'B' : 'A'}` }),
-      play('puppet', steps, { requestState: 'nonsense' }),
-      play('puppet', steps, { requestState: '' }),
-      play('puppet', [sample, elicit], { requestState: state, inputResponses }),
-      play('two', steps, { requestState: state, inputResponses }),
-      call('puppet', 'pid', {}, { requestState: state, inputResponses }),
-      modern(at('puppet'), 'prompts/get', { name: 'do', arguments: { steps } }, { requestState: state }),
+      play('puppet', steps, retry(`${state.slice(0, -1)}${state.endsWith('A') ? 'B' : 'A'}`)),
+      play('puppet', steps, retry('nonsense')),
+      play('puppet', steps, retry('')),
+      play('puppet', [sample, elicit], right),
+      play('two', steps, right),
+      call('puppet', 'pid', {}, right),
+      sent(at('puppet'), {
+        method: 'prompts/get',
+        params: { name: 'do', arguments: { steps }, requestState: state },
+      }),
     ];
     for (const { error, status } of await Promise.all(wrong)) {
       expect(error?.code).toBe(-32602);
       expect(status).toBe(200);
     }
-    const second = await play('puppet', steps, { requestState: state, inputResponses });
-    expect(second.questions).toMatchObject({ 'input-2': { method: 'sampling/createMessage' } });
-    const used = await play('puppet', steps, { requestState: state, inputResponses });
+    const second = await play('puppet', steps, right);
+    expect(second.result.inputRequests).toMatchObject({ 'input-2': { method: 'sampling/createMessage' } });
+    const used = await play('puppet', steps, right);
     expect(used.error?.code).toBe(-32602);
-    const last = await play('puppet', steps, {
-      requestState: second.state,
-      inputResponses: answersTo(second, { model: 'm' }),
-    });
-    expect(last.said).toEqual([accepted('x'), { model: 'm' }]);
+    const last = await play('puppet', steps, back(second, { model: 'm' }));
+    expect(said(last)).toEqual([accepted('x'), { model: 'm' }]);
   });
 
   test('that comes twice at the same moment leads one of the two back, and the other nowhere', async () => {
     const first = await play('puppet', [elicit]);
-    const back = { requestState: first.state, inputResponses: answersTo(first, accepted('once')) };
-    const both = await Promise.all([play('puppet', [elicit], back), play('puppet', [elicit], back)]);
+    const again = back(first, accepted('once'));
+    const both = await Promise.all([play('puppet', [elicit], again), play('puppet', [elicit], again)]);
     expect(both.filter(({ error }) => error?.code === -32602)).toHaveLength(1);
-    expect(both.find(({ result }) => result !== undefined)?.said).toEqual([accepted('once')]);
+    const [one] = both.filter(({ result }) => result !== undefined);
+    expect(one && said(one)).toEqual([accepted('once')]);
   });
 
   test('of a call whose server has died meanwhile brings its error, and the next call works', async () => {
@@ -378,11 +371,11 @@ describe('a requestState', () => {
       gateway.logs().some(({ msg, server }) => msg === 'a connection ended by itself' && server === 'two');
     const first = await play('two', steps);
     await until('the end of the process', wasNoted);
-    const back = { requestState: first.state, inputResponses: answersTo(first, accepted('x')) };
-    const second = await play('two', steps, back);
+    const again = back(first, accepted('x'));
+    const second = await play('two', steps, again);
     expect(second.error?.code).toBe(-32000);
     expect(second.status).toBe(502);
-    expect((await play('two', steps, back)).error?.code).toBe(-32602);
+    expect((await play('two', steps, again)).error?.code).toBe(-32602);
     expect((await play('two', [{ answer: '{"content":[]}' }])).result?.resultType).toBe('complete');
   });
 });
@@ -393,10 +386,7 @@ describe('a parked call', () => {
     const first = await play('hasty', steps);
     await new Promise((resolve) => setTimeout(resolve, 1500));
     const startedAt = performance.now();
-    const second = await play('hasty', steps, {
-      requestState: first.state,
-      inputResponses: answersTo(first, accepted('x')),
-    });
+    const second = await play('hasty', steps, back(first, accepted('x')));
     expect(second.error?.code).toBe(-32001);
     expect(performance.now() - startedAt).toBeGreaterThan(900);
   });
@@ -414,25 +404,21 @@ describe('a parked call', () => {
       { progress: 2 },
     ];
     const logLevel = 'warning';
-    const first = await play('puppet', steps, { logLevel, progressToken: 'a' });
-    expect(first.before.map(({ params }) => params?.level)).toEqual(['error']);
+    const first = await play('puppet', steps, { meta: { logLevel, progressToken: 'a' } });
+    expect(earlierIn(first).map(({ params }) => params?.level)).toEqual(['error']);
     await new Promise((resolve) => setTimeout(resolve, 150));
-    const second = await play('puppet', steps, {
-      logLevel,
-      progressToken: 'b',
-      requestState: first.state,
-      inputResponses: answersTo(first, accepted('x')),
-    });
-    const told = second.before.map(
+    const again = { meta: { logLevel, progressToken: 'b' }, ...back(first, accepted('x')) };
+    const second = await play('puppet', steps, again);
+    const told = earlierIn(second).map(
       ({ params }) => params?.level ?? [params?.progressToken, params?.progress],
     );
     expect(told).toEqual([['b', 1], 'critical', ['b', 2]]);
   });
 
   test('tells nothing of the server’s log to a client that has not asked', async () => {
-    const { before, result } = await play('puppet', [{ log: 'emergency' }, { answer: '{"content":[]}' }]);
-    expect(before).toEqual([]);
-    expect(result?.resultType).toBe('complete');
+    const answer = await play('puppet', [{ log: 'emergency' }, { answer: '{"content":[]}' }]);
+    expect(earlierIn(answer)).toEqual([]);
+    expect(answer.result?.resultType).toBe('complete');
   });
 
   test('keeps its process from idling, and ends with its server when that is stopped', async () => {
@@ -443,10 +429,7 @@ describe('a parked call', () => {
     const { status } = await json(`${gateway.url}/servers/lazy/stop`, 'POST');
     expect(status).toBe(200);
     for (const pid of pids) expect(isAlive(pid)).toBe(false);
-    const second = await play('lazy', [elicit], {
-      requestState: first.state,
-      inputResponses: answersTo(first, accepted('x')),
-    });
+    const second = await play('lazy', [elicit], back(first, accepted('x')));
     expect(second.status).toBe(503);
     expect(second.error).toBeDefined();
   });
@@ -455,8 +438,8 @@ describe('a parked call', () => {
 test('a client that closes the stream of a running call has it cancelled at the server', async () => {
   const leave = new AbortController();
   const clientInfo = { name: 'closer', version: '1' };
-  const options = { clientInfo, progressToken: 1, signal: leave.signal };
-  const left = call('remote', 'slow', { steps: 500, ms: 20 }, options).catch((error: Error) => error);
+  const asked = toolCall('slow', { steps: 500, ms: 20 }, { meta: { clientInfo, progressToken: 1 } });
+  const left = sent(at('remote'), asked, { signal: leave.signal }).catch((error: Error) => error);
   const isIts = ({ stats }: RemoteSession) =>
     stats.calls.includes('slow') && JSON.stringify(stats.clientInfo).includes('closer');
   const session = await until('the call', () => remote.sessions().find(isIts));
@@ -467,18 +450,18 @@ test('a client that closes the stream of a running call has it cancelled at the 
 });
 
 describe('a lane', () => {
-  const client = (name: string, more: ModernOptions = {}): ModernOptions => ({
-    clientInfo: { name, version: '1' },
-    ...more,
+  const client = (name: string, meta: object = {}): More => ({
+    meta: { clientInfo: { name, version: '1' }, ...meta },
   });
-  const pidFor = async (server: string, options: ModernOptions) =>
-    (await call(server, 'pid', {}, options)).said as number;
+  const pidFor = async (server: string, more: More) => said(await call(server, 'pid', {}, more)) as number;
 
   test('is used again by the same client, and by no other', async () => {
     const ann = await pidFor('puppet', client('lane-ann'));
     expect(await pidFor('puppet', client('lane-ann'))).toBe(ann);
     expect(await pidFor('puppet', client('lane-bob'))).not.toBe(ann);
-    expect(await pidFor('puppet', client('lane-ann', { capabilities: { sampling: {} } }))).not.toBe(ann);
+    expect(await pidFor('puppet', client('lane-ann', { clientCapabilities: { sampling: {} } }))).not.toBe(
+      ann,
+    );
     expect(await pidFor('puppet', client('lane-ann'))).toBe(ann);
   });
 
@@ -492,13 +475,11 @@ describe('a lane', () => {
         }));
         let answer = await play('puppet', steps, one);
         for (const round of [0, 1]) {
-          expect(Object.values(answer.questions).map(({ params }) => params?.message)).toEqual([
-            `${n}.${round}`,
-          ]);
-          const inputResponses = answersTo(answer, accepted(`${n}.${round}`));
-          answer = await play('puppet', steps, { ...one, requestState: answer.state, inputResponses });
+          const questions: { params: { message: string } }[] = Object.values(answer.result.inputRequests);
+          expect(questions.map(({ params }) => params.message)).toEqual([`${n}.${round}`]);
+          answer = await play('puppet', steps, { ...one, ...back(answer, accepted(`${n}.${round}`)) });
         }
-        expect(answer.said).toEqual([accepted(`${n}.0`), accepted(`${n}.1`)]);
+        expect(said(answer)).toEqual([accepted(`${n}.0`), accepted(`${n}.1`)]);
       }),
     );
   });
@@ -509,12 +490,13 @@ describe('a lane', () => {
     const leave = new AbortController();
     const late = { ...elicit, params: { message: 'for the one who left', requestedSchema: {} } };
     const steps = [{ progress: 1 }, { ms: 400 }, late];
-    const left = play('two', steps, { ...ann, signal: leave.signal }).catch((error: Error) => error);
+    const asked = toolCall('do', { steps }, ann);
+    const left = sent(at('two'), asked, { signal: leave.signal }).catch((error: Error) => error);
     await until('the call', async () => (await details(gateway.url, 'two')).in_flight === 1);
     leave.abort();
     await left;
     const next = await play('two', [{ ms: 600 }], ann);
-    expect(next.said).toEqual([]);
+    expect(said(next)).toEqual([]);
     expect(await pidFor('two', ann)).not.toBe(pid);
     await until('the end of its process', () => !isAlive(pid));
     expect((await details(gateway.url, 'two')).in_flight).toBe(0);
@@ -525,7 +507,7 @@ describe('a lane', () => {
     await call('local', 'ask-later', { ms: 30, method: 'elicitation/create' }, ann);
     const { pids } = await details(gateway.url, 'local');
     await until('the end of the process', () => pids.some((each) => !isAlive(each)));
-    const { notes } = (await call('local', 'stats', {}, ann)).said as { notes: string[] };
+    const { notes } = said(await call('local', 'stats', {}, ann)) as { notes: string[] };
     expect(notes).not.toContain('refused -32601');
   });
 
@@ -545,8 +527,8 @@ describe('a lane', () => {
       ['a', a],
       ['b', b],
     ] as const) {
-      const back = { requestState: parked.state, inputResponses: answersTo(parked, accepted(name)) };
-      expect((await play('two', [elicit], client(name, back))).said).toEqual([accepted(name)]);
+      const again = back(parked, accepted(name));
+      expect(said(await play('two', [elicit], { ...client(name), ...again }))).toEqual([accepted(name)]);
     }
     expect(await pidFor('two', client('c'))).toBeGreaterThan(0);
   });
@@ -562,19 +544,19 @@ describe('a result', () => {
     const raw =
       '{"content":[],"structuredContent":{"n":1.0,"big":12345678901234567890,"resultType":"own","e":"\\u00e9é"},"_meta":{"a":1e0}}';
     const answer = await play('puppet', [{ answer: raw }]);
-    const body = answer.body.toString();
+    const body = answer.text;
     expect(body).toContain('{"n":1.0,"big":12345678901234567890,"resultType":"own","e":"\\u00e9é"}');
     expect(body).toContain('"a":1e0');
     expect(body.match(/"resultType":"complete"/g)).toHaveLength(1);
     expect(body.match(/serverInfo/g)).toHaveLength(1);
     expect(body).not.toContain('ttlMs');
     const own = await play('puppet', [{ answer: '{"content":[],"resultType":"complete","ttlMs":7}' }]);
-    expect(own.body.toString().match(/resultType/g)).toHaveLength(1);
+    expect(own.text.match(/resultType/g)).toHaveLength(1);
     for (const [method, params] of [
       ['tools/list', {}],
       ['resources/read', { uri: 'test://static-text' }],
     ] as const) {
-      const listed = (await modern(at('local'), method, params)).body.toString();
+      const listed = (await sent(at('local'), { method, params })).text;
       for (const member of ['resultType":"complete', 'ttlMs":', 'cacheScope":', 'serverInfo":'])
         expect(listed.split(member)).toHaveLength(2);
     }
@@ -584,7 +566,7 @@ describe('a result', () => {
     const data = '{"n":1.0}';
     const answer = await play('puppet', [{ error: { code: -32002, message: 'gone', data: { n: 1 } } }]);
     expect(answer.error).toEqual({ code: -32602, message: 'gone', data: { n: 1 } });
-    const missing = await modern(at('local'), 'resources/read', { uri: 'test://missing' });
+    const missing = await sent(at('local'), { method: 'resources/read', params: { uri: 'test://missing' } });
     expect(missing.error).toMatchObject({ code: -32602, data: { uri: 'test://missing' } });
     const odd = await play('puppet', [{ error: { code: { valueOf: 1, toString: 1 }, message: data } }]);
     expect(odd.error?.message).toBe(data);
@@ -593,31 +575,32 @@ describe('a result', () => {
 
 describe('a shared legacy server', () => {
   test('answers a modern client, reports progress, and may not ask', async () => {
-    const said = { text: 'plain', n: 1 };
-    expect((await call('shared', 'echo', said)).said).toEqual(said);
-    const slow = await call('shared', 'slow', { steps: 2 }, { progressToken: 'p' });
-    expect(slow.before.map(({ params }) => [params?.progressToken, params?.progress])).toEqual([
+    const given = { text: 'plain', n: 1 };
+    expect(said(await call('shared', 'echo', given))).toEqual(given);
+    const slow = await call('shared', 'slow', { steps: 2 }, { meta: { progressToken: 'p' } });
+    expect(progressIn(slow)).toEqual([
       ['p', 1],
       ['p', 2],
     ]);
     for (const tool of ['elicit', 'sample', 'list-roots'])
-      expect((await call('shared', tool)).said).toMatchObject({ refused: { code: -32601 } });
+      expect(said(await call('shared', tool))).toMatchObject({ refused: { code: -32601 } });
   });
 
   test('tells a modern client’s log to nobody that has not asked', async () => {
-    expect((await call('shared', 'log', { levels: ['error'] })).before).toEqual([]);
+    expect(earlierIn(await call('shared', 'log', { levels: ['error'] }))).toEqual([]);
   });
 });
 
 describe('elsewhere', () => {
   test('at /mcp a call is parked under the name the client knows, and found again', async () => {
-    const params = { name: 'puppet__do', arguments: { steps: [elicit] } };
-    const first = await modern(`${gateway.url}/mcp`, 'tools/call', params);
-    expect(Object.keys(first.questions)).toEqual(['input-1']);
-    const back = { requestState: first.state, inputResponses: answersTo(first, accepted('all')) };
+    const atAll = (more?: More) =>
+      sent(`${gateway.url}/mcp`, toolCall('puppet__do', { steps: [elicit] }, more));
+    const first = await atAll();
+    expect(questionsOf(first)).toEqual(['input-1']);
+    const again = back(first, accepted('all'));
     // Under the server's own name it is another request.
-    expect((await play('puppet', [elicit], back)).error?.code).toBe(-32602);
-    expect((await modern(`${gateway.url}/mcp`, 'tools/call', params, back)).said).toEqual([accepted('all')]);
+    expect((await play('puppet', [elicit], again)).error?.code).toBe(-32602);
+    expect(said(await atAll(again))).toEqual([accepted('all')]);
   });
 
   test('at /rpc a modern request is answered with JSON, and comes back as anywhere', async () => {
@@ -651,9 +634,8 @@ describe('elsewhere', () => {
 describe('the gateway', () => {
   test('ends parked calls when it stops, at once, and leaves no process', async () => {
     const other = await startGateway({ servers: { puppet }, settings: { shutdown_seconds: 20 } });
-    const steps = { name: 'do', arguments: { steps: [elicit] } };
-    const parked = await modern(`${other.url}/mcp/puppet`, 'tools/call', steps);
-    expect(parked.state).not.toBe('');
+    const parked = await sent(`${other.url}/mcp/puppet`, toolCall('do', { steps: [elicit] }));
+    expect(parked.result.requestState).toMatch(/./);
     const { pids } = await details(other.url, 'puppet');
     expect(pids.length).toBeGreaterThan(0);
     const startedAt = performance.now();

@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 import { type Answer, ask, call, eventually, fixture, initialize, post } from '../fixtures/api-client.ts';
 import { bothErasOverHttp, bothErasOverStdio } from '../fixtures/both-eras/start.ts';
 import { type GatewayProcess, startGateway, temporaryFolder } from '../fixtures/gateway-process.ts';
-import { modern, modernStream, textOf, toolCall } from '../fixtures/modern-raw.ts';
+import { modern, modernStream, textOf, toolCall } from '../fixtures/modern-client.ts';
 import { details, isAlive } from '../fixtures/raw-session.ts';
 import { answerJson, LocalServer, methodOf, result } from '../fixtures/remote/local-server.ts';
 
@@ -396,7 +396,7 @@ describe.concurrent('a remote server under era: auto', () => {
     remote.refusal = undefined;
     expect((await ask(`${gateway.url}/servers/it/start`, { method: 'POST' })).status).toBe(200);
     expect((await modern(address, toolCall('stats'))).status).toBe(200);
-    expect(verdicts(gateway)).toEqual([legacyOnly, modernOnly]);
+    expect(verdicts(gateway)).toEqual([modernOnly]);
   });
 
   test('that cannot be reached is no verdict either', async () => {

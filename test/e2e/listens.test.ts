@@ -17,7 +17,7 @@ import {
   SUBSCRIPTION,
   textOf,
   toolCall,
-} from '../fixtures/modern-raw.ts';
+} from '../fixtures/modern-client.ts';
 import { details } from '../fixtures/raw-session.ts';
 
 const watched = 'test://watched-resource';

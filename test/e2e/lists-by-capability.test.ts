@@ -4,10 +4,10 @@
 import { expect, test } from 'vitest';
 import { bothErasOverStdio } from '../fixtures/both-eras/start.ts';
 import { startGateway } from '../fixtures/gateway-process.ts';
+import { modern, textOf } from '../fixtures/modern-client.ts';
 import { details } from '../fixtures/raw-session.ts';
 import { connectReal } from '../fixtures/real-clients.ts';
 import { everythingServer } from '../fixtures/real-servers.ts';
-import { ask } from '../fixtures/stateless-client.ts';
 
 const SAMPLING = 'everything__trigger-sampling-request';
 
@@ -48,12 +48,55 @@ test('a modern server is told of its client’s roots only with forward_roots: t
     ['kept', { elicitation: {} }],
     ['told', capabilities],
   ] as const) {
-    const { result } = await ask(
-      `${gateway.url}/mcp/${id}`,
-      'tools/call',
-      { name: 'stats' },
-      { capabilities },
-    );
-    expect(JSON.parse(result.content[0].text).mine.clientCapabilities).toEqual(expected);
+    const asked = {
+      method: 'tools/call',
+      params: { name: 'stats' },
+      meta: { clientCapabilities: capabilities },
+    };
+    const answer = await modern(`${gateway.url}/mcp/${id}`, asked);
+    expect(JSON.parse(textOf(answer)).mine.clientCapabilities).toEqual(expected);
   }
+});
+
+const ELICITING = 'everything__trigger-elicitation-request';
+
+test.each(['v1', 'v2 modern'] as const)(
+  'a %s client sees what it can be asked for, whoever came before',
+  async (kind) => {
+    const gateway = await startGateway({
+      servers: { everything: { ...everythingServer, isolation: 'session' } },
+    });
+    const plain = await connectReal('v1', { url: `${gateway.url}/mcp` }, false);
+    expect(await namesOf(plain)).not.toContain(ELICITING);
+    const able = await connectReal(kind, { url: `${gateway.url}/mcp` });
+    expect(await namesOf(able)).toContain(ELICITING);
+    expect(JSON.stringify(await able.call(ELICITING, {}))).toContain('Ann');
+  },
+);
+
+test('a modern client that comes first sees what it can be asked for, at one server as well', async () => {
+  const gateway = await startGateway({
+    servers: { everything: { ...everythingServer, isolation: 'session' } },
+  });
+  for (const [path, name] of [
+    ['/mcp', ELICITING],
+    ['/mcp/everything', 'trigger-elicitation-request'],
+  ]) {
+    const able = await connectReal('v2 modern', { url: `${gateway.url}${path}` });
+    expect(await namesOf(able)).toContain(name);
+  }
+});
+
+test('a name that no list holds is for its server to judge, where lists differ or are not known', async () => {
+  const gateway = await startGateway({
+    servers: {
+      everything: { ...everythingServer, isolation: 'session' },
+      broken: { command: 'no-such-program-anywhere', restart: { intensity: 0, park_seconds: 60 } },
+    },
+  });
+  const client = await connectReal('v1', { url: `${gateway.url}/mcp` });
+  await client.listTools();
+  const unknown = await client.call('everything__no-such-tool', {}).catch((error: Error) => error);
+  expect(JSON.stringify(unknown) + String(unknown)).toContain('no-such-tool');
+  await expect(client.call('broken__anything', {})).rejects.toThrow(/no-such-program-anywhere/);
 });

@@ -26,7 +26,7 @@ import {
   SERVER_INFO,
   textOf,
   toolCall,
-} from '../fixtures/modern-raw.ts';
+} from '../fixtures/modern-client.ts';
 import { details, stats } from '../fixtures/raw-session.ts';
 
 let remote: RemoteBothEras;

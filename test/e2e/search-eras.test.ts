@@ -5,9 +5,9 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { bothErasOverHttp, bothErasOverStdio, type RemoteBothEras } from '../fixtures/both-eras/start.ts';
 import { everythingOverStdio } from '../fixtures/everything/start.ts';
 import { type GatewayProcess, startGateway } from '../fixtures/gateway-process.ts';
+import { canBeAsked, type More, modern, said, toolCall } from '../fixtures/modern-client.ts';
 import { RawSession, until } from '../fixtures/raw-session.ts';
 import { type Answer, connectReal, type Kind, type RealClient } from '../fixtures/real-clients.ts';
-import { ask, everyCapability, said } from '../fixtures/stateless-client.ts';
 
 const kinds: Kind[] = ['v1', 'v2 legacy', 'v2 modern'];
 const accepted = { action: 'accept', content: { name: 'Ann', check: true } };
@@ -27,13 +27,11 @@ beforeAll(async () => {
     },
   });
   mcp = `${gateway.url}/mcp`;
-  await ask(mcp, 'tools/call', { name: 'find_tools', arguments: { query: '' } });
+  await modern(mcp, toolCall('find_tools', { query: '' }));
 });
 
-const through = (name: string, args: object = {}) => ({
-  name: 'call_tool',
-  arguments: { name, arguments: args },
-});
+const through = (name: string, args: object = {}, more: More = {}) =>
+  toolCall('call_tool', { name, arguments: args }, more);
 
 function textOf(result: Answer): Answer {
   return said({ result, error: undefined });
@@ -41,7 +39,7 @@ function textOf(result: Answer): Answer {
 
 function caller(client: RealClient) {
   return async (name: string, args: object = {}, onProgress?: (progress: Answer) => void) =>
-    client.call('call_tool', through(name, args).arguments, onProgress);
+    client.call('call_tool', { name, arguments: args }, onProgress);
 }
 
 describe.each(kinds)('%s', (kind) => {
@@ -85,12 +83,15 @@ describe.each(kinds)('%s', (kind) => {
 describe('on the wire', () => {
   test('a state comes and goes byte for byte, and the retry is the server’s own call again', async () => {
     const state = 'raw:é "\\/ \u2028 1.0 {"id":7}';
-    const params = through('web__ask-with-raw-state', { state: state.slice(4) });
-    const options = { capabilities: everyCapability };
-    const first = await ask(mcp, 'tools/call', params, options);
+    const ask = (more: More = {}) =>
+      modern(
+        mcp,
+        through('web__ask-with-raw-state', { state: state.slice(4) }, { meta: canBeAsked, ...more }),
+      );
+    const first = await ask();
     expect(first.result).toMatchObject({ resultType: 'input_required', requestState: state });
-    const retry = { ...params, requestState: state, inputResponses: { answer: { action: 'decline' } } };
-    const second = await ask(mcp, 'tools/call', retry, { ...options, id: 'zwei' });
+    const params = { requestState: state, inputResponses: { answer: { action: 'decline' } } };
+    const second = await ask({ params, id: '"zwei"' });
     expect(said(second)).toEqual({ isSame: true, back: state, answers: { answer: { action: 'decline' } } });
     const [one, two] = web.http.requests
       .filter(({ headers }) => headers['mcp-name'] === 'ask-with-raw-state')
@@ -99,41 +100,36 @@ describe('on the wire', () => {
     expect(one).toMatchObject({ name: 'ask-with-raw-state', arguments: { state: state.slice(4) } });
     expect(two).toMatchObject({ ...one, requestState: state });
     // Of an old server the state is the gateway's, and belongs to these very arguments.
-    const old = await ask(mcp, 'tools/call', through('own__elicit', { message: 'Who?' }), options);
-    const { requestState, inputRequests } = old.result;
+    const elicit = (message: string, more: More = {}) =>
+      modern(mcp, through('own__elicit', { message }, { meta: canBeAsked, ...more }));
+    const { requestState, inputRequests } = (await elicit('Who?')).result;
     const [key = ''] = Object.keys(inputRequests);
-    const answer = { requestState, inputResponses: { [key]: accepted } };
-    const other = await ask(
-      mcp,
-      'tools/call',
-      { ...through('own__elicit', { message: 'You?' }), ...answer },
-      options,
-    );
-    expect(other.error?.code).toBe(-32602);
-    const same = { ...through('own__elicit', { message: 'Who?' }), ...answer };
-    expect(said(await ask(mcp, 'tools/call', same, options))).toEqual({ answer: accepted });
+    const answer = { params: { requestState, inputResponses: { [key]: accepted } } };
+    expect((await elicit('You?', answer)).error?.code).toBe(-32602);
+    expect(said(await elicit('Who?', answer))).toEqual({ answer: accepted });
   });
 
   test.each(['young', 'web'])('a cancellation reaches %s, of either era', async (id) => {
     const cancelled = async () =>
-      (said(await ask(mcp, 'tools/call', through(`${id}__stats`))) as { cancelled: string[] }).cancelled
-        .length;
+      (said(await modern(mcp, through(`${id}__stats`))) as { cancelled: string[] }).cancelled.length;
     const calls = async () => {
-      const stats = said(await ask(mcp, 'tools/call', through(`${id}__stats`))) as { calls: string[] };
+      const stats = said(await modern(mcp, through(`${id}__stats`))) as { calls: string[] };
       return stats.calls.filter((call) => call.endsWith(' hang')).length;
     };
     const before = await cancelled();
     const begun = await calls();
     const leaving = new AbortController();
-    const left = ask(mcp, 'tools/call', through(`${id}__hang`), { signal: leaving.signal }).catch(
-      () => 'left',
-    );
+    const left = modern(mcp, through(`${id}__hang`), { signal: leaving.signal }).catch(() => 'left');
     await until('the call', async () => (await calls()) > begun);
     leaving.abort();
     expect(await left).toBe('left');
     await until('the first end', async () => (await cancelled()) === before + 1);
     const session = await RawSession.open(gateway.url);
-    const hanging = session.request('tools/call', through(`${id}__hang`), { id: 'h', onMessage: () => {} });
+    const hanging = session.call(
+      'call_tool',
+      { name: `${id}__hang`, arguments: {} },
+      { id: 'h', onMessage: () => {} },
+    );
     await until('the second call', async () => (await calls()) > begun + 1);
     await session.notify('notifications/cancelled', { requestId: 'h' });
     await until('the second end', async () => (await cancelled()) === before + 2);

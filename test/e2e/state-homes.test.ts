@@ -4,22 +4,22 @@
 import { describe, expect, test } from 'vitest';
 import { bothErasOverStdio } from '../fixtures/both-eras/start.ts';
 import { startGateway } from '../fixtures/gateway-process.ts';
+import { canBeAsked, modern, said, toolCall } from '../fixtures/modern-client.ts';
 import { details, json, until } from '../fixtures/raw-session.ts';
 import { connectReal } from '../fixtures/real-clients.ts';
-import { ask, everyCapability, said } from '../fixtures/stateless-client.ts';
 
-const options = { capabilities: everyCapability };
 const accept = { action: 'accept', content: { name: 'Ann' } };
 
 /** Goes through all rounds of `ask-rounds` and gives what the server says in the end. */
 async function rounds(url: string, name: string, noise: () => void): Promise<unknown> {
-  const params = { name, arguments: {} };
-  let answer = await ask(url, 'tools/call', params, options);
+  const call = (params: Record<string, unknown> = {}) =>
+    modern(url, toolCall(name, {}, { meta: canBeAsked, params }));
+  let answer = await call();
   while (answer.result?.resultType === 'input_required') {
     noise();
     const { requestState, inputRequests } = answer.result;
     const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, accept]));
-    answer = await ask(url, 'tools/call', { ...params, requestState, inputResponses }, options);
+    answer = await call({ requestState, inputResponses });
   }
   return said(answer);
 }
@@ -32,7 +32,7 @@ describe.each([2, 4])('with %i processes', (max) => {
     const noises: Promise<unknown>[] = [];
     const noise = () => {
       const given = { steps: 1, ms: 5 + (noises.length % 7) * 5 };
-      noises.push(ask(`${mcp}/one`, 'tools/call', { name: 'slow', arguments: given }));
+      noises.push(modern(`${mcp}/one`, toolCall('slow', given)));
     };
     // Until as many processes run as there may be.
     await until('all processes', async () => {
@@ -65,16 +65,11 @@ describe.each([2, 4])('with %i processes', (max) => {
     const server = bothErasOverStdio({ isModernOnly: true });
     const gateway = await startGateway({ servers: { one: { ...server, era: 'modern', pool: { max } } } });
     const url = `${gateway.url}/mcp/one`;
-    const params = { name: 'ask-rounds', arguments: {} };
-    const first = await ask(url, 'tools/call', params, options);
+    const first = await modern(url, toolCall('ask-rounds', {}, { meta: canBeAsked }));
     await json(`${gateway.url}/servers/one/stop`, 'POST');
     const { requestState } = first.result;
-    const retry = await ask(
-      url,
-      'tools/call',
-      { ...params, requestState, inputResponses: { q0: accept } },
-      options,
-    );
+    const params = { requestState, inputResponses: { q0: accept } };
+    const retry = await modern(url, toolCall('ask-rounds', {}, { meta: canBeAsked, params }));
     expect(retry.error?.code).toBe(-32602);
     expect(await rounds(url, 'ask-rounds', () => {})).toMatchObject({ rounds: 4 });
   });
@@ -84,8 +79,8 @@ test('a process whose state is with a client does not end for want of calls, and
   const server = { ...bothErasOverStdio({ isModernOnly: true }), era: 'modern', idle_timeout_seconds: 0.6 };
   const servers = { one: server, own: { ...server, isolation: 'session' }, other: server };
   const gateway = await startGateway({ servers });
-  const call = (id: string, name: string, more: object = {}) =>
-    ask(`${gateway.url}/mcp/${id}`, 'tools/call', { name, arguments: {}, ...more }, options);
+  const call = (id: string, name: string, params: Record<string, unknown> = {}) =>
+    modern(`${gateway.url}/mcp/${id}`, toolCall(name, {}, { meta: canBeAsked, params }));
   const isStopped = async (id: string) => (await details(gateway.url, id)).pids.length === 0;
   const [one, own] = await Promise.all([call('one', 'ask-rounds'), call('own', 'ask-rounds')]);
   await call('other', 'echo');

@@ -6,8 +6,8 @@ import { bothErasOverHttp, bothErasOverStdio, type RemoteBothEras } from '../fix
 import { text, tool } from '../fixtures/both-eras/tool.ts';
 import { type GatewayProcess, startGateway } from '../fixtures/gateway-process.ts';
 import { errorOf, eventually, McpClient } from '../fixtures/mcp-client.ts';
+import { modern, said, toolCall } from '../fixtures/modern-client.ts';
 import { answerJson } from '../fixtures/remote/local-server.ts';
-import { ask, said } from '../fixtures/stateless-client.ts';
 
 function add(server: RemoteBothEras, name: string, header: string, type = 'string'): void {
   const properties = { zone: { type, 'x-mcp-header': header } };
@@ -19,7 +19,7 @@ const warnings = (gateway: GatewayProcess) =>
   gateway.logs().filter(({ msg }) => msg === 'a tool is not offered: its x-mcp-header is invalid');
 
 async function toolsAt(url: string): Promise<string[]> {
-  return (await ask(url, 'tools/list')).result.tools.map(({ name }: { name: string }) => name);
+  return (await modern(url, { method: 'tools/list' })).result.tools.map(({ name }: { name: string }) => name);
 }
 
 async function oldToolsAt(client: McpClient): Promise<string[]> {
@@ -44,7 +44,7 @@ test('a tool with an invalid x-mcp-header is in no list, and is told of once; th
   for (const id of ['web', 'auto']) {
     expect(all).toContain(`${id}__good`);
     expect(all.filter((name) => name.startsWith(`${id}__bad`))).toEqual([]);
-    const called = await ask(mcp, 'tools/call', { name: `${id}__bad-name`, arguments: {} });
+    const called = await modern(mcp, toolCall(`${id}__bad-name`));
     expect(called.error).toMatchObject({ code: -32602, message: `Unknown tool: ${id}__bad-name` });
     // Awake.
     const own = await toolsAt(`${mcp}/${id}`);
@@ -104,7 +104,7 @@ test.each(['legacy', 'modern'])(
     const call = async (zone: string, header: string) => {
       if (client !== undefined) return client.call('web__zoned', { zone });
       const options = { headers: { [`mcp-param-${header}`]: zone } };
-      return said(await ask(mcp, 'tools/call', { name: 'web__zoned', arguments: { zone } }, options));
+      return said(await modern(mcp, toolCall('web__zoned', { zone }, options)));
     };
     const seen = (name: string) =>
       web.http.requests.filter(({ headers }) => [headers['mcp-name'], headers['mcp-method']].includes(name));
@@ -131,7 +131,7 @@ test.each(['legacy', 'modern'])(
     const before = seen('zoned').length;
     const refused =
       client === undefined
-        ? (await ask(mcp, 'tools/call', { name: 'web__zoned', arguments: {} })).error
+        ? (await modern(mcp, toolCall('web__zoned'))).error
         : await errorOf(client.call('web__zoned', {}));
     expect(refused?.code).toBe(-32020);
     expect(seen('zoned').length - before).toBe(2);

@@ -34,6 +34,7 @@ test('a subscription whose session ends meanwhile is not noted: nothing of the s
   const all = {
     listTimeoutMs: 4000,
     discovery: { settle: () => settled },
+    crossings: { guestOf: () => undefined },
     aggregate: { findResource: () => (isFound ? { server: managed.server, key: 'x://1' } : undefined) },
   } as unknown as Everything;
   routeToAny({ session, asker: undefined, envelope, exchange, traceparent: undefined }, all);

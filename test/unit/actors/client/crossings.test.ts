@@ -7,6 +7,7 @@ import { type Lane, Lanes, type LaneUser } from '../../../../actors/client/lane.
 import type { ModernAsker } from '../../../../actors/client/modern-asker.ts';
 import { MAX_PARKED, PARK_MS, type Parkable } from '../../../../actors/client/parked-calls.ts';
 import type { ClientRequest, Route } from '../../../../actors/client/route.ts';
+import { withEras } from '../../../../actors/client/server-router.ts';
 import { ClientSession } from '../../../../actors/client/session.ts';
 import { ConnectionLostError, type GatewayError } from '../../../../actors/errors.ts';
 import { type Envelope, readClientMessage } from '../../../../actors/jsonrpc/envelope.ts';
@@ -278,6 +279,18 @@ describe('a modern client before a legacy server', () => {
     },
   );
 
+  test('has only so many questions kept; what its server asks beyond that is refused', async () => {
+    const { link, state } = await parked();
+    for (let n = 0; n < 300; n += 1) link.say(question(n));
+    await gathered();
+    const refused = link.sent.filter(({ message }) => message.error !== undefined);
+    expect(refused).toHaveLength(45);
+    expect(refused[0]?.message).toMatchObject({ id: 255, error: { code: -32000 } });
+    const { ear, back } = retry(state, { 'input-1': {} });
+    back();
+    expect(Object.keys(ear.result.inputRequests)).toHaveLength(255);
+  });
+
   test('has its log level told once per connection', async () => {
     managed.end();
     managed = new FakeManaged(
@@ -294,6 +307,24 @@ describe('a modern client before a legacy server', () => {
     const levels = managed.link.sent.filter(({ method }) => method === 'logging/setLevel');
     expect(levels.map(({ message }) => message.params)).toEqual([{ level: 'warning' }]);
     expect(managed.links).toHaveLength(1);
+  });
+});
+
+describe('requests to a server that is being asked for its eras', () => {
+  test('wait in no greater number than its waiting room holds', async () => {
+    managed = new FakeManaged({ era: 'auto', pool: { max: 1, in_flight: 8, waiting: 3 } });
+    let acted = 0;
+    for (let n = 0; n < 5; n += 1) withEras(request(toolCall('1', 'm')).route, () => (acted += 1));
+    expect(ears.map(({ error }) => error?.code)).toEqual([
+      ...[undefined, undefined, undefined],
+      ...['ERR_OVERLOADED', 'ERR_OVERLOADED'],
+    ]);
+    await settle();
+    // It knows no such method, and is legacy.
+    managed.link.say({ jsonrpc: '2.0', id: 1, error: { code: -32601, message: 'no' } });
+    await settle();
+    expect(acted).toBe(3);
+    expect(managed.server.eras.waiting).toBe(0);
   });
 });
 
@@ -438,6 +469,19 @@ describe('a legacy client before a modern server', () => {
       expect(link.calls).toHaveLength(1);
     },
   );
+
+  test('that answers what is too deep to be sent on has its call ended, and no place kept', async () => {
+    const { ear, link } = await asked({ inputRequests: { a: elicitation }, requestState: 's' });
+    const deep = `${'['.repeat(255)}${']'.repeat(255)}`;
+    session.onClientAnswer(
+      readClientMessage(Buffer.from(`{"jsonrpc":"2.0","id":1,"result":{"content":${deep}}}`)),
+    );
+    expect(ear.ends).toHaveLength(1);
+    expect(ear.result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('deep') }] });
+    expect(link.calls).toHaveLength(1);
+    expect(member()?.inFlight).toBe(0);
+    expect(session.inFlight).toBe(0);
+  });
 
   test('that ends its session while it is asked hears one end, and the server nothing', async () => {
     const { ear, link } = await asked({ inputRequests: { a: elicitation } });

@@ -30,6 +30,7 @@ function begun(rawId = '"l"') {
     asker,
     outlet,
     serverInfo: { name: '"_meta":{ $& $1', version: '1' },
+    redact: (text) => text.replace('secret', '…'),
     onEnd: () => {
       ends += 1;
     },
@@ -73,6 +74,12 @@ describe('a client that listens', () => {
       if (x !== undefined && params.includes('1.0')) expect(client.raw[1]).toContain('"x":1.0');
     },
   );
+
+  test('is told why it hears nothing without the secrets in it', () => {
+    const client = begun();
+    client.listening.fail(new StoppedError('the server said: secret is no key'));
+    expect(JSON.parse(client.finished() ?? '').error.message).toBe('the server said: … is no key');
+  });
 
   test('hears what came before its acknowledgement after it, and of no more than it keeps', () => {
     const client = begun('9007199254740993');

@@ -1,9 +1,17 @@
 import { describe, expect, test } from 'vitest';
+import { readAsker } from '../../../../actors/client/modern-asker.ts';
 import { readServerMessage } from '../../../../actors/jsonrpc/envelope.ts';
 import { completeResult, resultType, toLegacy, toModern } from '../../../../actors/jsonrpc/modern-meta.ts';
 
 const asker = { clientInfo: { name: 'c', version: '1' }, capabilities: {} };
 const read = (text: string) => readServerMessage(Buffer.from(text));
+
+test('what a client says of itself is bounded, since it may be kept', () => {
+  const saying = (size: number) =>
+    toModern(read('{"id":1,"method":"m"}'), { ...asker, capabilities: { experimental: 'x'.repeat(size) } });
+  expect(readAsker(saying(60_000)).capabilities).toHaveProperty('experimental');
+  expect(() => readAsker(saying(66_000))).toThrow('larger than 65536 bytes');
+});
 
 describe('a request carried into the other era', () => {
   test('has params where it had none', () => {

@@ -80,13 +80,34 @@ describe('subscriptions', () => {
               pairs.flatMap(([u, other]) => (other === o ? [u] : [])).sort(),
             );
             expect(real.levelOf(o)).toBe(levels.get(o));
+            expect(real.has(o)).toBe(pairs.some(([, other]) => other === o));
+            expect(real.some((other) => other === o)).toBe(real.has(o));
           }
+          expect(real.owners()).toEqual(new Set(pairs.map(([, o]) => o)));
           const lowest = logLevels.find((each) => [...levels.values()].includes(each));
           expect(real.lowestLevel).toBe(lowest);
         }
       }),
       { numRuns: 300 },
     );
+  });
+
+  test('of twenty thousand clients that leave at once are forgotten at once', () => {
+    const real = new Subscriptions();
+    const owners = Array.from({ length: 20_000 }, (_, n) => new FakeOwner(`o${n}`));
+    for (const [n, owner] of owners.entries()) {
+      real.add(`u${n}`, owner);
+      real.setLevel(owner, 'info');
+    }
+    const since = performance.now();
+    const lowest = new Set<unknown>();
+    for (const owner of owners) {
+      lowest.add(real.lowestLevel);
+      real.release(owner);
+    }
+    // To look through all of them for each took fourteen seconds.
+    expect(performance.now() - since).toBeLessThan(4_000);
+    expect([...lowest, real.isEmpty, real.lowestLevel]).toEqual(['info', true, undefined]);
   });
 
   test('pass a log message to whoever asked for its level or a lower one, and to whoever asked for none', () => {

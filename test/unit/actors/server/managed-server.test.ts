@@ -1,6 +1,7 @@
 // One managed server over fake links: what its calls live through when links die, hang, or say strange things.
 
 import { afterEach, describe, expect, test } from 'vitest';
+import { watch } from '../../../../actors/client/watch.ts';
 import { deadLettersOf } from '../../../../actors/dead-letters.ts';
 import { ConnectionLostError, OverloadedError, SessionExpiredError } from '../../../../actors/errors.ts';
 import type { ServerEntry } from '../../../../config/catalog-schema.ts';
@@ -19,6 +20,67 @@ function make(entry: Partial<ServerEntry> = {}, fake: FakeServer = {}): FakeMana
 }
 
 const pool = { max: 1, in_flight: 256, waiting: 256 };
+
+describe('a client that has left', () => {
+  const modern = { era: 'modern' } as const;
+  const discovery = { supportedVersions: ['2026-07-28'], capabilities: { resources: { subscribe: true } } };
+
+  test('while its subscription waited for the start has no connection opened for it', async () => {
+    const managed = make({ ...modern, isolation: 'session', pool: { ...pool, max: 2 } });
+    const owner = new FakeOwner('left');
+    const watched = watch(managed.server, owner, 'a://1');
+    await settle();
+    expect([managed.links.length, managed.server.handle.waiting]).toEqual([1, 1]);
+    managed.server.release(owner);
+    expect(await watched).toBe(false);
+    await settle();
+    expect(managed.links).toHaveLength(1);
+    expect(managed.link.wasClosed).toBe(true);
+    expect(managed.server.handle.waiting).toBe(0);
+    expect(managed.server.subscriptions.isEmpty).toBe(true);
+    expect(managed.server.state).toBe('stopped');
+  });
+
+  test('while the server was asked has nothing begun for it', async () => {
+    const managed = make({ ...modern, pool: { ...pool, max: 2 } });
+    const owner = Object.assign(new FakeOwner('left'), { isEnded: false });
+    const watched = watch(managed.server, owner, 'a://1');
+    await settle();
+    managed.link.answer(1, discovery);
+    await settle();
+    expect(managed.link.sent.map(({ method }) => method)).toContain('server/discover');
+    owner.isEnded = true;
+    managed.server.release(owner);
+    managed.link.answer(managed.link.sent.at(-1)?.message.id, discovery);
+    expect(await watched).toBe(false);
+    expect(managed.server.subscriptions.isEmpty).toBe(true);
+    expect(await watch(managed.server, owner, 'a://1')).toBe(false);
+    expect(managed.link.sent.filter(({ text }) => text.includes('a://1'))).toEqual([]);
+  });
+
+  test('with hundreds of others has the server asked anew once for all of them', async () => {
+    const managed = make(modern, { answers: { 'server/discover': discovery } });
+    const owners = Array.from({ length: 300 }, (_, n) => new FakeOwner(`o${n}`));
+    managed.call(undefined, '1', 'a');
+    await settle(10);
+    const listens = () => managed.link.sent.filter(({ method }) => method === 'subscriptions/listen');
+    for (const [n, owner] of owners.entries()) managed.server.subscriptions.add(`a://${n}`, owner);
+    const [first] = owners;
+    if (first === undefined) return;
+    void managed.server.listen(Object.assign(first, { era: 'modern' }));
+    await settle();
+    let synced = 0;
+    const { uris } = managed.server.subscriptions;
+    managed.server.subscriptions.uris = (isMeant) => {
+      synced += 1;
+      return uris.call(managed.server.subscriptions, isMeant);
+    };
+    for (const owner of owners) managed.server.release(owner);
+    await settle();
+    expect(listens().length).toBeGreaterThan(0);
+    expect(synced).toBe(1);
+  });
+});
 
 describe('a start', () => {
   test('happens once for 200 calls at the same moment, and all are answered', async () => {
