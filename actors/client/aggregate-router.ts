@@ -1,5 +1,5 @@
-// The methods at /mcp: all servers as one, for clients of both eras. A name or uri tells the server; it is put back to what that
-// server calls it, and the rest of the message goes on as received.
+// The methods at /mcp: all servers as one, for clients of both eras. A name or uri tells the server; it is put back to
+// what that server calls it, and the rest of the message goes on as received.
 
 import { InternalError } from '../errors.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
@@ -17,6 +17,7 @@ import {
   askedLevel,
   type Desk,
   forwardToServer,
+  listMethods,
   routeToServer,
   unknownTool,
   withEras,
@@ -34,18 +35,11 @@ export interface Everything extends Desk {
 /** The tools for searching never change. */
 const searchToolsHint = { ttlMs: 3_600_000, scope: 'public' } as const;
 
-const listsOf: Record<string, ListKind> = {
-  'tools/list': 'tools',
-  'prompts/list': 'prompts',
-  'resources/list': 'resources',
-  'resources/templates/list': 'resourceTemplates',
-};
-
 /** Routes a request to whichever server it is for, or answers for all of them. */
 export function routeToAny(route: ClientRequest, all: Everything): void {
   const { envelope, exchange, asker } = route;
   const { method } = envelope;
-  const kind = Object.hasOwn(listsOf, method) ? listsOf[method] : undefined;
+  const kind = listMethods.get(method);
   if (kind === 'tools' && all.search !== undefined && envelope.param('cursor') === undefined) {
     exchange.resultText(rawSearchTools, searchToolsHint);
     return;

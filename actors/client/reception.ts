@@ -2,13 +2,12 @@
 
 import { GatewayError, InternalError, OverloadedError } from '../errors.ts';
 import type { Gateway } from '../gateway/gateway.ts';
-import { requestMessage } from '../jsonrpc/compose.ts';
-import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
-import { toModern } from '../jsonrpc/modern-meta.ts';
+import type { Envelope } from '../jsonrpc/envelope.ts';
 import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
 import { rawOf } from '../jsonrpc/span.ts';
 import { type Advert, isSessionVersion, latestSessionVersion } from '../server/advert.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
+import { acquaint } from './acquaint.ts';
 import { type Everything, routeToAny } from './aggregate-router.ts';
 import { ClientExchange, type ExchangeEnd } from './client-exchange.ts';
 import { listen } from './listen.ts';
@@ -281,27 +280,14 @@ export class Reception {
       exchange.fail(error);
       this.#gateway.sessions.end(session, 'its server could not be started');
     };
-    const sign = {
-      answer: () => {
-        if (server.known.advert !== undefined) answer(server.known.advert);
-        else fail(new InternalError(`server ${server.id} has not introduced itself`));
-      },
-      fail,
-      relay: () => {},
-      drop: () => exchange.drop(),
-    };
     if (server.known.advert !== undefined && server.entry.enabled) {
       // To be asked for its eras it had to introduce itself.
       answer(server.known.advert);
       return;
     }
-    const era = server.eras.for('legacy') ?? 'legacy';
-    const { clientInfo } = session;
-    const plain = readServerMessage(
-      requestMessage('0', era === 'legacy' ? 'ping' : 'server/discover', undefined),
-    );
-    const asking = era === 'legacy' ? plain : toModern(plain, { clientInfo, capabilities: {} });
-    exchange.call = server.handle.accept({ envelope: asking, exchange: sign, owner: session, era });
+    const asker = { clientInfo: session.clientInfo, capabilities: {} };
+    const done = (learnt: Advert) => answer(server.known.advert ?? learnt);
+    exchange.call = acquaint(server, asker, { done, fail, drop: () => exchange.drop() }, session);
   }
 
   #log(
