@@ -5,7 +5,7 @@ import { InternalError } from '../errors.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { JsonScanner, textOf } from '../jsonrpc/json-scanner.ts';
 import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
-import { type Edit, rawJson, type Span } from '../jsonrpc/span.ts';
+import { type Edit, rawJson, replacing, type Span } from '../jsonrpc/span.ts';
 import { type ListKind, noCache } from '../server/lists.ts';
 import type { Target } from './aggregate.ts';
 import type { Discovery } from './discovery.ts';
@@ -108,7 +108,7 @@ function byName(route: ClientRequest, all: Everything, kind: 'tools' | 'prompts'
   locate(route, all, {
     find: () => all.aggregate.find(kind, name),
     guess: () => all.aggregate.findUnlisted(kind, name),
-    edits: (target) => [{ ...span, text: rawJson(target.key) }],
+    edits: (target) => [replacing(span, rawJson(target.key))],
     refusal: () => (kind === 'tools' ? unknownTool(name) : unknown('prompt', name)),
   });
 }
@@ -153,7 +153,7 @@ function byReference(route: ClientRequest, all: Everything): void {
   const { name, uri = '', nameSpan } = reference;
   locate(route, all, {
     find: () => (name === undefined ? all.aggregate.findTemplate(uri) : all.aggregate.find('prompts', name)),
-    edits: (target) => (nameSpan === undefined ? [] : [{ ...nameSpan, text: rawJson(target.key) }]),
+    edits: (target) => (nameSpan === undefined ? [] : [replacing(nameSpan, rawJson(target.key))]),
     refusal: () => unknown(name === undefined ? 'resource template' : 'prompt', name ?? uri),
   });
 }

@@ -7,7 +7,7 @@
 
 import { errorMessage } from '../jsonrpc/compose.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
-import { type Edit, rawJson, rawOf, splice } from '../jsonrpc/span.ts';
+import { type Edit, rawJson, rawOf, replacing, splice } from '../jsonrpc/span.ts';
 import type { Connection } from '../server/connection.ts';
 
 const MAX_ASKED = 256;
@@ -50,13 +50,12 @@ export class Asked {
     const rawToken = askedToken === undefined ? undefined : rawOf(bytes, askedToken);
     const asker: Asker = {
       answer: (answer) => {
-        if (answer.id !== undefined)
-          connection.sendRaw(splice(answer.bytes, [{ ...answer.id, text: rawId }]));
+        if (answer.id !== undefined) connection.sendRaw(splice(answer.bytes, [replacing(answer.id, rawId)]));
       },
       progress: (progress) => {
         const token = progress.param('progressToken');
         if (token !== undefined && rawToken !== undefined)
-          connection.sendRaw(splice(progress.bytes, [{ ...token, text: rawToken }]));
+          connection.sendRaw(splice(progress.bytes, [replacing(token, rawToken)]));
       },
       refuse: (why) => connection.sendRaw(errorMessage(rawId, -32000, why)),
     };
@@ -64,8 +63,8 @@ export class Asked {
     if (id === undefined) return undefined;
     const text = String(id);
     const edits: Edit[] = [];
-    if (envelope.id !== undefined) edits.push({ ...envelope.id, text });
-    if (askedToken !== undefined) edits.push({ ...askedToken, text });
+    if (envelope.id !== undefined) edits.push(replacing(envelope.id, text));
+    if (askedToken !== undefined) edits.push(replacing(askedToken, text));
     return {
       id,
       message: splice(

@@ -6,7 +6,8 @@ import { errorMessage, resultTextMessage } from '../jsonrpc/compose.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { completeResult } from '../jsonrpc/modern-meta.ts';
 import { type RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
-import { type Edit, rawJson, splice } from '../jsonrpc/span.ts';
+import { type Edit, rawJson, replacing, splice } from '../jsonrpc/span.ts';
+import type { Linked } from '../linked-list.ts';
 import type { Exchange } from '../server/call.ts';
 import type { Connection } from '../server/connection.ts';
 import type { CacheHint } from '../server/lists.ts';
@@ -34,7 +35,7 @@ export interface ExchangeOptions {
   onEnd(exchange: ClientExchange, end: ExchangeEnd, error: GatewayError | undefined): void;
 }
 
-export class ClientExchange implements Exchange {
+export class ClientExchange implements Exchange, Linked<ClientExchange> {
   readonly rawId: string;
   readonly outlet: Outlet;
   /** The server the request was sent to, once that is known. */
@@ -43,6 +44,8 @@ export class ClientExchange implements Exchange {
   /** Set for modern clients. */
   dress: Dress | undefined;
   isDone = false;
+  previous: ClientExchange | undefined;
+  next: ClientExchange | undefined;
   /** Changes to make in the answer beside its id; in order. Only a few cold methods need one. */
   rewrite: ((answer: Envelope) => Edit[]) | undefined;
   /** Called when it ends, before the client hears of it. */
@@ -60,7 +63,7 @@ export class ClientExchange implements Exchange {
     if (!this.#end(envelope.error === undefined ? 'answered' : 'refused')) return;
     const { id, bytes } = envelope;
     const edits = this.rewrite?.(envelope) ?? [];
-    if (id !== undefined) edits.push({ ...id, text: this.rawId });
+    if (id !== undefined) edits.push(replacing(id, this.rawId));
     const message = splice(bytes, edits.length > 1 ? edits.sort((a, b) => a.start - b.start) : edits);
     this.outlet.finish(message, undefined, this.dress && this.#codeOf(envelope, this.dress));
   }

@@ -20,7 +20,7 @@ export class Crossings {
 
   /** Sends the request. Which eras the server speaks must be known (`server.eras`). */
   forward(route: Route): void {
-    const { server, exchange, asker, session, traceparent } = route;
+    const { server, exchange, asker, session, trace } = route;
     // The client may have cancelled while its server was looked for.
     if (exchange.isDone) return;
     exchange.server = server.id;
@@ -29,7 +29,7 @@ export class Crossings {
     if (era === own) {
       const { envelope } = route;
       const edits = asker === undefined ? route.edits : withoutRoots(route, asker);
-      exchange.call = server.handle.accept({ envelope, exchange, owner: session, era, traceparent, edits });
+      exchange.call = server.handle.accept({ envelope, exchange, owner: session, era, trace, edits });
     } else if (asker === undefined) {
       const crossing = new LegacyOnModern(route, edited(route));
       exchange.call = crossing;

@@ -14,7 +14,7 @@ import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
 import { memberOf, membersOf } from '../jsonrpc/members.ts';
 import { type Asker, changeResult, metaKeys, resultType, toModern } from '../jsonrpc/modern-meta.ts';
 import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
-import { type Edit, rawJson, rawOf, type Span } from '../jsonrpc/span.ts';
+import { type Edit, rawJson, rawOf, replacing, type Span } from '../jsonrpc/span.ts';
 import type { Call, Exchange } from '../server/call.ts';
 import type { Connection } from '../server/connection.ts';
 import type { Member } from '../server/member.ts';
@@ -51,14 +51,14 @@ export class LegacyOnModern implements Exchange, Cancellable {
 
   send(more: Readonly<Record<string, string>> = {}): void {
     this.#letGo();
-    const { server, session, traceparent } = this.#route;
+    const { server, session, trace } = this.#route;
     const envelope = toModern(this.#envelope, this.#asker(), more);
     this.#call = server.handle.accept({
       envelope,
       exchange: this,
       owner: session,
       era: 'modern',
-      traceparent,
+      trace,
     });
   }
 
@@ -110,7 +110,7 @@ export class LegacyOnModern implements Exchange, Cancellable {
       return [];
     const code = memberOf(bytes, error, 'code');
     if (code === undefined || Number(rawOf(bytes, code)) !== rpcCodes.invalidParams) return [];
-    return [{ ...code, text: String(rpcCodes.resourceNotFound) }];
+    return [replacing(code, String(rpcCodes.resourceNotFound))];
   }
 
   #asker(): Asker {

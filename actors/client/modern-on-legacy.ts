@@ -15,7 +15,7 @@ import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
 import { memberOf } from '../jsonrpc/members.ts';
 import { changeResult, metaKeys, toLegacy } from '../jsonrpc/modern-meta.ts';
 import { rpcCodes } from '../jsonrpc/rpc-fault.ts';
-import { type Edit, rawJson, rawOf, splice } from '../jsonrpc/span.ts';
+import { type Edit, rawJson, rawOf, replacing, splice } from '../jsonrpc/span.ts';
 import type { Call, Exchange } from '../server/call.ts';
 import { type Connection, refuseServerRequest } from '../server/connection.ts';
 import { noCache } from '../server/lists.ts';
@@ -92,10 +92,10 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
 
   /** `envelope` is the client's request as the server is to get it, apart from what its era takes away. */
   send(envelope: Envelope): void {
-    const { server, traceparent } = this.#route;
+    const { server, trace } = this.#route;
     if (this.#needsLane) this.#lane = this.#lanes.take(this.#asker, this);
     const owner = this.#lane;
-    this.#call = server.handle.accept({ envelope: toLegacy(envelope), exchange: this, owner, traceparent });
+    this.#call = server.handle.accept({ envelope: toLegacy(envelope), exchange: this, owner, trace });
   }
 
   answer(envelope: Envelope): void {
@@ -279,7 +279,7 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
     const token = told.method === 'notifications/progress' ? told.param('progressToken') : undefined;
     if (token === undefined) exchange.relay(message);
     else if (askedToken !== undefined)
-      exchange.relay(splice(message, [{ ...token, text: rawOf(bytes, askedToken) }]));
+      exchange.relay(splice(message, [replacing(token, rawOf(bytes, askedToken))]));
   }
 
   #dressed(answer: Envelope, exchange: ClientExchange, edits: Edit[]): Edit[] {
@@ -299,7 +299,7 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
 function modernError({ bytes, error }: Envelope): Edit[] {
   const code = memberOf(bytes, error, 'code');
   if (code === undefined || Number(rawOf(bytes, code)) !== rpcCodes.resourceNotFound) return [];
-  return [{ ...code, text: String(rpcCodes.invalidParams) }];
+  return [replacing(code, String(rpcCodes.invalidParams))];
 }
 
 function isAtLeast(envelope: Envelope, level: LogLevel): boolean {

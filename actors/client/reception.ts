@@ -7,6 +7,7 @@ import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
 import { rawOf } from '../jsonrpc/span.ts';
 import { type Advert, isSessionVersion, latestSessionVersion } from '../server/advert.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
+import type { Trace } from '../upstream/link.ts';
 import { acquaint } from './acquaint.ts';
 import { type Everything, routeToAny } from './aggregate-router.ts';
 import { ClientExchange, type ExchangeEnd } from './client-exchange.ts';
@@ -19,9 +20,8 @@ import { routeToServer, withEras } from './server-router.ts';
 import type { ClientSession } from './session.ts';
 
 /** What is known of the request that carried a message; it stands in every log line about it. */
-export interface Origin {
+export interface Origin extends Trace {
   readonly requestId: string;
-  readonly traceparent?: string | undefined;
 }
 
 /** A call that takes longer than this is worth a line at `info`. */
@@ -96,15 +96,17 @@ export class Reception {
   request(session: ClientSession, envelope: Envelope, outlet: Outlet, origin: Origin): void {
     const exchange = this.#exchange(envelope, outlet, origin, session);
     if (exchange === undefined) return;
-    const { traceparent } = origin;
     try {
       if (envelope.method === 'initialize') {
         exchange.refuse(new RpcFault(rpcCodes.invalidRequest, 'the session is initialised already'));
       } else if (session.target === undefined) {
-        routeToAny({ session, asker: undefined, envelope, exchange, traceparent }, this.#everything);
+        routeToAny({ session, asker: undefined, envelope, exchange, trace: origin }, this.#everything);
       } else {
         const server = this.#gateway.server(session.target);
-        routeToServer({ session, asker: undefined, server, envelope, exchange, traceparent }, this.#gateway);
+        routeToServer(
+          { session, asker: undefined, server, envelope, exchange, trace: origin },
+          this.#gateway,
+        );
       }
     } catch (error) {
       endBy(error, exchange);
@@ -127,7 +129,7 @@ export class Reception {
     const exchange = this.#exchange(envelope, outlet, origin, undefined);
     if (exchange === undefined) return undefined;
     exchange.dress = { serverInfo: this.#gateway.serverInfo, isMethodKnown: false };
-    const request = { session: undefined, asker, envelope, exchange, traceparent: origin.traceparent };
+    const request = { session: undefined, asker, envelope, exchange, trace: origin };
     try {
       if (server === undefined) routeToAny(request, this.#everything);
       else routeModern({ ...request, server }, this.#gateway);
@@ -172,10 +174,9 @@ export class Reception {
       );
       return;
     }
-    const { traceparent } = origin;
     const asker = undefined;
     try {
-      routeToServer({ session: undefined, asker, server, envelope, exchange, traceparent }, this.#gateway);
+      routeToServer({ session: undefined, asker, server, envelope, exchange, trace: origin }, this.#gateway);
     } catch (error) {
       endBy(error, exchange);
     }
@@ -266,7 +267,7 @@ export class Reception {
       return;
     }
     exchange.server = server.id;
-    const route = { session, asker: undefined, envelope, exchange, server, traceparent: undefined };
+    const route = { session, asker: undefined, envelope, exchange, server, trace: undefined };
     withEras(route, () => this.#awaitSign(route, answer));
   }
 

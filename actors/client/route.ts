@@ -4,6 +4,7 @@ import type { Envelope } from '../jsonrpc/envelope.ts';
 import type { Era } from '../jsonrpc/modern-meta.ts';
 import type { Edit } from '../jsonrpc/span.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
+import type { Trace } from '../upstream/link.ts';
 import type { ClientExchange } from './client-exchange.ts';
 import type { ModernAsker } from './modern-asker.ts';
 import type { ClientSession } from './session.ts';
@@ -16,7 +17,7 @@ export interface ClientRequest {
   readonly asker: ModernAsker | undefined;
   readonly envelope: Envelope;
   readonly exchange: ClientExchange;
-  readonly traceparent: string | undefined;
+  readonly trace: Trace | undefined;
 }
 
 export interface Route extends ClientRequest {

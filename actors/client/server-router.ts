@@ -6,7 +6,7 @@ import { DeadlineError, InternalError, OverloadedError, StoppedError } from '../
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { memberOf } from '../jsonrpc/members.ts';
 import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
-import { type Edit, rawJson } from '../jsonrpc/span.ts';
+import { type Edit, rawJson, replacing } from '../jsonrpc/span.ts';
 import { itemJson, itemsOf, type ListKind, listKinds, noCache } from '../server/lists.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
 import { isLogLevel, type LogLevel } from '../server/subscriptions.ts';
@@ -165,7 +165,7 @@ function withoutDenied(answer: Envelope, server: ManagedServer, aggregate: Aggre
   const span = memberOf(answer.bytes, answer.result, 'tools');
   if (span === undefined) return [];
   const text = `[${shown.map((item) => itemJson(item)).join(',')}]`;
-  return [{ ...span, text: Buffer.from(text, 'utf8').toString('latin1') }];
+  return [replacing(span, Buffer.from(text, 'utf8').toString('latin1'))];
 }
 
 function setLevel(route: SessionRoute, desk: Desk): void {
@@ -201,7 +201,7 @@ function setLevel(route: SessionRoute, desk: Desk): void {
   }
   const lowest = isShared ? server.subscriptions.lowestLevel : level;
   const span = envelope.param('level');
-  const edits = span === undefined ? undefined : [{ ...span, text: rawJson(lowest) }];
+  const edits = span === undefined ? undefined : [replacing(span, rawJson(lowest))];
   forwardToServer({ ...route, edits }, desk);
 }
 

@@ -8,7 +8,8 @@
 import { type GatewayError, SessionGoneError } from '../errors.ts';
 import { notificationMessage } from '../jsonrpc/compose.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
-import { rawOf, splice } from '../jsonrpc/span.ts';
+import { rawOf, replacing, splice } from '../jsonrpc/span.ts';
+import { LinkedList } from '../linked-list.ts';
 import type { Call } from '../server/call.ts';
 import type { Connection } from '../server/connection.ts';
 import type { Owner, Parting } from '../server/owner.ts';
@@ -43,7 +44,7 @@ export class ClientSession implements Owner {
   stream: Stream | undefined;
 
   readonly #onParting: SessionOptions['onParting'];
-  #exchanges: Set<ClientExchange> | undefined;
+  #exchanges: LinkedList<ClientExchange> | undefined;
   #asked: Asked | undefined;
   #replay: ReplayRing | undefined;
 
@@ -91,7 +92,7 @@ export class ClientSession implements Owner {
   }
 
   begin(exchange: ClientExchange): void {
-    this.#exchanges ??= new Set();
+    this.#exchanges ??= new LinkedList();
     this.#exchanges.add(exchange);
     this.lastSeenAt = performance.now();
   }
@@ -161,7 +162,7 @@ export class ClientSession implements Owner {
       const id = requestId && this.#asked?.idOf(connection, rawOf(envelope.bytes, requestId));
       if (requestId === undefined || id === undefined) return;
       this.#asked?.forget(id);
-      message = splice(envelope.bytes, [{ ...requestId, text: String(id) }]);
+      message = splice(envelope.bytes, [replacing(requestId, String(id))]);
     }
     this.#deliver(message, connection, call, sessionNotices.test(envelope.method));
   }

@@ -44,6 +44,11 @@ const QUOTE = 0x22;
 const BRACE = 0x7b;
 const BRACKET = 0x5b;
 
+/** A watched member of `params`. */
+interface Member extends Span {
+  readonly name: string;
+}
+
 export class Envelope {
   readonly bytes: Buffer;
   kind: Kind = 'notification';
@@ -54,7 +59,8 @@ export class Envelope {
   error: Span | undefined;
   /** `params._meta.progressToken`: the token a request asks progress for. */
   askedToken: Span | undefined;
-  #members: Map<string, Span> | undefined;
+  /** Few, and each once: looking through them costs less than a Map. */
+  #members: Member[] | undefined;
   #meta: Map<string, Span> | undefined;
 
   constructor(bytes: Buffer) {
@@ -66,9 +72,23 @@ export class Envelope {
     return this.id === undefined ? '' : rawOf(this.bytes, this.id);
   }
 
+  /** The id as a number; NaN when it is none. */
+  get numericId(): number {
+    const { id, bytes } = this;
+    if (id === undefined) return Number.NaN;
+    let value = 0;
+    for (let pos = id.start; pos < id.end; pos += 1) {
+      const digit = (bytes[pos] ?? 0) - 0x30;
+      // `5.0` and `5e0` are numbers, too.
+      if (digit < 0 || digit > 9) return Number(this.rawId);
+      value = value * 10 + digit;
+    }
+    return value;
+  }
+
   /** Where a watched member of `params` stands. */
   param(name: string): Span | undefined {
-    return this.#members?.get(name);
+    return this.#members?.find((member) => member.name === name);
   }
 
   /** A watched member of `params` as text; undefined when it is missing or no string. */
@@ -89,10 +109,10 @@ export class Envelope {
   }
 
   note(name: string, span: Span): void {
-    this.#members ??= new Map();
-    if (this.#members.has(name))
+    this.#members ??= [];
+    if (this.param(name) !== undefined)
       throw new RpcFault(rpcCodes.invalidRequest, `"${name}" occurs twice in params`);
-    this.#members.set(name, span);
+    this.#members.push({ name, start: span.start, end: span.end });
   }
 
   noteMeta(key: string, span: Span): void {
@@ -120,7 +140,7 @@ export function readServerMessage(bytes: Buffer): Envelope {
 function read(bytes: Buffer, isStrict: boolean): Envelope {
   const envelope = new Envelope(bytes);
   const scanner = new JsonScanner(bytes);
-  let version = '';
+  let version: string | undefined;
   let hasMethod = false;
   try {
     const first = scanner.peek();
@@ -144,7 +164,7 @@ function read(bytes: Buffer, isStrict: boolean): Envelope {
       const span = { start, end: scanner.pos };
       switch (key) {
         case 'jsonrpc':
-          version += rawOf(bytes, span);
+          version = version === undefined && bytes[start] === QUOTE ? textOf(bytes, start, span.end) : '';
           break;
         case 'method':
           if (hasMethod || bytes[start] !== QUOTE) throw notAMessage('"method" must be one string');
@@ -168,7 +188,7 @@ function read(bytes: Buffer, isStrict: boolean): Envelope {
     throw error;
   }
   if (scanner.hasLineBreak) toOneLine(bytes);
-  if (isStrict && version !== '"2.0"') throw notAMessage('"jsonrpc" must be "2.0"', envelope);
+  if (isStrict && version !== '2.0') throw notAMessage('"jsonrpc" must be "2.0"', envelope);
   classify(envelope, hasMethod);
   return envelope;
 }

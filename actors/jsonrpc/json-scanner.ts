@@ -181,8 +181,36 @@ function isHex(byte: number | undefined): boolean {
   return isDigit(byte) || (byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66);
 }
 
+/** What stands in nearly every message, by length: known by its bytes, no text is made of it again and again. */
+const words = wordsByLength([
+  ...[
+    'id',
+    '2.0',
+    'name',
+    '_meta',
+    'error',
+    'method',
+    'params',
+    'result',
+    'jsonrpc',
+    'arguments',
+    'tools/call',
+  ],
+  ...['progressToken', 'structuredContent', 'notifications/progress'],
+]);
+
+function wordsByLength(all: readonly string[]): readonly (readonly string[])[] {
+  return Array.from({ length: 32 }, (_, length) => all.filter((word) => word.length === length));
+}
+
+function isAt(bytes: Buffer, start: number, word: string): boolean {
+  for (let i = 0; i < word.length; i += 1) if (bytes[start + i] !== word.charCodeAt(i)) return false;
+  return true;
+}
+
 /** The text of a JSON string that stands at `start…end`, quotes included; escapes are resolved. */
 export function textOf(bytes: Buffer, start: number, end: number): string {
+  for (const word of words[end - start - 2] ?? []) if (isAt(bytes, start + 1, word)) return word;
   const raw = bytes.toString('utf8', start + 1, end - 1);
   return raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw;
 }

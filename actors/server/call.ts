@@ -8,6 +8,7 @@ import { DeadlineError } from '../errors.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import type { Era } from '../jsonrpc/modern-meta.ts';
 import type { Edit } from '../jsonrpc/span.ts';
+import type { Trace } from '../upstream/link.ts';
 import type { Connection } from './connection.ts';
 import type { Member } from './member.ts';
 import type { Owner } from './owner.ts';
@@ -32,7 +33,8 @@ export interface Patience {
   readonly maxMs: number;
 }
 
-export interface CallOptions {
+/** What is wanted of a server. */
+export interface CallRequest {
   readonly envelope: Envelope;
   /** Replacements to make in the message beside id and progress token; in order. */
   readonly edits?: readonly Edit[] | undefined;
@@ -41,9 +43,13 @@ export interface CallOptions {
   readonly owner?: Owner | undefined;
   /** The era of the connection it is sent on; the message is in that era's form. @default 'legacy' */
   readonly era?: Era | undefined;
-  readonly traceparent?: string | undefined;
-  readonly patience: Patience;
+  readonly trace?: Trace | undefined;
+}
+
+/** What is the same for all calls to a server. */
+export interface CallTerms {
   readonly server: string;
+  readonly patience: Patience;
   readonly onEnd?: OnCallEnd;
 }
 
@@ -55,7 +61,7 @@ export class Call {
   readonly edits: readonly Edit[];
   readonly owner: Owner | undefined;
   readonly era: Era;
-  readonly traceparent: string | undefined;
+  readonly trace: Trace | undefined;
   readonly acceptedAt = performance.now();
   /** Our id on the connection, once sent. */
   id = 0;
@@ -75,16 +81,16 @@ export class Call {
   #suspendedAt: number | undefined;
   #suspendedMs = 0;
 
-  constructor(options: CallOptions) {
-    this.envelope = options.envelope;
-    this.edits = options.edits ?? none;
-    this.owner = options.owner;
-    this.era = options.era ?? 'legacy';
-    this.traceparent = options.traceparent;
-    this.#exchange = options.exchange;
-    this.#patience = options.patience;
-    this.#server = options.server;
-    this.onEnd = options.onEnd;
+  constructor(request: CallRequest, terms: CallTerms) {
+    this.envelope = request.envelope;
+    this.edits = request.edits ?? none;
+    this.owner = request.owner;
+    this.era = request.era ?? 'legacy';
+    this.trace = request.trace;
+    this.#exchange = request.exchange;
+    this.#patience = terms.patience;
+    this.#server = terms.server;
+    this.onEnd = terms.onEnd;
     this.resume();
   }
 

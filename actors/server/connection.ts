@@ -12,10 +12,11 @@ import { errorMessage, notificationMessage, requestMessage, resultMessage } from
 import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
 import { type Era, modernMeta } from '../jsonrpc/modern-meta.ts';
 import { rpcCodes } from '../jsonrpc/rpc-fault.ts';
-import { type Edit, rawOf, splice } from '../jsonrpc/span.ts';
+import { rawOf, replacing, splice } from '../jsonrpc/span.ts';
 import type { CallId, Link, LinkEvents } from '../upstream/link.ts';
 import { type Advert, readAdvert, readDiscovery } from './advert.ts';
 import { Call } from './call.ts';
+import { CallTable } from './call-table.ts';
 
 export interface ConnectionEvents {
   onRequest(connection: Connection, envelope: Envelope, call: Call | undefined): void;
@@ -51,8 +52,7 @@ export class Connection {
   endError: GatewayError | undefined;
 
   readonly #events: ConnectionEvents;
-  readonly #calls = new Map<CallId, Call>();
-  #nextId = 1;
+  readonly #calls = new CallTable();
   #introduction: Introduction | undefined;
 
   constructor(
@@ -84,8 +84,8 @@ export class Connection {
   }
 
   /** The calls in flight, oldest first. */
-  calls(): Iterable<Call> {
-    return this.#calls.values();
+  calls(): readonly Call[] {
+    return this.#calls.all();
   }
 
   /** Opens the link and gets to know the server. Rejects with the reason; the caller closes the connection then. */
@@ -112,12 +112,10 @@ export class Connection {
 
   /** Sends a call. It must not be done, and the connection must not have ended. */
   send(call: Call): void {
-    const id = this.#nextId++;
-    call.id = id;
+    this.#calls.add(call);
     call.connection = this;
     call.attempts += 1;
-    this.#calls.set(id, call);
-    this.link.send(forwarded(call), id, call.traceparent);
+    this.link.send(forwarded(call), call.id, call.trace);
   }
 
   /** A request of the gateway's own. Rejects with a GatewayError; an error answer resolves. */
@@ -131,12 +129,13 @@ export class Connection {
         reject(new ConnectionLostError(`the connection to server ${this.server} has ended`));
         return;
       }
-      const call = new Call({
-        envelope: readServerMessage(requestMessage('0', method, this.#ownParams(params))),
-        exchange: { answer: resolve, fail: reject, relay: () => {}, drop: () => {} },
-        patience: { timeoutMs, maxMs: timeoutMs },
-        server: this.server,
-      });
+      const call = new Call(
+        {
+          envelope: readServerMessage(requestMessage('0', method, this.#ownParams(params))),
+          exchange: { answer: resolve, fail: reject, relay: () => {}, drop: () => {} },
+        },
+        { server: this.server, patience: { timeoutMs, maxMs: timeoutMs } },
+      );
       this.send(call);
     });
   }
@@ -151,18 +150,22 @@ export class Connection {
   /** Opens a `subscriptions/listen`, which has no deadline; `onEnded` when it is over, but not by `cancel`. */
   listen(notifications: Record<string, unknown>, onEnded: (isRefused: boolean) => void): Call {
     const params = this.#ownParams({ notifications });
-    const call = new Call({
-      envelope: readServerMessage(requestMessage('0', 'subscriptions/listen', params)),
-      exchange: {
-        answer: (answer) => onEnded(answer.error !== undefined),
-        fail: () => onEnded(false),
-        relay: () => {},
-        drop: () => {},
+    const call = new Call(
+      {
+        envelope: readServerMessage(requestMessage('0', 'subscriptions/listen', params)),
+        exchange: {
+          answer: (answer) => onEnded(answer.error !== undefined),
+          fail: () => onEnded(false),
+          relay: () => {},
+          drop: () => {},
+        },
+        era: this.era,
       },
-      patience: { timeoutMs: Number.POSITIVE_INFINITY, maxMs: Number.POSITIVE_INFINITY },
-      server: this.server,
-      era: this.era,
-    });
+      {
+        server: this.server,
+        patience: { timeoutMs: Number.POSITIVE_INFINITY, maxMs: Number.POSITIVE_INFINITY },
+      },
+    );
     this.send(call);
     return call;
   }
@@ -187,7 +190,7 @@ export class Connection {
 
   /** Ends every call on the connection with the same error. */
   failAll(error: GatewayError): void {
-    const calls = [...this.#calls.values()];
+    const calls = this.#calls.all();
     this.#calls.clear();
     for (const call of calls) call.fail(error);
   }
@@ -202,10 +205,9 @@ export class Connection {
       return;
     }
     if (envelope.kind === 'answer') {
-      const id = Number(envelope.rawId);
-      const call = this.#calls.get(id);
+      const call = this.#calls.get(envelope.numericId);
       if (call === undefined) return;
-      this.#calls.delete(id);
+      this.#calls.delete(call.id);
       const { onHeaderMismatch } = this.#events;
       if (onHeaderMismatch !== undefined && missedHeaders(call, envelope)) onHeaderMismatch(this, call);
       else call.answer(envelope);
@@ -229,7 +231,7 @@ export class Connection {
     if (call?.envelope.askedToken === undefined) return;
     call.touch();
     const text = rawOf(call.envelope.bytes, call.envelope.askedToken);
-    call.relay(splice(envelope.bytes, [{ ...token, text }]));
+    call.relay(splice(envelope.bytes, [replacing(token, text)]));
   }
 
   #linked(callId: CallId | undefined): Call | undefined {
@@ -287,13 +289,10 @@ export function askable(capabilities: Readonly<Record<string, unknown>>): readon
 function forwarded(call: Call): Buffer {
   const { envelope, edits, id } = call;
   const text = String(id);
-  const all: Edit[] = [...edits];
-  if (envelope.id !== undefined) all.push({ ...envelope.id, text });
-  if (envelope.askedToken !== undefined) all.push({ ...envelope.askedToken, text });
-  return splice(
-    envelope.bytes,
-    all.sort((a, b) => a.start - b.start),
-  );
+  const all = edits.slice();
+  if (envelope.id !== undefined) all.push(replacing(envelope.id, text));
+  if (envelope.askedToken !== undefined) all.push(replacing(envelope.askedToken, text));
+  return splice(envelope.bytes, all.length > 1 ? all.sort((a, b) => a.start - b.start) : all);
 }
 
 /** The answer to a server that asks for what the client never declared. */

@@ -11,9 +11,7 @@
 import type { ServerEntry } from '../../config/catalog-schema.ts';
 import { type GatewayError, OverloadedError, UnavailableError, UnknownServerError } from '../errors.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
-import type { Era } from '../jsonrpc/modern-meta.ts';
-import type { Edit } from '../jsonrpc/span.ts';
-import { Call, type Exchange, type Outcome, type Patience } from './call.ts';
+import { Call, type CallRequest, type CallTerms, type Outcome } from './call.ts';
 import { Latency } from './latency.ts';
 import { canTake, type Member } from './member.ts';
 import type { Owner } from './owner.ts';
@@ -22,15 +20,6 @@ import { StateHomes } from './state-homes.ts';
 
 /** A park that is over by the time somebody has read of it needs no advice on how to end it. */
 const SOON_MS = 5000;
-
-export interface CallRequest {
-  readonly envelope: Envelope;
-  readonly edits?: readonly Edit[] | undefined;
-  readonly exchange: Exchange;
-  readonly owner?: Owner | undefined;
-  readonly era?: Era | undefined;
-  readonly traceparent?: string | undefined;
-}
 
 export interface HandleHooks {
   /** A call waits and the gate is shut: the machine is to open it. */
@@ -61,7 +50,7 @@ export class Handle {
   readonly #entry: ServerEntry;
   readonly #pool: Pool;
   readonly #hooks: HandleHooks;
-  readonly #patience: Patience;
+  readonly #terms: CallTerms;
   readonly #queue = new Set<Call>();
   /** Kept for processes: a remote server sees to its states itself. */
   readonly #homes: StateHomes | undefined;
@@ -77,9 +66,14 @@ export class Handle {
     this.#pool = pool;
     this.#hooks = hooks;
     this.#homes = entry.runtime === 'stdio' ? new StateHomes() : undefined;
-    this.#patience = {
+    const patience = {
       timeoutMs: entry.request_timeout_seconds * 1000,
       maxMs: Math.max(entry.max_request_seconds, entry.request_timeout_seconds) * 1000,
+    };
+    this.#terms = {
+      server: id,
+      patience,
+      onEnd: (call, outcome, answer) => this.#onEnd(call, outcome, answer),
     };
   }
 
@@ -106,12 +100,7 @@ export class Handle {
   accept(request: CallRequest): Call {
     this.requests += 1;
     this.lastUsedTime = Date.now();
-    const call = new Call({
-      ...request,
-      patience: this.#patience,
-      server: this.id,
-      onEnd: this.#onEnd,
-    });
+    const call = new Call(request, this.#terms);
     this.#place(call);
     return call;
   }
@@ -169,7 +158,7 @@ export class Handle {
       );
       return;
     }
-    call.onEnd = this.#successor.#onEnd;
+    call.onEnd = this.#successor.#terms.onEnd;
     this.#successor.requests += 1;
     this.#successor.lastUsedTime = Date.now();
     this.#successor.#place(call);
@@ -287,7 +276,7 @@ export class Handle {
     member.connection.send(call);
   }
 
-  readonly #onEnd = (call: Call, outcome: Outcome, answer?: Envelope): void => {
+  #onEnd(call: Call, outcome: Outcome, answer?: Envelope): void {
     if (answer !== undefined && call.era === 'modern' && call.member !== undefined)
       this.#homes?.note(answer, call.member);
     if (outcome === 'failed') this.failed += 1;
@@ -295,7 +284,7 @@ export class Handle {
     if (outcome === 'answered' && call.member !== undefined) call.member.renewals = 0;
     this.#leave(call);
     if (this.#queue.size > 0) this.drain();
-  };
+  }
 
   /** Takes the call off the connection, or out of the waiting room, whichever it is in. */
   #leave(call: Call): void {

@@ -4,7 +4,7 @@
 
 import { type GatewayError, StoppedError } from '../errors.ts';
 import { HttpCall } from './http-call.ts';
-import type { CallId, Link } from './link.ts';
+import type { CallId, Link, Trace } from './link.ts';
 import { OneWayRequest } from './one-way-request.ts';
 import { OrderGate, type Outgoing } from './order-gate.ts';
 import { plainUrl, sessionGoneError } from './remote-errors.ts';
@@ -69,9 +69,9 @@ export class HttpLink implements Link {
     throw error;
   }
 
-  send(bytes: Buffer, call?: CallId, traceparent?: string): void {
+  send(bytes: Buffer, call?: CallId, trace?: Trace): void {
     if (this.#state === 'open') {
-      this.#gate.send({ bytes, call, traceparent });
+      this.#gate.send({ bytes, call, traceparent: trace?.traceparent });
     } else if (call !== undefined) {
       queueMicrotask(() => this.#options.events.onUndelivered(call, this.#reason, false));
     }

@@ -40,7 +40,7 @@ export class LineWriter {
   /** Accepts one message, or says false because the bound is reached. */
   write(bytes: Buffer, call: CallId | undefined): boolean {
     if (this.#isClosed || this.queuedBytes + bytes.length + 1 > this.#maxQueuedBytes) return false;
-    this.#waiting.push({ bytes: onOneLine(bytes), call });
+    this.#waiting.push({ bytes, call });
     this.#waitingBytes += bytes.length + 1;
     // After the poll phase, so that what many sockets brought in it leaves together.
     if (!this.#isBlocked) this.#turn ??= setImmediate(this.#onTurn);
@@ -92,7 +92,10 @@ export class LineWriter {
     this.#waitingBytes -= size;
     if (size <= SLICE_BYTES) return this.#stdin.write(joined(slice, size));
     this.#stdin.cork();
-    for (const { bytes } of slice) this.#stdin.write(bytes);
+    for (const { bytes } of slice) {
+      onOneLine(bytes);
+      this.#stdin.write(bytes);
+    }
     const hasRoom = this.#stdin.write(NEWLINE);
     this.#stdin.uncork();
     return hasRoom;
@@ -104,7 +107,13 @@ function joined(messages: readonly Waiting[], size: number): Buffer {
   let at = 0;
   for (const { bytes } of messages) {
     at += bytes.copy(all, at);
-    all[at++] = LF;
+    all[at++] = SPACE;
+  }
+  onOneLine(all);
+  at = -1;
+  for (const { bytes } of messages) {
+    at += bytes.length + 1;
+    all[at] = LF;
   }
   return all;
 }
@@ -113,9 +122,7 @@ function joined(messages: readonly Waiting[], size: number): Buffer {
  * Line breaks in JSON can only be white space between its parts. One that got through would let a client put a
  * second message, past every check, behind its first.
  */
-function onOneLine(bytes: Buffer): Buffer {
-  if (!bytes.includes(LF) && !bytes.includes(CR)) return bytes;
-  const copy = Buffer.from(bytes);
-  for (let at = 0; at < copy.length; at += 1) if (copy[at] === LF || copy[at] === CR) copy[at] = SPACE;
-  return copy;
+function onOneLine(bytes: Buffer): void {
+  if (!bytes.includes(LF) && !bytes.includes(CR)) return;
+  for (let at = 0; at < bytes.length; at += 1) if (bytes[at] === LF || bytes[at] === CR) bytes[at] = SPACE;
 }

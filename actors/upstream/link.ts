@@ -12,6 +12,11 @@ import type { GatewayError } from '../errors.ts';
 /** Our own id of a request that is in flight on the link. */
 export type CallId = number;
 
+/** Where a request belongs in the traces of its client: a W3C `traceparent`, which is made when it is first read. */
+export interface Trace {
+  readonly traceparent?: string | undefined;
+}
+
 export interface LinkEvents {
   /** One JSON value as received, without line end. `call` names the request on whose own stream it came. */
   onMessage(bytes: Buffer, call?: CallId): void;
@@ -39,9 +44,9 @@ export interface Link {
   open(): Promise<void>;
   /**
    * Sends one message. `call` is given for requests, so that a per-request stream can be linked to it;
-   * `traceparent` is sent along where the transport has headers, and never put into the message.
+   * `trace` is sent along where the transport has headers, and never put into the message.
    */
-  send(bytes: Buffer, call?: CallId, traceparent?: string): void;
+  send(bytes: Buffer, call?: CallId, trace?: Trace): void;
   /** Nobody waits for this request any more: give up its stream. */
   forget(call: CallId): void;
   /** Handshake done: opens what the transport opens then (HTTP: version header from now on, the GET stream). */

@@ -8,7 +8,7 @@ import { type GatewayError, InternalError, StoppedError } from '../errors.ts';
 import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
 import { modernVersion } from '../jsonrpc/modern-meta.ts';
 import { HttpCall } from './http-call.ts';
-import type { CallId, Link } from './link.ts';
+import type { CallId, Link, Trace } from './link.ts';
 import { OneWayRequest } from './one-way-request.ts';
 import { OrderGate, type Outgoing } from './order-gate.ts';
 import { plainUrl } from './remote-errors.ts';
@@ -59,8 +59,8 @@ export class ModernHttpLink implements Link {
     throw error;
   }
 
-  send(bytes: Buffer, call?: CallId, traceparent?: string): void {
-    if (this.#reason === undefined) this.#gate.send({ bytes, call, traceparent });
+  send(bytes: Buffer, call?: CallId, trace?: Trace): void {
+    if (this.#reason === undefined) this.#gate.send({ bytes, call, traceparent: trace?.traceparent });
     else if (call !== undefined) this.#fail(call, this.#reason);
   }
 

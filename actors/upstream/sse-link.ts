@@ -5,7 +5,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import { ConnectionLostError, type GatewayError, StartFailedError, StoppedError } from '../errors.ts';
-import type { CallId, Link } from './link.ts';
+import type { CallId, Link, Trace } from './link.ts';
 import { OneWayRequest } from './one-way-request.ts';
 import { OrderGate, type Outgoing } from './order-gate.ts';
 import { mayBeCarriedOut, plainUrl, type Refusal, refusalError } from './remote-errors.ts';
@@ -74,10 +74,10 @@ export class SseLink implements Link, RemoteHandler {
     });
   }
 
-  send(bytes: Buffer, call?: CallId, traceparent?: string): void {
+  send(bytes: Buffer, call?: CallId, trace?: Trace): void {
     const reason = this.#reason ?? (this.#endpoint === undefined ? this.#notOpen() : undefined);
     if (reason === undefined) {
-      this.#gate.send({ bytes, call, traceparent });
+      this.#gate.send({ bytes, call, traceparent: trace?.traceparent });
     } else if (call !== undefined) {
       queueMicrotask(() => this.#options.events.onUndelivered(call, reason, false));
     }

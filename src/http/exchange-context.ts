@@ -6,38 +6,51 @@ import { errorMessage } from '../../actors/jsonrpc/compose.ts';
 import type { RpcFault } from '../../actors/jsonrpc/rpc-fault.ts';
 import type { HeaderList, HttpReply, HttpRequest } from './seam.ts';
 import { reasonPhrase, statusOf, statusOfFault } from './status.ts';
+import { requestIdOf, traceparentOf } from './trace.ts';
 
-const JSON_TYPE = ['content-type', 'application/json'] as const;
+type Header = HeaderList[number];
+
+const JSON_TYPE: Header = ['content-type', 'application/json'];
+const none: HeaderList = [];
 
 export class ExchangeContext {
   readonly request: HttpRequest;
   readonly reply: HttpReply;
   readonly requestId: string;
-  readonly traceparent: string;
+  #traceparent: string | undefined;
   /** Set when the origin is allowed: sent with every answer. */
-  corsHeaders: HeaderList = [];
+  corsHeaders: HeaderList = none;
 
-  constructor(request: HttpRequest, reply: HttpReply, requestId: string, traceparent: string) {
+  constructor(request: HttpRequest, reply: HttpReply) {
     this.request = request;
     this.reply = reply;
-    this.requestId = requestId;
-    this.traceparent = traceparent;
+    this.requestId = requestIdOf(request.headers['x-request-id']);
   }
 
-  headers(more: HeaderList = []): HeaderList {
-    return [['x-request-id', this.requestId], ...this.corsHeaders, ...more];
+  /** Made when it is first asked for: most requests go to servers that cannot be told. */
+  get traceparent(): string {
+    this.#traceparent ??= traceparentOf(this.request.headers.traceparent);
+    return this.#traceparent;
   }
 
-  json(status: number, body: unknown, more: HeaderList = []): void {
-    this.reply.send(status, this.headers([JSON_TYPE, ...more]), JSON.stringify(body));
+  headers(more: HeaderList = none, type?: Header): HeaderList {
+    const id: Header = ['x-request-id', this.requestId];
+    const all: Header[] = type === undefined ? [id] : [id, type];
+    if (this.corsHeaders.length > 0) all.push(...this.corsHeaders);
+    if (more.length > 0) all.push(...more);
+    return all;
+  }
+
+  json(status: number, body: unknown, more?: HeaderList): void {
+    this.reply.send(status, this.headers(more, JSON_TYPE), JSON.stringify(body));
   }
 
   /** A JSON-RPC message as the whole answer. */
-  message(status: number, message: Buffer, more: HeaderList = []): void {
-    this.reply.send(status, this.headers([JSON_TYPE, ...more]), message);
+  message(status: number, message: Buffer, more?: HeaderList): void {
+    this.reply.send(status, this.headers(more, JSON_TYPE), message);
   }
 
-  empty(status: number, more: HeaderList = []): void {
+  empty(status: number, more?: HeaderList): void {
     this.reply.send(status, this.headers(more));
   }
 

@@ -16,7 +16,6 @@ import { listen } from './listen.ts';
 import { OriginGuard } from './origin-guard.ts';
 import { type Route, routeOf } from './routes.ts';
 import type { BodyHandler, HttpReply, HttpRequest, Listener } from './seam.ts';
-import { requestIdOf, traceparentOf } from './trace.ts';
 
 export interface FrontOptions {
   readonly prefer?: 'uws' | 'node' | undefined;
@@ -119,12 +118,7 @@ export class Front implements Part {
 
   #handle(request: HttpRequest, reply: HttpReply): BodyHandler | undefined {
     const { headers } = request;
-    const context = new ExchangeContext(
-      request,
-      reply,
-      requestIdOf(headers['x-request-id']),
-      traceparentOf(headers.traceparent),
-    );
+    const context = new ExchangeContext(request, reply);
     const route = routeOf(request.path);
     const isHealth = route?.isOpen === true;
     if (this.#guard?.admits(context, isHealth) !== true) return undefined;

@@ -1,6 +1,8 @@
 // One timer for all open answers: a comment every 15 s keeps proxies from closing quiet streams, and an answer that
 // is still waited for after a few seconds becomes a stream, for the same reason.
 
+import { type Linked, LinkedList } from '../../actors/linked-list.ts';
+
 const TICK_MS = 1_000;
 const BEAT_TICKS = 15;
 
@@ -9,7 +11,7 @@ export interface Beating {
   heartbeat(): void;
 }
 
-export interface Awaited {
+export interface Awaited extends Linked<Awaited> {
   /** performance.now() of the request. */
   readonly since: number;
   /** Begins a stream, since the answer takes its time. */
@@ -21,7 +23,7 @@ export const PATIENCE_MS = 5_000;
 
 export class Heartbeat {
   readonly streams = new Set<Beating>();
-  readonly awaited = new Set<Awaited>();
+  readonly awaited = new LinkedList<Awaited>();
   readonly #timer: NodeJS.Timeout;
   #ticks = 0;
 

@@ -34,6 +34,11 @@ export class IncomingBody {
     if (young.push(this) === 1) setImmediate(watchYoung);
   }
 
+  /** The last byte is in. */
+  get isIn(): boolean {
+    return this.#isIn;
+  }
+
   /** Starts the deadline, unless the body is in, or its answer held, or its client gone already. */
   watch(): void {
     if (this.#isIn || this.#isGone || this.#timer !== undefined) return;

@@ -19,6 +19,9 @@ import { isModernHeader, postModern } from './modern-endpoint.ts';
 import { PostOutlet } from './post-outlet.ts';
 import type { BodyProblem } from './seam.ts';
 
+/** What nearly every client sends: no need to read it again each time. */
+const USUAL_ACCEPT = 'application/json, text/event-stream';
+
 /** Refuses what can be refused by the headers alone; true when the body, which tells the era, is wanted. */
 export function admitPost(context: ExchangeContext): boolean {
   const { 'content-type': type = '' } = context.request.headers;
@@ -195,6 +198,7 @@ function draining(): StoppedError {
 
 function admitAccept(context: ExchangeContext): boolean {
   const { accept = '' } = context.request.headers;
+  if (accept === USUAL_ACCEPT) return true;
   if (accepts(accept, 'application/json') && accepts(accept, 'text/event-stream')) return true;
   const message = 'Accept must list both application/json and text/event-stream';
   context.rpcFault(new RpcFault(rpcCodes.invalidRequest, message), 406);

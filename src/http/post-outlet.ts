@@ -11,6 +11,8 @@ import { statusOf } from './status.ts';
 
 export class PostOutlet implements Outlet, Awaited {
   readonly since = performance.now();
+  previous: Awaited | undefined;
+  next: Awaited | undefined;
   /** Set once the session is known; the answer to `initialize` tells its id. */
   session: ClientSession | undefined;
 

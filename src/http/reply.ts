@@ -44,7 +44,7 @@ export abstract class Reply implements HttpReply {
     checkStatus(status);
     const wantsClose = checkHeaders(headers);
     this.#state = 'done';
-    if (this.body === undefined) this.answer(status, headers, body, wantsClose);
+    if (this.body === undefined || this.body.isIn) this.answer(status, headers, body, wantsClose);
     else this.body.hold((isIn) => this.answer(status, headers, body, wantsClose || !isIn));
   }
 
@@ -80,9 +80,14 @@ export abstract class Reply implements HttpReply {
     try {
       code();
     } catch (error) {
-      this.#owner.onFault(error);
-      this.fail();
+      this.onFault(error);
     }
+  }
+
+  /** Code of the routes has thrown. */
+  onFault(error: unknown): void {
+    this.#owner.onFault(error);
+    this.fail();
   }
 
   /** Cuts the connection, without telling the routes. */

@@ -135,7 +135,7 @@ function methodsOf(head: string | undefined, verb: string | undefined): Route['m
 
 function decodeSegment(segment: string): string | undefined {
   try {
-    return decodeURIComponent(segment);
+    return segment.includes('%') ? decodeURIComponent(segment) : segment;
   } catch {
     return undefined;
   }

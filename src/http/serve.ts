@@ -17,12 +17,21 @@ export function serve(request: HttpRequest, reply: Reply, options: ListenerOptio
       ? new IncomingBody(options.maxBodyBytes, options.bodyTimeoutMs ?? BODY_TIMEOUT_MS)
       : undefined;
   reply.body = body;
-  reply.guard(() => {
+  try {
     const onBody = options.handler(request, reply);
     if (onBody === undefined) body?.drop();
     else if (body === undefined) onBody(request, NO_BODY, reply);
-    else body.deliverTo((content) => reply.guard(() => onBody(request, content, reply)));
-  });
+    else
+      body.deliverTo((content) => {
+        try {
+          onBody(request, content, reply);
+        } catch (error) {
+          reply.onFault(error);
+        }
+      });
+  } catch (error) {
+    reply.onFault(error);
+  }
   if (announced > options.maxBodyBytes && announced !== Number.POSITIVE_INFINITY) body?.refuse();
   return true;
 }

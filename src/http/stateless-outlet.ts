@@ -16,6 +16,8 @@ const TAIL = Buffer.from('\n\n');
 
 export class StatelessOutlet implements Outlet, Awaited, Beating {
   readonly since = performance.now();
+  previous: Awaited | undefined;
+  next: Awaited | undefined;
   readonly #context: ExchangeContext;
   readonly #heartbeat: Heartbeat;
   #http: HttpStream | undefined;

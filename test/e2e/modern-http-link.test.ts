@@ -38,11 +38,9 @@ describe('before a server of the SDK', () => {
     link.ready();
     link.send(modernRequest(1, 'server/discover'), 1);
     expect((await seen.answer(1)).text).toContain('"supportedVersions":["2026-07-28"]');
-    link.send(
-      modernRequest(2, 'tools/call', { name: 'echo', arguments: { text: 'hi' } }),
-      2,
-      '00-abc-def-01',
-    );
+    link.send(modernRequest(2, 'tools/call', { name: 'echo', arguments: { text: 'hi' } }), 2, {
+      traceparent: '00-abc-def-01',
+    });
     expect((await seen.answer(2)).text).toContain('"text":"hi"');
     await link.close();
     expect(server.local.requests.map(({ line }) => line)).toEqual(['POST /mcp', 'POST /mcp']);

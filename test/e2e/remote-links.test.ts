@@ -74,7 +74,8 @@ describe('a session', () => {
     const { link, seen } = await shakeHands(
       httpLink(server.url(), { headers: { Authorization: 'Bearer s3cret-value' } }),
     );
-    link.send(tool(2, 'echo'), 2, '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01');
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    link.send(tool(2, 'echo'), 2, { traceparent });
     await seen.answer(2);
     await link.close();
     const [first, ...later] = server.requests;

@@ -77,7 +77,7 @@ describe('before anything was sent', () => {
   test('a traceparent that HTTP does not allow fails the call and does not throw', async () => {
     const server = await serve(({ res, body }) => answerJson(res, result(body)));
     const { link, seen } = httpLink(server.url());
-    link.send(request(2, 'x'), 2, 'bad\nvalue');
+    link.send(request(2, 'x'), 2, { traceparent: 'bad\nvalue' });
     expect(await seen.failure(2)).toMatchObject({ wasCarriedOut: false });
     expect(server.requests).toEqual([]);
   });

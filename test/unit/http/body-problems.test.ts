@@ -29,7 +29,7 @@ describe.each(Object.entries(endpoints))('%s', (path, handle) => {
       onAbort: () => {},
     };
     const request = { method: 'POST', path, query: '', headers: {}, remoteAddress: '' };
-    handle(new ExchangeContext(request, reply, 'id', 'trace'), problem);
+    handle(new ExchangeContext(request, reply), problem);
     expect(sent).toHaveLength(1);
     const [[status, body] = [0, '']] = sent;
     expect(status).toBe(expected);

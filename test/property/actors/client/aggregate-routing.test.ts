@@ -32,7 +32,7 @@ function routed(all: Everything, text: string, era: Era): { server: string; text
   const silent = { send: () => {}, finish: () => {}, drop: () => {} };
   const exchange = new ClientExchange('1', silent, { redact: (said) => said, onEnd: () => {} });
   const asker = { capabilities: {}, clientInfo: {}, logLevel: undefined };
-  const request = { session: undefined, envelope, exchange, traceparent: undefined };
+  const request = { session: undefined, envelope, exchange, trace: undefined };
   routeToAny({ ...request, asker: era === 'legacy' ? undefined : asker }, { ...all, crossings });
   const [route] = sent;
   if (route === undefined) return undefined;

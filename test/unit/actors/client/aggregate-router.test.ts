@@ -37,7 +37,7 @@ test('a subscription whose session ends meanwhile is not noted: nothing of the s
     crossings: { guestOf: () => undefined },
     aggregate: { findResource: () => (isFound ? { server: managed.server, key: 'x://1' } : undefined) },
   } as unknown as Everything;
-  routeToAny({ session, asker: undefined, envelope, exchange, traceparent: undefined }, all);
+  routeToAny({ session, asker: undefined, envelope, exchange, trace: undefined }, all);
   session.end('the client ended it');
   managed.server.release(session);
   isFound = true;

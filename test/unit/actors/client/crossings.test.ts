@@ -76,7 +76,7 @@ function request(envelope: Envelope, more: Partial<ClientRequest> = {}): { route
     onEnd: (ended) => more.session?.finish(ended),
   });
   more.session?.begin(exchange);
-  const route = { session: undefined, asker: undefined, envelope, exchange, traceparent: undefined, ...more };
+  const route = { session: undefined, asker: undefined, envelope, exchange, trace: undefined, ...more };
   return { route: { ...route, server: managed.server }, ear };
 }
 

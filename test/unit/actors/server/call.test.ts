@@ -19,13 +19,10 @@ function make(timeoutMs = 100, maxMs = 1000) {
   const ear = new Ear();
   const outcomes: Outcome[] = [];
   const abandoned: string[] = [];
-  const call = new Call({
-    envelope: toolCall('1', 'm'),
-    exchange: ear,
-    patience: { timeoutMs, maxMs },
-    server: 's',
-    onEnd: (_, outcome) => outcomes.push(outcome),
-  });
+  const call = new Call(
+    { envelope: toolCall('1', 'm'), exchange: ear },
+    { server: 's', patience: { timeoutMs, maxMs }, onEnd: (_, outcome) => outcomes.push(outcome) },
+  );
   const connection = {
     abandon: (_: Call, reason: string) => abandoned.push(reason),
   } as unknown as Connection;

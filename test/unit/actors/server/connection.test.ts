@@ -32,12 +32,10 @@ function make(server: FakeServer = {}) {
   );
   const send = (rawId: string, marker = 'm', rawToken?: string) => {
     const ear = new Ear();
-    const call = new Call({
-      envelope: toolCall(rawId, marker, rawToken),
-      exchange: ear,
-      patience: { timeoutMs: 5000, maxMs: 5000 },
-      server: 's',
-    });
+    const call = new Call(
+      { envelope: toolCall(rawId, marker, rawToken), exchange: ear },
+      { server: 's', patience: { timeoutMs: 5000, maxMs: 5000 } },
+    );
     connection.send(call);
     return { ear, call };
   };
