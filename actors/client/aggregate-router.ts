@@ -5,13 +5,13 @@ import { InternalError } from '../errors.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { JsonScanner, textOf } from '../jsonrpc/json-scanner.ts';
 import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
-import { type Edit, rawJson, replacing, type Span } from '../jsonrpc/span.ts';
+import { type Edit, inOrder, rawJson, replacing, type Span } from '../jsonrpc/span.ts';
 import { type ListKind, noCache } from '../server/lists.ts';
 import type { Target } from './aggregate.ts';
 import type { Discovery } from './discovery.ts';
 import { signed } from './forward.ts';
 import { discovery, isRemoved, resumeOrForward } from './modern-router.ts';
-import type { ClientRequest, Route } from './route.ts';
+import { type ClientRequest, type Route, routeTo } from './route.ts';
 import { isSearchTool, rawSearchTools } from './search-tools.ts';
 import {
   askedLevel,
@@ -182,7 +182,7 @@ function locate(route: ClientRequest, all: Everything, { find, guess, edits, ref
 }
 
 function send(request: ClientRequest, all: Everything, { server }: Target, edits: readonly Edit[]): void {
-  const route: Route = { ...request, server, edits };
+  const route = routeTo(request, server, edits);
   if (request.asker !== undefined) withEras(route, () => sendModern(route, all));
   // The tool filter was applied when the name was found, and the name in the message is no longer the server's.
   else if (request.envelope.method === 'tools/call') withEras(route, () => forwardToServer(route, all));
@@ -191,7 +191,7 @@ function send(request: ClientRequest, all: Everything, { server }: Target, edits
 
 function sendModern(request: Route, all: Everything): void {
   const edits = [...(request.edits ?? []), ...withoutTasks(request.envelope)];
-  const route = { ...request, edits: edits.sort((a, b) => a.start - b.start) };
+  const route = routeTo(request, request.server, inOrder(edits));
   if (route.exchange.dress !== undefined) route.exchange.dress.isMethodKnown = true;
   if (route.server.eras.for('modern') === 'modern') signed(route);
   resumeOrForward(route, all);

@@ -6,7 +6,7 @@ import { errorMessage, resultTextMessage } from '../jsonrpc/compose.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { completeResult } from '../jsonrpc/modern-meta.ts';
 import { type RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
-import { type Edit, rawJson, replacing, splice } from '../jsonrpc/span.ts';
+import { type Edit, inOrder, rawJson, replacing, splice } from '../jsonrpc/span.ts';
 import type { Linked } from '../linked-list.ts';
 import type { Exchange } from '../server/call.ts';
 import type { Connection } from '../server/connection.ts';
@@ -64,7 +64,7 @@ export class ClientExchange implements Exchange, Linked<ClientExchange> {
     const { id, bytes } = envelope;
     const edits = this.rewrite?.(envelope) ?? [];
     if (id !== undefined) edits.push(replacing(id, this.rawId));
-    const message = splice(bytes, edits.length > 1 ? edits.sort((a, b) => a.start - b.start) : edits);
+    const message = splice(bytes, inOrder(edits));
     this.outlet.finish(message, undefined, this.dress && this.#codeOf(envelope, this.dress));
   }
 

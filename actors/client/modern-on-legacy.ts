@@ -284,16 +284,18 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
 
   #dressed(answer: Envelope, exchange: ClientExchange, edits: Edit[]): Edit[] {
     if (answer.error !== undefined) return [...edits, ...modernError(answer)];
-    const hint = cacheable.test(this.#route.envelope.method)
-      ? { ttlMs: String(noCache.ttlMs), cacheScope: rawJson(noCache.scope) }
-      : {};
-    const era = changeResult(answer, {
-      members: { resultType: rawJson('complete'), ...hint },
-      meta: { [metaKeys.serverInfo]: rawJson(exchange.dress?.serverInfo) },
-    });
-    return [...edits, ...era];
+    const members = cacheable.test(this.#route.envelope.method) ? completeUncached : complete;
+    const meta = { [metaKeys.serverInfo]: rawJson(exchange.dress?.serverInfo) };
+    return edits.concat(changeResult(answer, { members, meta }));
   }
 }
+
+const complete = { resultType: rawJson('complete') };
+const completeUncached = {
+  ...complete,
+  ttlMs: String(noCache.ttlMs),
+  cacheScope: rawJson(noCache.scope),
+};
 
 /** A resource that is not there has another code in the modern era (2026-07-28, "Resources", error handling). */
 function modernError({ bytes, error }: Envelope): Edit[] {

@@ -34,11 +34,11 @@ export function isRemoved({ envelope, exchange }: ClientRequest): boolean {
 }
 
 /** Routes a modern request to one server. */
-export function routeModern(route: Route & { readonly asker: ModernAsker }, desk: Desk): void {
+export function routeModern(route: Route, asker: ModernAsker, desk: Desk): void {
   if (isRemoved(route)) return;
   withEras(route, () => {
     // Whose the answer is can be told only once the server has introduced itself.
-    introduced(route, route.asker, (advert) => dispatch(route, desk, advert));
+    introduced(route, asker, (advert) => dispatch(route, desk, advert));
   });
 }
 

@@ -15,7 +15,7 @@ import { listen } from './listen.ts';
 import { readAsker } from './modern-asker.ts';
 import { routeModern } from './modern-router.ts';
 import type { Outlet } from './outlet.ts';
-import type { Route } from './route.ts';
+import { type Route, routeTo } from './route.ts';
 import { routeToServer, withEras } from './server-router.ts';
 import type { ClientSession } from './session.ts';
 
@@ -132,7 +132,7 @@ export class Reception {
     const request = { session: undefined, asker, envelope, exchange, trace: origin };
     try {
       if (server === undefined) routeToAny(request, this.#everything);
-      else routeModern({ ...request, server }, this.#gateway);
+      else routeModern(routeTo(request, server), asker, this.#gateway);
     } catch (error) {
       endBy(error, exchange);
     }

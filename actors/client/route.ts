@@ -26,6 +26,15 @@ export interface Route extends ClientRequest {
   readonly edits?: readonly Edit[] | undefined;
 }
 
+/** A request that is for that server. No spread: each would be laid out in memory anew (see `replacing`). */
+export function routeTo(
+  { session, asker, envelope, exchange, trace }: ClientRequest,
+  server: ManagedServer,
+  edits?: readonly Edit[],
+): Route {
+  return { session, asker, envelope, exchange, trace, server, edits };
+}
+
 /** The era of the client, in this request. */
 export function clientEra({ asker }: ClientRequest): Era {
   return asker === undefined ? 'legacy' : 'modern';

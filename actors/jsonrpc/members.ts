@@ -40,20 +40,19 @@ export type Changes = Readonly<Record<string, string | undefined>>;
  */
 export function changeMembers(bytes: Buffer, span: Span, changes: Changes): Edit[] {
   const members = membersOf(bytes, span);
-  const kept = members.filter(({ key }) => !Object.hasOwn(changes, key));
-  const added = Object.entries(changes)
-    .flatMap(([key, raw]) => (raw === undefined ? [] : [`${JSON.stringify(key)}:${raw}`]))
-    .join(',');
-  const [first] = kept;
+  let added = '';
+  for (const [key, raw] of Object.entries(changes))
+    if (raw !== undefined) added += `${added === '' ? '' : ','}${JSON.stringify(key)}:${raw}`;
   const inside = span.start + 1;
-  if (first === undefined) return [{ start: inside, end: members.at(-1)?.value.end ?? inside, text: added }];
+  const first = members.findIndex(({ key }) => !Object.hasOwn(changes, key));
+  let before = members[first];
+  if (before === undefined) return [{ start: inside, end: members.at(-1)?.value.end ?? inside, text: added }];
   const edits: Edit[] = [];
   const head = added === '' ? '' : `${added},`;
-  const leadsWithChanged = members[0] !== first;
-  if (head !== '' || leadsWithChanged)
-    edits.push({ start: inside, end: leadsWithChanged ? first.start : inside, text: head });
-  let before = first;
-  for (const member of members.slice(members.indexOf(first) + 1)) {
+  if (head !== '' || first > 0)
+    edits.push({ start: inside, end: first > 0 ? before.start : inside, text: head });
+  for (let at = first + 1; at < members.length; at += 1) {
+    const member = members[at] as Member;
     if (Object.hasOwn(changes, member.key))
       edits.push({ start: before.value.end, end: member.value.end, text: '' });
     before = member;

@@ -5,7 +5,7 @@
 
 import { type Envelope, readServerMessage } from './envelope.ts';
 import { changeMembers, memberOf } from './members.ts';
-import { type Edit, rawJson, rawOf, splice } from './span.ts';
+import { type Edit, inOrder, rawJson, rawOf, splice } from './span.ts';
 
 /** Legacy: sessions and `initialize`, up to 2025-11-25. Modern: stateless requests, from 2026-07-28 on. */
 export type Era = 'legacy' | 'modern';
@@ -135,8 +135,4 @@ function texts(members: Readonly<Record<string, string | undefined>>): string[] 
 
 function objectText(members: Readonly<Record<string, string | undefined>>): string {
   return `{${texts(members).join(',')}}`;
-}
-
-function inOrder(edits: Edit[]): Edit[] {
-  return edits.sort((a, b) => a.start - b.start);
 }

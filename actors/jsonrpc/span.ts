@@ -26,6 +26,11 @@ export function rawJson(value: unknown): string {
   return Buffer.from(text, 'utf8').toString('latin1');
 }
 
+/** Sorts edits by where they are, in place. */
+export function inOrder(edits: Edit[]): Edit[] {
+  return edits.length > 1 ? edits.sort((a, b) => a.start - b.start) : edits;
+}
+
 /** A copy of `bytes` with the edits carried out; they must be in order and must not overlap. */
 export function splice(bytes: Buffer, edits: readonly Edit[]): Buffer {
   let size = bytes.length;

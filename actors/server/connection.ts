@@ -12,7 +12,7 @@ import { errorMessage, notificationMessage, requestMessage, resultMessage } from
 import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
 import { type Era, modernMeta } from '../jsonrpc/modern-meta.ts';
 import { rpcCodes } from '../jsonrpc/rpc-fault.ts';
-import { rawOf, replacing, splice } from '../jsonrpc/span.ts';
+import { inOrder, rawOf, replacing, splice } from '../jsonrpc/span.ts';
 import type { CallId, Link, LinkEvents } from '../upstream/link.ts';
 import { type Advert, readAdvert, readDiscovery } from './advert.ts';
 import { Call } from './call.ts';
@@ -292,7 +292,7 @@ function forwarded(call: Call): Buffer {
   const all = edits.slice();
   if (envelope.id !== undefined) all.push(replacing(envelope.id, text));
   if (envelope.askedToken !== undefined) all.push(replacing(envelope.askedToken, text));
-  return splice(envelope.bytes, all.length > 1 ? all.sort((a, b) => a.start - b.start) : all);
+  return splice(envelope.bytes, inOrder(all));
 }
 
 /** The answer to a server that asks for what the client never declared. */

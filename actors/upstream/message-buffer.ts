@@ -1,19 +1,22 @@
 // Collects one message that arrives in pieces, up to a limit. Beyond it the bytes are dropped and only counted,
 // with the id looked for on the way, so that memory stays flat whatever the server sends (L3).
-// A message that came in one piece is handed on without a copy; many pieces go into one buffer that doubles,
-// because a list of tiny pieces would cost a hundred times their bytes.
+// A message that came in one piece is handed on without a copy; of many pieces one is made in the end, so that each
+// byte is copied once. Small ones are put together before: a list of tiny pieces would cost a hundred times their bytes.
 
 import { OversizedMessage } from '../jsonrpc/oversized.ts';
 
 const EMPTY = Buffer.alloc(0);
-const FIRST_CAPACITY = 4096;
+/** A piece of this size is kept as it came; it may hold on to a network buffer that is a few times as large. */
+const LARGE_BYTES = 16_384;
+const BLOCK_BYTES = 65_536;
 
 export class MessageBuffer {
   readonly #maxBytes: number;
-  #bytes: Buffer = EMPTY;
+  #pieces: Buffer[] = [];
   #length = 0;
-  /** False while `#bytes` is a piece of the network buffer, which is not ours to write into. */
-  #isOwn = false;
+  /** Where small pieces are put together; `#filled` bytes of it follow what is in `#pieces`. */
+  #block = EMPTY;
+  #filled = 0;
   #oversized: OversizedMessage | undefined;
 
   constructor(maxBytes: number) {
@@ -29,38 +32,53 @@ export class MessageBuffer {
       this.#oversized.feed(piece);
     } else if (this.#length + piece.length > this.#maxBytes) {
       this.#oversized = new OversizedMessage();
-      this.#oversized.feed(this.#bytes.subarray(0, this.#length));
+      this.#closeBlock();
+      for (const each of this.#pieces) this.#oversized.feed(each);
       this.#oversized.feed(piece);
       this.#forget();
-    } else if (this.#length === 0) {
-      this.#bytes = piece;
-      this.#length = piece.length;
     } else {
-      this.#room(this.#length + piece.length);
-      this.#length += piece.copy(this.#bytes, this.#length);
+      if (this.#length === 0 || piece.length >= LARGE_BYTES) {
+        this.#closeBlock();
+        this.#pieces.push(piece);
+      } else this.#addSmall(piece);
+      this.#length += piece.length;
     }
   }
 
   /** Gives what was collected, whole or as the remains of an oversized message, and starts afresh. */
   take(): Buffer | OversizedMessage {
-    const taken = this.#oversized ?? this.#bytes.subarray(0, this.#length);
+    const taken = this.#oversized ?? this.#whole();
     this.#oversized = undefined;
     this.#forget();
     return taken;
   }
 
-  #forget(): void {
-    this.#bytes = EMPTY;
-    this.#length = 0;
-    this.#isOwn = false;
+  #whole(): Buffer {
+    this.#closeBlock();
+    const [first = EMPTY, ...more] = this.#pieces;
+    return more.length === 0 ? first : Buffer.concat(this.#pieces, this.#length);
   }
 
-  #room(needed: number): void {
-    if (this.#isOwn && needed <= this.#bytes.length) return;
-    const capacity = Math.min(this.#maxBytes, Math.max(FIRST_CAPACITY, needed, this.#length * 2));
-    const larger = Buffer.allocUnsafeSlow(capacity);
-    this.#bytes.copy(larger, 0, 0, this.#length);
-    this.#bytes = larger;
-    this.#isOwn = true;
+  #forget(): void {
+    this.#pieces = [];
+    this.#length = 0;
+    this.#block = EMPTY;
+    this.#filled = 0;
+  }
+
+  #addSmall(piece: Buffer): void {
+    if (this.#filled + piece.length > this.#block.length) {
+      this.#closeBlock();
+      this.#block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
+    }
+    this.#filled += piece.copy(this.#block, this.#filled);
+  }
+
+  /** What is in the block becomes a piece; the rest of the block is for the next ones. */
+  #closeBlock(): void {
+    if (this.#filled === 0) return;
+    this.#pieces.push(this.#block.subarray(0, this.#filled));
+    this.#block = this.#block.subarray(this.#filled);
+    this.#filled = 0;
   }
 }
