@@ -25,6 +25,8 @@ export type ServerState = 'stopped' | 'starting' | 'running' | 'idle' | 'stoppin
 export interface ServerInput {
   readonly key: string;
   readonly generation: number;
+  /** Whom the provided actions and actors work for, where one machine serves many; the machine never looks at it. */
+  readonly bearer?: unknown;
 }
 
 interface ServerContext extends ServerInput {
@@ -93,6 +95,7 @@ export const serverMachine = setup({
   context: ({ input }) => ({
     key: input.key,
     generation: input.generation,
+    bearer: input.bearer,
     lastError: undefined,
     isWanted: false,
     isEnding: false,
@@ -107,8 +110,8 @@ export const serverMachine = setup({
       entry: [
         assign({ isWanted: false }),
         enqueueActions(({ enqueue, context }) => {
-          const { key, generation } = context;
-          enqueue.spawnChild('pool', { id: 'pool', input: { key, generation } });
+          const { key, generation, bearer } = context;
+          enqueue.spawnChild('pool', { id: 'pool', input: { key, generation, bearer } });
         }),
       ],
       on: {

@@ -1,5 +1,5 @@
 // Bundles each entry point into dist/, with its packages inside: one file to read is a fast start.
-// `--outdir DIR` builds elsewhere. The native HTTP addon cannot be bundled, and pino stays outside because its transports run in workers.
+// `--outdir DIR` builds elsewhere. The native HTTP addon cannot be bundled, and pino-pretty is loaded on a terminal only.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -26,7 +26,7 @@ await build({
   format: 'esm',
   sourcemap: true,
   minifySyntax: true,
-  external: ['uWebSockets.js', 'pino', 'pino-pretty'],
+  external: ['uWebSockets.js', 'pino-pretty'],
   // Packages written for CommonJS expect a `require` when bundled into a module.
   banner: {
     js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",

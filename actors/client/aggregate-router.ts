@@ -90,7 +90,7 @@ function list({ envelope, exchange }: ClientRequest, { aggregate }: Everything, 
   try {
     const page =
       cursor === undefined ? aggregate.list(kind) : aggregate.list(kind, envelope.paramText('cursor') ?? '');
-    exchange.resultText(page, aggregate.cacheHint(kind));
+    exchange.keptResult(page, aggregate.cacheHint(kind));
   } catch (error) {
     if (!(error instanceof RpcFault)) throw error;
     exchange.refuse(error);

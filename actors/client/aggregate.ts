@@ -5,6 +5,7 @@
 // G2  two entries never share a name; the map, not the name, tells the server, and what else is known at the time
 //     does not change where a name leads.
 
+import { KeptResult } from '../jsonrpc/compose.ts';
 import { rawJson } from '../jsonrpc/span.ts';
 import type { Advert } from '../server/advert.ts';
 import {
@@ -37,23 +38,47 @@ export interface Shown extends Target {
   readonly item: ListItem;
 }
 
+/** Pages that are kept ready, in bytes over all lists; those of a longer list are made anew each time. */
+const KEPT_BYTES = 16 * 1024 * 1024;
+
 interface View {
-  /** The `result` of the first page, as raw JSON in Latin-1. */
-  readonly rawFirst: string;
+  /** Pages by the cursor that leads there. */
+  readonly pages: Map<string | undefined, KeptResult>;
   readonly list: readonly ServerItems<Shown>[];
   readonly targets: ReadonlyMap<string, Shown>;
+  hint: CacheHint | undefined;
 }
 
 export class Aggregate {
-  readonly #servers: () => Iterable<ManagedServer>;
+  readonly #servers: () => readonly ManagedServer[];
   readonly #filters = new WeakMap<ManagedServer, ToolFilter>();
   readonly #views = new Map<ListKind, View>();
   readonly #pages: ListPages;
-  #stamp = '';
+  #stamp = 0;
+  /** As of the stamp. */
+  #all: readonly ManagedServer[] = [];
+  #revisions = -1;
+  #keptBytes = 0;
 
-  constructor(servers: () => Iterable<ManagedServer>, pageItems?: number) {
+  constructor(servers: () => readonly ManagedServer[], pageItems?: number) {
     this.#servers = servers;
     this.#pages = new ListPages(pageItems);
+  }
+
+  /** Goes up whenever the servers, or what is known of one, may have changed. */
+  get stamp(): number {
+    const all = this.#servers();
+    // Each only goes up, so that the sum tells of a change in any.
+    let revisions = 0;
+    for (const { known } of all) revisions += known.revision;
+    if (revisions !== this.#revisions || !areSame(all, this.#all)) {
+      this.#revisions = revisions;
+      this.#all = all;
+      this.#stamp += 1;
+      this.#views.clear();
+      this.#keptBytes = 0;
+    }
+    return this.#stamp;
   }
 
   /** The servers that take part: those not switched off. */
@@ -75,13 +100,17 @@ export class Aggregate {
     return this.isAllowed(server, tool.key) && unfitness(server, tool) === undefined;
   }
 
-  /**
-   * A page of the merged list, the first without a cursor, as the raw JSON of a result. Throws RpcFault -32602 for
-   * what is no cursor of this list.
-   */
-  list(kind: ListKind, cursor?: string): string {
-    const view = this.#view(kind);
-    return cursor === undefined ? view.rawFirst : this.#rawPage(kind, view.list, cursor);
+  /** A page of the merged list, the first without a cursor. Throws RpcFault -32602 for what is no cursor of this list. */
+  list(kind: ListKind, cursor?: string): KeptResult {
+    const { pages, list } = this.#view(kind);
+    const kept = pages.get(cursor);
+    if (kept !== undefined) return kept;
+    const page = this.#page(kind, list, cursor);
+    if (this.#keptBytes + page.size <= KEPT_BYTES) {
+      this.#keptBytes += page.size;
+      pages.set(cursor, page);
+    }
+    return page;
   }
 
   /** Every tool clients may see, by name, in the order of the list; another map as soon as it may be another list. */
@@ -157,6 +186,12 @@ export class Aggregate {
 
   /** How long a list may be kept, and by whom: what holds for every server's part of it. */
   cacheHint(kind: ListKind): CacheHint {
+    const view = this.#view(kind);
+    view.hint ??= this.#hint(kind);
+    return view.hint;
+  }
+
+  #hint(kind: ListKind): CacheHint {
     const hints: CacheHint[] = [];
     for (const { known } of this.servers()) {
       const { advert, lists, hints: own } = known;
@@ -168,12 +203,8 @@ export class Aggregate {
   }
 
   #view(kind: ListKind): View {
-    let stamp = '';
-    for (const server of this.servers()) stamp += `${server.id}:${server.known.revision};`;
-    if (stamp !== this.#stamp) {
-      this.#stamp = stamp;
-      this.#views.clear();
-    }
+    // Forgets the views when they may be wrong.
+    void this.stamp;
     let view = this.#views.get(kind);
     if (view === undefined) {
       view = this.#build(kind);
@@ -207,13 +238,18 @@ export class Aggregate {
       }
       list.push({ server: server.id, items });
     }
-    return { rawFirst: this.#rawPage(kind, list), list, targets };
+    return { pages: new Map(), list, targets, hint: undefined };
   }
 
-  #rawPage(kind: ListKind, list: readonly ServerItems<Shown>[], cursor?: string): string {
+  #page(kind: ListKind, list: readonly ServerItems<Shown>[], cursor?: string): KeptResult {
     const { items, nextCursor } = this.#pages.page(kind, list, cursor);
     const text = `[${items.map(({ item, name }) => itemJson(item, name)).join(',')}]`;
     const more = nextCursor === undefined ? '' : `,"nextCursor":${rawJson(nextCursor)}`;
-    return `{${rawJson(kind)}:${Buffer.from(text, 'utf8').toString('latin1')}${more}}`;
+    return new KeptResult(`{${rawJson(kind)}:${Buffer.from(text, 'utf8').toString('latin1')}${more}}`);
   }
+}
+
+function areSame(some: readonly ManagedServer[], others: readonly ManagedServer[]): boolean {
+  if (some === others) return true;
+  return some.length === others.length && some.every((server, at) => server === others[at]);
 }

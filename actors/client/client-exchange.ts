@@ -2,11 +2,11 @@
 // a modern client it also says in each result what that era wants said there.
 
 import type { GatewayError } from '../errors.ts';
-import { errorMessage, resultTextMessage } from '../jsonrpc/compose.ts';
+import { errorMessage, type KeptResult, resultTextMessage } from '../jsonrpc/compose.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
-import { completeResult } from '../jsonrpc/modern-meta.ts';
+import { completeMembers, completeResult } from '../jsonrpc/modern-meta.ts';
 import { type RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
-import { type Edit, inOrder, rawJson, replacing, splice } from '../jsonrpc/span.ts';
+import { type Edit, edited, inOrder, rawJson, replacing } from '../jsonrpc/span.ts';
 import type { Linked } from '../linked-list.ts';
 import type { Exchange } from '../server/call.ts';
 import type { Connection } from '../server/connection.ts';
@@ -64,7 +64,7 @@ export class ClientExchange implements Exchange, Linked<ClientExchange> {
     const { id, bytes } = envelope;
     const edits = this.rewrite?.(envelope) ?? [];
     if (id !== undefined) edits.push(replacing(id, this.rawId));
-    const message = splice(bytes, inOrder(edits));
+    const message = edited(bytes, inOrder(edits));
     this.outlet.finish(message, undefined, this.dress && this.#codeOf(envelope, this.dress));
   }
 
@@ -94,6 +94,14 @@ export class ClientExchange implements Exchange, Linked<ClientExchange> {
     const { dress } = this;
     const text = dress === undefined ? rawResult : completeResult(rawResult, dress.serverInfo, hint);
     this.outlet.finish(resultTextMessage(this.rawId, text));
+  }
+
+  /** As `result`, with a result that many are sent. */
+  keptResult(result: KeptResult, hint?: CacheHint): void {
+    if (!this.#end('answered')) return;
+    const { dress } = this;
+    const members = dress === undefined ? undefined : completeMembers(dress.serverInfo, hint);
+    this.outlet.finish(result.message(this.rawId, members));
   }
 
   /** The gateway refuses, in the words a server would use. */

@@ -8,6 +8,12 @@ import { askable } from '../server/connection.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
 import type { Owner } from '../server/owner.ts';
 
+export interface Roster {
+  servers(): Iterable<ManagedServer>;
+  /** Another one as soon as the servers, or what is known of one, may have changed. */
+  readonly stamp: number;
+}
+
 /** Who wants to see the lists. Where servers are isolated it sees what they list on a connection of its own. */
 export interface Guest extends Pick<Owner, 'capabilities' | 'era'> {
   /** Has the server visited in the guest's name, for as long as `visit` takes. */
@@ -18,14 +24,16 @@ const AT_A_TIME = 8;
 const RETRY_MS = 10_000;
 
 export class Discovery {
-  readonly #servers: () => Iterable<ManagedServer>;
+  readonly #roster: Roster;
+  /** Those that something may have to be learnt of, as of this stamp. */
+  #open: { readonly stamp: number; readonly servers: readonly ManagedServer[] } | undefined;
   /** When each server was tried, by what could be asked of whoever had it tried. */
   readonly #triedAt = new WeakMap<ManagedServer, Map<string, number>>();
   #round: Promise<void> | undefined;
   #roundStartedAt = 0;
 
-  constructor(servers: () => Iterable<ManagedServer>) {
-    this.#servers = servers;
+  constructor(roster: Roster) {
+    this.#roster = roster;
   }
 
   /** Resolves when every server is known or has failed, or after `timeoutMs` from the start of the round. */
@@ -33,7 +41,7 @@ export class Discovery {
     const unknown: ManagedServer[] = [];
     const again: ManagedServer[] = [];
     const now = performance.now();
-    for (const server of this.#servers()) {
+    for (const server of this.#candidates()) {
       const isPartial = guest !== undefined && server.mayShowMoreTo(guest);
       if (server.known.isLearnt && !isPartial) continue;
       const key = isPartial ? askable(guest.capabilities).join() : '';
@@ -58,6 +66,17 @@ export class Discovery {
     let timer: NodeJS.Timeout | undefined;
     await Promise.race([this.#round, new Promise((resolve) => (timer = setTimeout(resolve, leftMs)))]);
     clearTimeout(timer);
+  }
+
+  /** Where all clients are shown the same, what was learnt once is all there is. */
+  #candidates(): readonly ManagedServer[] {
+    const { stamp } = this.#roster;
+    if (this.#open?.stamp !== stamp) {
+      const all = [...this.#roster.servers()];
+      const servers = all.filter(({ known, entry }) => !known.isLearnt || entry.isolation !== 'shared');
+      this.#open = { stamp, servers };
+    }
+    return this.#open.servers;
   }
 }
 

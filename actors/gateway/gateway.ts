@@ -4,7 +4,6 @@
 import { join } from 'node:path';
 import { type ActorRefFrom, createActor, fromPromise } from 'xstate';
 import type { Catalog, ServerEntry } from '../../config/catalog-schema.ts';
-import { entryHash } from '../../config/entry-hash.ts';
 import type { GatewayConfig } from '../../config/gateway-schema.ts';
 import { gatewayMachine } from '../../machines/gateway.ts';
 import { supervisorMachine } from '../../machines/supervisor.ts';
@@ -99,7 +98,7 @@ export class Gateway {
     this.fleet = new ServerFleet({
       log,
       shutdownMs: config.shutdown_seconds * 1000 + REAP_MS + 1000,
-      make: (id, entry, wake, previous) => this.#makeServer(id, entry, wake, previous),
+      make: (id, entry, hash, wake, previous) => this.#makeServer(id, entry, hash, wake, previous),
       onGone: (server, isReplaced) => this.#onServerGone(server, isReplaced),
     });
     const servers = () => this.fleet.all();
@@ -107,7 +106,7 @@ export class Gateway {
     const tagsOf = (id: string) => this.#catalog.servers[id]?.tags ?? [];
     this.search =
       config.expose === 'search' ? new ToolSearch({ aggregate: this.aggregate, tagsOf }) : undefined;
-    this.discovery = new Discovery(() => this.aggregate.servers());
+    this.discovery = new Discovery(this.aggregate);
     this.sessions = new Sessions({
       maxSessions: config.limits.sessions,
       idleMs: config.limits.session_idle_seconds * 1000,
@@ -200,11 +199,12 @@ export class Gateway {
   #makeServer(
     id: string,
     entry: ServerEntry,
+    hash: string,
     wake: () => void,
     previous: ManagedServer | undefined,
   ): ManagedServer {
     const { log, redactor } = this;
-    const file = join(this.config.state_dir, 'lists', `${entryHash(entry)}.json`);
+    const file = join(this.config.state_dir, 'lists', `${hash}.json`);
     const known = new Known(
       this.#options.state === 'none' ? undefined : file,
       (kinds, isFirst) => {

@@ -25,7 +25,14 @@ export interface CatalogDifference {
 export interface FleetOptions {
   readonly log: Log;
   /** Makes the server; `key` is its name at the supervisor, unlike that of any predecessor. */
-  make(id: string, entry: ServerEntry, wake: () => void, previous: ManagedServer | undefined): ManagedServer;
+  /** `hash` is that of the entry. */
+  make(
+    id: string,
+    entry: ServerEntry,
+    hash: string,
+    wake: () => void,
+    previous: ManagedServer | undefined,
+  ): ManagedServer;
   /** How long a server may take to end after it was asked to, in milliseconds. */
   readonly shutdownMs: number;
   /** A server that left the catalog, or was replaced, has ended. */
@@ -114,13 +121,13 @@ export class ServerFleet {
     const key = previous === undefined && !this.#byKey.has(id) ? id : `${id}~${number}`;
     const supervisor = this.#supervisorFor(number);
     const wake = () => supervisor()?.send({ type: 'child.wake', key });
-    const server = this.#options.make(id, entry, wake, previous);
+    const server = this.#options.make(id, entry, hash, wake, previous);
     this.#placed.set(id, { server, key, hash, supervisor });
     this.#byKey.set(key, server);
     if (!entry.enabled) return;
     const spec = {
       key,
-      logic: server.logic(),
+      ...server.actor,
       policy: restartPolicy(entry.restart),
       shutdownMs: this.#options.shutdownMs,
     };

@@ -1,6 +1,6 @@
 // Messages the gateway writes itself. Ids are raw JSON in Latin-1, as rawOf() gives them.
 
-import { rawJson } from './span.ts';
+import { type Message, rawJson } from './span.ts';
 
 export function requestMessage(rawId: string, method: string, params: unknown): Buffer {
   const tail = params === undefined ? '' : `,"params":${rawJson(params)}`;
@@ -19,6 +19,34 @@ export function resultMessage(rawId: string, result: unknown): Buffer {
 /** As resultMessage, with the result as raw JSON. */
 export function resultTextMessage(rawId: string, rawResult: string): Buffer {
   return Buffer.from(`{"jsonrpc":"2.0","id":${rawId},"result":${rawResult}}`, 'latin1');
+}
+
+/** A result that is sent again and again: made into bytes once and never copied. */
+export class KeptResult {
+  /** With the brace that ends the message. */
+  readonly #tail: Buffer;
+
+  /** `rawResult` is the raw JSON of an object with members, in Latin-1. */
+  constructor(rawResult: string) {
+    this.#tail = Buffer.from(`${rawResult}}`, 'latin1');
+  }
+
+  /** Bytes in memory. */
+  get size(): number {
+    return this.#tail.length;
+  }
+
+  /** The result itself, as raw JSON in UTF-8. */
+  get raw(): Buffer {
+    return this.#tail.subarray(0, -1);
+  }
+
+  /** The message; `members` are raw JSON of further members, which come first. */
+  message(rawId: string, members?: string): Message {
+    const head = `{"jsonrpc":"2.0","id":${rawId},"result":`;
+    if (members === undefined) return [Buffer.from(head, 'latin1'), this.#tail];
+    return [Buffer.from(`${head}{${members},`, 'latin1'), this.#tail.subarray(1)];
+  }
 }
 
 export function errorMessage(

@@ -7,6 +7,14 @@ const BACKSLASH = 0x5c;
 const LF = 0x0a;
 const CR = 0x0d;
 
+/** A string is taken for a long one from here on. */
+const LONG_STRING = 64;
+
+/** 1 for what may stand behind a backslash, beside u. */
+const isEscape = Uint8Array.from({ length: 256 }, (_, byte) =>
+  Number('"\\/bfnrt'.includes(String.fromCharCode(byte))),
+);
+
 /** Deeper nesting than this is refused: no real message needs it, and recursive parsers behind us may break. */
 export const MAX_DEPTH = 256;
 
@@ -24,6 +32,8 @@ export class JsonScanner {
   pos: number;
   /** A line break stood between tokens: such a text is no single line yet. */
   hasLineBreak = false;
+  /** The bytes from the first whole word of memory on, four by four. */
+  #words: Int32Array | undefined;
 
   constructor(bytes: Buffer, pos = 0) {
     this.bytes = bytes;
@@ -64,31 +74,67 @@ export class JsonScanner {
     const { bytes } = this;
     if (bytes[this.pos] !== QUOTE) this.fail('expected a string');
     let pos = this.pos + 1;
+    const stop = pos + LONG_STRING;
     for (;;) {
       const byte = bytes[pos];
       if (byte === QUOTE) break;
-      if (byte === undefined || byte < 0x20) {
-        this.pos = pos;
-        this.fail(byte === undefined ? 'unterminated string' : 'control character in a string');
-      }
-      pos += 1;
-      if (byte === BACKSLASH) {
-        const escaped = bytes[pos];
-        pos += 1;
-        if (escaped === 0x75) {
-          for (const stop = pos + 4; pos < stop; pos += 1) {
-            if (!isHex(bytes[pos])) {
-              this.pos = pos;
-              this.fail('bad unicode escape');
-            }
-          }
-        } else if (escaped === undefined || !'"\\/bfnrt'.includes(String.fromCharCode(escaped))) {
-          this.pos = pos;
-          this.fail('bad escape');
-        }
+      if (byte === BACKSLASH) pos = this.#afterEscape(pos);
+      else if (byte === undefined || byte < 0x20) this.#failInString(pos);
+      else pos += 1;
+      if (pos >= stop) {
+        pos = this.#endOfLong(pos);
+        break;
       }
     }
     this.pos = pos + 1;
+  }
+
+  /**
+   * The closing quote of a string, from inside it. Goes over plain text four bytes at a time: a large message is
+   * little else.
+   */
+  #endOfLong(from: number): number {
+    const { bytes } = this;
+    const lead = -bytes.byteOffset & 3;
+    this.#words ??= new Int32Array(bytes.buffer, bytes.byteOffset + lead, (bytes.length - lead) >> 2);
+    const words = this.#words;
+    const count = words.length;
+    let pos = from;
+    for (;;) {
+      const byte = bytes[pos];
+      if (byte === QUOTE) return pos;
+      if (byte === BACKSLASH) pos = this.#afterEscape(pos);
+      else if (byte === undefined || byte < 0x20) this.#failInString(pos);
+      else pos += 1;
+      if (((pos - lead) & 3) !== 0) continue;
+      let at = (pos - lead) >> 2;
+      while (at < count && isPlain(words[at] ?? 0)) at += 1;
+      pos = lead + at * 4;
+    }
+  }
+
+  /** Behind the escape whose backslash is at `pos`. */
+  #afterEscape(pos: number): number {
+    const { bytes } = this;
+    const escaped = bytes[pos + 1];
+    if (escaped === 0x75) {
+      for (let digit = pos + 2; digit < pos + 6; digit += 1) {
+        if (isHex(bytes[digit])) continue;
+        this.pos = digit;
+        this.fail('bad unicode escape');
+      }
+      return pos + 6;
+    }
+    if (escaped === undefined || isEscape[escaped] !== 1) {
+      this.pos = pos + 2;
+      this.fail('bad escape');
+    }
+    return pos + 2;
+  }
+
+  #failInString(pos: number): never {
+    this.pos = pos;
+    this.fail(this.bytes[pos] === undefined ? 'unterminated string' : 'control character in a string');
   }
 
   /** Walks over one value of any kind. */
@@ -170,6 +216,16 @@ export class JsonScanner {
     }
     this.pos = pos;
   }
+}
+
+/** Whether four bytes at once are plain text of a string: no quote, no backslash, no control character. */
+function isPlain(word: number): boolean {
+  // In the first a byte below 0x21 is a control character or a quote, in the second one below 1 a backslash. A borrow
+  // comes only out of such a byte, so that it can add to what is found but hide nothing.
+  const quotes = word ^ 0x02020202;
+  const slashes = word ^ 0x5c5c5c5c;
+  const found = ((quotes - 0x21212121) & ~quotes) | ((slashes - 0x01010101) & ~slashes);
+  return (found & 0x80808080) === 0;
 }
 
 function isDigit(byte: number | undefined): boolean {

@@ -108,12 +108,18 @@ interface Hint {
   readonly scope: string;
 }
 
+/** What a modern client expects in a result of the gateway's own: raw JSON of members, without braces. */
+export function completeMembers(serverInfo: unknown, hint: Hint | undefined, hasType = false): string {
+  const cache = hint === undefined ? '' : `"ttlMs":${hint.ttlMs},"cacheScope":${rawJson(hint.scope)},`;
+  const type = hasType ? '' : '"resultType":"complete",';
+  return `${type}${cache}"_meta":{${rawJson(metaKeys.serverInfo)}:${rawJson(serverInfo)}}`;
+}
+
 /** A result of the gateway's own, given as raw JSON of an object, as a modern client expects it. */
 export function completeResult(rawResult: string, serverInfo: unknown, hint: Hint | undefined): string {
-  const cache = hint === undefined ? '' : `"ttlMs":${hint.ttlMs},"cacheScope":${rawJson(hint.scope)},`;
   // Where it says so itself it says so first; anywhere else the word may be one of the server's own.
-  const type = rawResult.startsWith('{"resultType":') ? '' : '"resultType":"complete",';
-  const head = `{${type}${cache}"_meta":{${rawJson(metaKeys.serverInfo)}:${rawJson(serverInfo)}}`;
+  const hasType = rawResult.startsWith('{"resultType":');
+  const head = `{${completeMembers(serverInfo, hint, hasType)}`;
   return rawResult === '{}' ? `${head}}` : `${head},${rawResult.slice(1)}`;
 }
 

@@ -31,6 +31,46 @@ export function inOrder(edits: Edit[]): Edit[] {
   return edits.length > 1 ? edits.sort((a, b) => a.start - b.start) : edits;
 }
 
+/** A message on its way out; a large one may come in pieces that follow each other. */
+export type Message = Buffer | readonly Buffer[];
+
+/** From here on to put pieces together costs more than to send each for itself. */
+const PIECES_FROM = 16_384;
+
+/** The message in one buffer. */
+export function whole(message: Message): Buffer {
+  return Buffer.isBuffer(message) ? message : Buffer.concat(message);
+}
+
+/** As `splice`, but what is large is not copied: it comes in pieces of `bytes` and what stands between them. */
+export function edited(bytes: Buffer, edits: readonly Edit[]): Message {
+  if (bytes.length < PIECES_FROM) return splice(bytes, edits);
+  const pieces: Buffer[] = [];
+  let read = 0;
+  for (const { start, end, text } of edits) {
+    pieces.push(bytes.subarray(read, start), Buffer.from(text, 'latin1'));
+    read = end;
+  }
+  pieces.push(bytes.subarray(read));
+  return gathered(pieces);
+}
+
+/** The same pieces, with small neighbours put together. */
+function gathered(pieces: readonly Buffer[]): Buffer[] {
+  const runs: Buffer[][] = [];
+  let runBytes = PIECES_FROM;
+  for (const piece of pieces) {
+    runBytes += piece.length;
+    const run = runs.at(-1);
+    if (run !== undefined && runBytes < PIECES_FROM) run.push(piece);
+    else if (piece.length > 0) {
+      runs.push([piece]);
+      runBytes = piece.length;
+    }
+  }
+  return runs.map((run) => (run.length === 1 && run[0] !== undefined ? run[0] : Buffer.concat(run)));
+}
+
 /** A copy of `bytes` with the edits carried out; they must be in order and must not overlap. */
 export function splice(bytes: Buffer, edits: readonly Edit[]): Buffer {
   let size = bytes.length;

@@ -130,6 +130,7 @@ export class Known {
     if (connection.advert !== undefined) this.note(connection.era, connection.advert);
     await this.#fetch(connection, everyListKind, timeoutMs);
     this.#isLearnt = true;
+    this.revision += 1;
     await this.#save();
   }
 

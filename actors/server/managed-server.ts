@@ -29,7 +29,7 @@ import type { Member } from './member.ts';
 import { Occupancy } from './occupancy.ts';
 import type { Owner } from './owner.ts';
 import { Pool } from './pool.ts';
-import { ServerLife } from './server-life.ts';
+import { ServerLife, serverLogic } from './server-life.ts';
 import { ServerVoice } from './server-voice.ts';
 import type { LogLevel, Subscriptions } from './subscriptions.ts';
 
@@ -289,9 +289,9 @@ export class ManagedServer {
     return this.#life.onState(listener);
   }
 
-  /** The logic of this server's actor, for its supervisor to spawn. */
-  logic(): AnyActorLogic {
-    return this.#life.logic();
+  /** What this server's actor is spawned with, by its supervisor. */
+  get actor(): { readonly logic: AnyActorLogic; readonly input: { readonly bearer: unknown } } {
+    return { logic: serverLogic, input: { bearer: this.#life } };
   }
 
   #begin(): void {

@@ -33,8 +33,44 @@ export interface LifeHooks {
 
 type ServerActorRef = ActorRefFrom<typeof serverMachine>;
 
+/** The logic of every server's actor: a machine of its own would cost each server some 30 KB. Its bearer is a ServerLife. */
+export const serverLogic: AnyActorLogic = guarded(
+  serverMachine.provide({
+    actors: {
+      pool: fromCallback<{ type: 'drain' }, ServerInput>(({ input, sendBack, receive }) => {
+        const life = lifeOf(input);
+        receive(() => void life.hooks.drain().then(() => sendBack({ type: 'pool.drained' })));
+        return life.beginPool(sendBack);
+      }),
+    },
+    actions: {
+      openGate: ({ context }) => lifeOf(context).hooks.openGate(),
+      closeGate: ({ context, self }) => {
+        const life = lifeOf(context);
+        life.bind(self as ServerActorRef);
+        life.hooks.closeGate();
+      },
+      refuse: ({ context }, { until }) => lifeOf(context).hooks.refuse(until),
+      askDemand: ({ context, self }, { isAfterCrash }) => {
+        // Asked for later, so that whoever watches sees the state that was entered first.
+        setImmediate(() => {
+          if (lifeOf(context).hooks.isWanted(isAfterCrash)) self.send({ type: 'demand' });
+        });
+      },
+      reportFailure: ({ context }, { error, parent }) => {
+        lifeOf(context).hooks.onFailure(error);
+        parent?.send({ type: 'child.failed', key: context.key, generation: context.generation, error });
+      },
+    },
+  }),
+);
+
+function lifeOf({ bearer }: ServerInput): ServerLife {
+  return bearer as ServerLife;
+}
+
 export class ServerLife {
-  readonly #hooks: LifeHooks;
+  readonly hooks: LifeHooks;
   readonly #listeners = new Set<(state: ServerState) => void>();
   #ref: ServerActorRef | undefined;
   #subscription: Subscription | undefined;
@@ -42,7 +78,7 @@ export class ServerLife {
   #report: ((event: ServerEvent) => void) | undefined;
 
   constructor(hooks: LifeHooks) {
-    this.#hooks = hooks;
+    this.hooks = hooks;
   }
 
   get state(): ServerState {
@@ -75,45 +111,19 @@ export class ServerLife {
     });
   }
 
-  /** The logic of the server's actor, for its supervisor to spawn. */
-  logic(): AnyActorLogic {
-    const hooks = this.#hooks;
-    return guarded(
-      serverMachine.provide({
-        actors: {
-          pool: fromCallback<{ type: 'drain' }, ServerInput>(({ sendBack, receive }) => {
-            this.#report = sendBack;
-            receive(() => void hooks.drain().then(() => sendBack({ type: 'pool.drained' })));
-            hooks.begin();
-            return () => {
-              if (this.#report === sendBack) this.#report = undefined;
-              hooks.kill();
-            };
-          }),
-        },
-        actions: {
-          openGate: () => hooks.openGate(),
-          closeGate: ({ self }) => {
-            if (this.#ref !== self) this.#bind(self as ServerActorRef);
-            hooks.closeGate();
-          },
-          refuse: (_, { until }) => hooks.refuse(until),
-          askDemand: ({ self }, { isAfterCrash }) => {
-            // Asked for later, so that whoever watches sees the state that was entered first.
-            setImmediate(() => {
-              if (hooks.isWanted(isAfterCrash)) self.send({ type: 'demand' });
-            });
-          },
-          reportFailure: ({ context }, { error, parent }) => {
-            hooks.onFailure(error);
-            parent?.send({ type: 'child.failed', key: context.key, generation: context.generation, error });
-          },
-        },
-      }),
-    );
+  /** The pool actor has begun, and hears of the connections by `report`; what is returned ends it. */
+  beginPool(report: (event: ServerEvent) => void): () => void {
+    this.#report = report;
+    this.hooks.begin();
+    return () => {
+      if (this.#report === report) this.#report = undefined;
+      this.hooks.kill();
+    };
   }
 
-  #bind(self: ServerActorRef): void {
+  /** This actor runs the machine from now on. */
+  bind(self: ServerActorRef): void {
+    if (this.#ref === self) return;
     this.#subscription?.unsubscribe();
     this.#ref = self;
     this.#subscription = self.subscribe({
@@ -127,7 +137,7 @@ export class ServerLife {
     const before = this.#state;
     if (state === before) return;
     this.#state = state;
-    this.#hooks.onState(state, before);
+    this.hooks.onState(state, before);
     for (const listener of [...this.#listeners]) listener(state);
   }
 }

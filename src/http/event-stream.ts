@@ -7,6 +7,7 @@
 
 import { eventId } from '../../actors/client/replay-ring.ts';
 import type { ClientSession } from '../../actors/client/session.ts';
+import { type Message, whole } from '../../actors/jsonrpc/span.ts';
 import type { ExchangeContext } from './exchange-context.ts';
 import type { HttpStream } from './seam.ts';
 
@@ -20,6 +21,8 @@ export class EventStream {
   #http: HttpStream | undefined;
   #number = 0;
   isEnded = false;
+  /** Called when it ends, but not when its connection is lost. */
+  whenEnded: (() => void) | undefined;
 
   constructor(session: ClientSession, id: number = session.replay.newStream()) {
     this.#session = session;
@@ -61,11 +64,12 @@ export class EventStream {
     for (const event of this.#session.replay.after(this.id, number)) this.#write(event.number, event.message);
   }
 
-  send(message: Buffer): void {
+  send(message: Message): void {
     if (this.isEnded) return;
     this.#number += 1;
-    this.#session.replay.add({ stream: this.id, number: this.#number, message });
-    this.#write(this.#number, message);
+    const bytes = whole(message);
+    this.#session.replay.add({ stream: this.id, number: this.#number, message: bytes });
+    this.#write(this.#number, bytes);
   }
 
   heartbeat(): void {
@@ -78,6 +82,7 @@ export class EventStream {
     liveStreams(this.#session).delete(this.id);
     this.#http?.end();
     this.#http = undefined;
+    this.whenEnded?.();
   }
 
   /** Another connection takes over. */

@@ -4,6 +4,7 @@
 import { GatewayError, StoppedError } from '../../actors/errors.ts';
 import { errorMessage } from '../../actors/jsonrpc/compose.ts';
 import type { RpcFault } from '../../actors/jsonrpc/rpc-fault.ts';
+import type { Message } from '../../actors/jsonrpc/span.ts';
 import type { HeaderList, HttpReply, HttpRequest } from './seam.ts';
 import { reasonPhrase, statusOf, statusOfFault } from './status.ts';
 import { requestIdOf, traceparentOf } from './trace.ts';
@@ -46,7 +47,7 @@ export class ExchangeContext {
   }
 
   /** A JSON-RPC message as the whole answer. */
-  message(status: number, message: Buffer, more?: HeaderList): void {
+  message(status: number, message: Message, more?: HeaderList): void {
     this.reply.send(status, this.headers(more, JSON_TYPE), message);
   }
 

@@ -3,7 +3,7 @@
 // Neither server checks all of it: uWebSockets.js takes the first of two lengths and lets any coding pass.
 
 import { STATUS_CODES } from 'node:http';
-import type { HeaderList } from './seam.ts';
+import type { Body, HeaderList } from './seam.ts';
 
 /** A record without prototype; faster to make and to read than Object.create(null). */
 export const HeaderRecord = function HeaderRecord() {} as unknown as new () => Record<string, string>;
@@ -91,3 +91,7 @@ export function plainError(status: number, message: string): string {
 }
 
 export const JSON_HEADERS: HeaderList = [['content-type', 'application/json']];
+
+export function isInPieces(body: Body): body is readonly Uint8Array[] {
+  return Array.isArray(body);
+}

@@ -7,7 +7,6 @@ const TICK_MS = 1_000;
 const BEAT_TICKS = 15;
 
 export interface Beating {
-  readonly isEnded: boolean;
   heartbeat(): void;
 }
 
@@ -36,10 +35,7 @@ export class Heartbeat {
   }
 
   #beat(): void {
-    for (const stream of this.streams) {
-      if (stream.isEnded) this.streams.delete(stream);
-      else stream.heartbeat();
-    }
+    for (const stream of this.streams) stream.heartbeat();
   }
 
   #tick(): void {

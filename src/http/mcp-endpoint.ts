@@ -107,6 +107,7 @@ export function get(front: Front, context: ExchangeContext, server: ManagedServe
   }
   stream.disconnect();
   front.heartbeat.streams.add(stream);
+  stream.whenEnded = () => front.heartbeat.streams.delete(stream);
   stream.connect(context, last?.number, () => {
     // From now on nobody listens, and the session counts as unused; the stream waits for its client to come back.
     session.lastSeenAt = performance.now();

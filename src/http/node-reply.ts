@@ -3,9 +3,9 @@
 
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { isBodilessStatus, isOwnHeader } from './framing.ts';
+import { isBodilessStatus, isInPieces, isOwnHeader } from './framing.ts';
 import { Reply, type ReplyOwner } from './reply.ts';
-import { type HeaderList, type HttpStream, IDLE_TIMEOUT_MS } from './seam.ts';
+import { type Body, type HeaderList, type HttpStream, IDLE_TIMEOUT_MS } from './seam.ts';
 
 export class NodeReply extends Reply {
   readonly #res: ServerResponse;
@@ -36,15 +36,20 @@ export class NodeReply extends Reply {
     if (!this.isSettled) this.#socket.setTimeout(0);
   }
 
-  protected answer(status: number, headers: HeaderList, body: string | Uint8Array, close: boolean): void {
+  protected answer(status: number, headers: HeaderList, body: Body, close: boolean): void {
     if (this.isSettled) return;
     const flat = flatten(headers, close);
     if (isBodilessStatus(status)) {
       this.#res.writeHead(status, flat).end();
       return;
     }
-    flat.push('Content-Length', String(Buffer.byteLength(body)));
-    this.#res.writeHead(status, flat).end(body);
+    const pieces = isInPieces(body) ? body : [body];
+    const length = pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
+    flat.push('Content-Length', String(length));
+    this.#res.writeHead(status, flat);
+    const last = pieces.length - 1;
+    for (const piece of pieces.slice(0, last)) this.#res.write(piece);
+    this.#res.end(pieces[last]);
     // Ends with the answer: node sets its timeout between requests then.
     if (this.#res.writableLength > 0) this.watchReader();
   }

@@ -4,6 +4,7 @@
 import type { Outlet } from '../../actors/client/outlet.ts';
 import type { ClientSession } from '../../actors/client/session.ts';
 import type { GatewayError } from '../../actors/errors.ts';
+import type { Message } from '../../actors/jsonrpc/span.ts';
 import { EventStream } from './event-stream.ts';
 import { type ExchangeContext, retryAfter } from './exchange-context.ts';
 import type { Awaited, Heartbeat } from './heartbeat.ts';
@@ -32,7 +33,7 @@ export class PostOutlet implements Outlet, Awaited {
     this.#stream?.send(message);
   }
 
-  finish(message: Buffer, error?: GatewayError): void {
+  finish(message: Message, error?: GatewayError): void {
     this.#heartbeat.awaited.delete(this);
     if (this.#stream !== undefined) {
       this.#stream.send(message);
@@ -81,7 +82,7 @@ export class JsonOutlet implements Outlet {
     // Without a stream there is no room for it.
   }
 
-  finish(message: Buffer, error?: GatewayError): void {
+  finish(message: Message, error?: GatewayError): void {
     if (error === undefined) this.#context.message(200, message);
     else this.#context.message(statusOf(error), message, retryAfter(error));
   }

@@ -3,7 +3,7 @@
 
 import { checkHeaders, checkStatus, JSON_HEADERS, plainError } from './framing.ts';
 import type { IncomingBody } from './incoming-body.ts';
-import type { HeaderList, HttpReply, HttpStream } from './seam.ts';
+import type { Body, HeaderList, HttpReply, HttpStream } from './seam.ts';
 
 /** What the replies of one listener report to it. */
 export interface ReplyOwner {
@@ -39,7 +39,7 @@ export abstract class Reply implements HttpReply {
     return this.#isSettled;
   }
 
-  send(status: number, headers: HeaderList, body: string | Uint8Array = ''): void {
+  send(status: number, headers: HeaderList, body: Body = ''): void {
     if (this.#state !== 'fresh') return;
     checkStatus(status);
     const wantsClose = checkHeaders(headers);
@@ -120,12 +120,7 @@ export abstract class Reply implements HttpReply {
   }
 
   /** Writes the whole answer, and closes the connection after it when `close` is set. May come after an abort. */
-  protected abstract answer(
-    status: number,
-    headers: HeaderList,
-    body: string | Uint8Array,
-    close: boolean,
-  ): void;
+  protected abstract answer(status: number, headers: HeaderList, body: Body, close: boolean): void;
   protected abstract begin(status: number, headers: HeaderList, close: boolean): HttpStream;
   protected abstract cut(): void;
 }

@@ -21,6 +21,9 @@ export interface HttpRequest {
   readonly remoteAddress: string;
 }
 
+/** Bytes, or text in UTF-8; in pieces where to put them together would cost a copy of what is large. */
+export type Body = string | Uint8Array | readonly Uint8Array[];
+
 export interface HttpReply {
   /** True once the answer is complete, or the client has gone. */
   readonly isDone: boolean;
@@ -28,7 +31,7 @@ export interface HttpReply {
    * The whole answer. A header ['connection', 'close'] closes the connection afterwards. Throws TypeError, and
    * answers nothing, for a header that cannot be sent as it is. Bytes given must not be changed afterwards.
    */
-  send(status: number, headers: HeaderList, body?: string | Uint8Array): void;
+  send(status: number, headers: HeaderList, body?: Body): void;
   /** Begins a streamed answer; headers as for `send`. Only for use in a BodyHandler. */
   stream(status: number, headers: HeaderList): HttpStream;
   /** Called at most once: the client went away before `send`, or before the stream's `end`. One listener. */

@@ -5,6 +5,7 @@
 
 import type { Outlet } from '../../actors/client/outlet.ts';
 import type { GatewayError } from '../../actors/errors.ts';
+import { type Message, whole } from '../../actors/jsonrpc/span.ts';
 import { type ExchangeContext, retryAfter } from './exchange-context.ts';
 import type { Awaited, Beating, Heartbeat } from './heartbeat.ts';
 import type { HttpStream } from './seam.ts';
@@ -46,12 +47,12 @@ export class StatelessOutlet implements Outlet, Awaited, Beating {
     this.#write(Buffer.concat([HEAD, message, TAIL]));
   }
 
-  finish(message: Buffer, error?: GatewayError, rpcCode?: number): void {
+  finish(message: Message, error?: GatewayError, rpcCode?: number): void {
     if (this.isEnded) return;
     const http = this.#http;
     this.#release();
     if (http !== undefined) {
-      http.write(Buffer.concat([HEAD, message, TAIL]));
+      http.write(Buffer.concat([HEAD, whole(message), TAIL]));
       http.end();
     } else if (error !== undefined) this.#context.message(statusOf(error), message, retryAfter(error));
     else this.#context.message(rpcCode === undefined ? 200 : statusOfCode(rpcCode), message);

@@ -2,9 +2,9 @@
 // write belongs into a cork; both rules are kept here and in uws-stream.ts, and nobody else sees the object (H1).
 
 import type { HttpResponse } from 'uWebSockets.js';
-import { isBodilessStatus, isOwnHeader, statusLine } from './framing.ts';
+import { isBodilessStatus, isInPieces, isOwnHeader, statusLine } from './framing.ts';
 import { Reply, type ReplyOwner } from './reply.ts';
-import type { HeaderList, HttpStream } from './seam.ts';
+import type { Body, HeaderList, HttpStream } from './seam.ts';
 import { PIECE_BYTES, UwsStream } from './uws-stream.ts';
 
 export class UwsReply extends Reply {
@@ -31,26 +31,27 @@ export class UwsReply extends Reply {
     });
   }
 
-  protected answer(status: number, headers: HeaderList, body: string | Uint8Array, close: boolean): void {
+  protected answer(status: number, headers: HeaderList, body: Body, close: boolean): void {
     if (this.isSettled) return;
     const isBodiless = isBodilessStatus(status);
     // A large answer is handed over as the client takes it; the server would copy all of it into its buffer.
     // Only `end` can close the connection, so an answer that closes is handed over at once all the same.
-    if (body.length > PIECE_BYTES && !close && !this.isHead && !isBodiless) {
-      this.#answerInParts(status, headers, typeof body === 'string' ? Buffer.from(body) : body);
+    if (isLarge(body) && !close && !this.isHead && !isBodiless) {
+      this.#answerInParts(status, headers, piecesOf(body));
       return;
     }
     const res = this.#res;
+    const whole = isInPieces(body) ? Buffer.concat(body) : body;
     res.cork(() => {
       this.#writeHead(status, headers);
       if (!isBodiless && !this.isHead) {
-        res.end(body, close);
+        res.end(whole, close);
         return;
       }
       // endWithoutBody must have no arguments: with a length it leaves the request open, and without one (undefined
       // is read as 2^63) it takes no other. So this connection is closed by the client, whom the header tells to.
       if (close) res.writeHeader('Connection', 'close');
-      if (!isBodiless) res.writeHeader('Content-Length', String(Buffer.byteLength(body)));
+      if (!isBodiless) res.writeHeader('Content-Length', String(Buffer.byteLength(whole)));
       res.endWithoutBody();
     });
     this.settle();
@@ -71,13 +72,26 @@ export class UwsReply extends Reply {
     this.#res.close();
   }
 
-  #answerInParts(status: number, headers: HeaderList, body: Uint8Array): void {
+  #answerInParts(status: number, headers: HeaderList, pieces: readonly Uint8Array[]): void {
     const res = this.#res;
     this.watch();
+    const total = pieces.reduce((sum, piece) => sum + piece.length, 0);
+    let at = 0;
+    /** Where the piece at hand begins in the answer. */
+    let start = 0;
+    /** The server has taken the first `offset` bytes; true while it takes all it is given. */
     const give = (offset: number): boolean => {
-      const [isWritten, isOver] = res.tryEnd(offset === 0 ? body : body.subarray(offset), body.length);
-      if (isOver) this.settle();
-      return isWritten;
+      for (let piece = pieces[at]; piece !== undefined; piece = pieces[at]) {
+        const taken = Math.max(0, offset - start);
+        if (taken < piece.length) {
+          const [isWritten, isOver] = res.tryEnd(taken === 0 ? piece : piece.subarray(taken), total);
+          if (isOver) this.settle();
+          if (!isWritten || isOver) return isWritten;
+        }
+        start += piece.length;
+        at += 1;
+      }
+      return true;
     };
     res.onWritable(give);
     res.cork(() => {
@@ -90,4 +104,13 @@ export class UwsReply extends Reply {
     this.#res.writeStatus(statusLine(status));
     for (const [name, value] of headers) if (!isOwnHeader(name)) this.#res.writeHeader(name, value);
   }
+}
+
+function isLarge(body: Body): boolean {
+  return isInPieces(body) || body.length > PIECE_BYTES;
+}
+
+function piecesOf(body: Body): readonly Uint8Array[] {
+  if (isInPieces(body)) return body;
+  return [typeof body === 'string' ? Buffer.from(body) : body];
 }

@@ -536,6 +536,20 @@ describe.each(fillings)('the HTTP seam on %s', (kind) => {
       }
     });
 
+    test('in pieces of any size arrive as one, and count as one', async () => {
+      const cuts = [1, 30, 70_000, 70_001, 3_000_000, 5_000_000];
+      const pieces = cuts.map((cut, at) => big.subarray(cuts[at - 1] ?? 0, cut));
+      await serveWith(kind, (_, reply) => {
+        reply.send(200, TEXT, pieces);
+        return undefined;
+      });
+      const { body } = await readSlowly('/');
+      expect(sha(body)).toBe(sha(big.subarray(0, 5_000_000)));
+      const raw = await client();
+      raw.write(get('/').replace('GET', 'HEAD'));
+      expect((await raw.answer({ hasBody: false })).headers.get('content-length')).toEqual(['5000000']);
+    });
+
     test('leave the connection usable after a large one', async () => {
       await serveWith(kind, (_, reply) => {
         reply.send(200, TEXT, big.toString('latin1', 0, 3_000_000));

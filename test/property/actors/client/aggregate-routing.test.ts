@@ -107,7 +107,7 @@ test.each<Era>(['legacy', 'modern'])('each name leads to its server and key, for
       const tail = `,"arguments":${args},"n":12345678901234567890.0`;
       const seen = { tools: new Map<string, string>(), prompts: new Map<string, string>() };
       for (const kind of ['tools', 'prompts'] as const) {
-        const shown = JSON.parse(Buffer.from(aggregate.list(kind), 'latin1').toString());
+        const shown = JSON.parse(aggregate.list(kind).raw.toString());
         for (const { name: given } of shown[kind as ListKind]) {
           const target = aggregate.find(kind, given);
           const [told, own] = [spelt(given, seed), JSON.stringify(target?.key)];

@@ -13,7 +13,7 @@ interface Answer {
 }
 
 function pageOf(aggregate: Aggregate, kind: ListKind, cursor?: string): Answer {
-  const raw = Buffer.from(aggregate.list(kind, cursor), 'latin1').toString('utf8');
+  const raw = aggregate.list(kind, cursor).raw.toString('utf8');
   const { nextCursor, [kind]: items } = JSON.parse(raw) as Record<string, unknown>;
   const { key } = listKinds[kind];
   return {

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { type Envelope, readClientMessage, readServerMessage } from '../../../../actors/jsonrpc/envelope.ts';
 import { JsonScanner, MAX_DEPTH, NotJsonError, textOf } from '../../../../actors/jsonrpc/json-scanner.ts';
 import { RpcFault } from '../../../../actors/jsonrpc/rpc-fault.ts';
-import { rawJson, rawOf, type Span, splice } from '../../../../actors/jsonrpc/span.ts';
+import { edited, rawJson, rawOf, type Span, splice, whole } from '../../../../actors/jsonrpc/span.ts';
 
 const space = fc.string({ unit: fc.constantFrom(' ', '\t', '\n', '\r'), maxLength: 3 });
 const bareSpace = fc.string({ unit: fc.constantFrom(' ', '\t'), maxLength: 2 });
@@ -408,6 +408,24 @@ test('nesting is accepted to the documented depth and no further', () => {
         ? '['.repeat(levels) + ']'.repeat(levels)
         : `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`;
       expect(isAccepted(text)).toBe(levels <= MAX_DEPTH + 1);
+    }),
+  );
+});
+
+test('an edited message has the same bytes in pieces as in one, and what is large is not copied', () => {
+  const sizes = fc.array(fc.constantFrom(0, 1, 300, 20_000), { minLength: 2, maxLength: 6 });
+  fc.assert(
+    fc.property(sizes, fc.string({ unit: 'binary-ascii' }), (lengths, text) => {
+      const bytes = Buffer.concat(lengths.map((length, at) => Buffer.alloc(length, 65 + at)));
+      let end = 0;
+      const edits = lengths.slice(0, -1).map((length) => {
+        end += length;
+        return { start: end, end, text };
+      });
+      const message = edited(bytes, edits);
+      expect(whole(message).equals(splice(bytes, edits))).toBe(true);
+      if (Buffer.isBuffer(message)) return;
+      for (const piece of message) expect(piece.length < 20_000 || piece.buffer === bytes.buffer).toBe(true);
     }),
   );
 });

@@ -3,10 +3,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Aggregate } from '../../../../actors/client/aggregate.ts';
+import type { KeptResult } from '../../../../actors/jsonrpc/compose.ts';
 import { ListedServer } from '../../../fixtures/listed-server.ts';
 
 const of = (...servers: ListedServer[]) => new Aggregate(() => servers.map(({ asManaged }) => asManaged));
-const parse = (raw: string) => JSON.parse(Buffer.from(raw, 'latin1').toString('utf8'));
+const parse = ({ raw }: KeptResult) => JSON.parse(raw.toString('utf8'));
 const names = (aggregate: Aggregate) =>
   parse(aggregate.list('tools')).tools.map(({ name }: { name: string }) => name);
 const leadsTo = (aggregate: Aggregate, name: string) => {
@@ -19,13 +20,15 @@ describe('the merged list', () => {
     const make = () =>
       of(new ListedServer('b', { tools: ['z', 'a'] }), new ListedServer('a', { tools: ['ü'] }));
     expect(names(make())).toEqual(['b__z', 'b__a', expect.stringMatching(/^a_____?[0-9a-f]{8}$/)]);
-    expect(make().list('tools')).toBe(make().list('tools'));
+    expect(make().list('tools').raw).toEqual(make().list('tools').raw);
   });
 
   test('keeps the items as the servers wrote them, but for the name', () => {
-    expect(of(new ListedServer('s', { tools: ['t'] })).list('tools')).toBe(
-      '{"tools":[{"name":"s__t","x":1.0}]}',
-    );
+    expect(
+      of(new ListedServer('s', { tools: ['t'] }))
+        .list('tools')
+        .raw.toString(),
+    ).toBe('{"tools":[{"name":"s__t","x":1.0}]}');
   });
 
   test('leaves out who is switched off, what is denied, and who is unknown', () => {
@@ -215,5 +218,28 @@ describe('how long a merged list may be kept', () => {
     const off = new ListedServer('off');
     off.entry.enabled = false;
     expect(hint(long, other, off)).toEqual({ ttlMs: 60_000, scope: 'public' });
+  });
+});
+
+describe('what is made of the lists', () => {
+  test('is made once, and anew only when something is known that was not', () => {
+    const servers = [new ListedServer('a', { tools: ['x'] }), new ListedServer('b', { tools: ['y'] })];
+    const aggregate = of(...servers);
+    const [first, stamp] = [aggregate.list('tools'), aggregate.stamp];
+    expect(aggregate.list('tools')).toBe(first);
+    expect(aggregate.stamp).toBe(stamp);
+    servers[1]?.learn({ tools: ['y', 'z'] });
+    expect(names(aggregate)).toEqual(['a__x', 'b__y', 'b__z']);
+    expect(aggregate.stamp).not.toBe(stamp);
+  });
+
+  test('follows servers that come and go', () => {
+    const servers = [new ListedServer('a', { tools: ['x'] }), new ListedServer('b', { tools: ['y'] })];
+    const aggregate = new Aggregate(() => servers.map(({ asManaged }) => asManaged));
+    expect(names(aggregate)).toEqual(['a__x', 'b__y']);
+    servers.pop();
+    expect(names(aggregate)).toEqual(['a__x']);
+    servers.unshift(new ListedServer('c', { tools: ['z'] }));
+    expect(names(aggregate)).toEqual(['c__z', 'a__x']);
   });
 });

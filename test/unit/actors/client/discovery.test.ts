@@ -1,6 +1,7 @@
 // Learning of servers nothing is known of: together, a few at a time, and never longer than a client will wait (D1).
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Aggregate } from '../../../../actors/client/aggregate.ts';
 import { Discovery } from '../../../../actors/client/discovery.ts';
 import { ListedServer } from '../../../fixtures/listed-server.ts';
 
@@ -11,7 +12,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-const of = (...servers: ListedServer[]) => new Discovery(() => servers.map(({ asManaged }) => asManaged));
+const of = (...servers: ListedServer[]) =>
+  new Discovery(new Aggregate(() => servers.map(({ asManaged }) => asManaged)));
 
 /** A server that runs `ms` after it was asked for, and is known then. */
 function takes(id: string, ms: number): ListedServer {
@@ -124,4 +126,22 @@ test('a server that left the catalog before its turn holds up nobody', async () 
   gone.onDemand = () => {};
   expect(await settled(of(takes('quick', 50), gone), 4000)).toBeLessThan(80);
   expect(gone.listeners).toBe(0);
+});
+
+test('who is known and lists the same for everybody is not looked at again until something changes', async () => {
+  let looks = 0;
+  const servers = Array.from({ length: 100 }, (_, n) => new ListedServer(`s${n}`, { tools: ['t'] }));
+  for (const { entry } of servers)
+    Object.defineProperty(entry, 'isolation', {
+      get: () => {
+        looks += 1;
+        return 'shared';
+      },
+    });
+  const discovery = of(...servers);
+  for (let n = 0; n < 10; n += 1) await discovery.settle(1000);
+  expect(looks).toBe(100);
+  servers[0]?.learn({ tools: ['t', 'u'] });
+  await discovery.settle(1000);
+  expect(looks).toBe(200);
 });

@@ -108,6 +108,7 @@ describe('a search', () => {
     expect(names(index, 'blame')).toEqual(['git__blame']);
     expect(names(index, 'done')).toEqual(['git__commit-log']);
     one.entry.enabled = false;
+    one.known.revision += 1;
     expect(names(index, '')).toEqual(['git__commit-log', 'git__blame']);
     give(two, []);
     expect(names(index, '')).toEqual([]);

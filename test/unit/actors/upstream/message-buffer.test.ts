@@ -52,3 +52,19 @@ test('a megabyte that arrives byte by byte costs no more than a few megabytes', 
   expect(after.arrayBuffers - before.arrayBuffers).toBeLessThan(8 << 20);
   expect(buffer.take()).toHaveLength(1 << 20);
 });
+
+test('large pieces and small ones keep their order', () => {
+  const sizes = fc.array(fc.constantFrom(1, 100, 9_000, 16_383, 16_384, 70_000), {
+    minLength: 1,
+    maxLength: 30,
+  });
+  fc.assert(
+    fc.property(sizes, (lengths) => {
+      const buffer = new MessageBuffer(1 << 24);
+      const pieces = lengths.map((length, at) => Buffer.alloc(length, at + 1));
+      for (const piece of pieces) buffer.append(piece);
+      const taken = buffer.take();
+      expect(Buffer.isBuffer(taken) && taken.equals(Buffer.concat(pieces))).toBe(true);
+    }),
+  );
+});

@@ -1,0 +1,63 @@
+// One gateway process of ours, on a configuration of its own in a folder of its own.
+
+import { once } from 'node:events';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { startProcess, until } from './processes.mjs';
+
+const probe = pathToFileURL(join(import.meta.dirname, 'process-probe.mjs')).href;
+
+/**
+ * Starts dist/main.js on 127.0.0.1, at a port of its own choice unless `config.listen_addr` says another, and waits
+ * for /health. `servers` are catalog entries by id, `config` further fields of gateway.yaml. With `hasProbe` it can be
+ * asked for its memory after a forced collection. `folder` is for a second start where a first one has run.
+ */
+export async function startGateway(
+  bench,
+  { servers = {}, config = {}, nodeArgs = [], hasProbe = false, env = {}, folder = bench.makeFolder() } = {},
+) {
+  const settings = {
+    listen_addr: '127.0.0.1:0',
+    catalog_path: './catalog.yaml',
+    shutdown_seconds: 2,
+    ...config,
+  };
+  writeFileSync(join(folder, 'gateway.yaml'), JSON.stringify(settings));
+  writeFileSync(join(folder, 'catalog.yaml'), JSON.stringify({ servers }));
+  writeFileSync(join(folder, 'output.log'), '');
+  const probing = hasProbe ? ['--expose-gc', '--import', probe] : [];
+  const main = join(bench.dist, 'main.js');
+  const started = startProcess(
+    folder,
+    process.execPath,
+    [...probing, ...bench.nodeArgs, ...nodeArgs, main, '--config', join(folder, 'gateway.yaml')],
+    { hasChannel: hasProbe, env },
+  );
+  const { child, pid, log, stop, exited, cpuSeconds, rssBytes } = started;
+  const port = await until(started, 'the gateway did not start', () => portIn(log()));
+  const url = `http://127.0.0.1:${port}`;
+  await until(started, 'the gateway is not healthy', async () => (await fetch(`${url}/health`)).ok);
+  return {
+    url,
+    port,
+    pid,
+    folder,
+    exited,
+    log,
+    stop,
+    cpuSeconds,
+    rssBytes,
+    async memory() {
+      const answered = once(child, 'message', { signal: AbortSignal.timeout(30_000) });
+      child.send('memory');
+      const [{ memory }] = await answered;
+      return memory;
+    },
+  };
+}
+
+function portIn(log) {
+  const line = log.split('\n').find((each) => each.includes('"gateway is ready"'));
+  return line === undefined ? undefined : JSON.parse(line).address.port;
+}

@@ -1,0 +1,9 @@
+// Preloaded into a program that can only listen on all interfaces: it then listens on loopback.
+
+import { Server } from 'node:net';
+
+const { listen } = Server.prototype;
+Server.prototype.listen = function listenOnLoopback(port, ...rest) {
+  const isPort = typeof port === 'number' && typeof rest[0] !== 'string';
+  return listen.call(this, port, ...(isPort ? ['127.0.0.1', ...rest] : rest));
+};

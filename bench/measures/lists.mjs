@@ -1,0 +1,130 @@
+// What it costs to list the tools of many servers.
+
+import { deepStrictEqual, strictEqual } from 'node:assert';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { answerTo } from '../ask.mjs';
+import { startGateway } from '../gateway.mjs';
+import { load } from '../load.mjs';
+import { openSession } from '../messages.mjs';
+import { startProcess, until } from '../processes.mjs';
+import { startListServers, toolOf, toolsEach } from '../upstreams/list-server.mjs';
+
+const ours = 'gateway /mcp';
+const prepared = 'prepared buffer';
+
+export const name = 'lists';
+export const title = 'The list of all tools';
+export const about = `Answers per second to \`tools/list\` at \`/mcp\`, over 1 to 1,000 servers with ${toolsEach} tools of about 400 bytes each,
+at 1 and at 16 connections. A page of the list holds 1,000 tools, so that the list of 1,000 servers has ten; they are asked
+for in turn with the cursors that a client is given, each as often as any other. The lists were learnt by an earlier run of
+the gateway, whose state folder this one starts with: none of the servers runs, and none is started. The prepared buffer is
+a page of uWebSockets.js that looks the same bytes up by the body of the request. Every answer is compared with the tools
+the servers have, before the load and after it.`;
+export const tables = ['at 1:', 'at 16:'];
+export const goals = [
+  { row: ours, column: columnOf(1000, 1), against: prepared, factor: 0.9, sense: 'at least' },
+  { row: ours, column: columnOf(1000, 16), against: prepared, factor: 0.9, sense: 'at least' },
+];
+
+export async function* run(bench) {
+  const sizes = bench.isSmoke ? [1, 101] : [1, 10, 100, 1000];
+  const setups = [];
+  for (const size of sizes) setups.push(await setUp(bench, size));
+  for (let round = 1; round <= bench.rounds; round += 1) {
+    for (const { size, rows } of setups) {
+      for (const connections of [1, 16]) {
+        for (const [row, { url, headers, bodies }] of rows) {
+          const column = columnOf(size, connections);
+          const value = bench.isSmoke
+            ? bodies.length
+            : await rate(url, { connections, seconds: bench.seconds, headers, bodies });
+          yield { round, row, column, value, unit: 'answers/s' };
+        }
+      }
+    }
+  }
+  for (const { rows, answers, stop } of setups) {
+    for (const [, { url, headers, bodies }] of rows)
+      for (const [at, body] of bodies.entries()) strictEqual(await answerTo(url, headers, body), answers[at]);
+    await stop();
+  }
+}
+
+function columnOf(size, connections) {
+  const servers = size === 1 ? '1 server' : `${size.toLocaleString('en-US')} servers`;
+  return `at ${connections}: ${servers}`;
+}
+
+async function rate(url, options) {
+  const { callsPerSecond, errors } = await load(url, options);
+  if (errors > 0) throw new Error(`${errors} requests to ${url} failed`);
+  return callsPerSecond;
+}
+
+/** A gateway that knows `size` servers, and the prepared buffer with its answers. */
+async function setUp(bench, size) {
+  bench.progress(`learns the lists of ${size}`);
+  const folder = bench.makeFolder();
+  const upstream = await startListServers();
+  const ids = Array.from({ length: size }, (_, at) => `server-${at}`);
+  const entries = ids.map((id, at) => [id, { url: upstream.urlOf(at), era: 'legacy', isolation: 'shared' }]);
+  const options = { servers: Object.fromEntries(entries), config: { list_timeout_seconds: 120 }, folder };
+  const learning = await startGateway(bench, options);
+  await walk(learning, size);
+  await learning.stop();
+  // From here on only what is known can be listed.
+  await upstream.stop();
+
+  const gateway = await startGateway(bench, options);
+  const { url, headers, bodies, answers } = await walk(gateway, size);
+  const file = join(folder, 'answers.json');
+  writeFileSync(file, JSON.stringify(bodies.map((body, at) => [body, answers[at]])));
+  const page = startProcess(bench.makeFolder(), process.execPath, [
+    join(import.meta.dirname, '../prepared-buffer.mjs'),
+    file,
+  ]);
+  const port = await until(
+    page,
+    'the prepared buffer did not start',
+    () => /listening at (\d+)/.exec(page.log())?.[1],
+  );
+  return {
+    size,
+    answers,
+    rows: new Map([
+      [ours, { url, headers, bodies }],
+      [prepared, { url: `http://127.0.0.1:${port}/`, headers, bodies }],
+    ]),
+    stop: () => Promise.all([gateway.stop(), page.stop()]),
+  };
+}
+
+/** Follows the cursors to the end, as clients do, and checks that every tool is there once, in order, and unchanged. */
+async function walk(gateway, size) {
+  const url = `${gateway.url}/mcp`;
+  const headers = await openSession(url);
+  const bodies = [];
+  const answers = [];
+  const tools = [];
+  let cursor;
+  do {
+    const id = bodies.length + 1;
+    const params = cursor === undefined ? {} : { params: { cursor } };
+    const body = JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/list', ...params });
+    const text = await answerTo(url, headers, body);
+    const answer = JSON.parse(text);
+    strictEqual(answer.id, id);
+    bodies.push(body);
+    answers.push(text);
+    tools.push(...answer.result.tools);
+    cursor = answer.result.nextCursor;
+  } while (cursor !== undefined);
+  const expected = Array.from({ length: size * toolsEach }, (_, at) => {
+    const server = Math.floor(at / toolsEach);
+    const tool = toolOf(server, at % toolsEach);
+    return { ...tool, name: `server-${server}__${tool.name}` };
+  });
+  deepStrictEqual(tools, expected);
+  return { url, headers, bodies, answers };
+}

@@ -1,0 +1,159 @@
+// What it costs to bring a large result.
+
+import { strictEqual } from 'node:assert';
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { answerTo } from '../ask.mjs';
+import { startGateway } from '../gateway.mjs';
+import { load } from '../load.mjs';
+import { openSession } from '../messages.mjs';
+import { startProcess, until } from '../processes.mjs';
+import { textOf } from '../upstreams/sized-echo.mjs';
+
+const upstream = join(import.meta.dirname, '../upstreams/sized-echo.mjs');
+const bare = 'bare relay';
+const rpc = 'gateway /rpc';
+const session = 'gateway /mcp/:id';
+const sizes = { '1 KB': 1_000, '100 KB': 100_000, '5 MB': 5_000_000 };
+const peak = 'peak of one 5 MB call';
+
+export const name = 'results';
+export const title = 'Large results';
+export const about = `Calls per second, at 1 and at 4 connections, of a tool whose result is 1 KB, 100 KB or 5 MB of text with a
+quotation and a line break in each line. The server answers over stdio from a text it has ready. The peak is what the
+process takes at most (VmHWM) during one call beyond what it had just before it; the process is a fresh one each time,
+after 50 small calls and a forced collection. The answer of 5 MB has 5.3 MB with its escapes; it comes in some eighty pieces
+and is put together once. Every row's answers are compared with the text, four different calls at once, before the load.`;
+export const tables = [...Object.keys(sizes), 'peak'];
+export const goals = [
+  ...[rpc, session].flatMap((row) =>
+    [1, 4].map((connections) => ({
+      row,
+      column: columnOf('5 MB', connections),
+      against: bare,
+      factor: 0.7,
+      sense: 'at least',
+    })),
+  ),
+];
+
+export async function* run(bench) {
+  const starts = { [rpc]: startAtRpc, [session]: startAtSession, [bare]: startRelay };
+  const rows = [];
+  for (const [row, start] of Object.entries(starts)) rows.push([row, await start(bench)]);
+  for (const [, target] of rows) {
+    for (const size of Object.values(sizes)) await check(target, size);
+    if (!bench.isSmoke) await rate(target, sizes['100 KB'], 4, 1);
+  }
+  for (let round = 1; round <= bench.rounds; round += 1) {
+    for (const [label, size] of Object.entries(sizes)) {
+      for (const connections of [1, 4]) {
+        for (const [row, target] of rows) {
+          const value = bench.isSmoke ? 0 : await rate(target, size, connections, bench.seconds);
+          yield { round, row, column: columnOf(label, connections), value, unit: 'calls/s' };
+        }
+      }
+    }
+    for (const [row, start] of Object.entries(starts)) {
+      const fresh = await start(bench);
+      yield { round, row, column: peak, value: await peakOfCall(fresh), unit: 'MB' };
+      await fresh.stop();
+    }
+  }
+  for (const [, target] of rows) await target.stop();
+}
+
+async function startOurs(bench) {
+  const servers = { sized: { command: process.execPath, args: [upstream] } };
+  return startGateway(bench, { servers, hasProbe: true });
+}
+
+async function startAtRpc(bench) {
+  const gateway = await startOurs(bench);
+  return { ...gateway, url: `${gateway.url}/rpc`, headers: { 'X-MCP-Server': 'sized' } };
+}
+
+async function startAtSession(bench) {
+  const gateway = await startOurs(bench);
+  const url = `${gateway.url}/mcp/sized`;
+  return { ...gateway, url, headers: await openSession(url) };
+}
+
+/** The bare relay, with the same probe as the gateway. */
+async function startRelay(bench) {
+  const port = await freePort();
+  const probe = pathToFileURL(join(import.meta.dirname, '../process-probe.mjs')).href;
+  const relay = join(import.meta.dirname, '../bare-relay.mjs');
+  const args = ['--expose-gc', '--import', probe, relay, port, process.execPath, upstream].map(String);
+  const started = startProcess(bench.makeFolder(), process.execPath, args, { hasChannel: true });
+  await until(started, 'the bare relay did not start', () => started.log().includes('listening'));
+  const memory = async () => {
+    const answered = once(started.child, 'message', { signal: AbortSignal.timeout(30_000) });
+    started.child.send('memory');
+    const [{ memory }] = await answered;
+    return memory;
+  };
+  return { ...started, url: `http://127.0.0.1:${port}/`, headers: {}, memory };
+}
+
+async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+function columnOf(label, connections) {
+  return `${label} at ${connections}`;
+}
+
+function bodiesOf(size, count) {
+  return Array.from({ length: count }, (_, at) => bodyOf(at + 1, size));
+}
+
+function bodyOf(id, size) {
+  const params = { name: 'text', arguments: { size, tag: `call ${id} ` } };
+  return JSON.stringify({ jsonrpc: '2.0', id, method: 'tools/call', params });
+}
+
+/** Calls of different ids at once: each gets its own answer, whole. */
+async function check({ url, headers }, size) {
+  const expected = textOf(size);
+  const ids = [101, 'b', 103, 'ü'];
+  const texts = await Promise.all(ids.map((id) => answerTo(url, headers, bodyOf(id, size))));
+  for (const [at, text] of texts.entries()) {
+    const { id, result } = JSON.parse(text);
+    strictEqual(id, ids[at]);
+    strictEqual(result.content[0].text === `call ${id} ${expected}`, true, 'the text arrived changed');
+  }
+}
+
+async function rate({ url, headers }, size, connections, seconds) {
+  const options = { connections, seconds, headers, bodies: bodiesOf(size, 16) };
+  const { callsPerSecond, errors } = await load(url, options);
+  if (errors > 0) throw new Error(`${errors} requests to ${url} failed`);
+  return callsPerSecond;
+}
+
+/**
+ * Megabytes that the process takes at most beyond what it had just before, for one call. The process must be fresh: one
+ * that has had large messages keeps some of their memory for the next.
+ */
+async function peakOfCall({ url, headers, memory, pid }) {
+  for (let call = 0; call < 50; call += 1) await answerTo(url, headers, bodyOf(call, sizes['1 KB']));
+  await memory();
+  // Sets the highest back to what is in use now (proc(5), clear_refs).
+  writeFileSync(`/proc/${pid}/clear_refs`, '5');
+  const before = highestKB(pid);
+  await answerTo(url, headers, bodyOf(1, sizes['5 MB']));
+  return ((highestKB(pid) - before) * 1024) / 1e6;
+}
+
+function highestKB(pid) {
+  return Number(/^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]);
+}

@@ -1,0 +1,144 @@
+// What a client costs that has opened a session and does nothing.
+
+import { strictEqual } from 'node:assert';
+import { Agent, request } from 'node:http';
+import { startGateway } from '../gateway.mjs';
+import { legacyCall } from '../messages.mjs';
+import { rawEcho } from '../targets.mjs';
+
+const idle = 'idle';
+const addresses = [
+  { row: 'session at /mcp', path: '/mcp', tool: 'echo__echo' },
+  { row: 'session at /mcp/:id', path: '/mcp/echo', tool: 'echo' },
+];
+
+export const name = 'sessions';
+export const title = 'Memory per session';
+export const about = `10,000 sessions without an open stream, each opened with \`initialize\` and \`notifications/initialized\` by a client that
+sends its name, title, version and three capabilities; their connections are shared, since those are no part of a session.
+Heap in use after a forced collection, less that of the same process before, divided by their number; again after each session
+has made one call; and once more after each was ended with DELETE. A thousand other sessions came and went before, so that
+code and caches are not counted.`;
+export const goals = addresses.map(({ row }) => ({
+  row,
+  column: idle,
+  limit: 1024,
+  unit: 'bytes',
+  sense: 'at most',
+}));
+
+export async function* run(bench) {
+  const count = bench.isSmoke ? 50 : 10_000;
+  for (let round = 1; round <= bench.rounds; round += 1) {
+    for (const { row, path, tool } of addresses) {
+      const config = { limits: { sessions: count + 1 } };
+      const gateway = await startGateway(bench, { servers: { echo: rawEcho }, config, hasProbe: true });
+      const sample = (column, bytes) => ({ round, row, column, value: bytes / count, unit: 'bytes' });
+      const crowd = new Crowd(`${gateway.url}${path}`, tool);
+      try {
+        await crowd.come(Math.ceil(count / 10));
+        await crowd.call();
+        await crowd.leave();
+        const empty = (await gateway.memory()).heapUsed;
+        await crowd.come(count);
+        yield sample(idle, (await gateway.memory()).heapUsed - empty);
+        await crowd.call();
+        yield sample('after one call', (await gateway.memory()).heapUsed - empty);
+        strictEqual(await sessionsAt(gateway), count);
+        await crowd.leave();
+        strictEqual(await sessionsAt(gateway), 0);
+        yield sample('left after its end', (await gateway.memory()).heapUsed - empty);
+      } finally {
+        crowd.close();
+        await gateway.stop();
+      }
+    }
+  }
+}
+
+async function sessionsAt({ url }) {
+  return (await (await fetch(`${url}/stats`)).json()).sessions;
+}
+
+/** Clients of one address. */
+class Crowd {
+  #agent = new Agent({ keepAlive: true, maxSockets: 32 });
+  #url;
+  #tool;
+  #sessions = [];
+
+  constructor(url, tool) {
+    this.#url = url;
+    this.#tool = tool;
+  }
+
+  async come(count) {
+    const clientInfo = { name: 'example-desktop-client', title: 'Example Desktop Client', version: '1.42.0' };
+    const capabilities = { roots: { listChanged: true }, sampling: {}, elicitation: {} };
+    const params = { protocolVersion: '2025-11-25', capabilities, clientInfo };
+    const hello = JSON.stringify({ jsonrpc: '2.0', id: 0, method: 'initialize', params });
+    const ready = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' });
+    this.#sessions = await each(Array.from({ length: count }), async () => {
+      const opened = await this.#send('POST', undefined, hello, 200);
+      const session = opened.headers['mcp-session-id'];
+      await this.#send('POST', session, ready, 202);
+      return session;
+    });
+  }
+
+  async call() {
+    await each(this.#sessions, async (session, n) => {
+      const { text } = await this.#send('POST', session, legacyCall(n, this.#tool), 200);
+      if (JSON.parse(text).result === undefined) throw new Error(`the call failed: ${text}`);
+    });
+  }
+
+  async leave() {
+    await each(this.#sessions, (session) => this.#send('DELETE', session, '', 204));
+    this.#sessions = [];
+  }
+
+  close() {
+    this.#agent.destroy();
+  }
+
+  #send(method, session, body, status) {
+    const headers = {
+      Accept: 'application/json, text/event-stream',
+      'Content-Type': 'application/json',
+      'Content-Length': Buffer.byteLength(body),
+      ...(session === undefined ? {} : { 'Mcp-Session-Id': session, 'MCP-Protocol-Version': '2025-11-25' }),
+    };
+    return new Promise((done, reject) => {
+      const sent = request(this.#url, { method, agent: this.#agent, headers, timeout: 30_000 }, (answer) => {
+        let text = '';
+        answer.setEncoding('utf8').on('data', (chunk) => {
+          text += chunk;
+        });
+        answer.once('error', reject);
+        answer.once('end', () => {
+          if (answer.statusCode === status) done({ headers: answer.headers, text });
+          else reject(new Error(`${method} ${this.#url} was answered ${answer.statusCode}: ${text}`));
+        });
+      });
+      sent.once('timeout', () => sent.destroy(new Error(`${method} ${this.#url} had no answer in 30 s`)));
+      sent.once('error', reject);
+      sent.end(body);
+    });
+  }
+}
+
+/** What `work` gives for each item, 32 at a time. */
+async function each(items, work) {
+  const results = new Array(items.length);
+  let next = 0;
+  const worker = async () => {
+    while (next < items.length) {
+      const at = next;
+      next += 1;
+      results[at] = await work(items[at], at);
+    }
+  };
+  await Promise.all(Array.from({ length: 32 }, worker));
+  return results;
+}

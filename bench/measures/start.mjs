@@ -1,0 +1,78 @@
+// How long the gateway's process takes to be of use.
+
+import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { build } from 'esbuild';
+import { startGateway } from '../gateway.mjs';
+import { rawEcho } from '../targets.mjs';
+import { timedListener, timedRun, timedStart } from '../timed-start.mjs';
+
+const health = 'gateway, to /health';
+const nothing = 'node -e 0';
+const bare = 'bare bundle, to /health';
+const time = 'time';
+const minRounds = 10;
+
+export const name = 'start';
+export const title = 'Start of the process';
+export const about = `Milliseconds from the start of the process, with one server in the catalog, to the first 200 at \`/health\`; the request is
+sent as soon as the gateway has written that it listens. Beside it, in the same round, \`node -e 0\` from its start to its
+end, and the least that has the same packages inside: a bundle that loads xstate, pino, yaml, typebox and uWebSockets.js and
+answers \`/health\`. At least ${minRounds} rounds, after one that is not counted.`;
+export const goals = [{ row: health, column: time, against: nothing, factor: 2.5, sense: 'at most' }];
+
+export async function* run(bench) {
+  const rounds = bench.isSmoke ? 1 : Math.max(minRounds, bench.rounds);
+  // Makes the configuration and the state folder.
+  const { folder, stop } = await startGateway(bench, { servers: { echo: rawEcho } });
+  await stop();
+  const bareBundle = await buildBareBundle(bench);
+  const rows = [
+    [nothing, () => timedRun(bench, ['-e', '0'])],
+    [health, () => timedStart(bench, folder)],
+    [bare, () => timedListener(folder, [bareBundle])],
+    ['gateway --version', () => timedRun(bench, [join(bench.dist, 'main.js'), '--version'])],
+  ];
+  for (let round = bench.isSmoke ? 1 : 0; round <= rounds; round += 1)
+    for (const [row, measure] of rows) {
+      const value = await measure();
+      if (round > 0) yield { round, row, column: time, value, unit: 'ms' };
+    }
+}
+
+async function buildBareBundle(bench) {
+  const root = resolve(import.meta.dirname, '../..');
+  const folder = bench.makeFolder();
+  symlinkSync(join(root, 'node_modules'), join(folder, 'node_modules'));
+  const source = join(folder, 'source.mjs');
+  writeFileSync(
+    source,
+    `import { pino } from 'pino';
+import { Type } from 'typebox';
+import { App, us_socket_local_port } from 'uWebSockets.js';
+import { createActor, createMachine } from 'xstate';
+import { parse } from 'yaml';
+const port = parse('port: 0').port;
+const actor = createActor(createMachine({ initial: 'on', states: { on: {} } })).start();
+const log = pino({ base: { type: Type.Object({ port: Type.Integer() }).type } });
+App()
+  .get('/health', (res) => res.end(actor.getSnapshot().value))
+  .listen('127.0.0.1', port, (socket) => log.info({ port: us_socket_local_port(socket) }));
+`,
+  );
+  const outfile = join(folder, 'bundle.mjs');
+  await build({
+    entryPoints: [source],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    external: ['uWebSockets.js'],
+    banner: {
+      js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
+    },
+    logLevel: 'warning',
+  });
+  rmSync(source);
+  return outfile;
+}

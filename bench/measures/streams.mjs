@@ -1,0 +1,174 @@
+// A thousand event streams at once: what they hold, and how fast what is sent on them arrives.
+
+import { deepStrictEqual, strictEqual } from 'node:assert';
+import { once } from 'node:events';
+import { Agent, request } from 'node:http';
+import { join } from 'node:path';
+import { startGateway } from '../gateway.mjs';
+import { modernHeaders, openSession } from '../messages.mjs';
+
+const upstream = join(import.meta.dirname, '../upstreams/progress.mjs');
+const steps = 10;
+const legacy = 'gateway /mcp/:id';
+const modern = 'gateway /mcp/:id, modern to legacy';
+
+export const name = 'streams';
+export const title = 'A thousand streams';
+export const about = `First a thousand sessions each open their stream (GET) and hear nothing on it; then each makes a call at the
+same server. It tells each call its first of ${steps} steps of progress at once, which opens the stream of its answer, waits until
+all thousand are there, tells them the other steps, one round of all calls after the other, and answers. The modern row
+makes the same calls without sessions. The heap is that of the gateway after forced collections, for one stream more. Events
+per second counts what all clients receive from the second step on, answers included, until the last has arrived; delivery
+is the time of one such event from just before the server writes it to its arrival at the client, which is one Node process
+for all thousand. Every stream must bring the steps of its own call in order, then its own answer, and nothing else.`;
+export const tables = ['heap', 'events', 'delivery'];
+
+export async function* run(bench) {
+  const count = bench.isSmoke ? 50 : 1000;
+  const entry = { command: process.execPath, args: [upstream], pool: { in_flight: 2000, waiting: 2000 } };
+  const options = { servers: { progress: entry }, config: { limits: { in_flight: 4000 } }, hasProbe: true };
+  for (let round = 1; round <= bench.rounds; round += 1) {
+    const gateway = await startGateway(bench, options);
+    const url = `${gateway.url}/mcp/progress`;
+    const agent = new Agent({ keepAlive: true });
+    try {
+      const sample = (row, column, value, unit) => ({ round, row, column, value, unit });
+      const sessions = await inTurn(count, () => openSession(url));
+      // What the first of its kind allocates once is no cost of the others.
+      await callAll(gateway, agent, url, sessions.slice(0, 20), legacyCall);
+      const bare = (await gateway.memory()).heapUsed;
+      const listening = await Promise.all(sessions.map((headers) => openStream(agent, url, 'GET', headers)));
+      const quiet = (await gateway.memory()).heapUsed;
+      yield sample(legacy, 'heap per quiet stream', (quiet - bare) / count / 1e3, 'KB');
+
+      const clients = {
+        [legacy]: sessions.map((headers) => headers),
+        [modern]: sessions.map(() => modernHeaders('work')),
+      };
+      for (const [row, callOf] of [
+        [legacy, legacyCall],
+        [modern, modernCall],
+      ]) {
+        const seen = await callAll(gateway, agent, url, clients[row], callOf);
+        yield sample(row, "heap per call's stream", seen.heapPerCall / 1e3, 'KB');
+        yield sample(row, 'events/s', seen.eventsPerSecond, 'events/s');
+        yield sample(row, 'delivery p50', seen.p50Ms, 'ms');
+        yield sample(row, 'delivery p99', seen.p99Ms, 'ms');
+      }
+      for (const stream of listening) {
+        deepStrictEqual(stream.messages, [], 'a stream that nothing was sent on has brought something');
+        stream.close();
+      }
+    } finally {
+      agent.destroy();
+      await gateway.stop();
+    }
+  }
+}
+
+/** All calls at once, as the clients' own; the gateway's memory is read while all but one are there. */
+async function callAll(gateway, agent, url, clients, callOf) {
+  const together = clients.length;
+  const before = (await gateway.memory()).heapUsed;
+  const bodies = clients.map((_, n) => callOf(n, together));
+  const send = (n) => openStream(agent, url, 'POST', clients[n], bodies[n]);
+  const last = together - 1;
+  const streams = await Promise.all(clients.slice(0, last).map((_, n) => send(n)));
+  const heapPerCall = ((await gateway.memory()).heapUsed - before) / last;
+  // The one that is missing lets the server go on.
+  streams.push(await send(last));
+  await Promise.all(streams.map(({ ended }) => ended));
+
+  const delays = [];
+  let firstSentAt = Number.POSITIVE_INFINITY;
+  let lastReceivedAt = 0;
+  for (const [n, { messages }] of streams.entries()) {
+    const answer = messages.at(-1);
+    const told = messages.slice(0, -1);
+    strictEqual(answer.message.id, idOf(n), 'an answer went astray');
+    strictEqual(answer.message.result.content[0].text, tagOf(n), 'an answer went astray');
+    lastReceivedAt = Math.max(lastReceivedAt, answer.at);
+    const expected = Array.from({ length: steps }, (_, at) => [tokenOf(n), at + 1, tagOf(n)]);
+    const found = told.map(({ message: { params } }) => [
+      params.progressToken,
+      params.progress,
+      params.message.split(' ')[0],
+    ]);
+    deepStrictEqual(found, expected, 'the progress of a call is not its own');
+    for (const { message, at } of told.slice(1)) {
+      const sentAt = Number(message.params.message.split(' ')[1]) / 1e6;
+      firstSentAt = Math.min(firstSentAt, sentAt);
+      delays.push(at - sentAt);
+    }
+  }
+  const sorted = Float64Array.from(delays).sort();
+  return {
+    heapPerCall,
+    eventsPerSecond: (together * steps) / ((lastReceivedAt - firstSentAt) / 1e3),
+    p50Ms: sorted[Math.floor(sorted.length * 0.5)],
+    p99Ms: sorted[Math.floor(sorted.length * 0.99)],
+  };
+}
+
+const idOf = (n) => (n % 2 === 0 ? n : `call-${n}`);
+const tokenOf = (n) => (n % 3 === 0 ? n : `token-${n}`);
+const tagOf = (n) => `tag-${n}`;
+
+function legacyCall(n, together) {
+  return callWith(n, together, {});
+}
+
+function modernCall(n, together) {
+  return callWith(n, together, {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+  });
+}
+
+function callWith(n, together, meta) {
+  const params = {
+    name: 'work',
+    arguments: { tag: tagOf(n), steps, together },
+    _meta: { progressToken: tokenOf(n), ...meta },
+  };
+  return JSON.stringify({ jsonrpc: '2.0', id: idOf(n), method: 'tools/call', params });
+}
+
+async function inTurn(count, make) {
+  const made = [];
+  while (made.length < count)
+    made.push(...(await Promise.all(Array.from({ length: Math.min(10, count - made.length) }, make))));
+  return made;
+}
+
+/** One request whose answer is an event stream; resolves with the answer's head. */
+async function openStream(agent, url, method, headers, body) {
+  const given =
+    body === undefined
+      ? {}
+      : { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) };
+  const Accept = method === 'GET' ? 'text/event-stream' : headers.Accept;
+  const sent = request(url, { method, agent, headers: { ...headers, ...given, Accept } });
+  sent.end(body);
+  const [answer] = await once(sent, 'response');
+  const type = answer.headers['content-type'];
+  if (answer.statusCode !== 200 || type !== 'text/event-stream')
+    throw new Error(
+      `no stream but ${answer.statusCode} ${type}: ${(await answer.setEncoding('utf8').toArray()).join('')}`,
+    );
+  const messages = [];
+  let text = '';
+  answer.setEncoding('utf8').on('data', (chunk) => {
+    // process.hrtime is the same clock in all processes of a machine.
+    const at = Number(process.hrtime.bigint()) / 1e6;
+    const events = (text + chunk).split('\n\n');
+    text = events.pop();
+    for (const event of events) {
+      const data = event.split('\n').find((line) => line.startsWith('data: '));
+      if (data !== undefined) messages.push({ at, message: JSON.parse(data.slice(6)) });
+    }
+  });
+  const ended = once(answer, 'close');
+  ended.catch(() => {});
+  return { messages, ended, close: () => sent.destroy() };
+}

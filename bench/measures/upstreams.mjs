@@ -1,0 +1,30 @@
+// The gateway before upstreams of other kinds, each beside the upstream itself.
+
+import { interleave } from '../interleave.mjs';
+import { direct, gatewayBefore, httpEcho, rawEcho, sdkEcho } from '../targets.mjs';
+
+export const name = 'upstreams';
+export const title = 'Other upstreams';
+export const about = `The same calls at 16 connections: to an echo built with the official SDK (1.x) over stdio, and to a remote
+echo that answers plain JSON over HTTP (uWebSockets.js), each through the gateway at \`/rpc\` and called directly. The direct
+calls over stdio come from a client that writes to the server's stdin with 16 calls in flight.`;
+
+export async function* run(bench) {
+  const remote = await httpEcho(bench, 'HTTP echo itself');
+  const targets = await Promise.all([
+    gatewayBefore(bench, 'gateway, raw echo', rawEcho),
+    direct(bench, 'raw echo itself', rawEcho),
+    gatewayBefore(bench, 'gateway, SDK echo', sdkEcho),
+    direct(bench, 'SDK echo itself', sdkEcho),
+    gatewayBefore(bench, 'gateway, HTTP echo', { url: remote.url }),
+    remote,
+  ]);
+  yield* interleave(bench, targets, [16], async ({ load }, connections) => {
+    const { callsPerSecond, p50Ms, p99Ms } = await load({ connections, seconds: bench.seconds });
+    return [
+      { column: 'calls/s', value: callsPerSecond, unit: 'calls/s' },
+      { column: 'p50', value: p50Ms, unit: 'ms' },
+      { column: 'p99', value: p99Ms, unit: 'ms' },
+    ];
+  });
+}

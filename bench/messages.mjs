@@ -1,0 +1,71 @@
+// Tool calls as clients send them, in both eras, and what an echo must answer. Ids and arguments differ from call to
+// call, ids in their type too.
+
+const sessionVersion = '2025-11-25';
+const modernVersion = '2026-07-28';
+const bothTypes = 'application/json, text/event-stream';
+
+const words = 'north river paper signal ünder window 日本 "quoted" back\\slash'.split(' ');
+
+/** Arguments of the nth call. */
+export function argumentsOf(n) {
+  const at = (step) => words[(n * step) % words.length];
+  return { query: `${at(1)} ${at(3)} ${at(5)}`, limit: n % 97, nested: { number: n, tags: [at(7), at(2)] } };
+}
+
+/** Id of the nth call: a number, or now and then a text. */
+export function idOf(n) {
+  return n % 3 === 2 ? `call-${n}` : n;
+}
+
+export function legacyCall(n, tool = 'echo') {
+  return JSON.stringify({
+    jsonrpc: '2.0',
+    id: idOf(n),
+    method: 'tools/call',
+    params: { name: tool, arguments: argumentsOf(n) },
+  });
+}
+
+export function modernCall(n, tool = 'echo') {
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': modernVersion,
+    'io.modelcontextprotocol/clientCapabilities': {},
+  };
+  return JSON.stringify({
+    jsonrpc: '2.0',
+    id: idOf(n),
+    method: 'tools/call',
+    params: { name: tool, arguments: argumentsOf(n), _meta },
+  });
+}
+
+export function modernHeaders(tool = 'echo') {
+  return {
+    Accept: bothTypes,
+    'MCP-Protocol-Version': modernVersion,
+    'Mcp-Method': 'tools/call',
+    'Mcp-Name': tool,
+  };
+}
+
+/** Opens a session of the legacy era; gives the headers of its requests. */
+export async function openSession(url) {
+  const common = { 'Content-Type': 'application/json', Accept: bothTypes };
+  const post = (headers, message) =>
+    fetch(url, {
+      method: 'POST',
+      headers: { ...common, ...headers },
+      body: JSON.stringify({ jsonrpc: '2.0', ...message }),
+      signal: AbortSignal.timeout(20_000),
+    });
+  const clientInfo = { name: 'bench', version: '1' };
+  const params = { protocolVersion: sessionVersion, capabilities: {}, clientInfo };
+  const answer = await post({}, { id: 0, method: 'initialize', params });
+  const text = await answer.text();
+  const session = answer.headers.get('mcp-session-id');
+  if (!answer.ok || session === null) throw new Error(`${url} opens no session: ${answer.status} ${text}`);
+  const headers = { ...common, 'Mcp-Session-Id': session, 'MCP-Protocol-Version': sessionVersion };
+  await (await post(headers, { method: 'notifications/initialized' })).text();
+  return headers;
+}

@@ -1,0 +1,28 @@
+// Installs the other gateways of this folder, once. Silent and quick when that is done already.
+
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const folder = import.meta.dirname;
+const stampFile = join(folder, 'node_modules', '.actor-gateway-setup');
+
+/** Throws, with what npm said, when they cannot be installed. */
+export function installPeers() {
+  const wanted = createHash('sha256')
+    .update(readFileSync(join(folder, 'package-lock.json')))
+    .digest('hex');
+  if (existsSync(stampFile) && readFileSync(stampFile, 'utf8') === wanted) return;
+  const npm = process.env.npm_execpath ?? 'npm';
+  const args = ['ci', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error'];
+  const isScript = /\.c?js$/.test(npm);
+  const { status, signal, error } = spawnSync(
+    isScript ? process.execPath : npm,
+    isScript ? [npm, ...args] : args,
+    { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] },
+  );
+  if (status !== 0)
+    throw new Error(`npm ci in bench/peers failed: ${error?.message ?? `it ended with ${status ?? signal}`}`);
+  writeFileSync(stampFile, wanted);
+}

@@ -1,0 +1,85 @@
+// A stdio server called directly: writes lines to it and reads its answers, with a given number of calls in flight. The
+// least a client can do, so what the server itself can.
+
+import { answerFault } from './check.mjs';
+import { startProcess } from './processes.mjs';
+
+/** Starts the server and makes it ready. The client runs in this process, which the server has to share the machine with. */
+export async function startPipeline(bench, command, args) {
+  const started = startProcess(bench.makeFolder(), command, args, { hasPipes: true });
+  const { stdin, stdout } = started.child;
+  stdin.on('error', () => {}); // its end is told by `exited`
+  const waiting = new Map();
+  let partial = '';
+  stdout.setEncoding('utf8').on('data', (chunk) => {
+    const lines = (partial + chunk).split('\n');
+    partial = lines.pop();
+    for (const line of lines) {
+      const answer = JSON.parse(line);
+      const done = waiting.get(answer.id);
+      waiting.delete(answer.id);
+      done?.(answer);
+    }
+  });
+  // What a round has answered goes out in one piece, as any client under load would write it.
+  let outgoing = '';
+  const call = (id, line, done) => {
+    waiting.set(id, done);
+    if (outgoing === '')
+      setImmediate(() => {
+        stdin.write(outgoing);
+        outgoing = '';
+      });
+    outgoing += `${line}\n`;
+  };
+  const ask = (id, line) =>
+    new Promise((done, reject) => {
+      call(id, line, done);
+      started.exited.then(() => reject(new Error(`the server ended:\n${started.log()}`)));
+    });
+  const clientInfo = { name: 'bench', version: '1' };
+  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo };
+  await ask('first', JSON.stringify({ jsonrpc: '2.0', id: 'first', method: 'initialize', params }));
+  stdin.write(`${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/initialized' })}\n`);
+  return { ...started, call, ask };
+}
+
+/** As `load` does for HTTP. `calls` are pairs of an id and a line, sent in turn. */
+export async function loadPipeline(pipeline, { connections, seconds, calls }) {
+  const times = [];
+  const startedAt = performance.now();
+  const endAt = startedAt + seconds * 1000;
+  let next = 0;
+  const worker = () =>
+    new Promise((done, reject) => {
+      pipeline.exited.then(() => reject(new Error(`the server ended:\n${pipeline.log()}`)));
+      const send = () => {
+        const [id, line] = calls[next % calls.length];
+        next += 1;
+        const sentAt = performance.now();
+        pipeline.call(id, line, ({ error }) => {
+          const now = performance.now();
+          times.push(now - sentAt);
+          if (error !== undefined) reject(new Error(error.message));
+          else if (now < endAt) send();
+          else done();
+        });
+      };
+      send();
+    });
+  await Promise.all(Array.from({ length: connections }, worker));
+  const elapsedSeconds = (performance.now() - startedAt) / 1000;
+  const sorted = Float64Array.from(times).sort();
+  const at = (share) => sorted[Math.floor((sorted.length - 1) * share)];
+  return { callsPerSecond: times.length / elapsedSeconds, p50Ms: at(0.5), p99Ms: at(0.99), errors: 0 };
+}
+
+/** As `check` does for HTTP. */
+export async function checkPipeline(row, pipeline, calls) {
+  const answers = await Promise.all(calls.map(([id, line]) => pipeline.ask(id, line)));
+  for (const [n, answer] of answers.entries()) {
+    const fault = answerFault(n, answer);
+    if (fault !== undefined) throw new Error(`${row}: ${fault}; answer ${JSON.stringify(answer)}`);
+  }
+  return answers.length;
+}

@@ -1,0 +1,59 @@
+// A server whose answers have a wanted size: `size` bytes of text behind the call's `tag`. The text is made once for
+// each size, so that a large answer costs this process little more than its writing.
+
+import { pathToFileURL } from 'node:url';
+
+const info = { capabilities: { tools: {} }, serverInfo: { name: 'sized-echo', version: '1' } };
+const tools = [{ name: 'text', inputSchema: { type: 'object' } }];
+
+/** As text is: lines, a quotation now and then, a letter beyond ASCII. */
+const line = 'The gateway reads what a "server" says, and sends it on as it came, byte for byte; voilà.\n';
+
+/** About `size` bytes of text. */
+export function textOf(size) {
+  return line.repeat(Math.ceil(size / Buffer.byteLength(line)));
+}
+
+const rawTexts = new Map();
+
+function rawTextOf(size) {
+  let raw = rawTexts.get(size);
+  if (raw === undefined) {
+    raw = Buffer.from(JSON.stringify(textOf(size)).slice(1));
+    rawTexts.set(size, raw);
+  }
+  return raw;
+}
+
+function serve() {
+  let partial = '';
+  process.stdin.setEncoding('utf8').on('data', (chunk) => {
+    const lines = (partial + chunk).split('\n');
+    partial = lines.pop() ?? '';
+    process.stdout.cork();
+    for (const text of lines) answer(JSON.parse(text));
+    process.stdout.uncork();
+  });
+}
+
+function answer({ id, method, params }) {
+  if (id === undefined) return;
+  if (method !== 'tools/call') {
+    process.stdout.write(`${JSON.stringify({ jsonrpc: '2.0', id, result: resultOf(method, params) })}\n`);
+    return;
+  }
+  const { size, tag } = params.arguments;
+  const head = JSON.stringify({ jsonrpc: '2.0', id, result: { content: [{ type: 'text', text: tag }] } });
+  // Cut open behind the tag.
+  const tail = '"}]}}';
+  process.stdout.write(head.slice(0, -tail.length));
+  process.stdout.write(rawTextOf(size));
+  process.stdout.write(`${tail.slice(1)}\n`);
+}
+
+function resultOf(method, params) {
+  if (method === 'initialize') return { protocolVersion: params.protocolVersion, ...info };
+  return method === 'tools/list' ? { tools } : {};
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) serve();
