@@ -19,6 +19,11 @@ export class LinkedList<T extends Linked<T>> {
     return this.#size;
   }
 
+  /** The oldest. */
+  get first(): T | undefined {
+    return this.#first;
+  }
+
   /** The member must not be in a list. */
   add(member: T): void {
     member.previous = this.#last;

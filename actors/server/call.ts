@@ -3,8 +3,8 @@
 // C1 (A2)  a call ends exactly once: with an answer, an error, its deadline, or a cancellation by its own client.
 // C2       a call that may have been carried out is never sent again; one that certainly was not is sent once more.
 
-import type { GatewayError } from '../errors.ts';
-import { DeadlineError } from '../errors.ts';
+import type { Deadlines, Waiting } from '../deadlines.ts';
+import { DeadlineError, type GatewayError } from '../errors.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import type { Era } from '../jsonrpc/modern-meta.ts';
 import type { Edit } from '../jsonrpc/span.ts';
@@ -50,13 +50,15 @@ export interface CallRequest {
 export interface CallTerms {
   readonly server: string;
   readonly patience: Patience;
+  /** Of `timeoutMs`, where there are many calls; without it the call sets a timer of its own. */
+  readonly deadlines?: Deadlines<Call>;
   readonly onEnd?: OnCallEnd;
 }
 
 /** `answer` is the server's, where there was one. */
 export type OnCallEnd = (call: Call, outcome: Outcome, answer?: Envelope) => void;
 
-export class Call {
+export class Call implements Waiting<Call> {
   readonly envelope: Envelope;
   readonly edits: readonly Edit[];
   readonly owner: Owner | undefined;
@@ -70,12 +72,17 @@ export class Call {
   member: Member | undefined;
   attempts = 0;
   isDone = false;
+  /** Set and read by the deadlines. */
+  dueAt = 0;
+  previous: Call | undefined;
+  next: Call | undefined;
   /** Told of the end; whoever takes the call over from another sets it to its own. */
   onEnd: OnCallEnd | undefined;
 
   readonly #exchange: Exchange;
   readonly #patience: Patience;
   readonly #server: string;
+  readonly #deadlines: Deadlines<Call> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #hasLastTimer = false;
   #suspendedAt: number | undefined;
@@ -90,25 +97,24 @@ export class Call {
     this.#exchange = request.exchange;
     this.#patience = terms.patience;
     this.#server = terms.server;
+    this.#deadlines = terms.deadlines;
     this.onEnd = terms.onEnd;
-    this.resume();
+    this.#begin(this.acceptedAt);
   }
 
   /** The answer is not due: the client is being asked something. Its deadline stands still until `resume`. */
   suspend(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#stopClock();
     this.#suspendedAt ??= performance.now();
   }
 
   /** The deadline runs, from its beginning. */
   resume(): void {
-    if (this.isDone || this.#timer !== undefined) return;
-    if (this.#suspendedAt !== undefined) this.#suspendedMs += performance.now() - this.#suspendedAt;
+    if (this.isDone || this.#suspendedAt === undefined) return;
+    const now = performance.now();
+    this.#suspendedMs += now - this.#suspendedAt;
     this.#suspendedAt = undefined;
-    this.#hasLastTimer = false;
-    const { timeoutMs } = this.#patience;
-    if (Number.isFinite(timeoutMs)) this.#timer = setTimeout(expire, timeoutMs, this);
+    this.#begin(now);
   }
 
   /** The server's answer. */
@@ -136,14 +142,15 @@ export class Call {
 
   /** Progress was made: the deadline starts anew, within its hard maximum. */
   touch(): void {
-    if (this.isDone || this.#hasLastTimer || this.#timer === undefined) return;
+    if (this.isDone || this.#hasLastTimer || this.#suspendedAt !== undefined) return;
+    const now = performance.now();
     const { timeoutMs, maxMs } = this.#patience;
-    const leftMs = maxMs - (performance.now() - this.acceptedAt - this.#suspendedMs);
+    const leftMs = maxMs - (now - this.acceptedAt - this.#suspendedMs);
+    this.#stopClock();
     if (leftMs >= timeoutMs) {
-      this.#timer.refresh();
+      this.#begin(now);
       return;
     }
-    clearTimeout(this.#timer);
     this.#timer = setTimeout(expire, Math.max(0, leftMs), this);
     this.#hasLastTimer = true;
   }
@@ -161,10 +168,25 @@ export class Call {
     );
   }
 
+  #begin(now: number): void {
+    this.#hasLastTimer = false;
+    const { timeoutMs } = this.#patience;
+    if (!Number.isFinite(timeoutMs)) return;
+    if (this.#deadlines !== undefined) this.#deadlines.add(this, now);
+    else this.#timer = setTimeout(expire, timeoutMs, this);
+  }
+
+  #stopClock(): void {
+    this.#deadlines?.delete(this);
+    if (this.#timer === undefined) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
   #end(outcome: Outcome, answer?: Envelope): boolean {
     if (this.isDone) return false;
     this.isDone = true;
-    clearTimeout(this.#timer);
+    this.#stopClock();
     this.onEnd?.(this, outcome, answer);
     return true;
   }

@@ -9,6 +9,7 @@
 // H5       a retry that carries a state goes to the process the state came from, which waits for it (state-homes.ts).
 
 import type { ServerEntry } from '../../config/catalog-schema.ts';
+import { Deadlines } from '../deadlines.ts';
 import { type GatewayError, OverloadedError, UnavailableError, UnknownServerError } from '../errors.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { Call, type CallRequest, type CallTerms, type Outcome } from './call.ts';
@@ -73,6 +74,7 @@ export class Handle {
     this.#terms = {
       server: id,
       patience,
+      deadlines: new Deadlines(patience.timeoutMs),
       onEnd: (call, outcome, answer) => this.#onEnd(call, outcome, answer),
     };
   }
@@ -101,15 +103,15 @@ export class Handle {
     this.requests += 1;
     this.lastUsedTime = Date.now();
     const call = new Call(request, this.#terms);
-    this.#place(call);
+    this.#place(call, call.acceptedAt);
     return call;
   }
 
   /** The call was certainly not carried out: it is sent once more, when the dead connection is out of the way. */
   retry(call: Call): void {
-    this.#leave(call);
+    this.#leave(call, performance.now());
     queueMicrotask(() => {
-      if (!call.isDone) this.#place(call);
+      if (!call.isDone) this.#place(call, performance.now());
       // If it has to wait now, its place in flight is free for another.
       this.drain();
     });
@@ -161,7 +163,7 @@ export class Handle {
     call.onEnd = this.#successor.#terms.onEnd;
     this.#successor.requests += 1;
     this.#successor.lastUsedTime = Date.now();
-    this.#successor.#place(call);
+    this.#successor.#place(call, performance.now());
   }
 
   failWaiting(which: (call: Call) => boolean, error: GatewayError): void {
@@ -182,14 +184,14 @@ export class Handle {
         const member = this.#pick(call);
         if (member === undefined || this.#isFull(member)) continue;
         this.#queue.delete(call);
-        this.#send(member, call);
+        this.#send(member, call, performance.now());
       }
     } finally {
       this.#isDraining = false;
     }
   }
 
-  #place(call: Call): void {
+  #place(call: Call, now: number): void {
     if (this.#isRetired) {
       this.#handOver(call);
       return;
@@ -202,7 +204,7 @@ export class Handle {
     if (this.isOpen && !this.#isSharedFull) {
       const member = this.#pick(call);
       if (member !== undefined && !this.#isFull(member)) {
-        this.#send(member, call);
+        this.#send(member, call, now);
         return;
       }
       if (call.isDone) return;
@@ -262,13 +264,12 @@ export class Handle {
     }
   }
 
-  #send(member: Member, call: Call): void {
+  /** `now` is in performance.now() milliseconds, as everywhere here. */
+  #send(member: Member, call: Call, now: number): void {
     this.#inFlight += 1;
     member.inFlight += 1;
     call.member = member;
-    const now = performance.now();
-    this.lastUsedAt = now;
-    member.lastUsedAt = now;
+    this.#noteUse(member, now);
     if (this.isIdle) {
       this.isIdle = false;
       this.#hooks.onUsed();
@@ -280,14 +281,15 @@ export class Handle {
     if (answer !== undefined && call.era === 'modern' && call.member !== undefined)
       this.#homes?.note(answer, call.member);
     if (outcome === 'failed') this.failed += 1;
-    if (outcome !== 'dropped') this.latency.note(performance.now() - call.acceptedAt);
+    const now = performance.now();
+    if (outcome !== 'dropped') this.latency.note(now - call.acceptedAt);
     if (outcome === 'answered' && call.member !== undefined) call.member.renewals = 0;
-    this.#leave(call);
+    this.#leave(call, now);
     if (this.#queue.size > 0) this.drain();
   }
 
   /** Takes the call off the connection, or out of the waiting room, whichever it is in. */
-  #leave(call: Call): void {
+  #leave(call: Call, now: number): void {
     const { member } = call;
     if (member === undefined) {
       this.#queue.delete(call);
@@ -296,7 +298,10 @@ export class Handle {
     call.member = undefined;
     this.#inFlight -= 1;
     member.inFlight -= 1;
-    const now = performance.now();
+    this.#noteUse(member, now);
+  }
+
+  #noteUse(member: Member, now: number): void {
     this.lastUsedAt = now;
     member.lastUsedAt = now;
   }

@@ -157,7 +157,8 @@ export class Pool {
   }
 
   #shared(owner: Owner | undefined, era: Era): Member {
-    const stuck = this.#byOwner[era].get(owner);
+    const max = this.#isSessionless(era) ? 1 : this.#options.max;
+    const stuck = max > 1 ? this.#byOwner[era].get(owner) : undefined;
     if (stuck !== undefined) return stuck;
     let best: Member | undefined;
     let count = 0;
@@ -167,7 +168,6 @@ export class Pool {
       if (!member.isClosing && (best === undefined || member.inFlight < best.inFlight)) best = member;
     }
     const isBusy = best !== undefined && best.inFlight > 0 && canTake(best);
-    const max = this.#isSessionless(era) ? 1 : this.#options.max;
     const hasRoom = count < max && performance.now() >= this.#aloneUntil;
     if (best === undefined || (isBusy && hasRoom)) best = this.#open(undefined, era);
     if (owner !== undefined && max > 1) this.#byOwner[era].set(owner, best);

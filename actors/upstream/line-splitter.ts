@@ -30,9 +30,15 @@ export class LineSplitter {
   push(chunk: Buffer): void {
     let start = 0;
     for (let end = chunk.indexOf(LF); end !== -1; end = chunk.indexOf(LF, start)) {
-      this.#partial.append(chunk.subarray(start, end));
-      this.#emit(this.#partial.take());
+      const piece = chunk.subarray(start, end);
       start = end + 1;
+      // Most lines come in one piece.
+      if (this.#partial.isEmpty && piece.length <= this.#maxBytes) {
+        this.#emit(piece);
+      } else {
+        this.#partial.append(piece);
+        this.#emit(this.#partial.take());
+      }
     }
     if (start < chunk.length) this.#partial.append(chunk.subarray(start));
   }
@@ -48,7 +54,7 @@ export class LineSplitter {
       this.#events.onOversized(taken.size, taken.id, taken.requestId);
       return;
     }
-    const line = taken.at(-1) === CR ? taken.subarray(0, -1) : taken;
+    const line = taken[taken.length - 1] === CR ? taken.subarray(0, -1) : taken;
     if (line.length <= this.#maxBytes) {
       this.#events.onLine(line);
       return;

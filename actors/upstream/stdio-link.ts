@@ -219,6 +219,7 @@ export class StdioLink implements Link {
 
 /** A message is a JSON object, or an array of them in the revisions that had batches. */
 function isJsonStart(line: Buffer): boolean {
-  const first = line.find((byte) => byte !== 0x20 && byte !== 0x09 && byte !== 0x0d);
-  return first === 0x7b || first === 0x5b;
+  let at = 0;
+  while (line[at] === 0x20 || line[at] === 0x09 || line[at] === 0x0d) at += 1;
+  return line[at] === 0x7b || line[at] === 0x5b;
 }

@@ -15,6 +15,11 @@ export function addHeader(headers: Record<string, string>, name: string, value: 
   headers[name] = before === undefined ? value : `${before}, ${value}`;
 }
 
+/** Whether a Content-Type says JSON, with or without parameters. */
+export function isJson(contentType: string): boolean {
+  return contentType === 'application/json' || /^application\/json\s*(;|$)/i.test(contentType);
+}
+
 /** Why the request must be refused with 400 and its connection closed, or undefined. */
 export function framingProblem(path: string, headers: Readonly<Record<string, string>>): string | undefined {
   const length = headers['content-length'];

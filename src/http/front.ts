@@ -139,10 +139,9 @@ export class Front implements Part {
 
   #dispatch(route: Route, context: ExchangeContext): BodyHandler | undefined {
     const { method } = context.request;
-    // A method is any token: `constructor` is one, and no action.
-    const action = Object.hasOwn(route.methods, method) ? route.methods[method] : undefined;
+    const action = route.methods.get(method);
     if (action === undefined) {
-      const allow = Object.keys(route.methods).join(', ');
+      const allow = [...route.methods.keys()].join(', ');
       context.error(405, `${method} is not possible here; try ${allow}`, [['allow', allow]]);
       return undefined;
     }

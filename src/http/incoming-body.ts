@@ -4,34 +4,30 @@
 // An answer given while the body is still coming is held until it is in: closing a socket with unread bytes makes
 // the system send a reset, and the client would lose the answer. The wait ends after LINGER_MS.
 
+import type { Deadlines, Waiting } from '../../actors/deadlines.ts';
 import { type BodyProblem, LINGER_MS } from './seam.ts';
 
-/** Most bodies are in before the event loop turns once; only the others need a timer. */
-let young: IncomingBody[] = [];
-
-function watchYoung(): void {
-  const born = young;
-  young = [];
-  for (const body of born) body.watch();
-}
-
-export class IncomingBody {
+export class IncomingBody implements Waiting<IncomingBody> {
+  /** Set and read by the deadlines. */
+  dueAt = 0;
+  previous: IncomingBody | undefined;
+  next: IncomingBody | undefined;
   readonly #maxBytes: number;
-  readonly #timeoutMs: number;
+  readonly #deadlines: Deadlines<IncomingBody>;
   #deliver: ((body: Buffer | BodyProblem) => void) | undefined;
   #release: ((isIn: boolean) => void) | undefined;
   #chunks: Buffer[] = [];
   #size = 0;
   #isIn = false;
   #isLate = false;
-  #isGone = false;
+  /** How long a held answer waits. */
   #timer: NodeJS.Timeout | undefined;
 
   /** The deadline runs from here. */
-  constructor(maxBytes: number, timeoutMs: number) {
+  constructor(maxBytes: number, deadlines: Deadlines<IncomingBody>) {
     this.#maxBytes = maxBytes;
-    this.#timeoutMs = timeoutMs;
-    if (young.push(this) === 1) setImmediate(watchYoung);
+    this.#deadlines = deadlines;
+    deadlines.add(this, performance.now());
   }
 
   /** The last byte is in. */
@@ -39,13 +35,9 @@ export class IncomingBody {
     return this.#isIn;
   }
 
-  /** Starts the deadline, unless the body is in, or its answer held, or its client gone already. */
-  watch(): void {
-    if (this.#isIn || this.#isGone || this.#timer !== undefined) return;
-    this.#timer = setTimeout(() => {
-      this.#isLate = true;
-      this.#end('too_slow');
-    }, this.#timeoutMs);
+  expire(): void {
+    this.#isLate = true;
+    this.#end('too_slow');
   }
 
   /** `deliver` is called once, unless `drop` or `cancel` come first. Call this before the first byte can come. */
@@ -65,13 +57,15 @@ export class IncomingBody {
   /** The last byte is in. */
   finish(): void {
     this.#isIn = true;
-    clearTimeout(this.#timer);
+    this.#deadlines.delete(this);
     const [first] = this.#chunks;
     const body = first !== undefined && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks);
     this.#end(body);
     const release = this.#release;
+    if (release === undefined) return;
+    clearTimeout(this.#timer);
     this.#release = undefined;
-    release?.(true);
+    release(true);
   }
 
   /** The length announced is beyond the limit: nothing needs to be read to know. */
@@ -88,7 +82,7 @@ export class IncomingBody {
   /** Calls `release` when the body is in, with true; or with false when it is not worth waiting any longer. */
   hold(release: (isIn: boolean) => void): void {
     this.drop();
-    clearTimeout(this.#timer);
+    this.#deadlines.delete(this);
     if (this.#isIn || this.#isLate) {
       release(this.#isIn);
       return;
@@ -102,7 +96,7 @@ export class IncomingBody {
 
   /** The client has gone. */
   cancel(): void {
-    this.#isGone = true;
+    this.#deadlines.delete(this);
     clearTimeout(this.#timer);
     this.#release = undefined;
     this.drop();

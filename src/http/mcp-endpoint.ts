@@ -13,6 +13,7 @@ import { isSessionVersion, sessionVersions } from '../../actors/server/advert.ts
 import type { ManagedServer } from '../../actors/server/managed-server.ts';
 import { EventStream, liveStreams } from './event-stream.ts';
 import { closing, type ExchangeContext } from './exchange-context.ts';
+import { isJson } from './framing.ts';
 import type { Front } from './front.ts';
 import { checkMirrorHeaders } from './mirror-headers.ts';
 import { isModernHeader, postModern } from './modern-endpoint.ts';
@@ -25,7 +26,7 @@ const USUAL_ACCEPT = 'application/json, text/event-stream';
 /** Refuses what can be refused by the headers alone; true when the body, which tells the era, is wanted. */
 export function admitPost(context: ExchangeContext): boolean {
   const { 'content-type': type = '' } = context.request.headers;
-  if (/^application\/json\s*(;|$)/i.test(type)) return true;
+  if (isJson(type)) return true;
   context.rpcFault(new RpcFault(rpcCodes.invalidRequest, 'Content-Type must be application/json'), 415);
   return false;
 }

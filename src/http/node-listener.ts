@@ -3,10 +3,13 @@
 
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
+import { Deadlines } from '../../actors/deadlines.ts';
 import { addHeader, HeaderRecord } from './framing.ts';
+import type { IncomingBody } from './incoming-body.ts';
 import { NodeReply } from './node-reply.ts';
 import type { ReplyOwner } from './reply.ts';
 import {
+  BODY_TIMEOUT_MS,
   type HttpRequest,
   IDLE_TIMEOUT_MS,
   type Listener,
@@ -57,6 +60,7 @@ class NodeListener implements Listener, ReplyOwner {
   readonly fallbackReason: string | undefined;
   readonly #server: Server;
   readonly #options: ListenerOptions;
+  readonly #bodyDeadlines: Deadlines<IncomingBody>;
   #port: number;
   /** Connections on which the end of a request is unsure: what follows there is nobody's request. */
   readonly #condemned = new WeakSet<Socket>();
@@ -64,6 +68,7 @@ class NodeListener implements Listener, ReplyOwner {
 
   constructor(options: ListenerOptions, fallbackReason: string | undefined) {
     this.#options = options;
+    this.#bodyDeadlines = new Deadlines(options.bodyTimeoutMs ?? BODY_TIMEOUT_MS);
     this.#port = options.port;
     this.fallbackReason = fallbackReason;
     this.#server = createServer({
@@ -124,7 +129,7 @@ class NodeListener implements Listener, ReplyOwner {
     const request = new NodeRequest(raw);
     const reply = new NodeReply(res, raw.socket, request.method === 'HEAD', this);
     this.#open += 1;
-    if (!serve(request, reply, this.#options)) {
+    if (!serve(request, reply, this.#options, this.#bodyDeadlines)) {
       this.#condemned.add(raw.socket);
       refuse(request, reply);
     }

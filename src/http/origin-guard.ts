@@ -20,6 +20,8 @@ export class OriginGuard {
   readonly #allowedOrigins: ReadonlySet<string>;
   readonly #ownHost: string;
   readonly #checksHost: boolean;
+  /** Nearly all requests name the same. */
+  #lastKnownHost: string | undefined;
 
   constructor({ host, allowedHosts, allowedOrigins }: OriginGuardOptions) {
     this.#ownHost = host.includes(':') ? `[${host}]` : host.toLowerCase();
@@ -61,6 +63,13 @@ export class OriginGuard {
   }
 
   #isKnownHost(host: string): boolean {
+    if (host === this.#lastKnownHost) return true;
+    const isKnown = this.#isAllowedHost(host);
+    if (isKnown) this.#lastKnownHost = host;
+    return isKnown;
+  }
+
+  #isAllowedHost(host: string): boolean {
     const lower = host.toLowerCase();
     const name = lower.replace(/:\d{1,5}$/, '');
     return (

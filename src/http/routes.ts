@@ -14,11 +14,16 @@ import type { BodyHandler } from './seam.ts';
 type Action = (front: Front, context: ExchangeContext, id: string | undefined) => BodyHandler | undefined;
 
 export interface Route {
-  readonly methods: Readonly<Record<string, Action>>;
+  readonly methods: ReadonlyMap<string, Action>;
   /** Needs neither key nor Host check. */
   readonly isOpen?: boolean;
   /** The server id of the path. */
   readonly id?: string | undefined;
+}
+
+/** Maps: a path or a method is any token, `constructor` too. */
+function byMethod(actions: Readonly<Record<string, Action>>): Route['methods'] {
+  return new Map(Object.entries(actions));
 }
 
 const plain = (act: (front: Front, context: ExchangeContext) => void): Action => {
@@ -29,7 +34,7 @@ const plain = (act: (front: Front, context: ExchangeContext) => void): Action =>
 };
 
 /** What can be read: HEAD is GET without its body. */
-const read = (action: Action): Route['methods'] => ({ GET: action, HEAD: action });
+const read = (action: Action) => byMethod({ GET: action, HEAD: action });
 
 /** For one server, 404 when it is unknown; the body, if any, is waited for and ignored. */
 const onServer = (
@@ -53,7 +58,7 @@ function fail(front: Front, context: ExchangeContext, error: unknown): void {
   context.fail(error, (text) => front.gateway.redactor.redact(text));
 }
 
-const mcp: Route['methods'] = {
+const mcp = byMethod({
   POST: (front, context, id) => {
     const server = targetOf(front, context, id);
     if (server === null || !admitPost(context)) return undefined;
@@ -69,25 +74,29 @@ const mcp: Route['methods'] = {
     if (server !== null) remove(front, context, server);
     return undefined;
   },
-};
+});
 
-const fixed: Readonly<Record<string, Route>> = {
-  '/health': { isOpen: true, methods: read(plain(health)) },
-  '/servers': {
-    methods: read(
-      plain(({ gateway }, context) => context.json(200, { servers: gateway.fleet.all().map(serverRecord) })),
-    ),
-  },
-  '/stats': { methods: read(plain(stats)) },
-  '/mcp': { methods: mcp },
-  '/rpc': {
-    methods: {
-      POST: (front, context) =>
-        admitRpc(front, context) ? (_, body) => rpc(front, context, body) : undefined,
+const fixed: ReadonlyMap<string, Route> = new Map(
+  Object.entries<Route>({
+    '/health': { isOpen: true, methods: read(plain(health)) },
+    '/servers': {
+      methods: read(
+        plain(({ gateway }, context) =>
+          context.json(200, { servers: gateway.fleet.all().map(serverRecord) }),
+        ),
+      ),
     },
-  },
-  '/admin/reload': { methods: { POST: (front, context) => () => void reload(front, context) } },
-};
+    '/stats': { methods: read(plain(stats)) },
+    '/mcp': { methods: mcp },
+    '/rpc': {
+      methods: byMethod({
+        POST: (front, context) =>
+          admitRpc(front, context) ? (_, body) => rpc(front, context, body) : undefined,
+      }),
+    },
+    '/admin/reload': { methods: byMethod({ POST: (front, context) => () => void reload(front, context) }) },
+  }),
+);
 
 const serverMethods = read(
   onServer((front, context, server) =>
@@ -97,7 +106,7 @@ const serverMethods = read(
     ),
   ),
 );
-const startMethods: Route['methods'] = {
+const startMethods = byMethod({
   POST: onServer(async (front, context, server) => {
     if (front.gateway.isDraining) {
       context.refuseWhileDraining();
@@ -106,17 +115,17 @@ const startMethods: Route['methods'] = {
     await server.start();
     context.json(200, serverRecord(server));
   }),
-};
-const stopMethods: Route['methods'] = {
+});
+const stopMethods = byMethod({
   POST: onServer(async (_, context, server) => {
     await server.stop();
     context.json(200, serverRecord(server));
   }),
-};
+});
 
 /** The route of a raw path; undefined when there is none. */
 export function routeOf(path: string): Route | undefined {
-  const known = Object.hasOwn(fixed, path) ? fixed[path] : undefined;
+  const known = fixed.get(path);
   if (known !== undefined) return known;
   const [empty, head, segment, verb, ...rest] = path.split('/');
   if (empty !== '' || segment === undefined || segment === '' || rest.length > 0) return undefined;

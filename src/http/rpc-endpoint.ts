@@ -6,6 +6,7 @@ import { GatewayError, StoppedError } from '../../actors/errors.ts';
 import { type Envelope, readClientMessage } from '../../actors/jsonrpc/envelope.ts';
 import { RpcFault, rpcCodes } from '../../actors/jsonrpc/rpc-fault.ts';
 import { closing, type ExchangeContext } from './exchange-context.ts';
+import { isJson } from './framing.ts';
 import type { Front } from './front.ts';
 import { checkMirrorHeaders } from './mirror-headers.ts';
 import { JsonOutlet } from './post-outlet.ts';
@@ -22,7 +23,7 @@ export function admitRpc(front: Front, context: ExchangeContext): boolean {
     context.error(404, `there is no server ${JSON.stringify(server.slice(0, 64))}; GET /servers lists them`);
     return false;
   }
-  if (!/^application\/json\s*(;|$)/i.test(type)) {
+  if (!isJson(type)) {
     context.rpcFault(new RpcFault(rpcCodes.invalidRequest, 'Content-Type must be application/json'), 415);
     return false;
   }

@@ -1,21 +1,24 @@
 // One request through the routes: refused for its framing, or given to the handler, and its body to the handler's
 // second step. The same for both fillings, which add the bytes of the body as they come.
 
+import type { Deadlines } from '../../actors/deadlines.ts';
 import { announcedBytes, framingProblem, JSON_HEADERS, plainError } from './framing.ts';
 import { IncomingBody } from './incoming-body.ts';
 import type { Reply } from './reply.ts';
-import { BODY_TIMEOUT_MS, type HttpRequest, type ListenerOptions } from './seam.ts';
+import type { HttpRequest, ListenerOptions } from './seam.ts';
 
 const NO_BODY = Buffer.alloc(0);
 
 /** Gives false when the request must be refused by `refuse`, and nothing has happened yet. */
-export function serve(request: HttpRequest, reply: Reply, options: ListenerOptions): boolean {
+export function serve(
+  request: HttpRequest,
+  reply: Reply,
+  options: ListenerOptions,
+  bodyDeadlines: Deadlines<IncomingBody>,
+): boolean {
   if (framingProblem(request.path, request.headers) !== undefined) return false;
   const announced = announcedBytes(request.headers);
-  const body =
-    announced > 0
-      ? new IncomingBody(options.maxBodyBytes, options.bodyTimeoutMs ?? BODY_TIMEOUT_MS)
-      : undefined;
+  const body = announced > 0 ? new IncomingBody(options.maxBodyBytes, bodyDeadlines) : undefined;
   reply.body = body;
   try {
     const onBody = options.handler(request, reply);

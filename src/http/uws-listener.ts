@@ -3,9 +3,17 @@
 // behind one not yet answered; it drops a request whose body comes slower than 16 kB/s over 10 s (no 408 then).
 
 import type { HttpResponse, HttpRequest as RawRequest, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
+import { Deadlines } from '../../actors/deadlines.ts';
 import { addHeader, HeaderRecord } from './framing.ts';
+import type { IncomingBody } from './incoming-body.ts';
 import type { ReplyOwner } from './reply.ts';
-import { type HttpRequest, type Listener, type ListenerOptions, MAX_HEADER_BYTES } from './seam.ts';
+import {
+  BODY_TIMEOUT_MS,
+  type HttpRequest,
+  type Listener,
+  type ListenerOptions,
+  MAX_HEADER_BYTES,
+} from './seam.ts';
 import { refuse, reportFault, serve } from './serve.ts';
 import { UwsReply } from './uws-reply.ts';
 
@@ -63,12 +71,14 @@ class UwsListener implements Listener, ReplyOwner {
   readonly #uws: UwsModule;
   readonly #app: TemplatedApp;
   readonly #options: ListenerOptions;
+  readonly #bodyDeadlines: Deadlines<IncomingBody>;
   #socket: us_listen_socket | false = false;
   #open = 0;
 
   constructor(uws: UwsModule, options: ListenerOptions) {
     this.#uws = uws;
     this.#options = options;
+    this.#bodyDeadlines = new Deadlines(options.bodyTimeoutMs ?? BODY_TIMEOUT_MS);
     this.#app = uws.App().any('/*', (res, raw) => this.#onRequest(res, raw));
     listenExclusively(this.#app, options, (socket) => {
       this.#socket = socket;
@@ -109,7 +119,7 @@ class UwsListener implements Listener, ReplyOwner {
     const reply = new UwsReply(res, method === 'HEAD', this);
     const request = new UwsRequest(raw, method, reply);
     this.#open += 1;
-    if (!serve(request, reply, this.#options)) {
+    if (!serve(request, reply, this.#options, this.#bodyDeadlines)) {
       // Not at once: an answer at once, even one that closes, lets the server read what follows as the next request.
       // While this one is open, anything that follows makes the server drop the connection.
       setImmediate(() => refuse(request, reply));
