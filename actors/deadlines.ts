@@ -23,6 +23,11 @@ export class Deadlines<T extends Waiting<T>> {
     this.#ms = ms;
   }
 
+  /** A timer is set, perhaps for a wait that is over. */
+  get isTicking(): boolean {
+    return this.#timer !== undefined;
+  }
+
   /** The wait begins, and must not be under way already. `now` is in performance.now() milliseconds. */
   add(wait: T, now: number): void {
     wait.dueAt = now + this.#ms;

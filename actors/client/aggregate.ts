@@ -57,22 +57,27 @@ export class Aggregate {
   #stamp = 0;
   /** As of the stamp. */
   #all: readonly ManagedServer[] = [];
-  #revisions = -1;
+  #revision = -1;
+  readonly #revisionNow: () => number;
   #keptBytes = 0;
 
-  constructor(servers: () => readonly ManagedServer[], pageItems?: number) {
+  /** `revision` goes up with every change in what is known of a server; by default each of them is asked. */
+  constructor(
+    servers: () => readonly ManagedServer[],
+    pageItems?: number,
+    revision: () => number = () => servers().reduce((sum, { known }) => sum + known.revision, 0),
+  ) {
     this.#servers = servers;
+    this.#revisionNow = revision;
     this.#pages = new ListPages(pageItems);
   }
 
   /** Goes up whenever the servers, or what is known of one, may have changed. */
   get stamp(): number {
     const all = this.#servers();
-    // Each only goes up, so that the sum tells of a change in any.
-    let revisions = 0;
-    for (const { known } of all) revisions += known.revision;
-    if (revisions !== this.#revisions || !areSame(all, this.#all)) {
-      this.#revisions = revisions;
+    const revision = this.#revisionNow();
+    if (revision !== this.#revision || !areSame(all, this.#all)) {
+      this.#revision = revision;
       this.#all = all;
       this.#stamp += 1;
       this.#views.clear();

@@ -82,6 +82,8 @@ export class Gateway {
   readonly #options: GatewayOptions;
   readonly #parts: ReadonlyMap<string, Part>;
   #catalog: Catalog;
+  /** Of what is known of all servers together: to ask each of a thousand would cost more than what is made of it. */
+  #revision = 0;
   #lock: StateLock | undefined;
   #records: ChildRecords | undefined;
   #shutdownDeadline: number | undefined;
@@ -102,7 +104,7 @@ export class Gateway {
       onGone: (server, isReplaced) => this.#onServerGone(server, isReplaced),
     });
     const servers = () => this.fleet.all();
-    this.aggregate = new Aggregate(servers);
+    this.aggregate = new Aggregate(servers, undefined, () => this.#revision);
     const tagsOf = (id: string) => this.#catalog.servers[id]?.tags ?? [];
     this.search =
       config.expose === 'search' ? new ToolSearch({ aggregate: this.aggregate, tagsOf }) : undefined;
@@ -212,6 +214,9 @@ export class Gateway {
         this.sessions.announce(isFirst ? EVERY_SERVER : id, kinds);
       },
       (what) => log.warn({ server: id }, redactor.redact(what)),
+      () => {
+        this.#revision += 1;
+      },
     );
     const server: ManagedServer = new ManagedServer({
       id,

@@ -34,6 +34,7 @@ export interface HandleHooks {
 export class Handle {
   readonly id: string;
   readonly latency = new Latency();
+  readonly deadlines: Deadlines<Call>;
   /** Calls accepted since the gateway has started. */
   requests = 0;
   /** Calls that ended with an error, the server's or the gateway's. */
@@ -71,10 +72,11 @@ export class Handle {
       timeoutMs: entry.request_timeout_seconds * 1000,
       maxMs: Math.max(entry.max_request_seconds, entry.request_timeout_seconds) * 1000,
     };
+    this.deadlines = new Deadlines(patience.timeoutMs);
     this.#terms = {
       server: id,
       patience,
-      deadlines: new Deadlines(patience.timeoutMs),
+      deadlines: this.deadlines,
       onEnd: (call, outcome, answer) => this.#onEnd(call, outcome, answer),
     };
   }

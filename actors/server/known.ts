@@ -46,6 +46,7 @@ export class Known {
 
   readonly #file: string | undefined;
   readonly #onProblem: (what: string) => void;
+  readonly #onRevision: () => void;
   readonly #onChange: (kinds: readonly ListKind[], isFirst: boolean) => void;
   #adverts: Adverts = {};
   #isLearnt = false;
@@ -59,10 +60,13 @@ export class Known {
     /** `isFirst`: these lists were unknown before, so that only an aggregate can have been shown without them. */
     onChange: (kinds: readonly ListKind[], isFirst: boolean) => void,
     onProblem: (what: string) => void,
+    /** Told of every new revision. */
+    onRevision: () => void = () => {},
   ) {
     this.#file = file;
     this.#onChange = onChange;
     this.#onProblem = onProblem;
+    this.#onRevision = onRevision;
   }
 
   /** How the server has introduced itself, in whichever era. */
@@ -85,9 +89,14 @@ export class Known {
     return era === 'legacy' && offered.some((capability) => !this.#offered.includes(capability));
   }
 
+  #revise(): void {
+    this.revision += 1;
+    this.#onRevision();
+  }
+
   note(era: Era, advert: Advert): void {
     this.#adverts = { ...this.#adverts, [era]: advert };
-    this.revision += 1;
+    this.#revise();
   }
 
   setEras(eras: Eras | undefined): void {
@@ -115,7 +124,7 @@ export class Known {
       this.eras = stored.eras;
       this.#isLearnt = stored.isLearnt;
       this.#offered = stored.offered;
-      this.revision += 1;
+      this.#revise();
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
         this.#onProblem(
@@ -130,7 +139,7 @@ export class Known {
     if (connection.advert !== undefined) this.note(connection.era, connection.advert);
     await this.#fetch(connection, everyListKind, timeoutMs);
     this.#isLearnt = true;
-    this.revision += 1;
+    this.#revise();
     await this.#save();
   }
 
@@ -176,7 +185,7 @@ export class Known {
         }
       }),
     );
-    this.revision += 1;
+    this.#revise();
     const news = learnt.filter((kind) => this.lists[kind]?.length !== 0);
     if (news.length > 0) this.#onChange(news, true);
     if (changed.length > 0) this.#onChange(changed, false);

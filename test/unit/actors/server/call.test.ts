@@ -2,6 +2,7 @@
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { Deadlines } from '../../../../actors/deadlines.ts';
 import { ConnectionLostError } from '../../../../actors/errors.ts';
 import { readServerMessage } from '../../../../actors/jsonrpc/envelope.ts';
 import { Call, type Outcome } from '../../../../actors/server/call.ts';
@@ -15,13 +16,20 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+let isOneOfMany = false;
+
 function make(timeoutMs = 100, maxMs = 1000) {
   const ear = new Ear();
   const outcomes: Outcome[] = [];
   const abandoned: string[] = [];
   const call = new Call(
     { envelope: toolCall('1', 'm'), exchange: ear },
-    { server: 's', patience: { timeoutMs, maxMs }, onEnd: (_, outcome) => outcomes.push(outcome) },
+    {
+      server: 's',
+      patience: { timeoutMs, maxMs },
+      onEnd: (_, outcome) => outcomes.push(outcome),
+      ...(isOneOfMany ? { deadlines: new Deadlines<Call>(timeoutMs) } : {}),
+    },
   );
   const connection = {
     abandon: (_: Call, reason: string) => abandoned.push(reason),
@@ -32,10 +40,20 @@ function make(timeoutMs = 100, maxMs = 1000) {
 const answer = () => readServerMessage(Buffer.from('{"id":1,"result":"r"}'));
 const refusal = () => readServerMessage(Buffer.from('{"id":1,"error":{"code":1,"message":"no"}}'));
 
-describe('a call', () => {
+describe.each([
+  ['with a timer of its own', false],
+  ['among many', true],
+])('a call %s', (_, isAmongMany) => {
+  beforeEach(() => {
+    isOneOfMany = isAmongMany;
+  });
+
   test('ends once, and hears nothing afterwards, under any sequence of events', () => {
     const happens = fc.oneof(
-      fc.constantFrom('answer', 'refusal', 'fail', 'cancel', 'relay', 'touch', 'expire', 'send' as const),
+      fc.constantFrom(
+        ...(['answer', 'refusal', 'fail', 'cancel', 'relay', 'touch', 'expire', 'send'] as const),
+        ...(['suspend', 'resume'] as const),
+      ),
       fc.integer({ min: 1, max: 150 }),
     );
     fc.assert(
@@ -50,11 +68,12 @@ describe('a call', () => {
           else if (one === 'fail') call.fail(new ConnectionLostError('x'));
           else if (one === 'relay') call.relay(Buffer.from('{}'));
           else if (one === 'send') call.connection = connection;
-          else call[one as 'cancel' | 'touch' | 'expire']();
+          else call[one as 'cancel' | 'touch' | 'expire' | 'suspend' | 'resume']();
           expect(ear.ends).toBe(call.isDone ? 1 : 0);
           expect(outcomes).toHaveLength(ear.ends);
           expect(ear.relayed).toHaveLength(relays);
         }
+        call.resume();
         vi.advanceTimersByTime(1000);
         expect(ear.ends).toBe(1);
         expect(vi.getTimerCount()).toBe(0);
@@ -103,6 +122,20 @@ describe('a call', () => {
     const { ear } = make(100, 1_000_000);
     vi.advanceTimersByTime(100);
     expect(ear.ends).toBe(1);
+  });
+
+  test('whose client is asked something is not due until it has answered, and then has its time again', () => {
+    const { call, ear } = make();
+    vi.advanceTimersByTime(90);
+    call.suspend();
+    call.touch();
+    vi.advanceTimersByTime(5000);
+    expect(ear.ends).toBe(0);
+    call.resume();
+    vi.advanceTimersByTime(99);
+    expect(ear.ends).toBe(0);
+    vi.advanceTimersByTime(1);
+    expect(ear.errors[0]).toMatchObject({ code: 'ERR_DEADLINE' });
   });
 
   test('that its client cancels is dropped without a word to the client, and its server is told', () => {
