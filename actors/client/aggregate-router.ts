@@ -199,8 +199,12 @@ function sendModern(request: Route, all: Everything): void {
 
 function afterSettling(request: ClientRequest, all: Everything, act: () => void): void {
   const { exchange } = request;
-  all.discovery
-    .settle(all.listTimeoutMs, all.crossings.guestOf(request))
+  const settled = all.discovery.settle(all.listTimeoutMs, all.crossings.guestOf(request));
+  if (settled === undefined) {
+    act();
+    return;
+  }
+  settled
     .then(() => {
       // The client may have cancelled, or its session ended: nothing may be noted for it any more.
       if (!exchange.isDone) act();

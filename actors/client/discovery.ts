@@ -36,8 +36,11 @@ export class Discovery {
     this.#roster = roster;
   }
 
-  /** Resolves when every server is known or has failed, or after `timeoutMs` from the start of the round. */
-  async settle(timeoutMs: number, guest?: Guest | undefined): Promise<void> {
+  /**
+   * Resolves when every server is known or has failed, or after `timeoutMs` from the start of the round; undefined when
+   * there is nothing to wait for.
+   */
+  settle(timeoutMs: number, guest?: Guest | undefined): Promise<void> | undefined {
     const unknown: ManagedServer[] = [];
     const again: ManagedServer[] = [];
     const now = performance.now();
@@ -62,10 +65,7 @@ export class Discovery {
       this.#round = round;
     }
     const leftMs = this.#roundStartedAt + timeoutMs - performance.now();
-    if (this.#round === undefined || leftMs <= 0) return;
-    let timer: NodeJS.Timeout | undefined;
-    await Promise.race([this.#round, new Promise((resolve) => (timer = setTimeout(resolve, leftMs)))]);
-    clearTimeout(timer);
+    return this.#round === undefined || leftMs <= 0 ? undefined : within(leftMs, this.#round);
   }
 
   /** Where all clients are shown the same, what was learnt once is all there is. */
@@ -78,6 +78,13 @@ export class Discovery {
     }
     return this.#open.servers;
   }
+}
+
+/** Resolves with the round, or when the time is up. */
+async function within(ms: number, round: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  await Promise.race([round, new Promise((resolve) => (timer = setTimeout(resolve, ms)))]);
+  clearTimeout(timer);
 }
 
 async function learnAll(servers: readonly ManagedServer[], guest: Guest | undefined): Promise<void> {
