@@ -19,6 +19,9 @@ const packages = join(here, 'peers', 'node_modules');
 /** Rows of the other gateways. */
 export const peerRows = ['mcp-proxy 6.7.19', 'supergateway 4.0.0'];
 
+/** `log_level: debug` writes a line for each call. */
+export const loggedRow = 'gateway /rpc, every call logged';
+
 /** More than are ever in flight, so that no two of those have the same id. */
 const distinctCalls = 1000;
 const inTurn = Array.from({ length: distinctCalls }, (_, n) => n);
@@ -33,7 +36,9 @@ const modernEcho = { command: process.execPath, args: [upstream('modern-echo.mjs
  * rows are crossings but for the last one. Each row with a session has one session for all its connections.
  */
 export async function ownTargets(bench) {
-  const gateway = await startGateway(bench, { servers: { echo: rawEcho, modern: modernEcho } });
+  const servers = { echo: rawEcho, modern: modernEcho };
+  const gateway = await startGateway(bench, { servers });
+  const talkative = await startGateway(bench, { servers, config: { log_level: 'debug' } });
   const at = (row, path, headers, bodyOf) => target(gateway, row, `${gateway.url}${path}`, headers, bodyOf);
   const legacy = async (row, path, tool) => {
     const headers = await openSession(`${gateway.url}${path}`);
@@ -42,6 +47,7 @@ export async function ownTargets(bench) {
   const modern = (row, path, tool) => at(row, path, modernHeaders(tool), (n) => modernCall(n, tool));
   return [
     at('gateway /rpc', '/rpc', { 'X-MCP-Server': 'echo' }),
+    target(talkative, loggedRow, `${talkative.url}/rpc`, { 'X-MCP-Server': 'echo' }),
     await legacy('gateway /mcp/:id', '/mcp/echo', 'echo'),
     await legacy('gateway /mcp', '/mcp', 'echo__echo'),
     modern('gateway /mcp/:id, modern to legacy', '/mcp/echo', 'echo'),

@@ -124,6 +124,7 @@ describe('a smoke run of all measures', () => {
   test('checks every answer at each of our addresses, alone and with many at once', () => {
     const rows = [
       'gateway /rpc',
+      'gateway /rpc, every call logged',
       'gateway /mcp/:id',
       'gateway /mcp',
       'gateway /mcp/:id, modern to legacy',
