@@ -41,17 +41,18 @@ export class Deadlines<T extends Waiting<T>> {
   }
 
   readonly #onTimer = (): void => {
-    this.#timer = undefined;
-    // The first is asked for anew each time: the end of one may be that of others, or the beginning.
-    for (let wait = this.#waiting.first; wait !== undefined; wait = this.#waiting.first) {
-      // Timers may go off a fraction of a millisecond early.
-      const leftMs = Math.ceil(wait.dueAt - performance.now());
-      if (leftMs > 0) {
-        this.#timer ??= setTimeout(this.#onTimer, leftMs).unref();
-        return;
+    try {
+      // The first is asked for anew each time: the end of one may be that of others, or the beginning.
+      for (let wait = this.#waiting.first; wait !== undefined; wait = this.#waiting.first) {
+        if (wait.dueAt > performance.now()) break;
+        this.#waiting.delete(wait);
+        wait.expire();
       }
-      this.#waiting.delete(wait);
-      wait.expire();
+    } finally {
+      // Set only now, for the first that is left, whoever came meanwhile; and also when one has thrown.
+      const next = this.#waiting.first;
+      const leftMs = next === undefined ? 0 : Math.max(1, Math.ceil(next.dueAt - performance.now()));
+      this.#timer = next === undefined ? undefined : setTimeout(this.#onTimer, leftMs).unref();
     }
   };
 }

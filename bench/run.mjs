@@ -16,7 +16,7 @@ const stopped = new AbortController();
 /** Order of the document; a measure that is not named here comes last. */
 const order = [
   ...['throughput', 'upstreams', 'call-cost', 'memory', 'sessions', 'servers'],
-  ...['start', 'first-call', 'lists', 'results', 'streams'],
+  ...['start', 'first-call', 'lists', 'results', 'streams', 'inspector'],
 ];
 
 /** The measures that know `--only`. */

@@ -89,7 +89,27 @@ export const gatewaySchema = Type.Object(
       10,
     ),
     inspector: Type.Object(
-      { enabled: Type.Boolean({ description: 'Serve the inspector.', default: true }) },
+      {
+        enabled: Type.Optional(
+          Type.Boolean({
+            description:
+              'Serve the page at /inspector. Without this field it is served wherever a key is set or nobody but this machine can reach the listener.',
+          }),
+        ),
+        commands: Type.Boolean({
+          description: 'Let the page start and stop servers and reload the catalog.',
+          default: false,
+        }),
+        stately: Type.Boolean({
+          description: 'Serve /inspector/stately as well, the stream that viewers of @statelyai/inspect understand.',
+          default: false,
+        }),
+        insecure: Type.Boolean({
+          description:
+            'Allow `enabled: true` beyond loopback without an api_key: whoever reaches the listener can watch.',
+          default: false,
+        }),
+      },
       { description: 'The page that shows what the gateway is doing.', default: {} },
     ),
   },

@@ -23,3 +23,12 @@ export function parseListenAddr(text: string): { host: string; port: number } {
   }
   return { host: plain, port };
 }
+
+/** As a Host header names this machine to itself. */
+export const loopbackNames: ReadonlySet<string> = new Set(['localhost', '127.0.0.1', '[::1]']);
+
+/** Whether nobody but this machine can reach a listener at that host; brackets around an IPv6 address may be missing. */
+export function isLoopback(host: string): boolean {
+  const lower = host.toLowerCase();
+  return loopbackNames.has(lower) || lower === '::1' || /^127(\.\d{1,3}){3}$/.test(lower);
+}

@@ -3,7 +3,7 @@
 import { dirname, resolve } from 'node:path';
 import { fillDefaults, type Written } from './fill-defaults.ts';
 import { type GatewayConfig, gatewaySchema } from './gateway-schema.ts';
-import { parseListenAddr } from './listen-addr.ts';
+import { isLoopback, parseListenAddr } from './listen-addr.ts';
 import type { SchemaReader } from './schema-reader.ts';
 import type { YamlTree } from './yaml-tree.ts';
 
@@ -13,6 +13,7 @@ export function readGateway(reader: SchemaReader, root: YamlTree, file: string):
   if (written === undefined) return {};
   const config: Written<GatewayConfig> = fillDefaults(gatewaySchema, written);
   checkListenAddr(reader, config.listen_addr);
+  checkInspector(reader, config);
   if (written.api_key === '' && !isChosenEmpty(root)) {
     reader.report('api_key', 'is empty, so authentication is off; remove it if that is meant', 'warning');
   }
@@ -33,6 +34,26 @@ function checkListenAddr(reader: SchemaReader, text: string | undefined): void {
   } catch (error) {
     reader.report('listen_addr', (error as TypeError).message);
   }
+}
+
+/** Whoever can reach the listener can watch: what is asked for in so many words must not be half safe. */
+function checkInspector(
+  reader: SchemaReader,
+  { inspector, listen_addr, api_key }: Written<GatewayConfig>,
+): void {
+  if (
+    inspector?.enabled !== true ||
+    inspector.insecure === true ||
+    api_key !== '' ||
+    listen_addr === undefined
+  )
+    return;
+  const host = /^(.*):\d+$/.exec(listen_addr)?.[1];
+  if (host === undefined || isLoopback(host)) return;
+  reader.report(
+    'inspector.enabled',
+    `needs an api_key while the gateway listens on ${listen_addr}; set one, or inspector.insecure: true if everybody there may watch`,
+  );
 }
 
 /** An empty default, as in `${GATEWAY_API_KEY:-}`, says that no key is fine. */

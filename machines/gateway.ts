@@ -43,6 +43,7 @@ export const gatewayMachine = setup({
     isAllUp: ({ context }) => context.up === context.parts.length,
     isAllDown: ({ context }) => context.up === 0,
     hasError: ({ context }) => context.error !== undefined,
+    isAllDownByError: ({ context }) => context.up === 0 && context.error !== undefined,
   },
   actions: {
     noteError: assign({
@@ -97,10 +98,7 @@ export const gatewayMachine = setup({
       states: {
         next: {
           always: [
-            {
-              guard: ({ context }) => context.up === 0 && context.error !== undefined,
-              target: '#gateway.failed',
-            },
+            { guard: 'isAllDownByError', target: '#gateway.failed' },
             { guard: 'isAllDown', target: '#gateway.stopped' },
             { target: 'part' },
           ],

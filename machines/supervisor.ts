@@ -57,22 +57,7 @@ export type SupervisorEvent =
   | DoneActorEvent
   | ErrorActorEvent;
 
-const frame = setup({
-  types: {
-    context: {} as SupervisorContext,
-    events: {} as SupervisorEvent,
-    input: {} as SupervisorInput,
-  },
-  actions: {
-    report: ({ context }, change: Change) => context.onChange(change),
-  },
-});
-
-type Step = Parameters<Parameters<typeof frame.enqueueActions>[0]>[0];
 type Told = { readonly context: SupervisorContext; readonly event: SupervisorEvent };
-
-const dueId = (key: string) => `due:${key}`;
-const overdueId = (key: string) => `overdue:${key}`;
 
 /** The child an event is about, unless the event belongs to an earlier generation. */
 function subject({ context, event }: Told): Child | undefined {
@@ -90,6 +75,24 @@ const isLive = (told: Told) => subject(told)?.ref !== undefined;
 const isOfChild = ({ event }: Told) => 'actorId' in event && event.actorId.includes('#');
 const isUnknown = ({ context, event }: Told) =>
   event.type === 'child.start' && !context.children.has(event.spec.key);
+const isEmpty = ({ context }: Told) => context.children.size === 0;
+
+const frame = setup({
+  types: {
+    context: {} as SupervisorContext,
+    events: {} as SupervisorEvent,
+    input: {} as SupervisorInput,
+  },
+  actions: {
+    report: ({ context }, change: Change) => context.onChange(change),
+  },
+  guards: { isCurrent, isEmpty, isLive, isOfChild, isUnknown },
+});
+
+type Step = Parameters<Parameters<typeof frame.enqueueActions>[0]>[0];
+
+const dueId = (key: string) => `due:${key}`;
+const overdueId = (key: string) => `overdue:${key}`;
 
 function report(step: Step, child: Child, what: Change['what'], more: Partial<Change> = {}): void {
   const change = {
@@ -316,25 +319,28 @@ export const supervisorMachine = frame.createMachine({
     supervising: {
       entry: startFirst,
       on: {
-        'child.start': { guard: isUnknown, actions: start },
-        'child.stop': { guard: isCurrent, actions: stop },
-        'child.wake': { guard: isCurrent, actions: wake },
-        'child.failed': { guard: isLive, actions: hearFailure },
-        'child.due': { guard: isCurrent, actions: due },
-        'child.overdue': { guard: isCurrent, actions: cutOff },
-        'xstate.done.actor.*': { guard: isCurrent, actions: hearEnd },
+        'child.start': { guard: 'isUnknown', actions: start },
+        'child.stop': { guard: 'isCurrent', actions: stop },
+        'child.wake': { guard: 'isCurrent', actions: wake },
+        'child.failed': { guard: 'isLive', actions: hearFailure },
+        'child.due': { guard: 'isCurrent', actions: due },
+        'child.overdue': { guard: 'isCurrent', actions: cutOff },
+        'xstate.done.actor.*': { guard: 'isCurrent', actions: hearEnd },
         // Old news is taken and dropped; what matches neither is an escalation (V2, V3).
-        'xstate.error.actor.*': [{ guard: isCurrent, actions: hearEnd }, { guard: isOfChild }],
+        'xstate.error.actor.*': [{ guard: 'isCurrent', actions: hearEnd }, { guard: 'isOfChild' }],
         shutdown: 'draining',
       },
     },
     draining: {
       entry: drainNext,
-      always: { guard: ({ context }) => context.children.size === 0, target: 'stopped' },
+      always: { guard: 'isEmpty', target: 'stopped' },
       on: {
-        'child.overdue': { guard: isCurrent, actions: [cutOff, drainNext] },
-        'xstate.done.actor.*': { guard: isCurrent, actions: [hearLast, drainNext] },
-        'xstate.error.actor.*': [{ guard: isCurrent, actions: [hearLast, drainNext] }, { guard: isOfChild }],
+        'child.overdue': { guard: 'isCurrent', actions: [cutOff, drainNext] },
+        'xstate.done.actor.*': { guard: 'isCurrent', actions: [hearLast, drainNext] },
+        'xstate.error.actor.*': [
+          { guard: 'isCurrent', actions: [hearLast, drainNext] },
+          { guard: 'isOfChild' },
+        ],
       },
     },
     stopped: { type: 'final' },

@@ -1,8 +1,10 @@
-// Writes the tables of fields in docs/configuration.md from the JSON Schemas of a build, so that they cannot go stale.
-// Each table stands between two markers, `<!-- fields: NAME -->` and `<!-- end of fields -->`; the rest of the page is
-// written by hand. `--check` changes nothing and exits 1 when the page is out of date; `--schemas DIR` reads elsewhere.
+// Writes what documents say of the program from a build of it, so that it cannot go stale: the tables of fields in
+// docs/configuration.md from the JSON Schemas, and the diagrams in ARCHITECTURE.md from the state machines. Each part
+// stands between two markers, such as `<!-- fields: NAME -->` and `<!-- end of fields -->`; the rest of a page is written
+// by hand. `--check` changes nothing and exits 1 when a page is out of date; the other options read elsewhere.
 
-import { readFileSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 
@@ -11,7 +13,10 @@ const { values } = parseArgs({
   options: {
     check: { type: 'boolean', default: false },
     schemas: { type: 'string', default: join(root, 'dist', 'schema') },
-    page: { type: 'string', default: join(root, 'docs', 'configuration.md') },
+    /** A folder of NAME.mmd; without it the built program is asked. */
+    diagrams: { type: 'string' },
+    configuration: { type: 'string', default: join(root, 'docs', 'configuration.md') },
+    architecture: { type: 'string', default: join(root, 'ARCHITECTURE.md') },
   },
 });
 
@@ -33,27 +38,50 @@ const tables = {
   desktop: table(only(desktop, (key) => own.properties[key] === undefined)),
 };
 
-const before = readFileSync(values.page, 'utf8');
-const after = rewritten(before);
-if (after === before) process.exit(0);
-if (values.check) {
-  console.error(`${relative(root, values.page)} is out of date; run node scripts/docs.mjs after a build`);
-  process.exit(1);
+const pages = [
+  { file: values.configuration, kind: 'fields', parts: tables },
+  { file: values.architecture, kind: 'machine', parts: diagrams() },
+];
+let isStale = false;
+for (const { file, kind, parts } of pages) {
+  const before = readFileSync(file, 'utf8');
+  const after = rewritten(before, kind, parts);
+  if (after === before) continue;
+  if (values.check) {
+    console.error(`${relative(root, file)} is out of date; run node scripts/docs.mjs after a build`);
+    isStale = true;
+  } else writeFileSync(file, after);
 }
-writeFileSync(values.page, after);
+process.exit(isStale ? 1 : 0);
 
-function rewritten(page) {
-  const missing = new Set(Object.keys(tables));
-  const text = page.replace(
-    /(<!-- fields: (\w+) -->\n)[\s\S]*?(<!-- end of fields -->)/g,
-    (_, start, name, end) => {
-      if (!missing.delete(name))
-        throw new Error(`the page asks for a table "${name}" that is not there to give`);
-      return `${start}\n${tables[name]}\n${end}`;
-    },
-  );
-  if (missing.size > 0) throw new Error(`the page has no place for the table of ${[...missing].join(', ')}`);
+function rewritten(page, kind, parts) {
+  const missing = new Set(Object.keys(parts));
+  const marked = new RegExp(`(<!-- ${kind}: (\\w+) -->\n)[\\s\\S]*?(<!-- end of ${kind} -->)`, 'g');
+  const text = page.replace(marked, (_, start, name, end) => {
+    if (!missing.delete(name)) throw new Error(`the page asks for "${name}" that is not there to give`);
+    return `${start}\n${parts[name]}\n${end}`;
+  });
+  if (missing.size > 0) throw new Error(`the page has no place for ${kind} ${[...missing].join(', ')}`);
   return text;
+}
+
+/** Each state machine as a block that code hosts draw. */
+function diagrams() {
+  const texts = values.diagrams === undefined ? askProgram() : readDiagrams(values.diagrams);
+  return Object.fromEntries(texts.map(([name, text]) => [name, `\`\`\`mermaid\n${text}\`\`\`\n`]));
+}
+
+function askProgram() {
+  const all = execFileSync(process.execPath, [join(root, 'dist', 'main.js'), 'machines'], {
+    encoding: 'utf8',
+  });
+  return [...all.matchAll(/^%% (\w+)\n((?:.+\n)+)/gm)].map(([, name, text]) => [name, text]);
+}
+
+function readDiagrams(folder) {
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.mmd'))
+    .map((name) => [name.slice(0, -'.mmd'.length), readFileSync(join(folder, name), 'utf8')]);
 }
 
 function readSchema(name) {

@@ -13,9 +13,11 @@ const report = process.env.ACTOR_GATEWAY_TEST_REPORT;
 
 const steps = [
   { name: 'types', args: [bin('typescript/bin/tsc'), '--noEmit'] },
+  { name: 'types of the page', args: [bin('typescript/bin/tsc'), '-p', join(root, 'tsconfig.page.json')] },
   { name: 'lint', args: [bin('@biomejs/biome/bin/biome'), 'check', '--error-on-warnings', '.'] },
   { name: 'unused', args: [bin('knip/bin/knip.js')] },
   { name: 'build', args: [join(root, 'scripts', 'build.mjs')] },
+  ...(chosen.length === 0 ? [{ name: 'browser', args: [join(root, 'scripts', 'browser.mjs')] }] : []),
   { name: 'tests', args: [...vitest, ...chosen] },
 ];
 if (chosen.length === 0) {

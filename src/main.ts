@@ -1,15 +1,16 @@
 #!/usr/bin/env node
-// gateway-http: reads the configuration, starts the gateway with its HTTP front, and obeys signals.
+// gateway-http: reads the configuration, starts the gateway with its HTTP front, and obeys signals. Named with a command
+// it asks a gateway that runs instead.
 
 import { Gateway } from '../actors/gateway/gateway.ts';
 import type { CatalogDifference } from '../actors/gateway/server-fleet.ts';
+import { isLoopback } from '../config/listen-addr.ts';
 import { type Loaded, loadConfig } from '../config/load-config.ts';
 import { ConfigError, formatProblem } from '../config/problem.ts';
 import { banner } from './cli/banner.ts';
 import { check, printProblems } from './cli/check.ts';
 import { parseOptions } from './cli/options.ts';
 import { Front } from './http/front.ts';
-import { isLoopback } from './http/origin-guard.ts';
 import { createLog } from './log.ts';
 import { version } from './version.ts';
 
@@ -20,6 +21,12 @@ const LAST_RESORT_MS = 5_000;
 const SAME_SIGNAL_MS = 300;
 
 async function main(): Promise<number | undefined> {
+  const [first, ...rest] = process.argv.slice(2);
+  if (first !== undefined && !first.startsWith('-')) {
+    // Only when one is named: the plain form starts without them.
+    const { runCommand } = await import('./cli/run-command.ts');
+    return runCommand(first, rest, version);
+  }
   const parsed = parseOptions(process.argv.slice(2), version);
   if (parsed.do === 'exit') return parsed.code;
   const { options } = parsed;

@@ -6,7 +6,7 @@ import { errorMessage, type KeptResult, resultTextMessage } from '../jsonrpc/com
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { completeMembers, completeResult } from '../jsonrpc/modern-meta.ts';
 import { type RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
-import { type Edit, edited, inOrder, rawJson, replacing } from '../jsonrpc/span.ts';
+import { type Edit, edited, inOrder, type Message, rawJson, replacing, whole } from '../jsonrpc/span.ts';
 import type { Linked } from '../linked-list.ts';
 import type { Exchange } from '../server/call.ts';
 import type { Connection } from '../server/connection.ts';
@@ -64,8 +64,7 @@ export class ClientExchange implements Exchange, Linked<ClientExchange> {
     const { id, bytes } = envelope;
     const edits = this.rewrite?.(envelope) ?? [];
     if (id !== undefined) edits.push(replacing(id, this.rawId));
-    const message = edited(bytes, inOrder(edits));
-    this.outlet.finish(message, undefined, this.dress && this.#codeOf(envelope, this.dress));
+    this.#finish(edited(bytes, inOrder(edits)), this.dress && this.#codeOf(envelope, this.dress));
   }
 
   relay(message: Buffer): void {
@@ -101,7 +100,7 @@ export class ClientExchange implements Exchange, Linked<ClientExchange> {
     if (!this.#end('answered')) return;
     const { dress } = this;
     const members = dress === undefined ? undefined : completeMembers(dress.serverInfo, hint);
-    this.outlet.finish(result.message(this.rawId, members));
+    this.#finish(result.message(this.rawId, members));
   }
 
   /** The gateway refuses, in the words a server would use. */
@@ -118,6 +117,13 @@ export class ClientExchange implements Exchange, Linked<ClientExchange> {
   cancel(reason?: string): void {
     if (this.call === undefined) this.drop();
     else this.call.cancel(reason);
+  }
+
+  #finish(message: Message, rpcCode?: number): void {
+    const { outlet } = this;
+    if (Buffer.isBuffer(message) || outlet.finishInPieces === undefined)
+      outlet.finish(whole(message), undefined, rpcCode);
+    else outlet.finishInPieces(message, rpcCode);
   }
 
   #codeOf(answer: Envelope, { isMethodKnown }: Dress): number | undefined {

@@ -2,7 +2,6 @@
 // one per GET stream; a stdio front end has one for all. Sending never throws and never blocks.
 
 import type { GatewayError } from '../errors.ts';
-import type { Message } from '../jsonrpc/span.ts';
 
 /** Where one request's messages go. */
 export interface Outlet {
@@ -12,7 +11,9 @@ export interface Outlet {
    * The answer; with `error` where the gateway made it up, and with the code of a JSON-RPC error that says something
    * of the request itself, so that a transport can show either in its own way.
    */
-  finish(message: Message, error?: GatewayError, rpcCode?: number): void;
+  finish(message: Buffer, error?: GatewayError, rpcCode?: number): void;
+  /** As `finish`, for a large answer that need not be put together; without this method it is. */
+  finishInPieces?(pieces: readonly Buffer[], rpcCode?: number): void;
   /** There will be no answer: the client has cancelled. */
   drop(): void;
 }

@@ -1,6 +1,6 @@
 // Messages the gateway writes itself. Ids are raw JSON in Latin-1, as rawOf() gives them.
 
-import { type Message, rawJson } from './span.ts';
+import { type Message, PIECES_FROM, rawJson } from './span.ts';
 
 export function requestMessage(rawId: string, method: string, params: unknown): Buffer {
   const tail = params === undefined ? '' : `,"params":${rawJson(params)}`;
@@ -44,8 +44,10 @@ export class KeptResult {
   /** The message; `members` are raw JSON of further members, which come first. */
   message(rawId: string, members?: string): Message {
     const head = `{"jsonrpc":"2.0","id":${rawId},"result":`;
-    if (members === undefined) return [Buffer.from(head, 'latin1'), this.#tail];
-    return [Buffer.from(`${head}{${members},`, 'latin1'), this.#tail.subarray(1)];
+    const [first, rest] =
+      members === undefined ? [head, this.#tail] : [`${head}{${members},`, this.#tail.subarray(1)];
+    const pieces = [Buffer.from(first, 'latin1'), rest];
+    return rest.length < PIECES_FROM ? Buffer.concat(pieces) : pieces;
   }
 }
 

@@ -35,7 +35,7 @@ export function inOrder(edits: Edit[]): Edit[] {
 export type Message = Buffer | readonly Buffer[];
 
 /** From here on to put pieces together costs more than to send each for itself. */
-const PIECES_FROM = 16_384;
+export const PIECES_FROM = 16_384;
 
 /** The message in one buffer. */
 export function whole(message: Message): Buffer {

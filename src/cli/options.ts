@@ -1,6 +1,7 @@
 // The command line of gateway-http.
 
 import { type Parsed, parseProgram } from './command.ts';
+import { commandHelp } from './command-list.ts';
 
 export interface CliOptions {
   readonly config: string;
@@ -9,9 +10,12 @@ export interface CliOptions {
 }
 
 const after = `
+${commandHelp()}
+
 Examples:
   node dist/main.js --config gateway.yaml
   node dist/main.js --config gateway.yaml --check
+  node dist/main.js top --url http://127.0.0.1:8080
 
 Signals:
   SIGHUP            reads the catalog again; what did not change keeps running

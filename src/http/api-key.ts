@@ -16,22 +16,31 @@ export class ApiKey {
   /** True when the request may go on; otherwise it has been answered, word for word as the contract has it. */
   admits(context: ExchangeContext): boolean {
     if (this.#digest === undefined) return true;
-    const { authorization, 'x-api-key': header } = context.request.headers;
-    const bearer = /^Bearer +(.+)$/i.exec(authorization ?? '')?.[1];
-    const given = [bearer, header].filter((key) => key !== undefined && key !== '');
+    const given = keysIn(context.request.headers);
+    if (given.some((key) => this.isRight(key))) return true;
     if (given.length === 0) {
       context.json(401, { error: 'Unauthorized', message: 'API key required' }, [
         ['www-authenticate', 'Bearer'],
       ]);
-      return false;
-    }
-    if (given.some((key) => this.#matches(key))) return true;
-    context.json(403, { error: 'Forbidden', message: 'Invalid API key' });
+    } else context.json(403, { error: 'Forbidden', message: 'Invalid API key' });
     return false;
   }
 
-  /** Digests have one length, so that the time taken tells nothing about the key. */
-  #matches(given: string | undefined): boolean {
-    return this.#digest !== undefined && given !== undefined && timingSafeEqual(digest(given), this.#digest);
+  /** Whether these headers hold the key, or none is needed. */
+  isGivenBy(headers: Readonly<Record<string, string>>): boolean {
+    return this.#digest === undefined || keysIn(headers).some((key) => this.isRight(key));
   }
+
+  /** Digests have one length, so that the time taken tells nothing about the key. */
+  isRight(given: string): boolean {
+    return this.#digest !== undefined && timingSafeEqual(digest(given), this.#digest);
+  }
+}
+
+function keysIn({
+  authorization,
+  'x-api-key': header,
+}: Readonly<Record<string, string | undefined>>): string[] {
+  const bearer = /^Bearer +(.+)$/i.exec(authorization ?? '')?.[1];
+  return [bearer, header].flatMap((key) => (key === undefined || key === '' ? [] : [key]));
 }

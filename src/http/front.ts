@@ -8,7 +8,9 @@ import { Reception } from '../../actors/client/reception.ts';
 import { StoppedError } from '../../actors/errors.ts';
 import type { Gateway, Part } from '../../actors/gateway/gateway.ts';
 import type { CatalogDifference } from '../../actors/gateway/server-fleet.ts';
-import { parseListenAddr } from '../../config/listen-addr.ts';
+import { isLoopback, parseListenAddr } from '../../config/listen-addr.ts';
+import { InspectorAccess } from '../inspector/access.ts';
+import { Inspector } from '../inspector/inspector.ts';
 import { ApiKey } from './api-key.ts';
 import { ExchangeContext } from './exchange-context.ts';
 import { Heartbeat } from './heartbeat.ts';
@@ -34,6 +36,7 @@ export class Front implements Part {
   #gateway: Gateway | undefined;
   #reception: Reception | undefined;
   #listener: Listener | undefined;
+  #inspector: Inspector | undefined;
   #key = new ApiKey('');
   #guard: OriginGuard | undefined;
 
@@ -87,6 +90,7 @@ export class Front implements Part {
       ...(prefer === undefined ? {} : { prefer }),
     });
     guard.ownPort = this.#listener.address.port;
+    this.#openInspector(host);
     if (this.#listener.fallbackReason !== undefined) {
       log.warn(
         { reason: this.#listener.fallbackReason },
@@ -101,6 +105,7 @@ export class Front implements Part {
     const deadline = performance.now() + graceMs;
     // Streams that only listen would never end by themselves; their clients come back to the next gateway.
     this.gateway.sessions.closeStreams();
+    this.#inspector?.close();
     const settled = async (until: number) => {
       while (listener.open > 0 && performance.now() < until)
         await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS));
@@ -116,6 +121,23 @@ export class Front implements Part {
     listener.close();
   }
 
+  /** Whoever can reach the listener could watch: without a key only those on this machine may. */
+  #openInspector(host: string): void {
+    const { config, log } = this.gateway;
+    const { enabled, insecure } = config.inspector;
+    if (enabled === false) return;
+    if (config.api_key === '' && !isLoopback(host) && !(enabled === true && insecure)) {
+      log.warn({}, 'the inspector is off: this address is open to others and there is no api_key');
+      return;
+    }
+    this.#inspector = new Inspector({
+      gateway: this.gateway,
+      reception: this.reception,
+      access: new InspectorAccess(this.#key, config.api_key),
+      reload: () => this.options.reload(),
+    });
+  }
+
   #handle(request: HttpRequest, reply: HttpReply): BodyHandler | undefined {
     const { headers } = request;
     const context = new ExchangeContext(request, reply);
@@ -126,6 +148,7 @@ export class Front implements Part {
       this.#guard.preflight(context);
       return undefined;
     }
+    if (this.#inspector !== undefined && isInspector(request.path)) return this.#inspector.handle(context);
     if (!isHealth && !this.#key.admits(context)) return undefined;
     if (route === undefined) {
       context.error(
@@ -147,4 +170,8 @@ export class Front implements Part {
     }
     return action(this, context, route.id);
   }
+}
+
+function isInspector(path: string): boolean {
+  return path === '/inspector' || path.startsWith('/inspector/');
 }

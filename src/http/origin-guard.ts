@@ -1,6 +1,7 @@
 // Keeps web pages out. A page on any site can make a browser send requests to a loopback address, by DNS rebinding
 // even read the answers; it can forge neither `Origin` nor `Host` (MCP transports, "Security Warning").
 
+import { isLoopback, loopbackNames } from '../../config/listen-addr.ts';
 import type { ExchangeContext } from './exchange-context.ts';
 import type { HeaderList } from './seam.ts';
 
@@ -10,7 +11,6 @@ export interface OriginGuardOptions {
   readonly allowedOrigins: readonly string[];
 }
 
-const loopbackNames = new Set(['localhost', '127.0.0.1', '[::1]']);
 const allowedHeaders =
   'authorization, content-type, accept, x-api-key, x-mcp-server, mcp-session-id, mcp-protocol-version, ' +
   'mcp-method, mcp-name, last-event-id, x-request-id, traceparent';
@@ -95,12 +95,6 @@ export class OriginGuard {
 
   /** The port that was really taken; set once the listener is up. */
   ownPort: number | undefined;
-}
-
-/** Whether nobody but this machine can reach a listener at that host; brackets around an IPv6 address may be missing. */
-export function isLoopback(host: string): boolean {
-  const lower = host.toLowerCase();
-  return loopbackNames.has(lower) || lower === '::1' || /^127(\.\d{1,3}){3}$/.test(lower);
 }
 
 /** A tool's arguments come in headers of the tool's own choice (2026-07-28, "Custom Headers from Tool Parameters"). */

@@ -49,6 +49,10 @@ export class PostOutlet implements Outlet, Awaited {
     }
   }
 
+  finishInPieces(pieces: readonly Buffer[]): void {
+    this.finish(pieces);
+  }
+
   drop(): void {
     this.#heartbeat.awaited.delete(this);
     if (this.#stream === undefined) this.#context.empty(202);
@@ -85,6 +89,10 @@ export class JsonOutlet implements Outlet {
   finish(message: Message, error?: GatewayError): void {
     if (error === undefined) this.#context.message(200, message);
     else this.#context.message(statusOf(error), message, retryAfter(error));
+  }
+
+  finishInPieces(pieces: readonly Buffer[]): void {
+    this.finish(pieces);
   }
 
   drop(): void {

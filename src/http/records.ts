@@ -48,6 +48,7 @@ export function serverDetails(server: ManagedServer, redact: (text: string) => s
     tools: (server.known.lists.tools ?? []).map((item) => item.key),
     last_error: lastError === undefined ? null : { code: lastError.code, message: redact(lastError.message) },
     next_retry_at: iso(server.nextRetryAt),
+    is_parked: server.handle.isParked,
     connections: [...server.pool.members].map((member) => ({
       session: member.owner?.label ?? null,
       pid: member.connection.link.pid ?? null,

@@ -58,6 +58,10 @@ export class StatelessOutlet implements Outlet, Awaited, Beating {
     else this.#context.message(rpcCode === undefined ? 200 : statusOfCode(rpcCode), message);
   }
 
+  finishInPieces(pieces: readonly Buffer[], rpcCode?: number): void {
+    this.finish(pieces, undefined, rpcCode);
+  }
+
   drop(): void {
     if (this.isEnded) return;
     const http = this.#http;

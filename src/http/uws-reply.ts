@@ -93,10 +93,10 @@ export class UwsReply extends Reply {
       }
       return true;
     };
-    res.onWritable(give);
     res.cork(() => {
       this.#writeHead(status, headers);
-      give(0);
+      // Most clients take it all at once.
+      if (!give(0) && !this.isSettled) res.onWritable(give);
     });
   }
 

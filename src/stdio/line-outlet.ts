@@ -5,7 +5,6 @@
 // machine, which shows in our own timers being late, the time grows, up to MAX_TICKS, the bound for both.
 
 import type { Outlet } from '../../actors/client/outlet.ts';
-import { type Message, whole } from '../../actors/jsonrpc/span.ts';
 import type { LineOutput } from './line-output.ts';
 import type { ReadReceipts } from './read-receipts.ts';
 
@@ -45,8 +44,8 @@ export class LineOutlet implements Outlet {
     this.#progressAt = performance.now();
   }
 
-  finish(message: Message): void {
-    this.#held = whole(message);
+  finish(message: Buffer): void {
+    this.#held = message;
     const isFar = performance.now() - this.#progressAt > MAX_TICKS * TICK_MS;
     if (isFar && this.#hasProgressLeft) {
       this.release();

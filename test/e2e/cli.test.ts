@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { isLoopback } from '../../src/http/origin-guard.ts';
+import { isLoopback } from '../../config/listen-addr.ts';
 import { type GatewaySetup, temporaryFolder, writeConfiguration } from '../fixtures/gateway-process.ts';
 import { runMain } from '../fixtures/run-main.ts';
 

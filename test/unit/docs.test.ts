@@ -1,5 +1,5 @@
-// What the documents say is held against the program: tables of fields, error codes, log messages, links and the
-// example configurations. A page that lies is worse than none.
+// What the documents say is held against the program: tables of fields, diagrams, error codes, log messages, links and
+// the example configurations. A page that lies is worse than none.
 
 import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -7,6 +7,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { jsonSchemas } from '../../config/json-schemas.ts';
+import { machineList } from '../../src/cli/machines.ts';
+import { mermaid } from '../../src/cli/mermaid.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const scratch = mkdtempSync(join(tmpdir(), 'docs-'));
@@ -19,30 +21,64 @@ function runScript(args: readonly string[]) {
   return { code: done.status, stderr: done.stderr };
 }
 
-/** The schemas of the source, not of the last build. */
-function writeSchemas(folder: string, schemas: Readonly<Record<string, object>>): void {
+const diagrams = Object.fromEntries(
+  Object.entries(machineList).map(([name, machine]) => [name, mermaid(machine)]),
+);
+
+/** What the documents are made from, as the source has it and not the last build; gives the options that name it. */
+function writeSources(schemas: Readonly<Record<string, object>>, texts = diagrams): string[] {
+  const folder = mkdtempSync(join(scratch, 'sources-'));
   for (const [name, schema] of Object.entries(schemas))
     writeFileSync(join(folder, `${name}.json`), JSON.stringify(schema));
+  for (const [name, text] of Object.entries(texts)) writeFileSync(join(folder, `${name}.mmd`), text);
+  return ['--schemas', folder, '--diagrams', folder];
 }
 
-describe('the tables of fields in docs/configuration.md', () => {
-  test('are what the schemas say', () => {
-    writeSchemas(scratch, jsonSchemas);
-    expect(runScript(['--check', '--schemas', scratch])).toEqual({ code: 0, stderr: '' });
+/** Copies of both pages; gives the options that name them. */
+function copyPages(): { configuration: string; architecture: string; options: string[] } {
+  const folder = mkdtempSync(join(scratch, 'pages-'));
+  const configuration = join(folder, 'configuration.md');
+  const architecture = join(folder, 'ARCHITECTURE.md');
+  cpSync(join(root, 'docs/configuration.md'), configuration);
+  cpSync(join(root, 'ARCHITECTURE.md'), architecture);
+  return {
+    configuration,
+    architecture,
+    options: ['--configuration', configuration, '--architecture', architecture],
+  };
+}
+
+describe('the tables in docs/configuration.md and the diagrams in ARCHITECTURE.md', () => {
+  test('are what schemas and machines say', () => {
+    expect(runScript(['--check', ...writeSources(jsonSchemas)])).toEqual({ code: 0, stderr: '' });
   });
 
   test('are out of date when a field changes, and are rewritten', () => {
-    const page = join(scratch, 'page.md');
-    cpSync(join(root, 'docs/configuration.md'), page);
+    const { configuration, options } = copyPages();
     const changed = JSON.stringify(jsonSchemas.gateway).replace('"default":"info"', '"default":"warn"');
-    writeSchemas(scratch, { catalog: jsonSchemas.catalog, gateway: JSON.parse(changed) });
-    const where = ['--schemas', scratch, '--page', page];
+    const where = [
+      ...writeSources({ catalog: jsonSchemas.catalog, gateway: JSON.parse(changed) }),
+      ...options,
+    ];
     expect(runScript(['--check', ...where])).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('out of date'),
+      stderr: expect.stringMatching(/configuration\.md is out of date/),
     });
     expect(runScript(where).code).toBe(0);
-    expect(readFileSync(page, 'utf8')).toMatch(/^\| `log_level` \|.*\| `"warn"` \|/m);
+    expect(readFileSync(configuration, 'utf8')).toMatch(/^\| `log_level` \|.*\| `"warn"` \|/m);
+    expect(runScript(['--check', ...where]).code).toBe(0);
+  });
+
+  test('are out of date when a machine changes, and are redrawn', () => {
+    const { architecture, options } = copyPages();
+    const changed = `${diagrams.server}  stopped --> failed: misfortune\n`;
+    const where = [...writeSources(jsonSchemas, { ...diagrams, server: changed }), ...options];
+    expect(runScript(['--check', ...where])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/ARCHITECTURE\.md is out of date/),
+    });
+    expect(runScript(where).code).toBe(0);
+    expect(readFileSync(architecture, 'utf8')).toContain(`\`\`\`mermaid\n${changed}\`\`\``);
     expect(runScript(['--check', ...where]).code).toBe(0);
   });
 });

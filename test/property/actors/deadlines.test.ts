@@ -85,3 +85,27 @@ test('the end of one wait may end others, and begin new ones', () => {
   vi.advanceTimersByTime(50);
   expect(fresh.endedAt).toEqual([200]);
 });
+
+test('a wait that begins while others expire does not hold up those that are due before it', () => {
+  const deadlines = new Deadlines<Wait>(100);
+  const [first, second, late] = [new Wait(), new Wait(), new Wait()];
+  deadlines.add(first, performance.now());
+  vi.advanceTimersByTime(50);
+  deadlines.add(second, performance.now());
+  first.whenExpired = () => deadlines.add(late, performance.now());
+  const startedAt = performance.now() - 50;
+  vi.advanceTimersByTime(400);
+  expect([first, second, late].map(({ endedAt: [at = 0] }) => at - startedAt)).toEqual([100, 150, 200]);
+});
+
+test('a wait whose end throws does not keep the others from theirs', () => {
+  const deadlines = new Deadlines<Wait>(100);
+  const [first, second] = [new Wait(), new Wait()];
+  for (const wait of [first, second]) deadlines.add(wait, performance.now());
+  first.whenExpired = () => {
+    throw new Error('a fault');
+  };
+  expect(() => vi.advanceTimersByTime(100)).toThrow('a fault');
+  vi.advanceTimersByTime(100);
+  expect(second.endedAt).toHaveLength(1);
+});

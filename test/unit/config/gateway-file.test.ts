@@ -30,7 +30,7 @@ describe('the gateway file', () => {
       list_timeout_seconds: 4,
       shutdown_seconds: 10,
       expose: 'all',
-      inspector: { enabled: true },
+      inspector: { commands: false, stately: false, insecure: false },
     });
     expect(loaded?.configPath).toBe(join(folder.path, 'gateway.yaml'));
     expect(loaded?.catalogPath).toBe(join(folder.path, 'catalog.yaml'));
@@ -61,7 +61,7 @@ inspector: { enabled: false }
       list_timeout_seconds: 0,
       shutdown_seconds: 0,
       expose: 'search',
-      inspector: { enabled: false },
+      inspector: { enabled: false, commands: false, stately: false, insecure: false },
     });
     expect(loaded?.secrets).toEqual(['k3y-of-the-gateway']);
   });

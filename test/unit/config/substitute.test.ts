@@ -94,7 +94,7 @@ describe('references in a file', () => {
     expect(loaded?.config).toMatchObject({
       shutdown_seconds: 2.5,
       limits: { in_flight: 12 },
-      inspector: { enabled: false },
+      inspector: { enabled: false, commands: false, stately: false, insecure: false },
       log_level: 'warn',
     });
   });

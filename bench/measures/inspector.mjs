@@ -1,0 +1,110 @@
+// What it costs to be watched.
+
+import { ok } from 'node:assert';
+import { get } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { startGateway } from '../gateway.mjs';
+import { load } from '../load.mjs';
+import { legacyCall } from '../messages.mjs';
+import { rawEcho } from '../targets.mjs';
+
+const watchers = [
+  ['not watched', 0],
+  ['watched by one', 1],
+  ['watched by ten', 10],
+];
+
+export const name = 'inspector';
+export const title = 'The inspector';
+export const about = `Calls at \`/rpc\` from 16 connections to a raw stdio echo, and starts and stops of a server in turn by
+\`POST /servers/:id/start\` and \`…/stop\`, while nobody, one, and ten watch \`/inspector/feed\`. 200 more servers stand in the
+tree. A call passes no machine, so that only the numbers once a second can cost it anything; a start and a stop are some dozen
+events. Each watcher must have seen the whole tree, and the server in each of its states.`;
+export const compared = { against: 'not watched', columns: ['calls/s', 'starts and stops/s'] };
+
+export async function* run(bench) {
+  const others = Array.from({ length: bench.isSmoke ? 5 : 200 }, (_, at) => [`server-${at}`, rawEcho]);
+  const servers = { echo: rawEcho, cycled: rawEcho, ...Object.fromEntries(others) };
+  const gateway = await startGateway(bench, { servers });
+  const headers = { 'X-MCP-Server': 'echo', 'Content-Type': 'application/json' };
+  const bodies = Array.from({ length: 1000 }, (_, n) => legacyCall(n));
+  const callOnce = async () => {
+    const answer = await fetch(`${gateway.url}/rpc`, { method: 'POST', headers, body: bodies[0] });
+    ok(answer.ok, `a call was answered ${answer.status}`);
+  };
+  try {
+    await callOnce();
+    for (let round = 1; round <= bench.rounds; round += 1) {
+      for (const [row, count] of watchers) {
+        const watching = await Promise.all(Array.from({ length: count }, () => watch(gateway.url)));
+        const cycles = await cycle(gateway.url, bench.isSmoke ? 0.2 : bench.seconds);
+        yield { round, row, column: 'starts and stops/s', value: cycles, unit: 'cycles/s' };
+        if (!bench.isSmoke) {
+          const before = gateway.cpuSeconds();
+          const options = { connections: 16, seconds: bench.seconds, headers, bodies };
+          const { calls, callsPerSecond, errors } = await load(`${gateway.url}/rpc`, options);
+          ok(errors === 0, `${errors} calls failed`);
+          yield { round, row, column: 'calls/s', value: callsPerSecond, unit: 'calls/s' };
+          const µs = ((gateway.cpuSeconds() - before) * 1e6) / calls;
+          yield { round, row, column: 'µs per call', value: µs, unit: 'µs' };
+        }
+        for (const watcher of watching) await watcher.check(Object.keys(servers));
+      }
+    }
+  } finally {
+    await gateway.stop();
+  }
+}
+
+/** Starts and stops a server for so long; gives how often it did in a second. */
+async function cycle(url, seconds) {
+  const startedAt = performance.now();
+  let count = 0;
+  do {
+    for (const verb of ['start', 'stop']) {
+      const answer = await fetch(`${url}/servers/cycled/${verb}`, { method: 'POST' });
+      ok(answer.ok, `${verb} was answered ${answer.status}: ${await answer.text()}`);
+    }
+    count += 1;
+  } while (performance.now() - startedAt < seconds * 1000);
+  return count / ((performance.now() - startedAt) / 1000);
+}
+
+/** Watches the feed, and remembers which states each actor was seen in. */
+async function watch(url) {
+  const states = new Map();
+  const see = ({ name, state, steps = [] }) => {
+    const id = name.replace(/#\d+$/, '');
+    if (!states.has(id)) states.set(id, new Set());
+    states.get(id).add(state);
+    for (const step of steps) if (step.state !== null) states.get(id).add(step.state);
+  };
+  let text = '';
+  const onChunk = (chunk) => {
+    const events = (text + chunk).split('\n\n');
+    text = events.pop();
+    for (const event of events) {
+      const [, kind, data] = /^event: (tree|frame)\ndata: (.*)$/.exec(event) ?? [];
+      if (kind !== undefined) for (const actor of JSON.parse(data).actors) see(actor);
+    }
+  };
+  const response = await new Promise((done, failed) => {
+    get(`${url}/inspector/feed`, done).on('error', failed);
+  });
+  ok(response.statusCode === 200, `the feed was answered ${response.statusCode}`);
+  response.setEncoding('utf8').on('data', onChunk);
+  response.on('error', () => {});
+  return {
+    async check(ids) {
+      const lives = ['starting', 'running', 'stopping', 'stopped'];
+      const hasSeenAll = () =>
+        ids.every((id) => states.has(id)) && lives.every((state) => states.get('cycled').has(state));
+      const end = Date.now() + 10_000;
+      while (!hasSeenAll()) {
+        ok(Date.now() < end, 'a watcher has not seen everything');
+        await sleep(10);
+      }
+      response.destroy();
+    },
+  };
+}

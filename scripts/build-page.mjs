@@ -1,0 +1,33 @@
+// The inspector's page: script and style as one file each, and the HTML around them. Nothing in them comes from elsewhere
+// when they are opened, so the page works without a network.
+
+import { cpSync } from 'node:fs';
+import { join } from 'node:path';
+import { build } from 'esbuild';
+
+const files = ['page.html', 'key.html', 'key-wrong.html', 'icon.svg'];
+
+/** Builds the page of the source tree at `root` into `outdir`. */
+export async function buildPage(root, outdir) {
+  const source = join(root, 'src/inspector/page');
+  await build({
+    absWorkingDir: root,
+    entryPoints: [
+      { in: join(source, 'main.tsx'), out: 'page' },
+      { in: join(source, 'page.css'), out: 'page' },
+      { in: join(source, 'key.css'), out: 'key' },
+    ],
+    outdir,
+    bundle: true,
+    platform: 'browser',
+    // Browsers of 2024 and later: the style uses light-dark().
+    target: ['chrome123', 'firefox120', 'safari17.5'],
+    format: 'esm',
+    jsx: 'automatic',
+    jsxImportSource: 'preact',
+    minify: true,
+    legalComments: 'none',
+    logLevel: 'warning',
+  });
+  for (const name of files) cpSync(join(source, name), join(outdir, name));
+}

@@ -1,0 +1,39 @@
+// Colours for a terminal, and none for anything else. NO_COLOR (no-color.org) switches them off.
+
+import type { ServerState } from '../../machines/server.ts';
+
+type Style = 'good' | 'busy' | 'bad' | 'faint' | 'strong';
+
+/** Gives the text in a style, or as it is. */
+export type Paint = (style: Style, text: string) => string;
+
+const codes: Readonly<Record<Style, string>> = {
+  good: '32',
+  busy: '33',
+  // White on red: a failed server has to be seen in a window full of others.
+  bad: '1;97;41',
+  faint: '2',
+  strong: '1',
+};
+
+export const plain: Paint = (_, text) => text;
+
+const coloured: Paint = (style, text) => (text === '' ? '' : `\u001b[${codes[style]}m${text}\u001b[0m`);
+
+/** Whether a stream is a terminal that understands more than text. */
+export function isTerminal(stream: { readonly isTTY?: boolean }, env: NodeJS.ProcessEnv): boolean {
+  return stream.isTTY === true && env.TERM !== 'dumb';
+}
+
+export function paintFor(stream: { readonly isTTY?: boolean }, env: NodeJS.ProcessEnv): Paint {
+  return isTerminal(stream, env) && !env.NO_COLOR ? coloured : plain;
+}
+
+export const styleOf: Readonly<Record<ServerState, Style>> = {
+  running: 'good',
+  idle: 'good',
+  starting: 'busy',
+  stopping: 'busy',
+  stopped: 'faint',
+  failed: 'bad',
+};

@@ -1,0 +1,124 @@
+// What the commands print for people: servers as a table, one server in detail, the counters of the gateway, and what
+// a command has done.
+
+import type { Reloaded, ServerDetails, ServerRecord, ServerStats, Stats } from './api-answers.ts';
+import { counted, duration, latency, printable } from './figures.ts';
+import { type Paint, styleOf } from './paint.ts';
+import { type Column, table } from './table.ts';
+
+export interface ServerRow extends ServerRecord {
+  /** Undefined for a server that came between two questions. */
+  readonly latency: ServerStats['latency_ms'] | undefined;
+}
+
+export function serverTable(rows: readonly ServerRow[], paint: Paint, width?: number): string[] {
+  const columns: Column<ServerRow>[] = [
+    { title: 'SERVER', text: ({ id }) => id },
+    {
+      title: 'STATE',
+      text: ({ state }) => state,
+      paint: ({ state }, text) => paint(styleOf[state], text),
+    },
+    { title: 'RUNTIME', text: ({ runtime }) => runtime },
+    { title: 'IN FLIGHT', isNumber: true, text: (row) => String(row.in_flight) },
+    { title: 'WAITING', isNumber: true, text: (row) => String(row.waiting) },
+    { title: 'REQUESTS', isNumber: true, text: (row) => String(row.requests) },
+    { title: 'FAILED', isNumber: true, text: (row) => String(row.failed) },
+    { title: 'RESTARTS', isNumber: true, text: (row) => String(row.restarts) },
+    { title: 'UPTIME', isNumber: true, text: uptime },
+    { title: 'P50', isNumber: true, text: (row) => latency(row.latency?.p50 ?? null) },
+    { title: 'P95', isNumber: true, text: (row) => latency(row.latency?.p95 ?? null) },
+  ];
+  return table(columns, rows, width);
+}
+
+/** `-` while it does not run. */
+export function uptime({ state, uptime_seconds }: Pick<ServerRecord, 'state' | 'uptime_seconds'>): string {
+  return state === 'running' || state === 'idle' || uptime_seconds > 0 ? duration(uptime_seconds) : '-';
+}
+
+export function serverPage(server: ServerDetails, stats: ServerStats | undefined, paint: Paint): string[] {
+  const { p50 = null, p95 = null, p99 = null } = stats?.latency_ms ?? {};
+  const { state, last_error, next_retry_at } = server;
+  const shown = server.is_parked ? 'failed, parked' : state;
+  const isWaiting = state === 'failed' && next_retry_at !== null;
+  const entries: readonly (readonly [string, string])[] = [
+    ['server', server.id],
+    ['state', paint(styleOf[state], shown)],
+    ['runtime', `${server.runtime}, isolation ${server.isolation}`],
+    ['uptime', server.started_at === null ? '-' : `${uptime(server)}, since ${server.started_at}`],
+    ['requests', `${server.requests}, ${server.failed} failed`],
+    ['in flight', `${server.in_flight}, ${server.waiting} waiting`],
+    ['latency', `p50 ${latency(p50)}, p95 ${latency(p95)}, p99 ${latency(p99)}`],
+    ['restarts', String(server.restarts)],
+    ['last used', server.last_used_at ?? 'never'],
+    ['eras', server.eras.join(', ') || 'not known yet'],
+    ['tools', String(server.tools.length)],
+    ['last error', last_error === null ? 'none' : `${last_error.code}: ${printable(last_error.message)}`],
+    ...(isWaiting
+      ? [['next try', `${next_retry_at}, ${retryText(next_retry_at, Date.now())}`] as const]
+      : []),
+    ['connections', String(server.connections.length)],
+  ];
+  const lines = entries.map(([name, text]) => `${name.padEnd(12)}  ${text}`);
+  return server.connections.length === 0 ? lines : [...lines, ...connectionTable(server.connections)];
+}
+
+/** When a failed server is tried again. Without a start by hand that takes a request, too. */
+export function retryText(nextRetryAt: string | null, now: number): string {
+  const leftMs = nextRetryAt === null ? 0 : Date.parse(nextRetryAt) - now;
+  return leftMs > 0 ? `in ${duration(Math.ceil(leftMs / 1000))}` : 'with the next request';
+}
+
+type Connection = ServerDetails['connections'][number];
+
+function connectionTable(connections: readonly Connection[]): string[] {
+  const columns: Column<Connection>[] = [
+    { title: 'PID', isNumber: true, text: ({ pid }) => (pid === null ? '-' : String(pid)) },
+    { title: 'SESSION', text: ({ session }) => printable(session ?? 'shared') },
+    { title: 'OPEN', text: ({ is_open }) => (is_open ? 'yes' : 'no') },
+    { title: 'IN FLIGHT', isNumber: true, text: ({ in_flight }) => String(in_flight) },
+    { title: 'PROTOCOL', text: ({ protocol_version }) => printable(protocol_version ?? '-') },
+  ];
+  return table(columns, connections).map((line) => `  ${line}`);
+}
+
+export function statsPage(stats: Stats, paint: Paint): string[] {
+  const { requests, sessions, listens } = stats;
+  const entries = [
+    ['uptime', duration(stats.uptime_seconds)],
+    ['requests', `${requests.total}, ${requests.failed} failed`],
+    ['in flight', String(requests.in_flight)],
+    ['sessions', `${sessions}, ${listens} listening`],
+    ['servers', stateCounts(Object.values(stats.servers), paint)],
+  ] as const;
+  return entries.map(([name, text]) => `${name.padEnd(12)}  ${text}`);
+}
+
+/** `4 servers: 1 failed, 2 running, 1 stopped`: what is wrong comes first. */
+export function stateCounts(servers: readonly Pick<ServerStats, 'state'>[], paint: Paint): string {
+  const states = ['failed', 'starting', 'running', 'idle', 'stopping', 'stopped'] as const;
+  const parts = states.flatMap((state) => {
+    const count = servers.filter((server) => server.state === state).length;
+    if (count === 0) return [];
+    const text = `${count} ${state}`;
+    return [state === 'failed' ? paint('bad', text) : text];
+  });
+  const all = counted(servers.length, 'server');
+  return parts.length === 0 ? all : `${all}: ${parts.join(', ')}`;
+}
+
+export function startedLine({ id, state, pids }: ServerRecord): string {
+  const processes = pids.length === 0 ? '' : ` (pid ${pids.join(', ')})`;
+  return `${id} is ${state}${processes}`;
+}
+
+export function reloadedPage({ added, changed, removed, unchanged }: Reloaded): string[] {
+  const named = (ids: readonly string[]) => (ids.length === 0 ? 'none' : ids.join(', '));
+  return [
+    `added      ${named(added)}`,
+    `changed    ${named(changed)}`,
+    `removed    ${named(removed)}`,
+    `unchanged  ${unchanged.length}`,
+  ];
+}

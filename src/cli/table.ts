@@ -1,0 +1,51 @@
+// Rows in columns for a terminal. Lines are cut before they are painted, so that a colour never loses its end and a row
+// never takes two lines.
+
+export interface Column<Row> {
+  readonly title: string;
+  /** Numbers stand to the right. */
+  readonly isNumber?: boolean;
+  text(row: Row): string;
+  /** Colours the text of a cell, which is padded already. */
+  paint?(row: Row, text: string): string;
+}
+
+/** The title line and one line per row; each at most `width` characters. */
+export function table<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  width: number = Number.POSITIVE_INFINITY,
+): string[] {
+  const texts = rows.map((row) => columns.map((column) => column.text(row)));
+  const widths = columns.map(({ title }, at) =>
+    texts.reduce((widest, cells) => Math.max(widest, cells[at]?.length ?? 0), title.length),
+  );
+  const padded = (text: string, at: number): string => {
+    const size = widths[at] ?? 0;
+    if (columns[at]?.isNumber === true) return text.padStart(size);
+    // Nothing stands to the right of the last column.
+    return at === columns.length - 1 ? text : text.padEnd(size);
+  };
+  const titles = columns.map(({ title }, at) => padded(title, at));
+  return [
+    cut(titles, width).join(GAP).trimEnd(),
+    ...rows.map((row, line) => {
+      const cells = cut((texts[line] ?? []).map(padded), width);
+      return cells.map((text, at) => columns[at]?.paint?.(row, text) ?? text).join(GAP);
+    }),
+  ].map((line) => line.trimEnd());
+}
+
+const GAP = '  ';
+
+/** The cells that fit, the last of them shortened. */
+function cut(cells: readonly string[], width: number): string[] {
+  const fitting: string[] = [];
+  let left = width;
+  for (const cell of cells) {
+    if (left <= 0) break;
+    fitting.push(cell.slice(0, left));
+    left -= cell.length + GAP.length;
+  }
+  return fitting;
+}

@@ -1,0 +1,130 @@
+// One picture of `top` as lines of text. Servers that have failed stand above all others, whatever the order.
+
+import { duration, latency, printable } from './figures.ts';
+import { type Paint, plain, styleOf } from './paint.ts';
+import { retryText, stateCounts, uptime } from './server-views.ts';
+import { type Column, table } from './table.ts';
+import { type Order, orders, type TopRow } from './top-order.ts';
+import { ratePerSecond, type Sample } from './top-sample.ts';
+
+export interface View {
+  readonly address: string;
+  readonly order: Order;
+  readonly paint: Paint;
+  /** Size of the window; undefined where there is none, and then nothing is left out. */
+  readonly height: number | undefined;
+  readonly width: number | undefined;
+  /** The gateway does not answer: since when, in seconds, and why. */
+  readonly lost: { readonly seconds: number; readonly reason: string } | undefined;
+  readonly hasRestarted: boolean;
+  /** What the keys do; empty where there are none. */
+  readonly keys: string;
+}
+
+/** Lines above the rows: gateway, servers, note, titles. */
+const HEAD_LINES = 4;
+
+export function topFrame(now: Sample, before: Sample | undefined, view: View): string[] {
+  const { height = Number.POSITIVE_INFINITY, width, paint, order } = view;
+  const rows = rowsOf(now, before).sort(orders[order]);
+  const places = Math.max(1, height - HEAD_LINES);
+  // No window shows more rows than it has lines.
+  const [titles = '', ...lines] = table(columns(paint), rows.slice(0, places), width);
+  const blocks = lines.map((line, at) => [line, ...troubleLines(rows[at], view)]);
+  const head = [headLine(now, before, view), serversLine(now, view), noteLine(now, view), titles];
+  return [...head, ...fitted(blocks, rows.length, places, paint)].slice(0, height);
+}
+
+/** The blocks that have room, one line kept for how many servers there are besides. */
+function fitted(
+  blocks: readonly (readonly string[])[],
+  rowCount: number,
+  places: number,
+  paint: Paint,
+): string[] {
+  if (blocks.length === rowCount && blocks.flat().length <= places) return blocks.flat();
+  const lines: string[] = [];
+  let shown = 0;
+  for (const block of blocks) {
+    if (lines.length + block.length > places - 1) break;
+    lines.push(...block);
+    shown += 1;
+  }
+  return [...lines, paint('faint', `and ${rowCount - shown} more`)];
+}
+
+function headLine({ at, stats }: Sample, before: Sample | undefined, view: View): string {
+  const last = before && { at: before.at, count: before.stats.requests.total };
+  const rate = ratePerSecond({ at, count: stats.requests.total }, last);
+  const parts = [
+    view.address,
+    `up ${duration(stats.uptime_seconds)}`,
+    `${rateText(rate)} requests/s`,
+    `${stats.requests.in_flight} in flight`,
+    `${stats.sessions} sessions`,
+    `${stats.listens} listens`,
+  ];
+  return view.paint('strong', parts.join('  ').slice(0, view.width));
+}
+
+function serversLine(
+  { stats }: Sample,
+  { paint, order, keys, width = Number.POSITIVE_INFINITY }: View,
+): string {
+  const servers = Object.values(stats.servers);
+  const sorted = `  sorted by ${order}${keys === '' ? '' : `; ${keys}`}`;
+  const bare = stateCounts(servers, plain);
+  // What is cut has no colours: a cut through a colour would run on through the window.
+  if (bare.length > width) return bare.slice(0, width);
+  return stateCounts(servers, paint) + paint('faint', sorted.slice(0, width - bare.length));
+}
+
+function noteLine({ stats }: Sample, { lost, hasRestarted, paint, width }: View): string {
+  if (lost !== undefined) {
+    const since = duration(lost.seconds);
+    const text = `NO ANSWER for ${since}, these are the last numbers; trying again: ${printable(lost.reason)}`;
+    return paint('bad', text.slice(0, width));
+  }
+  return hasRestarted ? paint('busy', `the gateway has restarted ${duration(stats.uptime_seconds)} ago`) : '';
+}
+
+function rowsOf(now: Sample, before: Sample | undefined): TopRow[] {
+  return Object.entries(now.stats.servers).map(([id, server]) => {
+    const past = before !== undefined && Object.hasOwn(before.stats.servers, id) && before.stats.servers[id];
+    const last = past ? { at: before.at, count: past.requests } : undefined;
+    const rate = ratePerSecond({ at: now.at, count: server.requests }, last);
+    return { id, ...server, rate, trouble: now.troubles.get(id) };
+  });
+}
+
+function columns(paint: Paint): Column<TopRow>[] {
+  return [
+    { title: 'SERVER', text: ({ id }) => id },
+    {
+      title: 'STATE',
+      text: ({ state, trouble }) => (state === 'failed' ? (trouble?.isParked ? 'PARKED' : 'FAILED') : state),
+      paint: ({ state }, text) => paint(styleOf[state], text),
+    },
+    { title: 'REQ/S', isNumber: true, text: ({ rate }) => rateText(rate) },
+    { title: 'IN FLIGHT', isNumber: true, text: (row) => String(row.in_flight) },
+    { title: 'WAITING', isNumber: true, text: (row) => String(row.waiting) },
+    { title: 'REQUESTS', isNumber: true, text: (row) => String(row.requests) },
+    { title: 'FAILED', isNumber: true, text: (row) => String(row.failed) },
+    { title: 'RESTARTS', isNumber: true, text: (row) => String(row.restarts) },
+    { title: 'UPTIME', isNumber: true, text: uptime },
+    { title: 'P50', isNumber: true, text: (row) => latency(row.latency_ms.p50) },
+    { title: 'P95', isNumber: true, text: (row) => latency(row.latency_ms.p95) },
+  ];
+}
+
+/** Below a server that has failed: when it is tried again, and why it failed. */
+function troubleLines(row: TopRow | undefined, { paint, width }: View): string[] {
+  if (row?.trouble === undefined) return [];
+  const { nextRetryAt, reason } = row.trouble;
+  const text = `    next try ${retryText(nextRetryAt, Date.now())}: ${printable(reason)}`;
+  return [paint('busy', text.slice(0, width))];
+}
+
+function rateText(rate: number | undefined): string {
+  return rate === undefined ? '-' : rate.toFixed(1);
+}

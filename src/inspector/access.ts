@@ -1,0 +1,69 @@
+// Who may see the inspector: whoever has the API key, in a header as everywhere, or in a cookie that the key form has set.
+//
+// IA1  the cookie is no key: it is good for the inspector alone, until its time is up or the key is another. It is made of
+//      both, so that it outlives a restart and nothing has to be kept.
+// IA2  only pages of this listener can use it: it is HttpOnly and SameSite=Strict, and what changes anything is a POST, whose
+//      Origin has been checked before (origin-guard.ts).
+
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import type { ApiKey } from '../http/api-key.ts';
+import type { ExchangeContext } from '../http/exchange-context.ts';
+
+const NAME = 'actor_gateway_inspector';
+const SECONDS = 12 * 3600;
+const PATH = '/inspector';
+
+export class InspectorAccess {
+  readonly #key: ApiKey;
+  readonly #secret: string;
+  readonly #now: () => number;
+
+  /** `secret` is the key itself, '' where there is none; `now` gives epoch milliseconds. */
+  constructor(key: ApiKey, secret: string, now: () => number = Date.now) {
+    this.#key = key;
+    this.#secret = secret;
+    this.#now = now;
+  }
+
+  /** Whether the request may see what is going on. */
+  isAdmitted(context: ExchangeContext): boolean {
+    return (
+      this.#key.isGivenBy(context.request.headers) || this.#isValid(cookieIn(context.request.headers.cookie))
+    );
+  }
+
+  /** The Set-Cookie value for whoever gave the right key; undefined for a wrong one. */
+  cookieFor(key: string): string | undefined {
+    if (!this.#key.isRight(key)) return undefined;
+    const until = Math.floor(this.#now() / 1000) + SECONDS;
+    return `${NAME}=${until}.${this.#sealOf(until)}; ${attributes(SECONDS)}`;
+  }
+
+  /** The Set-Cookie value that takes the cookie away. */
+  get noCookie(): string {
+    return `${NAME}=; ${attributes(0)}`;
+  }
+
+  #isValid(cookie: string | undefined): boolean {
+    const [, digits, seal] = /^(\d{1,12})\.([\w-]{43})$/.exec(cookie ?? '') ?? [];
+    if (digits === undefined || seal === undefined || this.#secret === '') return false;
+    const until = Number(digits);
+    return until * 1000 > this.#now() && timingSafeEqual(Buffer.from(seal), Buffer.from(this.#sealOf(until)));
+  }
+
+  #sealOf(until: number): string {
+    return createHmac('sha256', this.#secret).update(`inspector until ${until}`).digest('base64url');
+  }
+}
+
+function attributes(maxAgeSeconds: number): string {
+  return `Path=${PATH}; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict`;
+}
+
+function cookieIn(header: string | undefined): string | undefined {
+  for (const pair of header?.split(';') ?? []) {
+    const [name, value] = pair.trim().split('=', 2);
+    if (name === NAME) return value;
+  }
+  return undefined;
+}

@@ -1,0 +1,53 @@
+// The machines as the chart of the page needs them: states, and transitions by event, target and guard. Read from the
+// machines themselves, so that the picture cannot be out of date. Actions and contexts are left out: they are code.
+
+import type { AnyStateMachine, AnyStateNode } from 'xstate';
+import { gatewayMachine } from '../../machines/gateway.ts';
+import { serverMachine } from '../../machines/server.ts';
+import { supervisorMachine } from '../../machines/supervisor.ts';
+import type { MachineDefinition, MachineState, MachineTransition } from './wire.ts';
+
+/** Every machine that an actor of the tree can run, by the name that `tree` messages have for it. */
+export function machineDefinitions(): MachineDefinition[] {
+  return [gatewayMachine, supervisorMachine, serverMachine].map((machine) => definitionOf(machine));
+}
+
+/** The states and transitions of one machine. */
+export function definitionOf(machine: AnyStateMachine): MachineDefinition {
+  return { id: machine.id, root: stateOf(machine.root) };
+}
+
+function stateOf(node: AnyStateNode): MachineState {
+  const transitions = [...node.transitions.values(), node.always ?? []].flat();
+  const first = node.type === 'compound' ? node.initial?.target?.[0] : undefined;
+  return {
+    path: pathOf(node),
+    key: node.key,
+    type: node.type,
+    initial: first === undefined ? null : pathOf(first),
+    states: Object.values<AnyStateNode>(node.states).map(stateOf),
+    transitions: transitions.map(transitionOf),
+  };
+}
+
+function transitionOf({
+  eventType,
+  target,
+  guard,
+}: AnyStateNode['always'] & object extends (infer T)[] ? T : never): MachineTransition {
+  return { event: eventType, targets: (target ?? []).map(pathOf), guard: guardName(guard) };
+}
+
+function pathOf(node: AnyStateNode): string {
+  return node.path.join('.');
+}
+
+/** A condition written in place has the name of the field it stands in, which says nothing. */
+function guardName(guard: unknown): string | null {
+  if (guard === undefined) return null;
+  if (typeof guard === 'string') return guard;
+  if (typeof guard === 'function')
+    return guard.name === '' || guard.name === 'guard' ? 'condition' : guard.name;
+  const { type } = guard as { type?: unknown };
+  return typeof type === 'string' ? type : 'condition';
+}

@@ -1,0 +1,60 @@
+// Each view has an address: /inspector/view/<actor>/<tab>. An actor is named so that the address outlives the actor: a
+// server by its id, whatever its generation; a nameless child by its parent and its own name, such as files/pool.
+
+import type { ActorNode } from '../wire.ts';
+
+export const tabs = ['log', 'sequence', 'numbers', 'stderr', 'details'] as const;
+export type Tab = (typeof tabs)[number];
+
+export interface View {
+  /** Whom it is about; '' for the root. */
+  readonly actor: string;
+  readonly tab: Tab;
+}
+
+const START = '/inspector/view/';
+
+export function pathOf({ actor, tab }: View): string {
+  const parts = actor.split('/').map(encodeURIComponent);
+  return `${START}${parts.join('/')}/${tab}`;
+}
+
+/** The view at a path; the root's log where the path names none. */
+export function viewAt(path: string): View {
+  const parts = path.startsWith(START) ? path.slice(START.length).split('/').map(decoded) : [];
+  const last = parts.at(-1) ?? '';
+  const tab = tabs.find((name) => name === last);
+  const actor = (tab === undefined ? parts : parts.slice(0, -1)).filter((part) => part !== '');
+  return { actor: actor.join('/'), tab: tab ?? 'log' };
+}
+
+/** `files` for the actor `files#3`, and for `files~7#8` that has replaced it after a change of the catalog. */
+export function baseName(name: string): string {
+  return name.replace(/(~\d+)?#\d+$/, '');
+}
+
+export function addressOf(actor: ActorNode, actors: ReadonlyMap<string, ActorNode>): string {
+  const own = baseName(actor.name);
+  if (actor.machine !== null) return own;
+  const parent = actor.parent === null ? undefined : actors.get(actor.parent);
+  return parent === undefined ? own : `${addressOf(parent, actors)}/${own}`;
+}
+
+/** The actor that lives at an address now, the latest where there are two; the root at ''. */
+export function actorAt<A extends ActorNode>(address: string, actors: ReadonlyMap<string, A>): A | undefined {
+  let found: A | undefined;
+  for (const actor of actors.values()) {
+    if (address === '') return actor;
+    // Cheap first: an address is made only of those that can have it.
+    if (address.endsWith(baseName(actor.name)) && addressOf(actor, actors) === address) found = actor;
+  }
+  return found;
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}

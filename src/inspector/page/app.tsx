@@ -1,0 +1,178 @@
+// The page: what must not be missed on top, the tree, the chart of the chosen actor, and the tabs about it.
+
+import { useEffect, useRef } from 'preact/hooks';
+import { actorAt, addressOf, type Tab, tabs, type View } from './address.ts';
+import { machines, type ServerDetails, server as serverDetails } from './api.ts';
+import { Banners } from './banners.tsx';
+import { ChartPane } from './chart-pane.tsx';
+import { Commands } from './commands.tsx';
+import { DetailsTab } from './details-tab.tsx';
+import { type Asked, type Go, useAsked, useStore, useView } from './hooks.ts';
+import { LogTab } from './log-tab.tsx';
+import { NumbersTab } from './numbers-tab.tsx';
+import type { PageStore } from './page-store.ts';
+import { Pill } from './pill.tsx';
+import { SequenceTab } from './sequence-tab.tsx';
+import { stateText } from './state-words.ts';
+import { StderrTab } from './stderr-tab.tsx';
+import type { ActorView, PageState, ServerView } from './store.ts';
+import { TreePane } from './tree-pane.tsx';
+import { count } from './words.ts';
+
+const DETAILS_MS = 2_000;
+const HOUR_MS = 3_600_000;
+
+export function App({ store }: { readonly store: PageStore }) {
+  const { state, link } = useStore(store);
+  const [view, go] = useView();
+  const charts = useAsked(`machines ${state.startedAt}`, machines, HOUR_MS);
+  const chosen = actorAt(view.actor, state.actors);
+  const title = chosen === undefined ? view.actor || 'gateway' : addressOf(chosen, state.actors);
+  const server = state.servers.get(view.actor.split('/')[0] ?? '');
+  useEffect(() => {
+    document.title = `${title}${chosen === undefined ? '' : `: ${stateText(chosen.state)}`} · actor-gateway`;
+  });
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      if (event.key !== '/' || event.target instanceof HTMLInputElement) return;
+      event.preventDefault();
+      document.getElementById('filter')?.focus();
+    };
+    addEventListener('keydown', onKey);
+    return () => removeEventListener('keydown', onKey);
+  }, []);
+  return (
+    <>
+      <Header state={state} />
+      <Banners state={state} link={link} go={go} />
+      <main class={link.status === 'live' ? '' : 'stale'}>
+        <TreePane state={state} view={view} chosen={chosen} go={go} />
+        <section class="pane middle" aria-label="State chart">
+          <div class="bar">
+            <h1>{title}</h1>
+            {chosen !== undefined ? <Pill state={chosen.state} /> : <span class="aside">not there</span>}
+            {server !== undefined && state.totals?.commands === true && (
+              <Commands
+                key={server.id}
+                commands={[
+                  ['Start', `servers/${encodeURIComponent(server.id)}/start`],
+                  ['Stop', `servers/${encodeURIComponent(server.id)}/stop`],
+                ]}
+              />
+            )}
+          </div>
+          {chosen !== undefined && (
+            <ChartPane actor={chosen} definition={charts.value?.find(({ id }) => id === chosen.machine)} />
+          )}
+        </section>
+        <TabsPane store={store} view={view} chosen={chosen} server={server} go={go} />
+      </main>
+    </>
+  );
+}
+
+function Header({ state }: { readonly state: PageState }) {
+  const { totals, dropped, missed } = state;
+  const lost = [
+    ...(dropped > 0 ? [`${count(dropped)} steps dropped by the feed`] : []),
+    ...(missed > 0 ? [`${count(missed)} messages missed by this page`] : []),
+  ];
+  return (
+    <header>
+      <span class="brand">actor-gateway</span>
+      {totals !== null && (
+        <span class="aside">
+          {totals.version} · {count(state.servers.size)} servers · {count(totals.sessions)} sessions ·{' '}
+          {count(totals.requests.in_flight)} in flight
+        </span>
+      )}
+      {lost.length > 0 && <span class="chip">{lost.join(', ')}</span>}
+      {totals?.commands === true && <Commands commands={[['Reload catalog', 'reload']]} />}
+    </header>
+  );
+}
+
+interface TabsPaneProps {
+  readonly store: PageStore;
+  readonly view: View;
+  readonly chosen: ActorView | undefined;
+  readonly server: ServerView | undefined;
+  readonly go: Go;
+}
+
+function TabsPane({ store, view, chosen, server, go }: TabsPaneProps) {
+  const list = useRef<HTMLDivElement>(null);
+  const offered = tabs.filter((tab) => tab !== 'stderr' || server !== undefined);
+  const tab: Tab = offered.includes(view.tab) ? view.tab : 'log';
+  const onKeyDown = (event: KeyboardEvent) => {
+    const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;
+    const next = offered[(offered.indexOf(tab) + step + offered.length) % offered.length];
+    if (step === 0 || next === undefined) return;
+    go({ ...view, tab: next }, true);
+    list.current?.querySelector<HTMLElement>(`#tab-${next}`)?.focus();
+  };
+  return (
+    <section class="pane tabs" aria-label="About the chosen actor">
+      <div class="bar" role="tablist" ref={list} onKeyDown={onKeyDown}>
+        {offered.map((name) => (
+          <button
+            type="button"
+            role="tab"
+            key={name}
+            id={`tab-${name}`}
+            aria-selected={name === tab}
+            aria-controls="tab-panel"
+            tabIndex={name === tab ? 0 : -1}
+            onClick={() => go({ ...view, tab: name })}
+          >
+            {name}
+          </button>
+        ))}
+      </div>
+      <div class="panel" role="tabpanel" id="tab-panel" aria-labelledby={`tab-${tab}`}>
+        {server !== undefined && (tab === 'stderr' || tab === 'details') ? (
+          <WithDetails
+            key={server.id}
+            id={server.id}
+            draw={(asked) =>
+              tab === 'stderr' ? (
+                <StderrTab asked={asked} />
+              ) : (
+                <DetailsTab state={store.state} actor={chosen} asked={asked} go={go} />
+              )
+            }
+          />
+        ) : (
+          <PlainTab tab={tab} store={store} chosen={chosen} server={server} go={go} />
+        )}
+      </div>
+    </section>
+  );
+}
+
+/** Asks for a server's details while a tab that needs them is shown. */
+function WithDetails({ id, draw }: { id: string; draw(asked: Asked<ServerDetails>): preact.JSX.Element }) {
+  return draw(useAsked(id, () => serverDetails(id), DETAILS_MS));
+}
+
+function PlainTab({ tab, store, chosen, server, go }: Omit<TabsPaneProps, 'view'> & { readonly tab: Tab }) {
+  const { state, history } = store;
+  switch (tab) {
+    case 'sequence':
+      return <SequenceTab log={state.log} actor={chosen} />;
+    case 'numbers':
+      return <NumbersTab state={state} history={history} server={server} />;
+    case 'details':
+      return <DetailsTab state={state} actor={chosen} asked={undefined} go={go} />;
+    default:
+      return (
+        <LogTab
+          log={state.log}
+          actors={state.actors}
+          actor={chosen}
+          go={go}
+          onClear={() => store.clearLog()}
+        />
+      );
+  }
+}

@@ -1,0 +1,11 @@
+// Begins the page: one store, one feed, one view of it.
+
+import { render } from 'preact';
+import { App } from './app.tsx';
+import { connect } from './connection.ts';
+import { PageStore } from './page-store.ts';
+
+const store = new PageStore();
+const root = document.getElementById('page');
+if (root !== null) render(<App store={store} />, root);
+connect({ onMessage: (message) => store.take(message), onStatus: (status) => store.setLink(status) });

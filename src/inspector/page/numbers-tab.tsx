@@ -1,0 +1,76 @@
+// Calls, waits, failures and latency of a server, or of all together, now and over the last five minutes.
+
+import { type History, seriesOf } from './history.ts';
+import { ALL } from './page-store.ts';
+import { Spark } from './spark.tsx';
+import type { PageState, ServerView } from './store.ts';
+import { count, ms, span } from './words.ts';
+
+interface NumbersTabProps {
+  readonly state: PageState;
+  readonly history: History;
+  /** Undefined: all servers together. */
+  readonly server: ServerView | undefined;
+}
+
+export function NumbersTab({ state, history, server }: NumbersTabProps) {
+  const series = seriesOf(history.samples(server?.id ?? ALL), state.at);
+  const perSecond = (value: number) => `${count(value)}/s`;
+  return (
+    <div class="scroll numbers">
+      <dl class="figures">
+        {(server === undefined ? allFigures(state) : serverFigures(server, state.at)).map(([name, value]) => (
+          <div key={name}>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+      </dl>
+      <Spark
+        title="Requests, failed ones over them"
+        values={series.perSecond}
+        second={series.failedPerSecond}
+        text={perSecond}
+      />
+      <Spark title="In flight" values={series.inFlight} text={count} />
+      <Spark title="Waiting" values={series.waiting} text={count} />
+      {server !== undefined && <Spark title="Latency, p95" values={series.p95} text={ms} />}
+    </div>
+  );
+}
+
+function serverFigures(server: ServerView, now: number): [string, string][] {
+  const { latency_ms, next_retry_at, uptime_seconds } = server;
+  const upMs = uptime_seconds === 0 ? undefined : uptime_seconds * 1000 + (now - server.at);
+  const retry = next_retry_at === null || next_retry_at < now ? '–' : `in ${span(next_retry_at - now)}`;
+  return [
+    ['in flight', count(server.in_flight)],
+    ['waiting', count(server.waiting)],
+    ['requests', count(server.requests)],
+    ['failed', count(server.failed)],
+    ['p50', ms(latency_ms.p50)],
+    ['p95', ms(latency_ms.p95)],
+    ['p99', ms(latency_ms.p99)],
+    ['restarts', count(server.restarts)],
+    [server.is_parked ? 'parked, free' : 'next retry', retry],
+    ['up', upMs === undefined ? '–' : span(upMs)],
+  ];
+}
+
+function allFigures({ totals, servers, at }: PageState): [string, string][] {
+  if (totals === null) return [];
+  const states = new Map<string, number>();
+  for (const { state } of servers.values()) states.set(state, (states.get(state) ?? 0) + 1);
+  return [
+    ['servers', count(servers.size)],
+    ...[...states].sort().map(([state, number]): [string, string] => [`– ${state}`, count(number)]),
+    ['in flight', count(totals.requests.in_flight)],
+    ['requests', count(totals.requests.total)],
+    ['failed', count(totals.requests.failed)],
+    ['sessions', count(totals.sessions)],
+    ['listening', count(totals.listens)],
+    ['dead letters', count(totals.dead_letters)],
+    ['watching', count(totals.viewers)],
+    ['up', span(at - totals.started_at)],
+  ];
+}

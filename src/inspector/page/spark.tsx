@@ -1,0 +1,51 @@
+// One small chart: a line over the last five minutes, its value now and its highest.
+
+interface SparkProps {
+  readonly title: string;
+  readonly values: readonly (number | null)[];
+  readonly text: (value: number) => string;
+  /** Drawn over the first in another colour. */
+  readonly second?: readonly (number | null)[];
+}
+
+const WIDTH = 300;
+const HEIGHT = 48;
+
+export function Spark({ title, values, text, second }: SparkProps) {
+  const highest = Math.max(0, ...values.map((value) => value ?? 0));
+  const now = values.at(-1) ?? null;
+  const scale = highest === 0 ? 1 : highest;
+  const label = `${title}: now ${now === null ? 'unknown' : text(now)}, at most ${text(highest)} within 5 minutes`;
+  return (
+    <figure class="spark">
+      <figcaption>
+        <span>{title}</span>
+        <span>
+          <strong>{now === null ? '–' : text(now)}</strong> <small>max {text(highest)}</small>
+        </span>
+      </figcaption>
+      <svg role="img" aria-label={label} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none">
+        <path d={line(values, scale)} />
+        {second !== undefined && <path d={line(second, scale)} class="second" />}
+      </svg>
+    </figure>
+  );
+}
+
+/** A gap where nothing is known. */
+function line(values: readonly (number | null)[], scale: number): string {
+  let isDown = false;
+  return values
+    .map((value, index) => {
+      if (value === null) {
+        isDown = false;
+        return '';
+      }
+      const x = ((index / Math.max(1, values.length - 1)) * WIDTH).toFixed(1);
+      const y = (HEIGHT - 2 - (Math.min(value, scale) / scale) * (HEIGHT - 6)).toFixed(1);
+      const command = `${isDown ? 'L' : 'M'}${x} ${y}`;
+      isDown = true;
+      return command;
+    })
+    .join('');
+}

@@ -1,0 +1,56 @@
+// States and events in words and colours, and what is active within a nested state.
+
+import type { StateValue } from '../wire.ts';
+
+/** `failed.parked`; regions of a parallel state side by side. */
+export function stateText(value: StateValue): string {
+  if (typeof value === 'string') return value;
+  return Object.entries(value)
+    .map(([key, inner]) => (inner === undefined || isEmpty(inner) ? key : `${key}.${stateText(inner)}`))
+    .join(' ');
+}
+
+/** The paths of all states that are active, from the outermost in. */
+export function activePaths(value: StateValue, prefix = ''): string[] {
+  if (typeof value === 'string') return [prefix + value];
+  return Object.entries(value).flatMap(([key, inner]) => [
+    prefix + key,
+    ...(inner === undefined ? [] : activePaths(inner, `${prefix}${key}.`)),
+  ]);
+}
+
+export type Tone = 'good' | 'calm' | 'busy' | 'warn' | 'bad' | 'off';
+
+const tones: Readonly<Record<string, Tone>> = {
+  running: 'good',
+  serving: 'good',
+  supervising: 'good',
+  active: 'good',
+  idle: 'calm',
+  starting: 'busy',
+  booting: 'busy',
+  stopping: 'warn',
+  draining: 'warn',
+  failed: 'bad',
+  error: 'bad',
+};
+
+/** Which colour a state has. The colour is never all: the word stands beside it. */
+export function toneOf(value: StateValue): Tone {
+  const outermost = stateText(value).split(/[. ]/, 1)[0] ?? '';
+  return tones[outermost] ?? 'off';
+}
+
+/** XState's own events in plain words. */
+export function eventText(type: string): string {
+  const [, what, of] = /^xstate\.(done|error|snapshot)\.(?:actor|state)\.(.*)$/.exec(type) ?? [];
+  if (what !== undefined) {
+    const who = of === undefined || /^\d+\./.test(of) ? 'part' : of === '*' ? 'child' : of;
+    return `${who} ${what === 'snapshot' ? 'changed' : what === 'done' ? 'done' : 'failed'}`;
+  }
+  return type.replace(/^xstate\.after\.([^.]+)\..*$/, 'after $1').replace(/^xstate\.(init|stop)$/, '$1');
+}
+
+function isEmpty(value: StateValue): boolean {
+  return typeof value !== 'string' && Object.keys(value).length === 0;
+}

@@ -1,0 +1,28 @@
+// Times and numbers as a reader takes them in at a glance.
+
+/** 14:03:07.123, in the reader's own time zone. */
+export function clock(at: number): string {
+  const date = new Date(at);
+  const two = (value: number) => String(value).padStart(2, '0');
+  const ms = String(date.getMilliseconds()).padStart(3, '0');
+  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}.${ms}`;
+}
+
+/** `3 s`, `2 min`, `5 h`, `4 d`. */
+export function span(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1000));
+  if (seconds < 100) return `${seconds} s`;
+  if (seconds < 100 * 60) return `${Math.floor(seconds / 60)} min`;
+  if (seconds < 48 * 3600) return `${Math.floor(seconds / 3600)} h`;
+  return `${Math.floor(seconds / 86_400)} d`;
+}
+
+export function count(value: number): string {
+  if (value < 10_000) return String(value);
+  return value < 1_000_000 ? `${Math.round(value / 1000)} k` : `${(value / 1_000_000).toFixed(1)} M`;
+}
+
+export function ms(value: number | null): string {
+  if (value === null) return '–';
+  return value < 10 ? `${value.toFixed(1)} ms` : value < 10_000 ? `${Math.round(value)} ms` : span(value);
+}

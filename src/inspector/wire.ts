@@ -1,0 +1,129 @@
+// What goes from the gateway to whoever watches it, for both ends: the server side fills these, the page reads them.
+// Types only. Field names are those of the JSON; times are epoch milliseconds.
+
+/** `{"failed":"parked"}` for nested states, as XState writes it. */
+export type StateValue = string | { readonly [region: string]: StateValue | undefined };
+
+export interface ActorNode {
+  /** Unique in this process, and never used again. */
+  readonly id: string;
+  readonly parent: string | null;
+  /** What its parent calls it, such as `files#2` for the third life of server `files`. */
+  readonly name: string;
+  /** The machine it runs, by name; null for what is no machine, such as a promise. */
+  readonly machine: string | null;
+  /** The machine's state; `active`, `done`, `error` or `stopped` where there is no machine. */
+  readonly state: StateValue;
+}
+
+export interface Step {
+  /** Counts up in the order in which the events came, since the feed has begun. */
+  readonly n: number;
+  /** The event's type. */
+  readonly event: string;
+  /** The id of the actor that sent it; null when it came from outside of the tree. */
+  readonly source: string | null;
+  /** The state it led to; null when it left the actor where it was. */
+  readonly state: StateValue | null;
+  readonly at: number;
+}
+
+export interface ActorFrame extends ActorNode {
+  readonly isGone: boolean;
+  readonly steps: readonly Step[];
+}
+
+/** What has happened since the frame before. */
+export interface Frame {
+  readonly at: number;
+  readonly actors: readonly ActorFrame[];
+  /** Steps and actors that found no room, since the feed has begun. */
+  readonly dropped: number;
+}
+
+export interface RecentStep extends Step {
+  readonly actor: string;
+  readonly name: string;
+}
+
+/** All actors at one moment. */
+export interface Tree {
+  readonly at: number;
+  readonly actors: readonly ActorNode[];
+  /** The latest steps while somebody watched, oldest first. */
+  readonly recent: readonly RecentStep[];
+  readonly dropped: number;
+}
+
+export interface TreeMessage extends Tree {
+  /** Tells one run of the gateway from another: ids of actors mean nothing beyond it. */
+  readonly started_at: number;
+  /** Messages that this viewer was too slow for. */
+  readonly missed: number;
+}
+
+export interface ServerNumbers {
+  readonly id: string;
+  readonly state: string;
+  readonly requests: number;
+  readonly failed: number;
+  readonly in_flight: number;
+  readonly waiting: number;
+  readonly restarts: number;
+  readonly uptime_seconds: number;
+  readonly latency_ms: {
+    readonly p50: number | null;
+    readonly p95: number | null;
+    readonly p99: number | null;
+  };
+  /** Set while it is parked or waits for its next start. */
+  readonly next_retry_at: number | null;
+  readonly is_parked: boolean;
+}
+
+export interface Totals {
+  readonly at: number;
+  readonly version: string;
+  readonly started_at: number;
+  readonly is_draining: boolean;
+  /** Whether servers may be started and stopped from here. */
+  readonly commands: boolean;
+  readonly requests: { readonly total: number; readonly failed: number; readonly in_flight: number };
+  readonly sessions: number;
+  readonly listens: number;
+  readonly dead_letters: number;
+  readonly viewers: number;
+}
+
+export interface NumbersMessage extends Totals {
+  /** Those that are new or not as they were; after `tree` all of them. */
+  readonly servers: readonly ServerNumbers[];
+  /** Ids of servers that have left the catalog. */
+  readonly gone: readonly string[];
+}
+
+/** A state of a machine, with everything that the chart of it needs. */
+export interface MachineState {
+  /** From the machine down, such as `failed.parked`; '' for the machine itself. */
+  readonly path: string;
+  readonly key: string;
+  readonly type: 'atomic' | 'compound' | 'parallel' | 'final' | 'history';
+  /** The path of the state that is entered first; null where there is no choice. */
+  readonly initial: string | null;
+  readonly states: readonly MachineState[];
+  readonly transitions: readonly MachineTransition[];
+}
+
+export interface MachineTransition {
+  /** The event's type; '' for one that needs no event. */
+  readonly event: string;
+  /** Paths; empty for one that stays where it is. */
+  readonly targets: readonly string[];
+  /** The name of its condition. */
+  readonly guard: string | null;
+}
+
+export interface MachineDefinition {
+  readonly id: string;
+  readonly root: MachineState;
+}

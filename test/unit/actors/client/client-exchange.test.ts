@@ -1,0 +1,44 @@
+// In which form an answer leaves: in pieces for those who take them, in one Buffer for everybody else.
+
+import { describe, expect, test } from 'vitest';
+import { ClientExchange } from '../../../../actors/client/client-exchange.ts';
+import type { Outlet } from '../../../../actors/client/outlet.ts';
+import { KeptResult } from '../../../../actors/jsonrpc/compose.ts';
+import { readServerMessage } from '../../../../actors/jsonrpc/envelope.ts';
+import { type Message, whole } from '../../../../actors/jsonrpc/span.ts';
+
+function exchangeWith(takesPieces: boolean) {
+  const finished: Message[] = [];
+  const outlet: Outlet = {
+    send: () => {},
+    finish: (message) => finished.push(message),
+    ...(takesPieces ? { finishInPieces: (pieces) => finished.push(pieces) } : {}),
+    drop: () => {},
+  };
+  const exchange = new ClientExchange('"mine"', outlet, { redact: (text) => text, onEnd: () => {} });
+  return { exchange, finished };
+}
+
+const text = 'x'.repeat(20_000);
+const large = () =>
+  readServerMessage(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 7, result: { text } })));
+
+describe.each([
+  ["a server's answer", (exchange: ClientExchange) => exchange.answer(large())],
+  [
+    'a result that is kept',
+    (exchange: ClientExchange) => exchange.keptResult(new KeptResult(JSON.stringify({ text }))),
+  ],
+])('%s', (_, answer) => {
+  test.each([
+    ['one that takes pieces', true],
+    ['one that does not', false],
+  ])('that is large goes to %s as it wants it', (__, takesPieces) => {
+    const { exchange, finished } = exchangeWith(takesPieces);
+    answer(exchange);
+    expect(finished).toHaveLength(1);
+    const [message = Buffer.alloc(0)] = finished;
+    expect(Buffer.isBuffer(message)).toBe(!takesPieces);
+    expect(JSON.parse(whole(message).toString())).toEqual({ jsonrpc: '2.0', id: 'mine', result: { text } });
+  });
+});
