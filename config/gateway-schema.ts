@@ -101,7 +101,8 @@ export const gatewaySchema = Type.Object(
           default: false,
         }),
         stately: Type.Boolean({
-          description: 'Serve /inspector/stately as well, the stream that viewers of @statelyai/inspect understand.',
+          description:
+            'Serve /inspector/stately as well, the stream that viewers of @statelyai/inspect understand.',
           default: false,
         }),
         insecure: Type.Boolean({

@@ -34,7 +34,7 @@ interface Import {
 
 function sourcesOf(room: Room): string[] {
   return readdirSync(join(root, room), { recursive: true, encoding: 'utf8' })
-    .filter((name) => name.endsWith('.ts'))
+    .filter((name) => /\.tsx?$/.test(name))
     .map((name) => join(root, room, name));
 }
 
@@ -92,10 +92,20 @@ describe('the rooms', () => {
     expect(wrong).toEqual([]);
   });
 
+  test('let the page of the inspector see nothing of the server but the types of what is sent', () => {
+    const page = everyImport.filter(({ file }) => file.startsWith('src/inspector/page/'));
+    expect(page.length).toBeGreaterThan(20);
+    const wrong = page.filter(({ from, isTypeOnly }) => {
+      if (from.startsWith('./')) return false;
+      return !(isTypeOnly && from === '../wire.ts') && !/^(preact(\/hooks)?|@dagrejs\/dagre)$/.test(from);
+    });
+    expect(wrong).toEqual([]);
+  });
+
   test('hold no junk drawer', () => {
     const drawers = rooms
       .flatMap(sourcesOf)
-      .filter((file) => /\/(utils?|helpers?|common|misc)\.ts$/.test(file));
+      .filter((file) => /\/(utils?|helpers?|common|misc)\.tsx?$/.test(file));
     expect(drawers).toEqual([]);
   });
 });

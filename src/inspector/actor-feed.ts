@@ -4,7 +4,7 @@
 // AF1  ten frames a second at most, and in each an actor once, with the steps it took since the frame before.
 // AF2  types of events and values of states, and nothing else of them (see actor-tree.ts).
 // AF3  everything is bounded: steps per actor, actors per frame, the ring of recent steps. What is over a bound is counted in
-//      `dropped`; whoever watches is to be sent the tree anew then.
+//      `dropped`; when whole actors were left out (`unseen`), whoever watches is to be sent the tree anew.
 
 import type { AnyActorRef, InspectionEvent, Subscription } from 'xstate';
 import { isThere, nodeOf, stateOf, treeOf } from './actor-tree.ts';
@@ -31,6 +31,7 @@ export class ActorFeed {
   #count = 0;
   #recent: RecentStep[] = [];
   #dropped = 0;
+  #unseen = 0;
   #subscription: Subscription | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -42,9 +43,9 @@ export class ActorFeed {
     return this.#watchers.size;
   }
 
-  /** Steps and actors that found no room, since the first of these watchers came. */
-  get dropped(): number {
-    return this.#dropped;
+  /** How often an actor found no room in a frame. */
+  get unseen(): number {
+    return this.#unseen;
   }
 
   /** Frames from now on, until what is returned is called. */
@@ -104,6 +105,7 @@ export class ActorFeed {
       this.#seen.set(ref.sessionId, seen);
       this.#timer ??= setTimeout(() => this.#tick(), TICK_MS).unref();
     }
+    if (seen === undefined) this.#unseen += 1;
     if (seen === undefined || seen.steps.length >= MAX_STEPS) {
       this.#dropped += 1;
       return;

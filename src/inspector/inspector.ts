@@ -1,4 +1,4 @@
-// The inspector's side of the gateway: what is under /inspector, and who watches.
+// The inspector's side of the gateway: what is under /inspector, and who is let in.
 //
 //   GET  /inspector, /inspector/view/…  the page; every view has an address of its own, and all are this page
 //   GET  /inspector/assets/NAME         its scripts and styles
@@ -10,8 +10,7 @@
 //   GET  /inspector/dead-letters        the last events that reached nobody, by type and target
 //   POST /inspector/servers/ID/start, …/stop, and /inspector/reload, with inspector.commands only
 //
-// IN1  without the key nothing is served but the form that asks for it and the form's style.
-// IN2  while nobody watches, no actor is inspected and no timer runs.
+// IN1  without the key nothing is served but the form that asks for it and what that is made of.
 
 import type { Reception } from '../../actors/client/reception.ts';
 import { deadLettersOf } from '../../actors/dead-letters.ts';
@@ -21,18 +20,11 @@ import type { ExchangeContext } from '../http/exchange-context.ts';
 import { serverDetails } from '../http/records.ts';
 import type { BodyHandler, HeaderList, HttpStream } from '../http/seam.ts';
 import type { InspectorAccess } from './access.ts';
-import { ActorFeed } from './actor-feed.ts';
 import { machineDefinitions } from './machine-definitions.ts';
 import { PageFiles } from './page-files.ts';
-import { ChangedNumbers, numbersOf } from './server-numbers.ts';
-import { tellStately } from './stately-stream.ts';
-import { eventText, Viewer } from './viewer.ts';
-import type { Totals } from './wire.ts';
+import { numbersOf } from './server-numbers.ts';
+import { Watchers } from './watchers.ts';
 
-const PULSE_MS = 1_000;
-const BEAT_PULSES = 15;
-/** One more is refused: a page that opens streams in a loop must not use up the listener (A8). */
-const MAX_VIEWERS = 64;
 /** A key is a line of text. */
 const MAX_FORM_BYTES = 16_384;
 /** Lines; under session isolation a server is many processes. */
@@ -64,31 +56,15 @@ export interface InspectorOptions {
 export class Inspector {
   readonly #gateway: Gateway;
   readonly #access: InspectorAccess;
-  readonly #reception: Reception;
   readonly #reload: () => Promise<unknown>;
   readonly #files = new PageFiles();
-  readonly #feed: ActorFeed;
-  readonly #viewers = new Set<Viewer>();
-  /** Other tools than the page. */
-  readonly #others = new Set<{ end(): void; silence(): void }>();
-  readonly #numbers = new ChangedNumbers();
-  #unwatch: (() => void) | undefined;
-  #pulse: NodeJS.Timeout | undefined;
-  #pulses = 0;
-  /** What the feed had dropped at the last pulse. */
-  #dropped = 0;
+  readonly #watchers: Watchers;
 
   constructor({ gateway, reception, access, reload }: InspectorOptions) {
     this.#gateway = gateway;
-    this.#reception = reception;
     this.#reload = reload;
     this.#access = access;
-    this.#feed = new ActorFeed(gateway.root);
-  }
-
-  /** Those who watch at the moment. */
-  get viewers(): number {
-    return this.#viewers.size;
+    this.#watchers = new Watchers(gateway, reception);
   }
 
   /** Answers a request for a path under /inspector; Host and Origin have been checked. */
@@ -117,9 +93,10 @@ export class Inspector {
     }
     if (isRead && (head === '' || head === 'view')) void this.#file(context, 200, 'page.html');
     else if (isRead && head === 'assets' && rest.length === 1) void this.#file(context, 200, rest[0] ?? '');
-    else if (method === 'GET' && path === '/inspector/feed') return () => this.#watch(context);
+    else if (method === 'GET' && path === '/inspector/feed')
+      return () => this.#stream(context, (stream) => this.#watchers.watch(stream));
     else if (method === 'GET' && path === '/inspector/stately' && this.#gateway.config.inspector.stately)
-      return () => this.#tellOthers(context);
+      return () => this.#stream(context, (stream) => this.#watchers.tellOthers(stream));
     else if (isRead && path === '/inspector/machines')
       context.json(200, { machines: machineDefinitions() }, securityHeaders);
     else if (isRead && path === '/inspector/dead-letters')
@@ -132,18 +109,7 @@ export class Inspector {
 
   /** Ends every feed; their viewers come back to the next gateway. */
   close(): void {
-    const farewell = eventText('numbers', { ...this.#totals(), is_draining: true, servers: [], gone: [] });
-    for (const viewer of this.#viewers) {
-      viewer.send(farewell);
-      viewer.end();
-    }
-    this.#viewers.clear();
-    for (const { end, silence } of this.#others) {
-      silence();
-      end();
-    }
-    this.#others.clear();
-    this.#rest();
+    this.#watchers.close();
   }
 
   #enter(context: ExchangeContext, body: Buffer | undefined): void {
@@ -157,99 +123,17 @@ export class Inspector {
     }
   }
 
-  /** The stream of one more who watches; undefined when there is no room, and that has been answered. */
-  #admit(context: ExchangeContext): HttpStream | undefined {
+  /** Begins a stream for one more who watches; what `begin` gives ends it when the client goes away. */
+  #stream(context: ExchangeContext, begin: (stream: HttpStream) => () => void): void {
     // A feed would hold up the end of the gateway.
-    if (this.#gateway.isDraining) {
-      context.refuseWhileDraining();
-      return undefined;
+    if (this.#gateway.isDraining) context.refuseWhileDraining();
+    else if (this.#watchers.isFull)
+      context.error(503, 'too many watch already; close one of them', [['retry-after', '5']]);
+    else {
+      const type = ['content-type', 'text/event-stream'] as const;
+      const headers = [...securityHeaders, type, ['x-accel-buffering', 'no'] as const];
+      context.reply.onAbort(begin(context.reply.stream(200, context.headers(headers))));
     }
-    if (this.#viewers.size + this.#others.size >= MAX_VIEWERS) {
-      context.error(503, `${MAX_VIEWERS} watch already; close one of them`, [['retry-after', '5']]);
-      return undefined;
-    }
-    const type = ['content-type', 'text/event-stream'] as const;
-    const headers = [...securityHeaders, type, ['x-accel-buffering', 'no'] as const];
-    return context.reply.stream(200, context.headers(headers));
-  }
-
-  #tellOthers(context: ExchangeContext): void {
-    const stream = this.#admit(context);
-    if (stream === undefined) return;
-    const silence = tellStately(this.#gateway.root, stream);
-    const other = { end: () => stream.end(), silence };
-    this.#others.add(other);
-    context.reply.onAbort(() => {
-      silence();
-      this.#others.delete(other);
-    });
-  }
-
-  #watch(context: ExchangeContext): void {
-    const stream = this.#admit(context);
-    if (stream === undefined) return;
-    // Begun before the tree is read, so that nothing falls between the two.
-    this.#rise();
-    const viewer = new Viewer(stream, (missed) => this.#whole(missed));
-    this.#viewers.add(viewer);
-    viewer.sendWhole();
-    context.reply.onAbort(() => {
-      this.#viewers.delete(viewer);
-      if (this.#viewers.size === 0) this.#rest();
-    });
-  }
-
-  #rise(): void {
-    this.#unwatch ??= this.#feed.watch((frame) => {
-      const message = eventText('frame', frame);
-      for (const viewer of this.#viewers) viewer.send(message);
-    });
-    this.#pulse ??= setInterval(() => this.#onPulse(), PULSE_MS).unref();
-  }
-
-  #rest(): void {
-    this.#unwatch?.();
-    this.#unwatch = undefined;
-    clearInterval(this.#pulse);
-    this.#pulse = undefined;
-  }
-
-  #onPulse(): void {
-    const numbers = { ...this.#totals(), ...this.#numbers.take(this.#gateway.fleet.all()) };
-    const message = eventText('numbers', numbers);
-    this.#pulses += 1;
-    const isIncomplete = this.#feed.dropped !== this.#dropped;
-    this.#dropped = this.#feed.dropped;
-    for (const viewer of this.#viewers) {
-      viewer.send(message);
-      // What had no room in a frame may have been the end of an actor (AF3).
-      if (isIncomplete) viewer.sendWhole();
-      if (this.#pulses % BEAT_PULSES === 0) viewer.heartbeat();
-    }
-  }
-
-  /** The tree and the numbers of every server. */
-  #whole(missed: number): string {
-    const tree = { ...this.#feed.tree(), started_at: this.#gateway.startedAt, missed };
-    const numbers = { ...this.#totals(), servers: this.#gateway.fleet.all().map(numbersOf), gone: [] };
-    this.#numbers.forget();
-    return eventText('tree', tree) + eventText('numbers', numbers);
-  }
-
-  #totals(): Totals {
-    const { config, sessions, deadLetters, startedAt, version, isDraining } = this.#gateway;
-    return {
-      at: Date.now(),
-      version,
-      started_at: startedAt,
-      is_draining: isDraining,
-      commands: config.inspector.commands,
-      requests: { ...this.#reception.counts },
-      sessions: sessions.size,
-      listens: sessions.listens,
-      dead_letters: deadLetters,
-      viewers: this.#viewers.size,
-    };
   }
 
   /** What an operator may do here when the configuration lets them. */

@@ -100,7 +100,9 @@ test('every fixed log message is explained in docs/operating.md', () => {
   expect(messages.filter((message) => !page.includes(message))).toEqual([]);
 });
 
-const pages = readdirSync(join(root, 'docs')).map((name) => `docs/${name}`);
+const pages = readdirSync(join(root, 'docs'))
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => `docs/${name}`);
 
 test.each(pages)('%s links only to files and sections that are there', (page) => {
   for (const [, target = '', anchor] of read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)) {

@@ -47,9 +47,7 @@ const MARGIN = 16;
 export function layoutOf(machine: MachineDefinition): Chart {
   const { boxes, arrows, everywhere } = graphOf(machine);
   const graph = new graphlib.Graph({ compound: true, multigraph: true });
-  // Of dagre's ways to rank, the one that keeps a chart of many long arrows narrow.
-  const ranking = { rankdir: 'TB', ranker: 'longest-path' };
-  graph.setGraph({ ...ranking, nodesep: 20, ranksep: 32, edgesep: 10, marginx: MARGIN, marginy: MARGIN });
+  graph.setGraph({ rankdir: 'TB', nodesep: 12, ranksep: 32, edgesep: 6, marginx: MARGIN, marginy: MARGIN });
   graph.setDefaultEdgeLabel(() => ({}));
   const byPath = new Map(boxes.map((box) => [box.path, box]));
   for (const box of boxes) graph.setNode(box.path, box.isCluster ? {} : sizeOf(box));

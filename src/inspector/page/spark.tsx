@@ -26,7 +26,9 @@ export function Spark({ title, values, text, second }: SparkProps) {
       </figcaption>
       <svg role="img" aria-label={label} viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none">
         <path d={line(values, scale)} />
-        {second !== undefined && <path d={line(second, scale)} class="second" />}
+        {second?.some((value) => value !== null && value > 0) === true && (
+          <path d={line(second, scale)} class="second" />
+        )}
       </svg>
     </figure>
   );

@@ -99,9 +99,7 @@ export function withoutLog(state: PageState): PageState {
 function withTree(state: PageState, tree: TreeMessage): PageState {
   // Ids are used anew by the next run of the gateway: nothing of the last one may be mistaken for it.
   const isSameRun = state.startedAt === tree.started_at;
-  const known = isSameRun
-    ? state
-    : { ...state, actors: new Map<string, ActorView>(), log: [], servers: new Map() };
+  const known = isSameRun ? state : { ...state, actors: new Map<string, ActorView>(), log: [] };
   const actors = new Map(
     tree.actors.map((node) => [node.id, { ...node, last: known.actors.get(node.id)?.last ?? null }]),
   );
@@ -119,6 +117,8 @@ function withTree(state: PageState, tree: TreeMessage): PageState {
     actors,
     log: bounded([...known.log, ...entries]),
     logged: state.logged + entries.length,
+    // Those that are there are told of right after the tree.
+    servers: new Map(),
     dropped: tree.dropped,
     missed: tree.missed,
     gatewayStarts: state.gatewayStarts + (isSameRun || state.startedAt === null ? 0 : 1),

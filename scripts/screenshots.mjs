@@ -1,0 +1,125 @@
+// The pictures of the inspector in docs/images: a gateway of its own with some servers, one of which crashes, seen in
+// Debian's Chromium. `--dist DIR` takes another build.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { chromium } from 'playwright-core';
+
+const root = resolve(import.meta.dirname, '..');
+const { values } = parseArgs({ options: { dist: { type: 'string', default: 'dist' } } });
+const main = join(resolve(root, values.dist), 'main.js');
+const images = join(root, 'docs', 'images');
+const MAX_BYTES = 200_000;
+
+const shots = [
+  { name: 'light', view: 'files/log', width: 1360, height: 760, colorScheme: 'light' },
+  { name: 'dark', view: 'files/numbers', width: 1360, height: 760, colorScheme: 'dark' },
+  {
+    name: 'narrow',
+    view: 'files/sequence',
+    width: 390,
+    height: 844,
+    colorScheme: 'light',
+  },
+];
+
+const server = (name, more = {}) => ({
+  command: process.execPath,
+  args: [join(root, 'test/fixtures/servers', `${name}.mjs`)],
+  ...more,
+});
+const restart = {
+  intensity: 2,
+  period_seconds: 60,
+  min_backoff_ms: 50,
+  max_backoff_seconds: 1,
+  park_seconds: 600,
+};
+const servers = {
+  calendar: server('echo'),
+  files: server('echo', { idle_timeout_seconds: 300 }),
+  mail: server('echo', { isolation: 'session' }),
+  search: server('echo', { idle_timeout_seconds: 12 }),
+  tickets: server('exits-at-once', { restart, env: { TOKEN: 'abc' } }),
+  wiki: server('echo'),
+};
+
+const folder = mkdtempSync(join(tmpdir(), 'screenshots-'));
+const settings = {
+  listen_addr: '127.0.0.1:0',
+  catalog_path: './catalog.yaml',
+  inspector: { commands: true },
+};
+writeFileSync(join(folder, 'gateway.yaml'), JSON.stringify(settings));
+writeFileSync(join(folder, 'catalog.yaml'), JSON.stringify({ servers }));
+const gateway = spawn(process.execPath, [main, '--config', join(folder, 'gateway.yaml')], {
+  stdio: ['ignore', 'pipe', 'inherit'],
+});
+const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox'] });
+try {
+  const url = await ready();
+  const pages = await Promise.all(shots.map((shot) => open(url, shot)));
+  await work(url);
+  mkdirSync(images, { recursive: true });
+  for (const [index, { name }] of shots.entries()) {
+    const page = pages[index];
+    const path = join(images, `inspector-${name}.png`);
+    await page.screenshot({ path });
+    const { size } = statSync(path);
+    console.log(`${path}: ${Math.round(size / 1000)} kB`);
+    if (size > MAX_BYTES) throw new Error(`${path} is larger than ${MAX_BYTES} bytes`);
+  }
+} finally {
+  await browser.close();
+  gateway.kill('SIGTERM');
+  await once(gateway, 'close');
+  rmSync(folder, { recursive: true, force: true });
+}
+
+async function ready() {
+  for await (const line of createInterface({ input: gateway.stdout })) {
+    if (!line.includes('gateway is ready')) continue;
+    gateway.stdout.resume();
+    return `http://127.0.0.1:${JSON.parse(line).address.port}`;
+  }
+  throw new Error('the gateway ended before it was ready');
+}
+
+async function open(url, { view, width, height, colorScheme }) {
+  const page = await browser.newPage({ viewport: { width, height }, colorScheme });
+  await page.goto(`${url}/inspector/view/${view}`);
+  await page.locator('.row[data-name="wiki"]').waitFor();
+  return page;
+}
+
+/** Half a minute of the day of a gateway. */
+async function work(url) {
+  const call = (id, name, args = {}) =>
+    fetch(`${url}/rpc`, {
+      method: 'POST',
+      headers: { 'X-MCP-Server': id, 'Content-Type': 'application/json' },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name, arguments: args },
+      }),
+    });
+  await Promise.all(['files', 'search', 'calendar'].map((id) => call(id, 'echo')));
+  for (let second = 0; second < 24; second += 1) {
+    const calls = Array.from({ length: 3 + ((second * 7) % 11) }, (_, index) =>
+      call('files', 'wait', { ms: 20 + ((index * 37) % 180) }),
+    );
+    if (second % 4 === 0 && second < 16) calls.push(call('tickets', 'echo'));
+    if (second === 20) calls.push(fetch(`${url}/servers/files/stop`, { method: 'POST' }));
+    await Promise.all([...calls, sleep(1_000)]);
+  }
+  await call('files', 'echo');
+  await sleep(1_500);
+}

@@ -1,0 +1,139 @@
+// Everybody who watches the gateway at the moment: the pages, which get tree, frames and numbers, and other tools.
+//
+// IN2  while nobody watches, no actor is inspected and no timer runs.
+
+import type { Reception } from '../../actors/client/reception.ts';
+import type { Gateway } from '../../actors/gateway/gateway.ts';
+import type { HttpStream } from '../http/seam.ts';
+import { ActorFeed } from './actor-feed.ts';
+import { ChangedNumbers, numbersOf } from './server-numbers.ts';
+import { tellStately } from './stately-stream.ts';
+import { eventText, Viewer } from './viewer.ts';
+import type { NumbersMessage, Totals, TreeMessage } from './wire.ts';
+
+const PULSE_MS = 1_000;
+const BEAT_PULSES = 15;
+/** One more is refused: a page that opens streams in a loop must not use up the listener (A8). */
+const MAX_WATCHERS = 64;
+
+export class Watchers {
+  readonly #gateway: Gateway;
+  readonly #reception: Reception;
+  readonly #feed: ActorFeed;
+  readonly #viewers = new Set<Viewer>();
+  /** Other tools than the page. */
+  readonly #others = new Set<{ end(): void; silence(): void }>();
+  readonly #numbers = new ChangedNumbers();
+  #unwatch: (() => void) | undefined;
+  #pulse: NodeJS.Timeout | undefined;
+  #pulses = 0;
+  /** How many actors the feed had no room for, at the last pulse. */
+  #unseen = 0;
+
+  constructor(gateway: Gateway, reception: Reception) {
+    this.#gateway = gateway;
+    this.#reception = reception;
+    this.#feed = new ActorFeed(gateway.root);
+  }
+
+  get isFull(): boolean {
+    return this.#viewers.size + this.#others.size >= MAX_WATCHERS;
+  }
+
+  /** Tells a page everything from now on; to be called back when it has gone. */
+  watch(stream: HttpStream): () => void {
+    // Begun before the tree is read, so that nothing falls between the two.
+    this.#rise();
+    const viewer = new Viewer(stream, (missed) => this.#whole(missed));
+    this.#viewers.add(viewer);
+    viewer.sendWhole();
+    return () => {
+      this.#viewers.delete(viewer);
+      if (this.#viewers.size === 0) this.#rest();
+    };
+  }
+
+  /** The same for a tool that understands the messages of @statelyai/inspect. */
+  tellOthers(stream: HttpStream): () => void {
+    const silence = tellStately(this.#gateway.root, stream);
+    const other = { end: () => stream.end(), silence };
+    this.#others.add(other);
+    return () => {
+      silence();
+      this.#others.delete(other);
+    };
+  }
+
+  /** Ends every stream, having said why. */
+  close(): void {
+    const farewell: NumbersMessage = { ...this.#totals(), is_draining: true, servers: [], gone: [] };
+    for (const viewer of this.#viewers) {
+      viewer.send(eventText('numbers', farewell));
+      viewer.end();
+    }
+    this.#viewers.clear();
+    for (const { end, silence } of this.#others) {
+      silence();
+      end();
+    }
+    this.#others.clear();
+    this.#rest();
+  }
+
+  #rise(): void {
+    this.#unwatch ??= this.#feed.watch((frame) => {
+      const message = eventText('frame', frame);
+      for (const viewer of this.#viewers) viewer.send(message);
+    });
+    this.#pulse ??= setInterval(() => this.#onPulse(), PULSE_MS).unref();
+  }
+
+  #rest(): void {
+    this.#unwatch?.();
+    this.#unwatch = undefined;
+    clearInterval(this.#pulse);
+    this.#pulse = undefined;
+  }
+
+  #onPulse(): void {
+    const numbers: NumbersMessage = {
+      ...this.#totals(),
+      ...this.#numbers.take(this.#gateway.fleet.all()),
+    };
+    const message = eventText('numbers', numbers);
+    this.#pulses += 1;
+    const isIncomplete = this.#feed.unseen > this.#unseen;
+    this.#unseen = this.#feed.unseen;
+    for (const viewer of this.#viewers) {
+      viewer.send(message);
+      // Who had no room in a frame may have ended (AF3).
+      if (isIncomplete) viewer.sendWhole();
+      if (this.#pulses % BEAT_PULSES === 0) viewer.heartbeat();
+    }
+  }
+
+  /** The tree and the numbers of every server. */
+  #whole(missed: number): string {
+    const tree: TreeMessage = { ...this.#feed.tree(), started_at: this.#gateway.startedAt, missed };
+    const servers = this.#gateway.fleet.all().map(numbersOf);
+    const numbers: NumbersMessage = { ...this.#totals(), servers, gone: [] };
+    this.#numbers.forget();
+    return eventText('tree', tree) + eventText('numbers', numbers);
+  }
+
+  #totals(): Totals {
+    const { config, sessions, deadLetters, startedAt, version, isDraining } = this.#gateway;
+    return {
+      at: Date.now(),
+      version,
+      started_at: startedAt,
+      is_draining: isDraining,
+      commands: config.inspector.commands,
+      requests: { ...this.#reception.counts },
+      sessions: sessions.size,
+      listens: sessions.listens,
+      dead_letters: deadLetters,
+      viewers: this.#viewers.size,
+    };
+  }
+}

@@ -1,0 +1,226 @@
+// What the feed tells of real XState actors, what it never tells, and that nothing in it grows.
+
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type ActorRefFrom, assign, createActor, fromPromise, sendTo, setup } from 'xstate';
+import { ActorFeed } from '../../../src/inspector/actor-feed.ts';
+import type { Frame } from '../../../src/inspector/wire.ts';
+
+const SECRET = 'sk-0123456789';
+
+const child = setup({
+  types: {
+    events: {} as { type: 'flip'; secret?: string } | { type: 'end' } | { type: 'note' },
+    context: {} as { secret: string },
+  },
+}).createMachine({
+  id: 'child',
+  context: { secret: SECRET },
+  initial: 'off',
+  states: {
+    off: { on: { flip: { target: 'on', actions: assign({ secret: () => `${SECRET}-2` }) } } },
+    on: { initial: 'low', states: { low: {} }, on: { flip: 'off' } },
+    over: { type: 'final' },
+  },
+  on: { end: '.over', note: {} },
+});
+
+interface Told {
+  readonly event: { readonly index: number; readonly secret?: string };
+}
+
+/** `sendTo` is typed for children that are known by name. */
+function toChild(make: (event: Told['event']) => object) {
+  const send = sendTo as (target: unknown, event: unknown) => unknown;
+  return send(
+    ({ event }: Told) => `child-${event.index}`,
+    ({ event }: Told) => make(event),
+  ) as never;
+}
+
+/** A root that has `count` children from its beginning, and tells one of them to flip when it is told to. */
+function familyOf(count: number) {
+  const machine = setup({
+    types: {
+      events: {} as { type: 'tell'; index: number; secret: string } | { type: 'drop'; index: number },
+    },
+    actors: { child, work: fromPromise(() => new Promise<void>(() => {})) },
+  }).createMachine({
+    id: 'family',
+    invoke: [
+      ...Array.from({ length: count }, (_, index) => ({ id: `child-${index}`, src: 'child' as const })),
+      { id: 'work', src: 'work' as const },
+    ],
+    on: {
+      tell: { actions: toChild(({ secret }) => ({ type: 'flip', secret })) },
+      drop: { actions: toChild(() => ({ type: 'end' })) },
+    },
+  });
+  return createActor(machine, { id: 'root' }).start();
+}
+
+type Child = ActorRefFrom<typeof child>;
+const childOf = (root: ReturnType<typeof familyOf>, index: number) =>
+  root.getSnapshot().children[`child-${index}`] as unknown as Child;
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function watched(root: ReturnType<typeof familyOf>) {
+  const feed = new ActorFeed(root);
+  const frames: Frame[] = [];
+  const leave = feed.watch((frame) => frames.push(frame));
+  return { feed, frames, leave, tick: () => vi.advanceTimersByTime(100) };
+}
+
+describe('a feed of actors', () => {
+  test('tells a step once, with its event, where it came from and where it led', () => {
+    const root = familyOf(2);
+    const { frames, tick } = watched(root);
+    root.send({ type: 'tell', index: 1, secret: SECRET });
+    expect(frames).toEqual([]);
+    tick();
+    expect(frames).toHaveLength(1);
+    const told = frames[0]?.actors.find(({ name }) => name === 'child-1');
+    expect(told).toMatchObject({
+      parent: root.sessionId,
+      machine: 'child',
+      state: { on: 'low' },
+      isGone: false,
+      steps: [{ event: 'flip', source: root.sessionId, state: { on: 'low' } }],
+    });
+    tick();
+    expect(frames).toHaveLength(1);
+  });
+
+  test('tells a step that left the state as it was without a state', () => {
+    const root = familyOf(1);
+    const { frames, tick } = watched(root);
+    childOf(root, 0).send({ type: 'note' });
+    tick();
+    expect(frames[0]?.actors[0]?.steps).toMatchObject([{ event: 'note', source: null, state: null }]);
+  });
+
+  test('numbers steps in the order of their events, so that a cause stands before what it caused', () => {
+    const root = familyOf(1);
+    const { feed, tick } = watched(root);
+    root.send({ type: 'tell', index: 0, secret: '' });
+    tick();
+    expect(feed.tree().recent.map(({ event }) => event)).toEqual(['tell', 'flip']);
+  });
+
+  test('sends at most ten frames a second, each actor once in each (AF1)', () => {
+    const root = familyOf(3);
+    const { frames } = watched(root);
+    for (let turn = 0; turn < 100; turn += 1) {
+      root.send({ type: 'tell', index: turn % 3, secret: '' });
+      vi.advanceTimersByTime(10);
+    }
+    expect(frames.length).toBeLessThanOrEqual(10);
+    for (const { actors } of frames) expect(new Set(actors.map(({ id }) => id)).size).toBe(actors.length);
+  });
+
+  test('says of an actor that has ended that it is gone, and the tree has it no more', () => {
+    const root = familyOf(2);
+    const { feed, frames, tick } = watched(root);
+    root.send({ type: 'drop', index: 0 });
+    tick();
+    expect(frames[0]?.actors.find(({ name }) => name === 'child-0')).toMatchObject({
+      isGone: true,
+      state: 'over',
+    });
+    expect(feed.tree().actors.map(({ name }) => name)).toEqual(['root', 'child-1', 'work']);
+  });
+
+  test('shows an actor that runs no machine by its status', () => {
+    const { feed } = watched(familyOf(0));
+    expect(feed.tree().actors[1]).toMatchObject({ name: 'work', machine: null, state: 'active' });
+  });
+
+  test('drops steps beyond its bounds and counts them (AF3)', () => {
+    const root = familyOf(1);
+    const { feed, frames, tick } = watched(root);
+    for (let turn = 0; turn < 50; turn += 1) childOf(root, 0).send({ type: 'note' });
+    tick();
+    expect(frames[0]?.actors[0]?.steps).toHaveLength(16);
+    expect(frames[0]?.dropped).toBe(34);
+    expect([feed.tree().dropped, feed.unseen]).toEqual([34, 0]);
+  });
+
+  test('leaves actors out of a frame that is full, and says so (AF3)', () => {
+    const root = familyOf(2_050);
+    const { feed, frames, tick } = watched(root);
+    for (let index = 0; index < 2_050; index += 1) childOf(root, index).send({ type: 'note' });
+    tick();
+    expect(frames[0]?.actors).toHaveLength(2_000);
+    expect([frames[0]?.dropped, feed.unseen]).toEqual([50, 50]);
+  });
+
+  test('keeps the last 1,024 steps, however long it runs (AF3)', () => {
+    const root = familyOf(1);
+    const { feed, tick } = watched(root);
+    for (let turn = 0; turn < 2_000; turn += 1) {
+      childOf(root, 0).send({ type: 'note' });
+      if (turn % 10 === 0) tick();
+    }
+    tick();
+    expect(feed.tree().recent).toHaveLength(1_024);
+  });
+
+  test('inspects nobody before the first watcher and after the last (IN2)', () => {
+    const root = familyOf(1);
+    const inspect = vi.spyOn(root.system, 'inspect');
+    const feed = new ActorFeed(root);
+    root.send({ type: 'tell', index: 0, secret: '' });
+    expect([inspect.mock.calls.length, vi.getTimerCount(), feed.watchers]).toEqual([0, 0, 0]);
+    const leave = [feed.watch(() => {}), feed.watch(() => {})];
+    expect([inspect.mock.calls.length, feed.watchers]).toEqual([1, 2]);
+    const { unsubscribe } = inspect.mock.results[0]?.value ?? {};
+    expect(unsubscribe).toBeTypeOf('function');
+    for (const each of leave) each();
+    root.send({ type: 'tell', index: 0, secret: '' });
+    expect([vi.getTimerCount(), feed.watchers, feed.tree().recent.length]).toEqual([0, 0, 0]);
+  });
+
+  test('tells types and states and never a context or payload, whatever happens (AF2, A9)', () => {
+    const commands = fc.array(
+      fc.record({ index: fc.nat({ max: 3 }), isDrop: fc.boolean(), pause: fc.nat({ max: 150 }) }),
+      {
+        maxLength: 60,
+      },
+    );
+    fc.assert(
+      fc.property(commands, (list) => {
+        const root = familyOf(4);
+        const { feed, frames, leave, tick } = watched(root);
+        const ended = new Set<number>();
+        for (const { index, isDrop, pause } of list) {
+          // What is sent to an actor that has ended makes XState warn, and nothing else.
+          if (ended.has(index)) continue;
+          if (isDrop) ended.add(index);
+          if (isDrop) root.send({ type: 'drop', index });
+          else root.send({ type: 'tell', index, secret: SECRET });
+          vi.advanceTimersByTime(pause);
+        }
+        tick();
+        const text = JSON.stringify([feed.tree(), frames]);
+        expect(text).not.toContain('sk-');
+        expect(text).not.toContain('context');
+        for (const { actors } of frames) {
+          expect(new Set(actors.map(({ id }) => id)).size).toBe(actors.length);
+          for (const { steps } of actors) expect(steps.length).toBeLessThanOrEqual(16);
+        }
+        // The last frame about an actor and the tree agree.
+        const there = new Set(feed.tree().actors.map(({ id }) => id));
+        const last = new Map(frames.flatMap(({ actors }) => actors.map((actor) => [actor.id, actor.isGone])));
+        for (const [id, isGone] of last) expect(there.has(id)).toBe(!isGone);
+        leave();
+        root.stop();
+      }),
+    );
+  });
+});

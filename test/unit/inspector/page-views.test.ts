@@ -1,0 +1,159 @@
+// The parts of the page that decide what is to be seen: rows of the tree, addresses, lifelines, series of numbers, words.
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { actorAt, addressOf, baseName, pathOf, tabs, viewAt } from '../../../src/inspector/page/address.ts';
+import { History, SECONDS, seriesOf } from '../../../src/inspector/page/history.ts';
+import { lifelines, MAX_ARROWS, MAX_LANES } from '../../../src/inspector/page/lifelines.ts';
+import { activePaths, eventText, stateText, toneOf } from '../../../src/inspector/page/state-words.ts';
+import type { LogEntry } from '../../../src/inspector/page/store.ts';
+import { treeRows } from '../../../src/inspector/page/tree-rows.ts';
+import type { ActorNode } from '../../../src/inspector/wire.ts';
+
+const node = (
+  id: string,
+  parent: string | null,
+  name: string,
+  machine: string | null,
+  state = 'running',
+): ActorNode => ({
+  ...{ id, parent, name, machine, state },
+});
+const actors = new Map(
+  [
+    node('0', null, 'gateway', 'gateway', 'serving'),
+    node('1', '0', 'servers', 'supervisor', 'supervising'),
+    node('2', '1', 'files#1', 'server'),
+    node('3', '2', 'pool', null, 'active'),
+    node('4', '1', 'bucket-1#2', 'supervisor', 'supervising'),
+    node('5', '4', 'mail~3#3', 'server', 'stopped'),
+  ].map((actor) => [actor.id, actor]),
+);
+const names = (filter: string, toggled: string[] = []) =>
+  treeRows(actors, { filter, toggled: new Set(toggled) }).map(({ actor, depth }) => `${depth} ${actor.name}`);
+
+describe('the rows of the tree', () => {
+  test('show supervisors open and servers folded', () => {
+    expect(names('')).toEqual(['0 gateway', '1 servers', '2 bucket-1#2', '3 mail~3#3', '2 files#1']);
+  });
+
+  test('fold and unfold by address, so that a new life of an actor stays as it was', () => {
+    expect(names('', ['bucket-1', 'files'])).toEqual([
+      '0 gateway',
+      '1 servers',
+      '2 bucket-1#2',
+      '2 files#1',
+      '3 pool',
+    ]);
+  });
+
+  test('show hits by name, state and machine with everything around them, folded or not', () => {
+    expect(names('pool', ['servers'])).toEqual(['0 gateway', '1 servers', '2 files#1', '3 pool']);
+    expect(names('stopped server')).toEqual(['0 gateway', '1 servers', '2 bucket-1#2', '3 mail~3#3']);
+    expect(names('nobody')).toEqual([]);
+  });
+});
+
+describe('the address of a view', () => {
+  test('finds its actor again, whatever its generation', () => {
+    for (const actor of actors.values()) {
+      const address = addressOf(actor, actors);
+      expect(actorAt(address, actors)).toBe(actor);
+    }
+    expect(actorAt('', actors)?.name).toBe('gateway');
+    expect(actorAt('nobody', actors)).toBeUndefined();
+    expect([baseName('mail~3#3'), baseName('a.b-c#12'), baseName('pool')]).toEqual(['mail', 'a.b-c', 'pool']);
+  });
+
+  test('comes back from its path, for any name of an actor', () => {
+    const name = fc
+      .string({ minLength: 1 })
+      .filter((text) => !text.includes('/') && !/[\uD800-\uDFFF]/.test(text));
+    const path = fc.array(name, { maxLength: 3 }).map((parts) => parts.join('/'));
+    fc.assert(
+      fc.property(path, fc.constantFrom(...tabs), (actor, tab) => {
+        expect(viewAt(pathOf({ actor, tab }))).toEqual({ actor, tab });
+      }),
+    );
+  });
+
+  test('is the log of the root where the path says nothing', () => {
+    for (const path of ['/inspector', '/inspector/', '/inspector/view/', '/elsewhere'])
+      expect(viewAt(path)).toEqual({ actor: '', tab: 'log' });
+    expect(viewAt('/inspector/view/files')).toEqual({ actor: 'files', tab: 'log' });
+    expect(viewAt('/inspector/view/%zz/numbers')).toEqual({ actor: '%zz', tab: 'numbers' });
+  });
+});
+
+describe('lifelines', () => {
+  const entry = (n: number, name: string, sourceName: string | null): LogEntry => ({
+    ...{ n, actor: name, name, source: sourceName, sourceName, event: `event-${n}`, state: null, at: n },
+  });
+
+  test('lead from the sender to the receiver, oldest first', () => {
+    const { lanes, arrows } = lifelines([entry(1, 'files#1', null), entry(2, 'pool', 'files#1')]);
+    expect(lanes).toEqual(['outside', 'files#1', 'pool']);
+    expect(arrows.map(({ from, to, event }) => [from, to, event])).toEqual([
+      [0, 1, 'event-1'],
+      [1, 2, 'event-2'],
+    ]);
+  });
+
+  test('show only what one actor has to do with', () => {
+    const log = [entry(1, 'a', 'b'), entry(2, 'c', 'd'), entry(3, 'd', 'a')];
+    expect(lifelines(log, new Set(['a'])).arrows.map(({ n }) => n)).toEqual([1, 3]);
+  });
+
+  test('are bounded in both directions, and every arrow has its lanes', () => {
+    const name = fc.integer({ min: 0, max: 30 }).map(String);
+    fc.assert(
+      fc.property(fc.array(fc.tuple(name, fc.option(name)), { maxLength: 200 }), (pairs) => {
+        const { lanes, arrows } = lifelines(pairs.map(([to, from], n) => entry(n, to, from)));
+        expect(lanes.length).toBeLessThanOrEqual(MAX_LANES + 1);
+        expect(new Set(lanes).size).toBe(lanes.length);
+        expect(arrows).toHaveLength(Math.min(pairs.length, MAX_ARROWS));
+        for (const { from, to } of arrows) {
+          expect(lanes[from]).toBeDefined();
+          expect(lanes[to]).toBeDefined();
+        }
+      }),
+    );
+  });
+});
+
+describe('the history of numbers', () => {
+  const sample = (at: number, requests: number, in_flight = 0) => ({
+    ...{ at, requests, failed: 0, in_flight, waiting: 0, p95: null },
+  });
+
+  test('makes a line second by second out of the moments that were told', () => {
+    const series = seriesOf([sample(1_000, 10, 1), sample(3_000, 14, 2)], 5_000, 5);
+    expect(series.perSecond).toEqual([null, 0, 4, 0, 0]);
+    expect(series.inFlight).toEqual([1, 1, 2, 2, 2]);
+  });
+
+  test('keeps five minutes and no more, but what held at their beginning (PH1)', () => {
+    const history = new History();
+    for (let second = 0; second < 2_000; second += 1) history.note('files', sample(second * 1_000, second));
+    expect(history.samples('files').length).toBeLessThanOrEqual(SECONDS + 1);
+    const sparse = new History();
+    for (const at of [0, 1_000, 900_000, 901_000]) sparse.note('files', sample(at, 1));
+    expect(sparse.samples('files').map(({ at }) => at)).toEqual([1_000, 900_000, 901_000]);
+  });
+});
+
+describe('words', () => {
+  test('name nested states, and what is active in them', () => {
+    expect(stateText({ failed: 'parked' })).toBe('failed.parked');
+    expect(activePaths({ failed: 'parked' })).toEqual(['failed', 'failed.parked']);
+    expect(toneOf({ failed: 'parked' })).toBe('bad');
+    expect(toneOf('something new')).toBe('off');
+  });
+
+  test('say XState’s own events plainly', () => {
+    expect(eventText('xstate.done.actor.0.gateway.booting.part')).toBe('part done');
+    expect(eventText('xstate.error.actor.servers')).toBe('servers failed');
+    expect(eventText('xstate.init')).toBe('init');
+    expect(eventText('pool.ready')).toBe('pool.ready');
+  });
+});
