@@ -26,7 +26,6 @@ export async function buildPage(root, outdir) {
     jsx: 'automatic',
     jsxImportSource: 'preact',
     minify: true,
-    legalComments: 'none',
     logLevel: 'warning',
   });
   for (const name of files) cpSync(join(source, name), join(outdir, name));

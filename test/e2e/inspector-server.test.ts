@@ -21,6 +21,7 @@ const enter = (url: string, key: string, headers: Readonly<Record<string, string
 /** Everything but the page itself and what the form is made of. */
 const guarded: readonly (readonly [string, string])[] = [
   ['GET', '/inspector/feed'],
+  ['GET', '/inspector/stately'],
   ['GET', '/inspector/machines'],
   ['GET', '/inspector/dead-letters'],
   ['GET', '/inspector/servers/hidden-name'],

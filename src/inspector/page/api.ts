@@ -28,6 +28,9 @@ export interface DeadLetter {
   readonly target: string;
 }
 
+/** For what the gateway answers at once; a command takes as long as the server does. */
+const DEADLINE_MS = 10_000;
+
 export async function machines(): Promise<readonly MachineDefinition[]> {
   return (await get<{ machines: MachineDefinition[] }>('/inspector/machines')).machines;
 }
@@ -46,7 +49,8 @@ export async function command(path: string): Promise<void> {
 }
 
 async function get<T>(path: string): Promise<T> {
-  return (await answered(await fetch(path, { cache: 'no-store' }))) as T;
+  const signal = AbortSignal.timeout(DEADLINE_MS);
+  return (await answered(await fetch(path, { cache: 'no-store', signal }))) as T;
 }
 
 async function answered(answer: Response): Promise<unknown> {

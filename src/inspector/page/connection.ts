@@ -37,7 +37,10 @@ export function connect({ onMessage, onStatus }: ConnectionEvents): void {
 
   async function retry(): Promise<void> {
     // A feed does not tell why it was refused; this does.
-    const status = await fetch('/inspector/machines', { cache: 'no-store' }).then(
+    const status = await fetch('/inspector/machines', {
+      cache: 'no-store',
+      signal: AbortSignal.timeout(SILENCE_MS),
+    }).then(
       (answer) => answer.status,
       () => 0,
     );

@@ -36,6 +36,9 @@ export interface Asked<T> {
   readonly problem: string | undefined;
 }
 
+/** How soon it is asked again when there was no answer. */
+const RETRY_MS = 2_000;
+
 /** Asks now, when `key` changes, and every `everyMs`; an answer that comes too late is dropped. */
 export function useAsked<T>(key: string, ask: () => Promise<T>, everyMs: number): Asked<T> {
   const [asked, setAsked] = useState<Asked<T> & { key: string }>({
@@ -53,7 +56,7 @@ export function useAsked<T>(key: string, ask: () => Promise<T>, everyMs: number)
       );
       if (isOver) return;
       setAsked(next);
-      timer = setTimeout(() => void again(), everyMs);
+      timer = setTimeout(() => void again(), next.problem === undefined ? everyMs : RETRY_MS);
     };
     void again();
     return () => {

@@ -72,7 +72,7 @@ export function TreePane({ state, view, chosen, go }: TreePaneProps) {
       <VirtualList
         items={rows}
         rowHeight={ROW}
-        reveal={at}
+        reveal={{ key: chosen?.id ?? '', index: at }}
         attributes={{
           role: 'tree',
           tabIndex: 0,
@@ -139,7 +139,9 @@ function Row({ row, state, isChosen, onChoose, onToggle }: RowProps) {
       >
         {children === 0 ? '' : isOpen ? '▾' : '▸'}
       </span>
-      <span class="name">{baseName(actor.name)}</span>
+      <span class="name" title={actor.name}>
+        {baseName(actor.name)}
+      </span>
       {children > 0 && !isOpen && actor.machine !== 'server' && <span class="aside">{children}</span>}
       {server !== undefined && server.restarts > 0 && (
         <span class="aside" title={`${server.restarts} starts after a failure`}>

@@ -9,8 +9,8 @@ export interface VirtualListProps<T> {
   readonly items: readonly T[];
   readonly rowHeight: number;
   readonly row: (item: T, index: number) => ComponentChildren;
-  /** A row that is to be in sight when it changes. */
-  readonly reveal?: number | undefined;
+  /** A row that is to be brought into sight each time its key is another; not when rows only move. */
+  readonly reveal?: { readonly key: string; readonly index: number };
   readonly attributes?: JSX.HTMLAttributes<HTMLDivElement>;
 }
 
@@ -27,12 +27,12 @@ export function VirtualList<T>({ items, rowHeight, row, reveal, attributes }: Vi
   }, []);
   useLayoutEffect(() => {
     const element = box.current;
-    if (element === null || reveal === undefined || reveal < 0) return;
-    const at = reveal * rowHeight;
+    if (element === null || reveal === undefined || reveal.index < 0) return;
+    const at = reveal.index * rowHeight;
     if (at < element.scrollTop) element.scrollTop = at;
     else if (at + rowHeight > element.scrollTop + element.clientHeight)
       element.scrollTop = at + rowHeight - element.clientHeight;
-  }, [reveal, rowHeight]);
+  }, [reveal?.key, (reveal?.index ?? -1) < 0, rowHeight]);
   const first = Math.max(0, Math.min(Math.floor(top / rowHeight) - SPARE, items.length - 1));
   const last = Math.min(items.length, Math.ceil((top + height) / rowHeight) + SPARE);
   return (

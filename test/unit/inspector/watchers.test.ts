@@ -1,0 +1,125 @@
+// Who watches, and what that starts and ends: with a real actor system, and streams that only remember.
+
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { createActor, createMachine } from 'xstate';
+import type { Reception } from '../../../actors/client/reception.ts';
+import type { Gateway } from '../../../actors/gateway/gateway.ts';
+import type { HttpStream } from '../../../src/http/seam.ts';
+import { Watchers } from '../../../src/inspector/watchers.ts';
+import type { NumbersMessage } from '../../../src/inspector/wire.ts';
+import { messagesIn } from '../../fixtures/inspector-feed.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+function server(id: string) {
+  const latency = { read: () => ({ p50: null, p95: null, p99: null }) };
+  const handle = { requests: 0, failed: 0, inFlight: 0, waiting: 0, isParked: false, latency };
+  return { id, state: 'stopped', restarts: 0, nextRetryAt: undefined, openSince: undefined, handle };
+}
+
+/** A gateway as far as watchers look at one. */
+function gatewayOf(servers: ReturnType<typeof server>[]) {
+  const root = createActor(createMachine({ id: 'gateway', on: { ping: {} } })).start();
+  const gateway = {
+    ...{ root, version: '1', startedAt: 1, isDraining: false, deadLetters: 0 },
+    config: { inspector: { commands: false } },
+    sessions: { size: 0, listens: 0 },
+    fleet: { all: () => servers },
+  };
+  const reception = { counts: { total: 0, failed: 0, in_flight: 0 } };
+  const watchers = new Watchers(gateway as unknown as Gateway, reception as unknown as Reception);
+  return { root, watchers, inspect: vi.spyOn(root.system, 'inspect') };
+}
+
+function stream() {
+  let text = '';
+  const http: HttpStream = {
+    isDone: false,
+    bufferedBytes: 0,
+    write: (chunk) => {
+      text += chunk;
+      return true;
+    },
+    onDrain: () => {},
+    end: () => {
+      text += '<end>';
+    },
+    destroy: () => {},
+  };
+  const numbers = () =>
+    messagesIn(text).flatMap(({ kind, data }) => (kind === 'numbers' ? [data as NumbersMessage] : []));
+  return { http, numbers, text: () => text };
+}
+
+describe('those who watch', () => {
+  test('start the inspection with the first and end it with the last: nothing runs while nobody watches (IN2)', () => {
+    const { root, watchers, inspect } = gatewayOf([]);
+    root.send({ type: 'ping' });
+    expect([inspect.mock.calls.length, vi.getTimerCount()]).toEqual([0, 0]);
+    const leaving = [watchers.watch(stream().http), watchers.watch(stream().http)];
+    expect(inspect).toHaveBeenCalledTimes(1);
+    expect(vi.getTimerCount()).toBe(1);
+    for (const leave of leaving) leave();
+    root.send({ type: 'ping' });
+    expect(vi.getTimerCount()).toBe(0);
+    watchers.watch(stream().http)();
+    expect([inspect.mock.calls.length, vi.getTimerCount()]).toEqual([2, 0]);
+  });
+
+  test('hear of a server only when its numbers have changed', () => {
+    const one = server('one');
+    const { watchers } = gatewayOf([one, server('two')]);
+    const { http, numbers } = stream();
+    watchers.watch(http);
+    vi.advanceTimersByTime(2_000);
+    one.handle.requests = 5;
+    vi.advanceTimersByTime(1_000);
+    vi.advanceTimersByTime(1_000);
+    expect(numbers().map(({ servers }) => servers.map(({ id }) => id))).toEqual([
+      ['one', 'two'],
+      ['one', 'two'],
+      [],
+      ['one'],
+      [],
+    ]);
+  });
+
+  test('hear of a server that is as it was at the last pulse when one of them came in between', () => {
+    const one = server('one');
+    const { watchers } = gatewayOf([one]);
+    watchers.watch(stream().http);
+    vi.advanceTimersByTime(1_500);
+    one.state = 'running';
+    const { http, numbers } = stream();
+    watchers.watch(http);
+    one.state = 'stopped';
+    vi.advanceTimersByTime(1_000);
+    expect(numbers().map(({ servers }) => servers[0]?.state)).toEqual(['running', 'stopped']);
+  });
+
+  test('hear of a server that has left the catalog', () => {
+    const servers = [server('one'), server('two')];
+    const { watchers } = gatewayOf(servers);
+    const { http, numbers } = stream();
+    watchers.watch(http);
+    vi.advanceTimersByTime(1_000);
+    servers.pop();
+    vi.advanceTimersByTime(1_000);
+    expect(numbers().at(-1)?.gone).toEqual(['two']);
+  });
+
+  test('are told that the gateway drains before their streams end', () => {
+    const { watchers } = gatewayOf([]);
+    const { http, numbers, text } = stream();
+    watchers.watch(http);
+    watchers.close();
+    expect(numbers().at(-1)?.is_draining).toBe(true);
+    expect(text().endsWith('<end>')).toBe(true);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
