@@ -52,6 +52,8 @@ export const gatewayMachine = setup({
   },
 }).createMachine({
   id: 'gateway',
+  // What the inspector may show of the context.
+  meta: { inspect: ['up'] },
   context: ({ input }) => ({ ...input, up: 0, error: undefined }),
   // Lives as long as the root, so that servers can be drained while the rest still stands.
   invoke: {

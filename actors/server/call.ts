@@ -155,7 +155,7 @@ export class Call implements Waiting<Call> {
     this.#hasLastTimer = true;
   }
 
-  /** @internal the deadline has passed. */
+  /** Its time is up: told by the deadlines, or by its own timer. */
   expire(): void {
     const seconds = Math.round((performance.now() - this.acceptedAt) / 100) / 10;
     this.connection?.abandon(this, 'the deadline has passed');

@@ -1,5 +1,6 @@
-// What there is to see of an actor: who it is, whose child, and in which state. Never its context, its input or an event's
-// payload: those hold what a server said and what an operator configured (A9).
+// What there is to see of an actor: who it is, whose child, and in which state. Of its context only the keys that its machine
+// names in `meta.inspect`, and of those only numbers, truth values and short texts; never its input or an event's payload:
+// those hold what a server said and what an operator configured (A9).
 
 import type { AnyActorRef, Snapshot } from 'xstate';
 import type { ActorNode, StateValue } from './wire.ts';
@@ -12,6 +13,7 @@ export function nodeOf(ref: AnyActorRef): ActorNode {
     name: ref.id,
     machine: machineOf(ref),
     state: stateOf(ref.getSnapshot()),
+    context: namedContext(ref),
   };
 }
 
@@ -33,7 +35,27 @@ export function isThere(ref: AnyActorRef): boolean {
 }
 
 function machineOf(ref: AnyActorRef): string | null {
-  // Every actor has its logic; only the types keep it to themselves.
-  const { logic } = ref as unknown as { readonly logic: object };
+  const logic = logicOf(ref);
   return 'root' in logic && 'id' in logic ? String(logic.id) : null;
+}
+
+const MAX_TEXT = 200;
+
+function namedContext(ref: AnyActorRef): ActorNode['context'] {
+  const { config } = logicOf(ref) as { config?: { meta?: { inspect?: readonly string[] } } };
+  const keys = config?.meta?.inspect;
+  if (keys === undefined) return undefined;
+  const { context = {} } = ref.getSnapshot() as { context?: Record<string, unknown> };
+  const named: Record<string, number | boolean | string> = {};
+  for (const key of keys) {
+    const value = context[key];
+    if (typeof value === 'number' || typeof value === 'boolean') named[key] = value;
+    else if (typeof value === 'string') named[key] = value.slice(0, MAX_TEXT);
+  }
+  return named;
+}
+
+/** Every actor has its logic; only the types keep it to themselves. */
+function logicOf(ref: AnyActorRef): object {
+  return (ref as unknown as { readonly logic: object }).logic;
 }

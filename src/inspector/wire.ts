@@ -14,6 +14,8 @@ export interface ActorNode {
   readonly machine: string | null;
   /** The machine's state; `active`, `done`, `error` or `stopped` where there is no machine. */
   readonly state: StateValue;
+  /** Of its context what the machine names in `meta.inspect`. */
+  readonly context?: Readonly<Record<string, number | boolean | string>> | undefined;
 }
 
 export interface Step {

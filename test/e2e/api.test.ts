@@ -115,6 +115,7 @@ describe.each(fillings)('the endpoints on %s', (http) => {
       'tools',
       'last_error',
       'next_retry_at',
+      'is_parked',
       'connections',
     ]);
     expect(json).toMatchObject({

@@ -30,6 +30,11 @@ export function DetailsTab({ state, actor, asked, go }: DetailsTabProps) {
               <Fact name="actor">{`${actor.name}, ${actor.id}`}</Fact>
               <Fact name="machine">{actor.machine ?? 'none'}</Fact>
               <Fact name="state">{stateText(actor.state)}</Fact>
+              {Object.entries(actor.context ?? {}).map(([key, value]) => (
+                <Fact key={key} name={key}>
+                  {String(value)}
+                </Fact>
+              ))}
               <Fact name="last event">
                 {actor.last === null ? '–' : `${eventText(actor.last.event)} at ${clock(actor.last.at)}`}
               </Fact>

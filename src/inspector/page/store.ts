@@ -153,7 +153,7 @@ function withFrame(state: PageState, frame: Frame): PageState {
 }
 
 function after(before: ActorView | undefined, frame: ActorFrame): ActorView {
-  const { id, parent, name, machine, state, steps } = frame;
+  const { id, parent, name, machine, state, context, steps } = frame;
   let last = before?.last ?? null;
   let from = before?.state;
   for (const step of steps) {
@@ -161,7 +161,7 @@ function after(before: ActorView | undefined, frame: ActorFrame): ActorView {
     if (from !== undefined && to !== undefined) last = { event: step.event, from, to, at: step.at };
     from = to;
   }
-  return { id, parent, name, machine, state, last };
+  return { id, parent, name, machine, state, context, last };
 }
 
 function withNumbers(state: PageState, message: NumbersMessage): PageState {

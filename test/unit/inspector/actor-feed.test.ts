@@ -186,6 +186,18 @@ describe('a feed of actors', () => {
     expect([vi.getTimerCount(), feed.watchers, feed.tree().recent.length]).toEqual([0, 0, 0]);
   });
 
+  test('tells of a context what the machine names for it, and of that no more than a short text or a number', () => {
+    const named = setup({ types: { context: {} as Record<string, unknown> } }).createMachine({
+      id: 'named',
+      meta: { inspect: ['count', 'isReady', 'word', 'whole', 'gone'] },
+      context: { count: 3, isReady: true, word: 'x'.repeat(1000), whole: { of: SECRET }, key: SECRET },
+    });
+    const root = createActor(named).start();
+    const { actors } = new ActorFeed(root).tree();
+    expect(actors[0]?.context).toEqual({ count: 3, isReady: true, word: 'x'.repeat(200) });
+    root.stop();
+  });
+
   test('tells types and states and never a context or payload, whatever happens (AF2, A9)', () => {
     const commands = fc.array(
       fc.record({ index: fc.nat({ max: 3 }), isDrop: fc.boolean(), pause: fc.nat({ max: 150 }) }),
