@@ -1,11 +1,14 @@
 // The inspector's page: script and style as one file each, and the HTML around them. Nothing in them comes from elsewhere
 // when they are opened, so the page works without a network.
 
-import { cpSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build } from 'esbuild';
 
-const files = ['page.html', 'key.html', 'key-wrong.html', 'icon.svg'];
+const files = ['page.html', 'icon.svg'];
+
+/** What the form for the key says after a wrong one. */
+const wrongKey = '<p class="problem" role="alert">That is not the API key of this gateway.</p>';
 
 /** Builds the page of the source tree at `root` into `outdir`. */
 export async function buildPage(root, outdir) {
@@ -29,4 +32,10 @@ export async function buildPage(root, outdir) {
     logLevel: 'warning',
   });
   for (const name of files) cpSync(join(source, name), join(outdir, name));
+  const form = readFileSync(join(source, 'key.html'), 'utf8');
+  for (const [name, problem] of [
+    ['key.html', ''],
+    ['key-wrong.html', wrongKey],
+  ])
+    writeFileSync(join(outdir, name), form.replace('<!-- problem -->', problem));
 }

@@ -61,12 +61,8 @@ export class Aggregate {
   readonly #revisionNow: () => number;
   #keptBytes = 0;
 
-  /** `revision` goes up with every change in what is known of a server; by default each of them is asked. */
-  constructor(
-    servers: () => readonly ManagedServer[],
-    pageItems?: number,
-    revision: () => number = () => servers().reduce((sum, { known }) => sum + known.revision, 0),
-  ) {
+  /** `revision` goes up with every change in what is known of any server. */
+  constructor(servers: () => readonly ManagedServer[], revision: () => number, pageItems?: number) {
     this.#servers = servers;
     this.#revisionNow = revision;
     this.#pages = new ListPages(pageItems);
@@ -74,6 +70,12 @@ export class Aggregate {
 
   /** Goes up whenever the servers, or what is known of one, may have changed. */
   get stamp(): number {
+    this.#refresh();
+    return this.#stamp;
+  }
+
+  /** Forgets what was made of the servers when it may be wrong. */
+  #refresh(): void {
     const all = this.#servers();
     const revision = this.#revisionNow();
     if (revision !== this.#revision || !areSame(all, this.#all)) {
@@ -83,7 +85,6 @@ export class Aggregate {
       this.#views.clear();
       this.#keptBytes = 0;
     }
-    return this.#stamp;
   }
 
   /** The servers that take part: those not switched off. */
@@ -208,8 +209,7 @@ export class Aggregate {
   }
 
   #view(kind: ListKind): View {
-    // Forgets the views when they may be wrong.
-    void this.stamp;
+    this.#refresh();
     let view = this.#views.get(kind);
     if (view === undefined) {
       view = this.#build(kind);

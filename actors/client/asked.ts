@@ -5,9 +5,9 @@
 // Q1  an answer goes to the very connection or call that asked, or to nobody.
 // Q2  at most MAX_ASKED questions are open per session, each for at most DEADLINE_MS (A8).
 
-import { errorMessage } from '../jsonrpc/compose.ts';
+import { errorMessage, renumbered } from '../jsonrpc/compose.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
-import { type Edit, rawJson, rawOf, replacing, splice } from '../jsonrpc/span.ts';
+import { rawJson, rawOf, replacing, splice } from '../jsonrpc/span.ts';
 import type { Connection } from '../server/connection.ts';
 
 const MAX_ASKED = 256;
@@ -61,17 +61,7 @@ export class Asked {
     };
     const id = this.#open({ asker, connection, rawId });
     if (id === undefined) return undefined;
-    const text = String(id);
-    const edits: Edit[] = [];
-    if (envelope.id !== undefined) edits.push(replacing(envelope.id, text));
-    if (askedToken !== undefined) edits.push(replacing(askedToken, text));
-    return {
-      id,
-      message: splice(
-        bytes,
-        edits.sort((a, b) => a.start - b.start),
-      ),
-    };
+    return { id, message: renumbered(envelope, String(id)) };
   }
 
   /** Asks in the gateway's own name; `rawParams` is raw JSON. Undefined when too many questions are open. */

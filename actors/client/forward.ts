@@ -31,13 +31,13 @@ export class Crossings {
       const edits = asker === undefined ? route.edits : withoutRoots(route, asker);
       exchange.call = server.handle.accept({ envelope, exchange, owner: session, era, trace, edits });
     } else if (asker === undefined) {
-      const crossing = new LegacyOnModern(route, edited(route));
+      const crossing = new LegacyOnModern(route, rerouted(route));
       exchange.call = crossing;
       crossing.send();
     } else {
       const crossing = new ModernOnLegacy(route, asker, this.parked, this.#lanesOf(server));
       exchange.call = crossing;
-      crossing.send(edited(route));
+      crossing.send(rerouted(route));
     }
   }
 
@@ -92,6 +92,6 @@ export function signed({ exchange }: Route): void {
   };
 }
 
-function edited({ envelope, edits = [] }: Route) {
+function rerouted({ envelope, edits = [] }: Route) {
   return edits.length === 0 ? envelope : readServerMessage(splice(envelope.bytes, edits));
 }

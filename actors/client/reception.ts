@@ -174,9 +174,11 @@ export class Reception {
       );
       return;
     }
-    const asker = undefined;
     try {
-      routeToServer({ session: undefined, asker, server, envelope, exchange, trace: origin }, this.#gateway);
+      routeToServer(
+        { session: undefined, asker: undefined, server, envelope, exchange, trace: origin },
+        this.#gateway,
+      );
     } catch (error) {
       endBy(error, exchange);
     }

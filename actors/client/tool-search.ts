@@ -6,7 +6,7 @@
 // T3  a mistake in the arguments is a result with isError, which models see and can mend, not a protocol error.
 
 import type { Envelope } from '../jsonrpc/envelope.ts';
-import { type Edit, rawJson, replacing } from '../jsonrpc/span.ts';
+import { type Edit, inOrder, rawJson, replacing } from '../jsonrpc/span.ts';
 import { itemJson } from '../server/lists.ts';
 import type { Aggregate, Shown, Target } from './aggregate.ts';
 import { isSearchTool } from './search-tools.ts';
@@ -130,7 +130,7 @@ export class ToolSearch {
     const span = envelope.param('name');
     if (target === undefined || span === undefined) return this.#unknown(name);
     const edits = [replacing(span, rawJson(target.key)), replacing(outer, rawInner)];
-    return { target, edits: edits.sort((a, b) => a.start - b.start) };
+    return { target, edits: inOrder(edits) };
   }
 
   #unknown(name: string): SearchAnswer {

@@ -104,7 +104,7 @@ export class Gateway {
       onGone: (server, isReplaced) => this.#onServerGone(server, isReplaced),
     });
     const servers = () => this.fleet.all();
-    this.aggregate = new Aggregate(servers, undefined, () => this.#revision);
+    this.aggregate = new Aggregate(servers, () => this.#revision);
     const tagsOf = (id: string) => this.#catalog.servers[id]?.tags ?? [];
     this.search =
       config.expose === 'search' ? new ToolSearch({ aggregate: this.aggregate, tagsOf }) : undefined;

@@ -24,8 +24,7 @@ export interface CatalogDifference {
 
 export interface FleetOptions {
   readonly log: Log;
-  /** Makes the server; `key` is its name at the supervisor, unlike that of any predecessor. */
-  /** `hash` is that of the entry. */
+  /** Makes the server; `hash` is that of its entry. */
   make(
     id: string,
     entry: ServerEntry,

@@ -1,6 +1,7 @@
 // Messages the gateway writes itself. Ids are raw JSON in Latin-1, as rawOf() gives them.
 
-import { type Message, PIECES_FROM, rawJson } from './span.ts';
+import type { Envelope } from './envelope.ts';
+import { type Edit, inOrder, type Message, PIECES_FROM, rawJson, replacing, splice } from './span.ts';
 
 export function requestMessage(rawId: string, method: string, params: unknown): Buffer {
   const tail = params === undefined ? '' : `,"params":${rawJson(params)}`;
@@ -19,6 +20,18 @@ export function resultMessage(rawId: string, result: unknown): Buffer {
 /** As resultMessage, with the result as raw JSON. */
 export function resultTextMessage(rawId: string, rawResult: string): Buffer {
   return Buffer.from(`{"jsonrpc":"2.0","id":${rawId},"result":${rawResult}}`, 'latin1');
+}
+
+/** A message as received under another id, which is its progress token as well, and with the edits of whoever routed it. */
+export function renumbered(
+  { bytes, id, askedToken }: Envelope,
+  rawId: string,
+  edits?: readonly Edit[],
+): Buffer {
+  const all = edits === undefined ? [] : edits.slice();
+  if (id !== undefined) all.push(replacing(id, rawId));
+  if (askedToken !== undefined) all.push(replacing(askedToken, rawId));
+  return splice(bytes, inOrder(all));
 }
 
 /** A result that is sent again and again: made into bytes once and never copied. */

@@ -8,11 +8,17 @@
 // N4  when the link ends, every call on it ends (A2).
 
 import { ConnectionLostError, type GatewayError, MessageTooLargeError } from '../errors.ts';
-import { errorMessage, notificationMessage, requestMessage, resultMessage } from '../jsonrpc/compose.ts';
+import {
+  errorMessage,
+  notificationMessage,
+  renumbered,
+  requestMessage,
+  resultMessage,
+} from '../jsonrpc/compose.ts';
 import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
 import { type Era, modernMeta } from '../jsonrpc/modern-meta.ts';
 import { rpcCodes } from '../jsonrpc/rpc-fault.ts';
-import { inOrder, rawOf, replacing, splice } from '../jsonrpc/span.ts';
+import { rawOf, replacing, splice } from '../jsonrpc/span.ts';
 import type { CallId, Link, LinkEvents } from '../upstream/link.ts';
 import { type Advert, readAdvert, readDiscovery } from './advert.ts';
 import { Call } from './call.ts';
@@ -115,7 +121,7 @@ export class Connection {
     this.#calls.add(call);
     call.connection = this;
     call.attempts += 1;
-    this.link.send(forwarded(call), call.id, call.trace);
+    this.link.send(renumbered(call.envelope, String(call.id), call.edits), call.id, call.trace);
   }
 
   /** A request of the gateway's own. Rejects with a GatewayError; an error answer resolves. */
@@ -283,16 +289,6 @@ function missedHeaders({ envelope, attempts, member }: Call, answer: Envelope): 
 /** What a client of these capabilities can be asked; some servers list more for those who can be asked more. */
 export function askable(capabilities: Readonly<Record<string, unknown>>): readonly string[] {
   return ['elicitation', 'sampling', 'roots'].filter((name) => capabilities[name] !== undefined);
-}
-
-/** The message as the server gets it: our id, our progress token, and the edits of whoever routed it. */
-function forwarded(call: Call): Buffer {
-  const { envelope, edits, id } = call;
-  const text = String(id);
-  const all = edits.slice();
-  if (envelope.id !== undefined) all.push(replacing(envelope.id, text));
-  if (envelope.askedToken !== undefined) all.push(replacing(envelope.askedToken, text));
-  return splice(envelope.bytes, inOrder(all));
 }
 
 /** The answer to a server that asks for what the client never declared. */

@@ -41,8 +41,6 @@ export class Known {
   hints: Hints = {};
   /** What a server under `era: auto` has turned out to speak. */
   eras: Eras | undefined;
-  /** Goes up with every change, so that derived views know when to build themselves anew. */
-  revision = 0;
 
   readonly #file: string | undefined;
   readonly #onProblem: (what: string) => void;
@@ -60,7 +58,7 @@ export class Known {
     /** `isFirst`: these lists were unknown before, so that only an aggregate can have been shown without them. */
     onChange: (kinds: readonly ListKind[], isFirst: boolean) => void,
     onProblem: (what: string) => void,
-    /** Told of every new revision. */
+    /** Told of every change, so that derived views are made anew. */
     onRevision: () => void = () => {},
   ) {
     this.#file = file;
@@ -89,14 +87,9 @@ export class Known {
     return era === 'legacy' && offered.some((capability) => !this.#offered.includes(capability));
   }
 
-  #revise(): void {
-    this.revision += 1;
-    this.#onRevision();
-  }
-
   note(era: Era, advert: Advert): void {
     this.#adverts = { ...this.#adverts, [era]: advert };
-    this.#revise();
+    this.#onRevision();
   }
 
   setEras(eras: Eras | undefined): void {
@@ -124,7 +117,7 @@ export class Known {
       this.eras = stored.eras;
       this.#isLearnt = stored.isLearnt;
       this.#offered = stored.offered;
-      this.#revise();
+      this.#onRevision();
     } catch (error) {
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
         this.#onProblem(
@@ -139,7 +132,7 @@ export class Known {
     if (connection.advert !== undefined) this.note(connection.era, connection.advert);
     await this.#fetch(connection, everyListKind, timeoutMs);
     this.#isLearnt = true;
-    this.#revise();
+    this.#onRevision();
     await this.#save();
   }
 
@@ -185,7 +178,7 @@ export class Known {
         }
       }),
     );
-    this.#revise();
+    this.#onRevision();
     const news = learnt.filter((kind) => this.lists[kind]?.length !== 0);
     if (news.length > 0) this.#onChange(news, true);
     if (changed.length > 0) this.#onChange(changed, false);

@@ -11,6 +11,18 @@ export interface ServerRow extends ServerRecord {
   readonly latency: ServerStats['latency_ms'] | undefined;
 }
 
+type Counters = Omit<ServerStats, 'latency_ms'>;
+
+/** What every table of servers counts. */
+export const counterColumns: readonly Column<Counters>[] = [
+  { title: 'IN FLIGHT', isNumber: true, text: (row) => String(row.in_flight) },
+  { title: 'WAITING', isNumber: true, text: (row) => String(row.waiting) },
+  { title: 'REQUESTS', isNumber: true, text: (row) => String(row.requests) },
+  { title: 'FAILED', isNumber: true, text: (row) => String(row.failed) },
+  { title: 'RESTARTS', isNumber: true, text: (row) => String(row.restarts) },
+  { title: 'UPTIME', isNumber: true, text: uptime },
+];
+
 export function serverTable(rows: readonly ServerRow[], paint: Paint, width?: number): string[] {
   const columns: Column<ServerRow>[] = [
     { title: 'SERVER', text: ({ id }) => id },
@@ -20,12 +32,7 @@ export function serverTable(rows: readonly ServerRow[], paint: Paint, width?: nu
       paint: ({ state }, text) => paint(styleOf[state], text),
     },
     { title: 'RUNTIME', text: ({ runtime }) => runtime },
-    { title: 'IN FLIGHT', isNumber: true, text: (row) => String(row.in_flight) },
-    { title: 'WAITING', isNumber: true, text: (row) => String(row.waiting) },
-    { title: 'REQUESTS', isNumber: true, text: (row) => String(row.requests) },
-    { title: 'FAILED', isNumber: true, text: (row) => String(row.failed) },
-    { title: 'RESTARTS', isNumber: true, text: (row) => String(row.restarts) },
-    { title: 'UPTIME', isNumber: true, text: uptime },
+    ...counterColumns,
     { title: 'P50', isNumber: true, text: (row) => latency(row.latency?.p50 ?? null) },
     { title: 'P95', isNumber: true, text: (row) => latency(row.latency?.p95 ?? null) },
   ];

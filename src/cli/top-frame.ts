@@ -2,7 +2,7 @@
 
 import { duration, latency, printable } from './figures.ts';
 import { type Paint, plain, styleOf } from './paint.ts';
-import { retryText, stateCounts, uptime } from './server-views.ts';
+import { counterColumns, retryText, stateCounts } from './server-views.ts';
 import { type Column, table } from './table.ts';
 import { type Order, orders, type TopRow } from './top-order.ts';
 import { ratePerSecond, type Sample } from './top-sample.ts';
@@ -106,12 +106,7 @@ function columns(paint: Paint): Column<TopRow>[] {
       paint: ({ state }, text) => paint(styleOf[state], text),
     },
     { title: 'REQ/S', isNumber: true, text: ({ rate }) => rateText(rate) },
-    { title: 'IN FLIGHT', isNumber: true, text: (row) => String(row.in_flight) },
-    { title: 'WAITING', isNumber: true, text: (row) => String(row.waiting) },
-    { title: 'REQUESTS', isNumber: true, text: (row) => String(row.requests) },
-    { title: 'FAILED', isNumber: true, text: (row) => String(row.failed) },
-    { title: 'RESTARTS', isNumber: true, text: (row) => String(row.restarts) },
-    { title: 'UPTIME', isNumber: true, text: uptime },
+    ...counterColumns,
     { title: 'P50', isNumber: true, text: (row) => latency(row.latency_ms.p50) },
     { title: 'P95', isNumber: true, text: (row) => latency(row.latency_ms.p95) },
   ];

@@ -3,7 +3,6 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Aggregate } from '../../../../actors/client/aggregate.ts';
 import { type Everything, routeToAny } from '../../../../actors/client/aggregate-router.ts';
 import { ClientExchange } from '../../../../actors/client/client-exchange.ts';
 import type { Route } from '../../../../actors/client/route.ts';
@@ -11,7 +10,7 @@ import { ToolSearch } from '../../../../actors/client/tool-search.ts';
 import { readClientMessage } from '../../../../actors/jsonrpc/envelope.ts';
 import { splice } from '../../../../actors/jsonrpc/span.ts';
 import type { ListKind } from '../../../../actors/server/lists.ts';
-import { ListedServer, type Listing } from '../../../fixtures/listed-server.ts';
+import { aggregateOf, ListedServer, type Listing } from '../../../fixtures/listed-server.ts';
 
 type Era = 'legacy' | 'modern';
 
@@ -87,7 +86,7 @@ test.each<Era>(['legacy', 'modern'])('each name leads to its server and key, for
   fc.assert(
     fc.property(catalog, noise, fc.nat(100), (list, args, seed) => {
       const servers = list.map(({ id: one, ...listing }) => listed(one, listing).asManaged);
-      const aggregate = new Aggregate(() => servers);
+      const aggregate = aggregateOf(() => servers);
       const search = new ToolSearch({ aggregate, tagsOf: () => [] });
       const all = { aggregate, discovery: { settle: async () => {} } } as unknown as Everything;
       const message = (method: string, before: string, told: string, after: string) =>

@@ -2,10 +2,10 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Aggregate } from '../../../../actors/client/aggregate.ts';
+import type { Aggregate } from '../../../../actors/client/aggregate.ts';
 import { RpcFault } from '../../../../actors/jsonrpc/rpc-fault.ts';
 import { everyListKind, type ListKind, listKinds } from '../../../../actors/server/lists.ts';
-import { ListedServer } from '../../../fixtures/listed-server.ts';
+import { aggregateOf, ListedServer } from '../../../fixtures/listed-server.ts';
 
 interface Answer {
   readonly items: readonly string[];
@@ -44,9 +44,12 @@ describe('a walk along the cursors', () => {
     fc.assert(
       fc.property(kinds, counts, pageSize, (kind, sizes, most) => {
         const servers = sizes.map((size, n) => serverOf(`s${n}`, named(`s${n}`, size)).asManaged);
-        const whole = pageOf(new Aggregate(() => servers), kind);
+        const whole = pageOf(
+          aggregateOf(() => servers),
+          kind,
+        );
         expect(whole.nextCursor).toBeUndefined();
-        const aggregate = new Aggregate(() => servers, most);
+        const aggregate = aggregateOf(() => servers, most);
         const pages: Answer[] = [];
         let cursor: string | undefined;
         do {
@@ -82,7 +85,7 @@ describe('a walk along the cursors', () => {
           let servers = sizes.map((size, n) => serverOf(`s${n}`, named(`s${n}`, size)));
           const same = servers.filter((_, n) => keeps[n]);
           const original = new Map(servers.map((server, n) => [n, server]));
-          const aggregate = new Aggregate(() => servers.map(({ asManaged }) => asManaged), most);
+          const aggregate = aggregateOf(() => servers.map(({ asManaged }) => asManaged), most);
           const walked: string[] = [];
           let count = sizes.length;
           let cursor: string | undefined;
@@ -121,7 +124,10 @@ describe('a walk along the cursors', () => {
           }
           for (const server of same) {
             const { id, known } = server;
-            const own = pageOf(new Aggregate(() => [server.asManaged]), kind).items;
+            const own = pageOf(
+              aggregateOf(() => [server.asManaged]),
+              kind,
+            ).items;
             expect(own).toHaveLength(known.lists[kind]?.length ?? 0);
             expect(
               walked.filter((item) => own.includes(item)),
@@ -136,7 +142,7 @@ describe('a walk along the cursors', () => {
 
   test('takes a cursor of no other list and of no other gateway', () => {
     const servers = [serverOf('s', named('s', 5)).asManaged];
-    const [aggregate, other] = [new Aggregate(() => servers, 2), new Aggregate(() => servers, 2)];
+    const [aggregate, other] = [aggregateOf(() => servers, 2), aggregateOf(() => servers, 2)];
     const { nextCursor = '' } = pageOf(aggregate, 'tools');
     expect(codeOf(() => aggregate.list('tools', nextCursor))).toBeUndefined();
     for (const kind of everyListKind.filter((one) => one !== 'tools'))
@@ -152,7 +158,7 @@ describe('a walk along the cursors', () => {
 
 describe('a list that changes between two pages', () => {
   const of = (servers: () => ListedServer[]) =>
-    new Aggregate(() => servers().map(({ asManaged }) => asManaged), 2);
+    aggregateOf(() => servers().map(({ asManaged }) => asManaged), 2);
 
   test('goes on behind the item last seen, if that is still there', () => {
     const server = serverOf('s', ['a', 'b', 'c', 'd']);
@@ -188,7 +194,10 @@ describe('a list that changes between two pages', () => {
 
 test('a cursor stays short however many servers there are', () => {
   const servers = Array.from({ length: 2000 }, (_, n) => serverOf(`server-${n}`, ['t']).asManaged);
-  const { items, nextCursor = '' } = pageOf(new Aggregate(() => servers), 'tools');
+  const { items, nextCursor = '' } = pageOf(
+    aggregateOf(() => servers),
+    'tools',
+  );
   expect(items).toHaveLength(1000);
   expect(nextCursor.length).toBeGreaterThan(0);
   expect(nextCursor.length).toBeLessThan(1000);

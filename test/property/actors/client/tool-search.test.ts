@@ -2,16 +2,15 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Aggregate } from '../../../../actors/client/aggregate.ts';
 import { ToolIndex } from '../../../../actors/client/tool-index.ts';
 import { ToolSearch } from '../../../../actors/client/tool-search.ts';
 import { readClientMessage } from '../../../../actors/jsonrpc/envelope.ts';
 import { splice } from '../../../../actors/jsonrpc/span.ts';
 import { type DescribedTool, describedServer, describe as give } from '../../../fixtures/described-server.ts';
-import type { ListedServer } from '../../../fixtures/listed-server.ts';
+import { aggregateOf, type ListedServer } from '../../../fixtures/listed-server.ts';
 
-const aggregateOf = (servers: readonly ListedServer[]) =>
-  new Aggregate(() => servers.map(({ asManaged }) => asManaged));
+const all = (servers: readonly ListedServer[]) =>
+  aggregateOf(() => servers.map(({ asManaged }) => asManaged));
 const parse = (raw: string) => JSON.parse(Buffer.from(raw, 'latin1').toString('utf8'));
 
 const word = fc.constantFrom(
@@ -43,7 +42,7 @@ describe('a search in any catalog', () => {
   test('finds every tool first by the name clients see, and among the first by the name its server has', () => {
     fc.assert(
       fc.property(catalog, (servers) => {
-        const aggregate = aggregateOf(servers);
+        const aggregate = all(servers);
         const index = new ToolIndex(() => aggregate.tools());
         for (const shown of aggregate.tools().values()) {
           const [first] = index.find({ query: shown.name });
@@ -68,7 +67,7 @@ describe('a search in any catalog', () => {
     fc.assert(
       fc.property(catalog, text, fc.array(name, { maxLength: 3 }), (servers, query, denied) => {
         for (const { entry } of servers) entry.tools.deny = denied.filter((one) => one !== '');
-        const aggregate = aggregateOf(servers);
+        const aggregate = all(servers);
         const search = new ToolSearch({ aggregate, tagsOf: () => [] });
         for (const asked of [query, '', ...denied]) {
           const envelope = callOf('find_tools', JSON.stringify({ query: asked, limit: 50 }));
@@ -92,7 +91,7 @@ describe('a search in any catalog', () => {
     const change = fc.tuple(fc.nat(4), fc.array(tool, { maxLength: 8 }));
     fc.assert(
       fc.property(catalog, fc.array(change, { maxLength: 5 }), text, (servers, changes, query) => {
-        const aggregate = aggregateOf(servers);
+        const aggregate = all(servers);
         const index = new ToolIndex(() => aggregate.tools());
         const found = (one: ToolIndex) =>
           one.find({ query }).map((hit) => [hit.tool.shown.name, hit.tool.description, hit.score]);
@@ -158,7 +157,7 @@ const callOf = (tool: string, rawArguments: string) =>
 
 test('call_tool hands on any arguments byte for byte, and whatever else is in params (T1)', () => {
   const server = describedServer('s', [{ name: 'tüll' }]);
-  const aggregate = aggregateOf([server]);
+  const aggregate = all([server]);
   const search = new ToolSearch({ aggregate, tagsOf: () => [] });
   const [shown = ''] = [...aggregate.tools().keys()];
   const parts = fc.record({
@@ -191,7 +190,7 @@ test('call_tool hands on any arguments byte for byte, and whatever else is in pa
 
 test('whatever the arguments, each of the three tools answers with a call or with a result', () => {
   const search = new ToolSearch({
-    aggregate: aggregateOf([describedServer('s', [{ name: 't' }])]),
+    aggregate: all([describedServer('s', [{ name: 't' }])]),
     tagsOf: () => [],
   });
   fc.assert(

@@ -2,11 +2,11 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Aggregate } from '../../../../actors/client/aggregate.ts';
+import type { Aggregate } from '../../../../actors/client/aggregate.ts';
 import type { KeptResult } from '../../../../actors/jsonrpc/compose.ts';
-import { ListedServer } from '../../../fixtures/listed-server.ts';
+import { aggregateOf, ListedServer } from '../../../fixtures/listed-server.ts';
 
-const of = (...servers: ListedServer[]) => new Aggregate(() => servers.map(({ asManaged }) => asManaged));
+const of = (...servers: ListedServer[]) => aggregateOf(() => servers.map(({ asManaged }) => asManaged));
 const parse = ({ raw }: KeptResult) => JSON.parse(raw.toString('utf8'));
 const names = (aggregate: Aggregate) =>
   parse(aggregate.list('tools')).tools.map(({ name }: { name: string }) => name);
@@ -235,7 +235,7 @@ describe('what is made of the lists', () => {
 
   test('follows servers that come and go', () => {
     const servers = [new ListedServer('a', { tools: ['x'] }), new ListedServer('b', { tools: ['y'] })];
-    const aggregate = new Aggregate(() => servers.map(({ asManaged }) => asManaged));
+    const aggregate = aggregateOf(() => servers.map(({ asManaged }) => asManaged));
     expect(names(aggregate)).toEqual(['a__x', 'b__y']);
     servers.pop();
     expect(names(aggregate)).toEqual(['a__x']);

@@ -1,9 +1,8 @@
 // Learning of servers nothing is known of: together, a few at a time, and never longer than a client will wait (D1).
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Aggregate } from '../../../../actors/client/aggregate.ts';
 import { Discovery } from '../../../../actors/client/discovery.ts';
-import { ListedServer } from '../../../fixtures/listed-server.ts';
+import { aggregateOf, ListedServer } from '../../../fixtures/listed-server.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
@@ -13,7 +12,7 @@ afterEach(() => {
 });
 
 const of = (...servers: ListedServer[]) =>
-  new Discovery(new Aggregate(() => servers.map(({ asManaged }) => asManaged)));
+  new Discovery(aggregateOf(() => servers.map(({ asManaged }) => asManaged)));
 
 /** A server that runs `ms` after it was asked for, and is known then. */
 function takes(id: string, ms: number): ListedServer {

@@ -1,15 +1,14 @@
 // Finding tools by words.
 
 import { describe, expect, test } from 'vitest';
-import { Aggregate } from '../../../../actors/client/aggregate.ts';
 import { ToolIndex } from '../../../../actors/client/tool-index.ts';
 import { wordsOf } from '../../../../actors/client/tool-words.ts';
 import { describedServer, describe as give, toolItem } from '../../../fixtures/described-server.ts';
-import { ListedServer } from '../../../fixtures/listed-server.ts';
+import { aggregateOf, ListedServer } from '../../../fixtures/listed-server.ts';
 import { seeded } from '../../../fixtures/seeded.ts';
 
 const indexOf = (...servers: ListedServer[]) => {
-  const aggregate = new Aggregate(() => servers.map(({ asManaged }) => asManaged));
+  const aggregate = aggregateOf(() => servers.map(({ asManaged }) => asManaged));
   return new ToolIndex(() => aggregate.tools());
 };
 const names = (index: ToolIndex, query: string) => index.find({ query }).map(({ tool }) => tool.shown.name);

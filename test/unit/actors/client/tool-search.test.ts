@@ -3,13 +3,12 @@
 import { ListToolsResultSchema } from '@modelcontextprotocol/sdk/types.js';
 import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv';
 import { describe, expect, test } from 'vitest';
-import { Aggregate } from '../../../../actors/client/aggregate.ts';
 import { isSearchTool, rawSearchTools } from '../../../../actors/client/search-tools.ts';
 import { ToolSearch } from '../../../../actors/client/tool-search.ts';
 import { readClientMessage } from '../../../../actors/jsonrpc/envelope.ts';
 import { splice } from '../../../../actors/jsonrpc/span.ts';
 import { describedServer } from '../../../fixtures/described-server.ts';
-import type { ListedServer } from '../../../fixtures/listed-server.ts';
+import { aggregateOf, type ListedServer } from '../../../fixtures/listed-server.ts';
 
 interface Result {
   readonly content: readonly { readonly type: string; readonly text: string }[];
@@ -27,7 +26,7 @@ const git = describedServer('git', [{ name: 'log', description: 'History of the 
 const tagsById: Record<string, string[]> = { git: ['code', 'history'] };
 
 function searchOver(...servers: ListedServer[]): ToolSearch {
-  const aggregate = new Aggregate(() => servers.map(({ asManaged }) => asManaged));
+  const aggregate = aggregateOf(() => servers.map(({ asManaged }) => asManaged));
   return new ToolSearch({ aggregate, tagsOf: (id) => tagsById[id] ?? [] });
 }
 
