@@ -61,10 +61,10 @@ export class ClientExchange implements Exchange, Linked<ClientExchange> {
 
   answer(envelope: Envelope): void {
     if (!this.#end(envelope.error === undefined ? 'answered' : 'refused')) return;
-    const { id, bytes } = envelope;
+    const { id } = envelope;
     const edits = this.rewrite?.(envelope) ?? [];
     if (id !== undefined) edits.push(replacing(id, this.rawId));
-    this.#finish(edited(bytes, inOrder(edits)), this.dress && this.#codeOf(envelope, this.dress));
+    this.#finish(edited(envelope.message, inOrder(edits)), this.dress && this.#codeOf(envelope, this.dress));
   }
 
   relay(message: Buffer): void {

@@ -9,7 +9,7 @@
 import { isUtf8 } from 'node:buffer';
 import { JsonScanner, NotJsonError, textOf } from './json-scanner.ts';
 import { RpcFault, rpcCodes } from './rpc-fault.ts';
-import { rawOf, type Span } from './span.ts';
+import { between, isInPieces, type Message, rawOf, type Span, whole } from './span.ts';
 
 export type Kind = 'request' | 'notification' | 'answer';
 
@@ -50,7 +50,7 @@ interface Member extends Span {
 }
 
 export class Envelope {
-  readonly bytes: Buffer;
+  #message: Message;
   kind: Kind = 'notification';
   method = '';
   id: Span | undefined;
@@ -63,22 +63,40 @@ export class Envelope {
   #members: Member[] | undefined;
   #meta: Map<string, Span> | undefined;
 
-  constructor(bytes: Buffer) {
-    this.bytes = bytes;
+  constructor(message: Message) {
+    this.#message = message;
+  }
+
+  /** The message as it came; only a large answer is in pieces. */
+  get message(): Message {
+    return this.#message;
+  }
+
+  /** The message in one buffer. What is in pieces is put together for that: whoever only forwards takes `message`. */
+  get bytes(): Buffer {
+    const message = this.#message;
+    if (!isInPieces(message)) return message;
+    const bytes = whole(message);
+    this.#message = bytes;
+    return bytes;
   }
 
   /** The id as raw JSON (`1` and `"1"` differ); '' when there is none. */
   get rawId(): string {
-    return this.id === undefined ? '' : rawOf(this.bytes, this.id);
+    const { id, message } = this;
+    if (id === undefined) return '';
+    if (!isInPieces(message)) return rawOf(message, id);
+    return whole(between(message, id.start, id.end)).toString('latin1');
   }
 
   /** The id as a number; NaN when it is none. */
   get numericId(): number {
-    const { id, bytes } = this;
+    const { id, message } = this;
     if (id === undefined) return Number.NaN;
+    if (isInPieces(message)) return Number(this.rawId);
     let value = 0;
     for (let pos = id.start; pos < id.end; pos += 1) {
-      const digit = (bytes[pos] ?? 0) - 0x30;
+      const digit = (message[pos] ?? 0) - 0x30;
       // `5.0` and `5e0` are numbers, too.
       if (digit < 0 || digit > 9) return Number(this.rawId);
       value = value * 10 + digit;
@@ -260,7 +278,7 @@ function notAMessage(what: string, envelope?: Envelope): RpcFault {
 }
 
 /** A line break in JSON text can only stand between tokens, where a space means the same. */
-function toOneLine(bytes: Buffer): void {
+export function toOneLine(bytes: Buffer): void {
   for (let pos = 0; pos < bytes.length; pos += 1) {
     const byte = bytes[pos];
     if (byte === LF || byte === CR) bytes[pos] = 0x20;

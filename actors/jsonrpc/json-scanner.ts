@@ -8,10 +8,10 @@ const LF = 0x0a;
 const CR = 0x0d;
 
 /** A string is taken for a long one from here on. */
-const LONG_STRING = 64;
+export const LONG_STRING = 64;
 
 /** 1 for what may stand behind a backslash, beside u. */
-const isEscape = Uint8Array.from({ length: 256 }, (_, byte) =>
+export const isEscape = Uint8Array.from({ length: 256 }, (_, byte) =>
   Number('"\\/bfnrt'.includes(String.fromCharCode(byte))),
 );
 
@@ -219,7 +219,7 @@ export class JsonScanner {
 }
 
 /** Whether four bytes at once are plain text of a string: no quote, no backslash, no control character. */
-function isPlain(word: number): boolean {
+export function isPlain(word: number): boolean {
   // In the first a byte below 0x21 is a control character or a quote, in the second one below 1 a backslash. A borrow
   // comes only out of such a byte, so that it can add to what is found but hide nothing.
   const quotes = word ^ 0x02020202;
@@ -228,11 +228,11 @@ function isPlain(word: number): boolean {
   return (found & 0x80808080) === 0;
 }
 
-function isDigit(byte: number | undefined): boolean {
+export function isDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= 0x30 && byte <= 0x39;
 }
 
-function isHex(byte: number | undefined): boolean {
+export function isHex(byte: number | undefined): boolean {
   if (byte === undefined) return false;
   return isDigit(byte) || (byte >= 0x41 && byte <= 0x46) || (byte >= 0x61 && byte <= 0x66);
 }

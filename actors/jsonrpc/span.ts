@@ -37,21 +37,53 @@ export type Message = Buffer | readonly Buffer[];
 /** From here on to put pieces together costs more than to send each for itself. */
 export const PIECES_FROM = 16_384;
 
-/** The message in one buffer. */
-export function whole(message: Message): Buffer {
-  return Buffer.isBuffer(message) ? message : Buffer.concat(message);
+export function isInPieces(message: Message): message is readonly Buffer[] {
+  return Array.isArray(message);
 }
 
-/** As `splice`, but what is large is not copied: it comes in pieces of `bytes` and what stands between them. */
-export function edited(bytes: Buffer, edits: readonly Edit[]): Message {
-  if (bytes.length < PIECES_FROM) return splice(bytes, edits);
+/** The message in one buffer. */
+export function whole(message: Message): Buffer {
+  return isInPieces(message) ? Buffer.concat(message) : message;
+}
+
+/** Whether the bytes of `text`, which is ASCII, stand anywhere in the message. */
+export function holds(message: Message, text: string): boolean {
+  if (!isInPieces(message)) return message.includes(text);
+  let before = '';
+  for (const piece of message) {
+    // What is cut by the end of a piece stands in its last bytes and the first of the next.
+    const border = before + piece.toString('latin1', 0, text.length - 1);
+    if (border.includes(text) || piece.includes(text)) return true;
+    before = (before + piece.toString('latin1', Math.max(0, piece.length - text.length))).slice(
+      1 - text.length,
+    );
+  }
+  return false;
+}
+
+/** What stands at `start…end`, without a copy. */
+export function between(message: Message, start: number, end: number): Buffer[] {
+  const found: Buffer[] = [];
+  let at = 0;
+  for (const piece of isInPieces(message) ? message : [message]) {
+    const from = Math.max(start - at, 0);
+    const to = Math.min(end - at, piece.length);
+    if (from < to) found.push(piece.subarray(from, to));
+    at += piece.length;
+  }
+  return found;
+}
+
+/** As `splice`, but what is large is not copied: it comes in pieces of the message and what stands between them. */
+export function edited(message: Message, edits: readonly Edit[]): Message {
+  if (!isInPieces(message) && message.length < PIECES_FROM) return splice(message, edits);
   const pieces: Buffer[] = [];
   let read = 0;
   for (const { start, end, text } of edits) {
-    pieces.push(bytes.subarray(read, start), Buffer.from(text, 'latin1'));
+    pieces.push(...between(message, read, start), Buffer.from(text, 'latin1'));
     read = end;
   }
-  pieces.push(bytes.subarray(read));
+  pieces.push(...between(message, read, Number.POSITIVE_INFINITY));
   return gathered(pieces);
 }
 

@@ -72,6 +72,10 @@ export class Connection {
     this.#events = events;
     const linkEvents: LinkEvents = {
       onMessage: (bytes, call) => this.#onMessage(bytes, call),
+      onLargeAnswer: (answer) => {
+        this.lastHeardAt = performance.now();
+        this.#onAnswer(answer);
+      },
       onOversized: (size, id, call) => this.#onOversized(size, id, call),
       onUndelivered: (call, error, wasCarriedOut) => this.#onUndelivered(call, error, wasCarriedOut),
       onEnd: (error) => this.#onEnd(error),
@@ -211,12 +215,7 @@ export class Connection {
       return;
     }
     if (envelope.kind === 'answer') {
-      const call = this.#calls.get(envelope.numericId);
-      if (call === undefined) return;
-      this.#calls.delete(call.id);
-      const { onHeaderMismatch } = this.#events;
-      if (onHeaderMismatch !== undefined && missedHeaders(call, envelope)) onHeaderMismatch(this, call);
-      else call.answer(envelope);
+      this.#onAnswer(envelope);
     } else if (envelope.kind === 'notification') {
       this.#onNotification(envelope, callId);
     } else if (envelope.method === 'ping') {
@@ -224,6 +223,15 @@ export class Connection {
     } else {
       this.#events.onRequest(this, envelope, this.#linked(callId));
     }
+  }
+
+  #onAnswer(answer: Envelope): void {
+    const call = this.#calls.get(answer.numericId);
+    if (call === undefined) return;
+    this.#calls.delete(call.id);
+    const { onHeaderMismatch } = this.#events;
+    if (onHeaderMismatch !== undefined && missedHeaders(call, answer)) onHeaderMismatch(this, call);
+    else call.answer(answer);
   }
 
   #onNotification(envelope: Envelope, callId: CallId | undefined): void {

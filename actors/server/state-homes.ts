@@ -9,6 +9,7 @@
 import { createHash } from 'node:crypto';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { memberOf } from '../jsonrpc/members.ts';
+import { holds } from '../jsonrpc/span.ts';
 import type { Member } from './member.ts';
 
 export const MAX_STATES = 4096;
@@ -39,7 +40,7 @@ export class StateHomes {
   /** Remembers where the answer came from, if it hands out a state. */
   note(answer: Envelope, member: Member): void {
     // Most answers hand out none, and need not be looked through.
-    if (!answer.bytes.includes('requestState')) return;
+    if (!holds(answer.message, 'requestState')) return;
     const state = answer.parse(memberOf(answer.bytes, answer.result, 'requestState'));
     if (typeof state !== 'string') return;
     const digest = digestOf(state);

@@ -4,7 +4,7 @@
 // and redelivery"; gone since 2026-07-28.)
 
 import { ConnectionLostError, type GatewayError } from '../errors.ts';
-import type { OversizedMessage } from '../jsonrpc/oversized.ts';
+import type { LargeMessage } from '../jsonrpc/large-message.ts';
 import type { CallId } from './link.ts';
 import { MessageBuffer } from './message-buffer.ts';
 import { reconnectDelayMs } from './reconnect-delay.ts';
@@ -135,7 +135,7 @@ export class HttpCall {
     });
   }
 
-  #deliver(message: Buffer | OversizedMessage): void {
+  #deliver(message: Buffer | LargeMessage): void {
     // The owner may have given up the call while the events of one chunk were being handed out.
     if (this.#isOver) return;
     this.#quietRounds = 0;

@@ -2,8 +2,8 @@
 // UTF-8 character, so text that was split between two reads comes together again by itself.
 // At most `maxBytes` of a line are held; a longer one streams through, and its size and id are reported (L3).
 
-import { OversizedMessage } from '../jsonrpc/oversized.ts';
-import { MessageBuffer } from './message-buffer.ts';
+import { LargeMessage } from '../jsonrpc/large-message.ts';
+import { LARGE_MESSAGE_BYTES, MessageBuffer } from './message-buffer.ts';
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -11,6 +11,8 @@ const CR = 0x0d;
 export interface LineEvents {
   /** One line without its line end (LF or CRLF). */
   onLine(bytes: Buffer): void;
+  /** As `onLine`, for a large line that came in pieces; without this method it is put together. */
+  onLarge?(message: LargeMessage): void;
   /** A line beyond the limit was dropped: an answer with this raw JSON-RPC id, or a request with that one. */
   onOversized(size: number, id: string | undefined, requestId: string | undefined): void;
 }
@@ -24,7 +26,8 @@ export class LineSplitter {
     this.#maxBytes = maxBytes;
     this.#events = events;
     // One more, because the CR of a line end arrives before it is known to be one.
-    this.#partial = new MessageBuffer(maxBytes + 1);
+    const maxWholeBytes = events.onLarge === undefined ? undefined : LARGE_MESSAGE_BYTES;
+    this.#partial = new MessageBuffer(maxBytes + 1, maxWholeBytes);
   }
 
   push(chunk: Buffer): void {
@@ -46,12 +49,13 @@ export class LineSplitter {
   /** What came after the last line end: no message, since a message ends with one. Empty if there is nothing. */
   end(): Buffer {
     const rest = this.#partial.take();
-    return rest instanceof OversizedMessage ? Buffer.alloc(0) : rest;
+    return rest instanceof LargeMessage ? rest.whole() : rest;
   }
 
-  #emit(taken: Buffer | OversizedMessage): void {
-    if (taken instanceof OversizedMessage) {
-      this.#events.onOversized(taken.size, taken.id, taken.requestId);
+  #emit(taken: Buffer | LargeMessage): void {
+    if (taken instanceof LargeMessage) {
+      taken.trimLineEnd();
+      this.#emitLarge(taken);
       return;
     }
     const line = taken[taken.length - 1] === CR ? taken.subarray(0, -1) : taken;
@@ -59,8 +63,14 @@ export class LineSplitter {
       this.#events.onLine(line);
       return;
     }
-    const oversized = new OversizedMessage();
-    oversized.feed(line);
-    this.#events.onOversized(oversized.size, oversized.id, oversized.requestId);
+    const dropped = new LargeMessage();
+    dropped.feed(line);
+    this.#emitLarge(dropped);
+  }
+
+  #emitLarge(message: LargeMessage): void {
+    const { pieces, size, id, requestId } = message;
+    if (pieces === undefined || size > this.#maxBytes) this.#events.onOversized(size, id, requestId);
+    else this.#events.onLarge?.(message);
   }
 }

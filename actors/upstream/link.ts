@@ -8,6 +8,7 @@
 // L4  `send` never throws and never blocks; what cannot be delivered is reported by `onUndelivered` or `onEnd`.
 
 import type { GatewayError } from '../errors.ts';
+import type { Envelope } from '../jsonrpc/envelope.ts';
 
 /** Our own id of a request that is in flight on the link. */
 export type CallId = number;
@@ -20,6 +21,8 @@ export interface Trace {
 export interface LinkEvents {
   /** One JSON value as received, without line end. `call` names the request on whose own stream it came. */
   onMessage(bytes: Buffer, call?: CallId): void;
+  /** As `onMessage`, for a large answer that was read while it came and is still in pieces; without this it is put together. */
+  onLargeAnswer?(answer: Envelope): void;
   /** A message beyond the limit was dropped; `id` is its raw JSON-RPC id where one was found. */
   onOversized(size: number, id: string | undefined, call?: CallId): void;
   /**

@@ -1,67 +1,78 @@
 // Collects one message that arrives in pieces, up to a limit. Beyond it the bytes are dropped and only counted,
 // with the id looked for on the way, so that memory stays flat whatever the server sends (L3).
-// A message that came in one piece is handed on without a copy; of many pieces one is made in the end, so that each
-// byte is copied once. Small ones are put together before: a list of tiny pieces would cost a hundred times their bytes.
+// A message that came in one piece is handed on without a copy; of a few pieces one is made in the end. Of many none is
+// made for those who take them as they are: to put together what is large would need its memory twice.
+// Small pieces are put together before: a list of tiny ones would cost a hundred times their bytes.
 
-import { OversizedMessage } from '../jsonrpc/oversized.ts';
+import { LargeMessage } from '../jsonrpc/large-message.ts';
 
 const EMPTY = Buffer.alloc(0);
 /** A piece of this size is kept as it came; it may hold on to a network buffer that is a few times as large. */
 const LARGE_BYTES = 16_384;
 const BLOCK_BYTES = 65_536;
 
+/** From here on a message is left in pieces, for those who want that. */
+export const LARGE_MESSAGE_BYTES = 262_144;
+
 export class MessageBuffer {
   readonly #maxBytes: number;
+  /** Beyond so many bytes the message is read while it arrives. */
+  readonly #maxUnreadBytes: number;
   #pieces: Buffer[] = [];
   #length = 0;
   /** Where small pieces are put together; `#filled` bytes of it follow what is in `#pieces`. */
   #block = EMPTY;
   #filled = 0;
-  #oversized: OversizedMessage | undefined;
+  #large: LargeMessage | undefined;
 
-  constructor(maxBytes: number) {
+  /** A message within `maxBytes`, but beyond `maxWholeBytes`, comes in pieces. */
+  constructor(maxBytes: number, maxWholeBytes = maxBytes) {
     this.#maxBytes = maxBytes;
+    this.#maxUnreadBytes = Math.min(maxBytes, maxWholeBytes);
   }
 
   get isEmpty(): boolean {
-    return this.#length === 0 && this.#oversized === undefined;
+    return this.#length === 0;
   }
 
   append(piece: Buffer): void {
-    if (this.#oversized !== undefined) {
-      this.#oversized.feed(piece);
-    } else if (this.#length + piece.length > this.#maxBytes) {
-      this.#oversized = new OversizedMessage();
+    const isFirst = this.#length === 0;
+    this.#length += piece.length;
+    if (this.#large === undefined && this.#length > this.#maxUnreadBytes) this.#read();
+    this.#large?.feed(piece);
+    if (this.#length > this.#maxBytes) this.#drop();
+    else if (isFirst || piece.length >= LARGE_BYTES) {
       this.#closeBlock();
-      for (const each of this.#pieces) this.#oversized.feed(each);
-      this.#oversized.feed(piece);
-      this.#forget();
-    } else {
-      if (this.#length === 0 || piece.length >= LARGE_BYTES) {
-        this.#closeBlock();
-        this.#pieces.push(piece);
-      } else this.#addSmall(piece);
-      this.#length += piece.length;
-    }
+      this.#pieces.push(piece);
+    } else this.#addSmall(piece);
   }
 
-  /** Gives what was collected, whole or as the remains of an oversized message, and starts afresh. */
-  take(): Buffer | OversizedMessage {
-    const taken = this.#oversized ?? this.#whole();
-    this.#oversized = undefined;
-    this.#forget();
+  /** Gives what was collected, whole, in pieces, or as what is known of a message that was dropped; and starts afresh. */
+  take(): Buffer | LargeMessage {
+    const large = this.#large;
+    this.#closeBlock();
+    if (large !== undefined && this.#length <= this.#maxBytes) large.pieces = this.#pieces;
+    const taken = large ?? this.#whole();
+    this.#large = undefined;
+    this.#length = 0;
+    this.#drop();
     return taken;
   }
 
-  #whole(): Buffer {
+  /** Reads what is here, and then whatever comes. */
+  #read(): void {
+    this.#large = new LargeMessage();
     this.#closeBlock();
+    for (const piece of this.#pieces) this.#large.feed(piece);
+  }
+
+  #whole(): Buffer {
     const [first = EMPTY, ...more] = this.#pieces;
     return more.length === 0 ? first : Buffer.concat(this.#pieces, this.#length);
   }
 
-  #forget(): void {
+  #drop(): void {
     this.#pieces = [];
-    this.#length = 0;
     this.#block = EMPTY;
     this.#filled = 0;
   }

@@ -4,7 +4,7 @@
 // Lines end with LF, CR or CRLF, wherever the chunks are cut; `data` lines are joined with LF; a leading BOM,
 // comments and unknown fields are ignored. Nothing but the data of one event is kept, and that within its limit.
 
-import type { OversizedMessage } from '../jsonrpc/oversized.ts';
+import type { LargeMessage } from '../jsonrpc/large-message.ts';
 import { MessageBuffer } from './message-buffer.ts';
 
 const LF = 0x0a;
@@ -28,7 +28,7 @@ export interface SseCursor {
 export interface SseHandler {
   /** `type` is `message` where the stream names none. */
   onEvent(type: string, data: Buffer): void;
-  onOversizedEvent(type: string, remains: OversizedMessage): void;
+  onOversizedEvent(type: string, remains: LargeMessage): void;
 }
 
 export class SseParser {

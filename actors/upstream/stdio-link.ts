@@ -10,6 +10,7 @@ import {
   type StartFailedError,
   StoppedError,
 } from '../errors.ts';
+import type { LargeMessage } from '../jsonrpc/large-message.ts';
 import type { Redactor } from '../redact.ts';
 import { type ChildOptions, ChildProcess, type ExitStatus } from './child-process.ts';
 import { LineRate } from './line-rate.ts';
@@ -63,6 +64,7 @@ export class StdioLink implements Link {
     this.#noise = new LineRate(NOISE_PER_SECOND, options.onNoise ?? (() => {}));
     this.#splitter = new LineSplitter(options.maxMessageBytes, {
       onLine: (line) => this.#onLine(line),
+      onLarge: (message) => this.#onLarge(message),
       onOversized: (size, id) => events.onOversized(size, id),
     });
     this.#ended = new Promise((resolve) => {
@@ -166,6 +168,13 @@ export class StdioLink implements Link {
   #onLine(line: Buffer): void {
     if (isJsonStart(line)) this.#events.onMessage(line);
     else this.#onNoiseLine(line);
+  }
+
+  /** What is large is an answer; anything else goes the way of all lines. */
+  #onLarge(message: LargeMessage): void {
+    const answer = message.answer();
+    if (answer !== undefined && this.#events.onLargeAnswer !== undefined) this.#events.onLargeAnswer(answer);
+    else this.#onLine(message.whole());
   }
 
   #onNoiseLine(line: Buffer): void {

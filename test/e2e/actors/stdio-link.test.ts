@@ -4,12 +4,19 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { OverloadedError, StartFailedError, StoppedError } from '../../../actors/errors.ts';
+import {
+  ConnectionLostError,
+  type GatewayError,
+  OverloadedError,
+  StartFailedError,
+  StoppedError,
+} from '../../../actors/errors.ts';
+import { isInPieces, whole } from '../../../actors/jsonrpc/span.ts';
 import { Redactor } from '../../../actors/redact.ts';
 import { isGroupRunning } from '../../../actors/state/process-group.ts';
 import { identityOf, isAlive } from '../../../actors/state/process-identity.ts';
-import type { StdioOptions } from '../../../actors/upstream/stdio-link.ts';
-import { type Recorded, recordedLink, request } from '../../fixtures/children/recorded-link.ts';
+import { StdioLink, type StdioOptions } from '../../../actors/upstream/stdio-link.ts';
+import { fixtures, type Recorded, recordedLink, request } from '../../fixtures/children/recorded-link.ts';
 
 const opened: Recorded[] = [];
 
@@ -244,6 +251,41 @@ describe('messages of a local server', () => {
     expect(answers.slice(0, 7).map(({ result }) => result.got.pad.length)).toEqual(sizes);
     expect(answers[7]?.result.got.a).toBe('b\n');
     expect(server.link.queuedBytes).toBe(0);
+    // The large one was never put together.
+    expect(server.large.map((message) => isInPieces(message) && whole(message).length)).toEqual([3_000_062]);
+  });
+
+  test('only well-formed answers come in pieces; what else is large goes the way of all lines', async () => {
+    const seen: string[] = [];
+    const end = await new Promise<GatewayError>((onEnd) => {
+      const options = { command: process.execPath, args: ['large-lines.mjs'], cwd: fixtures };
+      const env = { PATH: process.env.PATH ?? '' };
+      const redactor = new Redactor([]);
+      const onNoise = (line: string) => seen.push(`noise ${line.slice(0, 10)}`);
+      const link = new StdioLink(
+        { ...options, env, redactor, onNoise, maxMessageBytes: 1024 * 1024 },
+        {
+          onMessage: (bytes) => seen.push(`message ${bytes.length} ${bytes.toString('latin1', 0, 27)}`),
+          onLargeAnswer: (answer) =>
+            seen.push(`answer ${answer.rawId} ${isInPieces(answer.message)} ${answer.bytes.length}`),
+          onOversized: () => {},
+          onUndelivered: () => {},
+          onEnd,
+        },
+      );
+      void link.open();
+    });
+    expect(end).toBeInstanceOf(ConnectionLostError);
+    expect(seen).toEqual([
+      'answer 1 true 400046',
+      'answer 2 true 400056',
+      'message 400072 {"jsonrpc":"2.0","method":"',
+      'message 400061 {"jsonrpc":"2.0","id":3,"me',
+      `message 400022 ${'{"id":4,"result":"'.padEnd(27, 'x')}`,
+      'noise no message',
+      'answer 5 true 400021',
+      'noise {"id":6,"r',
+    ]);
   });
 
   test('noise is told and never an error; split characters, CRLF and a huge line are handled', async () => {

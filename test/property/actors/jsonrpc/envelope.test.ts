@@ -6,7 +6,16 @@ import { describe, expect, test } from 'vitest';
 import { type Envelope, readClientMessage, readServerMessage } from '../../../../actors/jsonrpc/envelope.ts';
 import { JsonScanner, MAX_DEPTH, NotJsonError, textOf } from '../../../../actors/jsonrpc/json-scanner.ts';
 import { RpcFault } from '../../../../actors/jsonrpc/rpc-fault.ts';
-import { edited, rawJson, rawOf, type Span, splice, whole } from '../../../../actors/jsonrpc/span.ts';
+import {
+  edited,
+  holds,
+  isInPieces,
+  rawJson,
+  rawOf,
+  type Span,
+  splice,
+  whole,
+} from '../../../../actors/jsonrpc/span.ts';
 
 const space = fc.string({ unit: fc.constantFrom(' ', '\t', '\n', '\r'), maxLength: 3 });
 const bareSpace = fc.string({ unit: fc.constantFrom(' ', '\t'), maxLength: 2 });
@@ -415,7 +424,7 @@ test('nesting is accepted to the documented depth and no further', () => {
 test('an edited message has the same bytes in pieces as in one, and what is large is not copied', () => {
   const sizes = fc.array(fc.constantFrom(0, 1, 300, 20_000), { minLength: 2, maxLength: 6 });
   fc.assert(
-    fc.property(sizes, fc.string({ unit: 'binary-ascii' }), (lengths, text) => {
+    fc.property(sizes, fc.string({ unit: 'binary-ascii' }), fc.nat({ max: 9 }), (lengths, text, step) => {
       const bytes = Buffer.concat(lengths.map((length, at) => Buffer.alloc(length, 65 + at)));
       let end = 0;
       const edits = lengths.slice(0, -1).map((length) => {
@@ -424,8 +433,35 @@ test('an edited message has the same bytes in pieces as in one, and what is larg
       });
       const message = edited(bytes, edits);
       expect(whole(message).equals(splice(bytes, edits))).toBe(true);
-      if (Buffer.isBuffer(message)) return;
-      for (const piece of message) expect(piece.length < 20_000 || piece.buffer === bytes.buffer).toBe(true);
+      // The same from a message that came in pieces, cut elsewhere.
+      const cut = Math.ceil((bytes.length * (step + 1)) / 10);
+      const fromPieces = edited([bytes.subarray(0, cut), bytes.subarray(cut)], edits);
+      expect(whole(fromPieces).equals(splice(bytes, edits))).toBe(true);
+      for (const pieces of [message, fromPieces]) {
+        if (!isInPieces(pieces)) continue;
+        for (const piece of pieces) expect(piece.length < 20_000 || piece.buffer === bytes.buffer).toBe(true);
+      }
     }),
+  );
+});
+
+test('a text is found in a message wherever that is cut', () => {
+  const few = fc.string({ unit: fc.constantFrom('a', 'b', 'é'), maxLength: 30 });
+  fc.assert(
+    fc.property(
+      few,
+      fc.string({ unit: fc.constantFrom('a', 'b'), minLength: 1, maxLength: 4 }),
+      fc.array(fc.nat()),
+      (text, word, cuts) => {
+        const bytes = Buffer.from(text);
+        const borders = [0, ...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].sort(
+          (a, b) => a - b,
+        );
+        const pieces = borders.map((border, at) => bytes.subarray(borders[at - 1] ?? 0, border));
+        expect(holds(pieces, word)).toBe(text.includes(word));
+        expect(holds(bytes, word)).toBe(text.includes(word));
+      },
+    ),
+    { numRuns: 1000 },
   );
 });

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { ClientExchange } from '../../../../actors/client/client-exchange.ts';
 import type { Outlet } from '../../../../actors/client/outlet.ts';
 import { KeptResult } from '../../../../actors/jsonrpc/compose.ts';
-import { readServerMessage } from '../../../../actors/jsonrpc/envelope.ts';
+import { Envelope, readServerMessage } from '../../../../actors/jsonrpc/envelope.ts';
 import { type Message, whole } from '../../../../actors/jsonrpc/span.ts';
 
 function exchangeWith(takesPieces: boolean) {
@@ -41,4 +41,21 @@ describe.each([
     expect(Buffer.isBuffer(message)).toBe(!takesPieces);
     expect(JSON.parse(whole(message).toString())).toEqual({ jsonrpc: '2.0', id: 'mine', result: { text } });
   });
+});
+
+test('an answer that came in pieces leaves in them: nothing large is put together or copied', () => {
+  const { exchange, finished } = exchangeWith(true);
+  const pieces = ['{"result":"', text, text, '","id":7}'].map((each) => Buffer.from(each));
+  const answer = new Envelope(pieces);
+  answer.kind = 'answer';
+  answer.result = { start: 10, end: 12 + 2 * text.length };
+  answer.id = { start: 18 + 2 * text.length, end: 19 + 2 * text.length };
+  exchange.answer(answer);
+  const [message] = finished;
+  if (message === undefined || Buffer.isBuffer(message)) throw new Error('it was put together');
+  expect(JSON.parse(whole(message).toString())).toEqual({ id: 'mine', result: text + text });
+  expect(message.filter(({ length }) => length >= text.length)).toEqual(pieces.slice(1, 3));
+  expect(message.map(({ buffer }) => buffer)).toEqual(
+    expect.arrayContaining([pieces[1]?.buffer, pieces[2]?.buffer]),
+  );
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { OversizedMessage } from '../../../../actors/jsonrpc/oversized.ts';
+import { LargeMessage } from '../../../../actors/jsonrpc/large-message.ts';
 import { MessageBuffer } from '../../../../actors/upstream/message-buffer.ts';
 
 test('a message in one piece is handed on without a copy', () => {
@@ -38,7 +38,7 @@ test('the id of an oversized message is found before and after the limit', () =>
     const buffer = new MessageBuffer(100);
     for (let at = 0; at < text.length; at += 7) buffer.append(Buffer.from(text.slice(at, at + 7)));
     const taken = buffer.take();
-    expect(taken).toBeInstanceOf(OversizedMessage);
+    expect(taken).toBeInstanceOf(LargeMessage);
     expect(taken).toMatchObject({ size: text.length, id: '7' });
   }
 });
@@ -67,4 +67,26 @@ test('large pieces and small ones keep their order', () => {
       expect(Buffer.isBuffer(taken) && taken.equals(Buffer.concat(pieces))).toBe(true);
     }),
   );
+});
+
+test('a large message stays in its pieces where that is wanted, and is dropped beyond the limit all the same', () => {
+  const buffer = new MessageBuffer(100_000, 1000);
+  const pieces = ['{"id":7,"result":"', 'x'.repeat(40_000), 'y'.repeat(20_000), '"}'].map((text) =>
+    Buffer.from(text),
+  );
+  for (const piece of pieces) buffer.append(piece);
+  const taken = buffer.take();
+  if (!(taken instanceof LargeMessage)) throw new Error('it is in one piece');
+  expect(taken.whole().equals(Buffer.concat(pieces))).toBe(true);
+  // The large ones are the very bytes that came.
+  expect(taken.pieces?.filter(({ length }) => length >= 20_000).map(({ buffer: memory }) => memory)).toEqual(
+    pieces.slice(1, 3).map(({ buffer: memory }) => memory),
+  );
+  expect(taken.answer()?.rawId).toBe('7');
+  expect(buffer.isEmpty).toBe(true);
+
+  for (const piece of [...pieces, ...pieces]) buffer.append(piece);
+  expect(buffer.take()).toMatchObject({ pieces: undefined, size: 120_040, id: '7' });
+  buffer.append(Buffer.from('small'));
+  expect(buffer.take()).toEqual(Buffer.from('small'));
 });
