@@ -112,6 +112,7 @@ async function work(url) {
       }),
     });
   await Promise.all(['files', 'search', 'calendar'].map((id) => call(id, 'echo')));
+  await Promise.all(['/mcp', '/mcp', '/mcp/files'].map((path) => beginSession(url + path)));
   for (let second = 0; second < 24; second += 1) {
     const calls = Array.from({ length: 3 + ((second * 7) % 11) }, (_, index) =>
       call('files', 'wait', { ms: 20 + ((index * 37) % 180) }),
@@ -122,4 +123,20 @@ async function work(url) {
   }
   await call('files', 'echo');
   await sleep(1_500);
+}
+
+async function beginSession(address) {
+  const clientInfo = { name: 'notebook', version: '2.1' };
+  const answer = await fetch(address, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id: 1,
+      method: 'initialize',
+      params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo },
+    }),
+  });
+  if (!answer.ok) throw new Error(`initialize was answered with ${answer.status}`);
+  await answer.text();
 }

@@ -1,4 +1,5 @@
-// `npm start`: runs the built gateway on the example configuration, or on what follows `--`.
+// `npm start`: runs the built gateway on the example configuration, or on what follows `--`. A command that stands there
+// (`npm start -- servers`) is passed on as it is: it asks a gateway that runs.
 
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -10,7 +11,9 @@ if (!existsSync(main)) {
   console.error('dist/main.js is missing; run npm start, or node scripts/setup.mjs first');
   process.exit(1);
 }
-if (!process.argv.some((arg) => /^(-c|--config|-h|--help|-V|--version)(=|$)/.test(arg))) {
+const [first = ''] = process.argv.slice(2);
+const isCommand = /^[^-]/.test(first);
+if (!isCommand && !process.argv.some((arg) => /^(-[chV]|--(config|help|version)(=|$))/.test(arg))) {
   process.argv.push('--config', resolve(root, 'gateway.yaml'));
 }
 // npm starts this through a shell, which dies of a SIGTERM (or of its closed terminal) without passing it on.

@@ -39,6 +39,10 @@ export interface ListeningOptions {
 
 export class Listening implements Owner {
   readonly target: string | undefined;
+  /** Which one it is, for people: given by Sessions, counting up. */
+  number = 0;
+  /** performance.now() of its beginning. */
+  readonly openedAt = performance.now();
   readonly label = 'listen';
   readonly era = 'modern';
   readonly isListener = true;

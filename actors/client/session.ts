@@ -37,8 +37,12 @@ export class ClientSession implements Owner {
   readonly protocolVersion: string;
   readonly clientInfo: unknown;
   readonly capabilities: Readonly<Record<string, unknown>>;
+  /** Which one it is, for people: given by Sessions, counting up. Unlike the id it opens nothing. */
+  number = 0;
+  /** performance.now() of its beginning. */
+  readonly openedAt = performance.now();
   /** performance.now() of the client's last message. */
-  lastSeenAt = performance.now();
+  lastSeenAt = this.openedAt;
   isEnded = false;
   /** Where messages go that belong to no request: since the client first listened, also while it is cut off. */
   stream: Stream | undefined;

@@ -33,6 +33,8 @@ export class Sessions {
   readonly #byId = new Map<string, ClientSession>();
   readonly #listening = new Set<Listening>();
   readonly #sweep: NodeJS.Timeout;
+  /** How many there have ever been. */
+  #count = 0;
   readonly #announced = new Map<ListKind, Set<string>>();
   #announcing: NodeJS.Timeout | undefined;
 
@@ -55,6 +57,18 @@ export class Sessions {
     return this.#byId.values();
   }
 
+  /** Sessions and clients that listen, by their numbers: the oldest first, and a new one always last. */
+  *inOrder(): Generator<ClientSession | Listening> {
+    const listening = this.#listening.values();
+    let next = listening.next();
+    for (const session of this.#byId.values()) {
+      for (; next.done !== true && next.value.number < session.number; next = listening.next())
+        yield next.value;
+      yield session;
+    }
+    for (; next.done !== true; next = listening.next()) yield next.value;
+  }
+
   /** Throws OverloadedError when there are too many. */
   create(options: Omit<SessionOptions, 'id' | 'onParting'>): ClientSession {
     this.#admit();
@@ -63,6 +77,7 @@ export class Sessions {
       id: randomUUID(),
       onParting: (parted, server, why, error) => this.#onParting(parted, server, why, error),
     });
+    session.number = ++this.#count;
     this.#byId.set(session.id, session);
     return session;
   }
@@ -70,6 +85,7 @@ export class Sessions {
   /** Keeps a client that listens, until `forget`. Throws OverloadedError when there are too many. */
   addListening(listening: Listening): void {
     this.#admit();
+    listening.number = ++this.#count;
     this.#listening.add(listening);
   }
 

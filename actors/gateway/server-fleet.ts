@@ -154,7 +154,8 @@ export class ServerFleet {
     const bucket = Math.floor(number / BUCKET_SIZE);
     const find = (name: string) => this.#system?.get(name) as AnyActorRef | undefined;
     if (bucket === 0) return () => find(SERVERS);
-    const key = `bucket-${bucket}`;
+    // With a space, so that it is no server's: no id has one.
+    const key = `bucket ${bucket}`;
     const name = `${SERVERS}/${key}`;
     if (find(name) === undefined) {
       const spec = {

@@ -21,6 +21,7 @@ import type { Link, LinkEvents } from '../upstream/link.ts';
 import type { Call } from './call.ts';
 import { Connection, type Introduction } from './connection.ts';
 import { withEraAdvice } from './era-advice.ts';
+import { LastWords } from './last-words.ts';
 import { canTake, type Member } from './member.ts';
 import type { Owner, Parting } from './owner.ts';
 
@@ -67,6 +68,7 @@ export class Pool {
     legacy: new Map(),
     modern: new Map(),
   };
+  readonly #lastWords = new LastWords();
   #isDraining = false;
   /** Until then, in performance.now() milliseconds, no further connection is opened beside those that are open. */
   #aloneUntil = 0;
@@ -77,6 +79,11 @@ export class Pool {
 
   get members(): ReadonlySet<Member> {
     return this.#members;
+  }
+
+  /** The last lines on stderr, those on their way out and the last one that has ended included; redacted. */
+  get stderrTail(): readonly string[] {
+    return this.#lastWords.with([...this.#leaving.keys(), ...this.#members]);
   }
 
   /** The pool of a server that starts anew. */
@@ -151,6 +158,7 @@ export class Pool {
     for (const member of [...this.#members]) {
       this.#remove(member);
       member.connection.failAll(error);
+      this.#lastWords.keep(member, performance.now());
       member.connection.link.kill();
       member.owner?.onParting(this.#options.server, 'crashed', error);
     }
@@ -317,7 +325,11 @@ export class Pool {
   }
 
   #leave(member: Member): Promise<void> {
-    const gone = member.connection.link.close().finally(() => this.#leaving.delete(member));
+    const endedAt = performance.now();
+    const gone = member.connection.link.close().finally(() => {
+      this.#leaving.delete(member);
+      this.#lastWords.keep(member, endedAt);
+    });
     this.#leaving.set(member, gone);
     return gone;
   }

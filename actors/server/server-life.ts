@@ -85,6 +85,10 @@ export class ServerLife {
     return this.#state;
   }
 
+  get isRunning(): boolean {
+    return this.#state === 'running' || this.#state === 'idle';
+  }
+
   /** Tells the machine something from outside: an operator, a waiting call. A dead letter while it has no actor. */
   send(event: ServerEvent): void {
     if (this.#ref !== undefined) tell(this.#ref, event);
@@ -109,6 +113,14 @@ export class ServerLife {
         resolve(state);
       });
     });
+  }
+
+  /** Has the machine stop; resolves once nothing of the server is left, or a start that came after it has taken over. */
+  async stop(): Promise<void> {
+    if (this.#state === 'stopped') return;
+    const done = this.until((state) => state === 'stopped' || state === 'starting');
+    this.send({ type: 'stop' });
+    await done;
   }
 
   /** The pool actor has begun, and hears of the connections by `report`; what is returned ends it. */

@@ -9,7 +9,7 @@ import { StoppedError } from '../../actors/errors.ts';
 import type { Gateway, Part } from '../../actors/gateway/gateway.ts';
 import type { CatalogDifference } from '../../actors/gateway/server-fleet.ts';
 import { isLoopback, parseListenAddr } from '../../config/listen-addr.ts';
-import { InspectorAccess } from '../inspector/access.ts';
+import { InspectorAccess, isInspector } from '../inspector/access.ts';
 import { Inspector } from '../inspector/inspector.ts';
 import { ApiKey } from './api-key.ts';
 import { ExchangeContext } from './exchange-context.ts';
@@ -90,7 +90,7 @@ export class Front implements Part {
       ...(prefer === undefined ? {} : { prefer }),
     });
     guard.ownPort = this.#listener.address.port;
-    this.#openInspector(host);
+    this.#openInspector(host, guard);
     if (this.#listener.fallbackReason !== undefined) {
       log.warn(
         { reason: this.#listener.fallbackReason },
@@ -122,7 +122,7 @@ export class Front implements Part {
   }
 
   /** Whoever can reach the listener could watch: without a key only those on this machine may. */
-  #openInspector(host: string): void {
+  #openInspector(host: string, guard: OriginGuard): void {
     const { config, log } = this.gateway;
     const { enabled, insecure } = config.inspector;
     if (enabled === false) return;
@@ -130,10 +130,12 @@ export class Front implements Part {
       log.warn({}, 'the inspector is off: this address is open to others and there is no api_key');
       return;
     }
+    const access = new InspectorAccess(this.#key, config.api_key);
+    guard.vouchesFor = (context) => access.knowsPageOf(context);
     this.#inspector = new Inspector({
       gateway: this.gateway,
       reception: this.reception,
-      access: new InspectorAccess(this.#key, config.api_key),
+      access,
       reload: () => this.options.reload(),
     });
   }
@@ -170,8 +172,4 @@ export class Front implements Part {
     }
     return action(this, context, route.id);
   }
-}
-
-function isInspector(path: string): boolean {
-  return path === '/inspector' || path.startsWith('/inspector/');
 }

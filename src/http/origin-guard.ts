@@ -1,5 +1,8 @@
 // Keeps web pages out. A page on any site can make a browser send requests to a loopback address, by DNS rebinding
 // even read the answers; it can forge neither `Origin` nor `Host` (MCP transports, "Security Warning").
+//
+// OG1  where `Host` is not checked, a page of the very address that the request was sent to proves nothing by that: by DNS
+//      rebinding any site's page is one. It may go on only when `vouchesFor` knows it by something that such a page lacks.
 
 import { isLoopback, loopbackNames } from '../../config/listen-addr.ts';
 import type { ExchangeContext } from './exchange-context.ts';
@@ -30,6 +33,12 @@ export class OriginGuard {
     this.#checksHost = isLoopback(this.#ownHost) || allowedHosts.length > 0;
   }
 
+  /**
+   * Whether a request whose page has the same origin as its target comes from a page of ours; set by whoever has pages.
+   * By then Host has been checked, where it is checked at all.
+   */
+  vouchesFor: (context: ExchangeContext) => boolean = () => false;
+
   /** True when the request may go on; otherwise it has been refused with 403. Allowed origins get CORS headers. */
   admits(context: ExchangeContext, isHostExempt: boolean): boolean {
     const { host = '', origin } = context.request.headers;
@@ -42,6 +51,7 @@ export class OriginGuard {
     }
     if (origin === undefined) return true;
     if (!this.#isKnownOrigin(origin)) {
+      if (isSameOrigin(origin, context.request.headers) && this.vouchesFor(context)) return true;
       context.error(
         403,
         `the Origin ${JSON.stringify(origin.slice(0, 200))} is not allowed; add it to allowed_origins`,
@@ -95,6 +105,18 @@ export class OriginGuard {
 
   /** The port that was really taken; set once the listener is up. */
   ownPort: number | undefined;
+}
+
+/**
+ * Whether the page has the origin that its request was sent to. The scheme is known as far as the browser tells: a gateway
+ * behind TLS hears plain HTTP, and browsers name the relation to https and loopback addresses only (Fetch Metadata).
+ */
+function isSameOrigin(origin: string, headers: Readonly<Record<string, string>>): boolean {
+  const { host = '', 'sec-fetch-site': site = 'same-origin' } = headers;
+  const [, scheme, authority] = /^(https?):\/\/([^/]+)$/.exec(origin.toLowerCase()) ?? [];
+  // Browsers leave the scheme's own port out of both; a proxy may put it into Host.
+  const target = host.toLowerCase().replace(scheme === 'https' ? /:443$/ : /:80$/, '');
+  return authority !== undefined && authority === target && site === 'same-origin';
 }
 
 /** A tool's arguments come in headers of the tool's own choice (2026-07-28, "Custom Headers from Tool Parameters"). */

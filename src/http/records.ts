@@ -2,6 +2,9 @@
 
 import type { ManagedServer } from '../../actors/server/managed-server.ts';
 
+/** Lines; under session isolation a server is many processes. */
+const MAX_STDERR = 100;
+
 const iso = (epochMs: number | undefined) => (epochMs ? new Date(epochMs).toISOString() : null);
 
 function uptimeSeconds(server: ManagedServer): number {
@@ -56,6 +59,8 @@ export function serverDetails(server: ManagedServer, redact: (text: string) => s
       in_flight: member.inFlight,
       protocol_version: member.connection.advert?.protocolVersion ?? null,
     })),
+    // Redacted already, but the secrets may be others since.
+    stderr: server.pool.stderrTail.slice(-MAX_STDERR).map(redact),
   };
 }
 

@@ -4,6 +4,8 @@
 //      both, so that it outlives a restart and nothing has to be kept.
 // IA2  only pages of this listener can use it: it is HttpOnly and SameSite=Strict, and what changes anything is a POST, whose
 //      Origin has been checked before (origin-guard.ts).
+// IA3  a page is taken for one of ours when it was served from the address it posts to and shows the cookie, which a browser
+//      gives to no other host name: a page that DNS rebinding has brought here has none. The form has none yet; it shows the key.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { ApiKey } from '../http/api-key.ts';
@@ -12,6 +14,13 @@ import type { ExchangeContext } from '../http/exchange-context.ts';
 const NAME = 'actor_gateway_inspector';
 const SECONDS = 12 * 3600;
 const PATH = '/inspector';
+/** Where the form posts the key to. */
+export const FORM_PATH = `${PATH}/session`;
+
+/** Whether a path is the inspector's. */
+export function isInspector(path: string): boolean {
+  return path === PATH || path.startsWith(`${PATH}/`);
+}
 
 export class InspectorAccess {
   readonly #key: ApiKey;
@@ -30,6 +39,13 @@ export class InspectorAccess {
     return (
       this.#key.isGivenBy(context.request.headers) || this.#isValid(cookieIn(context.request.headers.cookie))
     );
+  }
+
+  /** Whether a request of a page with the same origin as its target comes from a page of the inspector (IA3). */
+  knowsPageOf({ request }: ExchangeContext): boolean {
+    const { method, path, headers } = request;
+    if (this.#secret === '' || !isInspector(path)) return false;
+    return (method === 'POST' && path === FORM_PATH) || this.#isValid(cookieIn(headers.cookie));
   }
 
   /** The Set-Cookie value for whoever gave the right key; undefined for a wrong one. */

@@ -7,6 +7,7 @@
 //   GET  /inspector/stately             the same events for other tools, with inspector.stately only
 //   GET  /inspector/machines            the machines' states and transitions, for the charts
 //   GET  /inspector/servers/ID          one server, with its last lines on stderr
+//   GET  /inspector/sessions            a piece of the list of sessions; /inspector/sessions/N one of them
 //   GET  /inspector/dead-letters        the last events that reached nobody, by type and target
 //   POST /inspector/servers/ID/start, …/stop, and /inspector/reload, with inspector.commands only
 //
@@ -19,16 +20,15 @@ import { ConfigError, formatProblem } from '../../config/problem.ts';
 import type { ExchangeContext } from '../http/exchange-context.ts';
 import { serverDetails } from '../http/records.ts';
 import type { BodyHandler, HeaderList, HttpStream } from '../http/seam.ts';
-import type { InspectorAccess } from './access.ts';
+import { FORM_PATH, type InspectorAccess } from './access.ts';
 import { machineDefinitions } from './machine-definitions.ts';
 import { PageFiles } from './page-files.ts';
 import { numbersOf } from './server-numbers.ts';
+import { MAX_COUNT, readQuery, sessionList, sessionPlace, wholeNumber } from './session-list.ts';
 import { Watchers } from './watchers.ts';
 
 /** A key is a line of text. */
 const MAX_FORM_BYTES = 16_384;
-/** Lines; under session isolation a server is many processes. */
-const MAX_STDERR = 100;
 
 /** What the form that asks for the key is made of, besides itself. */
 const formFiles: ReadonlySet<string> = new Set(['key.css', 'icon.svg']);
@@ -72,7 +72,7 @@ export class Inspector {
     const { method, path } = context.request;
     const [, , head = '', ...rest] = path.split('/');
     const isRead = method === 'GET' || method === 'HEAD';
-    if (path === '/inspector/session' && method === 'POST')
+    if (path === FORM_PATH && method === 'POST')
       return (_, body) => this.#enter(context, typeof body === 'string' ? undefined : body);
     if (path === '/inspector/session/end' && method === 'POST') {
       context.reply.send(303, [
@@ -101,6 +101,7 @@ export class Inspector {
       context.json(200, { machines: machineDefinitions() }, securityHeaders);
     else if (isRead && path === '/inspector/dead-letters')
       context.json(200, { recent: deadLettersOf(this.#gateway.root.system).recent }, securityHeaders);
+    else if (isRead && head === 'sessions' && rest.length <= 1) void this.#sessions(context, rest[0]);
     else if (isRead && head === 'servers' && rest.length === 1) this.#server(context, rest[0] ?? '');
     else if (method === 'POST') return () => void this.#command(context, [head, ...rest]);
     else context.error(404, 'the inspector has nothing there; its page is at /inspector');
@@ -169,10 +170,26 @@ export class Inspector {
       return;
     }
     const redact = (text: string) => this.#gateway.redactor.redact(text);
-    const lines = [...server.pool.members].flatMap(({ connection }) => connection.link.stderrTail);
-    const stderr = lines.length > 0 ? lines : lastWords(server.lastError);
-    const shown = stderr.slice(-MAX_STDERR).map(redact);
-    context.json(200, { ...serverDetails(server, redact), stderr: shown }, securityHeaders);
+    context.json(200, serverDetails(server, redact), securityHeaders);
+  }
+
+  async #sessions(context: ExchangeContext, segment: string | undefined): Promise<void> {
+    const { sessions, redactor } = this.#gateway;
+    const query = readQuery(context.request.query);
+    if (query === undefined) {
+      const message = `from and count are whole numbers, and count is at most ${MAX_COUNT}`;
+      context.error(400, message);
+      return;
+    }
+    try {
+      const found = await (segment === undefined
+        ? sessionList(sessions, query, redactor)
+        : sessionPlace(sessions, wholeNumber(segment) ?? 0, query.filter, redactor));
+      if (found === undefined) context.error(404, 'there is no such session; it may have ended');
+      else context.json(200, found, securityHeaders);
+    } catch (error) {
+      context.fail(error, (text) => redactor.redact(text));
+    }
   }
 
   async #file(context: ExchangeContext, status: number, name: string): Promise<void> {
@@ -185,11 +202,6 @@ export class Inspector {
         file.bytes,
       );
   }
-}
-
-/** What a server wrote that could not be started. */
-function lastWords(error: object | undefined): readonly string[] {
-  return error !== undefined && 'stderrTail' in error ? (error.stderrTail as readonly string[]) : [];
 }
 
 /** The view that the key was asked for: whoever follows a link to it gets there. */

@@ -104,6 +104,45 @@ export interface NumbersMessage extends Totals {
   readonly gone: readonly string[];
 }
 
+/** A client's session, or a client of the modern era that listens: it has none, and takes a place like one. */
+export interface SessionRow {
+  /** Counts up since the gateway has started. Not the session's id: whoever knows that can take the session over. */
+  readonly number: number;
+  /** What the client calls itself. */
+  readonly client: string;
+  readonly version: string;
+  /** `/mcp`, or `/mcp/files`. */
+  readonly endpoint: string;
+  readonly era: 'legacy' | 'modern';
+  readonly protocol_version: string;
+  /** `calling` with a call in flight, else `listening` with an open stream, else `idle`. */
+  readonly state: 'calling' | 'listening' | 'idle';
+  readonly opened_at: number;
+  /** Of the client's last message. */
+  readonly last_seen_at: number;
+  /** Open streams for what belongs to no call. */
+  readonly streams: number;
+  readonly in_flight: number;
+}
+
+/** A piece of the list of sessions, the oldest first. */
+export interface SessionList {
+  readonly at: number;
+  readonly total: number;
+  /** How many the filter lets through; `from` counts among these. */
+  readonly matching: number;
+  readonly from: number;
+  readonly sessions: readonly SessionRow[];
+}
+
+/** One session, and where it stands in the list. */
+export interface SessionPlace {
+  readonly at: number;
+  /** Null where the filter leaves it out. */
+  readonly index: number | null;
+  readonly session: SessionRow;
+}
+
 /** A state of a machine, with everything that the chart of it needs. */
 export interface MachineState {
   /** From the machine down, such as `failed.parked`; '' for the machine itself. */

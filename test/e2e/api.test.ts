@@ -105,7 +105,7 @@ describe.each(fillings)('the endpoints on %s', (http) => {
     await fresh.stop();
   });
 
-  test('GET /servers/:id has the record, tools, errors, the next try and connections', async () => {
+  test('GET /servers/:id has the record, tools, errors, the next try, connections and stderr', async () => {
     await ask(`${url}/servers/one/start`, { method: 'POST' });
     const { status, json } = await ask(`${url}/servers/one`);
     expect(status).toBe(200);
@@ -117,6 +117,7 @@ describe.each(fillings)('the endpoints on %s', (http) => {
       'next_retry_at',
       'is_parked',
       'connections',
+      'stderr',
     ]);
     expect(json).toMatchObject({
       id: 'one',

@@ -223,7 +223,7 @@ describe('the page of the inspector', () => {
     await page.locator('.figures').waitFor();
     expect(await page.locator('h1').textContent()).toBe('echo');
     await rowOf(page, 'servers').click();
-    expect(at()).toBe('/inspector/view/servers/numbers');
+    expect(at()).toBe('/inspector/view/~servers/numbers');
     await page.goBack();
     expect(at()).toBe('/inspector/view/echo/numbers');
     await eventually('the view before', async () => (await page.locator('h1').textContent()) === 'echo');

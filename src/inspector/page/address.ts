@@ -1,5 +1,7 @@
 // Each view has an address: /inspector/view/<actor>/<tab>. An actor is named so that the address outlives the actor: a
-// server by its id, whatever its generation; a nameless child by its parent and its own name, such as files/pool.
+// server by its id, whatever its generation; a nameless child by its parent and its own name, such as files/pool. Any other
+// actor has a `~` before its name, which no id of a server has: however servers are called, each address is one actor's.
+// Sessions are no actors; theirs begin with the `~sessions` of an actor that there is not.
 
 import type { ActorNode } from '../wire.ts';
 
@@ -10,6 +12,25 @@ export interface View {
   /** Whom it is about; '' for the root. */
   readonly actor: string;
   readonly tab: Tab;
+}
+
+/** The address of all sessions. */
+export const SESSIONS = '~sessions';
+
+/** The address of one session. */
+export function sessionAddress(number: number): string {
+  return `${SESSIONS}/${number}`;
+}
+
+/** Which session an address names; undefined for that of all and for any other. */
+export function sessionAt(address: string): number | undefined {
+  const [, digits] = /^~sessions\/(\d{1,15})$/.exec(address) ?? [];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+/** Whether an address is that of sessions, of all or of one. */
+export function isOfSessions(address: string): boolean {
+  return address === SESSIONS || sessionAt(address) !== undefined;
 }
 
 const START = '/inspector/view/';
@@ -35,9 +56,14 @@ export function baseName(name: string): string {
 
 export function addressOf(actor: ActorNode, actors: ReadonlyMap<string, ActorNode>): string {
   const own = baseName(actor.name);
-  if (actor.machine !== null) return own;
-  const parent = actor.parent === null ? undefined : actors.get(actor.parent);
-  return parent === undefined ? own : `${addressOf(parent, actors)}/${own}`;
+  if (actor.machine === 'server') return own;
+  const parent = actor.machine !== null || actor.parent === null ? undefined : actors.get(actor.parent);
+  return parent === undefined ? `~${own}` : `${addressOf(parent, actors)}/${own}`;
+}
+
+/** An address as a title. */
+export function nameAt(address: string): string {
+  return address.replace(/^~/, '');
 }
 
 /** The actor that lives at an address now, the latest where there are two; the root at ''. */

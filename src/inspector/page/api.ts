@@ -1,6 +1,6 @@
 // What the page asks the gateway beside the feed: machines, one server in detail, dead letters, and the commands.
 
-import type { MachineDefinition } from '../wire.ts';
+import type { MachineDefinition, SessionList, SessionPlace } from '../wire.ts';
 
 export interface ServerDetails {
   readonly id: string;
@@ -37,6 +37,16 @@ export async function machines(): Promise<readonly MachineDefinition[]> {
 
 export function server(id: string): Promise<ServerDetails> {
   return get(`/inspector/servers/${encodeURIComponent(id)}`);
+}
+
+/** `count` sessions from the `from`th that matches. */
+export function sessionList(from: number, count: number, filter: string): Promise<SessionList> {
+  return get(`/inspector/sessions?${new URLSearchParams({ from: `${from}`, count: `${count}`, filter })}`);
+}
+
+/** Rejects when it has ended. */
+export function sessionPlace(number: number, filter: string): Promise<SessionPlace> {
+  return get(`/inspector/sessions/${number}?${new URLSearchParams({ filter })}`);
 }
 
 export async function deadLetters(): Promise<readonly DeadLetter[]> {

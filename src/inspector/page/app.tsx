@@ -1,18 +1,30 @@
 // The page: what must not be missed on top, the tree, the chart of the chosen actor, and the tabs about it.
 
 import { useEffect, useRef } from 'preact/hooks';
-import { actorAt, addressOf, type Tab, tabs, type View } from './address.ts';
+import {
+  actorAt,
+  addressOf,
+  isOfSessions,
+  nameAt,
+  SESSIONS,
+  sessionAt,
+  type Tab,
+  tabs,
+  type View,
+} from './address.ts';
 import { machines, type ServerDetails, server as serverDetails } from './api.ts';
 import { Banners } from './banners.tsx';
 import { ChartPane } from './chart-pane.tsx';
 import { Commands } from './commands.tsx';
 import { DetailsTab } from './details-tab.tsx';
 import { type Asked, type Go, useAsked, useStore, useView } from './hooks.ts';
+import { Link } from './link.tsx';
 import { LogTab } from './log-tab.tsx';
 import { NumbersTab } from './numbers-tab.tsx';
 import type { PageStore } from './page-store.ts';
 import { Pill } from './pill.tsx';
 import { SequenceTab } from './sequence-tab.tsx';
+import { SessionPane, SessionsPane } from './session-pane.tsx';
 import { stateText } from './state-words.ts';
 import { StderrTab } from './stderr-tab.tsx';
 import type { ActorView, PageState, ServerView } from './store.ts';
@@ -27,7 +39,8 @@ export function App({ store }: { readonly store: PageStore }) {
   const [view, go] = useView();
   const charts = useAsked(`machines ${state.startedAt}`, machines, HOUR_MS);
   const chosen = actorAt(view.actor, state.actors);
-  const title = chosen === undefined ? view.actor || 'gateway' : addressOf(chosen, state.actors);
+  const session = sessionAt(view.actor);
+  const title = titleOf(view, chosen, session, state);
   const server = state.servers.get(view.actor.split('/')[0] ?? '');
   useEffect(() => {
     document.title = `${title}${chosen === undefined ? '' : `: ${stateText(chosen.state)}`} · actor-gateway`;
@@ -43,14 +56,15 @@ export function App({ store }: { readonly store: PageStore }) {
   }, []);
   return (
     <>
-      <Header state={state} />
+      <Header state={state} go={go} />
       <Banners state={state} link={link} go={go} />
       <main class={link.status === 'live' ? '' : 'stale'}>
         <TreePane state={state} view={view} chosen={chosen} go={go} />
         <section class="pane middle" aria-label="State chart">
           <div class="bar">
             <h1>{title}</h1>
-            {chosen !== undefined ? <Pill state={chosen.state} /> : <span class="aside">not there</span>}
+            {chosen !== undefined && <Pill state={chosen.state} />}
+            {chosen === undefined && !isOfSessions(view.actor) && <span class="aside">not there</span>}
             {server !== undefined && state.totals?.commands === true && (
               <Commands
                 key={server.id}
@@ -61,6 +75,8 @@ export function App({ store }: { readonly store: PageStore }) {
               />
             )}
           </div>
+          {session !== undefined && <SessionPane key={session} number={session} go={go} />}
+          {view.actor === SESSIONS && <SessionsPane totals={state.totals} />}
           {chosen !== undefined && (
             <ChartPane actor={chosen} definition={charts.value?.find(({ id }) => id === chosen.machine)} />
           )}
@@ -71,7 +87,18 @@ export function App({ store }: { readonly store: PageStore }) {
   );
 }
 
-function Header({ state }: { readonly state: PageState }) {
+function titleOf(
+  view: View,
+  chosen: ActorView | undefined,
+  session: number | undefined,
+  { actors }: PageState,
+): string {
+  if (session !== undefined) return `session ${session}`;
+  if (view.actor === SESSIONS) return 'sessions';
+  return nameAt(chosen === undefined ? view.actor || 'gateway' : addressOf(chosen, actors));
+}
+
+function Header({ state, go }: { readonly state: PageState; readonly go: Go }) {
   const { totals, dropped, missed } = state;
   const lost = [
     ...(dropped > 0 ? [`${count(dropped)} steps dropped by the feed`] : []),
@@ -82,8 +109,11 @@ function Header({ state }: { readonly state: PageState }) {
       <span class="brand">actor-gateway</span>
       {totals !== null && (
         <span class="aside">
-          {totals.version} · {count(state.servers.size)} servers · {count(totals.sessions)} sessions ·{' '}
-          {count(totals.requests.in_flight)} in flight
+          {totals.version} · {count(state.servers.size)} servers ·{' '}
+          <Link to={{ actor: SESSIONS, tab: 'log' }} go={go}>
+            {count(totals.sessions)} sessions{totals.listens > 0 && `, ${count(totals.listens)} listening`}
+          </Link>{' '}
+          · {count(totals.requests.in_flight)} in flight
         </span>
       )}
       {lost.length > 0 && <span class="chip">{lost.join(', ')}</span>}
@@ -102,7 +132,9 @@ interface TabsPaneProps {
 
 function TabsPane({ store, view, chosen, server, go }: TabsPaneProps) {
   const list = useRef<HTMLDivElement>(null);
-  const offered = tabs.filter((tab) => tab !== 'stderr' || server !== undefined);
+  const offered = tabs.filter((tab) =>
+    tab === 'stderr' ? server !== undefined : tab !== 'details' || !isOfSessions(view.actor),
+  );
   const tab: Tab = offered.includes(view.tab) ? view.tab : 'log';
   const onKeyDown = (event: KeyboardEvent) => {
     const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0;

@@ -1,8 +1,8 @@
 // What else there is to know: of the actor, of its server, and, at the root, the last dead letters.
 
-import type { ComponentChildren } from 'preact';
 import { addressOf } from './address.ts';
 import { deadLetters, type ServerDetails } from './api.ts';
+import { Fact } from './fact.tsx';
 import { type Asked, type Go, useAsked } from './hooks.ts';
 import { Link } from './link.tsx';
 import { eventText, stateText } from './state-words.ts';
@@ -98,14 +98,5 @@ function DeadLetters() {
         ))}
       </tbody>
     </table>
-  );
-}
-
-function Fact({ name, children }: { readonly name: string; readonly children: ComponentChildren }) {
-  return (
-    <tr>
-      <th scope="row">{name}</th>
-      <td>{children}</td>
-    </tr>
   );
 }

@@ -26,8 +26,8 @@ export function LogTab({ log, actors, actor, go, onClear }: LogTabProps) {
   /** The log as it was when it was paused. */
   const [held, setHeld] = useState<readonly LogEntry[]>();
   const shown = held ?? log;
-  const own = actor !== undefined && isOwn ? baseName(actor.name) : undefined;
-  const entries = useMemo(() => matching(shown, filter, own), [shown, filter, own]);
+  const own = isOwn ? actor : undefined;
+  const entries = useMemo(() => matching(shown, filter, own, actors), [shown, filter, own, actors]);
   const pause = () => setHeld(held === undefined ? log : undefined);
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
@@ -64,25 +64,36 @@ export function LogTab({ log, actors, actor, go, onClear }: LogTabProps) {
         </label>
       </div>
       <VirtualList
-        items={entries}
+        length={entries.length}
         rowHeight={ROW}
         attributes={{ role: 'log', 'aria-live': 'off', tabIndex: 0, 'aria-label': 'Events' }}
-        row={(entry) => (
-          <div class="entry" key={entry.n}>
-            <time>{clock(entry.at)}</time>
-            <Link to={{ actor: addressIn(actors, entry), tab: 'log' }} go={go}>
-              {baseName(entry.name)}
-            </Link>
-            <span class="event">{eventText(entry.event)}</span>
-            {entry.state !== null && <Pill state={entry.state} />}
-            <span class="aside">{entry.sourceName === null ? '' : `from ${baseName(entry.sourceName)}`}</span>
-          </div>
-        )}
+        row={(index) => {
+          const entry = entries[index];
+          return entry === undefined ? null : <Entry key={entry.n} entry={entry} actors={actors} go={go} />;
+        }}
       />
       <p class="foot">
         {entries.length} of {shown.length} steps{held !== undefined && ', paused'}
       </p>
     </>
+  );
+}
+
+interface EntryProps extends Pick<LogTabProps, 'actors' | 'go'> {
+  readonly entry: LogEntry;
+}
+
+function Entry({ entry, actors, go }: EntryProps) {
+  return (
+    <div class="entry">
+      <time>{clock(entry.at)}</time>
+      <Link to={{ actor: addressIn(actors, entry), tab: 'log' }} go={go}>
+        {baseName(entry.name)}
+      </Link>
+      <span class="event">{eventText(entry.event)}</span>
+      {entry.state !== null && <Pill state={entry.state} />}
+      <span class="aside">{entry.sourceName === null ? '' : `from ${baseName(entry.sourceName)}`}</span>
+    </div>
   );
 }
 
@@ -92,12 +103,25 @@ function addressIn(actors: ReadonlyMap<string, ActorView>, entry: LogEntry): str
   return actor === undefined ? baseName(entry.name) : addressOf(actor, actors);
 }
 
+/** Whether the step is this actor's, or that of one before it; of whoever has ended no more is known than the name. */
+function isStepOf(own: ActorView, entry: LogEntry, actors: ReadonlyMap<string, ActorView>): boolean {
+  const actor = actors.get(entry.actor);
+  return actor === undefined
+    ? baseName(entry.name) === baseName(own.name)
+    : addressOf(actor, actors) === addressOf(own, actors);
+}
+
 /** Newest first. */
-function matching(log: readonly LogEntry[], filter: string, own: string | undefined): LogEntry[] {
+function matching(
+  log: readonly LogEntry[],
+  filter: string,
+  own: ActorView | undefined,
+  actors: ReadonlyMap<string, ActorView>,
+): LogEntry[] {
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
   return log
     .filter((entry) => {
-      if (own !== undefined && baseName(entry.name) !== own) return false;
+      if (own !== undefined && !isStepOf(own, entry, actors)) return false;
       if (words.length === 0) return true;
       const state = entry.state === null ? '' : stateText(entry.state);
       const text = `${entry.name} ${entry.event} ${state} ${entry.sourceName ?? ''}`.toLowerCase();

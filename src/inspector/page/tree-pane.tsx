@@ -1,17 +1,19 @@
-// The actor tree: who is there, in which state, how often it was started again, and since when it runs.
+// The actor tree and the clients' sessions: who is there and in which state. Its lines are drawn only where they are in
+// sight, and a session is asked for only then.
 
-import { useMemo, useRef, useState } from 'preact/hooks';
-import type { View } from './address.ts';
-import { baseName } from './address.ts';
+import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { ActorRow } from './actor-row.tsx';
+import { isOfSessions, SESSIONS, sessionAt, type View } from './address.ts';
 import type { Go } from './hooks.ts';
-import { Pill } from './pill.tsx';
+import { GroupRow, SessionLine } from './session-row.tsx';
 import type { ActorView, PageState } from './store.ts';
-import { type TreeRow, treeRows } from './tree-rows.ts';
+import { treeMove } from './tree-keys.ts';
+import { addressOfLine, TreeLines } from './tree-lines.ts';
+import { treeRows } from './tree-rows.ts';
+import { useSessionIndex, useSessions } from './use-sessions.ts';
 import { VirtualList } from './virtual-list.tsx';
-import { span } from './words.ts';
 
 const ROW = 30;
-const PAGE = 10;
 
 interface TreePaneProps {
   readonly state: PageState;
@@ -23,42 +25,78 @@ interface TreePaneProps {
 export function TreePane({ state, view, chosen, go }: TreePaneProps) {
   const [filter, setFilter] = useState('');
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set());
-  const tree = useRef<HTMLDivElement>(null);
-  const rows = useMemo(() => treeRows(state.actors, { filter, toggled }), [state.actors, filter, toggled]);
-  const at = rows.findIndex(({ actor }) => actor.id === chosen?.id);
-  const choose = (row: TreeRow<ActorView> | undefined, isReplacing: boolean) => {
-    if (row !== undefined) go({ actor: row.depth === 0 ? '' : row.address, tab: view.tab }, isReplacing);
+  const [drawn, setDrawn] = useState({ first: 0, last: 0 });
+  const sessions = useSessions();
+  const session = sessionAt(view.actor);
+  const isFiltered = filter.trim() !== '';
+  const hasMatch = isFiltered && sessions.matching > 0;
+
+  const rows = useMemo(
+    () => treeRows(state.actors, { filter, toggled, isRootWanted: hasMatch }),
+    [state.actors, filter, toggled, hasMatch],
+  );
+  const { totals } = state;
+  const count = isFiltered ? sessions.matching : totals === null ? 0 : totals.sessions + totals.listens;
+  const lines = new TreeLines(rows, {
+    isShown: isFiltered ? hasMatch : totals !== null && rows[0]?.isOpen === true,
+    isOpen: isFiltered || toggled.has(SESSIONS),
+    count,
+    row: (index) => sessions.row(index),
+  });
+  const from = lines.sessionsFrom;
+  const inSight = { first: Math.max(0, drawn.first - from), last: Math.max(0, drawn.last - from) };
+  // With a filter it has to be found out how many there are, whether they are in sight or not.
+  const isAsked = isFiltered || (lines.length > from && inSight.last > 0);
+  useEffect(
+    () => sessions.want(filter.trim(), isAsked ? inSight : undefined),
+    [sessions, filter, isAsked, inSight.first, inSight.last],
+  );
+
+  const index = useSessionIndex(sessions, session, filter.trim());
+  const at = isOfSessions(view.actor)
+    ? lines.lineOfSession(session === undefined ? 'all' : index)
+    : rows.findIndex(({ actor }) => actor.id === chosen?.id);
+  /** The line that the keyboard has gone to and whose session is not there yet. */
+  const [heading, setHeading] = useState<number>();
+  const arrived = useRef<string>();
+
+  const choose = (line: number, isReplacing: boolean) => {
+    const there = lines.at(line);
+    const address = there && addressOfLine(there);
+    setHeading(address === undefined && there !== undefined ? line : undefined);
+    if (address === undefined) return;
+    if (isReplacing) arrived.current = address;
+    go({ actor: address, tab: view.tab }, isReplacing);
   };
-  const toggle = ({ address }: TreeRow<ActorView>) => {
+  useEffect(() => {
+    const there = heading === undefined ? undefined : lines.at(heading);
+    if (heading !== undefined && (there === undefined || addressOfLine(there) !== undefined))
+      choose(heading, true);
+  });
+  // Whoever comes by a link or a click, and not on the way through the tree, wants to see what is in the group.
+  useEffect(() => {
+    if (arrived.current === view.actor) return;
+    arrived.current = view.actor;
+    if (isOfSessions(view.actor)) setToggled((before) => new Set(before).add(SESSIONS));
+  }, [view.actor]);
+
+  const toggle = (address: string) => {
+    // What has passed a filter is never folded away.
+    if (isFiltered) return;
     const next = new Set(toggled);
     if (!next.delete(address)) next.add(address);
     setToggled(next);
   };
   const onKeyDown = (event: KeyboardEvent) => {
-    const row = rows[at];
-    const moves: Record<string, number> = {
-      ArrowDown: at + 1,
-      ArrowUp: at - 1,
-      PageDown: at + PAGE,
-      PageUp: at - PAGE,
-      Home: 0,
-      End: rows.length - 1,
-    };
-    const move = moves[event.key];
-    if (move !== undefined) choose(rows[Math.max(0, Math.min(move, rows.length - 1))], true);
-    else if (event.key === 'ArrowRight' && row !== undefined && row.children > 0 && !row.isOpen) toggle(row);
-    else if (event.key === 'ArrowLeft' && row !== undefined) {
-      if (row.isOpen && row.children > 0) toggle(row);
-      else
-        choose(
-          rows.slice(0, at).findLast(({ depth }) => depth < row.depth),
-          true,
-        );
-    } else return;
+    const move = treeMove(event.key, heading ?? at, lines, isFiltered);
+    if (move === undefined) return;
     event.preventDefault();
+    if (move.kind === 'go') choose(move.line, true);
+    else toggle(move.address);
   };
+  const onRange = useCallback((first: number, last: number) => setDrawn({ first, last }), []);
   return (
-    <section class="pane tree" aria-label="Actors" ref={tree}>
+    <section class="pane tree" aria-label="Actors">
       <div class="bar">
         <input
           id="filter"
@@ -70,9 +108,16 @@ export function TreePane({ state, view, chosen, go }: TreePaneProps) {
         />
       </div>
       <VirtualList
-        items={rows}
+        // Another filter shows its hits from the first, or the chosen one.
+        key={filter.trim()}
+        length={lines.length}
         rowHeight={ROW}
-        reveal={{ key: chosen?.id ?? '', index: at }}
+        onRange={onRange}
+        reveal={
+          heading === undefined
+            ? { key: session === undefined ? (chosen?.id ?? view.actor) : view.actor, index: at }
+            : { key: `line ${heading}`, index: heading }
+        }
         attributes={{
           role: 'tree',
           tabIndex: 0,
@@ -80,80 +125,48 @@ export function TreePane({ state, view, chosen, go }: TreePaneProps) {
           'aria-activedescendant': at < 0 ? undefined : 'chosen-row',
           onKeyDown,
         }}
-        row={(row) => (
-          <Row
-            key={row.actor.id}
-            row={row}
-            state={state}
-            isChosen={row.actor.id === chosen?.id}
-            onChoose={() => choose(row, false)}
-            onToggle={() => toggle(row)}
-          />
-        )}
+        row={(line) => {
+          const there = lines.at(line);
+          const onChoose = () => choose(line, false);
+          if (there?.kind === 'actor')
+            return (
+              <ActorRow
+                key={there.row.actor.id}
+                row={there.row}
+                state={state}
+                isChosen={there.row.actor.id === chosen?.id}
+                onChoose={onChoose}
+                onToggle={() => toggle(there.row.address)}
+              />
+            );
+          if (there?.kind === 'group')
+            return (
+              <GroupRow
+                key="sessions"
+                count={there.count}
+                isOpen={there.isOpen}
+                isChosen={view.actor === SESSIONS}
+                onChoose={onChoose}
+                onToggle={() => toggle(SESSIONS)}
+              />
+            );
+          if (there?.kind === 'session')
+            return (
+              <SessionLine
+                key={`session ${there.session?.number ?? `at ${there.index}`}`}
+                line={there}
+                at={sessions.at}
+                isChosen={session !== undefined && there.session?.number === session}
+                onChoose={onChoose}
+              />
+            );
+          return null;
+        }}
       />
       <p class="foot">
         {rows.length} of {state.actors.size} actors
+        {hasMatch && `, ${sessions.matching} of ${sessions.total} sessions`}
       </p>
     </section>
   );
-}
-
-interface RowProps {
-  readonly row: TreeRow<ActorView>;
-  readonly state: PageState;
-  readonly isChosen: boolean;
-  onChoose(): void;
-  onToggle(): void;
-}
-
-function Row({ row, state, isChosen, onChoose, onToggle }: RowProps) {
-  const { actor, depth, children, isOpen } = row;
-  const server = actor.machine === 'server' ? state.servers.get(baseName(actor.name)) : undefined;
-  const isUp = actor.state === 'running' || actor.state === 'idle';
-  const age =
-    server === undefined || server.uptime_seconds === 0 || !isUp ? '' : span(ageMs(server, state.at));
-  return (
-    // The tree itself has the keyboard, as a tree should.
-    // biome-ignore lint/a11y/useKeyWithClickEvents: keys are handled by the tree
-    <div
-      class={`row ${isChosen ? 'chosen' : ''}`}
-      role="treeitem"
-      tabIndex={-1}
-      id={isChosen ? 'chosen-row' : undefined}
-      aria-level={depth + 1}
-      aria-selected={isChosen}
-      aria-expanded={children > 0 ? isOpen : undefined}
-      data-name={baseName(actor.name)}
-      data-machine={actor.machine ?? ''}
-      onClick={onChoose}
-    >
-      <span style={{ width: `${depth * 14}px` }} class="indent" />
-      <span
-        class="fold"
-        aria-hidden="true"
-        onClick={(event) => {
-          if (children === 0) return;
-          event.stopPropagation();
-          onToggle();
-        }}
-      >
-        {children === 0 ? '' : isOpen ? '▾' : '▸'}
-      </span>
-      <span class="name" title={actor.name}>
-        {baseName(actor.name)}
-      </span>
-      {children > 0 && !isOpen && actor.machine !== 'server' && <span class="aside">{children}</span>}
-      {server !== undefined && server.restarts > 0 && (
-        <span class="aside" title={`${server.restarts} starts after a failure`}>
-          ↻{server.restarts}
-        </span>
-      )}
-      <span class="aside">{age}</span>
-      <Pill state={actor.state} />
-    </div>
-  );
-}
-
-function ageMs({ uptime_seconds, at }: { uptime_seconds: number; at: number }, now: number): number {
-  return uptime_seconds * 1000 + (now - at);
 }

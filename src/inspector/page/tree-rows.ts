@@ -18,15 +18,17 @@ export interface TreeOptions {
   readonly filter: string;
   /** Addresses that are not as they are by default: supervisors open, everything else folded. */
   readonly toggled: ReadonlySet<string>;
+  /** Something else below the root has passed the filter. */
+  readonly isRootWanted?: boolean;
 }
 
 export function treeRows<A extends ActorNode>(
   actors: ReadonlyMap<string, A>,
-  { filter, toggled }: TreeOptions,
+  { filter, toggled, isRootWanted = false }: TreeOptions,
 ): TreeRow<A>[] {
   const children = childrenOf(actors);
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean);
-  const wanted = words.length === 0 ? undefined : hits(actors, words);
+  const wanted = words.length === 0 ? undefined : hits(actors, words, isRootWanted);
   const rows: TreeRow<A>[] = [];
   const add = (actor: A, depth: number): void => {
     if (wanted !== undefined && !wanted.has(actor.id)) return;
@@ -55,8 +57,14 @@ function childrenOf<A extends ActorNode>(actors: ReadonlyMap<string, A>): Map<st
 }
 
 /** The ids of those that match and of everybody around them. */
-function hits(actors: ReadonlyMap<string, ActorNode>, words: readonly string[]): Set<string> {
+function hits(
+  actors: ReadonlyMap<string, ActorNode>,
+  words: readonly string[],
+  isRootWanted: boolean,
+): Set<string> {
   const wanted = new Set<string>();
+  const [root] = actors.keys();
+  if (isRootWanted && root !== undefined) wanted.add(root);
   for (const actor of actors.values()) {
     const text = `${actor.name} ${stateText(actor.state)} ${actor.machine ?? ''}`.toLowerCase();
     if (!words.every((word) => text.includes(word))) continue;

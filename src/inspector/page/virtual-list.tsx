@@ -5,16 +5,18 @@ import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 const SPARE = 6;
 
-export interface VirtualListProps<T> {
-  readonly items: readonly T[];
+export interface VirtualListProps {
+  readonly length: number;
   readonly rowHeight: number;
-  readonly row: (item: T, index: number) => ComponentChildren;
+  readonly row: (index: number) => ComponentChildren;
+  /** Told which rows are drawn, up to `last` without it, each time it is others. */
+  readonly onRange?: (first: number, last: number) => void;
   /** A row that is to be brought into sight each time its key is another; not when rows only move. */
   readonly reveal?: { readonly key: string; readonly index: number };
   readonly attributes?: JSX.HTMLAttributes<HTMLDivElement>;
 }
 
-export function VirtualList<T>({ items, rowHeight, row, reveal, attributes }: VirtualListProps<T>) {
+export function VirtualList({ length, rowHeight, row, onRange, reveal, attributes }: VirtualListProps) {
   const box = useRef<HTMLDivElement>(null);
   const [top, setTop] = useState(0);
   const [height, setHeight] = useState(600);
@@ -33,13 +35,14 @@ export function VirtualList<T>({ items, rowHeight, row, reveal, attributes }: Vi
     else if (at + rowHeight > element.scrollTop + element.clientHeight)
       element.scrollTop = at + rowHeight - element.clientHeight;
   }, [reveal?.key, (reveal?.index ?? -1) < 0, rowHeight]);
-  const first = Math.max(0, Math.min(Math.floor(top / rowHeight) - SPARE, items.length - 1));
-  const last = Math.min(items.length, Math.ceil((top + height) / rowHeight) + SPARE);
+  const first = Math.max(0, Math.min(Math.floor(top / rowHeight) - SPARE, length - 1));
+  const last = Math.max(first, Math.min(length, Math.ceil((top + height) / rowHeight) + SPARE));
+  useLayoutEffect(() => onRange?.(first, last), [first, last, onRange]);
   return (
     <div {...attributes} ref={box} class="scroll" onScroll={(event) => setTop(event.currentTarget.scrollTop)}>
-      <div class="rows" style={{ height: `${items.length * rowHeight}px` }}>
+      <div class="rows" style={{ height: `${length * rowHeight}px` }}>
         <div style={{ transform: `translateY(${first * rowHeight}px)` }}>
-          {items.slice(first, last).map((item, index) => row(item, first + index))}
+          {Array.from({ length: last - first }, (_, index) => row(first + index))}
         </div>
       </div>
     </div>

@@ -2,13 +2,27 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { actorAt, addressOf, baseName, pathOf, tabs, viewAt } from '../../../src/inspector/page/address.ts';
+import {
+  actorAt,
+  addressOf,
+  baseName,
+  isOfSessions,
+  nameAt,
+  pathOf,
+  SESSIONS,
+  sessionAddress,
+  sessionAt,
+  tabs,
+  viewAt,
+} from '../../../src/inspector/page/address.ts';
 import { History, SECONDS, seriesOf } from '../../../src/inspector/page/history.ts';
 import { lifelines, MAX_ARROWS, MAX_LANES } from '../../../src/inspector/page/lifelines.ts';
 import { activePaths, eventText, stateText, toneOf } from '../../../src/inspector/page/state-words.ts';
 import type { LogEntry } from '../../../src/inspector/page/store.ts';
+import { treeMove } from '../../../src/inspector/page/tree-keys.ts';
+import { addressOfLine, TreeLines } from '../../../src/inspector/page/tree-lines.ts';
 import { treeRows } from '../../../src/inspector/page/tree-rows.ts';
-import type { ActorNode } from '../../../src/inspector/wire.ts';
+import type { ActorNode, SessionRow } from '../../../src/inspector/wire.ts';
 
 const node = (
   id: string,
@@ -38,7 +52,7 @@ describe('the rows of the tree', () => {
   });
 
   test('fold and unfold by address, so that a new life of an actor stays as it was', () => {
-    expect(names('', ['bucket-1', 'files'])).toEqual([
+    expect(names('', ['~bucket-1', 'files'])).toEqual([
       '0 gateway',
       '1 servers',
       '2 bucket-1#2',
@@ -48,9 +62,86 @@ describe('the rows of the tree', () => {
   });
 
   test('show hits by name, state and machine with everything around them, folded or not', () => {
-    expect(names('pool', ['servers'])).toEqual(['0 gateway', '1 servers', '2 files#1', '3 pool']);
+    expect(names('pool', ['~servers'])).toEqual(['0 gateway', '1 servers', '2 files#1', '3 pool']);
     expect(names('stopped server')).toEqual(['0 gateway', '1 servers', '2 bucket-1#2', '3 mail~3#3']);
     expect(names('nobody')).toEqual([]);
+  });
+
+  test('show the root alone where only sessions pass the filter', () => {
+    const rows = treeRows(actors, { filter: 'nobody', toggled: new Set(), isRootWanted: true });
+    expect(rows.map(({ actor }) => actor.name)).toEqual(['gateway']);
+  });
+});
+
+describe('the lines of the tree', () => {
+  const rows = treeRows(actors, { filter: '', toggled: new Set() });
+  const lines = (isShown: boolean, isOpen: boolean, count = 3) =>
+    new TreeLines(rows, {
+      ...{ isShown, isOpen, count },
+      row: (index) => (index === 2 ? undefined : ({ number: 10 + index } as SessionRow)),
+    });
+  const addresses = (tree: ReturnType<typeof lines>) =>
+    Array.from({ length: tree.length }, (_, line) => {
+      const there = tree.at(line);
+      return there && addressOfLine(there);
+    });
+
+  test('are the actors, then the group of the sessions, then each of them', () => {
+    const above = ['', '~servers', '~bucket-1', 'mail', 'files'];
+    expect(addresses(lines(false, true))).toEqual(above);
+    expect(addresses(lines(true, false))).toEqual([...above, SESSIONS]);
+    const open = lines(true, true);
+    expect(addresses(open)).toEqual([...above, SESSIONS, `${SESSIONS}/10`, `${SESSIONS}/11`, undefined]);
+    expect([open.lineOfSession('all'), open.lineOfSession(2), open.lineOfSession(3)]).toEqual([5, 8, -1]);
+    expect(lines(true, false).lineOfSession(0)).toBe(-1);
+    expect(lines(false, false).lineOfSession('all')).toBe(-1);
+    expect([open.at(-1), open.at(9), lines(true, false).at(6)]).toEqual([undefined, undefined, undefined]);
+  });
+
+  test('lead from each to what it belongs to', () => {
+    const open = lines(true, true);
+    expect(Array.from({ length: open.length }, (_, line) => open.parentOf(line))).toEqual([
+      ...[undefined, 0, 1, 2, 1],
+      ...[0, 5, 5, 5],
+    ]);
+  });
+
+  test('are walked by keys as any tree: in and out, a line or ten, to either end', () => {
+    const open = lines(true, true);
+    const moves = (line: number, isFixed = false) =>
+      ['ArrowUp', 'ArrowDown', 'PageDown', 'Home', 'End', 'ArrowLeft', 'ArrowRight', 'x'].map((key) => {
+        const move = treeMove(key, line, open, isFixed);
+        return move?.kind === 'go' ? move.line : move?.address;
+      });
+    expect(moves(0)).toEqual([0, 1, 8, 0, 8, '~gateway', 1, undefined]);
+    expect(moves(4)).toEqual([3, 5, 8, 0, 8, 1, 'files', undefined]);
+    expect(moves(5)).toEqual([4, 6, 8, 0, 8, SESSIONS, 6, undefined]);
+    expect(moves(5, true)).toEqual([4, 6, 8, 0, 8, 0, 6, undefined]);
+    expect(moves(7)).toEqual([6, 8, 8, 0, 8, 5, undefined, undefined]);
+    expect(moves(-1)).toEqual([0, 0, 8, 0, 8, undefined, undefined, undefined]);
+    expect(treeMove('ArrowRight', 5, lines(true, false), false)).toEqual({
+      kind: 'toggle',
+      address: SESSIONS,
+    });
+    const empty = new TreeLines([], { ...{ isShown: false, isOpen: false, count: 0 }, row: () => undefined });
+    expect(treeMove('End', -1, empty, false)).toBeUndefined();
+  });
+
+  test('have addresses that no actor has, and that come back from their paths', () => {
+    for (const actor of actors.values()) expect(sessionAt(addressOf(actor, actors))).toBeUndefined();
+    expect(actorAt(SESSIONS, actors)).toBeUndefined();
+    expect(viewAt(pathOf({ actor: sessionAddress(42), tab: 'log' })).actor).toBe(sessionAddress(42));
+    expect(sessionAt(sessionAddress(42))).toBe(42);
+    expect([SESSIONS, sessionAddress(42)].map(isOfSessions)).toEqual([true, true]);
+    for (const other of [
+      '',
+      `${SESSIONS}/`,
+      `${SESSIONS}/x`,
+      `files/${SESSIONS}/1`,
+      'sessions',
+      'sessions/1',
+    ])
+      expect([other, sessionAt(other), isOfSessions(other)]).toEqual([other, undefined, false]);
   });
 });
 
@@ -63,6 +154,23 @@ describe('the address of a view', () => {
     expect(actorAt('', actors)?.name).toBe('gateway');
     expect(actorAt('nobody', actors)).toBeUndefined();
     expect([baseName('mail~3#3'), baseName('a.b-c#12'), baseName('pool')]).toEqual(['mail', 'a.b-c', 'pool']);
+  });
+
+  test('is one actor’s alone, whatever the catalog calls its servers', () => {
+    const ids = ['gateway', 'servers', 'bucket-1', 'sessions', 'pool', 'bootPart'];
+    const crowd = new Map(actors);
+    for (const [index, id] of ids.entries()) {
+      crowd.set(`s${index}`, node(`s${index}`, '1', `${id}#${index + 10}`, 'server'));
+      crowd.set(`p${index}`, node(`p${index}`, `s${index}`, 'pool', null, 'active'));
+    }
+    crowd.set('boot', node('boot', '0', 'bootPart', null, 'active'));
+    const addresses = [...crowd.values()].map((actor) => addressOf(actor, crowd));
+    expect(new Set([...addresses, SESSIONS]).size).toBe(crowd.size + 1);
+    for (const actor of crowd.values()) expect(actorAt(addressOf(actor, crowd), crowd)).toBe(actor);
+    for (const id of ids) expect(actorAt(id, crowd)?.machine).toBe('server');
+    expect([nameAt('~servers'), nameAt('servers'), nameAt('gateway')]).toEqual([
+      ...['servers', 'servers', 'gateway'],
+    ]);
   });
 
   test('comes back from its path, for any name of an actor', () => {

@@ -1,0 +1,67 @@
+// A line of the tree about an actor: its name, its state, how often it was started again, and since when it runs.
+
+import { baseName } from './address.ts';
+import { Pill } from './pill.tsx';
+import type { ActorView, PageState } from './store.ts';
+import type { TreeRow } from './tree-rows.ts';
+import { span } from './words.ts';
+
+export interface ActorRowProps {
+  readonly row: TreeRow<ActorView>;
+  readonly state: PageState;
+  readonly isChosen: boolean;
+  onChoose(): void;
+  onToggle(): void;
+}
+
+export function ActorRow({ row, state, isChosen, onChoose, onToggle }: ActorRowProps) {
+  const { actor, depth, children, isOpen } = row;
+  const server = actor.machine === 'server' ? state.servers.get(baseName(actor.name)) : undefined;
+  const isUp = actor.state === 'running' || actor.state === 'idle';
+  const age =
+    server === undefined || server.uptime_seconds === 0 || !isUp ? '' : span(ageMs(server, state.at));
+  return (
+    // The tree itself has the keyboard, as a tree should.
+    // biome-ignore lint/a11y/useKeyWithClickEvents: keys are handled by the tree
+    <div
+      class={`row ${isChosen ? 'chosen' : ''}`}
+      role="treeitem"
+      tabIndex={-1}
+      id={isChosen ? 'chosen-row' : undefined}
+      aria-level={depth + 1}
+      aria-selected={isChosen}
+      aria-expanded={children > 0 ? isOpen : undefined}
+      data-name={baseName(actor.name)}
+      data-machine={actor.machine ?? ''}
+      onClick={onChoose}
+    >
+      <span style={{ width: `${depth * 14}px` }} class="indent" />
+      <span
+        class="fold"
+        aria-hidden="true"
+        onClick={(event) => {
+          if (children === 0) return;
+          event.stopPropagation();
+          onToggle();
+        }}
+      >
+        {children === 0 ? '' : isOpen ? '▾' : '▸'}
+      </span>
+      <span class="name" title={actor.name}>
+        {baseName(actor.name)}
+      </span>
+      {children > 0 && !isOpen && actor.machine !== 'server' && <span class="aside">{children}</span>}
+      {server !== undefined && server.restarts > 0 && (
+        <span class="aside" title={`${server.restarts} starts after a failure`}>
+          ↻{server.restarts}
+        </span>
+      )}
+      <span class="aside">{age}</span>
+      <Pill state={actor.state} />
+    </div>
+  );
+}
+
+function ageMs({ uptime_seconds, at }: { uptime_seconds: number; at: number }, now: number): number {
+  return uptime_seconds * 1000 + (now - at);
+}

@@ -1,0 +1,138 @@
+// Which web pages get past the guard: pages of allowed origins, pages of the listener where Host is checked, and elsewhere
+// only those of the inspector that show what a page brought here by DNS rebinding cannot have.
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { ApiKey } from '../../../src/http/api-key.ts';
+import { ExchangeContext } from '../../../src/http/exchange-context.ts';
+import { OriginGuard } from '../../../src/http/origin-guard.ts';
+import type { HttpReply } from '../../../src/http/seam.ts';
+import { InspectorAccess } from '../../../src/inspector/access.ts';
+
+const KEY = 'correct horse battery staple';
+const PORT = 8080;
+const STOP = '/inspector/servers/files/stop';
+
+interface Setup {
+  readonly host?: string;
+  readonly allowedHosts?: readonly string[];
+  readonly key?: string;
+}
+
+interface Sent {
+  readonly method?: string;
+  readonly path?: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+const accessFor = (key: string) => new InspectorAccess(new ApiKey(key), key);
+const cookie = accessFor(KEY).cookieFor(KEY)?.split(';', 1)[0] ?? '';
+
+/** The status that the guard answers, or `on` when the request may go on. */
+function passes({ host = '0.0.0.0', allowedHosts = [], key = KEY }: Setup, sent: Sent): number | 'on' {
+  const guard = new OriginGuard({ host, allowedHosts, allowedOrigins: [] });
+  guard.ownPort = PORT;
+  const access = accessFor(key);
+  guard.vouchesFor = (context) => access.knowsPageOf(context);
+  let answered: number | undefined;
+  const reply = { send: (status: number) => (answered = status) } as unknown as HttpReply;
+  const { method = 'POST', path = STOP, headers } = sent;
+  const request = { method, path, query: '', headers, remoteAddress: '' };
+  const isOn = guard.admits(new ExchangeContext(request, reply), false);
+  expect(isOn).toBe(answered === undefined);
+  return answered ?? 'on';
+}
+
+const own = { host: 'gw.example:8080', origin: 'http://gw.example:8080' };
+
+describe('beyond loopback, without allowed_origins', () => {
+  test('the inspector’s page may post with its cookie', () => {
+    expect(passes({}, { headers: { ...own, cookie } })).toBe('on');
+    expect(passes({}, { headers: { ...own, host: 'GW.example:8080', cookie } })).toBe('on');
+  });
+
+  test('its form may post the key without one', () => {
+    const form = { path: '/inspector/session', headers: own };
+    expect(passes({}, form)).toBe('on');
+    expect(passes({}, { ...form, headers: { ...own, origin: 'http://evil.example' } })).toBe(403);
+    expect(passes({}, { ...form, method: 'PUT' })).toBe(403);
+    expect(passes({}, { ...form, path: '/inspector/session/end' })).toBe(403);
+  });
+
+  test('a page that DNS rebinding has brought here has no cookie, and may not', () => {
+    const rebound = { host: 'evil.example:8080', origin: 'http://evil.example:8080' };
+    expect(passes({}, { headers: rebound })).toBe(403);
+    const forged = `${cookie.slice(0, -2)}xx`;
+    for (const bad of ['actor_gateway_inspector=1.2', forged, accessFor('other').cookieFor('other') ?? ''])
+      expect(passes({}, { headers: { ...rebound, cookie: bad } })).toBe(403);
+  });
+
+  test('the cookie is of no use to a page of another origin, port or scheme', () => {
+    const refused = [
+      { origin: 'http://evil.example' },
+      { origin: 'http://gw.example' },
+      { origin: 'http://gw.example:3000' },
+      { origin: 'http://gw.example:8080.evil.example' },
+      { origin: 'http://evil.example/gw.example:8080' },
+      { origin: 'http://x@gw.example:8080' },
+      { origin: 'null' },
+      { origin: 'file://gw.example:8080' },
+      { 'sec-fetch-site': 'same-site' },
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'none' },
+    ];
+    for (const headers of refused)
+      expect([headers, passes({}, { headers: { ...own, cookie, ...headers } })]).toEqual([headers, 403]);
+    expect(passes({}, { headers: { origin: 'http://', cookie } })).toBe(403);
+  });
+
+  test('the cookie opens nothing but the inspector', () => {
+    for (const path of ['/servers/files/stop', '/mcp', '/admin/reload', '/inspectors', '/', '/health'])
+      expect([path, passes({}, { path, headers: { ...own, cookie } })]).toEqual([path, 403]);
+  });
+
+  test('without a key there is nothing to know a page by', () => {
+    for (const path of [STOP, '/inspector/session', '/inspector/reload'])
+      expect(passes({ key: '' }, { path, headers: { ...own, cookie } })).toBe(403);
+  });
+});
+
+describe('behind a proxy with TLS', () => {
+  const setup = { host: '127.0.0.1', allowedHosts: ['gw.example'] };
+  const page = { host: 'gw.example', origin: 'https://gw.example', 'sec-fetch-site': 'same-origin' };
+
+  test('the inspector’s page may post with its cookie, whether the proxy names the port or not', () => {
+    expect(passes(setup, { headers: { ...page, cookie } })).toBe('on');
+    expect(passes(setup, { headers: { ...page, host: 'gw.example:443', cookie } })).toBe('on');
+    expect(passes(setup, { headers: page })).toBe(403);
+  });
+
+  test('a page that came without TLS may not: the browser says that it is of another site', () => {
+    const plain = { ...page, origin: 'http://gw.example', 'sec-fetch-site': 'cross-site', cookie };
+    expect(passes(setup, { headers: plain })).toBe(403);
+    expect(passes(setup, { headers: { ...page, host: 'gw.example:80', cookie } })).toBe(403);
+  });
+
+  test('Host is checked first, whatever the page shows', () => {
+    const rebound = { host: 'evil.example', origin: 'http://evil.example', cookie };
+    expect(passes(setup, { headers: rebound })).toBe(403);
+  });
+});
+
+test('without the cookie no Origin passes beyond loopback, whatever it and Host are', () => {
+  const part = fc.oneof(
+    fc.string(),
+    fc.webAuthority(),
+    fc.constantFrom('gw.example:8080', 'gw.example', 'null'),
+  );
+  const origin = fc.oneof(
+    part,
+    part.map((text) => `http://${text}`),
+    part.map((text) => `https://${text}`),
+  );
+  fc.assert(
+    fc.property(part, origin, fc.constantFrom(STOP, '/inspector/feed', '/servers'), (host, from, path) => {
+      expect(passes({}, { path, headers: { host, origin: from } })).toBe(403);
+    }),
+  );
+});
