@@ -33,6 +33,12 @@ export class UnavailableError extends GatewayError {
   }
 }
 
+/** The store of events cannot be read or written now; nothing that was refused with this was acknowledged. */
+export class StoreUnavailableError extends GatewayError {
+  readonly code = 'ERR_STORE_UNAVAILABLE';
+  override readonly retryAfterSeconds = 5;
+}
+
 /** The server could not be started; `stderrTail` holds its last lines, already redacted. */
 export class StartFailedError extends GatewayError {
   readonly code = 'ERR_START_FAILED';
@@ -106,4 +112,20 @@ export class AlreadyHeldError extends GatewayError {
 export class InternalError extends GatewayError {
   readonly code = 'ERR_INTERNAL';
   override readonly rpcCode = -32603;
+}
+
+/** What was asked in a query or a body is not understood; the message says what is. */
+export class InvalidQueryError extends GatewayError {
+  readonly code = 'ERR_INVALID_QUERY';
+  override readonly rpcCode = -32602;
+}
+
+/** No trigger, agent or delivery of that name. */
+export class NotFoundError extends GatewayError {
+  readonly code = 'ERR_NOT_FOUND';
+}
+
+/** It is there, but its state does not allow what was asked. */
+export class ConflictError extends GatewayError {
+  readonly code = 'ERR_CONFLICT';
 }

@@ -9,13 +9,14 @@ import { startProcess } from './processes.mjs';
 
 /**
  * Sends POSTs to `url` from `connections` at once for `seconds`; each sends its next request when its answer is there.
- * `headers` is one set of them, `bodies` are the texts to send in turn.
+ * `headers` is one set of them, `bodies` are the texts to send in turn, or texts with headers of their own. `numbered` is
+ * the name of a header whose value is different in each request: the given beginning and a number.
  * @returns {Promise<{ callsPerSecond: number, p50Ms: number, p99Ms: number, calls: number, errors: number }>}
  *   errors: answers other than 2xx and 3xx, broken connections, and requests without an answer in 10 s.
  */
 export async function load(
   url,
-  { connections, seconds, headers = {}, bodies, threads = 1, method = 'POST' },
+  { connections, seconds, headers = {}, bodies, threads = 1, method = 'POST', numbered },
 ) {
   const folder = mkdtempSync(join(tmpdir(), 'actor-gateway-wrk-'));
   // The run may be interrupted while wrk runs, which ends this process at once.
@@ -23,7 +24,7 @@ export async function load(
   process.once('exit', cleanUp);
   try {
     const script = join(folder, 'load.lua');
-    writeFileSync(script, luaOf(method, headers, bodies));
+    writeFileSync(script, luaOf(method, headers, bodies, numbered));
     const options = `-t ${threads} -c ${connections} -d ${seconds}s --timeout 10s`;
     const wrk = startProcess(folder, 'wrk', [...options.split(' '), '-s', script, url]);
     if (wrk.pid === undefined)
@@ -47,20 +48,34 @@ export async function load(
 }
 
 // Requests are put together once, before the load begins: a request then costs the generator one table look-up.
-function luaOf(method, headers, bodies) {
-  const given = { 'Content-Type': 'application/json', ...headers };
-  const pairs = Object.entries(given).map(([name, value]) => `[${quoted(name)}] = ${quoted(value)}`);
-  return `local bodies = { ${bodies.map(quoted).join(',\n')} }
+function luaOf(method, headers, bodies, numbered) {
+  const own = bodies.map((each) => (typeof each === 'string' ? { body: each } : each));
+  const rows = own.map(({ body, headers: more = {} }) => {
+    const given = { 'Content-Type': 'application/json', ...headers, ...more };
+    if (numbered !== undefined) given[numbered.header] = PLACE;
+    const pairs = Object.entries(given).map(([name, value]) => `[${quoted(name)}] = ${quoted(value)}`);
+    return `{ ${quoted(body)}, { ${pairs.join(', ')} } }`;
+  });
+  const request =
+    numbered === undefined
+      ? 'return requests[next]'
+      : `count = count + 1
+  local parts = requests[next]
+  return parts[1] .. string.format("${numbered.prefix}%09d", count) .. parts[2]`;
+  return `local rows = { ${rows.join(',\n')} }
 local requests = {}
 local next = 0
+local count = 0
 function init()
-  for at, body in ipairs(bodies) do
-    requests[at] = wrk.format(${quoted(method)}, nil, { ${pairs.join(', ')} }, body)
+  for at, row in ipairs(rows) do
+    local whole = wrk.format(${quoted(method)}, nil, row[2], row[1])
+    local from, to = whole:find("${PLACE}", 1, true)
+    requests[at] = from and { whole:sub(1, from - 1), whole:sub(to + 1) } or whole
   end
 end
 function request()
   next = next % #requests + 1
-  return requests[next]
+  ${request}
 end
 function done(summary, latency)
   local errors = summary.errors
@@ -70,6 +85,9 @@ function done(summary, latency)
 end
 `;
 }
+
+/** Where the number stands until the request is sent. */
+const PLACE = 'NUMBER-OF-THE-REQUEST';
 
 /** A Lua string; every byte that is not plain ASCII is written as a number. */
 function quoted(text) {

@@ -17,6 +17,7 @@ const stopped = new AbortController();
 const order = [
   ...['throughput', 'upstreams', 'call-cost', 'memory', 'sessions', 'servers'],
   ...['start', 'first-call', 'lists', 'results', 'streams', 'inspector'],
+  ...['events', 'conversations'],
 ];
 
 /** The measures that know `--only`. */

@@ -4,30 +4,14 @@
 
 import * as Type from 'typebox';
 import { seconds, secondsOrZero } from './duration-schema.ts';
+import { headersByName, text, variablesByName } from './text-schema.ts';
 
 export const serverIdPattern = '^[A-Za-z0-9._-]{1,64}$';
-
-const text = (description: string) =>
-  Type.String({
-    description,
-    minLength: 1,
-    pattern: '^[^\\0]*$',
-    patternErrorMessage: 'text without a NUL character',
-  });
 
 const toolPatterns = (description: string, byDefault: string[]) =>
   Type.Array(Type.String({ minLength: 1 }), { description, default: byDefault });
 
-// `Type.Record` and `Type.Partial` would bring TypeBox's type engine with them, 8 ms of each start.
-const textByKey = (keyPattern: string, member: Type.TString, options: Type.TSchemaOptions) =>
-  Type.Unsafe<Record<string, string>>({
-    type: 'object',
-    patternProperties: { [keyPattern]: member },
-    additionalProperties: false,
-    default: {},
-    ...options,
-  });
-
+// `Type.Partial` would bring TypeBox's type engine with it, 8 ms of each start.
 const partial = <P extends Type.TProperties>(properties: P) =>
   Type.Unsafe<Partial<Type.Static<Type.TObject<P>>>>({ type: 'object', properties });
 
@@ -137,18 +121,7 @@ const stdioFields = {
       default: [],
     },
   ),
-  env: textByKey(
-    '^[^=\\0]+$',
-    Type.String({
-      pattern: '^[^\\0]*$',
-      patternErrorMessage: 'text without a NUL character',
-      writeOnly: true,
-    }),
-    {
-      description: "Environment of the program, beyond the few variables of the gateway's that all get.",
-      patternErrorMessage: 'a variable name without "="',
-    },
-  ),
+  env: variablesByName("Environment of the program, beyond the few variables of the gateway's that all get."),
   cwd: Type.String({
     description: 'Working folder, relative to this file.',
     default: '.',
@@ -167,20 +140,7 @@ const stdioFields = {
 
 const remoteFields = {
   url: text('Address of the remote server, http or https.'),
-  headers: textByKey(
-    // A token of RFC 9110, section 5.6.2.
-    "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
-    Type.String({
-      pattern: '^[\\t -~\\x80-\\xff]*$',
-      patternErrorMessage:
-        'text without line breaks or control characters (does the variable end with a line break?)',
-      writeOnly: true,
-    }),
-    {
-      description: 'HTTP headers sent with every request.',
-      patternErrorMessage: 'an HTTP header name',
-    },
-  ),
+  headers: headersByName('HTTP headers sent with every request.'),
 };
 
 export const stdioKeys = Object.keys(stdioFields);

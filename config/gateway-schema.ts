@@ -5,6 +5,8 @@
 import * as Type from 'typebox';
 import { seconds, secondsOrZero } from './duration-schema.ts';
 import { listenAddrPattern } from './listen-addr.ts';
+import type { Platforms } from './resources/resource-context.ts';
+import { text, textByKey } from './text-schema.ts';
 
 const count = (description: string, byDefault: number) =>
   Type.Integer({ description, default: byDefault, minimum: 1, maximum: 1_000_000 });
@@ -12,6 +14,95 @@ const count = (description: string, byDefault: number) =>
 /** Node's longest string is 512 MiB; half of it leaves room for the copy that a message becomes. */
 const bytes = (description: string, byDefault: number) =>
   Type.Integer({ description, default: byDefault, minimum: 1024, maximum: 268_435_456 });
+
+const folder = (description: string) =>
+  Type.Optional(
+    Type.String({ description, minLength: 1, pattern: '^[^\\0]*$', patternErrorMessage: 'a path' }),
+  );
+
+const words = (description: string) => textByKey('^\\S+$', Type.String(), { description });
+
+/** A port as it is written without a host. */
+const port = (description: string) =>
+  Type.Optional(Type.Integer({ description, minimum: 0, maximum: 65_535 }));
+
+/** The form of a resource, in which the configuration of the triggers is often given. */
+const daemonFields = {
+  apiVersion: Type.Optional(Type.String({ description: 'GROUP/VERSION; without effect.' })),
+  kind: Type.Optional(Type.String({ description: 'The kind of resource; without effect.' })),
+  metadata: Type.Optional(
+    Type.Object(
+      {
+        name: Type.Optional(Type.String({ description: 'A name; without effect.' })),
+        labels: words('Words; without effect.'),
+        annotations: words('Notes; without effect.'),
+      },
+      { description: 'What the configuration is called.' },
+    ),
+  ),
+  spec: Type.Object(
+    {
+      triggers: Type.Object(
+        {
+          directory: folder(
+            'Folder of trigger files, relative to this file; without it there are no triggers.',
+          ),
+          watch: Type.Boolean({
+            description: 'Load triggers and agents again when their files change.',
+            default: false,
+          }),
+        },
+        { description: 'Triggers.', default: {} },
+      ),
+      agents: Type.Object(
+        { directory: folder('Folder of agent files, relative to this file.') },
+        { description: 'Agents.', default: {} },
+      ),
+      runtime: Type.Object(
+        {
+          default_agent: Type.Optional(text('Agent for triggers without a default_agent of their own.')),
+        },
+        { description: 'Who answers.', default: {} },
+      ),
+      server: Type.Object(
+        {
+          port: port('Port to listen on, in place of listen_addr.'),
+          host: Type.Optional(text('Host to listen on, in place of listen_addr. Default 127.0.0.1.')),
+        },
+        { description: 'The listener.', default: {} },
+      ),
+    },
+    { description: 'Triggers and agents.', default: {} },
+  ),
+  // What may stand in it, read-platforms.ts knows.
+  platforms: Type.Unsafe<Platforms>({
+    type: 'object',
+    description: 'Platforms by their words, such as repohost: settings that hold for all triggers of theirs.',
+    default: {},
+  }),
+  http_port: port(
+    'Port to listen on, in place of listen_addr. Default 8080 in a file with spec or platforms.',
+  ),
+  deliveries: Type.Object(
+    {
+      retention_days: Type.Number({
+        description: 'Records of deliveries are kept this long, and the same delivery is known again.',
+        default: 7,
+        exclusiveMinimum: 0,
+        maximum: 3650,
+      }),
+      remember_days: Type.Number({
+        description: 'A conversation that is not gone on with is forgotten after so long.',
+        default: 30,
+        exclusiveMinimum: 0,
+        maximum: 3650,
+      }),
+      max_waiting: count('Events that may wait; one more is refused.', 100_000),
+      concurrency: count('Conversations that are answered at the same time.', 256),
+    },
+    { description: 'What triggers have accepted.', default: {} },
+  ),
+};
 
 export const gatewaySchema = Type.Object(
   {
@@ -113,12 +204,14 @@ export const gatewaySchema = Type.Object(
       },
       { description: 'The page that shows what the gateway is doing.', default: {} },
     ),
+    ...daemonFields,
   },
   { description: 'Configuration of the gateway.' },
 );
 
 /**
- * The loaded gateway file, everything filled: `catalog_path` and `state_dir` are absolute, `allowed_hosts` and
- * `allowed_origins` in lower case, `api_key` is '' when authentication is off.
+ * The loaded gateway file, everything filled: `catalog_path`, `state_dir` and the folders in `spec` are absolute,
+ * `catalog_path` is '' without one, `allowed_hosts` and `allowed_origins` in lower case, `api_key` is '' when
+ * authentication is off. `listen_addr` is where the gateway listens, however that was written.
  */
 export type GatewayConfig = Type.Static<typeof gatewaySchema>;

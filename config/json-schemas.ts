@@ -1,8 +1,7 @@
-// JSON Schemas of the two files, for editors: what an operator may write. They differ from the TypeBox schemas in
+// JSON Schemas of the files, for editors: what an operator may write. They differ from the TypeBox schemas in
 // that a field with a default may be left out, and that `${VAR}` may stand where a value is expected.
 // The build writes them to dist/schema/.
 
-import type { TSchema } from 'typebox';
 import {
   desktopEntrySchema,
   remoteKeys,
@@ -11,15 +10,18 @@ import {
   writtenEntrySchema,
 } from './catalog-schema.ts';
 import { gatewaySchema } from './gateway-schema.ts';
-import type { SchemaNode } from './schema-words.ts';
+import { mapValues, writable } from './json-schema-form.ts';
+import { agentSchema } from './resources/agent-schema.ts';
+import { platformsSchema } from './resources/platform-schema.ts';
+import { triggerFile } from './resources/trigger-json-schema.ts';
 
 const dialect = 'https://json-schema.org/draft/2020-12/schema';
 
 const entry = { ...writable(writtenEntrySchema), oneOf: kinds(true) };
 const desktopEntry = { ...writable(desktopEntrySchema), oneOf: kinds(false), additionalProperties: true };
 
-export const jsonSchemas: Record<'gateway' | 'catalog', object> = {
-  gateway: { $schema: dialect, title: 'Gateway configuration', ...writable(gatewaySchema) },
+export const jsonSchemas: Record<'gateway' | 'catalog' | 'trigger' | 'agent', object> = {
+  gateway: { $schema: dialect, title: 'Gateway configuration', ...gatewayFile() },
   catalog: {
     $schema: dialect,
     title: 'Server catalog',
@@ -42,7 +44,25 @@ export const jsonSchemas: Record<'gateway' | 'catalog', object> = {
       },
     },
   },
+  trigger: { $schema: dialect, title: 'Trigger', ...triggerFile() },
+  agent: { $schema: dialect, title: 'Agent', ...writable(agentSchema) },
 };
+
+/** A file in the form of a resource has a default for where to listen, and may be without a catalog. */
+function gatewayFile(): object {
+  const { required, properties, ...rest } = writable(gatewaySchema);
+  const isDaemonForm = { anyOf: ['spec', 'platforms', 'http_port'].map((key) => ({ required: [key] })) };
+  // Further spellings are many; whoever uses one does without the editor's help.
+  const platforms = {
+    ...properties?.platforms,
+    properties: mapValues(writable(platformsSchema).properties ?? {}, (platform) => ({
+      ...platform,
+      patternProperties: { _env$: { type: 'string' } },
+    })),
+    additionalProperties: { type: 'object' },
+  };
+  return { ...rest, properties: { ...properties, platforms }, if: isDaemonForm, else: { required } };
+}
 
 /** Local or remote; in our own dialect the other kind's fields are refused. */
 function kinds(isStrict: boolean): object[] {
@@ -60,42 +80,4 @@ function kinds(isStrict: boolean): object[] {
       properties: { ...without(isStrict ? stdioKeys : ['command']), runtime: { not: { const: 'stdio' } } },
     },
   ];
-}
-
-function writable(schema: TSchema): SchemaNode {
-  return withReferences(schema as SchemaNode);
-}
-
-function withReferences(schema: SchemaNode): SchemaNode {
-  if (schema.properties !== undefined) {
-    const required = (schema.required ?? []).filter((key) => schema.properties?.[key]?.default === undefined);
-    const { required: _, ...rest } = schema;
-    return {
-      ...rest,
-      ...(required.length > 0 ? { required } : {}),
-      properties: mapValues(schema.properties, withReferences),
-      additionalProperties: false,
-    } as SchemaNode;
-  }
-  if (schema.patternProperties !== undefined) {
-    return { ...schema, patternProperties: mapValues(schema.patternProperties, withReferences) };
-  }
-  if (schema.items !== undefined) return { ...schema, items: withReferences(schema.items) };
-  return orReference(schema);
-}
-
-/** A reference is checked when its value is known, so an editor takes any text with one. */
-function orReference(schema: SchemaNode): SchemaNode {
-  const { description, default: byDefault, writeOnly, anyOf, ...check } = schema;
-  const options = anyOf?.map((option) => (option.items ? withReferences(option) : option)) ?? [check];
-  return {
-    ...(description === undefined ? {} : { description }),
-    ...(byDefault === undefined ? {} : { default: byDefault }),
-    ...(writeOnly === undefined ? {} : { writeOnly }),
-    anyOf: [...options, { type: 'string', pattern: '\\$\\{' }],
-  };
-}
-
-function mapValues(record: Readonly<Record<string, SchemaNode>>, change: (schema: SchemaNode) => SchemaNode) {
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, change(value)]));
 }

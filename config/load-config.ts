@@ -4,6 +4,8 @@
 
 import { resolve } from 'node:path';
 import type { Catalog, ServerEntry } from './catalog-schema.ts';
+import { platformsIn } from './daemon-form.ts';
+import type { Written } from './fill-defaults.ts';
 import type { GatewayConfig } from './gateway-schema.ts';
 import { ConfigError, type Problem } from './problem.ts';
 import { readCatalog } from './read-catalog.ts';
@@ -22,7 +24,7 @@ export interface Loaded {
   readonly warnings: readonly Problem[];
   /** Absolute. */
   readonly configPath: string;
-  /** Absolute. */
+  /** Absolute; '' without one. */
   readonly catalogPath: string;
 }
 
@@ -44,12 +46,17 @@ export async function loadConfig(path: string, env: Environment, options: LoadOp
     throw new ConfigError([new SourceFile(configPath, '').problem(0, source.reason)]);
   }
   const reader = new SchemaReader(source, env, secrets);
-  const { value: config = {}, problems } = readTree(source, reader, 'listen_addr and catalog_path', (root) =>
-    readGateway(reader, root, configPath),
+  const { value: config = {}, problems } = await readTree(
+    source,
+    reader,
+    'listen_addr and catalog_path',
+    (root) => readConfig(reader, root, configPath),
   );
-  const catalog = config.catalog_path && (await loadCatalog(config.catalog_path, env, secrets, options));
+  const { catalog_path: catalogPath } = config;
+  const catalog =
+    catalogPath === '' ? noCatalog : catalogPath && (await loadCatalog(catalogPath, env, secrets, options));
   if (typeof catalog === 'object' && catalog.reason !== undefined) {
-    problems.push(reader.problemAt('catalog_path', `${config.catalog_path}: ${catalog.reason}`));
+    problems.push(reader.problemAt('catalog_path', `${catalogPath}: ${catalog.reason}`));
   }
   const all = [...inOrder(problems), ...(catalog ? inOrder(catalog.problems) : [])];
   if (!catalog || all.some(({ severity }) => severity === 'error')) throw new ConfigError(all);
@@ -59,8 +66,20 @@ export async function loadConfig(path: string, env: Environment, options: LoadOp
     secrets: secrets.list(),
     warnings: all,
     configPath,
-    catalogPath: config.catalog_path ?? '',
+    catalogPath: catalogPath ?? '',
   };
+}
+
+async function readConfig(
+  reader: SchemaReader,
+  root: YamlTree,
+  path: string,
+): Promise<Written<GatewayConfig>> {
+  const config = readGateway(reader, root, path);
+  const platforms = platformsIn(root);
+  if (platforms === undefined) return config;
+  const { readPlatforms } = await import('./read-platforms.ts');
+  return { ...config, platforms: readPlatforms(reader, platforms) };
 }
 
 interface LoadedCatalog {
@@ -69,6 +88,9 @@ interface LoadedCatalog {
   /** Why there is no file to speak of. */
   readonly reason?: string;
 }
+
+/** A file that is about triggers needs no servers. */
+const noCatalog: LoadedCatalog = { problems: [] };
 
 async function loadCatalog(
   path: string,
@@ -85,18 +107,18 @@ async function loadCatalog(
 }
 
 /** What a broken syntax makes of the rest would only mislead, so then the syntax is all that is reported. */
-function readTree<T>(
+async function readTree<T>(
   source: SourceFile,
   reader: SchemaReader,
   content: string,
-  read: (root: YamlTree) => T,
-): { value: T | undefined; problems: Problem[] } {
+  read: (root: YamlTree) => T | Promise<T>,
+): Promise<{ value: T | undefined; problems: Problem[] }> {
   const { root, problems, isBroken } = parseYamlTree(source);
   if (root === undefined) {
     if (problems.length === 0) problems.push(source.problem(0, `the file is empty; expected ${content}`));
     return { value: undefined, problems };
   }
-  const value = read(root);
+  const value = await read(root);
   return { value, problems: isBroken ? problems : [...problems, ...reader.problems] };
 }
 

@@ -28,6 +28,10 @@ export class ConfigError extends Error {
     );
     this.problems = problems;
   }
+  /** The errors alone, each as one line. */
+  get lines(): readonly string[] {
+    return this.problems.filter(({ severity }) => severity === 'error').map(formatProblem);
+  }
   override get name(): string {
     return 'ConfigError';
   }

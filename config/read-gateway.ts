@@ -1,18 +1,26 @@
 // From the gateway file's tree to a GatewayConfig: the rules that a schema cannot say.
 
 import { dirname, resolve } from 'node:path';
+import { daemonListenAddr, isDaemonForm, withoutPlatforms } from './daemon-form.ts';
 import { fillDefaults, type Written } from './fill-defaults.ts';
 import { type GatewayConfig, gatewaySchema } from './gateway-schema.ts';
 import { isLoopback, parseListenAddr } from './listen-addr.ts';
 import type { SchemaReader } from './schema-reader.ts';
 import type { YamlTree } from './yaml-tree.ts';
 
-/** Relative paths are relative to the folder of `file`. With problems reported the result is a best effort. */
+/** Without `platforms`. Relative paths are relative to the folder of `file`. With problems reported the result is a best effort. */
 export function readGateway(reader: SchemaReader, root: YamlTree, file: string): Written<GatewayConfig> {
-  const written = reader.read(gatewaySchema, root, '') as Written<GatewayConfig> | undefined;
+  const isDaemon = isDaemonForm(root);
+  // In the form of a resource there is a default for where to listen, and servers are not what it is about.
+  const schema = isDaemon ? { ...gatewaySchema, required: [] } : gatewaySchema;
+  const written = reader.read(schema, isDaemon ? withoutPlatforms(root) : root, '') as
+    | Written<GatewayConfig>
+    | undefined;
   if (written === undefined) return {};
-  const config: Written<GatewayConfig> = fillDefaults(gatewaySchema, written);
-  checkListenAddr(reader, config.listen_addr);
+  const filled: Written<GatewayConfig> = fillDefaults(gatewaySchema, written);
+  const listen_addr = isDaemon ? daemonListenAddr(reader, filled) : filled.listen_addr;
+  const config = { ...filled, listen_addr };
+  checkListenAddr(reader, listen_addr);
   checkInspector(reader, config);
   if (written.api_key === '' && !isChosenEmpty(root)) {
     reader.report('api_key', 'is empty, so authentication is off; remove it if that is meant', 'warning');
@@ -20,10 +28,34 @@ export function readGateway(reader: SchemaReader, root: YamlTree, file: string):
   const folder = dirname(file);
   return {
     ...config,
-    catalog_path: config.catalog_path && resolve(folder, config.catalog_path),
+    catalog_path: catalogPath(reader, config, folder, isDaemon),
     state_dir: config.state_dir && resolve(folder, config.state_dir),
     allowed_hosts: config.allowed_hosts?.map((host) => host?.toLowerCase()),
     allowed_origins: config.allowed_origins?.map((origin) => origin && asBrowsersWriteIt(origin)),
+    spec: withAbsoluteFolders(config.spec, folder),
+  };
+}
+
+/** '' for no catalog, undefined for one that was written badly. */
+function catalogPath(
+  reader: SchemaReader,
+  { catalog_path }: Written<GatewayConfig>,
+  folder: string,
+  isDaemon: boolean,
+): string | undefined {
+  if (catalog_path !== undefined) return resolve(folder, catalog_path);
+  return isDaemon && !reader.has('catalog_path') ? '' : undefined;
+}
+
+function withAbsoluteFolders(
+  spec: Written<GatewayConfig>['spec'],
+  folder: string,
+): Written<GatewayConfig>['spec'] {
+  const absolute = (path: string | undefined) => (path === undefined ? undefined : resolve(folder, path));
+  return {
+    ...spec,
+    triggers: { ...spec?.triggers, directory: absolute(spec?.triggers?.directory) },
+    agents: { ...spec?.agents, directory: absolute(spec?.agents?.directory) },
   };
 }
 
@@ -32,7 +64,8 @@ function checkListenAddr(reader: SchemaReader, text: string | undefined): void {
   try {
     parseListenAddr(text);
   } catch (error) {
-    reader.report('listen_addr', (error as TypeError).message);
+    const field = ['listen_addr', 'spec.server.host'].find((path) => reader.has(path)) ?? 'listen_addr';
+    reader.report(field, (error as TypeError).message);
   }
 }
 

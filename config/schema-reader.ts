@@ -20,6 +20,8 @@ export class SchemaReader {
   readonly problems: Problem[] = [];
   /** Unknown keys: an error in our own files, a warning in a desktop client's. */
   unknownKeys: Problem['severity'] = 'error';
+  /** Variables that are not set: a warning where a file is judged that will be used elsewhere. */
+  unsetVariables: Problem['severity'] = 'error';
   readonly #source: SourceFile;
   readonly #env: Environment;
   readonly #secrets: SecretValues;
@@ -47,6 +49,12 @@ export class SchemaReader {
   /** Whether the field was written, well or badly. */
   has(path: string): boolean {
     return this.#keyOffsets.has(path);
+  }
+
+  /** How many fields below this one were written, well or badly. */
+  countBelow(path: string): number {
+    const below = (each: string) => each.startsWith(`${path}.`) || each.startsWith(`${path}[`);
+    return [...this.#keyOffsets.keys()].filter(below).length;
   }
 
   /** A problem at a field's value, or at the nearest enclosing field that was written. */
@@ -129,7 +137,8 @@ export class SchemaReader {
     for (const { value } of used) this.#secrets.add(value);
     if (isSecret) this.#secrets.add(text);
     for (const fault of faults) {
-      this.#add(scalar.offset + referenceOffset(written, fault.reference), atPath(path, fault.message));
+      const at = scalar.offset + referenceOffset(written, fault.reference);
+      this.#add(at, atPath(path, fault.message), fault.isUnset ? this.unsetVariables : 'error');
     }
     return { text, names, isWhole: faults.length === 0 };
   }

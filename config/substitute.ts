@@ -13,8 +13,15 @@ export interface Substitution {
   readonly used: readonly { readonly name: string; readonly value: string }[];
   /** Names of all variables referred to, with a default or without. */
   readonly names: readonly string[];
-  /** `reference` counts the `${` of the input from 0, escaped ones included. */
-  readonly faults: readonly { readonly reference: number; readonly message: string }[];
+  readonly faults: readonly Fault[];
+}
+
+interface Fault {
+  /** Counts the `${` of the input from 0, escaped ones included. */
+  readonly reference: number;
+  readonly message: string;
+  /** The reference is a good one; only this environment does not have the variable. */
+  readonly isUnset: boolean;
 }
 
 const reference = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-((?:(?!\$\{)[^}])*))?\}/y;
@@ -23,7 +30,7 @@ const reference = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-((?:(?!\$\{)[^}])*))?\}/y;
 export function substitute(input: string, env: Environment): Substitution {
   const used: { name: string; value: string }[] = [];
   const names: string[] = [];
-  const faults: { reference: number; message: string }[] = [];
+  const faults: Fault[] = [];
   let text = '';
   let done = 0;
   let count = 0;
@@ -40,6 +47,7 @@ export function substitute(input: string, env: Environment): Substitution {
       faults.push({
         reference: count,
         message: `"\${" begins no reference of the form \${NAME} or \${NAME:-default}; write $\${ for a literal \${`,
+        isUnset: false,
       });
       text += '${';
       done = at + 2;
@@ -54,6 +62,7 @@ export function substitute(input: string, env: Environment): Substitution {
       faults.push({
         reference: count,
         message: `the environment variable ${name} is not set; set it, or give a default: \${${name}:-default}`,
+        isUnset: true,
       });
     } else {
       used.push({ name, value });

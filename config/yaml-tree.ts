@@ -1,6 +1,6 @@
 // The one place that knows the `yaml` package. It gives a plain tree with offsets: aliases resolved by sharing
 // (never by copying), duplicate keys found, and everything that is hostile or merely too clever refused:
-// alias bombs, circular aliases, custom tags, several documents, nesting without end.
+// alias bombs, circular aliases, custom tags, nesting without end; and several documents, where one is expected.
 // JSON is read by the same parser, since every JSON text is YAML; so it has positions too.
 //
 // Y1  the work is linear in the file's size: the size of what aliases stand for is counted, never expanded.
@@ -47,16 +47,28 @@ export interface ParsedYaml {
   readonly isBroken: boolean;
 }
 
+/** One of several documents in a file. */
+interface YamlDocument {
+  /** Undefined for a document without content. */
+  readonly root: YamlTree | undefined;
+  readonly isBroken: boolean;
+}
+
 /** Parses YAML or JSON. Never throws. */
 export function parseYamlTree(source: SourceFile): ParsedYaml {
+  const { documents, problems } = parseYamlDocuments(source, 1);
+  return { root: documents[0]?.root, problems, isBroken: documents[0]?.isBroken ?? problems.length > 0 };
+}
+
+/** As `parseYamlTree`, for a file of up to `max` documents with `---` between them. */
+export function parseYamlDocuments(
+  source: SourceFile,
+  max: number,
+): { readonly documents: readonly YamlDocument[]; readonly problems: Problem[] } {
   const tokens = [...new Parser().parse(source.text)];
   const tooDeep = findTooDeep(tokens);
   if (tooDeep !== undefined) {
-    return {
-      root: undefined,
-      problems: [source.problem(tooDeep, 'values are nested too deeply')],
-      isBroken: true,
-    };
+    return { documents: [], problems: [source.problem(tooDeep, 'values are nested too deeply')] };
   }
   const composer = new Composer({
     prettyErrors: false,
@@ -67,16 +79,23 @@ export function parseYamlTree(source: SourceFile): ParsedYaml {
     schema: 'core',
     resolveKnownTags: false,
   });
-  const [document, second] = [...composer.compose(tokens, true, source.text.length)];
-  const errors = document?.errors ?? [];
-  const problems = syntaxProblems(source, [...errors, ...(document?.warnings ?? [])]);
-  if (second !== undefined) {
-    const message = 'only one YAML document is expected; remove what follows "---"';
-    problems.push(source.problem(second.range[0], message));
+  const problems: Problem[] = [];
+  const builder = new TreeBuilder(source, problems);
+  const documents: YamlDocument[] = [];
+  for (const { errors, warnings, contents, range } of composer.compose(tokens, true, source.text.length)) {
+    if (documents.length === max) {
+      const message =
+        max === 1
+          ? 'only one YAML document is expected; remove what follows "---"'
+          : `a file has at most ${max} documents; put what follows into another`;
+      problems.push(source.problem(range[0], message));
+      break;
+    }
+    problems.push(...syntaxProblems(source, [...errors, ...warnings]));
+    const root = contents === null ? undefined : builder.build(contents);
+    documents.push({ root, isBroken: errors.length > 0 });
   }
-  const contents = document?.contents ?? null;
-  const root = contents === null ? undefined : new TreeBuilder(source, problems).build(contents);
-  return { root, problems, isBroken: errors.length > 0 };
+  return { documents, problems };
 }
 
 /**
@@ -134,7 +153,9 @@ class TreeBuilder {
     this.#problems = problems;
   }
 
+  /** An anchor holds for its document; the bound on what aliases stand for is the file's. */
   build(node: Node): YamlTree {
+    this.#anchors.clear();
     return this.#node(node).tree;
   }
 

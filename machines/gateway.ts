@@ -4,8 +4,20 @@
 //
 // B1  parts are booted one after the other; a part that fails to boot ends the boot, and those before it are drained.
 // B2  draining asks the parts in reverse order, each once, whatever the others answer.
+// B3  actors that parts hang under the root live until they end by themselves or the root ends; one that fails is
+//     infrastructure, so everything is drained.
 
-import { assign, type DoneActorEvent, type ErrorActorEvent, type PromiseActorLogic, setup } from 'xstate';
+import {
+  type AnyActorLogic,
+  assign,
+  type DoneActorEvent,
+  type ErrorActorEvent,
+  enqueueActions,
+  type PromiseActorLogic,
+  type ProvidedActor,
+  type Spawner,
+  setup,
+} from 'xstate';
 import { type SupervisorInput, supervisorMachine } from './supervisor.ts';
 
 export interface GatewayMachineInput {
@@ -25,6 +37,8 @@ export type GatewayEvent =
   | { type: 'shutdown' }
   /** A part that was up has failed for good. */
   | { type: 'part.failed'; part: string; error: unknown }
+  /** Hangs an actor of a part under the root, under this name in the system too. Ignored when the name is taken. */
+  | { type: 'part.spawn'; name: string; logic: AnyActorLogic; input?: unknown }
   | DoneActorEvent
   | ErrorActorEvent;
 
@@ -49,6 +63,20 @@ export const gatewayMachine = setup({
     noteError: assign({
       error: ({ context, event }) => context.error ?? ('error' in event ? event.error : undefined),
     }),
+    spawnForPart: enqueueActions(({ enqueue, event, system }) => {
+      // XState would throw for a name that is taken, and so end the whole tree.
+      if (event.type !== 'part.spawn' || system.get(event.name) !== undefined) return;
+      const { name, logic, input } = event;
+      enqueue.assign(({ spawn }) => {
+        // Dynamic logic has no place among the actors that `setup` knows.
+        (spawn as unknown as Spawner<ProvidedActor>)(logic, { id: name, systemId: name, input });
+        return {};
+      });
+    }),
+    /** XState keeps spawned actors that have ended. */
+    dropEnded: enqueueActions(({ enqueue, event }) => {
+      if ('actorId' in event) enqueue.stopChild(event.actorId);
+    }),
   },
 }).createMachine({
   id: 'gateway',
@@ -64,7 +92,12 @@ export const gatewayMachine = setup({
     // Noted only: each state knows when it may go on to drain, so that no part is left half up or asked twice.
     onError: { actions: 'noteError' },
   },
-  on: { 'part.failed': { actions: 'noteError' } },
+  on: {
+    'part.failed': { actions: 'noteError' },
+    'part.spawn': { actions: 'spawnForPart' },
+    'xstate.done.actor.*': { actions: 'dropEnded' },
+    'xstate.error.actor.*': { actions: ['noteError', 'dropEnded'] },
+  },
   initial: 'booting',
   states: {
     booting: {

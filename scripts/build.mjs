@@ -1,5 +1,6 @@
 // Bundles each entry point into dist/, with its packages inside: one file to read is a fast start.
-// `--outdir DIR` builds elsewhere. The native HTTP addon cannot be bundled, and pino-pretty is loaded on a terminal only.
+// `--outdir DIR` builds elsewhere. The native parts of HTTP and of the store cannot be bundled, and pino-pretty is loaded on a
+// terminal only. The store's worker is a script of its own: it runs in a thread, and only where there is a store.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -17,6 +18,7 @@ const entries = {
   stdio: 'src/stdio.ts',
   core: 'src/core.ts',
   commands: 'src/cli/run-command.ts',
+  'store-worker': 'actors/store/store-worker.ts',
 };
 /** A file of its own: what the commands need besides would cost every start of the gateway 7 ms. */
 const apart = {
@@ -30,9 +32,8 @@ const apart = {
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(join(dist, 'schema'), { recursive: true });
 
-await build({
+const program = {
   absWorkingDir: root,
-  entryPoints: entries,
   outdir: dist,
   bundle: true,
   platform: 'node',
@@ -40,14 +41,18 @@ await build({
   format: 'esm',
   sourcemap: true,
   minifySyntax: true,
-  external: ['uWebSockets.js', 'pino-pretty'],
+  external: ['uWebSockets.js', 'pino-pretty', 'libsql'],
   plugins: [apart],
   // Packages written for CommonJS expect a `require` when bundled into a module.
   banner: {
     js: "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);",
   },
   logLevel: 'warning',
-});
+};
+const { main, ...others } = entries;
+// The triggers are a part that is loaded only where there are any; it shares the classes of the rest.
+await build({ ...program, entryPoints: { main }, splitting: true });
+await build({ ...program, entryPoints: others });
 
 await buildPage(root, join(dist, 'inspector'));
 

@@ -1,7 +1,8 @@
 // Writes what documents say of the program from a build of it, so that it cannot go stale: the tables of fields in
-// docs/configuration.md from the JSON Schemas, and the diagrams in ARCHITECTURE.md from the state machines. Each part
-// stands between two markers, such as `<!-- fields: NAME -->` and `<!-- end of fields -->`; the rest of a page is written
-// by hand. `--check` changes nothing and exits 1 when a page is out of date; the other options read elsewhere.
+// docs/configuration.md and docs/triggers.md from the JSON Schemas, and the diagrams in ARCHITECTURE.md from the state
+// machines. Each part stands between two markers, such as `<!-- fields: NAME -->` and `<!-- end of fields -->`; the rest
+// of a page is written by hand. `--check` changes nothing and exits 1 when a page is out of date; the other options read
+// elsewhere.
 
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -16,6 +17,9 @@ const { values } = parseArgs({
     /** A folder of NAME.mmd; without it the built program is asked. */
     diagrams: { type: 'string' },
     configuration: { type: 'string', default: join(root, 'docs', 'configuration.md') },
+    triggers: { type: 'string', default: join(root, 'docs', 'triggers.md') },
+    /** A folder with a page for each type of trigger that is built, NAME.md. */
+    sources: { type: 'string', default: join(root, 'docs', 'sources') },
     architecture: { type: 'string', default: join(root, 'ARCHITECTURE.md') },
   },
 });
@@ -31,15 +35,49 @@ const forRemote = refused(local);
 const forLocal = refused(remote);
 
 const tables = {
-  gateway: table(gateway),
+  gateway: table({ ...gateway, required: gateway.else.required }),
   local: table({ ...only(own, (key) => forLocal.includes(key)), required: local.required }),
   remote: table({ ...only(own, (key) => forRemote.includes(key)), required: remote.required }),
   server: table(only(own, (key) => !forLocal.includes(key) && !forRemote.includes(key))),
   desktop: table(only(desktop, (key) => own.properties[key] === undefined)),
 };
 
+const trigger = readSchema('trigger');
+const spec = trigger.else.properties.spec;
+// Each type has more spellings than its name, which comes first.
+const typeNames = spec.allOf.map(({ if: { properties } }) => properties.type.enum[0]);
+const named = only(spec, (key) => key !== 'config');
+named.properties.type = { ...named.properties.type, enum: typeNames, anyOf: undefined };
+const command = Object.values(spec.properties.commands.patternProperties)[0];
+// The first spelling of a type is its name.
+const typeTables = Object.fromEntries(
+  spec.allOf.map(({ if: { properties }, then }) => [
+    properties.type.enum[0].toLowerCase(),
+    table(then.properties.config),
+  ]),
+);
+const sources = readdirSync(values.sources)
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => name.slice(0, -'.md'.length));
+const triggerTables = {
+  trigger: table({
+    ...trigger,
+    properties: { ...trigger.properties, spec: only(spec, (key) => key !== 'config') },
+  }),
+  command: table(command),
+  parameter: table(command.properties.parameters.items),
+  ...Object.fromEntries(Object.entries(typeTables).filter(([type]) => !sources.includes(type))),
+  agent: table(readSchema('agent')),
+};
+
 const pages = [
   { file: values.configuration, kind: 'fields', parts: tables },
+  { file: values.triggers, kind: 'fields', parts: triggerTables },
+  ...sources.map((type) => ({
+    file: join(values.sources, `${type}.md`),
+    kind: 'fields',
+    parts: { [type]: typeTables[type] },
+  })),
   { file: values.architecture, kind: 'machine', parts: diagrams() },
 ];
 let isStale = false;
@@ -101,6 +139,9 @@ function table(schema) {
 function rows({ properties, required = [] }, prefix) {
   return Object.entries(properties).flatMap(([key, schema]) => {
     const name = `${prefix}${key}`;
+    // Their fields are those of the types; a table of all would be longer than the page.
+    if (name === 'platforms')
+      return [['`platforms.PLATFORM.FIELD`', 'as in the trigger', '', schema.description]];
     if (schema.properties !== undefined) return rows(schema, `${name}.`);
     return [
       [`\`${name}\``, kindOf(schema), defaultOf(schema, required.includes(key)), schema.description ?? ''],
@@ -122,6 +163,7 @@ function kindOf(schema) {
     case 'array':
       return `list of ${kindOf(schema.items)}`;
     case 'object':
+      if (schema.properties !== undefined) return 'fields';
       return `${Object.values(schema.patternProperties ?? {}).map(kindOf)[0] ?? 'anything'} by name`;
     case 'boolean':
       return '`true`, `false`';

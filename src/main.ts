@@ -2,6 +2,8 @@
 // gateway-http: reads the configuration, starts the gateway with its HTTP front, and obeys signals. Named with a command
 // it asks a gateway that runs instead.
 
+import type { Automation } from '../actors/automation/automation.ts';
+import type { TriggerDifference } from '../actors/automation/trigger-fleet.ts';
 import { Gateway } from '../actors/gateway/gateway.ts';
 import type { CatalogDifference } from '../actors/gateway/server-fleet.ts';
 import { isLoopback } from '../config/listen-addr.ts';
@@ -43,38 +45,69 @@ async function main(): Promise<number | undefined> {
   return run(loaded);
 }
 
+/** What a reload has changed. */
+interface Reloaded extends CatalogDifference {
+  readonly triggers?: TriggerDifference;
+}
+
+/** Undefined without a folder of triggers: then their code is not even loaded. */
+async function automationOf(
+  config: Loaded['config'],
+  front: Front,
+  addSecrets: (secrets: readonly string[]) => void,
+): Promise<Automation | undefined> {
+  if (config.spec.triggers.directory === undefined) return undefined;
+  const { automate } = await import('./automate.ts');
+  return automate({ config, environment: process.env, front, addSecrets });
+}
+
 async function run(loaded: Loaded): Promise<number | undefined> {
   const { config, catalog, secrets } = loaded;
   // The logger is there before the gateway, whose redactor it uses.
   let redact = (line: string) => line;
   const log = await createLog({ level: config.log_level, fd: 1, redact: (line) => redact(line) });
   const front = new Front({ reload });
+  const triggerSecrets: string[] = [];
+  let addSecrets = (values: readonly string[]): void => void triggerSecrets.push(...values);
+  let automation: Automation | undefined;
+  try {
+    automation = await automationOf(config, front, (values) => addSecrets(values));
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    printProblems(error.problems);
+    return 2;
+  }
   const gateway = new Gateway({
     config,
     catalog,
-    secrets,
+    secrets: [...secrets, ...triggerSecrets],
     log,
     version,
     environment: process.env,
-    parts: [front],
+    parts: automation === undefined ? [front] : [automation, front],
   });
   front.attach(gateway);
+  automation?.attach(gateway);
   redact = (line) => gateway.redactor.redact(line);
+  addSecrets = (values) => gateway.redactor.add(...values);
   for (const warning of loaded.warnings) log.warn({}, formatProblem(warning));
 
-  async function reload(): Promise<CatalogDifference> {
+  async function reload(): Promise<Reloaded> {
     try {
       const next = await loadConfig(loaded.configPath, process.env);
       for (const warning of next.warnings) log.warn({}, formatProblem(warning));
       if (JSON.stringify(next.config) !== JSON.stringify(config)) {
         log.warn(
           {},
-          'the gateway file has changed too; its settings need a restart, only the catalog was reloaded',
+          'the gateway file has changed too; its settings need a restart, only catalog and triggers were reloaded',
         );
       }
-      return await gateway.reload(next.catalog, next.secrets);
+      // First what may refuse as a whole: a bad trigger must not leave the catalog changed.
+      const triggers = await automation?.reload();
+      const difference = await gateway.reload(next.catalog, next.secrets);
+      return triggers === undefined ? difference : { ...difference, triggers };
     } catch (error) {
-      const problems = error instanceof ConfigError ? error.problems.map(formatProblem) : [String(error)];
+      const problems = error instanceof ConfigError ? error.lines : [String(error)];
       log.error({ problems }, 'reload failed; nothing was changed');
       throw error;
     }
@@ -139,7 +172,11 @@ async function run(loaded: Loaded): Promise<number | undefined> {
       'LISTENING BEYOND LOOPBACK WITHOUT A KEY: whoever reaches this address can call every tool; set api_key',
     );
   if (address !== undefined) greet(banner(gateway, address, kind ?? ''));
-  log.info({ address, http: kind, servers: gateway.fleet.all().length, version }, 'gateway is ready');
+  const triggers = automation?.fleet.all().length;
+  log.info(
+    { address, http: kind, servers: gateway.fleet.all().length, triggers, version },
+    'gateway is ready',
+  );
 
   gateway.whenFailed((error) => {
     log.error({ reason: (error as Error).message }, 'the gateway has failed');

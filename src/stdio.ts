@@ -80,7 +80,7 @@ async function read(target: StdioTarget): Promise<{ program?: Program; files: re
   const warnings = loaded.warnings.map(formatProblem);
   return {
     program: { loaded, warnings, state: 'shared', server },
-    files: [loaded.configPath, loaded.catalogPath],
+    files: [loaded.configPath, loaded.catalogPath].filter((path) => path !== ''),
   };
 }
 

@@ -1,6 +1,14 @@
 // What the HTTP API answers, as docs/http-api.md describes it; the types are those of the code that writes it.
 
+import type { TriggerDifference } from '../../actors/automation/trigger-fleet.ts';
 import type { CatalogDifference } from '../../actors/gateway/server-fleet.ts';
+import type { AutomationStats } from '../http/automation-figures.ts';
+import type {
+  agentRecord,
+  deliveryDetails,
+  deliveryRecord,
+  triggerRecord,
+} from '../http/automation-records.ts';
 import type { serverDetails, serverRecord, serverStats } from '../http/records.ts';
 
 export type ServerRecord = ReturnType<typeof serverRecord>;
@@ -13,7 +21,8 @@ export type ServerDetails = ReturnType<typeof serverDetails>;
 
 export type ServerStats = ReturnType<typeof serverStats>;
 
-export interface Stats {
+/** The rest is there where there are triggers. */
+export interface Stats extends Partial<AutomationStats> {
   readonly uptime_seconds: number;
   readonly requests: { readonly total: number; readonly failed: number; readonly in_flight: number };
   readonly sessions: number;
@@ -21,6 +30,39 @@ export interface Stats {
   readonly servers: Readonly<Record<string, ServerStats>>;
 }
 
-export type Reloaded = CatalogDifference;
+export interface Reloaded extends CatalogDifference {
+  /** Where the gateway has triggers. */
+  readonly triggers?: TriggerDifference;
+}
 
 export const pathOf = (id: string): string => `servers/${encodeURIComponent(id)}`;
+
+export type TriggerRecord = ReturnType<typeof triggerRecord>;
+
+export interface TriggerList {
+  readonly triggers: readonly TriggerRecord[];
+}
+
+export type AgentRecord = ReturnType<typeof agentRecord>;
+
+export interface AgentList {
+  readonly agents: readonly AgentRecord[];
+}
+
+export type DeliveryRecord = ReturnType<typeof deliveryRecord>;
+
+export type DeliveryDetails = ReturnType<typeof deliveryDetails>;
+
+export interface DeliveryList {
+  readonly deliveries: readonly DeliveryRecord[];
+  /** For --before; null at the end. */
+  readonly next_before: number | null;
+}
+
+/** POST /triggers/:name/run. */
+export interface RunAnswer {
+  readonly id: string;
+  readonly state: DeliveryRecord['state'] | 'accepted';
+  readonly answer: string | null;
+  readonly note: string | null;
+}

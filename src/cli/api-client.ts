@@ -9,6 +9,12 @@ export interface Target {
   readonly key: { readonly value: string; readonly source: string } | undefined;
 }
 
+export interface AskOptions {
+  readonly signal?: AbortSignal;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+}
+
 export interface Answer {
   readonly status: number;
   readonly text: string;
@@ -56,15 +62,21 @@ export class ApiClient {
     return this.#target.url.href.replace(/\/$/, '');
   }
 
-  /** A good answer, 200 and JSON. Rejects with an ApiProblem, and with the reason of `signal` when that is aborted. */
-  async ask(method: 'GET' | 'POST', path: string, timeoutMs: number, signal?: AbortSignal): Promise<Answer> {
-    const answer = await this.#send(method, path, timeoutMs, signal);
+  /** A good answer, 200 and JSON. Rejects with an ApiProblem, and with the reason of the signal when that is aborted. */
+  async ask(
+    method: 'GET' | 'POST',
+    path: string,
+    timeoutMs: number,
+    options: AskOptions = {},
+  ): Promise<Answer> {
+    const answer = await this.#send(method, path, timeoutMs, options);
     if (answer.status === 200 && typeof answer.body === 'object' && answer.body !== null) return answer;
     throw this.#refusal(answer);
   }
 
-  #send(method: string, path: string, timeoutMs: number, signal?: AbortSignal): Promise<Answer> {
+  #send(method: string, path: string, timeoutMs: number, { signal, body }: AskOptions): Promise<Answer> {
     const { url, key } = this.#target;
+    const text = body === undefined ? undefined : JSON.stringify(body);
     const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
     return new Promise((done, reject) => {
       const options = {
@@ -72,7 +84,11 @@ export class ApiClient {
         agent: this.#agent,
         // An id of dots would be taken out of a URL.
         path: `${url.pathname.replace(/\/$/, '')}/${path}`,
-        headers: { accept: 'application/json', ...(key === undefined ? {} : { 'x-api-key': key.value }) },
+        headers: {
+          accept: 'application/json',
+          ...(key === undefined ? {} : { 'x-api-key': key.value }),
+          ...(text === undefined ? {} : { 'content-type': 'application/json' }),
+        },
         ...(signal === undefined ? {} : { signal }),
       };
       const request: ClientRequest = send(url, options, (response) => {
@@ -86,8 +102,8 @@ export class ApiClient {
         response.on('error', fail);
         response.on('end', () => {
           clearTimeout(deadline);
-          const text = Buffer.concat(chunks).toString();
-          done({ status: response.statusCode ?? 0, text, body: parsed(text) });
+          const received = Buffer.concat(chunks).toString();
+          done({ status: response.statusCode ?? 0, text: received, body: parsed(received) });
         });
       });
       const deadline = setTimeout(() => request.destroy(new Error(TIMEOUT)), timeoutMs);
@@ -96,7 +112,7 @@ export class ApiClient {
         reject(signal?.aborted === true ? error : this.#unreachable(error, timeoutMs));
       };
       request.on('error', fail);
-      request.end();
+      request.end(text);
     });
   }
 

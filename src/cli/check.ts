@@ -1,24 +1,38 @@
 // --check: says what is wrong with a configuration, or what it would serve, and starts nothing.
 
+import type { GatewayConfig } from '../../config/gateway-schema.ts';
+import { parseListenAddr } from '../../config/listen-addr.ts';
 import { loadConfig } from '../../config/load-config.ts';
 import { ConfigError, formatProblem, type Problem } from '../../config/problem.ts';
+import type { LoadedResources } from '../../config/resources/load-resources.ts';
+import { SecretValues } from '../../config/secret-values.ts';
+import { counted } from './figures.ts';
 import type { CliOptions } from './options.ts';
 
 /** Prints the findings and gives the exit code: 0 good, 2 bad. */
 export async function check({ config, isJson }: CliOptions): Promise<number> {
   try {
-    const { catalog, warnings, catalogPath } = await loadConfig(config, process.env);
+    const { config: settings, catalog, warnings, catalogPath } = await loadConfig(config, process.env);
+    const resources = await resourcesOf(settings);
+    const problems = [...warnings, ...(resources?.problems ?? [])];
+    if (problems.some(({ severity }) => severity === 'error')) throw new ConfigError(problems);
     const servers = Object.entries(catalog.servers);
     if (isJson) {
-      console.log(JSON.stringify({ ok: true, servers: servers.map(([id]) => id), problems: warnings }));
+      const triggers = resources?.triggers.map(({ name }) => name);
+      console.log(JSON.stringify({ ok: true, servers: servers.map(([id]) => id), triggers, problems }));
       return 0;
     }
-    printProblems(warnings);
-    console.log(
-      `${config} is good; ${catalogPath} has ${servers.length} server${servers.length === 1 ? '' : 's'}`,
-    );
+    printProblems(problems);
+    const where = catalogPath === '' ? 'it' : catalogPath;
+    console.log(`${config} is good; ${where} has ${counted(servers.length, 'server')}`);
     for (const [id, entry] of servers) {
       console.log(`  ${id}  ${entry.runtime}  ${entry.enabled ? entry.isolation : 'switched off'}`);
+    }
+    if (resources !== undefined) {
+      const { triggers, agents } = resources;
+      console.log(`with ${counted(triggers.length, 'trigger')} and ${counted(agents.length, 'agent')}`);
+      for (const { name, type, enabled } of triggers)
+        console.log(`  ${name}  ${type}${enabled ? '' : '  switched off'}`);
     }
     return 0;
   } catch (error) {
@@ -27,6 +41,25 @@ export async function check({ config, isJson }: CliOptions): Promise<number> {
     else printProblems(error.problems);
     return 2;
   }
+}
+
+/** The triggers and agents, read as a start would read them; undefined without a folder of triggers. */
+async function resourcesOf({
+  spec,
+  platforms,
+  listen_addr,
+}: GatewayConfig): Promise<LoadedResources | undefined> {
+  if (spec.triggers.directory === undefined) return undefined;
+  const { loadResources } = await import('../../config/resources/load-resources.ts');
+  return loadResources({
+    triggers: spec.triggers.directory,
+    agents: spec.agents.directory,
+    env: process.env,
+    secrets: new SecretValues(),
+    defaultAgent: spec.runtime.default_agent,
+    platforms,
+    listen: parseListenAddr(listen_addr),
+  });
 }
 
 /** One line per problem on stderr, as compilers write them. */

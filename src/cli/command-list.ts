@@ -7,22 +7,42 @@ export interface CommandSummary {
   readonly description: string;
 }
 
-export type CommandName = 'servers' | 'start' | 'stop' | 'reload' | 'stats' | 'top' | 'machines';
+export type CommandName =
+  | 'servers'
+  | 'start'
+  | 'stop'
+  | 'reload'
+  | 'stats'
+  | 'top'
+  | 'get'
+  | 'run'
+  | 'deliveries'
+  | 'triggers'
+  | 'validate'
+  | 'machines';
 
 export const commandList: Readonly<Record<CommandName, CommandSummary>> = {
   servers: { usage: '[id]', description: 'all servers of a running gateway, or one in detail' },
   start: { usage: '<id>', description: 'start a server; ends a pause or a park' },
   stop: { usage: '<id>', description: 'stop a server; the next request starts it again' },
-  reload: { usage: '', description: 'have the gateway read its catalog again' },
+  reload: { usage: '', description: 'have the gateway read its catalog and its triggers again' },
   stats: { usage: '', description: 'the counters of the gateway' },
   top: { usage: '', description: 'watch the servers live' },
+  get: {
+    usage: '<triggers|agents>',
+    description: 'the triggers or agents of a running gateway, or of files',
+  },
+  run: { usage: 'trigger <name>', description: 'run a trigger of type Manual, and print the answer' },
+  deliveries: { usage: '<verb> [id]', description: 'list, show, replay or discard what has been accepted' },
+  triggers: { usage: '<verb> <name>', description: 'pause or resume a trigger; paused, it keeps queueing' },
+  validate: { usage: '-f <path>', description: 'check trigger and agent files, without a gateway' },
   machines: { usage: '[name]', description: 'print the state machines as Mermaid diagrams' },
 };
 
 /** The part of the help that lists them. */
 export function commandHelp(): string {
   const lines = Object.entries(commandList).map(([name, { usage, description }]) => {
-    return `  ${`${name} ${usage}`.padEnd(16)}  ${description}`;
+    return `  ${`${name} ${usage}`.padEnd(22)}  ${description}`;
   });
   return ['Commands (each has its own --help):', ...lines].join('\n');
 }

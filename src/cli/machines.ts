@@ -2,9 +2,11 @@
 
 import type { AnyStateMachine } from 'xstate';
 import { suggest } from '../../config/suggest.ts';
+import { conversationMachine } from '../../machines/conversation.ts';
 import { gatewayMachine } from '../../machines/gateway.ts';
 import { serverMachine } from '../../machines/server.ts';
 import { supervisorMachine } from '../../machines/supervisor.ts';
+import { triggerMachine } from '../../machines/trigger.ts';
 import { parseProgram } from './command.ts';
 import { commandList } from './command-list.ts';
 import { mermaid } from './mermaid.ts';
@@ -16,6 +18,8 @@ export const machineList: Readonly<Record<string, AnyStateMachine>> = {
   gateway: gatewayMachine,
   supervisor: supervisorMachine,
   server: serverMachine,
+  trigger: triggerMachine,
+  conversation: conversationMachine,
 };
 
 /** Prints one machine, or all of them, and gives the exit code. */

@@ -1,43 +1,28 @@
-// The commands that ask a running gateway one thing: which request each makes, and what it shows of the answer.
+// The commands that ask a running gateway one thing about its servers: which request each makes, and what it shows of the
+// answer.
 
 import type { Reloaded, ServerDetails, ServerList, ServerRecord, Stats } from './api-answers.ts';
 import { pathOf } from './api-answers.ts';
-import type { Answer, ApiClient } from './api-client.ts';
-import type { CommandName } from './command-list.ts';
-import type { Paint } from './paint.ts';
+import type { Operation } from './operation.ts';
 import { reloadedPage, serverPage, serverTable, startedLine, statsPage } from './server-views.ts';
-
-export interface Situation {
-  readonly client: ApiClient;
-  readonly id: string | undefined;
-  readonly timeoutMs: number;
-  readonly paint: Paint;
-  /** Characters in a line of the terminal; undefined elsewhere. */
-  readonly width: number | undefined;
-}
-
-export interface Operation {
-  readonly id: 'none' | 'optional' | 'required';
-  /** A start or stop takes its time, and the gateway bounds both. */
-  readonly timeoutSeconds: number;
-  /** The request whose answer `--json` prints. */
-  ask(situation: Situation): Promise<Answer>;
-  show(answer: Answer, situation: Situation): Promise<readonly string[]> | readonly string[];
-}
+import { explainUnknownServer } from './unknown-server.ts';
 
 const READ_SECONDS = 10;
 const CHANGE_SECONDS = 120;
+const ID = 'id of a server, as the catalog has it';
 
-export const operations: Readonly<Record<Exclude<CommandName, 'top' | 'machines'>, Operation>> = {
+export const serverOperations = {
   servers: {
-    id: 'optional',
+    description: 'All servers of a running gateway, or one in detail.',
+    args: [['[id]', ID]],
     timeoutSeconds: READ_SECONDS,
-    ask: ({ client, id, timeoutMs }) =>
+    ask: ({ client, args: [id], timeoutMs }) =>
       client.ask('GET', id === undefined ? 'servers' : pathOf(id), timeoutMs),
     show: async ({ body }, situation) => {
-      const { client, id, timeoutMs, paint, width } = situation;
+      const { client, args, timeoutMs, paint, width } = situation;
       const { servers } = (await client.ask('GET', 'stats', timeoutMs)).body as Stats;
       const statsOf = (each: string) => (Object.hasOwn(servers, each) ? servers[each] : undefined);
+      const [id] = args;
       if (id !== undefined) return serverPage(body as ServerDetails, statsOf(id), paint);
       const rows = (body as ServerList).servers.map((server) => ({
         ...server,
@@ -45,29 +30,36 @@ export const operations: Readonly<Record<Exclude<CommandName, 'top' | 'machines'
       }));
       return serverTable(rows, paint, width);
     },
+    explain: explainUnknownServer,
   },
   start: {
-    id: 'required',
+    description: 'Start a server; ends a pause or a park.',
+    args: [['<id>', ID]],
     timeoutSeconds: CHANGE_SECONDS,
-    ask: ({ client, id = '', timeoutMs }) => client.ask('POST', `${pathOf(id)}/start`, timeoutMs),
+    ask: ({ client, args: [id = ''], timeoutMs }) => client.ask('POST', `${pathOf(id)}/start`, timeoutMs),
     show: ({ body }) => [startedLine(body as ServerRecord)],
+    explain: explainUnknownServer,
   },
   stop: {
-    id: 'required',
+    description: 'Stop a server; the next request starts it again.',
+    args: [['<id>', ID]],
     timeoutSeconds: CHANGE_SECONDS,
-    ask: ({ client, id = '', timeoutMs }) => client.ask('POST', `${pathOf(id)}/stop`, timeoutMs),
+    ask: ({ client, args: [id = ''], timeoutMs }) => client.ask('POST', `${pathOf(id)}/stop`, timeoutMs),
     show: ({ body }) => [startedLine(body as ServerRecord)],
+    explain: explainUnknownServer,
   },
   reload: {
-    id: 'none',
+    description: 'Have the gateway read its catalog and its triggers again.',
+    args: [],
     timeoutSeconds: CHANGE_SECONDS,
     ask: ({ client, timeoutMs }) => client.ask('POST', 'admin/reload', timeoutMs),
     show: ({ body }) => reloadedPage(body as Reloaded),
   },
   stats: {
-    id: 'none',
+    description: 'The counters of the gateway.',
+    args: [],
     timeoutSeconds: READ_SECONDS,
     ask: ({ client, timeoutMs }) => client.ask('GET', 'stats', timeoutMs),
     show: ({ body }, { paint }) => statsPage(body as Stats, paint),
   },
-};
+} satisfies Readonly<Record<string, Operation>>;

@@ -2,7 +2,7 @@
 
 import type { ServerState } from '../../machines/server.ts';
 
-type Style = 'good' | 'busy' | 'bad' | 'faint' | 'strong';
+export type Style = 'good' | 'busy' | 'bad' | 'faint' | 'strong';
 
 /** Gives the text in a style, or as it is. */
 export type Paint = (style: Style, text: string) => string;

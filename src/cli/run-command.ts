@@ -2,10 +2,12 @@
 
 import { suggest } from '../../config/suggest.ts';
 import { ApiClient, ApiProblem } from './api-client.ts';
+import { automationOperations } from './automation-operations.ts';
 import { type Parsed, parseProgram } from './command.ts';
-import { type CommandName, commandHelp, commandList } from './command-list.ts';
+import { commandHelp, commandList } from './command-list.ts';
 import { printable } from './figures.ts';
-import { type Operation, operations } from './operations.ts';
+import type { Operation } from './operation.ts';
+import { serverOperations } from './operations.ts';
 import { print } from './output.ts';
 import { isTerminal, paintFor } from './paint.ts';
 import {
@@ -16,33 +18,75 @@ import {
   targetHelp,
   UsageError,
 } from './target-options.ts';
-import { explainUnknownServer } from './unknown-server.ts';
+
+const operations: Readonly<Record<string, Operation>> = { ...serverOperations, ...automationOperations };
 
 /** Runs `name` with the arguments after it, and gives the exit code. */
 export async function runCommand(name: string, args: readonly string[], version: string): Promise<number> {
-  const known = Object.keys(commandList);
   if (name === 'help') {
     await print(`${commandHelp()}\n`);
     return 0;
   }
-  if (!isCommand(name)) {
-    // The word itself may be anything, a secret too, and is not repeated.
-    const close = suggest(name, known);
-    const hint = close === undefined ? `there are ${known.join(', ')}` : `did you mean ${close}?`;
-    console.error(`error: unknown command; ${hint}\n(--help lists the commands and options)`);
-    return 2;
-  }
+  const known = Object.keys(commandList);
+  if (!known.includes(name)) return unknownWord('command', name, known);
   try {
     if (name === 'machines') return await (await import('./machines.ts')).machines(args, version);
     if (name === 'top') return await (await import('./top.ts')).top(args, version);
-    return await operate(name, operations[name], args, version);
+    if (name === 'validate') return await (await import('./validate.ts')).validate(args, version);
+    if (Object.hasOwn(operations, name))
+      return await operate(name, operations[name] as Operation, args, version);
+    return await runVerb(name, args, version);
   } catch (error) {
     return failed(error);
   }
 }
 
-function isCommand(name: string): name is CommandName {
-  return Object.hasOwn(commandList, name);
+/** The second word says what to do. */
+async function runVerb(
+  name: string,
+  [verb = '', ...args]: readonly string[],
+  version: string,
+): Promise<number> {
+  const verbs = Object.keys(operations).flatMap((each) =>
+    each.startsWith(`${name} `) ? each.slice(name.length + 1) : [],
+  );
+  if (verb === '--help' || verb === '-h') {
+    await print(`${verbHelp(name, verbs)}\n`);
+    return 0;
+  }
+  if (verb === '') {
+    console.error(`error: ${name} needs a word that says what to do\n${verbHelp(name, verbs)}`);
+    return 2;
+  }
+  const operation = verbs.includes(verb) ? operations[`${name} ${verb}`] : undefined;
+  if (operation === undefined) return unknownWord(`word after ${name}`, verb, verbs);
+  return operate(`${name} ${verb}`, operation, args, version);
+}
+
+function verbHelp(name: string, verbs: readonly string[]): string {
+  const usages = verbs.map((verb) => {
+    const { args, description } = operations[`${name} ${verb}`] as Operation;
+    const words = [name, verb, ...args.map(([syntax]) => syntax)].join(' ');
+    return [words, description] as const;
+  });
+  const width = Math.max(...usages.map(([words]) => words.length));
+  const lines = usages.map(([words, description]) => `  ${words.padEnd(width)}  ${description}`);
+  return [
+    `Usage: gateway-http ${name} <verb> [options]`,
+    '',
+    'Verbs (each has its own --help):',
+    ...lines,
+    '',
+    'Exit codes: 0 done, 1 it failed, 2 wrong usage',
+  ].join('\n');
+}
+
+/** The word itself may be anything, a secret too, and is not repeated. */
+function unknownWord(what: string, word: string, known: readonly string[]): number {
+  const close = suggest(word, known);
+  const hint = close === undefined ? `there are ${known.join(', ')}` : `did you mean ${close}?`;
+  console.error(`error: unknown ${what}; ${hint}\n(--help lists the commands and options)`);
+  return 2;
 }
 
 /** Prints what went wrong and gives the exit code. Throws what is a fault of ours. */
@@ -57,12 +101,13 @@ function failed(error: unknown): number {
 }
 
 interface Options extends TargetOptions {
-  readonly id: string | undefined;
-  readonly json?: boolean;
+  readonly args: readonly string[];
+  readonly own: Readonly<Record<string, unknown>>;
+  readonly isJson: boolean;
 }
 
 async function operate(
-  name: CommandName,
+  name: string,
   operation: Operation,
   args: readonly string[],
   version: string,
@@ -75,47 +120,55 @@ async function operate(
   const isScreen = isTerminal(stdout, process.env);
   const situation = {
     client,
-    id: options.id,
+    args: options.args,
+    options: options.own,
     timeoutMs: (options.timeout ?? operation.timeoutSeconds) * 1000,
     paint: paintFor(stdout, process.env),
     width: isScreen ? stdout.columns : undefined,
   };
   try {
     const answer = await operation.ask(situation);
-    const text =
-      options.json === true
-        ? asJson(answer.text, isScreen)
-        : (await operation.show(answer, situation)).join('\n');
+    const text = options.isJson
+      ? asJson(answer.text, isScreen)
+      : (await operation.show(answer, situation)).join('\n');
     await print(`${text}\n`);
-    return 0;
+    return operation.exitCode?.(answer) ?? 0;
   } catch (error) {
     if (!(error instanceof ApiProblem)) throw error;
-    const isShown = options.json === true && error.answer?.body !== undefined;
+    const isShown = options.isJson && error.answer?.body !== undefined;
     if (isShown) await print(`${asJson(error.answer?.text ?? '', isScreen)}\n`);
-    throw await explainUnknownServer(error, situation);
+    throw (await operation.explain?.(error, situation)) ?? error;
   }
 }
 
+function helpAfter({ examples = [] }: Operation): string {
+  if (examples.length === 0) return targetHelp;
+  return ['', 'Examples:', ...examples.map((line) => `  node dist/main.js ${line}`), targetHelp].join('\n');
+}
+
 function parse(
-  name: CommandName,
-  { id, timeoutSeconds }: Operation,
+  name: string,
+  operation: Operation,
   args: readonly string[],
   version: string,
 ): Parsed<Options> {
   return parseProgram(
     {
       name: `gateway-http ${name}`,
-      description: `${commandList[name].description}.`,
+      description: operation.description,
       version,
-      after: targetHelp,
+      after: helpAfter(operation),
       declare: (command) => {
-        if (id !== 'none') command.argument(commandList[name].usage, 'id of a server, as the catalog has it');
-        declareTarget(command, timeoutSeconds);
+        for (const [syntax, meaning] of operation.args) command.argument(syntax, meaning);
+        operation.declare?.(command);
+        declareTarget(command, operation.timeoutSeconds);
         command.option('--json', 'print what the HTTP API answers');
       },
       read: (command) => {
         refuseBareKey(command);
-        return { ...command.opts<TargetOptions & { json?: boolean }>(), id: command.args[0] };
+        const own = command.opts<TargetOptions & { json?: boolean }>();
+        const { json, ...target } = own;
+        return { ...target, own: { ...own }, args: command.args, isJson: json === true };
       },
     },
     args,

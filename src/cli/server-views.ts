@@ -2,6 +2,7 @@
 // a command has done.
 
 import type { Reloaded, ServerDetails, ServerRecord, ServerStats, Stats } from './api-answers.ts';
+import { conversationCounts, deliveryCounts, triggerCounts } from './automation-views.ts';
 import { counted, duration, latency, printable } from './figures.ts';
 import { type Paint, styleOf } from './paint.ts';
 import { type Column, table } from './table.ts';
@@ -98,8 +99,20 @@ export function statsPage(stats: Stats, paint: Paint): string[] {
     ['in flight', String(requests.in_flight)],
     ['sessions', `${sessions}, ${listens} listening`],
     ['servers', stateCounts(Object.values(stats.servers), paint)],
+    ...automationEntries(stats, paint),
   ] as const;
-  return entries.map(([name, text]) => `${name.padEnd(12)}  ${text}`);
+  return entries.map(([name, text]) => `${name.padEnd(13)}  ${text}`);
+}
+
+function automationEntries(stats: Stats, paint: Paint): readonly (readonly [string, string])[] {
+  const { triggers, deliveries = null, conversations, outbox } = stats;
+  if (triggers === undefined || conversations === undefined || outbox === undefined) return [];
+  return [
+    ['triggers', triggerCounts(Object.values(triggers), paint)],
+    ['deliveries', deliveryCounts(deliveries, paint)],
+    ['conversations', conversationCounts(conversations)],
+    ['outbox', conversationCounts(outbox)],
+  ];
 }
 
 /** `4 servers: 1 failed, 2 running, 1 stopped`: what is wrong comes first. */
@@ -120,7 +133,19 @@ export function startedLine({ id, state, pids }: ServerRecord): string {
   return `${id} is ${state}${processes}`;
 }
 
-export function reloadedPage({ added, changed, removed, unchanged }: Reloaded): string[] {
+export function reloadedPage({ triggers, ...servers }: Reloaded): string[] {
+  if (triggers === undefined) return differenceLines(servers);
+  return [
+    'servers',
+    ...differenceLines(servers).map(indented),
+    'triggers',
+    ...differenceLines(triggers).map(indented),
+  ];
+}
+
+const indented = (line: string) => `  ${line}`;
+
+function differenceLines({ added, changed, removed, unchanged }: Omit<Reloaded, 'triggers'>): string[] {
   const named = (ids: readonly string[]) => (ids.length === 0 ? 'none' : ids.join(', '));
   return [
     `added      ${named(added)}`,

@@ -1,5 +1,6 @@
 // One picture of `top` as lines of text. Servers that have failed stand above all others, whatever the order.
 
+import { deliveryCounts, triggerCounts } from './automation-views.ts';
 import { duration, latency, printable } from './figures.ts';
 import { type Paint, plain, styleOf } from './paint.ts';
 import { counterColumns, retryText, stateCounts } from './server-views.ts';
@@ -21,18 +22,21 @@ export interface View {
   readonly keys: string;
 }
 
-/** Lines above the rows: gateway, servers, note, titles. */
-const HEAD_LINES = 4;
-
 export function topFrame(now: Sample, before: Sample | undefined, view: View): string[] {
   const { height = Number.POSITIVE_INFINITY, width, paint, order } = view;
   const rows = rowsOf(now, before).sort(orders[order]);
-  const places = Math.max(1, height - HEAD_LINES);
+  const above = [
+    headLine(now, before, view),
+    serversLine(now, view),
+    ...triggersLine(now, view),
+    noteLine(now, view),
+  ];
+  // One line for the titles.
+  const places = Math.max(1, height - above.length - 1);
   // No window shows more rows than it has lines.
   const [titles = '', ...lines] = table(columns(paint), rows.slice(0, places), width);
   const blocks = lines.map((line, at) => [line, ...troubleLines(rows[at], view)]);
-  const head = [headLine(now, before, view), serversLine(now, view), noteLine(now, view), titles];
-  return [...head, ...fitted(blocks, rows.length, places, paint)].slice(0, height);
+  return [...above, titles, ...fitted(blocks, rows.length, places, paint)].slice(0, height);
 }
 
 /** The blocks that have room, one line kept for how many servers there are besides. */
@@ -77,6 +81,16 @@ function serversLine(
   // What is cut has no colours: a cut through a colour would run on through the window.
   if (bare.length > width) return bare.slice(0, width);
   return stateCounts(servers, paint) + paint('faint', sorted.slice(0, width - bare.length));
+}
+
+/** Only where there are triggers. */
+function triggersLine({ stats }: Sample, { paint, width = Number.POSITIVE_INFINITY }: View): string[] {
+  const { triggers, deliveries = null } = stats;
+  if (triggers === undefined) return [];
+  const line = (style: Paint) =>
+    `${triggerCounts(Object.values(triggers), style)}; deliveries: ${deliveryCounts(deliveries, style)}`;
+  const bare = line(plain);
+  return [bare.length > width ? bare.slice(0, width) : line(paint)];
 }
 
 function noteLine({ stats }: Sample, { lost, hasRestarted, paint, width }: View): string {

@@ -24,7 +24,7 @@ const MAX_TROUBLES = 20;
 
 /** Rejects with an ApiProblem. */
 export async function takeSample(client: ApiClient, timeoutMs: number, signal: AbortSignal): Promise<Sample> {
-  const stats = (await client.ask('GET', 'stats', timeoutMs, signal)).body as Stats;
+  const stats = (await client.ask('GET', 'stats', timeoutMs, { signal })).body as Stats;
   const at = performance.now();
   const failed = Object.entries(stats.servers).filter(([, { state }]) => state === 'failed');
   const found = await Promise.all(
@@ -44,7 +44,7 @@ async function troubleOf(
   signal: AbortSignal,
 ): Promise<Trouble | undefined> {
   try {
-    const { body } = await client.ask('GET', pathOf(id), timeoutMs, signal);
+    const { body } = await client.ask('GET', pathOf(id), timeoutMs, { signal });
     const { state, is_parked, next_retry_at, last_error } = body as ServerDetails;
     if (state !== 'failed') return undefined;
     return {

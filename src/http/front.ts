@@ -1,28 +1,33 @@
 // The HTTP front: a listener, the gate every request passes, and the routes behind it. A part of the gateway's actor
 // tree: booted last, drained first.
 //
-// W1  every request passes, in this order: Host and Origin, key, route, method, limits; /health only what it must.
+// W1  every request passes, in this order: Host and Origin, key, route, method, limits; /health only what it must, and
+//     a webhook nothing but its own checks.
 // W2  while draining, /health says so, work in flight ends, and new work is refused with 503.
 
+import type { Automation } from '../../actors/automation/automation.ts';
+import type { Address, OpenListener } from '../../actors/automation/webhook-listeners.ts';
 import { Reception } from '../../actors/client/reception.ts';
 import { StoppedError } from '../../actors/errors.ts';
 import type { Gateway, Part } from '../../actors/gateway/gateway.ts';
-import type { CatalogDifference } from '../../actors/gateway/server-fleet.ts';
 import { isLoopback, parseListenAddr } from '../../config/listen-addr.ts';
 import { InspectorAccess, isInspector } from '../inspector/access.ts';
 import { Inspector } from '../inspector/inspector.ts';
 import { ApiKey } from './api-key.ts';
+import { AutomationFigures } from './automation-figures.ts';
+import { automate, automationRouteOf } from './automation-routes.ts';
 import { ExchangeContext } from './exchange-context.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { listen } from './listen.ts';
 import { OriginGuard } from './origin-guard.ts';
-import { type Route, routeOf } from './routes.ts';
+import { fail, type Route, routeOf } from './routes.ts';
 import type { BodyHandler, HttpReply, HttpRequest, Listener } from './seam.ts';
+import { webhook } from './webhook-endpoint.ts';
 
 export interface FrontOptions {
   readonly prefer?: 'uws' | 'node' | undefined;
-  /** Reads the configuration again and applies it; throws ConfigError. */
-  reload(): Promise<CatalogDifference>;
+  /** Reads the configuration again and applies it, and gives what has changed; throws ConfigError. */
+  reload(): Promise<object>;
 }
 
 const DRAIN_POLL_MS = 20;
@@ -39,6 +44,9 @@ export class Front implements Part {
   #inspector: Inspector | undefined;
   #key = new ApiKey('');
   #guard: OriginGuard | undefined;
+  /** Set where there are triggers. */
+  automation: Automation | undefined;
+  #figures: AutomationFigures | undefined;
 
   constructor(options: FrontOptions) {
     this.options = options;
@@ -59,6 +67,12 @@ export class Front implements Part {
   get reception(): Reception {
     if (this.#reception === undefined) throw new Error('the front has not been attached to a gateway');
     return this.#reception;
+  }
+
+  /** Of the triggers, where there are any. */
+  get figures(): AutomationFigures | undefined {
+    if (this.automation !== undefined) this.#figures ??= new AutomationFigures(this.automation);
+    return this.#figures;
   }
 
   /** Where it listens, once booted. */
@@ -85,8 +99,7 @@ export class Front implements Part {
       port,
       maxBodyBytes: config.limits.body_bytes,
       handler: (request, reply) => this.#handle(request, reply),
-      onFault: (error) =>
-        log.error({ reason: String((error as Error)?.stack ?? error) }, 'a request failed by a fault'),
+      onFault: this.#onFault,
       ...(prefer === undefined ? {} : { prefer }),
     });
     guard.ownPort = this.#listener.address.port;
@@ -98,6 +111,32 @@ export class Front implements Part {
       );
     }
   }
+
+  /** A listener for webhooks alone, at an address of their own. */
+  readonly openWebhooks: OpenListener = async ({ host, port }: Address, at) => {
+    const { config } = this.gateway;
+    const listener = await listen({
+      host,
+      port,
+      maxBodyBytes: config.limits.body_bytes,
+      handler: (request, reply) => {
+        const context = new ExchangeContext(request, reply);
+        const hook = at(request.path);
+        if (hook !== undefined) return webhook(context, hook, this.#fail);
+        context.error(404, 'there is no webhook at this path');
+        return undefined;
+      },
+      onFault: this.#onFault,
+      ...(this.options.prefer === undefined ? {} : { prefer: this.options.prefer }),
+    });
+    return async () => {
+      listener.stopListening();
+      const deadline = performance.now() + LAST_WORDS_MS;
+      while (listener.open > 0 && performance.now() < deadline)
+        await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS));
+      listener.close();
+    };
+  };
 
   async drain(graceMs: number): Promise<void> {
     const listener = this.#listener;
@@ -112,7 +151,8 @@ export class Front implements Part {
     };
     await settled(deadline);
     if (listener.open > 0) {
-      // Told, not cut off: a client must know that its call has not been answered.
+      // Told, not cut off: a client must know that its call has not been answered, a sender that its event is kept.
+      this.automation?.endWaits();
       this.gateway.failCalls(new StoppedError('the gateway was stopped before the call was answered'));
       await settled(deadline + LAST_WORDS_MS);
     }
@@ -136,13 +176,26 @@ export class Front implements Part {
       gateway: this.gateway,
       reception: this.reception,
       access,
+      automation: this.automation,
+      figures: this.figures,
       reload: () => this.options.reload(),
     });
   }
 
+  readonly #onFault = (error: unknown): void => {
+    this.gateway.log.error(
+      { reason: String((error as Error)?.stack ?? error) },
+      'a request failed by a fault',
+    );
+  };
+
+  readonly #fail = (context: ExchangeContext, error: unknown): void => fail(this, context, error);
+
   #handle(request: HttpRequest, reply: HttpReply): BodyHandler | undefined {
     const { headers } = request;
     const context = new ExchangeContext(request, reply);
+    const hook = this.automation?.listeners.at(request.path);
+    if (hook !== undefined) return webhook(context, hook, this.#fail);
     const route = routeOf(request.path);
     const isHealth = route?.isOpen === true;
     if (this.#guard?.admits(context, isHealth) !== true) return undefined;
@@ -152,14 +205,24 @@ export class Front implements Part {
     }
     if (this.#inspector !== undefined && isInspector(request.path)) return this.#inspector.handle(context);
     if (!isHealth && !this.#key.admits(context)) return undefined;
-    if (route === undefined) {
+    if (route === undefined) return this.#elsewhere(context);
+    return this.#dispatch(route, context);
+  }
+
+  /** What is asked of triggers, or nothing that there is. */
+  #elsewhere(context: ExchangeContext): undefined | BodyHandler {
+    const { request } = context;
+    const found = automationRouteOf(request.path);
+    if (found !== undefined && this.automation !== undefined)
+      return automate(this.automation.operator, context, found, this.#fail);
+    if (found !== undefined)
+      context.error(404, 'this gateway has no triggers; spec.triggers.directory names their folder');
+    else
       context.error(
         404,
         `nothing is at ${JSON.stringify(request.path.slice(0, 200))}; MCP clients use /mcp, and GET /servers lists the servers`,
       );
-      return undefined;
-    }
-    return this.#dispatch(route, context);
+    return undefined;
   }
 
   #dispatch(route: Route, context: ExchangeContext): BodyHandler | undefined {

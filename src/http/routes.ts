@@ -3,7 +3,7 @@
 
 import { GatewayError } from '../../actors/errors.ts';
 import type { ManagedServer } from '../../actors/server/managed-server.ts';
-import { ConfigError, formatProblem } from '../../config/problem.ts';
+import { ConfigError } from '../../config/problem.ts';
 import type { ExchangeContext } from './exchange-context.ts';
 import type { Front } from './front.ts';
 import { admitPost, get, post, remove } from './mcp-endpoint.ts';
@@ -50,7 +50,8 @@ const onServer = (
   };
 };
 
-function fail(front: Front, context: ExchangeContext, error: unknown): void {
+/** Answers what was thrown; what is nobody's fault but ours goes to the log. */
+export function fail(front: Front, context: ExchangeContext, error: unknown): void {
   if (!(error instanceof GatewayError)) {
     const reason = String((error as Error)?.stack ?? error);
     front.gateway.log.error({ request_id: context.requestId, reason }, 'a request failed by a fault');
@@ -171,14 +172,24 @@ function health({ gateway }: Front, context: ExchangeContext): void {
   context.json(gateway.isDraining ? 503 : 200, { status, version: gateway.version, uptime_seconds });
 }
 
-function stats({ gateway, reception }: Front, context: ExchangeContext): void {
-  context.json(200, {
+/** How long GET /stats waits for the store of the triggers. */
+const STORE_MS = 1_000;
+
+function stats(front: Front, context: ExchangeContext): void {
+  const { gateway, reception, figures } = front;
+  const own = {
     uptime_seconds: Math.floor((Date.now() - gateway.startedAt) / 1000),
     requests: { ...reception.counts },
     sessions: gateway.sessions.size,
     listens: gateway.sessions.listens,
     servers: Object.fromEntries(gateway.fleet.all().map((server) => [server.id, serverStats(server)])),
-  });
+  };
+  if (figures === undefined) context.json(200, own);
+  else
+    figures.stats(STORE_MS).then(
+      (more) => context.json(200, { ...own, ...more }),
+      (error: unknown) => fail(front, context, error),
+    );
 }
 
 async function reload(front: Front, context: ExchangeContext): Promise<void> {
@@ -194,7 +205,7 @@ async function reload(front: Front, context: ExchangeContext): Promise<void> {
       return;
     }
     const redact = (text: string) => front.gateway.redactor.redact(text);
-    const problems = error.problems.map((problem) => redact(formatProblem(problem)));
+    const problems = error.lines.map(redact);
     context.error(422, 'the configuration has errors and nothing was changed', [], { problems });
   }
 }

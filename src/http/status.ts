@@ -18,6 +18,10 @@ const byCode: Record<string, number> = {
   ERR_DEADLINE: 504,
   ERR_UNKNOWN_SERVER: 404,
   ERR_SESSION_GONE: 404,
+  ERR_NOT_FOUND: 404,
+  ERR_INVALID_QUERY: 400,
+  ERR_CONFLICT: 409,
+  ERR_STORE_UNAVAILABLE: 503,
 };
 
 /** HTTP status of an error of the gateway's own. */

@@ -2,17 +2,20 @@
 // alone after the last; unwatched, the feed costs nothing.
 //
 // AF1  ten frames a second at most, and in each an actor once, with the steps it took since the frame before.
-// AF2  types of events and values of states, and nothing else of them (see actor-tree.ts).
-// AF3  everything is bounded: steps per actor, actors per frame, the ring of recent steps. What is over a bound is counted in
+// AF2  types of events and values of states, and nothing else of them (see actor-tree.ts, actor-names.ts).
+// AF3  everything is bounded: steps per actor, actors and steps per frame, the ring of recent steps. What is over a bound is counted in
 //      `dropped`; when whole actors were left out (`unseen`), whoever watches is to be sent the tree anew.
 
 import type { AnyActorRef, InspectionEvent, Subscription } from 'xstate';
+import type { ActorNames } from './actor-names.ts';
 import { isThere, nodeOf, stateOf, treeOf } from './actor-tree.ts';
 import type { Frame, RecentStep, Step, Tree } from './wire.ts';
 
 const TICK_MS = 100;
 const MAX_STEPS = 16;
 const MAX_ACTORS = 2_000;
+/** Of all actors together, in a frame: a megabyte of text. */
+const MAX_FRAME_STEPS = 8_000;
 const MAX_RECENT = 1_024;
 
 interface Seen {
@@ -22,8 +25,11 @@ interface Seen {
 
 export class ActorFeed {
   readonly #root: AnyActorRef;
+  readonly #names: ActorNames;
   readonly #watchers = new Set<(frame: Frame) => void>();
   #seen = new Map<string, Seen>();
+  /** In all of `#seen`. */
+  #steps = 0;
   /** The last known state of each actor, as JSON: to tell a step that changed it from one that did not. */
   readonly #states = new WeakMap<AnyActorRef, string>();
   /** Where events came from, and in which order; the snapshot that an event led to tells neither. */
@@ -35,8 +41,9 @@ export class ActorFeed {
   #subscription: Subscription | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(root: AnyActorRef) {
+  constructor(root: AnyActorRef, names: ActorNames) {
     this.#root = root;
+    this.#names = names;
   }
 
   get watchers(): number {
@@ -59,7 +66,7 @@ export class ActorFeed {
 
   /** The tree as it is; what has not been told in a frame yet is in it already. */
   tree(): Tree {
-    const actors = [...treeOf(this.#root)].map(nodeOf);
+    const actors = [...treeOf(this.#root)].map((ref) => nodeOf(ref, this.#names));
     return { at: Date.now(), actors, recent: this.#recent, dropped: this.#dropped };
   }
 
@@ -75,6 +82,7 @@ export class ActorFeed {
     clearTimeout(this.#timer);
     this.#timer = undefined;
     this.#seen.clear();
+    this.#steps = 0;
     this.#recent = [];
   }
 
@@ -106,10 +114,11 @@ export class ActorFeed {
       this.#timer ??= setTimeout(() => this.#tick(), TICK_MS).unref();
     }
     if (seen === undefined) this.#unseen += 1;
-    if (seen === undefined || seen.steps.length >= MAX_STEPS) {
+    if (seen === undefined || seen.steps.length >= MAX_STEPS || this.#steps >= MAX_FRAME_STEPS) {
       this.#dropped += 1;
       return;
     }
+    this.#steps += 1;
     seen.steps.push(step);
   }
 
@@ -117,13 +126,14 @@ export class ActorFeed {
     this.#timer = undefined;
     const seen = this.#seen;
     this.#seen = new Map();
+    this.#steps = 0;
     const actors = [...seen.values()].map(({ ref, steps }) => ({
-      ...nodeOf(ref),
+      ...nodeOf(ref, this.#names),
       isGone: !isThere(ref),
-      steps,
+      steps: steps.map((step) => ({ ...step, event: this.#names.eventOf(step.event) })),
     }));
-    const steps = actors.flatMap(({ id, name, steps }) =>
-      steps.map((step) => ({ ...step, actor: id, name })),
+    const steps = actors.flatMap(({ id, name, machine, steps }) =>
+      steps.map((step) => ({ ...step, actor: id, name, machine })),
     );
     this.#recent.push(...steps.sort((a, b) => a.n - b.n));
     if (this.#recent.length > MAX_RECENT) this.#recent = this.#recent.slice(-MAX_RECENT);

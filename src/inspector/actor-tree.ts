@@ -3,14 +3,15 @@
 // those hold what a server said and what an operator configured (A9).
 
 import type { AnyActorRef, Snapshot } from 'xstate';
+import type { ActorNames } from './actor-names.ts';
 import type { ActorNode, StateValue } from './wire.ts';
 
 /** The actor as the inspector shows it. */
-export function nodeOf(ref: AnyActorRef): ActorNode {
+export function nodeOf(ref: AnyActorRef, names: ActorNames): ActorNode {
   return {
     id: ref.sessionId,
     parent: ref._parent?.sessionId ?? null,
-    name: ref.id,
+    name: names.nameOf(ref.id),
     machine: machineOf(ref),
     state: stateOf(ref.getSnapshot()),
     context: namedContext(ref),

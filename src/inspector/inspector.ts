@@ -9,26 +9,33 @@
 //   GET  /inspector/servers/ID          one server, with its last lines on stderr
 //   GET  /inspector/sessions            a piece of the list of sessions; /inspector/sessions/N one of them
 //   GET  /inspector/dead-letters        the last events that reached nobody, by type and target
-//   POST /inspector/servers/ID/start, …/stop, and /inspector/reload, with inspector.commands only
+//   GET  /inspector/dead-deliveries     the last events that were given up, without what came in them
+//   POST /inspector/servers/ID/start, …/stop, /inspector/triggers/NAME/pause, …/resume, and /inspector/reload, with
+//        inspector.commands only
 //
 // IN1  without the key nothing is served but the form that asks for it and what that is made of.
 
+import type { Automation } from '../../actors/automation/automation.ts';
 import type { Reception } from '../../actors/client/reception.ts';
 import { deadLettersOf } from '../../actors/dead-letters.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
 import { ConfigError, formatProblem } from '../../config/problem.ts';
+import type { AutomationFigures } from '../http/automation-figures.ts';
 import type { ExchangeContext } from '../http/exchange-context.ts';
 import { serverDetails } from '../http/records.ts';
 import type { BodyHandler, HeaderList, HttpStream } from '../http/seam.ts';
 import { FORM_PATH, type InspectorAccess } from './access.ts';
+import { ActorNames } from './actor-names.ts';
 import { machineDefinitions } from './machine-definitions.ts';
 import { PageFiles } from './page-files.ts';
 import { numbersOf } from './server-numbers.ts';
 import { MAX_COUNT, readQuery, sessionList, sessionPlace, wholeNumber } from './session-list.ts';
+import { deadDelivery, triggerNumbers } from './trigger-numbers.ts';
 import { Watchers } from './watchers.ts';
 
 /** A key is a line of text. */
 const MAX_FORM_BYTES = 16_384;
+const MAX_DEAD = 50;
 
 /** What the form that asks for the key is made of, besides itself. */
 const formFiles: ReadonlySet<string> = new Set(['key.css', 'icon.svg']);
@@ -49,6 +56,9 @@ export interface InspectorOptions {
   readonly gateway: Gateway;
   readonly reception: Reception;
   readonly access: InspectorAccess;
+  /** Both where there are triggers. */
+  readonly automation: Automation | undefined;
+  readonly figures: AutomationFigures | undefined;
   /** Reads the catalog again and applies it; throws ConfigError. */
   reload(): Promise<unknown>;
 }
@@ -56,15 +66,19 @@ export interface InspectorOptions {
 export class Inspector {
   readonly #gateway: Gateway;
   readonly #access: InspectorAccess;
+  readonly #automation: Automation | undefined;
+  readonly #names: ActorNames;
   readonly #reload: () => Promise<unknown>;
   readonly #files = new PageFiles();
   readonly #watchers: Watchers;
 
-  constructor({ gateway, reception, access, reload }: InspectorOptions) {
+  constructor({ gateway, reception, access, automation, figures, reload }: InspectorOptions) {
     this.#gateway = gateway;
     this.#reload = reload;
     this.#access = access;
-    this.#watchers = new Watchers(gateway, reception);
+    this.#automation = automation;
+    this.#names = new ActorNames(gateway.redactor);
+    this.#watchers = new Watchers(gateway, reception, figures);
   }
 
   /** Answers a request for a path under /inspector; Host and Origin have been checked. */
@@ -100,7 +114,8 @@ export class Inspector {
     else if (isRead && path === '/inspector/machines')
       context.json(200, { machines: machineDefinitions() }, securityHeaders);
     else if (isRead && path === '/inspector/dead-letters')
-      context.json(200, { recent: deadLettersOf(this.#gateway.root.system).recent }, securityHeaders);
+      context.json(200, { recent: this.#deadLetters() }, securityHeaders);
+    else if (isRead && path === '/inspector/dead-deliveries') void this.#deadDeliveries(context);
     else if (isRead && head === 'sessions' && rest.length <= 1) void this.#sessions(context, rest[0]);
     else if (isRead && head === 'servers' && rest.length === 1) this.#server(context, rest[0] ?? '');
     else if (method === 'POST') return () => void this.#command(context, [head, ...rest]);
@@ -138,21 +153,16 @@ export class Inspector {
   }
 
   /** What an operator may do here when the configuration lets them. */
-  async #command(context: ExchangeContext, [head, id = '', verb]: readonly string[]): Promise<void> {
-    const { config, fleet, redactor, isDraining } = this.#gateway;
-    const server = head === 'servers' ? fleet.get(id) : undefined;
+  async #command(context: ExchangeContext, words: readonly string[]): Promise<void> {
+    const { config, redactor, isDraining } = this.#gateway;
+    const act = this.#action(words);
     try {
       if (!config.inspector.commands)
         context.error(403, 'set inspector.commands: true in the gateway file to act from here');
       else if (isDraining) context.refuseWhileDraining();
-      else if (head === 'reload') context.json(200, await this.#reload(), securityHeaders);
-      else if (server !== undefined && verb === 'start') {
-        await server.start();
-        context.json(200, numbersOf(server), securityHeaders);
-      } else if (server !== undefined && verb === 'stop') {
-        await server.stop();
-        context.json(200, numbersOf(server), securityHeaders);
-      } else context.error(404, 'there is no such server, or nothing like that to be done with it');
+      else if (act === undefined)
+        context.error(404, 'there is no such server or trigger, or nothing like that to be done with it');
+      else context.json(200, await act(), securityHeaders);
     } catch (error) {
       const problems = error instanceof ConfigError ? error.problems.map(formatProblem) : [];
       if (problems.length > 0)
@@ -160,6 +170,44 @@ export class Inspector {
           problems: problems.map((problem) => redactor.redact(problem)),
         });
       else context.fail(error, (text) => redactor.redact(text));
+    }
+  }
+
+  /** What the words of a path ask for; what it gives is the answer. Undefined when there is no such thing. */
+  #action([head, name = '', verb]: readonly string[]): (() => Promise<unknown>) | undefined {
+    if (head === 'reload') return this.#reload;
+    if (head === 'servers') {
+      const server = this.#gateway.fleet.get(name);
+      if (server === undefined || (verb !== 'start' && verb !== 'stop')) return undefined;
+      return async () => {
+        await server[verb]();
+        return numbersOf(server);
+      };
+    }
+    const trigger = head === 'triggers' ? this.#automation?.fleet.get(name) : undefined;
+    if (trigger === undefined || (verb !== 'pause' && verb !== 'resume')) return undefined;
+    return async () => {
+      const status = await this.#automation?.operator[verb](trigger.name);
+      return status && triggerNumbers(status, this.#gateway.redactor);
+    };
+  }
+
+  #deadLetters() {
+    return deadLettersOf(this.#gateway.root.system).recent.map(({ type, target }) => ({
+      type: this.#names.eventOf(type),
+      target: this.#names.nameOf(target),
+    }));
+  }
+
+  /** The newest first; the page gives up waiting by itself. */
+  async #deadDeliveries(context: ExchangeContext): Promise<void> {
+    const { redactor } = this.#gateway;
+    try {
+      const found = await this.#automation?.operator.deliveries({ states: ['dead'], limit: MAX_DEAD });
+      const recent = (found ?? []).map((delivery) => deadDelivery(delivery, redactor));
+      context.json(200, { recent }, securityHeaders);
+    } catch (error) {
+      context.fail(error, (text) => redactor.redact(text));
     }
   }
 

@@ -147,7 +147,7 @@ export function wholeNumber(text: string): number | undefined {
   return /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
 
-/** Of a moment that performance.now() has told. */
+/** Of a moment that performance.now() has told. By an origin that does not move, so that two moments keep their order. */
 function epochMs(moment: number): number {
-  return Math.round(Date.now() - performance.now() + moment);
+  return Math.round(performance.timeOrigin + moment);
 }

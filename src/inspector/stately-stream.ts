@@ -6,6 +6,7 @@
 
 import type { AnyActorRef, InspectionEvent } from 'xstate';
 import type { HttpStream } from '../http/seam.ts';
+import type { ActorNames } from './actor-names.ts';
 import { stateOf, treeOf } from './actor-tree.ts';
 
 /** The version of the format, as its own package writes it. */
@@ -13,7 +14,7 @@ const VERSION = '0.7.2';
 const MAX_BUFFERED = 1024 * 1024;
 
 /** Tells `stream` of all actors that there are, and then of what they do, until what is returned is called. */
-export function tellStately(root: AnyActorRef, stream: HttpStream): () => void {
+export function tellStately(root: AnyActorRef, names: ActorNames, stream: HttpStream): () => void {
   const rootId = root.sessionId;
   const send = (message: { readonly type: string; readonly sessionId: string }) => {
     if (stream.bufferedBytes > MAX_BUFFERED) return;
@@ -27,26 +28,26 @@ export function tellStately(root: AnyActorRef, stream: HttpStream): () => void {
     stream.write(`data: ${JSON.stringify(stamped)}\n\n`);
   };
   stream.write(': open\n\n');
-  for (const ref of treeOf(root)) send(actorMessage(ref));
+  for (const ref of treeOf(root)) send(actorMessage(ref, names));
   const subscription = root.system.inspect((event) => {
-    const message = messageOf(event);
+    const message = messageOf(event, names);
     if (message !== undefined) send(message);
   });
   return () => subscription.unsubscribe();
 }
 
-function messageOf(inspected: InspectionEvent) {
+function messageOf(inspected: InspectionEvent, names: ActorNames) {
   const ref = inspected.actorRef as AnyActorRef;
   const { sessionId } = ref;
   switch (inspected.type) {
     case '@xstate.actor':
-      return actorMessage(ref);
+      return actorMessage(ref, names);
     case '@xstate.event': {
-      const { type } = inspected.event;
+      const type = names.eventOf(inspected.event.type);
       return { type: inspected.type, sessionId, event: { type }, sourceId: inspected.sourceRef?.sessionId };
     }
     case '@xstate.snapshot': {
-      const { type } = inspected.event;
+      const type = names.eventOf(inspected.event.type);
       return {
         type: inspected.type,
         sessionId,
@@ -59,12 +60,12 @@ function messageOf(inspected: InspectionEvent) {
   }
 }
 
-function actorMessage(ref: AnyActorRef) {
+function actorMessage(ref: AnyActorRef, names: ActorNames) {
   const { logic } = ref as unknown as { readonly logic: { readonly config?: unknown } };
   return {
     type: '@xstate.actor',
     sessionId: ref.sessionId,
-    name: ref.id,
+    name: names.nameOf(ref.id),
     parentId: ref._parent?.sessionId,
     definition: JSON.stringify(logic.config ?? { id: ref.id }),
     // An actor that is being made has no snapshot yet.

@@ -4,36 +4,48 @@
 
 import type { Reception } from '../../actors/client/reception.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
+import type { AutomationFigures } from '../http/automation-figures.ts';
 import type { HttpStream } from '../http/seam.ts';
 import { ActorFeed } from './actor-feed.ts';
-import { ChangedNumbers, numbersOf } from './server-numbers.ts';
+import { ActorNames } from './actor-names.ts';
+import { changedServers, numbersOf } from './server-numbers.ts';
 import { tellStately } from './stately-stream.ts';
+import { automationTotals, changedTriggers, triggerNumbers } from './trigger-numbers.ts';
 import { eventText, Viewer } from './viewer.ts';
 import type { NumbersMessage, Totals, TreeMessage } from './wire.ts';
 
 const PULSE_MS = 1_000;
 const BEAT_PULSES = 15;
+/** After so long without an answer of the store the page is told that there is none. */
+const STORE_MS = 2_000;
 /** One more is refused: a page that opens streams in a loop must not use up the listener (A8). */
 const MAX_WATCHERS = 64;
 
 export class Watchers {
   readonly #gateway: Gateway;
   readonly #reception: Reception;
+  readonly #figures: AutomationFigures | undefined;
+  readonly #names: ActorNames;
   readonly #feed: ActorFeed;
   readonly #viewers = new Set<Viewer>();
   /** Other tools than the page. */
   readonly #others = new Set<{ end(): void; silence(): void }>();
-  readonly #numbers = new ChangedNumbers();
+  readonly #servers = changedServers();
+  readonly #triggers: ReturnType<typeof changedTriggers>;
   #unwatch: (() => void) | undefined;
   #pulse: NodeJS.Timeout | undefined;
   #pulses = 0;
   /** How many actors the feed had no room for, at the last pulse. */
   #unseen = 0;
 
-  constructor(gateway: Gateway, reception: Reception) {
+  /** `figures` where there are triggers. */
+  constructor(gateway: Gateway, reception: Reception, figures?: AutomationFigures) {
     this.#gateway = gateway;
     this.#reception = reception;
-    this.#feed = new ActorFeed(gateway.root);
+    this.#figures = figures;
+    this.#names = new ActorNames(gateway.redactor);
+    this.#feed = new ActorFeed(gateway.root, this.#names);
+    this.#triggers = changedTriggers(gateway.redactor);
   }
 
   get isFull(): boolean {
@@ -55,7 +67,7 @@ export class Watchers {
 
   /** The same for a tool that understands the messages of @statelyai/inspect. */
   tellOthers(stream: HttpStream): () => void {
-    const silence = tellStately(this.#gateway.root, stream);
+    const silence = tellStately(this.#gateway.root, this.#names, stream);
     const other = { end: () => stream.end(), silence };
     this.#others.add(other);
     return () => {
@@ -66,7 +78,8 @@ export class Watchers {
 
   /** Ends every stream, having said why. */
   close(): void {
-    const farewell: NumbersMessage = { ...this.#totals(), is_draining: true, servers: [], gone: [] };
+    const nothingNew = { servers: [], gone: [], triggers: [], gone_triggers: [] };
+    const farewell: NumbersMessage = { ...this.#totals(), is_draining: true, ...nothingNew };
     for (const viewer of this.#viewers) {
       viewer.send(eventText('numbers', farewell));
       viewer.end();
@@ -81,6 +94,7 @@ export class Watchers {
   }
 
   #rise(): void {
+    void this.#figures?.deliveries(STORE_MS);
     this.#unwatch ??= this.#feed.watch((frame) => {
       const message = eventText('frame', frame);
       for (const viewer of this.#viewers) viewer.send(message);
@@ -96,10 +110,17 @@ export class Watchers {
   }
 
   #onPulse(): void {
+    const servers = this.#servers.take(this.#gateway.fleet.all());
+    const triggers = this.#triggers.take(this.#figures?.triggers() ?? []);
     const numbers: NumbersMessage = {
       ...this.#totals(),
-      ...this.#numbers.take(this.#gateway.fleet.all()),
+      servers: servers.changed,
+      gone: servers.gone,
+      triggers: triggers.changed,
+      gone_triggers: triggers.gone,
     };
+    // For the next pulse: nothing here waits for the store.
+    void this.#figures?.deliveries(STORE_MS);
     const message = eventText('numbers', numbers);
     this.#pulses += 1;
     const isIncomplete = this.#feed.unseen > this.#unseen;
@@ -116,8 +137,12 @@ export class Watchers {
   #whole(missed: number): string {
     const tree: TreeMessage = { ...this.#feed.tree(), started_at: this.#gateway.startedAt, missed };
     const servers = this.#gateway.fleet.all().map(numbersOf);
-    const numbers: NumbersMessage = { ...this.#totals(), servers, gone: [] };
-    this.#numbers.forget();
+    const { redactor } = this.#gateway;
+    const triggers = (this.#figures?.triggers() ?? []).map((status) => triggerNumbers(status, redactor));
+    const rows = { servers, gone: [], triggers, gone_triggers: [] };
+    const numbers: NumbersMessage = { ...this.#totals(), ...rows };
+    this.#servers.forget();
+    this.#triggers.forget();
     return eventText('tree', tree) + eventText('numbers', numbers);
   }
 
@@ -134,6 +159,7 @@ export class Watchers {
       listens: sessions.listens,
       dead_letters: deadLetters,
       viewers: this.#viewers.size,
+      automation: this.#figures === undefined ? null : automationTotals(this.#figures),
     };
   }
 }

@@ -46,6 +46,7 @@ export interface Frame {
 export interface RecentStep extends Step {
   readonly actor: string;
   readonly name: string;
+  readonly machine: string | null;
 }
 
 /** All actors at one moment. */
@@ -83,18 +84,75 @@ export interface ServerNumbers {
   readonly is_parked: boolean;
 }
 
+export interface TriggerNumbers {
+  readonly name: string;
+  readonly type: string;
+  /** Of its machine; `off` for one that is switched off. */
+  readonly state: string;
+  /** Marked as paused, in whatever state. */
+  readonly is_paused: boolean;
+  /** Events that were answered, and attempts that failed. */
+  readonly handled: number;
+  readonly failed: number;
+  readonly last_event_at: number | null;
+  readonly last_error: string | null;
+  readonly next_retry_at: number | null;
+}
+
+/** What is done about events, or about answers that are to be sent. */
+export interface LineNumbers {
+  /** Mailboxes with a turn. */
+  readonly active: number;
+  /** Actors that have nothing to do and stay for a while. */
+  readonly resting: number;
+  /** Runs that go on although they were told to end. */
+  readonly strays: number;
+  /** How many may be at work together. */
+  readonly places: number;
+  readonly handled: number;
+  readonly failed: number;
+  readonly dead: number;
+  readonly duration_ms: { readonly p50: number | null; readonly p95: number | null };
+}
+
+export interface DeliveryNumbers {
+  readonly queued: number;
+  readonly running: number;
+  readonly retrying: number;
+  readonly held: number;
+  readonly dead: number;
+}
+
+export interface AutomationTotals {
+  /** Null while the store does not answer. */
+  readonly deliveries: DeliveryNumbers | null;
+  readonly conversations: LineNumbers;
+  readonly outbox: LineNumbers;
+}
+
+/** A delivery that was given up. */
+export interface DeadDelivery {
+  readonly id: string;
+  readonly trigger: string | null;
+  readonly attempts: number;
+  readonly ended_at: number | null;
+  readonly note: string | null;
+}
+
 export interface Totals {
   readonly at: number;
   readonly version: string;
   readonly started_at: number;
   readonly is_draining: boolean;
-  /** Whether servers may be started and stopped from here. */
+  /** Whether servers may be started and stopped from here, and triggers paused. */
   readonly commands: boolean;
   readonly requests: { readonly total: number; readonly failed: number; readonly in_flight: number };
   readonly sessions: number;
   readonly listens: number;
   readonly dead_letters: number;
   readonly viewers: number;
+  /** Null where there are no triggers. */
+  readonly automation: AutomationTotals | null;
 }
 
 export interface NumbersMessage extends Totals {
@@ -102,6 +160,9 @@ export interface NumbersMessage extends Totals {
   readonly servers: readonly ServerNumbers[];
   /** Ids of servers that have left the catalog. */
   readonly gone: readonly string[];
+  /** As the servers. */
+  readonly triggers: readonly TriggerNumbers[];
+  readonly gone_triggers: readonly string[];
 }
 
 /** A client's session, or a client of the modern era that listens: it has none, and takes a place like one. */

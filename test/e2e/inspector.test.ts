@@ -336,6 +336,7 @@ describe('the page of the inspector', () => {
       ...{ at: Date.now(), version: '1', started_at: 1, is_draining: true, commands: false },
       requests: { total: 0, failed: 0, in_flight: 0 },
       ...{ sessions: 0, listens: 0, dead_letters: 3, viewers: 1, servers: [], gone: [] },
+      ...{ automation: null, triggers: [], gone_triggers: [] },
     };
     const root = { id: 'x:0', parent: null, name: 'gateway', machine: 'gateway', state: 'draining.part' };
     const tree = { at: Date.now(), actors: [root], recent: [], dropped: 7, missed: 2, started_at: 1 };

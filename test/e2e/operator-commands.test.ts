@@ -356,7 +356,9 @@ describe('machines', () => {
   test('prints every machine, or the one that is named, the same each time', async () => {
     const all = await runMain(['machines']);
     expect([all.code, all.stderr]).toEqual([0, '']);
-    expect(all.stdout.match(/^%% \w+$/gm)).toEqual(['%% gateway', '%% supervisor', '%% server']);
+    expect(all.stdout.match(/^%% \w+$/gm)).toEqual([
+      ...['%% gateway', '%% supervisor', '%% server', '%% trigger', '%% conversation'],
+    ]);
     const server = await runMain(['machines', 'server']);
     expect(server.stdout).toMatch(/^stateDiagram-v2\n/);
     expect(all.stdout).toContain(server.stdout);

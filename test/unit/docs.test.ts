@@ -7,6 +7,8 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { jsonSchemas } from '../../config/json-schemas.ts';
+import { triggerTypes } from '../../config/resources/trigger-types.ts';
+import { typeNames } from '../../config/resources/type-names.ts';
 import { machineList } from '../../src/cli/machines.ts';
 import { mermaid } from '../../src/cli/mermaid.ts';
 
@@ -34,21 +36,34 @@ function writeSources(schemas: Readonly<Record<string, object>>, texts = diagram
   return ['--schemas', folder, '--diagrams', folder];
 }
 
-/** Copies of both pages; gives the options that name them. */
+/** Copies of the pages; gives the options that name them. */
 function copyPages(): { configuration: string; architecture: string; options: string[] } {
   const folder = mkdtempSync(join(scratch, 'pages-'));
   const configuration = join(folder, 'configuration.md');
+  const triggers = join(folder, 'triggers.md');
   const architecture = join(folder, 'ARCHITECTURE.md');
+  const sources = join(folder, 'sources');
+  cpSync(join(root, 'docs/triggers.md'), triggers);
+  cpSync(join(root, 'docs/sources'), sources, { recursive: true });
   cpSync(join(root, 'docs/configuration.md'), configuration);
   cpSync(join(root, 'ARCHITECTURE.md'), architecture);
   return {
     configuration,
     architecture,
-    options: ['--configuration', configuration, '--architecture', architecture],
+    options: [
+      '--configuration',
+      configuration,
+      '--triggers',
+      triggers,
+      '--sources',
+      sources,
+      '--architecture',
+      architecture,
+    ],
   };
 }
 
-describe('the tables in docs/configuration.md and the diagrams in ARCHITECTURE.md', () => {
+describe('the tables in docs/configuration.md and docs/triggers.md, and the diagrams in ARCHITECTURE.md', () => {
   test('are what schemas and machines say', () => {
     expect(runScript(['--check', ...writeSources(jsonSchemas)])).toEqual({ code: 0, stderr: '' });
   });
@@ -56,10 +71,7 @@ describe('the tables in docs/configuration.md and the diagrams in ARCHITECTURE.m
   test('are out of date when a field changes, and are rewritten', () => {
     const { configuration, options } = copyPages();
     const changed = JSON.stringify(jsonSchemas.gateway).replace('"default":"info"', '"default":"warn"');
-    const where = [
-      ...writeSources({ catalog: jsonSchemas.catalog, gateway: JSON.parse(changed) }),
-      ...options,
-    ];
+    const where = [...writeSources({ ...jsonSchemas, gateway: JSON.parse(changed) }), ...options];
     expect(runScript(['--check', ...where])).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/configuration\.md is out of date/),
@@ -100,9 +112,21 @@ test('every fixed log message is explained in docs/operating.md', () => {
   expect(messages.filter((message) => !page.includes(message))).toEqual([]);
 });
 
-const pages = readdirSync(join(root, 'docs'))
-  .filter((name) => name.endsWith('.md'))
-  .map((name) => `docs/${name}`);
+const pages = ['docs', 'docs/sources'].flatMap((folder) =>
+  readdirSync(join(root, folder))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `${folder}/${name}`),
+);
+
+test('every type of trigger that is built has a page', () => {
+  expect(pages).toEqual(
+    expect.arrayContaining(
+      typeNames
+        .filter((name) => triggerTypes[name].isBuilt)
+        .map((name) => `docs/sources/${name.toLowerCase()}.md`),
+    ),
+  );
+});
 
 test.each(pages)('%s links only to files and sections that are there', (page) => {
   for (const [, target = '', anchor] of read(page).matchAll(/\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)/g)) {
@@ -116,16 +140,25 @@ test.each(pages)('%s links only to files and sections that are there', (page) =>
   }
 });
 
-const examples = readdirSync(join(root, 'examples')).filter((name) => name.endsWith('gateway.yaml'));
+const examples = readdirSync(join(root, 'examples')).filter((name) =>
+  /(gateway|automation)\.yaml$/.test(name),
+);
 
-test('there are examples for remote servers and for the file of a desktop client', () => {
-  expect(examples).toEqual(expect.arrayContaining(['desktop-gateway.yaml', 'remote-gateway.yaml']));
+test('there are examples for remote servers, for the file of a desktop client, and for triggers', () => {
+  expect(examples).toEqual(
+    expect.arrayContaining([
+      'desktop-gateway.yaml',
+      'remote-gateway.yaml',
+      'automation.yaml',
+      'automation-gateway.yaml',
+    ]),
+  );
 });
 
 test.each(['gateway.yaml', ...examples.map((name) => `examples/${name}`)])(
   '--check finds %s good',
   (name) => {
-    const env = { ...process.env, SEARCH_TOKEN: 'a-token', TICKETS_KEY: 'a-key' };
+    const env = { ...process.env, SEARCH_TOKEN: 'a-token', TICKETS_KEY: 'a-key', WEBHOOK_SECRET: 'a-secret' };
     const main = join(resolve(root, process.env.ACTOR_GATEWAY_DIST ?? 'dist'), 'main.js');
     const args = [main, '--config', join(root, name), '--check', '--json'];
     const { status, stdout } = spawnSync(process.execPath, args, { env, encoding: 'utf8' });

@@ -1,6 +1,6 @@
-// A line of the tree about an actor: its name, its state, how often it was started again, and since when it runs.
+// A line of the tree about an actor: its name, its state, how often it was started or tried again, and since when it runs.
 
-import { baseName } from './address.ts';
+import { baseName, shownName } from './address.ts';
 import { Pill } from './pill.tsx';
 import type { ActorView, PageState } from './store.ts';
 import type { TreeRow } from './tree-rows.ts';
@@ -47,19 +47,35 @@ export function ActorRow({ row, state, isChosen, onChoose, onToggle }: ActorRowP
       >
         {children === 0 ? '' : isOpen ? '▾' : '▸'}
       </span>
-      <span class="name" title={actor.name}>
-        {baseName(actor.name)}
+      <span class={actor.name.includes('/') ? 'name key' : 'name'} title={actor.name}>
+        <bdi dir="ltr">{shownName(actor.name)}</bdi>
       </span>
-      {children > 0 && !isOpen && actor.machine !== 'server' && <span class="aside">{children}</span>}
+      {children > 0 && !isOpen && isGroup(actor) && <span class="aside">{children}</span>}
       {server !== undefined && server.restarts > 0 && (
         <span class="aside" title={`${server.restarts} starts after a failure`}>
           ↻{server.restarts}
         </span>
       )}
+      <Again actor={actor} />
       <span class="aside">{age}</span>
       <Pill state={actor.state} />
     </div>
   );
+}
+
+/** Whose children are worth counting: what is below any other is a part of it. */
+function isGroup({ machine }: ActorView): boolean {
+  return machine !== 'server' && machine !== 'trigger' && machine !== 'conversation';
+}
+
+/** What its state does not say: an attempt that is not the first, a trigger that is to stay paused. */
+function Again({ actor: { machine, state, context } }: { readonly actor: ActorView }) {
+  const attempt = Number(context?.attempt ?? 1);
+  if (machine === 'conversation' && attempt > 1 && state !== 'lingering')
+    return <span class="again">attempt {attempt}</span>;
+  if (machine === 'trigger' && context?.isPaused === true && state !== 'paused')
+    return <span class="again">paused</span>;
+  return null;
 }
 
 function ageMs({ uptime_seconds, at }: { uptime_seconds: number; at: number }, now: number): number {

@@ -1,6 +1,8 @@
 // Each view has an address: /inspector/view/<actor>/<tab>. An actor is named so that the address outlives the actor: a
 // server by its id, whatever its generation; a nameless child by its parent and its own name, such as files/pool. Any other
-// actor has a `~` before its name, which no id of a server has: however servers are called, each address is one actor's.
+// actor has a `~` before its name, which no id of a server has: however servers are called, each address is one actor's. Triggers
+// may be called anything as well, and have a word before theirs. A slash in a name, as in the keys of conversations, is none
+// in the address.
 // Sessions are no actors; theirs begin with the `~sessions` of an actor that there is not.
 
 import type { ActorNode } from '../wire.ts';
@@ -51,19 +53,58 @@ export function viewAt(path: string): View {
 
 /** `files` for the actor `files#3`, and for `files~7#8` that has replaced it after a change of the catalog. */
 export function baseName(name: string): string {
-  return name.replace(/(~\d+)?#\d+$/, '');
+  // A key is never replaced by another, and may end in anything.
+  return name.replace(name.includes('/') ? /#\d+$/ : /(~\d+)?#\d+$/, '');
 }
 
-export function addressOf(actor: ActorNode, actors: ReadonlyMap<string, ActorNode>): string {
-  const own = baseName(actor.name);
+/** An actor as people call it: a conversation without the word that every one begins with. */
+export function shownName(name: string): string {
+  return withoutWord(baseName(name));
+}
+
+function withoutWord(name: string): string {
+  return name.replace(/^conversation\//, '');
+}
+
+const TRIGGER = '~trigger/';
+
+export function triggerAddress(name: string): string {
+  return TRIGGER + partOf(name);
+}
+
+/** Which trigger an address names; undefined for that of any other actor, those below a trigger included. */
+export function triggerAt(address: string): string | undefined {
+  const part = address.startsWith(TRIGGER) ? address.slice(TRIGGER.length) : '';
+  return part === '' || part.includes('/') ? undefined : nameIn(part);
+}
+
+function partOf(name: string): string {
+  return name.replace(/[%/]/g, encodeURIComponent);
+}
+
+function nameIn(part: string): string {
+  return part.replace(/%2[5F]/g, decodeURIComponent);
+}
+
+type Named = Pick<ActorNode, 'name' | 'machine' | 'parent'>;
+
+export function addressOf(actor: Named, actors: ReadonlyMap<string, ActorNode>): string {
+  const own = partOf(baseName(actor.name));
   if (actor.machine === 'server') return own;
+  if (actor.machine === 'trigger') return TRIGGER + own;
   const parent = actor.machine !== null || actor.parent === null ? undefined : actors.get(actor.parent);
-  return parent === undefined ? `~${own}` : `${addressOf(parent, actors)}/${own}`;
+  // What is below the gateway itself has its name for itself.
+  const isAlone = parent === undefined || parent.parent === null;
+  return isAlone ? `~${own}` : `${addressOf(parent, actors)}/${own}`;
 }
 
 /** An address as a title. */
 export function nameAt(address: string): string {
-  return address.replace(/^~/, '');
+  return address
+    .replace(/^~(trigger\/)?/, '')
+    .split('/')
+    .map((part) => withoutWord(nameIn(part)))
+    .join('/');
 }
 
 /** The actor that lives at an address now, the latest where there are two; the root at ''. */
@@ -72,7 +113,7 @@ export function actorAt<A extends ActorNode>(address: string, actors: ReadonlyMa
   for (const actor of actors.values()) {
     if (address === '') return actor;
     // Cheap first: an address is made only of those that can have it.
-    if (address.endsWith(baseName(actor.name)) && addressOf(actor, actors) === address) found = actor;
+    if (address.endsWith(partOf(baseName(actor.name))) && addressOf(actor, actors) === address) found = actor;
   }
   return found;
 }

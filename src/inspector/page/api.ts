@@ -1,6 +1,6 @@
 // What the page asks the gateway beside the feed: machines, one server in detail, dead letters, and the commands.
 
-import type { MachineDefinition, SessionList, SessionPlace } from '../wire.ts';
+import type { DeadDelivery, MachineDefinition, SessionList, SessionPlace } from '../wire.ts';
 
 export interface ServerDetails {
   readonly id: string;
@@ -51,6 +51,11 @@ export function sessionPlace(number: number, filter: string): Promise<SessionPla
 
 export async function deadLetters(): Promise<readonly DeadLetter[]> {
   return (await get<{ recent: DeadLetter[] }>('/inspector/dead-letters')).recent;
+}
+
+/** Deliveries that were given up, the newest first. */
+export async function deadDeliveries(): Promise<readonly DeadDelivery[]> {
+  return (await get<{ recent: DeadDelivery[] }>('/inspector/dead-deliveries')).recent;
 }
 
 /** Rejects with the gateway's own words. */

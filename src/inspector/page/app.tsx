@@ -10,6 +10,7 @@ import {
   sessionAt,
   type Tab,
   tabs,
+  triggerAt,
   type View,
 } from './address.ts';
 import { machines, type ServerDetails, server as serverDetails } from './api.ts';
@@ -42,6 +43,7 @@ export function App({ store }: { readonly store: PageStore }) {
   const session = sessionAt(view.actor);
   const title = titleOf(view, chosen, session, state);
   const server = state.servers.get(view.actor.split('/')[0] ?? '');
+  const trigger = state.triggers.get(triggerAt(view.actor) ?? '');
   useEffect(() => {
     document.title = `${title}${chosen === undefined ? '' : `: ${stateText(chosen.state)}`} · actor-gateway`;
   });
@@ -71,6 +73,15 @@ export function App({ store }: { readonly store: PageStore }) {
                 commands={[
                   ['Start', `servers/${encodeURIComponent(server.id)}/start`],
                   ['Stop', `servers/${encodeURIComponent(server.id)}/stop`],
+                ]}
+              />
+            )}
+            {trigger !== undefined && state.totals?.commands === true && (
+              <Commands
+                key={`trigger ${trigger.name}`}
+                commands={[
+                  ['Pause', `triggers/${encodeURIComponent(trigger.name)}/pause`],
+                  ['Resume', `triggers/${encodeURIComponent(trigger.name)}/resume`],
                 ]}
               />
             )}
@@ -110,6 +121,7 @@ function Header({ state, go }: { readonly state: PageState; readonly go: Go }) {
       {totals !== null && (
         <span class="aside">
           {totals.version} · {count(state.servers.size)} servers ·{' '}
+          {totals.automation !== null && `${count(state.triggers.size)} triggers · `}
           <Link to={{ actor: SESSIONS, tab: 'log' }} go={go}>
             {count(totals.sessions)} sessions{totals.listens > 0 && `, ${count(totals.listens)} listening`}
           </Link>{' '}
@@ -170,12 +182,12 @@ function TabsPane({ store, view, chosen, server, go }: TabsPaneProps) {
               tab === 'stderr' ? (
                 <StderrTab asked={asked} />
               ) : (
-                <DetailsTab state={store.state} actor={chosen} asked={asked} go={go} />
+                <DetailsTab state={store.state} actor={chosen} asked={asked} address={view.actor} go={go} />
               )
             }
           />
         ) : (
-          <PlainTab tab={tab} store={store} chosen={chosen} server={server} go={go} />
+          <PlainTab tab={tab} store={store} chosen={chosen} server={server} address={view.actor} go={go} />
         )}
       </div>
     </section>
@@ -187,15 +199,20 @@ function WithDetails({ id, draw }: { id: string; draw(asked: Asked<ServerDetails
   return draw(useAsked(id, () => serverDetails(id), DETAILS_MS));
 }
 
-function PlainTab({ tab, store, chosen, server, go }: Omit<TabsPaneProps, 'view'> & { readonly tab: Tab }) {
+interface PlainTabProps extends Omit<TabsPaneProps, 'view'> {
+  readonly tab: Tab;
+  readonly address: string;
+}
+
+function PlainTab({ tab, store, chosen, server, address, go }: PlainTabProps) {
   const { state, history } = store;
   switch (tab) {
     case 'sequence':
       return <SequenceTab log={state.log} actor={chosen} />;
     case 'numbers':
-      return <NumbersTab state={state} history={history} server={server} />;
+      return <NumbersTab state={state} history={history} server={server} address={address} />;
     case 'details':
-      return <DetailsTab state={state} actor={chosen} asked={undefined} go={go} />;
+      return <DetailsTab state={state} actor={chosen} asked={undefined} address={address} go={go} />;
     default:
       return (
         <LogTab

@@ -1,6 +1,7 @@
-// What an operator must not miss: no connection, a gateway that stops, parked servers, dead letters.
+// What an operator must not miss: no connection, a gateway that stops, parked servers, what is wrong with triggers, dead letters.
 
 import { useState } from 'preact/hooks';
+import { AutomationBanners } from './automation-banners.tsx';
 import type { Go } from './hooks.ts';
 import { Link } from './link.tsx';
 import type { LinkState } from './page-store.ts';
@@ -42,6 +43,7 @@ export function Banners({ state, link, go }: BannersProps) {
           {parked.length > SHOWN && `and ${parked.length - SHOWN} more; filter the tree by “parked”`}
         </p>
       )}
+      <AutomationBanners state={state} go={go} />
       <DeadLetterBanner count={state.totals?.dead_letters ?? 0} run={state.startedAt} go={go} />
       {state.gatewayStarts > 0 && state.totals !== null && state.at - state.totals.started_at < 60_000 && (
         <p class="banner calm" role="status" id="restarted">

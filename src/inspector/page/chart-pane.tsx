@@ -2,6 +2,7 @@
 
 import { useMemo } from 'preact/hooks';
 import type { MachineDefinition } from '../wire.ts';
+import { lineAt } from './automation-words.ts';
 import { type Arrow, type Box, type Chart, LINE, layoutOf, type Point } from './chart-layout.ts';
 import { lightOf } from './chart-light.ts';
 import { eventText } from './state-words.ts';
@@ -19,7 +20,7 @@ interface ChartPaneProps {
 export function ChartPane({ actor, definition }: ChartPaneProps) {
   const chart = useMemo(() => definition && layoutOf(definition), [definition]);
   if (chart === undefined)
-    return <p class="empty">{actor.machine === null ? 'This actor runs no machine.' : 'No chart yet.'}</p>;
+    return <p class="empty">{actor.machine === null ? withoutMachine(actor.name) : 'No chart yet.'}</p>;
   return (
     <div class="chart">
       <Picture chart={chart} actor={actor} />
@@ -30,6 +31,12 @@ export function ChartPane({ actor, definition }: ChartPaneProps) {
       </p>
     </div>
   );
+}
+
+function withoutMachine(name: string): string {
+  const isLine = lineAt(`~${name}`) !== undefined;
+  const more = isLine ? ' Those below it do, one for each key that has something to do.' : '';
+  return `This actor runs no machine.${more}`;
 }
 
 function Picture({ chart, actor }: { readonly chart: Chart; readonly actor: ActorView }) {

@@ -1,7 +1,10 @@
-// What else there is to know: of the actor, of its server, and, at the root, the last dead letters.
+// What else there is to know: of the actor, of its server or trigger, at the root the last dead letters, and at the
+// conversations the last dead deliveries.
 
-import { addressOf } from './address.ts';
-import { deadLetters, type ServerDetails } from './api.ts';
+import type { TriggerNumbers } from '../wire.ts';
+import { addressOf, triggerAddress, triggerAt } from './address.ts';
+import { deadDeliveries, deadLetters, type ServerDetails } from './api.ts';
+import { lineAt, triggerFigures } from './automation-words.ts';
 import { Fact } from './fact.tsx';
 import { type Asked, type Go, useAsked } from './hooks.ts';
 import { Link } from './link.tsx';
@@ -15,10 +18,12 @@ interface DetailsTabProps {
   readonly state: PageState;
   readonly actor: ActorView | undefined;
   readonly asked: Asked<ServerDetails> | undefined;
+  readonly address: string;
   readonly go: Go;
 }
 
-export function DetailsTab({ state, actor, asked, go }: DetailsTabProps) {
+export function DetailsTab({ state, actor, asked, address, go }: DetailsTabProps) {
+  const trigger = state.triggers.get(triggerAt(address) ?? '');
   const parent = actor?.parent === null ? undefined : state.actors.get(actor?.parent ?? '');
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard
@@ -47,11 +52,13 @@ export function DetailsTab({ state, actor, asked, go }: DetailsTabProps) {
               </Link>
             </Fact>
           )}
+          {trigger !== undefined && <TriggerFacts trigger={trigger} now={state.at} />}
           {asked?.value !== undefined && <ServerFacts server={asked.value} />}
         </tbody>
       </table>
       {asked?.problem !== undefined && <p class="empty">{asked.problem}</p>}
       {actor?.parent === null && <DeadLetters />}
+      {lineAt(address) === 'conversations' && <DeadDeliveries go={go} />}
     </div>
   );
 }
@@ -81,6 +88,48 @@ function ServerFacts({ server }: { readonly server: ServerDetails }) {
       </Fact>
       <Fact name={`tools (${tools.length})`}>{tools.slice(0, SHOWN).join(', ') || '–'}</Fact>
     </>
+  );
+}
+
+function TriggerFacts({ trigger, now }: { readonly trigger: TriggerNumbers; readonly now: number }) {
+  return (
+    <>
+      <Fact name="type">{trigger.type}</Fact>
+      {triggerFigures(trigger, now).map(([name, value]) => (
+        <Fact key={name} name={name}>
+          {value}
+        </Fact>
+      ))}
+      <Fact name="last error">{trigger.last_error ?? '–'}</Fact>
+    </>
+  );
+}
+
+function DeadDeliveries({ go }: { readonly go: Go }) {
+  const { value, problem } = useAsked('dead deliveries', deadDeliveries, 2_000);
+  if (problem !== undefined) return <p class="empty">{problem}</p>;
+  if (value === undefined || value.length === 0) return <p class="empty">No dead deliveries.</p>;
+  return (
+    <table>
+      <caption>The last dead deliveries, newest first; the command `deliveries show` tells more</caption>
+      <tbody>
+        {value.map(({ id, trigger, attempts, ended_at, note }) => (
+          <Fact key={id} name={id}>
+            {trigger !== null && (
+              <>
+                <Link to={{ actor: triggerAddress(trigger), tab: 'details' }} go={go}>
+                  {trigger}
+                </Link>
+                {', '}
+              </>
+            )}
+            {`${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`}
+            {ended_at !== null && `, ${clock(ended_at).slice(0, 8)}`}
+            {note !== null && <div>{note}</div>}
+          </Fact>
+        ))}
+      </tbody>
+    </table>
   );
 }
 

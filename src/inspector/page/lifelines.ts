@@ -1,7 +1,7 @@
 // The log as a conversation: one line per actor, and an arrow for each event from whoever sent it to whoever took it.
 
 import type { StateValue } from '../wire.ts';
-import { baseName } from './address.ts';
+import { baseName, shownName } from './address.ts';
 import type { LogEntry } from './store.ts';
 
 export interface Arrow {
@@ -70,6 +70,8 @@ function sourceOf({ sourceName }: LogEntry): string {
 
 /** Names as a lane shows them. */
 export function laneLabel(lane: string): string {
-  const base = baseName(lane);
-  return base.length > 16 ? `${base.slice(0, 15)}…` : base;
+  const base = shownName(lane);
+  if (base.length <= 16) return base;
+  // Of a key the end tells it from others.
+  return baseName(lane).includes('/') ? `…${base.slice(-15)}` : `${base.slice(0, 15)}…`;
 }

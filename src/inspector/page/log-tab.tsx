@@ -1,7 +1,7 @@
 // Every step the page has seen, newest first: filtered, paused, cleared.
 
 import { useEffect, useMemo, useState } from 'preact/hooks';
-import { addressOf, baseName } from './address.ts';
+import { addressOf, baseName, shownName } from './address.ts';
 import type { Go } from './hooks.ts';
 import { Link } from './link.tsx';
 import { Pill } from './pill.tsx';
@@ -88,11 +88,11 @@ function Entry({ entry, actors, go }: EntryProps) {
     <div class="entry">
       <time>{clock(entry.at)}</time>
       <Link to={{ actor: addressIn(actors, entry), tab: 'log' }} go={go}>
-        {baseName(entry.name)}
+        {shownName(entry.name)}
       </Link>
       <span class="event">{eventText(entry.event)}</span>
       {entry.state !== null && <Pill state={entry.state} />}
-      <span class="aside">{entry.sourceName === null ? '' : `from ${baseName(entry.sourceName)}`}</span>
+      <span class="aside">{entry.sourceName === null ? '' : `from ${shownName(entry.sourceName)}`}</span>
     </div>
   );
 }
@@ -100,7 +100,7 @@ function Entry({ entry, actors, go }: EntryProps) {
 /** Of whoever has ended, the address is that of the next of its name. */
 function addressIn(actors: ReadonlyMap<string, ActorView>, entry: LogEntry): string {
   const actor = actors.get(entry.actor);
-  return actor === undefined ? baseName(entry.name) : addressOf(actor, actors);
+  return addressOf(actor ?? { name: entry.name, machine: entry.machine, parent: null }, actors);
 }
 
 /** Whether the step is this actor's, or that of one before it; of whoever has ended no more is known than the name. */

@@ -1,5 +1,8 @@
-// Calls, waits, failures and latency of a server, or of all together, now and over the last five minutes.
+// Calls, waits, failures and latency of a server, of a trigger, of conversations, or of all together, now and over the last
+// five minutes.
 
+import { triggerAt } from './address.ts';
+import { deliveryFigures, lineAt, lineFigures, triggerFigures } from './automation-words.ts';
 import { type History, seriesOf } from './history.ts';
 import { ALL } from './page-store.ts';
 import { Spark } from './spark.tsx';
@@ -11,15 +14,48 @@ interface NumbersTabProps {
   readonly history: History;
   /** Undefined: all servers together. */
   readonly server: ServerView | undefined;
+  readonly address: string;
 }
 
-export function NumbersTab({ state, history, server }: NumbersTabProps) {
-  const series = seriesOf(history.samples(server?.id ?? ALL), state.at);
+/** Whose history it is, what is said of it in numbers, and which charts say something. */
+function subjectOf({ state, server, address }: Omit<NumbersTabProps, 'history'>): Subject {
+  const { at, totals, triggers } = state;
+  if (server !== undefined)
+    return {
+      ...{ id: server.id, figures: serverFigures(server, at), what: 'Requests' },
+      ...{ hasWaits: true, hasLatency: true },
+    };
+  const trigger = triggers.get(triggerAt(address) ?? '');
+  if (trigger !== undefined)
+    return {
+      ...{ id: address, figures: triggerFigures(trigger, at), what: 'Events' },
+      ...{ hasWaits: false, hasLatency: false },
+    };
+  const line = lineAt(address);
+  if (line !== undefined && totals?.automation != null)
+    return {
+      ...{ id: address, figures: lineFigures(totals.automation, line), what: 'Turns' },
+      ...{ hasWaits: true, hasLatency: true },
+    };
+  return { id: ALL, figures: allFigures(state), what: 'Requests', hasWaits: true, hasLatency: false };
+}
+
+interface Subject {
+  readonly id: string;
+  readonly figures: [string, string][];
+  readonly what: string;
+  readonly hasWaits: boolean;
+  readonly hasLatency: boolean;
+}
+
+export function NumbersTab({ state, history, server, address }: NumbersTabProps) {
+  const { id, figures, what, hasWaits, hasLatency } = subjectOf({ state, server, address });
+  const series = seriesOf(history.samples(id), state.at);
   const perSecond = (value: number) => `${count(value)}/s`;
   return (
     <div class="scroll numbers">
       <dl class="figures">
-        {(server === undefined ? allFigures(state) : serverFigures(server, state.at)).map(([name, value]) => (
+        {figures.map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>
             <dd>{value}</dd>
@@ -27,14 +63,14 @@ export function NumbersTab({ state, history, server }: NumbersTabProps) {
         ))}
       </dl>
       <Spark
-        title="Requests, failed ones over them"
+        title={`${what}, failed ones over them`}
         values={series.perSecond}
         second={series.failedPerSecond}
         text={perSecond}
       />
-      <Spark title="In flight" values={series.inFlight} text={count} />
-      <Spark title="Waiting" values={series.waiting} text={count} />
-      {server !== undefined && <Spark title="Latency, p95" values={series.p95} text={ms} />}
+      {hasWaits && <Spark title="In flight" values={series.inFlight} text={count} />}
+      {hasWaits && <Spark title="Waiting" values={series.waiting} text={count} />}
+      {hasLatency && <Spark title="Latency, p95" values={series.p95} text={ms} />}
     </div>
   );
 }
@@ -70,6 +106,7 @@ function allFigures({ totals, servers, at }: PageState): [string, string][] {
     ['sessions', count(totals.sessions)],
     ['listening', count(totals.listens)],
     ['dead letters', count(totals.dead_letters)],
+    ...(totals.automation === null ? [] : deliveryFigures(totals.automation.deliveries)),
     ['watching', count(totals.viewers)],
     ['up', span(at - totals.started_at)],
   ];

@@ -1,6 +1,8 @@
 // The page's state over time: takes the messages of the feed, keeps the history beside the state, and tells the view at
 // most once per picture that the browser draws.
 
+import type { AutomationTotals } from '../wire.ts';
+import { triggerAddress } from './address.ts';
 import type { Sample } from './history.ts';
 import { History } from './history.ts';
 import { emptyState, type FeedMessage, type PageState, reduce, withoutLog } from './store.ts';
@@ -12,7 +14,7 @@ export interface LinkState {
   readonly since: number;
 }
 
-/** The history of all servers together. */
+/** The history of all servers together; a server's is under its id, and any other under the address of its actor. */
 export const ALL = '';
 
 export class PageStore {
@@ -26,8 +28,13 @@ export class PageStore {
     const before = this.state.startedAt;
     this.state = reduce(this.state, message);
     if (this.state.startedAt !== before) this.history.clear();
-    if (message.kind === 'numbers') this.#remember(message.data.servers.map(({ id }) => id));
-    if (message.kind === 'numbers') for (const id of message.data.gone) this.history.forget(id);
+    if (message.kind === 'numbers') {
+      const { servers, gone, triggers, gone_triggers } = message.data;
+      this.#remember(servers.map(({ id }) => id));
+      this.#rememberTriggers(triggers.map(({ name }) => name));
+      for (const id of gone) this.history.forget(id);
+      for (const name of gone_triggers) this.history.forget(triggerAddress(name));
+    }
     this.#changed();
   }
 
@@ -63,6 +70,18 @@ export class PageStore {
     this.history.note(ALL, sample);
   }
 
+  #rememberTriggers(changed: readonly string[]): void {
+    const { triggers, at, totals } = this.state;
+    for (const name of changed) {
+      const { handled, failed } = triggers.get(name) ?? { handled: 0, failed: 0 };
+      const sample = { at, requests: handled, failed, in_flight: 0, waiting: 0, p95: null };
+      this.history.note(triggerAddress(name), sample);
+    }
+    if (totals?.automation == null) return;
+    for (const line of ['conversations', 'outbox'] as const)
+      this.history.note(`~${line}`, lineSample(totals.automation, line, at));
+  }
+
   #changed(): void {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
@@ -71,4 +90,14 @@ export class PageStore {
       for (const listener of this.#listeners) listener();
     });
   }
+}
+
+function lineSample(
+  { deliveries, ...lines }: AutomationTotals,
+  line: 'conversations' | 'outbox',
+  at: number,
+): Sample {
+  const { handled, failed, active, duration_ms } = lines[line];
+  const waiting = deliveries === null ? 0 : deliveries.queued + deliveries.retrying + deliveries.held;
+  return { at, requests: handled, failed, in_flight: active, waiting, p95: duration_ms.p95 };
 }

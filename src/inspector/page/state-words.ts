@@ -35,12 +35,25 @@ const tones: Readonly<Record<string, Tone>> = {
   draining: 'warn',
   failed: 'bad',
   error: 'bad',
+  // Triggers.
+  open: 'good',
+  opening: 'busy',
+  paused: 'warn',
+  closing: 'warn',
+  // Conversations.
+  busy: 'busy',
+  'busy.aborting': 'warn',
+  'busy.stray': 'bad',
+  'busy.leaving': 'warn',
+  committing: 'busy',
+  lingering: 'calm',
 };
 
 /** Which colour a state has. The colour is never all: the word stands beside it. */
 export function toneOf(value: StateValue): Tone {
-  const outermost = stateText(value).split(/[. ]/, 1)[0] ?? '';
-  return tones[outermost] ?? 'off';
+  const text = stateText(value);
+  const [outermost = ''] = text.split(/[. ]/, 1);
+  return tones[text] ?? tones[outermost] ?? 'off';
 }
 
 /** XState's own events in plain words. */

@@ -1,7 +1,7 @@
 // What the page knows: a plain state, and how each message of the feed changes it. No browser in here, so that it can be
 // tested as a table. Connection, drawing and address are elsewhere.
 //
-// PS1  everything is bounded: the log by MAX_LOG, actors and servers by what the gateway has.
+// PS1  everything is bounded: the log by MAX_LOG, actors, servers and triggers by what the gateway has.
 // PS2  a state is never changed, only followed by another: whoever holds an old one (a paused log) still has it whole.
 
 import type {
@@ -14,6 +14,7 @@ import type {
   Step,
   Totals,
   TreeMessage,
+  TriggerNumbers,
 } from '../wire.ts';
 
 export const MAX_LOG = 2_000;
@@ -35,6 +36,7 @@ export interface LogEntry extends Omit<Step, 'n'> {
   readonly n: number;
   readonly actor: string;
   readonly name: string;
+  readonly machine: string | null;
   /** Who sent the event, by name; null when it came from outside of the tree. */
   readonly sourceName: string | null;
 }
@@ -54,6 +56,7 @@ export interface PageState {
   readonly logged: number;
   readonly totals: Totals | null;
   readonly servers: ReadonlyMap<string, ServerView>;
+  readonly triggers: ReadonlyMap<string, TriggerNumbers>;
   /** What the feed had no room for. */
   readonly dropped: number;
   /** What this page was too slow for. */
@@ -75,6 +78,7 @@ export const emptyState: PageState = {
   logged: 0,
   totals: null,
   servers: new Map(),
+  triggers: new Map(),
   dropped: 0,
   missed: 0,
   gatewayStarts: 0,
@@ -119,6 +123,7 @@ function withTree(state: PageState, tree: TreeMessage): PageState {
     logged: state.logged + entries.length,
     // Those that are there are told of right after the tree.
     servers: new Map(),
+    triggers: new Map(),
     dropped: tree.dropped,
     missed: tree.missed,
     gatewayStarts: state.gatewayStarts + (isSameRun || state.startedAt === null ? 0 : 1),
@@ -134,7 +139,7 @@ function withFrame(state: PageState, frame: Frame): PageState {
     for (const step of actor.steps) {
       const sourceName =
         step.source === null ? null : (names.get(step.source) ?? nameOf(actors, step.source));
-      entries.push({ ...step, actor: actor.id, name: actor.name, sourceName });
+      entries.push({ ...step, actor: actor.id, name: actor.name, machine: actor.machine, sourceName });
     }
     if (actor.isGone) continue;
     actors.set(actor.id, after(actors.get(actor.id), actor));
@@ -165,13 +170,35 @@ function after(before: ActorView | undefined, frame: ActorFrame): ActorView {
 }
 
 function withNumbers(state: PageState, message: NumbersMessage): PageState {
-  const { servers: changed, gone, ...totals } = message;
-  const servers = changed.length + gone.length > 0 ? new Map(state.servers) : state.servers;
-  if (servers instanceof Map) {
-    for (const server of changed) servers.set(server.id, { ...server, at: totals.at });
-    for (const id of gone) servers.delete(id);
-  }
-  return { ...state, at: totals.at, totals, servers };
+  const { servers, gone, triggers, gone_triggers, ...totals } = message;
+  const { at } = totals;
+  return {
+    ...state,
+    at,
+    totals,
+    servers: withRows(
+      state.servers,
+      servers.map((server) => [server.id, { ...server, at }]),
+      gone,
+    ),
+    triggers: withRows(
+      state.triggers,
+      triggers.map((trigger) => [trigger.name, trigger]),
+      gone_triggers,
+    ),
+  };
+}
+
+/** The same map where there is nothing new. */
+function withRows<Row>(
+  before: ReadonlyMap<string, Row>,
+  changed: readonly (readonly [string, Row])[],
+  gone: readonly string[],
+): ReadonlyMap<string, Row> {
+  if (changed.length + gone.length === 0) return before;
+  const after = new Map([...before, ...changed]);
+  for (const id of gone) after.delete(id);
+  return after;
 }
 
 function nameOf(actors: ReadonlyMap<string, ActorNode>, id: string | null): string | null {

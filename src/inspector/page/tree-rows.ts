@@ -16,7 +16,7 @@ export interface TreeRow<A extends ActorNode> {
 export interface TreeOptions {
   /** Text in the name, the state or the machine; the actors around a hit are shown with it. */
   readonly filter: string;
-  /** Addresses that are not as they are by default: supervisors open, everything else folded. */
+  /** Addresses that are not as they are by default: the gateway and its supervisors open, everything else folded. */
   readonly toggled: ReadonlySet<string>;
   /** Something else below the root has passed the filter. */
   readonly isRootWanted?: boolean;
@@ -34,7 +34,7 @@ export function treeRows<A extends ActorNode>(
     if (wanted !== undefined && !wanted.has(actor.id)) return;
     const address = addressOf(actor, actors);
     const own = children.get(actor.id) ?? [];
-    const isOpenByDefault = actor.machine !== null && actor.machine !== 'server';
+    const isOpenByDefault = actor.machine === 'gateway' || actor.machine === 'supervisor';
     const isOpen = wanted !== undefined || isOpenByDefault !== toggled.has(address);
     rows.push({ actor, address, depth, children: own.length, isOpen });
     if (isOpen) for (const child of own) add(child, depth + 1);

@@ -25,7 +25,7 @@ describe('the JSON Schema', () => {
       );
     expect(walk(jsonSchemas.gateway as Record<string, unknown>, '')).toEqual([]);
     expect(jsonSchemas.gateway).toMatchObject({
-      required: ['listen_addr', 'catalog_path'],
+      else: { required: ['listen_addr', 'catalog_path'] },
       properties: {
         shutdown_seconds: { default: 10 },
         limits: { properties: { in_flight: { default: 1024 } } },
@@ -35,6 +35,16 @@ describe('the JSON Schema', () => {
       properties: { servers: { additionalProperties: Record<string, unknown> } };
     };
     expect(walk(catalog.properties.servers.additionalProperties, '')).toEqual([]);
+    expect(walk(jsonSchemas.agent as Record<string, unknown>, '')).toEqual([]);
+    const { spec } = (
+      jsonSchemas.trigger as { else: { properties: { spec: { allOf: { then: object }[] } } } }
+    ).else.properties;
+    expect(walk(spec as unknown as Record<string, unknown>, '')).toEqual([]);
+    expect(spec.allOf).toHaveLength(13);
+    for (const { then } of spec.allOf) {
+      const { config } = (then as { properties: { config: Record<string, unknown> } }).properties;
+      expect(walk(config, '')).toEqual([]);
+    }
   });
 
   test.each([
@@ -72,5 +82,55 @@ describe('the JSON Schema', () => {
     [{ mcpServers: { a: { command: 'x', disabled: 'no' } } }, false],
   ])('of the catalog judges %j: %s', (value, isGood) => {
     expect(Check(jsonSchemas.catalog, value)).toBe(isGood);
+  });
+
+  const trigger = (spec: object) => ({ apiVersion: 'a/v1', kind: 'Trigger', metadata: { name: 't' }, spec });
+
+  test.each([
+    [trigger({ type: 'HTTP', config: { webhook_secret: '${S}', methods: ['POST'] } }), true],
+    [trigger({ type: 'Webhook', config: { port: '${P}' }, enabled: '${E}' }), true],
+    [
+      trigger({ type: 'GitHub', config: { github_events: ['push'] }, commands: { push: { agent: 'a' } } }),
+      true,
+    ],
+    [
+      trigger({ type: 'WhatsApp', config: { access_token: 'a', phone_number_id: '1', verify_token: 'v' } }),
+      true,
+    ],
+    [trigger({ type: 'Schedule', config: { cron: '* * * * *' } }), true],
+    [trigger({ platform: 'whatsapp', webhook: { path: '/a' }, routing: { default_agent: 'a' } }), true],
+    [trigger({ type: 'Schedule', config: {} }), false],
+    [trigger({ type: 'HTTP', config: { cron: '* * * * *' } }), false],
+    [trigger({ type: 'HTTP' }), false],
+    [trigger({ type: 'Zebra', config: {} }), false],
+    [trigger({ type: 'HTTP', config: { path: 'a' } }), false],
+    [trigger({ type: 'HTTP', config: {}, commands: { 'a b': { agent: 'a' } } }), false],
+    [trigger({ type: 'HTTP', config: {}, commands: { a: { agnet: 'a' } } }), false],
+    [trigger({ platform: 'whatsapp', config: {} }), false],
+    [{ ...trigger({ type: 'Manual', config: {} }), metadata: { name: 'A' } }, false],
+    [{ ...trigger({ type: 'Manual', config: {} }), kind: 'Agent' }, false],
+  ])('of a trigger judges %j: %s', (value, isGood) => {
+    expect(Check(jsonSchemas.trigger, value)).toBe(isGood);
+  });
+
+  const agent = (spec: object) => ({ apiVersion: 'a/v1', kind: 'Agent', metadata: { name: 'a' }, spec });
+
+  test.each([
+    [agent({ model: 'scripted:./a.yaml' }), true],
+    [agent({ runtime: { http: { url: '${URL}' } }, mcp_servers: [{ name: 'f', command: 'c' }] }), true],
+    [agent({ model: 'large' }), false],
+    [agent({ runtime: { grpc: {} } }), false],
+    [agent({ mcp_servers: [{ name: 'f' }] }), false],
+  ])('of an agent judges %j: %s', (value, isGood) => {
+    expect(Check(jsonSchemas.agent, value)).toBe(isGood);
+  });
+
+  test.each([
+    [{ spec: { triggers: { directory: 't' } } }, true],
+    [{ http_port: 9000, platforms: { repohost: { token_env: 'T' }, github: { anything: 1 } } }, true],
+    [{ platforms: { repohost: { tokn: 'T' } } }, false],
+    [{ spec: { trigger: {} } }, false],
+  ])('of the gateway file in the form of a resource judges %j: %s', (value, isGood) => {
+    expect(Check(jsonSchemas.gateway, value)).toBe(isGood);
   });
 });

@@ -3,10 +3,13 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type ActorRefFrom, assign, createActor, fromPromise, sendTo, setup } from 'xstate';
+import { Redactor } from '../../../actors/redact.ts';
 import { ActorFeed } from '../../../src/inspector/actor-feed.ts';
+import { ActorNames } from '../../../src/inspector/actor-names.ts';
 import type { Frame } from '../../../src/inspector/wire.ts';
 
 const SECRET = 'sk-0123456789';
+const names = new ActorNames(new Redactor([SECRET]));
 
 const child = setup({
   types: {
@@ -71,7 +74,7 @@ afterEach(() => {
 });
 
 function watched(root: ReturnType<typeof familyOf>) {
-  const feed = new ActorFeed(root);
+  const feed = new ActorFeed(root, names);
   const frames: Frame[] = [];
   const leave = feed.watch((frame) => frames.push(frame));
   return { feed, frames, leave, tick: () => vi.advanceTimersByTime(100) };
@@ -160,6 +163,20 @@ describe('a feed of actors', () => {
     expect([frames[0]?.dropped, feed.unseen]).toEqual([50, 50]);
   });
 
+  test('tells no more than 8,000 steps in a frame, but of every actor where it is (AF3)', () => {
+    const root = familyOf(1_000);
+    const { feed, frames, tick } = watched(root);
+    for (let turn = 0; turn < 10; turn += 1)
+      for (let index = 0; index < 1_000; index += 1) childOf(root, index).send({ type: 'flip' });
+    tick();
+    expect(frames[0]?.actors).toHaveLength(1_000);
+    expect(frames[0]?.actors.flatMap(({ steps }) => steps)).toHaveLength(8_000);
+    expect([feed.tree().dropped, feed.unseen]).toEqual([2_000, 0]);
+    for (let index = 0; index < 1_000; index += 1) childOf(root, index).send({ type: 'note' });
+    tick();
+    expect(frames[1]?.actors.flatMap(({ steps }) => steps)).toHaveLength(1_000);
+  });
+
   test('keeps the last 1,024 steps, however long it runs (AF3)', () => {
     const root = familyOf(1);
     const { feed, tick } = watched(root);
@@ -174,7 +191,7 @@ describe('a feed of actors', () => {
   test('inspects nobody before the first watcher and after the last (IN2)', () => {
     const root = familyOf(1);
     const inspect = vi.spyOn(root.system, 'inspect');
-    const feed = new ActorFeed(root);
+    const feed = new ActorFeed(root, names);
     root.send({ type: 'tell', index: 0, secret: '' });
     expect([inspect.mock.calls.length, vi.getTimerCount(), feed.watchers]).toEqual([0, 0, 0]);
     const leave = [feed.watch(() => {}), feed.watch(() => {})];
@@ -193,7 +210,7 @@ describe('a feed of actors', () => {
       context: { count: 3, isReady: true, word: 'x'.repeat(1000), whole: { of: SECRET }, key: SECRET },
     });
     const root = createActor(named).start();
-    const { actors } = new ActorFeed(root).tree();
+    const { actors } = new ActorFeed(root, names).tree();
     expect(actors[0]?.context).toEqual({ count: 3, isReady: true, word: 'x'.repeat(200) });
     root.stop();
   });

@@ -18,7 +18,13 @@ const chartOf = (id: string) => {
 };
 
 test('there is a definition of each machine of the tree, by the name that actors have it under', () => {
-  expect(definitions.map(({ id }) => id)).toEqual(['gateway', 'supervisor', 'server']);
+  expect(definitions.map(({ id }) => id)).toEqual([
+    'gateway',
+    'supervisor',
+    'server',
+    'trigger',
+    'conversation',
+  ]);
 });
 
 describe.each(charts)('the chart of $definition.id', ({ definition, chart }) => {

@@ -14,6 +14,7 @@ import type {
   NumbersMessage,
   ServerNumbers,
   Step,
+  TriggerNumbers,
 } from '../../../src/inspector/wire.ts';
 
 const root: ActorNode = { id: 'x:0', parent: null, name: 'gateway', machine: 'gateway', state: 'serving' };
@@ -55,6 +56,7 @@ const numbers = (more: Partial<NumbersMessage> = {}): FeedMessage => ({
     ...{ at: 3_000, version: '1', started_at: 1, is_draining: false, commands: false },
     requests: { total: 1, failed: 0, in_flight: 0 },
     ...{ sessions: 0, listens: 0, dead_letters: 0, viewers: 1, servers: [server], gone: [] },
+    ...{ automation: null, triggers: [], gone_triggers: [] },
     ...more,
   },
 });
@@ -93,7 +95,12 @@ describe('the state of the page', () => {
     const first = step('demand', 'starting');
     const second = step('pool.ready', 'running');
     const before = stateAfter(tree(), frame([of(files, 'starting', [first])]));
-    const recent = [first, second].map((each) => ({ ...each, actor: 'x:1', name: 'files#1' }));
+    const recent = [first, second].map((each) => ({
+      ...each,
+      actor: 'x:1',
+      name: 'files#1',
+      machine: 'server',
+    }));
     const again = reduce(before, tree({ recent }));
     expect(again.log.map(({ event }) => event)).toEqual(['demand', 'pool.ready']);
     expect(new Set(again.log.map(({ n }) => n)).size).toBe(2);
@@ -116,5 +123,16 @@ describe('the state of the page', () => {
     const quiet = stateAfter(tree(), numbers(), numbers({ at: 4_000, servers: [] }));
     expect(quiet.servers.get('files')).toMatchObject({ requests: 1, at: 3_000 });
     expect(reduce(quiet, numbers({ servers: [], gone: ['files'] })).servers.size).toBe(0);
+  });
+
+  test('keeps the numbers of a trigger that is not mentioned, and drops those of one that has gone', () => {
+    const trigger: TriggerNumbers = {
+      ...{ name: 'orders', type: 'HTTP', state: 'open', is_paused: false, handled: 3, failed: 0 },
+      ...{ last_event_at: null, last_error: null, next_retry_at: null },
+    };
+    const quiet = stateAfter(tree(), numbers({ triggers: [trigger] }), numbers());
+    expect(quiet.triggers.get('orders')).toEqual(trigger);
+    expect(reduce(quiet, numbers()).triggers).toBe(quiet.triggers);
+    expect(reduce(quiet, numbers({ gone_triggers: ['orders'] })).triggers.size).toBe(0);
   });
 });

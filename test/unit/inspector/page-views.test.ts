@@ -12,11 +12,14 @@ import {
   SESSIONS,
   sessionAddress,
   sessionAt,
+  shownName,
   tabs,
+  triggerAddress,
+  triggerAt,
   viewAt,
 } from '../../../src/inspector/page/address.ts';
 import { History, SECONDS, seriesOf } from '../../../src/inspector/page/history.ts';
-import { lifelines, MAX_ARROWS, MAX_LANES } from '../../../src/inspector/page/lifelines.ts';
+import { laneLabel, lifelines, MAX_ARROWS, MAX_LANES } from '../../../src/inspector/page/lifelines.ts';
 import { activePaths, eventText, stateText, toneOf } from '../../../src/inspector/page/state-words.ts';
 import type { LogEntry } from '../../../src/inspector/page/store.ts';
 import { treeMove } from '../../../src/inspector/page/tree-keys.ts';
@@ -185,6 +188,54 @@ describe('the address of a view', () => {
     );
   });
 
+  test('is one actor’s alone, whatever triggers and keys of conversations are called', () => {
+    const crowd = new Map(actors);
+    const names = ['servers', 'gateway', 'files', 'sessions', 'open', 'a~3'];
+    const keys = [
+      'conversation/http/a',
+      'conversation/http/a/run',
+      'conversation/http/a%2Frun',
+      'outbox/a//b',
+    ];
+    crowd.set('ts', node('ts', '0', 'triggers', 'supervisor', 'supervising'));
+    crowd.set('cs', node('cs', '0', 'conversations', null, 'active'));
+    for (const [index, name] of names.entries()) {
+      crowd.set(`t${index}`, node(`t${index}`, 'ts', `${name}#${index}`, 'trigger', 'open'));
+      crowd.set(`o${index}`, node(`o${index}`, `t${index}`, 'open', null, 'active'));
+    }
+    for (const [index, key] of [
+      ...keys,
+      'conversation/http/..',
+      'conversation/repo/a#7',
+      'conversation/http/x~3',
+    ].entries()) {
+      crowd.set(`k${index}`, node(`k${index}`, 'cs', `${key}#${index}`, 'conversation', 'lingering'));
+      crowd.set(`r${index}`, node(`r${index}`, `k${index}`, 'run', null, 'active'));
+    }
+    const addresses = [...crowd.values()].map((actor) => addressOf(actor, crowd));
+    expect(new Set(addresses).size).toBe(crowd.size);
+    for (const actor of crowd.values()) {
+      const address = addressOf(actor, crowd);
+      expect(actorAt(address, crowd)).toBe(actor);
+      const path = pathOf({ actor: address, tab: 'log' });
+      // As a browser has it, which takes dots out of a path.
+      expect(viewAt(new URL(path, 'http://gateway/').pathname)).toEqual({ actor: address, tab: 'log' });
+    }
+    for (const name of names) expect(triggerAt(triggerAddress(name))).toBe(name);
+    expect([triggerAt('~triggers'), triggerAt('servers'), triggerAt('~trigger/a/open')]).toEqual([
+      ...[undefined, undefined, undefined],
+    ]);
+  });
+
+  test('reads as what people call it', () => {
+    const key = node('k', 'cs', 'conversation/repohost/acme/site#7#12', 'conversation');
+    expect(shownName(key.name)).toBe('repohost/acme/site#7');
+    expect(nameAt(addressOf(key, new Map()))).toBe('repohost/acme/site#7');
+    expect(nameAt(triggerAddress('orders'))).toBe('orders');
+    expect(laneLabel(key.name)).toBe('…ost/acme/site#7');
+    expect(laneLabel('a-server-with-a-long-name#1')).toBe('a-server-with-a…');
+  });
+
   test('is the log of the root where the path says nothing', () => {
     for (const path of ['/inspector', '/inspector/', '/inspector/view/', '/elsewhere'])
       expect(viewAt(path)).toEqual({ actor: '', tab: 'log' });
@@ -195,7 +246,17 @@ describe('the address of a view', () => {
 
 describe('lifelines', () => {
   const entry = (n: number, name: string, sourceName: string | null): LogEntry => ({
-    ...{ n, actor: name, name, source: sourceName, sourceName, event: `event-${n}`, state: null, at: n },
+    ...{
+      n,
+      actor: name,
+      name,
+      machine: null,
+      source: sourceName,
+      sourceName,
+      event: `event-${n}`,
+      state: null,
+      at: n,
+    },
   });
 
   test('lead from the sender to the receiver, oldest first', () => {
@@ -256,6 +317,8 @@ describe('words', () => {
     expect(activePaths({ failed: 'parked' })).toEqual(['failed', 'failed.parked']);
     expect(toneOf({ failed: 'parked' })).toBe('bad');
     expect(toneOf('something new')).toBe('off');
+    expect([toneOf('paused'), toneOf('open')]).toEqual(['warn', 'good']);
+    expect([toneOf({ busy: 'handling' }), toneOf({ busy: 'stray' })]).toEqual(['busy', 'bad']);
   });
 
   test('say XState’s own events plainly', () => {

@@ -71,9 +71,9 @@ describe('the list of sessions', () => {
       { number: 3, client: 'modern', version: '3', endpoint: '/mcp', era: 'modern', state: 'listening' },
     ]);
     for (const { opened_at, last_seen_at } of sessions) {
-      expect(opened_at).toBeGreaterThanOrEqual(before - 2);
+      expect(opened_at).toBeGreaterThanOrEqual(before - 50);
       expect(last_seen_at - opened_at).toBeGreaterThanOrEqual(0);
-      expect(last_seen_at).toBeLessThanOrEqual(Date.now() + 2);
+      expect(last_seen_at).toBeLessThanOrEqual(Date.now() + 50);
     }
     const text = JSON.stringify(sessions);
     for (const id of clients.ids) expect(text).not.toContain(id.slice(0, 8));

@@ -2,8 +2,12 @@
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createActor, createMachine } from 'xstate';
+import type { Automation } from '../../../actors/automation/automation.ts';
 import type { Reception } from '../../../actors/client/reception.ts';
 import type { Gateway } from '../../../actors/gateway/gateway.ts';
+import { Redactor } from '../../../actors/redact.ts';
+import type { DeliveryCounts } from '../../../actors/store/store.ts';
+import { AutomationFigures } from '../../../src/http/automation-figures.ts';
 import type { HttpStream } from '../../../src/http/seam.ts';
 import { Watchers } from '../../../src/inspector/watchers.ts';
 import type { NumbersMessage } from '../../../src/inspector/wire.ts';
@@ -23,16 +27,17 @@ function server(id: string) {
 }
 
 /** A gateway as far as watchers look at one. */
-function gatewayOf(servers: ReturnType<typeof server>[]) {
+function gatewayOf(servers: ReturnType<typeof server>[], figures?: AutomationFigures) {
   const root = createActor(createMachine({ id: 'gateway', on: { ping: {} } })).start();
   const gateway = {
     ...{ root, version: '1', startedAt: 1, isDraining: false, deadLetters: 0 },
     config: { inspector: { commands: false } },
     sessions: { size: 0, listens: 0 },
     fleet: { all: () => servers },
+    redactor: new Redactor([]),
   };
   const reception = { counts: { total: 0, failed: 0, in_flight: 0 } };
-  const watchers = new Watchers(gateway as unknown as Gateway, reception as unknown as Reception);
+  const watchers = new Watchers(gateway as unknown as Gateway, reception as unknown as Reception, figures);
   return { root, watchers, inspect: vi.spyOn(root.system, 'inspect') };
 }
 
@@ -54,6 +59,24 @@ function stream() {
   const numbers = () =>
     messagesIn(text).flatMap(({ kind, data }) => (kind === 'numbers' ? [data as NumbersMessage] : []));
   return { http, numbers, text: () => text };
+}
+
+const line = {
+  ...{ active: 1, resting: 2, strays: 0, places: 8, states: { busy: 1 } },
+  ...{ handled: 3, done: 3, ignored: 0, held: 0, failed: 0, retried: 0, dead: 0, lost: 0 },
+  duration_ms: { p50: null, p95: null },
+};
+
+/** Triggers by their names, and a store whose answer is the test's. */
+function automationOf(names: readonly string[], counts: () => Promise<DeliveryCounts>) {
+  const triggers = names.map((name) => ({
+    ...{ trigger: { name, type: 'HTTP' }, state: 'open', isPaused: false },
+    ...{ lastError: undefined, retryAt: undefined },
+    counts: { handled: 0, failed: 0, lastAt: undefined },
+  }));
+  const operator = { triggers: () => triggers, counts };
+  const dispatcher = { stats: () => ({ conversations: line, outbox: line }) };
+  return { triggers, figures: new AutomationFigures({ operator, dispatcher } as unknown as Automation) };
 }
 
 describe('those who watch', () => {
@@ -111,6 +134,48 @@ describe('those who watch', () => {
     servers.pop();
     vi.advanceTimersByTime(1_000);
     expect(numbers().at(-1)?.gone).toEqual(['two']);
+  });
+
+  test('hear of a trigger only when its numbers have changed, and how many deliveries died', async () => {
+    let dead = 0;
+    const none = { queued: 0, running: 0, retrying: 0, held: 0 };
+    const { triggers, figures } = automationOf(['a', 'b'], async () => ({ ...none, dead }));
+    const { watchers } = gatewayOf([], figures);
+    const { http, numbers } = stream();
+    watchers.watch(http);
+    await vi.advanceTimersByTimeAsync(2_000);
+    dead = 4;
+    Object.assign(triggers[1] ?? {}, { state: 'failed', lastError: 'the port is taken' });
+    await vi.advanceTimersByTimeAsync(1_000);
+    triggers.shift();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(numbers().map((each) => each.triggers.map(({ name, state }) => `${name} ${state}`))).toEqual([
+      ['a open', 'b open'],
+      ['a open', 'b open'],
+      [],
+      ['b failed'],
+      [],
+    ]);
+    expect(numbers().at(-1)?.gone_triggers).toEqual(['a']);
+    expect(numbers().map(({ automation }) => automation?.deliveries?.dead)).toEqual([undefined, 0, 0, 0, 4]);
+  });
+
+  test('are not kept waiting by a store that does not answer, and hear that it does not', async () => {
+    let asked = 0;
+    const { figures } = automationOf([], () => {
+      asked += 1;
+      return new Promise(() => {});
+    });
+    const { watchers } = gatewayOf([], figures);
+    const { http, numbers } = stream();
+    const leave = watchers.watch(http);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(numbers()).toHaveLength(11);
+    expect(numbers().at(-1)?.automation).toMatchObject({ deliveries: null, conversations: { active: 1 } });
+    expect(asked).toBe(1);
+    leave();
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(vi.getTimerCount()).toBe(0);
   });
 
   test('are told that the gateway drains before their streams end', () => {

@@ -3,7 +3,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createActor, fromPromise } from 'xstate';
+import { type AnyActorLogic, type AnyActorRef, createActor, fromCallback, fromPromise } from 'xstate';
 import { gatewayMachine } from '../../../machines/gateway.ts';
 
 interface Pending {
@@ -210,4 +210,67 @@ test('whatever fails or is sent at whatever moment: each part that came up is dr
     }),
     { numRuns: 200 },
   );
+});
+
+describe('an actor that a part hangs under the root', () => {
+  const idle = fromCallback(() => {});
+  const spawn = (root: Root, name: string, logic: AnyActorLogic = idle, input?: unknown) =>
+    root.actor.send({ type: 'part.spawn', name, logic, input });
+  const child = (root: Root, name: string) =>
+    (root.actor.getSnapshot().children as Record<string, AnyActorRef | undefined>)[name];
+
+  test('has its name in the tree and in the system, gets its input, and lives as long as the root (B3)', async () => {
+    const inputs: unknown[] = [];
+    const root = new Root(parts);
+    const logic = fromCallback(({ input }) => {
+      inputs.push(input);
+    });
+    // As a part does while it boots.
+    spawn(root, 'conversations', logic, { places: 3 });
+    await root.endAll();
+    const ref = child(root, 'conversations');
+    expect(ref).toBe(root.actor.system.get('conversations'));
+    expect(inputs).toEqual([{ places: 3 }]);
+    root.actor.send({ type: 'shutdown' });
+    expect(ref?.getSnapshot().status).toBe('active');
+    await root.endAll();
+    expect([root.state, ref?.getSnapshot().status]).toEqual(['stopped', 'stopped']);
+  });
+
+  test('is not made when its name is taken, by another such actor or by the servers', async () => {
+    const root = new Root([]);
+    spawn(root, 'conversations');
+    const first = child(root, 'conversations');
+    spawn(root, 'conversations');
+    spawn(root, 'servers');
+    expect([root.state, child(root, 'conversations')]).toEqual(['serving', first]);
+  });
+
+  test('is dropped when it has ended, and its name is free again', async () => {
+    const root = new Root([]);
+    spawn(
+      root,
+      'conversations',
+      fromPromise(async () => {}),
+    );
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([root.state, child(root, 'conversations')]).toEqual(['serving', undefined]);
+    spawn(root, 'conversations');
+    expect(child(root, 'conversations')).toBeDefined();
+  });
+
+  test('that fails is infrastructure: everything is drained, and the reason told (B3)', async () => {
+    const root = new Root(parts);
+    await root.endAll();
+    const error = new Error('bug');
+    spawn(
+      root,
+      'conversations',
+      fromPromise(() => Promise.reject(error)),
+    );
+    await root.endAll();
+    await root.endAll();
+    expect(root.asked.slice(3)).toEqual(['drain front', 'drain servers', 'drain lock']);
+    expect([root.state, root.output, child(root, 'conversations')]).toEqual(['failed', error, undefined]);
+  });
 });

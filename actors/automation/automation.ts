@@ -1,0 +1,261 @@
+// Everything of triggers together: the store, the open triggers, the dispatcher with its works. A part of the gateway: booted
+// before the front, so that no webhook comes before its trigger is loaded, and drained after it.
+//
+// AU1  a reload changes what differs and nothing else; resources with an error leave everything as it was.
+// AU2  the store is closed last: what is accepted while the gateway stops is kept for the next start.
+
+import { join } from 'node:path';
+import type { AnyActorRef } from 'xstate';
+import { ConfigError, formatProblem } from '../../config/problem.ts';
+import type { Agent } from '../../config/resources/agent.ts';
+import type { LoadedResources } from '../../config/resources/load-resources.ts';
+import type { Trigger } from '../../config/resources/trigger.ts';
+import { supervisorMachine } from '../../machines/supervisor.ts';
+import type { Gateway, Part } from '../gateway/gateway.ts';
+import { guarded } from '../guarded.ts';
+import { Dispatcher } from '../inbox/dispatcher.ts';
+import type { OpenTrigger, SourceHost } from '../sources/adapter.ts';
+import { type Adapters, makeAdapters } from '../sources/adapters.ts';
+import { openSqliteStore } from '../store/sqlite-store.ts';
+import type { Store } from '../store/store.ts';
+import { ConversationWork, type Routing } from './conversation-work.ts';
+import { FolderWatch } from './folder-watch.ts';
+import { Handlers } from './handlers.ts';
+import { Operator } from './operator.ts';
+import { OutboxWork, type Sendings } from './outbox-work.ts';
+import { Pauses } from './pauses.ts';
+import { Tally } from './tally.ts';
+import { TRIGGERS, type TriggerDifference, TriggerFleet } from './trigger-fleet.ts';
+import { type OpenListener, WebhookListeners } from './webhook-listeners.ts';
+
+export interface AutomationOptions {
+  readonly resources: LoadedResources;
+  /** Reads the files again; throws ConfigError when there is an error in them. */
+  load(): Promise<LoadedResources>;
+  readonly openListener: OpenListener;
+  /** Folders to watch for changes; none: only a reload that is asked for. */
+  readonly watched: readonly string[];
+  /** Of one request to a webhook. */
+  readonly maxBodyBytes: number;
+  readonly retentionDays: number;
+  /** A conversation that is not gone on with is forgotten after so long. */
+  readonly rememberDays: number;
+  readonly maxWaiting: number;
+  /** Conversations that are worked at the same time. */
+  readonly concurrency: number;
+}
+
+const STORE_FILE = 'store.sqlite';
+const DAY_MS = 86_400_000;
+const SWEEP_MS = 600_000;
+/** Of the grace of a drain: for the store to close. */
+const CLOSE_MS = 1_000;
+/** The outbox has places of its own: a platform that hangs must not hold up the handlers. */
+const OUTBOX_PLACES = 64;
+
+export class Automation implements Part {
+  readonly name = 'automation';
+  readonly fleet: TriggerFleet;
+  readonly pauses = new Pauses();
+  readonly tally = new Tally();
+  readonly operator = new Operator(this);
+  readonly listeners: WebhookListeners;
+  readonly #options: AutomationOptions;
+  readonly #adapters: Adapters;
+  readonly #handlers = new Handlers();
+  readonly #watches: FolderWatch[] = [];
+  #gateway: Gateway | undefined;
+  #store: Store | undefined;
+  #dispatcher: Dispatcher | undefined;
+  #sweeping: NodeJS.Timeout | undefined;
+  #reloading: Promise<unknown> = Promise.resolve();
+  /** What the boot begins with. */
+  #resources: LoadedResources;
+
+  constructor(options: AutomationOptions) {
+    this.#options = options;
+    this.#resources = options.resources;
+    this.listeners = new WebhookListeners(options.openListener);
+    this.fleet = new TriggerFleet({
+      log: () => this.gateway.log,
+      open: (trigger) => this.#open(trigger),
+      supervisor: () => this.gateway.root.system.get(TRIGGERS) as AnyActorRef | undefined,
+    });
+    this.#adapters = makeAdapters({ maxBodyBytes: options.maxBodyBytes });
+  }
+
+  /** To be called once, before boot: the gateway and its parts know each other. */
+  attach(gateway: Gateway): void {
+    this.#gateway = gateway;
+  }
+
+  get gateway(): Gateway {
+    if (this.#gateway === undefined) throw new Error('the automation has not been attached to a gateway');
+    return this.#gateway;
+  }
+
+  /** There from the end of the boot on. */
+  get store(): Store {
+    if (this.#store === undefined) throw new Error('the store is not open');
+    return this.#store;
+  }
+
+  get dispatcher(): Dispatcher {
+    if (this.#dispatcher === undefined) throw new Error('the dispatcher has not been started');
+    return this.#dispatcher;
+  }
+
+  get agents(): readonly Agent[] {
+    return this.#handlers.agents;
+  }
+
+  async boot(): Promise<void> {
+    const { log, config, root } = this.gateway;
+    const { retentionDays, rememberDays, maxWaiting, concurrency, watched } = this.#options;
+    const store = await openSqliteStore({
+      file: join(config.state_dir, STORE_FILE),
+      retentionMs: retentionDays * DAY_MS,
+      rememberMs: rememberDays * DAY_MS,
+      maxWaiting,
+      onFailed: (error) => root.send({ type: 'part.failed', part: this.name, error }),
+    });
+    this.#store = store;
+    await this.pauses.load(store);
+    const routing = this.#routing();
+    this.#dispatcher = new Dispatcher({
+      store,
+      log,
+      redact: (text) => this.gateway.redactor.redact(text),
+      lines: [
+        { name: 'conversations', work: new ConversationWork(routing), places: concurrency },
+        { name: 'outbox', work: new OutboxWork(routing), places: OUTBOX_PLACES },
+      ],
+    });
+    root.send({
+      type: 'part.spawn',
+      name: TRIGGERS,
+      logic: guarded(supervisorMachine),
+      input: this.fleet.supervisorInput(),
+    });
+    for (const problem of this.#resources.problems) log.warn({}, formatProblem(problem));
+    this.#use(this.#resources);
+    this.#dispatcher.start(root);
+    this.#sweeping = setInterval(() => void this.#sweep(), SWEEP_MS).unref();
+    for (const folder of watched) this.#watches.push(new FolderWatch(folder, () => void this.#onChanged()));
+  }
+
+  async drain(graceMs: number): Promise<void> {
+    const endsAt = performance.now() + graceMs - CLOSE_MS;
+    clearInterval(this.#sweeping);
+    for (const watch of this.#watches) watch.close();
+    this.endWaits();
+    await this.#closeTriggers();
+    await this.#dispatcher?.drain(Math.max(0, endsAt - performance.now()));
+    await this.#store?.close();
+  }
+
+  /** Requests that wait for the end of an event are answered now: it is accepted, and they would only be cut off. */
+  endWaits(): void {
+    this.#dispatcher?.endWaits();
+  }
+
+  /** Reads the files again and applies what differs. Throws ConfigError, and then nothing has changed. */
+  reload(): Promise<TriggerDifference> {
+    // One after the other: the later has read the later files.
+    const reloading = this.#reloading.catch(() => {}).then(() => this.#reload());
+    this.#reloading = reloading;
+    return reloading;
+  }
+
+  async #reload(): Promise<TriggerDifference> {
+    const resources = await this.#options.load();
+    if (this.#dispatcher === undefined) {
+      // Asked for while the gateway starts: it begins with these.
+      this.#resources = resources;
+      return { added: [], changed: [], removed: [], unchanged: [] };
+    }
+    const { log } = this.gateway;
+    for (const problem of resources.problems) log.warn({}, formatProblem(problem));
+    const difference = this.#use(resources);
+    log.info({ ...difference }, 'triggers reloaded');
+    return difference;
+  }
+
+  async #onChanged(): Promise<void> {
+    try {
+      await this.reload();
+    } catch (error) {
+      const problems = error instanceof ConfigError ? error.lines : [String(error)];
+      this.gateway.log.error({ problems }, 'the changed triggers have errors; those before them stay');
+    }
+  }
+
+  #use({ triggers, agents }: LoadedResources): TriggerDifference {
+    this.#handlers.use(agents);
+    return this.fleet.apply(triggers, (name) => this.pauses.has(name));
+  }
+
+  #routing(): Routing & Sendings {
+    const { fleet, pauses } = this;
+    return {
+      adapterOf: (platform) => this.#adapters.ofPlatform(platform),
+      trigger: (name) => {
+        const trigger = fleet.get(name);
+        return trigger?.enabled === true ? trigger : undefined;
+      },
+      isPaused: (name) => pauses.has(name),
+      onHeld: (name) => void this.#onHeld(name),
+      handlerOf: (agent) => this.#handlers.of(agent),
+      count: (trigger, kind) => this.tally.count(trigger, kind),
+      get longestTimeoutMs() {
+        return fleet.longestTimeoutMs;
+      },
+    };
+  }
+
+  async #onHeld(trigger: string): Promise<void> {
+    try {
+      await this.pauses.onHeld(this.store, trigger);
+    } catch (error) {
+      const reason = (error as Error).message;
+      this.gateway.log.error(
+        { trigger, reason },
+        'what a trigger holds could not be let go; resume it again',
+      );
+    }
+  }
+
+  #open(trigger: Trigger): Promise<OpenTrigger> {
+    return this.#adapters.ofType(trigger.type).open(trigger, this.#host());
+  }
+
+  #host(): SourceHost {
+    const { store, dispatcher, gateway } = this;
+    return {
+      store,
+      log: gateway.log,
+      accept: (events) => store.append(events),
+      settled: (id, timeoutMs) => dispatcher.settled(id, timeoutMs),
+      cancel: (id, note) => dispatcher.cancel(id, note),
+      listen: (webhook, address) => this.listeners.listen(webhook, address),
+    };
+  }
+
+  #closeTriggers(): Promise<void> {
+    const supervisor = this.gateway.root.system.get(TRIGGERS) as AnyActorRef | undefined;
+    if (supervisor === undefined || supervisor.getSnapshot().status !== 'active') return Promise.resolve();
+    return new Promise((resolve) => {
+      supervisor.subscribe({ complete: resolve, error: () => resolve() });
+      supervisor.send({ type: 'shutdown' });
+    });
+  }
+
+  async #sweep(): Promise<void> {
+    try {
+      const rows = await this.store.sweep();
+      if (rows > 0) this.gateway.log.debug({ rows }, 'store swept');
+    } catch (error) {
+      this.gateway.log.warn({ reason: (error as Error).message }, 'store could not be swept');
+    }
+  }
+}

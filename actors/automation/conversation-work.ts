@@ -1,0 +1,214 @@
+// What happens with an event of a conversation: read it, find who takes it, have it answered, and say what is to be
+// remembered and sent. Everything goes back as one outcome, which the dispatcher commits as a whole (S5).
+//
+// CW1  an event that nobody takes is `ignored`, with the reason in its record; it is never an error.
+// CW2  nothing runs for a paused trigger: the event is held, and with it what comes after it in its conversation.
+// CW3  the handler is asked once per attempt, always under the same key, so that it can tell a repetition.
+
+import type { Trigger } from '../../config/resources/trigger.ts';
+import { type CommandParameters, commandParameters } from '../../machines/command-parameters.ts';
+import { type Match, matched } from '../../machines/matching.ts';
+import { DeadlineError } from '../errors.ts';
+import { type Answer, type Handler, HandlerError, type Job } from '../handlers/handler.ts';
+import type { Assignment, Outcome, Work } from '../inbox/work.ts';
+import type { Adapter, InboundEvent } from '../sources/adapter.ts';
+import type { StoredEvent } from '../store/store.ts';
+import { historyOf, remembered } from './history.ts';
+import { timeLimit } from './time-limit.ts';
+
+const PREFIX = 'conversation/';
+/** Where no trigger is left to say how long its handler may take, nothing runs. */
+const NO_TRIGGER_MS = 10_000;
+
+/** What it needs to know of triggers and agents; it changes with a reload, between two events. */
+export interface Routing {
+  adapterOf(platform: string): Adapter | undefined;
+  /** Loaded and enabled. */
+  trigger(name: string): Trigger | undefined;
+  isPaused(name: string): boolean;
+  /** An event is held by that trigger now. */
+  onHeld(trigger: string): void;
+  handlerOf(agent: string): Handler | undefined;
+  /** An attempt of this trigger has ended so. */
+  count(trigger: string, kind: Outcome['kind']): void;
+  /** The longest of all triggers, in milliseconds. */
+  readonly longestTimeoutMs: number;
+}
+
+export class ConversationWork implements Work {
+  readonly prefix = PREFIX;
+  readonly #routing: Routing;
+
+  constructor(routing: Routing) {
+    this.#routing = routing;
+  }
+
+  /** Which trigger takes an event is known when it has been read; each run has the deadline of its own trigger besides. */
+  timeoutMs(): number {
+    return this.#routing.longestTimeoutMs || NO_TRIGGER_MS;
+  }
+
+  onHeld(trigger: string): void {
+    this.#routing.onHeld(trigger);
+  }
+
+  async perform(assignment: Assignment): Promise<Outcome> {
+    const outcome = await this.#perform(assignment);
+    if (outcome.trigger !== undefined) this.#routing.count(outcome.trigger, outcome.kind);
+    return outcome;
+  }
+
+  async #perform({ event, snapshot, signal }: Assignment): Promise<Outcome> {
+    const adapter = this.#routing.adapterOf(event.key.split('/')[1] ?? '');
+    if (adapter === undefined) return ignored('nothing here understands its platform');
+    let inbound: InboundEvent;
+    try {
+      inbound = adapter.read(event);
+    } catch (error) {
+      return { kind: 'failed', isFinal: true, note: `it cannot be read: ${messageOf(error)}`, retry: ONCE };
+    }
+    const match = this.#match(adapter, inbound);
+    if (typeof match === 'string') return ignored(match);
+    const { trigger } = match;
+    if (this.#routing.isPaused(trigger.name)) return { kind: 'held', trigger: trigger.name };
+    return this.#run({ event, snapshot, signal }, adapter, inbound, match);
+  }
+
+  /** The trigger and what it does, or why there is none. */
+  #match(adapter: Adapter, inbound: InboundEvent): Match | string {
+    const known = inbound.triggers.flatMap((name) => this.#routing.trigger(name) ?? []);
+    if (known.length === 0) return 'the triggers it came for are gone or switched off';
+    const taking = known.filter((trigger) => adapter.takes(trigger, inbound));
+    if (taking.length === 0) return 'no filter of a trigger lets it pass';
+    return matched(taking, inbound);
+  }
+
+  async #run(
+    assignment: Assignment,
+    adapter: Adapter,
+    inbound: InboundEvent,
+    match: Match,
+  ): Promise<Outcome> {
+    const { event, snapshot, signal } = assignment;
+    const { trigger, binding, command } = match;
+    const given = parametersOf(match, inbound);
+    if (given.isMissing) return this.#done(assignment, adapter, inbound, match, { text: given.help });
+    const agent = binding?.agent ?? trigger.default_agent ?? '';
+    const handler = this.#routing.handlerOf(agent);
+    const { retry } = trigger;
+    if (event.attempt > retry.attempts) return neverEnded(trigger);
+    if (handler === undefined)
+      return { kind: 'failed', trigger: trigger.name, note: `there is no agent ${agent}`, retry };
+    const job = jobOf(event, inbound, {
+      command,
+      parameters: given.values,
+      trigger,
+      agent,
+      history: historyOf(snapshot),
+    });
+    const limit = timeLimit(trigger);
+    const own = this.#deadline(limit.seconds * 1000);
+    try {
+      const answer = await handler.run(job, own === undefined ? signal : AbortSignal.any([signal, own]));
+      return this.#done(assignment, adapter, inbound, match, answer, job);
+    } catch (error) {
+      const { isFinal, retryAfterMs } = error instanceof HandlerError ? error : new HandlerError('');
+      const isLate = own?.aborted === true || signal.reason instanceof DeadlineError;
+      const note = isLate ? `no answer within ${limit.field} (${limit.seconds})` : messageOf(error);
+      return { kind: 'failed', trigger: trigger.name, note, isFinal, retryAfterMs, retry };
+    }
+  }
+
+  /** Of a trigger that is less patient than the most patient one, whose patience every attempt has. */
+  #deadline(ms: number): AbortSignal | undefined {
+    return ms < this.#routing.longestTimeoutMs ? AbortSignal.timeout(ms) : undefined;
+  }
+
+  #done(
+    { event }: Assignment,
+    adapter: Adapter,
+    inbound: InboundEvent,
+    { trigger }: Match,
+    answer: Answer,
+    job?: Job,
+  ): Outcome {
+    return {
+      kind: 'done',
+      trigger: trigger.name,
+      answer: answer.text,
+      emit: answer.text === '' ? [] : adapter.reply?.(trigger, event, inbound, answer),
+      snapshot: job === undefined ? undefined : snapshotAfter(inbound, job, answer),
+    };
+  }
+}
+
+/** Text is looked through only where something may be in it. */
+function parametersOf({ binding, command, rest }: Match, { parameters }: InboundEvent): CommandParameters {
+  if (binding === undefined || binding.parameters.length === 0)
+    return { isMissing: false, values: parameters };
+  return commandParameters(binding.parameters, rest, parameters, command);
+}
+
+/** An attempt counts from its claim on: one whose process ended with it has failed, though nobody could say so. */
+export function neverEnded({ name, retry }: Trigger): Outcome {
+  return {
+    kind: 'failed',
+    isFinal: true,
+    trigger: name,
+    note: `the gateway ended during each of its ${retry.attempts} attempts`,
+    retry,
+  };
+}
+
+/** Nothing of a trigger is known, so nothing of its patience. */
+const ONCE = { attempts: 1, min_backoff_seconds: 1, max_backoff_seconds: 1, factor: 1 };
+
+const ignored = (note: string): Outcome => ({ kind: 'ignored', note });
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+
+/** Of an event without words, in the history: what it was about, not all that came with it. */
+const MAX_WORDLESS = 500;
+
+/** What is to be remembered; undefined leaves it as it was: what was not answered was no talk. */
+function snapshotAfter(inbound: InboundEvent, { history, input }: Job, { text }: Answer): string | undefined {
+  if (text === '') return undefined;
+  return remembered(history, inbound.text ?? input.slice(0, MAX_WORDLESS), text);
+}
+
+/** Beyond this the text of an event without words says no more to a reader; the payload is there whole. */
+const MAX_INPUT = 16_384;
+
+function jobOf(
+  event: StoredEvent,
+  inbound: InboundEvent,
+  more: {
+    readonly command: string | undefined;
+    readonly parameters: Readonly<Record<string, string>>;
+    readonly trigger: Trigger;
+    readonly agent: string;
+    readonly history: Job['history'];
+  },
+): Job {
+  const { trigger, agent, command, parameters, history } = more;
+  return {
+    input: inbound.text ?? JSON.stringify(inbound.payload)?.slice(0, MAX_INPUT) ?? '',
+    command,
+    parameters,
+    event: {
+      id: event.id,
+      type: trigger.type,
+      name: inbound.names[0],
+      received_at: new Date(event.at).toISOString(),
+      context: inbound.context,
+      payload: inbound.payload,
+    },
+    trigger: trigger.name,
+    agent,
+    conversation: event.key.slice(PREFIX.length),
+    history,
+    idempotencyKey: event.id,
+    attempt: event.attempt,
+    trace: event.trace,
+  };
+}

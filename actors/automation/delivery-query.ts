@@ -1,0 +1,76 @@
+// What an operator asks of the deliveries, from the text of a query to a filter of the store. Every bound is checked here,
+// so that a slip gets an answer and no page is without end.
+
+import { InvalidQueryError } from '../errors.ts';
+import type { DeliveryFilter, DeliveryState } from '../store/store.ts';
+
+const STATES: readonly DeliveryState[] = ['queued', 'running', 'retrying', 'held', 'done', 'dead', 'ignored'];
+const MAX_LIMIT = 1_000;
+const DEFAULT_LIMIT = 50;
+const units: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+/** `state` (several by commas), `trigger`, `source`, `conversation`, `since` (ISO time, or `15m` ago), `before`, `limit`. */
+export function deliveryFilter(query: string, now: number): DeliveryFilter {
+  const asked = new Map<string, string>();
+  for (const [name, value] of new URLSearchParams(query)) {
+    if (!known.has(name))
+      throw new InvalidQueryError(
+        `there is no parameter ${JSON.stringify(name.slice(0, 40))}; there are ${[...known].join(', ')}`,
+      );
+    asked.set(name, value);
+  }
+  const trigger = asked.get('trigger');
+  const source = asked.get('source');
+  const conversation = asked.get('conversation');
+  const states = asked.get('state');
+  const since = asked.get('since');
+  const before = asked.get('before');
+  return {
+    limit: wholeNumber('limit', asked.get('limit') ?? String(DEFAULT_LIMIT), MAX_LIMIT),
+    ...(states === undefined ? {} : { states: states.split(',').map(stateOf) }),
+    ...(trigger === undefined ? {} : { trigger }),
+    ...(source === undefined ? {} : { idPrefix: `${source}:` }),
+    ...(conversation === undefined ? {} : { keyPrefix: mailboxPrefix(conversation) }),
+    ...(since === undefined ? {} : { since: instant(since, now) }),
+    ...(before === undefined ? {} : { beforeSeq: wholeNumber('before', before, Number.MAX_SAFE_INTEGER) }),
+  };
+}
+
+const known: ReadonlySet<string> = new Set([
+  'state',
+  'trigger',
+  'source',
+  'conversation',
+  'since',
+  'before',
+  'limit',
+]);
+
+/** The agents' word for a conversation, or a mailbox's key as the records show it. */
+function mailboxPrefix(conversation: string): string {
+  return /^(?:conversation|outbox)\//.test(conversation) ? conversation : `conversation/${conversation}`;
+}
+
+function stateOf(text: string): DeliveryState {
+  const state = STATES.find((each) => each === text.trim());
+  if (state !== undefined) return state;
+  throw new InvalidQueryError(
+    `state: there is no ${JSON.stringify(text.slice(0, 40))}; there are ${STATES.join(', ')}`,
+  );
+}
+
+function wholeNumber(name: string, text: string, most: number): number {
+  const value = Number(text);
+  if (/^[0-9]+$/.test(text) && value >= 1 && value <= most) return value;
+  throw new InvalidQueryError(`${name} should be a whole number from 1 to ${most}`);
+}
+
+function instant(text: string, now: number): number {
+  const ago = /^([0-9]{1,6})([smhd])$/.exec(text);
+  if (ago !== null) return now - Number(ago[1]) * (units[ago[2] ?? ''] ?? 0);
+  const at = /^\d{4}-\d\d-\d\d/.test(text) ? Date.parse(text) : Number.NaN;
+  if (Number.isFinite(at)) return at;
+  throw new InvalidQueryError(
+    'since should be a time such as 2026-11-21T10:00:00Z, or a while ago such as 15m, 12h, 3d',
+  );
+}

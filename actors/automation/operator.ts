@@ -1,0 +1,133 @@
+// What an operator may ask of triggers and deliveries: the API and the commands go through here, so that both hear the same
+// words about what is not there or not possible.
+
+import { randomUUID } from 'node:crypto';
+import type { Agent } from '../../config/resources/agent.ts';
+import type { Trigger } from '../../config/resources/trigger.ts';
+import { ConflictError, NotFoundError } from '../errors.ts';
+import { manualEvent } from '../sources/manual/manual-event.ts';
+import type { Delivery, DeliveryCounts, DeliveryFilter, DeliveryState } from '../store/store.ts';
+import type { Automation } from './automation.ts';
+import type { ManualRun } from './manual-run.ts';
+import type { Counts } from './tally.ts';
+import type { TriggerLife } from './trigger-fleet.ts';
+
+export interface TriggerStatus extends TriggerLife {
+  readonly trigger: Trigger;
+  readonly isPaused: boolean;
+  readonly counts: Counts;
+}
+
+export interface RunResult {
+  readonly id: string;
+  readonly state: DeliveryState | 'accepted';
+  readonly answer: string | null;
+  readonly note: string | null;
+}
+
+export class Operator {
+  readonly #automation: Automation;
+
+  constructor(automation: Automation) {
+    this.#automation = automation;
+  }
+
+  triggers(): readonly TriggerStatus[] {
+    return this.#automation.fleet.all().map((trigger) => this.#statusOf(trigger));
+  }
+
+  trigger(name: string): TriggerStatus {
+    return this.#statusOf(this.#named(name));
+  }
+
+  agents(): readonly Agent[] {
+    return this.#automation.agents;
+  }
+
+  async pause(name: string): Promise<TriggerStatus> {
+    const { pauses, fleet, store } = this.#automation;
+    this.#named(name);
+    await pauses.pause(store, name);
+    fleet.mark(name, true);
+    return this.trigger(name);
+  }
+
+  /** One that was paused and is gone can be resumed too: what it holds would hold up its conversations. Undefined then. */
+  async resume(name: string): Promise<TriggerStatus | undefined> {
+    const { pauses, fleet, store } = this.#automation;
+    if (!pauses.has(name)) this.#named(name);
+    await pauses.resume(store, name);
+    fleet.mark(name, false);
+    return fleet.get(name) === undefined ? undefined : this.trigger(name);
+  }
+
+  /** Runs a trigger of type Manual; with `waitSeconds` it tells how that ended, if it did. */
+  async run(name: string, run: ManualRun, trace: string): Promise<RunResult> {
+    const { store, dispatcher } = this.#automation;
+    const trigger = this.#named(name);
+    if (trigger.type !== 'Manual')
+      throw new ConflictError(
+        `${name} is of type ${trigger.type}; only triggers of type Manual are run by hand`,
+      );
+    if (!trigger.enabled) throw new ConflictError(`${name} is switched off (spec.enabled)`);
+    const event = manualEvent(trigger, run, randomUUID(), trace);
+    const settled = run.waitSeconds > 0 ? dispatcher.settled(event.id, run.waitSeconds * 1000) : undefined;
+    // Where too many wait already this must be known before anything is accepted: the caller will try again.
+    await Promise.race([settled, undefined]);
+    await store.append([event]);
+    const ended = await settled;
+    if (ended === undefined) return { id: event.id, state: 'accepted', answer: null, note: null };
+    return { id: event.id, state: ended.state, answer: ended.answer ?? null, note: ended.note ?? null };
+  }
+
+  deliveries(filter: DeliveryFilter): Promise<readonly Delivery[]> {
+    return this.#automation.store.deliveries(filter);
+  }
+
+  counts(): Promise<DeliveryCounts> {
+    return this.#automation.store.counts();
+  }
+
+  async delivery(id: string) {
+    const delivery = await this.#automation.store.delivery(id);
+    if (delivery !== undefined) return delivery;
+    throw new NotFoundError(
+      `there is no delivery ${JSON.stringify(id.slice(0, 200))}; GET /deliveries lists them, and their records end with the retention time`,
+    );
+  }
+
+  async replay(id: string): Promise<Delivery> {
+    const { state } = await this.delivery(id);
+    if (!(await this.#automation.store.requeue(id)))
+      throw new ConflictError(
+        `the delivery is ${state}; only one that is done, dead or ignored can run again`,
+      );
+    return this.delivery(id);
+  }
+
+  async discard(id: string): Promise<Delivery> {
+    const { state } = await this.delivery(id);
+    if (!(await this.#automation.store.discard(id, 'discarded by an operator')))
+      throw new ConflictError(
+        `the delivery is ${state}; only one that waits, is held or dead can be discarded`,
+      );
+    return this.delivery(id);
+  }
+
+  #named(name: string): Trigger {
+    const trigger = this.#automation.fleet.get(name);
+    if (trigger !== undefined) return trigger;
+    throw new NotFoundError(
+      `there is no trigger ${JSON.stringify(name.slice(0, 64))}; GET /triggers lists them`,
+    );
+  }
+
+  #statusOf(trigger: Trigger): TriggerStatus {
+    const { fleet, pauses, tally } = this.#automation;
+    const { name } = trigger;
+    const { state, lastError: error, retryAt } = fleet.life(name);
+    // What a platform says of a failure may repeat what it was sent (A9).
+    const lastError = error === undefined ? undefined : this.#automation.gateway.redactor.redact(error);
+    return { state, lastError, retryAt, trigger, isPaused: pauses.has(name), counts: tally.of(name) };
+  }
+}

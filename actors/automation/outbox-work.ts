@@ -1,0 +1,55 @@
+// Sends what conversations have answered, row by row: the rows of one destination in order, each until the platform has
+// taken it or will never. A row is as durable as the event that caused it, and outlives the trigger's reload.
+
+import type { Trigger } from '../../config/resources/trigger.ts';
+import { HandlerError } from '../handlers/handler.ts';
+import type { Assignment, Outcome, Work } from '../inbox/work.ts';
+import type { Adapter } from '../sources/adapter.ts';
+import { neverEnded } from './conversation-work.ts';
+
+/** A platform that takes longer for one message has not taken it. */
+const SEND_MS = 60_000;
+
+export interface Sendings {
+  adapterOf(platform: string): Adapter | undefined;
+  trigger(name: string): Trigger | undefined;
+}
+
+/** In the `meta` of every row of the outbox, beside what the adapter needs. */
+interface RowMeta {
+  readonly trigger: string;
+}
+
+export class OutboxWork implements Work {
+  readonly prefix = 'outbox/';
+  readonly #sendings: Sendings;
+
+  constructor(sendings: Sendings) {
+    this.#sendings = sendings;
+  }
+
+  timeoutMs(): number {
+    return SEND_MS;
+  }
+
+  async perform({ event, signal }: Assignment): Promise<Outcome> {
+    const { trigger: name } = JSON.parse(event.meta) as RowMeta;
+    const trigger = this.#sendings.trigger(name);
+    const adapter = this.#sendings.adapterOf(event.key.split('/')[1] ?? '');
+    if (trigger === undefined || adapter?.send === undefined)
+      return {
+        kind: 'ignored',
+        trigger: name,
+        note: `there is no trigger ${name} any more that could send it`,
+      };
+    if (event.attempt > trigger.retry.attempts) return neverEnded(trigger);
+    try {
+      await adapter.send(trigger, event, signal);
+      return { kind: 'done', trigger: name };
+    } catch (error) {
+      const { isFinal, retryAfterMs } = error instanceof HandlerError ? error : new HandlerError('');
+      const note = error instanceof Error ? error.message : String(error);
+      return { kind: 'failed', trigger: name, note, isFinal, retryAfterMs, retry: trigger.retry };
+    }
+  }
+}

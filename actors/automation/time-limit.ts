@@ -1,0 +1,16 @@
+// How long one attempt of a handler may take: what the trigger says, and for runs by hand what their own field says.
+
+import type { Trigger } from '../../config/resources/trigger.ts';
+
+export interface TimeLimit {
+  readonly seconds: number;
+  /** The field it stands in, for whoever wants to change it. */
+  readonly field: string;
+}
+
+export function timeLimit(trigger: Trigger): TimeLimit {
+  const byHand = trigger.type === 'Manual' ? trigger.config.timeout : undefined;
+  return byHand === undefined
+    ? { seconds: trigger.timeout_seconds, field: 'timeout_seconds' }
+    : { seconds: byHand, field: 'timeout' };
+}

@@ -1,0 +1,67 @@
+// Whoever answers an event: the seam behind which agents (and later fleets and flows) are. A handler is asked once
+// per attempt; all attempts carry the same key, so that it can tell a repetition (`Idempotency-Key`).
+
+export interface Message {
+  readonly role: 'user' | 'assistant';
+  readonly text: string;
+}
+
+export interface Job {
+  /** What the person wrote, or the event in words where nobody wrote anything. */
+  readonly input: string;
+  readonly command: string | undefined;
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly event: {
+    readonly id: string;
+    /** The type of its trigger: `RepoHost`. */
+    readonly type: string;
+    /** `pull_request.opened`; a command; nothing for a plain message. */
+    readonly name: string | undefined;
+    /** ISO 8601. */
+    readonly received_at: string;
+    /** Names with dots as the contract has them: `repo.pr.number`. */
+    readonly context: Readonly<Record<string, unknown>>;
+    readonly payload: unknown;
+  };
+  readonly trigger: string;
+  readonly agent: string;
+  /** Key of the conversation, without the prefix of the mailbox. */
+  readonly conversation: string;
+  /** The oldest first. */
+  readonly history: readonly Message[];
+  readonly idempotencyKey: string;
+  /** Counted from 1. */
+  readonly attempt: number;
+  readonly trace: string;
+}
+
+export interface Answer {
+  /** Empty: nothing is to be sent. */
+  readonly text: string;
+  /** What a runtime gave beside the text. */
+  readonly data?: unknown;
+}
+
+/** A handler could not answer; `message` may be shown and carries no secret. */
+export class HandlerError extends Error {
+  readonly code = 'ERR_HANDLER';
+  /** Trying again cannot help. */
+  readonly isFinal: boolean;
+  readonly retryAfterMs: number | undefined;
+  constructor(
+    message: string,
+    options: ErrorOptions & { readonly isFinal?: boolean; readonly retryAfterMs?: number | undefined } = {},
+  ) {
+    super(message, options);
+    this.isFinal = options.isFinal ?? false;
+    this.retryAfterMs = options.retryAfterMs;
+  }
+  override get name(): string {
+    return 'HandlerError';
+  }
+}
+
+export interface Handler {
+  /** Rejects with a HandlerError. */
+  run(job: Job, signal: AbortSignal): Promise<Answer>;
+}

@@ -1,0 +1,148 @@
+// An agent behind a URL: a job is one POST, the answer JSON, plain text or a stream of events.
+//
+// HA1  every attempt has a deadline and a signal, and its socket is gone with it; the answer is bounded.
+// HA2  no redirect is followed: the job, and the headers with it, go to the address the operator wrote and to no other.
+// HA3  an error names host and status only. What a server says may repeat what it was sent.
+// HA4  statuses that pass are tried again, after the pause they ask for; others are final. 409 passes: an agent that
+//      knows the key says it while the first attempt is still under way (draft-ietf-httpapi-idempotency-key-header).
+
+import { Agent as HttpPool, type IncomingMessage, request as requestHttp } from 'node:http';
+import { Agent as HttpsPool, request as requestHttps } from 'node:https';
+import { AgentAnswer } from './agent-answer.ts';
+import { type Answer, type Handler, HandlerError, type Job } from './handler.ts';
+import { retryAfterMs } from './retry-after.ts';
+
+export interface HttpAgentOptions {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Of one attempt, from the connection to the end of the answer. */
+  readonly timeoutMs: number;
+  readonly maxAnswerBytes?: number;
+}
+
+const MAX_ANSWER_BYTES = 4_194_304;
+const passing: ReadonlySet<number> = new Set([408, 409, 425, 429]);
+
+// Sockets that rest keep no process alive; how many work at a time is bounded by who asks.
+const pool = { keepAlive: true, maxFreeSockets: 64, timeout: 0 };
+const httpPool = new HttpPool(pool);
+const httpsPool = new HttpsPool(pool);
+
+export class HttpAgent implements Handler {
+  readonly #url: URL;
+  readonly #options: HttpAgentOptions;
+
+  constructor(options: HttpAgentOptions) {
+    this.#options = options;
+    this.#url = new URL(options.url);
+  }
+
+  async run(job: Job, signal: AbortSignal): Promise<Answer> {
+    const body = this.#bodyFor(job);
+    const headers = {
+      ...this.#options.headers,
+      accept: 'application/json, text/event-stream, text/plain',
+      'content-type': 'application/json',
+      'content-length': String(body.length),
+      'idempotency-key': job.idempotencyKey,
+      traceparent: job.trace,
+    };
+    const deadline = AbortSignal.timeout(this.#options.timeoutMs);
+    const both = AbortSignal.any([signal, deadline]);
+    try {
+      return await this.#exchange(headers, body, both, true);
+    } catch (error) {
+      if (error instanceof HandlerError) throw error;
+      if (deadline.aborted) throw this.#failure(`gave no answer within ${this.#options.timeoutMs} ms`);
+      if (signal.aborted) throw this.#failure('was given up before its answer');
+      throw this.#failure(`could not be reached, or broke off: ${codeOf(error)}`);
+    }
+  }
+
+  /** A payload can be parsed that is nested too deeply to be written again; that is so at each attempt. */
+  #bodyFor(job: Job): Buffer {
+    try {
+      return Buffer.from(JSON.stringify(bodyOf(job)));
+    } catch (error) {
+      const cause = error instanceof RangeError ? 'it is nested too deeply' : 'it is no JSON';
+      throw this.#failure(`cannot be sent the event: ${cause}`, { isFinal: true });
+    }
+  }
+
+  #exchange(
+    headers: Readonly<Record<string, string>>,
+    body: Buffer,
+    signal: AbortSignal,
+    mayRepeat: boolean,
+  ): Promise<Answer> {
+    const isHttps = this.#url.protocol === 'https:';
+    const start = isHttps ? requestHttps : requestHttp;
+    return new Promise((resolve, reject) => {
+      signal.throwIfAborted();
+      const agent = isHttps ? httpsPool : httpPool;
+      const request = start(this.#url, { method: 'POST', headers, agent, signal });
+      let hasAnswer = false;
+      request.on('response', (response) => {
+        hasAnswer = true;
+        this.#read(response).then(resolve, (error: unknown) => {
+          request.destroy();
+          reject(error);
+        });
+      });
+      request.on('error', (error) => {
+        // A socket that had rested may have been closed by the other side just then: nothing was read of the request.
+        const wasStale =
+          request.reusedSocket && !hasAnswer && ['ECONNRESET', 'EPIPE'].includes(codeOf(error));
+        if (wasStale && mayRepeat && !signal.aborted)
+          this.#exchange(headers, body, signal, false).then(resolve, reject);
+        else reject(error);
+      });
+      request.end(body);
+    });
+  }
+
+  async #read(response: IncomingMessage): Promise<Answer> {
+    const status = response.statusCode ?? 0;
+    if (status < 200 || status > 299) throw this.#refusal(status, response.headers['retry-after']);
+    const limit = this.#options.maxAnswerBytes ?? MAX_ANSWER_BYTES;
+    const answer = new AgentAnswer(response.headers['content-type'] ?? '');
+    let size = 0;
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > limit) throw this.#failure(`answered more than ${limit} bytes`, { isFinal: true });
+      if (answer.feed(chunk)) break;
+    }
+    if (answer.hasFailed) throw this.#failure('reported an error in its stream');
+    try {
+      return answer.end();
+    } catch (error) {
+      throw this.#failure(error instanceof Error ? error.message : 'gave no answer', { isFinal: true });
+    }
+  }
+
+  #refusal(status: number, pause: string | undefined): HandlerError {
+    if (status >= 300 && status <= 399)
+      return this.#failure(`answered ${status}: redirects are not followed`, { isFinal: true });
+    return this.#failure(`answered ${status}`, {
+      isFinal: status < 500 && !passing.has(status),
+      retryAfterMs: retryAfterMs(pause, Date.now()),
+    });
+  }
+
+  #failure(
+    what: string,
+    options: { readonly isFinal?: boolean; readonly retryAfterMs?: number | undefined } = {},
+  ): HandlerError {
+    return new HandlerError(`the agent at ${this.#url.host} ${what}`, options);
+  }
+}
+
+/** What the agent is told. */
+function bodyOf({ input, command, parameters, event, trigger, agent, conversation, history, attempt }: Job) {
+  return { input, command, parameters, event, trigger, agent, conversation, history, attempt };
+}
+
+function codeOf(error: unknown): string {
+  const { code } = (error ?? {}) as { readonly code?: unknown };
+  return typeof code === 'string' ? code : 'the connection was closed';
+}

@@ -1,0 +1,67 @@
+// Keeps the claims of turns that take long: prolongs them all well before they expire, and tells those whose claim the
+// store no longer knows. Whether a claim has expired by our own clock is seen by the mailbox itself.
+//
+// CK1  one call at a time; one that failed is repeated soon, since there is room for several within a lease.
+
+import type { Log } from '../log.ts';
+import type { Store } from '../store/store.ts';
+import type { Mailbox } from './mailbox.ts';
+
+export interface ClaimTimes {
+  readonly leaseMs: number;
+  readonly renewMs: number;
+}
+
+const AGAIN_MS = 1_000;
+
+export class ClaimKeeper {
+  readonly #store: Pick<Store, 'renew'>;
+  readonly #times: ClaimTimes;
+  readonly #log: Log;
+  #dueAt: number;
+  #isRenewing = false;
+  #isFailing = false;
+
+  /** `now` in performance.now() milliseconds, here and below. */
+  constructor(store: Pick<Store, 'renew'>, times: ClaimTimes, log: Log, now: number) {
+    this.#store = store;
+    this.#times = times;
+    this.#log = log;
+    this.#dueAt = now + times.renewMs;
+  }
+
+  /** Renews what these hold, when it is time to. */
+  tick(now: number, mailboxes: () => readonly Mailbox[]): void {
+    if (now < this.#dueAt || this.#isRenewing) return;
+    this.#dueAt = now + this.#times.renewMs;
+    void this.#renew(now, mailboxes());
+  }
+
+  async #renew(now: number, mailboxes: readonly Mailbox[]): Promise<void> {
+    if (mailboxes.length === 0) return;
+    this.#isRenewing = true;
+    const { leaseMs } = this.#times;
+    const sent = mailboxes.map((mailbox) => ({ mailbox, claim: mailbox.claim() }));
+    try {
+      const kept = await this.#store.renew(
+        sent.map(({ claim }) => claim),
+        leaseMs,
+      );
+      const fences = new Map(kept.map(({ key, fence }) => [key, fence]));
+      for (const { mailbox, claim } of sent) {
+        if (fences.get(claim.key) === claim.fence) mailbox.onRenewed(claim.fence, now + leaseMs);
+        else mailbox.onMissed(claim.fence);
+      }
+      this.#isFailing = false;
+    } catch (error) {
+      this.#dueAt = Math.min(this.#dueAt, now + AGAIN_MS);
+      if (!this.#isFailing) {
+        const reason = error instanceof Error ? error.message : String(error);
+        this.#log.warn({ reason }, 'claims on conversations cannot be renewed; it is tried again');
+      }
+      this.#isFailing = true;
+    } finally {
+      this.#isRenewing = false;
+    }
+  }
+}

@@ -1,0 +1,177 @@
+// Brings stored events to those who handle them: claims mailboxes, has their actors run one event at a time, and commits
+// what came of it. It knows the store and the works; what an event means it does not know.
+//
+// DI1  every claimed event ends exactly once: committed, or its claim was lost and it comes again.
+// DI2  two events of one key are never handled at the same time in this process (A4), and of one key in order.
+// DI3  one key holds up no other: not by a handler that hangs or fails, nor by a store that refuses its outcome (A6).
+// DI4  everything is bounded: places, strays, resting actors, events per claim, who waits for an end (A8).
+// DI5  after `drain` nothing runs, no timer is set, and every claim has been given back that could be in time.
+
+import type { AnyActorRef } from 'xstate';
+import type { Log } from '../log.ts';
+import type { Settled } from '../sources/adapter.ts';
+import type { Store } from '../store/store.ts';
+import { ClaimKeeper } from './claim-keeper.ts';
+import { Committer } from './committer.ts';
+import { mailboxesLogic } from './mailboxes-actor.ts';
+import { Settlements } from './settlements.ts';
+import { type LineOptions, type LineStats, WorkLine } from './work-line.ts';
+
+export interface DispatcherOptions {
+  readonly store: Store;
+  /** One for each work; the prefixes of no two may begin alike. */
+  readonly lines: readonly LineOptions[];
+  readonly log: Log;
+  /** Takes secrets out of what goes into records. */
+  readonly redact?: (text: string) => string;
+  /** In 0…1, for the pauses before an event is tried again. */
+  readonly random?: () => number;
+  /** How long a claim holds without being renewed. @default 30000 */
+  readonly leaseMs?: number;
+  /** @default 10000 */
+  readonly renewMs?: number;
+  /** How often the store is asked although it did not call. @default 1000 */
+  readonly pollMs?: number;
+  /** How long an actor stays after its last turn. @default 5000 */
+  readonly lingerMs?: number;
+  /** How many actors of one work may stay so. @default 1024 */
+  readonly maxResting?: number;
+  /** How long a run that was told to end keeps its place. @default 5000 */
+  readonly patienceMs?: number;
+  /** How many may wait for the end of an event. @default 1024 */
+  readonly maxWaiting?: number;
+  /** How often it is looked what is overdue; deadlines are kept with this grain. @default 100 */
+  readonly tickMs?: number;
+}
+
+/** Of the grace of a drain: for runs to end that were told to, and for the last commits. */
+const LAST_MS = 2_000;
+
+export class Dispatcher {
+  readonly #options: DispatcherOptions;
+  readonly #lines: readonly WorkLine[];
+  readonly #committer: Committer;
+  readonly #settlements: Settlements;
+  readonly #keeper: ClaimKeeper;
+  readonly #pollMs: number;
+  #pollAt = 0;
+  #timer: NodeJS.Timeout | undefined;
+  #stopWaking: (() => void) | undefined;
+  #drained: Promise<void> | undefined;
+  #whenIdle: (() => void) | undefined;
+
+  constructor(options: DispatcherOptions) {
+    const { store, log, leaseMs = 30_000, renewMs = 10_000 } = options;
+    this.#options = options;
+    this.#pollMs = options.pollMs ?? 1_000;
+    this.#committer = new Committer(store, log);
+    this.#settlements = new Settlements(options.maxWaiting ?? 1_024);
+    this.#keeper = new ClaimKeeper(store, { leaseMs, renewMs }, log, performance.now());
+    const host = {
+      store,
+      log,
+      committer: this.#committer,
+      settlements: this.#settlements,
+      random: options.random ?? Math.random,
+      redact: options.redact ?? ((text: string) => text),
+      leaseMs,
+      lingerMs: options.lingerMs ?? 5_000,
+      maxResting: options.maxResting ?? 1_024,
+      patienceMs: options.patienceMs ?? 5_000,
+      onIdle: () => this.#onIdle(),
+    };
+    this.#lines = options.lines.map((line) => new WorkLine(line, host));
+  }
+
+  /** Begins to handle events. The actors hang under `root`, which must understand `part.spawn` (machines/gateway.ts). */
+  start(root: AnyActorRef): void {
+    if (this.#timer !== undefined || this.#drained !== undefined) return;
+    for (const line of this.#lines) {
+      const input = line.actorInput();
+      root.send({ type: 'part.spawn', name: line.name, logic: mailboxesLogic, input });
+    }
+    this.#stopWaking = this.#options.store.wake(() => {
+      for (const line of this.#lines) line.pump();
+    });
+    this.#timer = setInterval(this.#tick, this.#options.tickMs ?? 100).unref();
+  }
+
+  /**
+   * Ends within `graceMs`: nothing new is claimed, and what runs may end. Shortly before the end the signals of what still
+   * runs are aborted, and claims are given back.
+   */
+  drain(graceMs: number): Promise<void> {
+    this.#drained ??= this.#drain(graceMs);
+    return this.#drained;
+  }
+
+  /**
+   * Resolves when that event has ended in this process, or with undefined after `timeoutMs`; ask before it is accepted.
+   * Rejects with OverloadedError when too many wait.
+   */
+  settled(id: string, timeoutMs: number): Promise<Settled | undefined> {
+    return this.#settlements.wait(id, timeoutMs);
+  }
+
+  /** Everybody who waits hears undefined, and so does at once who asks from now on. */
+  endWaits(): void {
+    this.#settlements.close();
+  }
+
+  /** Has the attempt at that event end, which is `ignored` then. False when it is not being handled here. */
+  cancel(id: string, note: string): boolean {
+    return this.#active().some((mailbox) => mailbox.event.id === id && mailbox.cancel(note));
+  }
+
+  /** Figures by the name of the line. */
+  stats(): Readonly<Record<string, LineStats>> {
+    return Object.fromEntries(this.#lines.map((line) => [line.name, line.stats()]));
+  }
+
+  readonly #tick = (): void => {
+    const now = performance.now();
+    for (const line of this.#lines) line.tick(now);
+    this.#keeper.tick(now, () => this.#active());
+    if (now < this.#pollAt) return;
+    this.#pollAt = now + this.#pollMs;
+    for (const line of this.#lines) line.pump();
+  };
+
+  #active() {
+    return this.#lines.flatMap((line) => line.active());
+  }
+
+  async #drain(graceMs: number): Promise<void> {
+    const lastMs = Math.min(LAST_MS, graceMs / 2);
+    this.#stopWaking?.();
+    for (const line of this.#lines) line.isDraining = true;
+    await this.#idle(graceMs - lastMs);
+    for (const line of this.#lines) line.isStopping = true;
+    for (const mailbox of this.#active()) mailbox.stop();
+    await this.#idle(lastMs / 2);
+    for (const mailbox of this.#active()) mailbox.surrender();
+    await this.#idle(lastMs / 2);
+    clearInterval(this.#timer);
+    this.#committer.close();
+    this.endWaits();
+    for (const line of this.#lines) line.close();
+  }
+
+  /** Resolves when nothing is under way, or when the time is up. */
+  #idle(timeoutMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const end = () => {
+        clearTimeout(timer);
+        this.#whenIdle = undefined;
+        resolve();
+      };
+      const timer = setTimeout(end, timeoutMs);
+      this.#whenIdle = end;
+      this.#onIdle();
+    });
+  }
+
+  #onIdle(): void {
+    if (this.#whenIdle !== undefined && this.#lines.every(({ isIdle }) => isIdle)) this.#whenIdle();
+  }
+}

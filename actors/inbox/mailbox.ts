@@ -1,0 +1,310 @@
+// One active mailbox: the claim on it, the event it is at, and the run that handles that. Its life is the machine's
+// (machines/conversation.ts), which calls the methods under "for the machine"; the rest is told by the store.
+//
+// MB1  there is never a second run before the first has really ended, not even under a new claim (A4). A handler that goes
+//      on although its signal was aborted keeps its claim, and so its conversation waits for it; its place is given
+//      back after a while.
+// MB2  one that rests keeps nothing of what it has handled.
+// MB3  a fault in its actor ends the actor only: the run is told to end and waited for, the attempt has failed, and
+//      the next turn gets an actor of its own.
+
+import type { AnyActorRef } from 'xstate';
+import type { ConversationEvent } from '../../machines/conversation.ts';
+import { defaultRetry } from '../../machines/redelivery.ts';
+import { tell } from '../dead-letters.ts';
+import type { Linked } from '../linked-list.ts';
+import type { Committed, StoredEvent, Turn, TurnRef, TurnResult } from '../store/store.ts';
+import { Attempt } from './attempt.ts';
+import type { Commit } from './committer.ts';
+import { stoppedResult, turnResult } from './turn-result.ts';
+import type { Outcome } from './work.ts';
+import type { WorkLine } from './work-line.ts';
+
+/** In place of the event that was handled, which may be large. */
+const NOTHING: StoredEvent = {
+  seq: 0,
+  id: '',
+  key: '',
+  meta: '',
+  body: new Uint8Array(),
+  trace: '',
+  at: 0,
+  attempt: 0,
+};
+
+interface Claimed {
+  readonly turn: Turn;
+  heldUntil: number;
+}
+
+/** So many turns in a row under one claim, while others wait for a place; then it is their turn. */
+const TURNS_IN_A_ROW = 32;
+
+export class Mailbox implements Linked<Mailbox>, Commit {
+  readonly key: string;
+  readonly line: WorkLine;
+  /** Runs the machine; none after a fault. */
+  ref: AnyActorRef | undefined;
+  previous: Mailbox | undefined;
+  next: Mailbox | undefined;
+  /** Counts among those that work at the same time; the line writes it, as the next. */
+  hasPlace = false;
+  isStray = false;
+  /** Since when it has nothing to do. */
+  restingSince = 0;
+
+  #turn: Turn;
+  #heldUntil: number;
+  #turnsOfClaim = 0;
+  /** A turn under a newer claim, which waits until the run under the old one has ended. */
+  #pending: Claimed | undefined;
+  #phase: 'resting' | 'running' | 'ended' | 'committing' = 'resting';
+  #isSurrendered = false;
+  #wasRefused = false;
+
+  /** Of the turn, from the beginning of its run. */
+  #attempt: Attempt | undefined;
+  #whenEnded: (() => void) | undefined;
+  #result: TurnResult | undefined;
+
+  /** `heldUntil` is when the claim surely holds no longer, in performance.now() milliseconds. */
+  constructor(line: WorkLine, turn: Turn, heldUntil: number) {
+    this.line = line;
+    this.key = turn.key;
+    this.#turn = turn;
+    this.#heldUntil = heldUntil;
+    this.#begin(turn, heldUntil);
+  }
+
+  get event(): StoredEvent {
+    return this.#turn.event;
+  }
+
+  get result(): TurnResult {
+    if (this.#result === undefined) throw new Error('there is nothing to commit');
+    return this.#result;
+  }
+
+  /** How long the run took, in milliseconds. */
+  get tookMs(): number {
+    return this.#attempt?.tookMs ?? 0;
+  }
+
+  /** The newest claim, which is the one to be renewed. */
+  claim(): TurnRef {
+    return this.#pending?.turn ?? this.#turn;
+  }
+
+  /** A claim has brought a turn. */
+  offer(turn: Turn, heldUntil: number): void {
+    if (this.#phase !== 'resting') {
+      this.#pending = { turn, heldUntil };
+      this.#loseClaim();
+      return;
+    }
+    this.#goOn({ turn, heldUntil });
+  }
+
+  /** Looks whether something is overdue; `now` in performance.now() milliseconds. */
+  tick(now: number): void {
+    if (this.#pending !== undefined && now >= this.#pending.heldUntil) this.#pending = undefined;
+    const attempt = this.#attempt;
+    if (this.#phase !== 'running' || attempt === undefined) return;
+    if (now >= this.#heldUntil) this.#loseClaim();
+    if (attempt.isOverdue(now)) {
+      attempt.cut = 'deadline';
+      this.#tell({ type: 'deadline' });
+    } else if (this.hasPlace && attempt.isStubborn(now) && this.line.hasRoomForStrays) {
+      if (this.ref === undefined) this.yieldPlace();
+      else this.#tell({ type: 'patience.over' });
+    }
+  }
+
+  /** The gateway stops: the run is told to end. */
+  stop(): void {
+    const attempt = this.#attempt;
+    if (this.#phase !== 'running' || attempt === undefined || attempt.cut !== undefined) return;
+    attempt.cut = 'stopped';
+    this.#tell({ type: 'stop' });
+  }
+
+  /** What it is at is not wanted any more: the run is told to end. False when none is under way. */
+  cancel(note: string): boolean {
+    const attempt = this.#attempt;
+    if (this.#phase !== 'running' || attempt === undefined || attempt.cut !== undefined) return false;
+    attempt.cut = 'cancelled';
+    attempt.cancelNote = note;
+    this.#tell({ type: 'stop' });
+    return true;
+  }
+
+  /** The gateway stops, and the run does not: the claim is given back under its feet, as the process ends. */
+  surrender(): void {
+    if (this.#phase !== 'running' && this.#phase !== 'ended') return;
+    this.#isSurrendered = true;
+    const turn = this.#pending?.turn ?? this.#turn;
+    this.#commitResult(stoppedResult(turn, turn.event));
+  }
+
+  onRenewed(fence: number, heldUntil: number): void {
+    if (this.#pending?.turn.fence === fence) this.#pending.heldUntil = heldUntil;
+    else if (this.#turn.fence === fence) this.#heldUntil = heldUntil;
+  }
+
+  /** The store no longer knows the claim; where a commit is under way its answer says what became of it. */
+  onMissed(fence: number): void {
+    if (this.#pending?.turn.fence === fence) this.#pending = undefined;
+    else if (this.#turn.fence === fence && this.#phase === 'running') this.#loseClaim();
+  }
+
+  // For the machine.
+
+  /** Starts the run of the turn; `ended` is called once, later, when it is over. */
+  begin(ended: () => void): void {
+    const { line } = this;
+    const attempt = new Attempt();
+    this.#attempt = attempt;
+    this.#phase = 'running';
+    this.#whenEnded = ended;
+    if (line.isStopping) attempt.skip(this.#end);
+    else attempt.start(line.work, this.#turn, line.noteOf, this.#end);
+  }
+
+  abort(): void {
+    this.#attempt?.abort(this.line.patienceMs);
+  }
+
+  yieldPlace(): void {
+    this.line.yieldPlace(this);
+  }
+
+  commit(): void {
+    if (!this.#isSurrendered) this.#commitResult(this.#judged());
+  }
+
+  rest(): void {
+    const pending = this.#pending;
+    this.#phase = 'resting';
+    if (this.#isSurrendered) return;
+    this.#turn = { key: this.key, fence: this.#turn.fence, event: NOTHING, snapshot: undefined };
+    this.#attempt = undefined;
+    this.#result = undefined;
+    this.line.rest(this);
+    if (pending !== undefined) this.#goOn(pending);
+  }
+
+  /** The run's actor has been stopped before the run had ended: by a fault of the machine, or with the whole tree. */
+  abandon(): void {
+    if (this.#phase !== 'running' || this.#attempt === undefined) return;
+    this.#attempt.cut ??= 'fault';
+    this.abort();
+  }
+
+  /** Its actor has failed by a fault, and is gone. */
+  crashed(error: unknown): void {
+    this.ref = undefined;
+    this.line.record.crashed(this, this.line.noteOf(error));
+    if (this.#phase === 'resting') this.line.forget(this);
+    else if (this.#phase === 'running') this.#whenEnded = () => this.#commitFault(error);
+    else if (this.#phase === 'ended') this.#commitFault(error);
+  }
+
+  // For the committer.
+
+  hasLostClaim(): boolean {
+    return performance.now() >= this.#heldUntil;
+  }
+
+  onCommitted({ isCurrent, next }: Committed): void {
+    const { snapshot, heldBy } = this.result;
+    if (isCurrent) this.line.record.committed(this, this.result);
+    else this.line.record.lost(this);
+    if (isCurrent && heldBy !== undefined) this.line.work.onHeld?.(heldBy);
+    if (this.#isSurrendered) this.line.forget(this);
+    else if (isCurrent && next !== undefined) {
+      const { key, fence } = this.#turn;
+      const left = snapshot === undefined ? this.#turn.snapshot : (snapshot ?? undefined);
+      this.#goOn({ turn: { key, fence, event: next, snapshot: left }, heldUntil: this.#heldUntil });
+    } else this.#leave({ type: 'over' });
+  }
+
+  onRefused(error: unknown): boolean {
+    if (this.#wasRefused) return false;
+    this.#wasRefused = true;
+    const note = `the store refuses its outcome: ${this.line.noteOf(error)}`;
+    this.#result = this.#resultOf({ kind: 'failed', note, retry: defaultRetry });
+    return true;
+  }
+
+  onGivenUp(): void {
+    this.line.record.lost(this);
+    if (this.#isSurrendered) this.line.forget(this);
+    else this.#leave({ type: 'claim.lost' });
+  }
+
+  #begin(turn: Turn, heldUntil: number): void {
+    this.#turnsOfClaim = turn.fence === this.#turn.fence ? this.#turnsOfClaim + 1 : 1;
+    this.#turn = turn;
+    this.#heldUntil = heldUntil;
+    this.#pending = undefined;
+    this.#attempt = undefined;
+    this.#wasRefused = false;
+    this.line.occupy(this);
+  }
+
+  /** Takes a turn in hand, and has the machine run it. */
+  #goOn({ turn, heldUntil }: Claimed): void {
+    this.#begin(turn, heldUntil);
+    if (this.ref === undefined) this.line.open(this);
+    else this.#tell({ type: 'turn', attempt: this.#turn.event.attempt });
+  }
+
+  /** There is nothing more to do under this claim. */
+  #leave(event: ConversationEvent): void {
+    if (this.ref !== undefined) this.#tell(event);
+    else if (this.#pending === undefined) this.line.forget(this);
+    else this.#goOn(this.#pending);
+  }
+
+  #tell(event: ConversationEvent): void {
+    if (this.ref !== undefined) tell(this.ref, event);
+  }
+
+  #loseClaim(): void {
+    if (this.#phase !== 'running' || this.#attempt === undefined || this.#attempt.cut === 'lost') return;
+    this.#attempt.cut = 'lost';
+    this.line.record.lost(this);
+    this.#tell({ type: 'claim.lost' });
+  }
+
+  readonly #end = (): void => {
+    if (this.#phase === 'running') this.#phase = 'ended';
+    this.#whenEnded?.();
+  };
+
+  #judged(): TurnResult {
+    const attempt = this.#attempt;
+    if (attempt === undefined) throw new Error('there is nothing to judge');
+    const outcome = attempt.judged();
+    if (outcome === undefined && attempt.cut === 'stopped') return stoppedResult(this.#turn, this.event);
+    // A work that gives nothing is refused there.
+    return this.#resultOf(outcome as Outcome);
+  }
+
+  #resultOf(outcome: Outcome): TurnResult {
+    const { line } = this;
+    const isLast = line.isDraining || (this.#turnsOfClaim >= TURNS_IN_A_ROW && line.isFull);
+    return turnResult(this.#turn, this.event, outcome, line.random(), isLast, line.noteOf);
+  }
+
+  #commitFault(error: unknown): void {
+    const note = `a fault of the gateway: ${this.line.noteOf(error)}`;
+    this.#commitResult(this.#resultOf({ kind: 'failed', note, retry: defaultRetry }));
+  }
+
+  #commitResult(result: TurnResult): void {
+    this.#result = result;
+    this.#phase = 'committing';
+    this.line.committer.add(this);
+  }
+}

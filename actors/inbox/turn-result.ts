@@ -1,0 +1,69 @@
+// What a turn has come to, as the store is to be told it: the outcome of the work, judged by the policy of redelivery.
+//
+// TR1  an attempt that was cut short because the gateway stops is none: it counts for nothing, and the event waits again.
+// TR2  of a failed attempt nothing is taken but its note: no snapshot, no emitted event, no timer.
+// TR3  a note has passed `noteOf`: what others say of a failure may repeat what they were sent (A9).
+
+import { redelivery } from '../../machines/redelivery.ts';
+import type { StoredEvent, TurnRef, TurnResult } from '../store/store.ts';
+import type { Outcome } from './work.ts';
+
+/**
+ * The result to be committed; `random` lies in 0…1. With `isLast` the claim is given back although more may wait.
+ * `noteOf` makes of a text what may be shown. Throws TypeError for an outcome of no known kind.
+ */
+export function turnResult(
+  claim: TurnRef,
+  event: StoredEvent,
+  outcome: Outcome,
+  random: number,
+  isLast: boolean,
+  noteOf: (text: string) => string,
+): TurnResult {
+  const { key, fence } = claim;
+  const { seq } = event;
+  switch (outcome.kind) {
+    case 'done':
+    case 'ignored': {
+      const { kind, trigger, note, answer, snapshot, emit, timers, cancelTimers } = outcome;
+      return {
+        key,
+        fence,
+        seq,
+        outcome: kind,
+        trigger,
+        note: note === undefined ? undefined : noteOf(note),
+        answer,
+        snapshot,
+        emit,
+        timers,
+        cancelTimers,
+        isLast,
+      };
+    }
+    case 'held':
+      return { key, fence, seq, outcome: 'held', heldBy: outcome.trigger, trigger: outcome.trigger, isLast };
+    case 'failed': {
+      const { trigger, isFinal, retryAfterMs } = outcome;
+      const note = noteOf(outcome.note);
+      const next = redelivery(outcome.retry, { attempt: event.attempt, isFinal, retryAfterMs }, random);
+      return next.do === 'dead'
+        ? { key, fence, seq, outcome: 'dead', trigger, note, isLast }
+        : { key, fence, seq, outcome: 'retrying', retryInMs: next.inMs, trigger, note, isLast };
+    }
+    default:
+      throw new TypeError('the work gave an outcome of no known kind');
+  }
+}
+
+/** Gives the claim back at once, for whoever runs next. */
+export function stoppedResult({ key, fence }: TurnRef, { seq }: StoredEvent): TurnResult {
+  return {
+    key,
+    fence,
+    seq,
+    outcome: 'queued',
+    note: 'the gateway was stopped',
+    isLast: true,
+  };
+}

@@ -1,0 +1,306 @@
+// All active mailboxes of one work, and the places in which their runs take turns. Each work has a line of its own, so
+// that one whose places are all taken holds up no other (A6).
+//
+// WL1  at most `places` mailboxes are claimed and not yet given back, and at most as many again are strays: runs that go
+//      on although they were told to end and waited for. Beyond that nothing more is claimed (A8). A stray that has
+//      ended at last goes on with its claim; only by those may there be more than `places`.
+// WL2  a mailbox is in `active` while it has a turn, in `resting` while it has none, and forgotten with its actor.
+// WL3  at most `maxResting` actors rest, none of them much longer than `lingerMs`.
+
+import type { AnyActorRef } from 'xstate';
+import { tell } from '../dead-letters.ts';
+import { LinkedList } from '../linked-list.ts';
+import type { Log } from '../log.ts';
+import type { Store, Turn } from '../store/store.ts';
+import type { Committer } from './committer.ts';
+import { LineRecord, type LineRecordFigures } from './line-record.ts';
+import { Mailbox } from './mailbox.ts';
+import type { MailboxesInput } from './mailboxes-actor.ts';
+import type { Settlements } from './settlements.ts';
+import type { Work } from './work.ts';
+
+export interface LineOptions {
+  /** Of the actor under which those of the mailboxes hang: `conversations`. */
+  readonly name: string;
+  readonly work: Work;
+  /** How many mailboxes are worked at a time. @default 256 */
+  readonly places?: number;
+}
+
+/** What the lines share. */
+export interface LineHost {
+  readonly store: Pick<Store, 'claim'>;
+  readonly log: Log;
+  readonly committer: Committer;
+  readonly settlements: Settlements;
+  readonly random: () => number;
+  readonly redact: (text: string) => string;
+  readonly leaseMs: number;
+  readonly lingerMs: number;
+  readonly maxResting: number;
+  readonly patienceMs: number;
+  /** Something has become idle. */
+  onIdle(): void;
+}
+
+export interface LineStats extends LineRecordFigures {
+  /** Mailboxes with a turn. */
+  readonly active: number;
+  readonly resting: number;
+  /** Runs that go on although they were told to end and waited for. */
+  readonly strays: number;
+  readonly places: number;
+  /** Actors by the state of their machine. */
+  readonly states: Readonly<Record<string, number>>;
+}
+
+const DEFAULT_PLACES = 256;
+/** In one call of the store. */
+const MAX_CLAIM = 64;
+const MAX_NOTE = 1_000;
+/** After a call of the store that failed. */
+const PAUSE_MS = 1_000;
+
+export class WorkLine {
+  readonly name: string;
+  readonly work: Work;
+  readonly places: number;
+  readonly record: LineRecord;
+  /** Nothing is claimed any more, and every claim is given back with its turn. */
+  isDraining = false;
+  /** Runs are told to end. */
+  isStopping = false;
+
+  readonly #host: LineHost;
+  readonly #mailboxes = new Map<string, Mailbox>();
+  readonly #active = new LinkedList<Mailbox>();
+  readonly #resting = new LinkedList<Mailbox>();
+  /** The actors' parent. */
+  #parent: AnyActorRef | undefined;
+  #taken = 0;
+  #strays = 0;
+  #isClaiming = false;
+  #isWoken = false;
+  /** The store may have had more than there was room for. */
+  #mayHaveMore = false;
+  #isScheduled = false;
+  #isFailing = false;
+  #notBefore = 0;
+
+  constructor(options: LineOptions, host: LineHost) {
+    this.name = options.name;
+    this.work = options.work;
+    this.places = options.places ?? DEFAULT_PLACES;
+    this.record = new LineRecord(host.log, host.settlements);
+    this.#host = host;
+  }
+
+  get isFull(): boolean {
+    return this.#taken >= this.places;
+  }
+
+  get hasRoomForStrays(): boolean {
+    return this.#strays < this.places;
+  }
+
+  /** Nothing is under way, nor on its way from the store. */
+  get isIdle(): boolean {
+    return this.#active.size === 0 && !this.#isClaiming;
+  }
+
+  get patienceMs(): number {
+    return this.#host.patienceMs;
+  }
+
+  get committer(): Committer {
+    return this.#host.committer;
+  }
+
+  /** Those with a turn. */
+  active(): readonly Mailbox[] {
+    return [...this.#active];
+  }
+
+  random(): number {
+    return this.#host.random();
+  }
+
+  /** An error as it may stand in a record. */
+  readonly noteOf = (error: unknown): string =>
+    this.#host.redact(error instanceof Error ? error.message : String(error)).slice(0, MAX_NOTE);
+
+  /** Input of the actor under which those of the mailboxes hang. */
+  actorInput(): MailboxesInput {
+    return {
+      onStart: (self) => {
+        this.#parent = self;
+        this.pump();
+      },
+    };
+  }
+
+  /** Claims as much as there is room for, as long as the store has something. */
+  pump(): void {
+    if (this.#isClaiming) this.#isWoken = true;
+    else if (this.#parent !== undefined && !this.isDraining && performance.now() >= this.#notBefore)
+      void this.#claim();
+  }
+
+  /** Looks for what is overdue. `now` in performance.now() milliseconds. */
+  tick(now: number): void {
+    for (const mailbox of this.#active) mailbox.tick(now);
+    const { lingerMs, maxResting } = this.#host;
+    for (let first = this.#resting.first; first !== undefined; first = this.#resting.first) {
+      if (this.#resting.size <= maxResting && first.restingSince + lingerMs > now) break;
+      this.#dismiss(first);
+    }
+  }
+
+  /** Ends the actors; what is still under way is dropped, and its claims expire. */
+  close(): void {
+    for (const mailbox of [...this.#mailboxes.values()]) this.forget(mailbox);
+    if (this.#parent !== undefined) tell(this.#parent, { type: 'shutdown' });
+    this.#parent = undefined;
+  }
+
+  stats(): LineStats {
+    const states: Record<string, number> = {};
+    for (const { ref } of this.#mailboxes.values()) {
+      const state = stateWord(ref?.getSnapshot().value);
+      states[state] = (states[state] ?? 0) + 1;
+    }
+    return {
+      active: this.#active.size,
+      resting: this.#resting.size,
+      strays: this.#strays,
+      places: this.places,
+      states,
+      ...this.record.figures(),
+    };
+  }
+
+  // For the mailboxes.
+
+  /** It has a turn, and takes a place. */
+  occupy(mailbox: Mailbox): void {
+    if (mailbox.hasPlace) return;
+    if (mailbox.isStray) this.#strays -= 1;
+    else {
+      this.#resting.delete(mailbox);
+      this.#active.add(mailbox);
+    }
+    // One that was a stray may take a place that is not there: it has its claim already.
+    mailbox.isStray = false;
+    mailbox.hasPlace = true;
+    this.#taken += 1;
+  }
+
+  /** Its run does not end, and others may go on meanwhile. */
+  yieldPlace(mailbox: Mailbox): void {
+    if (!mailbox.hasPlace) return;
+    mailbox.hasPlace = false;
+    mailbox.isStray = true;
+    this.#taken -= 1;
+    this.#strays += 1;
+    this.record.stray(mailbox);
+    this.#goOn();
+  }
+
+  /** It has nothing to do, and its actor waits for more. */
+  rest(mailbox: Mailbox): void {
+    this.#release(mailbox);
+    mailbox.restingSince = performance.now();
+    this.#resting.add(mailbox);
+    const { first, size } = this.#resting;
+    if (first !== undefined && first !== mailbox && size > this.#host.maxResting) this.#dismiss(first);
+  }
+
+  /** Has an actor run its turn. */
+  open(mailbox: Mailbox): void {
+    if (this.#parent !== undefined) tell(this.#parent, { type: 'mailbox.open', mailbox });
+  }
+
+  /** Nothing of it is left here. */
+  forget(mailbox: Mailbox): void {
+    this.#release(mailbox);
+    this.#resting.delete(mailbox);
+    if (this.#mailboxes.get(mailbox.key) === mailbox) this.#mailboxes.delete(mailbox.key);
+  }
+
+  /** Gives back what it has of places. */
+  #release(mailbox: Mailbox): void {
+    if (mailbox.hasPlace) this.#taken -= 1;
+    else if (mailbox.isStray) this.#strays -= 1;
+    else return;
+    mailbox.hasPlace = false;
+    mailbox.isStray = false;
+    this.#active.delete(mailbox);
+    if (this.isIdle) this.#host.onIdle();
+    this.#goOn();
+  }
+
+  #dismiss(mailbox: Mailbox): void {
+    this.forget(mailbox);
+    if (mailbox.ref !== undefined) tell(mailbox.ref, { type: 'quiet' });
+  }
+
+  /** A place is free: whatever becomes free within this tick is claimed for together. */
+  #goOn(): void {
+    if (!this.#mayHaveMore || this.#isScheduled) return;
+    this.#isScheduled = true;
+    setImmediate(() => {
+      this.#isScheduled = false;
+      this.pump();
+    });
+  }
+
+  async #claim(): Promise<void> {
+    this.#isClaiming = true;
+    try {
+      do {
+        this.#isWoken = false;
+        const max = Math.min(MAX_CLAIM, this.places - this.#taken);
+        if (max <= 0) {
+          this.#mayHaveMore = true;
+          break;
+        }
+        const heldUntil = performance.now() + this.#host.leaseMs;
+        const turns = await this.#host.store.claim(max, this.#host.leaseMs, this.work.prefix);
+        this.#mayHaveMore = turns.length >= max;
+        for (const turn of turns) this.#take(turn, heldUntil);
+        this.#isFailing = false;
+      } while ((this.#isWoken || this.#mayHaveMore) && !this.isDraining);
+    } catch (error) {
+      this.#notBefore = performance.now() + PAUSE_MS;
+      if (!this.#isFailing)
+        this.#host.log.warn(
+          { work: this.name, reason: this.noteOf(error) },
+          'no events can be claimed; it is tried again',
+        );
+      this.#isFailing = true;
+    } finally {
+      this.#isClaiming = false;
+      if (this.isIdle) this.#host.onIdle();
+    }
+  }
+
+  /** Has a mailbox work on the turn. */
+  #take(turn: Turn, heldUntil: number): void {
+    // Too late: everything has ended, and so will the claim.
+    if (this.#parent === undefined) return;
+    const known = this.#mailboxes.get(turn.key);
+    if (known !== undefined) {
+      known.offer(turn, heldUntil);
+      return;
+    }
+    const mailbox = new Mailbox(this, turn, heldUntil);
+    this.#mailboxes.set(turn.key, mailbox);
+    this.open(mailbox);
+  }
+}
+
+/** `busy` is told in its parts; a mailbox whose actor has failed has none. */
+function stateWord(value: unknown): string {
+  if (typeof value === 'string') return value;
+  return typeof value === 'object' && value !== null ? String(Object.values(value)[0]) : 'none';
+}

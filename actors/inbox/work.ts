@@ -1,0 +1,54 @@
+// What is done with one event: the seam between the dispatcher, which knows of claims, order and attempts, and those
+// who know what an event means. A mailbox's key says which work it is for.
+
+import type { NewEvent, NewTimer, StoredEvent } from '../store/store.ts';
+
+export interface Assignment {
+  readonly event: StoredEvent;
+  readonly snapshot: string | undefined;
+  /** Aborted at the deadline, and when the claim was lost. */
+  readonly signal: AbortSignal;
+}
+
+export type Outcome =
+  | {
+      readonly kind: 'done' | 'ignored';
+      readonly trigger?: string | undefined;
+      readonly note?: string | undefined;
+      readonly answer?: string | undefined;
+      readonly snapshot?: string | null | undefined;
+      readonly emit?: readonly NewEvent[] | undefined;
+      readonly timers?: readonly NewTimer[] | undefined;
+      readonly cancelTimers?: readonly string[] | undefined;
+    }
+  /** A paused trigger would take it: it stays first until that trigger is resumed. */
+  | { readonly kind: 'held'; readonly trigger: string }
+  | {
+      readonly kind: 'failed';
+      readonly trigger?: string | undefined;
+      readonly note: string;
+      /** Trying again cannot help. */
+      readonly isFinal?: boolean | undefined;
+      /** Not before this, as the other side asked. */
+      readonly retryAfterMs?: number | undefined;
+      readonly retry: RetrySettings;
+    };
+
+/** The `retry:` block of a trigger. */
+export interface RetrySettings {
+  readonly attempts: number;
+  readonly min_backoff_seconds: number;
+  readonly max_backoff_seconds: number;
+  readonly factor: number;
+}
+
+export interface Work {
+  /** Mailboxes whose keys begin with this are its own: `conversation/`, `outbox/`. */
+  readonly prefix: string;
+  /** How long one attempt at this event may take. */
+  timeoutMs(event: StoredEvent): number;
+  /** What it throws counts as a failed attempt that may be repeated. */
+  perform(assignment: Assignment): Promise<Outcome>;
+  /** An event is held by that trigger from now on, which may have been resumed since the event was judged. */
+  onHeld?(trigger: string): void;
+}

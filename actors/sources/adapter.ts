@@ -1,0 +1,73 @@
+// An adapter knows one type of trigger: how its events come in, what they say, and how an answer goes out. All adapters
+// have this one shape, so that who has read one has read all.
+
+import type { Trigger } from '../../config/resources/trigger.ts';
+import type { Answer } from '../handlers/handler.ts';
+import type { Log } from '../log.ts';
+import type { Appended, NewEvent, Store, StoredEvent } from '../store/store.ts';
+import type { Webhook } from './webhook.ts';
+
+/** An event as it reads, whatever platform it came from. */
+export interface InboundEvent {
+  /** The platform's word in ids, keys and paths: `repohost`. */
+  readonly platform: string;
+  /** Triggers that may take it: those it was verified for. The router chooses among those of them that still exist. */
+  readonly triggers: readonly string[];
+  /** Names of commands it may stand for, the most exact first: `pull_request.opened`, `pull_request`. */
+  readonly names: readonly string[];
+  /** What a person wrote; undefined for events without words. */
+  readonly text: string | undefined;
+  readonly channel: string | undefined;
+  readonly user: string | undefined;
+  readonly context: Readonly<Record<string, unknown>>;
+  readonly payload: unknown;
+  /** Values given with it beside the text: of a manual run. */
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+/** What an open trigger can do in the world. */
+export interface SourceHost {
+  readonly store: Store;
+  readonly log: Log;
+  /** Makes events durable; the answer to the platform comes after this. */
+  accept(events: readonly NewEvent[]): Promise<readonly Appended[]>;
+  /** Resolves when the delivery has ended, or with undefined at the deadline. Ask before `accept`. */
+  settled(id: string, timeoutMs: number): Promise<Settled | undefined>;
+  /**
+   * Ends the attempt at a delivery that is under way: its signal is aborted, and it is recorded as ignored with the note.
+   * Gives false when none is under way. A host that cannot do it lets the attempt end by itself.
+   */
+  readonly cancel?: ((id: string, note: string) => boolean) | undefined;
+  /** Puts a webhook on the gateway's listener, or on one of its own. Gives the way to take it away. */
+  listen(
+    webhook: Webhook,
+    address?: { readonly host: string; readonly port: number },
+  ): Promise<() => Promise<void>>;
+}
+
+export interface Settled {
+  readonly state: 'done' | 'dead' | 'ignored';
+  readonly answer: string | undefined;
+  readonly note: string | undefined;
+}
+
+export interface OpenTrigger {
+  close(): Promise<void>;
+}
+
+export interface Adapter<T extends Trigger = Trigger> {
+  readonly type: T['type'];
+  /**
+   * From here on events of this trigger are accepted. Rejects when it cannot be opened now; its supervisor tries again.
+   * What several triggers share (a path, a connection) is the adapter's own affair.
+   */
+  open(trigger: T, host: SourceHost): Promise<OpenTrigger>;
+  /** How a stored event reads. Throws for one that no longer can be read: it is dead then. */
+  read(event: StoredEvent): InboundEvent;
+  /** Whether the trigger's own filters take the event: repositories, branches, events. Pure. */
+  takes(trigger: T, event: InboundEvent): boolean;
+  /** How the answer goes out: rows for the outbox. Without this method answers are only kept in the record. */
+  reply?(trigger: T, event: StoredEvent, inbound: InboundEvent, answer: Answer): readonly NewEvent[];
+  /** Sends one row of the outbox that `reply` made. Rejects with a HandlerError. */
+  send?(trigger: T, row: StoredEvent, signal: AbortSignal): Promise<void>;
+}

@@ -1,0 +1,31 @@
+// All adapters, by the type of their triggers and by the word for their platform. Made once per gateway: what triggers
+// share (paths, clients of an API) is kept in them.
+
+import type { Trigger } from '../../config/resources/trigger.ts';
+import type { Adapter } from './adapter.ts';
+import { httpAdapter } from './http/http-adapter.ts';
+import { manualAdapter } from './manual/manual-adapter.ts';
+import { repoHostAdapter } from './repohost/repohost-adapter.ts';
+import { scheduleAdapter } from './schedule/schedule-adapter.ts';
+
+export interface Adapters {
+  ofType(type: Trigger['type']): Adapter;
+  /** By the second part of a mailbox's key, `repohost`. */
+  ofPlatform(platform: string): Adapter | undefined;
+}
+
+/** `maxBodyBytes` bounds one request to a webhook. */
+export function makeAdapters({ maxBodyBytes }: { readonly maxBodyBytes: number }): Adapters {
+  // An adapter is only ever given triggers and events of its own type.
+  const byType = {
+    HTTP: httpAdapter(maxBodyBytes) as Adapter,
+    RepoHost: repoHostAdapter({ maxBodyBytes }) as Adapter,
+    Schedule: scheduleAdapter() as Adapter,
+    Manual: manualAdapter as Adapter,
+  } satisfies Record<Trigger['type'], Adapter>;
+  const byPlatform = new Map(Object.entries(byType).map(([type, adapter]) => [type.toLowerCase(), adapter]));
+  return {
+    ofType: (type) => byType[type],
+    ofPlatform: (platform) => byPlatform.get(platform),
+  };
+}

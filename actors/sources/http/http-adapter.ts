@@ -1,0 +1,113 @@
+// Triggers of type HTTP: what any program sends to a path. See actors/sources/webhook.ts for the order of the checks.
+//
+// A request is answered when its event is durable: 202 for a new one, 200 for one that is known. With `respond: sync` the
+// answer waits for the handler, no longer than respond_timeout_seconds: 200 with its answer, 202 when it takes longer,
+// 502 when the delivery is dead.
+
+import type { HttpTrigger } from '../../../config/resources/trigger.ts';
+import type { Adapter, OpenTrigger, Settled, SourceHost } from '../adapter.ts';
+import { verifiedMembers } from '../verified-members.ts';
+import type { WebhookReply, WebhookRequest } from '../webhook.ts';
+import { type Member, type PathUse, WebhookTable } from '../webhook-table.ts';
+import { deliveryId, httpEvent, readHttpEvent, saidBy, takerOf } from './http-event.ts';
+import { payloadKind } from './http-payload.ts';
+import { type HttpVerifier, httpVerifier } from './http-verifier.ts';
+
+interface HttpMember extends Member {
+  readonly trigger: HttpTrigger;
+  readonly verifier: HttpVerifier;
+}
+
+const DEFAULT_HOST = '127.0.0.1';
+
+/** `maxBodyBytes` bounds one request. */
+export function httpAdapter(maxBodyBytes: number): Adapter<HttpTrigger> {
+  const table = new WebhookTable<HttpMember>(new HttpPath(maxBodyBytes));
+  return {
+    type: 'HTTP',
+    read: readHttpEvent,
+    takes: () => true,
+    async open(trigger: HttpTrigger, host: SourceHost): Promise<OpenTrigger> {
+      const { path, methods, port, host: name } = trigger.config;
+      const verifier = httpVerifier(trigger);
+      if (verifier.isOpen)
+        host.log.warn({ trigger: trigger.name, path }, 'trigger takes what nobody has signed');
+      // A host without a port is still the gateway's listener.
+      const address = port === undefined ? undefined : { host: name ?? DEFAULT_HOST, port };
+      const close = await table.add({ trigger, host, methods, verifier }, path, address);
+      return { close };
+    },
+  };
+}
+
+class HttpPath implements PathUse<HttpMember> {
+  readonly maxBodyBytes: number;
+
+  constructor(maxBodyBytes: number) {
+    this.maxBodyBytes = maxBodyBytes;
+  }
+
+  admit(members: readonly HttpMember[], { method, headers }: WebhookRequest): WebhookReply | undefined {
+    const able = members.filter(({ methods }) => methods.includes(method));
+    return able.some(({ verifier }) => verifier.mayFit(headers)) ? undefined : unauthorised;
+  }
+
+  async receive(
+    members: readonly HttpMember[],
+    request: WebhookRequest,
+    body: Buffer,
+  ): Promise<WebhookReply> {
+    const able = members.filter(({ methods }) => methods.includes(request.method));
+    const [first, ...others] = verifiedMembers(able, request, body);
+    if (first === undefined) return unauthorised;
+    const kind = payloadKind(request, body);
+    if (kind === undefined) return { status: 400, body: 'the content type says JSON, and the body is none' };
+    const delivery = deliveryId(request);
+    if (delivery === undefined)
+      return { status: 400, body: 'webhook-id and Idempotency-Key are up to 255 printable ASCII characters' };
+    const triggers = [first.trigger, ...others.map(({ trigger }) => trigger)] as const;
+    const said = saidBy(request, kind, body);
+    const taker = takerOf(triggers, said);
+    const event = httpEvent(triggers, taker, request, said, delivery);
+    const { respond, respond_timeout_seconds } = taker.config;
+    const waitMs = respond === 'sync' ? respond_timeout_seconds * 1000 : 0;
+    // Before the event is there: it might be over before we ask.
+    const isWaiting = waitMs > 0 && !(await isOver(first.host, event.id));
+    const settled = isWaiting ? quiet(first.host.settled(event.id, waitMs)) : undefined;
+    const [appended] = await first.host.accept([event]);
+    if (appended?.outcome === 'duplicate') return answer(200, event.id, 'duplicate');
+    return settled === undefined ? answer(202, event.id, 'accepted') : syncReply(event.id, await settled);
+  }
+}
+
+const unauthorised: WebhookReply = {
+  status: 401,
+  body: 'the credentials of this request are missing, or fit no trigger of this path',
+};
+
+/** What has ended does not end again: to wait for it would take a place from others until the time is up. */
+async function isOver({ store }: SourceHost, id: string): Promise<boolean> {
+  const state = (await store.delivery(id))?.state;
+  return state === 'done' || state === 'ignored';
+}
+
+/** Nobody may be left to hear how a wait failed; it counts as one that took too long. */
+function quiet(wait: Promise<Settled | undefined>): Promise<Settled | undefined> {
+  return wait.catch(() => undefined);
+}
+
+function syncReply(id: string, settled: Settled | undefined): WebhookReply {
+  if (settled === undefined) return answer(202, id, 'accepted');
+  const { state, answer: text, note } = settled;
+  if (state === 'done') return answer(200, id, state, { answer: text ?? '' });
+  return answer(state === 'dead' ? 502 : 200, id, state, note === undefined ? {} : { note });
+}
+
+function answer(
+  status: number,
+  id: string,
+  state: string,
+  more: Readonly<Record<string, string>> = {},
+): WebhookReply {
+  return { status, body: { id, status: state, ...more } };
+}

@@ -1,0 +1,132 @@
+// The event that a request to a trigger of type HTTP becomes, and how that event reads later.
+
+import { createHash, randomUUID } from 'node:crypto';
+import type { HttpTrigger } from '../../../config/resources/trigger.ts';
+import { matched } from '../../../machines/matching.ts';
+import type { NewEvent, StoredEvent } from '../../store/store.ts';
+import type { InboundEvent } from '../adapter.ts';
+import { memberOf, textMember } from '../payload-member.ts';
+import type { WebhookRequest } from '../webhook.ts';
+import { type PayloadKind, payloadOf } from './http-payload.ts';
+
+/** What is kept of a request beside its bytes. No headers: some of them are credentials. */
+interface HttpMeta {
+  readonly triggers: readonly string[];
+  readonly kind: PayloadKind;
+  readonly method: string;
+  readonly path: string;
+}
+
+const MAX_KEY = 200;
+
+/**
+ * The name of the delivery: `webhook-id`, else `Idempotency-Key`, else a new one. Undefined when what is given is no name.
+ * Senders choose it, so the event's id has the trigger's name before it: two senders must not silence one another.
+ */
+export function deliveryId({ headers }: WebhookRequest): string | undefined {
+  const given = headers['webhook-id'] ?? headers['idempotency-key'];
+  if (given === undefined) return randomUUID();
+  return /^[\x20-\x7e]{1,255}$/.test(given) ? given : undefined;
+}
+
+/** What a request says, as bytes, and how they are to be read. */
+interface Said {
+  readonly kind: PayloadKind;
+  readonly bytes: Buffer;
+}
+
+/** `triggers` are those the request was verified for, at least one; the one that takes it gives the conversation its name. */
+export function httpEvent(
+  triggers: readonly [HttpTrigger, ...HttpTrigger[]],
+  taker: HttpTrigger,
+  request: WebhookRequest,
+  { kind, bytes }: Said,
+  delivery: string,
+): NewEvent {
+  const { method, path, traceparent } = request;
+  const meta: HttpMeta = { triggers: namesOf(triggers), kind, method, path };
+  return {
+    id: `http:${taker.name}/${delivery}`,
+    key: `conversation/http/${taker.name}${conversationOf(taker, request, kind, bytes)}`,
+    meta: JSON.stringify(meta),
+    body: bytes,
+    trace: traceparent,
+  };
+}
+
+/** The bytes that say what the request says: of one without a body its query. */
+export function saidBy({ query }: WebhookRequest, kind: PayloadKind, body: Buffer): Said {
+  return { kind, bytes: kind === 'query' ? Buffer.from(query, 'latin1') : body };
+}
+
+/**
+ * Which of several triggers the event is for, chosen as the router will choose: its conversation, and whether somebody waits
+ * for the answer, are that trigger's affair and not that of another with the same path and secret. The first where none is.
+ */
+export function takerOf(
+  triggers: readonly [HttpTrigger, ...HttpTrigger[]],
+  { kind, bytes }: Said,
+): HttpTrigger {
+  const [first] = triggers;
+  if (triggers.every(({ name }) => name === first.name)) return first;
+  const match = matched(triggers, {
+    ...wordsOf(payloadOf(kind, bytes)),
+    channel: undefined,
+    user: undefined,
+  });
+  return typeof match === 'string' ? first : match.trigger;
+}
+
+/** Each once: while a trigger is exchanged it is there twice. */
+function namesOf(triggers: readonly HttpTrigger[]): readonly string[] {
+  return [...new Set(triggers.map(({ name }) => name))];
+}
+
+/** Throws for an event that is none of these. */
+export function readHttpEvent(event: StoredEvent): InboundEvent {
+  const { triggers, kind, method, path } = JSON.parse(event.meta) as HttpMeta;
+  const payload = payloadOf(kind, event.body);
+  return {
+    platform: 'http',
+    triggers,
+    ...wordsOf(payload),
+    channel: undefined,
+    user: undefined,
+    context: { 'http.method': method, 'http.path': path },
+    payload,
+    parameters: {},
+  };
+}
+
+function wordsOf(payload: unknown): Pick<InboundEvent, 'names' | 'text'> {
+  const [name = '', parameters = ''] = commandParts(textMember(payload, 'command') ?? '');
+  const text = typeof payload === 'string' ? payload : textMember(payload, 'text', 'message', 'input');
+  return {
+    names: name === '' ? [] : [name],
+    text: parameters === '' ? text : [parameters, text].filter((each) => each !== undefined).join('\n'),
+  };
+}
+
+/** `/deploy production` is the command `deploy`, with something for its parameters. */
+function commandParts(command: string): readonly string[] {
+  return /^\/?([^\s/]\S*)\s*([\s\S]*)$/.exec(command.trim())?.slice(1) ?? [];
+}
+
+/** What `key` finds in the request, as the last part of the mailbox's key; '' where it finds nothing. */
+function conversationOf(
+  { config: { key } }: HttpTrigger,
+  { headers }: WebhookRequest,
+  kind: PayloadKind,
+  bytes: Buffer,
+): string {
+  if (key === undefined) return '';
+  const name = key.slice(key.indexOf(':') + 1);
+  const found = key.startsWith('header:')
+    ? headers[name.toLowerCase()]
+    : memberOf(payloadOf(kind, bytes), name);
+  if (typeof found !== 'string' && typeof found !== 'number' && typeof found !== 'boolean') return '';
+  const text = String(found);
+  if (text === '') return '';
+  const isPlain = text.length <= MAX_KEY && !/\p{Cc}/u.test(text);
+  return `/${isPlain ? text : createHash('sha256').update(text).digest('hex')}`;
+}

@@ -1,0 +1,12 @@
+// Triggers of type Manual: nothing comes in by itself. Runs are events that the API makes (manual-event.ts).
+
+import type { ManualTrigger } from '../../../config/resources/trigger.ts';
+import type { Adapter } from '../adapter.ts';
+import { readManualEvent } from './manual-event.ts';
+
+export const manualAdapter: Adapter<ManualTrigger> = {
+  type: 'Manual',
+  open: async () => ({ close: async () => {} }),
+  read: readManualEvent,
+  takes: () => true,
+};

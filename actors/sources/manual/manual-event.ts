@@ -1,0 +1,76 @@
+// A run of a trigger by hand: what may be run, and the event it becomes. Who may ask at all the API has found out before.
+
+import type { ManualTrigger } from '../../../config/resources/trigger.ts';
+import { ConflictError } from '../../errors.ts';
+import type { NewEvent, StoredEvent } from '../../store/store.ts';
+import type { InboundEvent } from '../adapter.ts';
+
+export interface ManualInput {
+  /** Without a leading slash, perhaps with its parameters behind it; '' for none. */
+  readonly command: string;
+  /** Parameters by their names. */
+  readonly input: Readonly<Record<string, string>>;
+  readonly text: string;
+  /** The caller's word that somebody was asked. */
+  readonly isConfirmed: boolean;
+  readonly user?: string | undefined;
+}
+
+interface ManualBody {
+  readonly command: string;
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly text: string;
+  readonly user: string | undefined;
+}
+
+interface ManualMeta {
+  readonly trigger: string;
+}
+
+/**
+ * The event of one run. `id` is unique among the runs of all triggers, `trace` a traceparent. Throws ConflictError for a
+ * command that is not allowed, and for a run that needs to be confirmed and is not.
+ */
+export function manualEvent(trigger: ManualTrigger, run: ManualInput, id: string, trace: string): NewEvent {
+  const { name, config } = trigger;
+  const command = run.command.trim().replace(/^\//, '');
+  const [word = ''] = command.split(/\s/, 1);
+  if (config.allowed_commands.length > 0 && !config.allowed_commands.includes(word))
+    throw new ConflictError(
+      `${name} does not run ${word === '' ? 'without a command' : JSON.stringify(word.slice(0, 64))}; ` +
+        `allowed_commands are ${config.allowed_commands.join(', ')}`,
+    );
+  if (config.require_confirmation && !run.isConfirmed)
+    throw new ConflictError(
+      `${name} asks for confirmation (require_confirmation), and the run is not confirmed`,
+    );
+  const body: ManualBody = { command, parameters: run.input, text: run.text, user: run.user };
+  const meta: ManualMeta = { trigger: name };
+  return {
+    id: `manual:${id}`,
+    key: `conversation/manual/${name}`,
+    meta: JSON.stringify(meta),
+    body: Buffer.from(JSON.stringify(body)),
+    trace,
+  };
+}
+
+/** Throws for an event that is none of these. */
+export function readManualEvent(event: StoredEvent): InboundEvent {
+  const { trigger } = JSON.parse(event.meta) as ManualMeta;
+  const payload = JSON.parse(Buffer.from(event.body).toString('utf8')) as ManualBody;
+  const { command, parameters, text, user } = payload;
+  // The command stands where a person would write it, with its parameters behind it.
+  const words = [command, text].filter((each) => each !== '').join('\n');
+  return {
+    platform: 'manual',
+    triggers: [trigger],
+    names: [],
+    text: words === '' ? undefined : words,
+    channel: undefined,
+    user,
+    context: {},
+    payload,
+    parameters,
+  };
+}

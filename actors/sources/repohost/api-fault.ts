@@ -1,0 +1,52 @@
+// What went wrong with a request to the host's API, as a HandlerError: whether it is worth trying again, and when.
+// Nothing of the answer's text and no header goes into the message, only the host and the status: what a server writes may
+// repeat what it was sent, the token included.
+
+import { HandlerError } from '../../handlers/handler.ts';
+import { retryAfterMs } from '../../handlers/retry-after.ts';
+import { memberOf } from '../payload-member.ts';
+
+/** The host asks for this pause where a refusal for too many requests names none. */
+const SECONDARY_LIMIT_MS = 60_000;
+
+/** `what` was asked of `host`; `error` is what the request was rejected with. */
+export function apiFault(error: unknown, host: string, what: string, nowMs: number): HandlerError {
+  if (error instanceof HandlerError) return error;
+  const headers = memberOf(error, 'response.headers');
+  if (headers === undefined)
+    return new HandlerError(`${host} could not be reached for ${what}: ${reasonOf(error)}`);
+  const status = Number(memberOf(error, 'status'));
+  const pauseMs = pauseOf(headers, status, error, nowMs);
+  const message = `${host} answered ${status} to ${what}`;
+  if (pauseMs !== undefined) return new HandlerError(message, { retryAfterMs: pauseMs });
+  // 401 and 403 do not mend by themselves; 404 is also what a token without the right sees.
+  return new HandlerError(message, { isFinal: status < 500 && status !== 408 });
+}
+
+function pauseOf(headers: unknown, status: number, error: unknown, nowMs: number): number | undefined {
+  if (status !== 403 && status !== 429 && status !== 503) return undefined;
+  const named = retryAfterMs(headerOf(headers, 'retry-after'), nowMs);
+  if (named !== undefined) return named;
+  if (headerOf(headers, 'x-ratelimit-remaining') === '0') {
+    const reset = Number(headerOf(headers, 'x-ratelimit-reset'));
+    if (Number.isFinite(reset) && reset > 0) return Math.max(1_000, reset * 1000 - nowMs + 1_000);
+  }
+  const isTooMany = status === 429 || /\bsecondary rate\b/i.test(String(memberOf(error, 'message')));
+  return isTooMany ? SECONDARY_LIMIT_MS : undefined;
+}
+
+function headerOf(headers: unknown, name: string): string | undefined {
+  const value = memberOf(headers, name);
+  return value === undefined ? undefined : String(value);
+}
+
+/** A word of the system's, `ECONNREFUSED`, or the kind of error; never its text. */
+function reasonOf(error: unknown): string {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const code = (cause as { readonly code?: unknown }).code;
+    if (typeof code === 'string') return code;
+    if (cause.name === 'TimeoutError') return 'no answer in time';
+    if (cause.name === 'AbortError') return 'given up';
+  }
+  return 'the connection failed';
+}

@@ -1,0 +1,195 @@
+// What the events of a repository host say, as one table: where in the payload of each event the number of its issue or
+// pull request stands, its branches, its commit, its words. Everything else here only reads the table.
+//
+// The names of the context are the contract's (`repo.pr.number`); those that an event has no value for are left out.
+
+import { memberOf, numberMember, textMember } from '../payload-member.ts';
+
+/** Paths into the payload. */
+interface Shape {
+  readonly number?: string;
+  /** The issue or pull request the title and the author are read from, and what must be there for it to be the latter. */
+  readonly pull?: string;
+  readonly pullMark?: string;
+  readonly branch?: string;
+  /** The repository that has this branch, where it can be another one: a copy, whose owner names branches as they like. */
+  readonly branchHome?: string;
+  /** More branches by which a trigger may know it: where a pull request is to go. */
+  readonly otherBranch?: string;
+  readonly tag?: string;
+  /** `ref` and `ref_type` of the payload say what it is about. */
+  readonly hasRef?: boolean;
+  readonly sha?: string;
+  /** What a person wrote, put together of these. */
+  readonly words?: readonly string[];
+}
+
+const pullRequest: Shape = {
+  number: 'pull_request.number',
+  pull: 'pull_request',
+  branch: 'pull_request.head.ref',
+  branchHome: 'pull_request.head.repo',
+  otherBranch: 'pull_request.base.ref',
+  sha: 'pull_request.head.sha',
+};
+
+const shapes: Readonly<Record<string, Shape>> = {
+  pull_request: { ...pullRequest, words: ['pull_request.title', 'pull_request.body'] },
+  pull_request_review: { ...pullRequest, words: ['review.body'] },
+  pull_request_review_comment: { ...pullRequest, words: ['comment.body'] },
+  push: { hasRef: true, sha: 'after' },
+  issues: { number: 'issue.number', words: ['issue.title', 'issue.body'] },
+  issue_comment: {
+    number: 'issue.number',
+    pull: 'issue',
+    pullMark: 'issue.pull_request',
+    words: ['comment.body'],
+  },
+  workflow_run: {
+    branch: 'workflow_run.head_branch',
+    branchHome: 'workflow_run.head_repository',
+    sha: 'workflow_run.head_sha',
+  },
+  workflow_job: { branch: 'workflow_job.head_branch', sha: 'workflow_job.head_sha' },
+  check_run: { branch: 'check_run.check_suite.head_branch', sha: 'check_run.head_sha' },
+  check_suite: { branch: 'check_suite.head_branch', sha: 'check_suite.head_sha' },
+  release: { tag: 'release.tag_name' },
+  deployment: { branch: 'deployment.ref', sha: 'deployment.sha' },
+  deployment_status: { branch: 'deployment.ref', sha: 'deployment.sha' },
+  status: { branch: 'branches.0.name', sha: 'sha' },
+  create: { hasRef: true },
+  delete: { hasRef: true },
+};
+
+/** Actions with which somebody has just written something; at the others old words would be answered once more. */
+const writing: ReadonlySet<string> = new Set(['opened', 'created', 'edited', 'submitted']);
+
+/** What a payload says. Each fact is read when it is asked for: at the door few are, and each event passes there. */
+export class RepoFacts {
+  readonly event: string;
+  readonly repository: string;
+  readonly #shape: Shape;
+  readonly #payload: unknown;
+
+  constructor(event: string, repository: string, shape: Shape, payload: unknown) {
+    this.event = event;
+    this.repository = repository;
+    this.#shape = shape;
+    this.#payload = payload;
+  }
+
+  get action(): string | undefined {
+    return textMember(this.#payload, 'action');
+  }
+
+  get sender(): string | undefined {
+    return textMember(this.#payload, 'sender.login');
+  }
+
+  get number(): number | undefined {
+    const { number } = this.#shape;
+    return number === undefined ? undefined : numberMember(this.#payload, number);
+  }
+
+  get sha(): string | undefined {
+    return commitOf(at(this.#payload, this.#shape.sha));
+  }
+
+  /** In full: `refs/heads/main`. */
+  get ref(): string | undefined {
+    return refOf(this.#shape, this.#payload, this.sha);
+  }
+
+  get branch(): string | undefined {
+    const { ref } = this;
+    return ref?.startsWith('refs/heads/') ? ref.slice('refs/heads/'.length) : undefined;
+  }
+
+  /** Every branch of the repository by which a trigger may know it; undefined for events that have nothing to do with branches. */
+  get branches(): readonly string[] | undefined {
+    return branchesOf(this.#shape, this.#payload, this.branch);
+  }
+
+  get text(): string | undefined {
+    const { action } = this;
+    return action === undefined || writing.has(action) ? wordsOf(this.#shape, this.#payload) : undefined;
+  }
+
+  get context(): Readonly<Record<string, unknown>> {
+    const { number, ref, branch } = this;
+    const context: Record<string, unknown> = { 'repo.event': this.event, 'repo.repo': this.repository };
+    const note = (name: string, value: unknown) => {
+      if (value !== undefined) context[name] = value;
+    };
+    note('repo.action', this.action);
+    note('repo.branch', branch);
+    note('repo.sender', this.sender);
+    note('repo.ref', ref);
+    note('repo.sha', this.sha);
+    const { pull, pullMark } = this.#shape;
+    if (pull === undefined || number === undefined) return context;
+    if (pullMark !== undefined && memberOf(this.#payload, pullMark) === undefined) return context;
+    note('repo.pr.number', number);
+    note('repo.pr.title', textMember(this.#payload, `${pull}.title`));
+    note('repo.pr.author', textMember(this.#payload, `${pull}.user.login`));
+    return context;
+  }
+}
+
+/** Whether the gateway knows the event. */
+export function isRepoEvent(event: string): boolean {
+  return Object.hasOwn(shapes, event);
+}
+
+/** What the payload of a known event says; undefined when it is none of a repository. */
+export function repoFacts(event: string, payload: unknown): RepoFacts | undefined {
+  const shape = isRepoEvent(event) ? shapes[event] : undefined;
+  const repository = textMember(payload, 'repository.full_name');
+  if (shape === undefined || repository === undefined || !/^[\w.-]+\/[\w.-]+$/.test(repository))
+    return undefined;
+  return new RepoFacts(event, repository, shape, payload);
+}
+
+function at(payload: unknown, path: string | undefined): string | undefined {
+  return path === undefined ? undefined : textMember(payload, path);
+}
+
+/** A branch that was deleted is pushed as the commit of forty zeros. */
+function commitOf(sha: string | undefined): string | undefined {
+  return sha === undefined || /^0*$/.test(sha) ? undefined : sha;
+}
+
+function refOf(shape: Shape, payload: unknown, sha: string | undefined): string | undefined {
+  const tag = at(payload, shape.tag);
+  if (tag !== undefined) return `refs/tags/${tag}`;
+  const name = shape.hasRef ? textMember(payload, 'ref') : at(payload, shape.branch);
+  // A commit can be deployed without a branch.
+  if (name === undefined || name === '' || name === sha) return undefined;
+  if (name.startsWith('refs/')) return name;
+  return memberOf(payload, 'ref_type') === 'tag' ? `refs/tags/${name}` : `refs/heads/${name}`;
+}
+
+function branchesOf(
+  shape: Shape,
+  payload: unknown,
+  branch: string | undefined,
+): readonly string[] | undefined {
+  if (shape.branch === undefined && shape.hasRef !== true) return undefined;
+  const more = memberOf(payload, 'branches');
+  const names = Array.isArray(more) ? more.map((each) => textMember(each, 'name')) : [];
+  const own = isElsewhere(shape, payload) ? undefined : branch;
+  return [own, at(payload, shape.otherBranch), ...names].filter((name) => name !== undefined);
+}
+
+/** Whether the branch is that of another repository, or of one that is gone. */
+function isElsewhere({ branchHome }: Shape, payload: unknown): boolean {
+  const home = branchHome === undefined ? undefined : memberOf(payload, branchHome);
+  if (home === undefined) return false;
+  return textMember(home, 'full_name') !== textMember(payload, 'repository.full_name');
+}
+
+function wordsOf(shape: Shape, payload: unknown): string | undefined {
+  const words = (shape.words ?? []).flatMap((path) => textMember(payload, path) ?? []);
+  const text = words.join('\n\n').trim();
+  return text === '' ? undefined : text;
+}

@@ -1,0 +1,103 @@
+// Asks the host for the deliveries that failed while nobody was here, since it repeats none by itself: of the repositories
+// that are named without wildcards, for the hooks that lead to our path, of the last three days (it keeps no more).
+//
+// FD1  it runs in the background, within bounds, and whatever goes wrong is a line in the log.
+// FD2  what is in the store already is not asked for, unless it is dead there; what comes twice the store knows.
+
+import type { RepoHostTrigger } from '../../../config/resources/trigger.ts';
+import type { SourceHost } from '../adapter.ts';
+import { memberOf, textMember } from '../payload-member.ts';
+import { isRepoEvent } from './context.ts';
+import { nextPage } from './next-page.ts';
+import type { RepoHostApi } from './repohost-api.ts';
+
+const KEPT_MS = 3 * 86_400_000;
+const MAX_REPOSITORIES = 50;
+const MAX_PAGES = 10;
+const MAX_ASKED = 200;
+
+interface Asking {
+  readonly api: RepoHostApi;
+  readonly trigger: RepoHostTrigger;
+  readonly host: SourceHost;
+  readonly signal: AbortSignal;
+}
+
+/** Never rejects; ends early when `signal` is aborted. */
+export async function askForFailed(asking: Asking): Promise<void> {
+  const { trigger, host, signal } = asking;
+  const named = trigger.config.repositories.filter((name) => /^[\w.-]+\/[\w.-]+$/.test(name));
+  for (const repository of named.slice(0, MAX_REPOSITORIES)) {
+    if (signal.aborted) return;
+    const where = { trigger: trigger.name, repository };
+    try {
+      const count = await askForFailedOf(repository, asking);
+      if (count > 0) host.log.info({ ...where, count }, 'failed deliveries were asked for again');
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      if (!signal.aborted) host.log.warn({ ...where, reason }, 'failed deliveries cannot be asked for again');
+    }
+  }
+}
+
+async function askForFailedOf(repository: string, asking: Asking): Promise<number> {
+  const { api, trigger, signal } = asking;
+  const path = `/repos/${repository}/hooks`;
+  const { data } = await api.read(`${path}?per_page=100`, `the hooks of ${repository}`, signal);
+  let count = 0;
+  for (const hook of Array.isArray(data) ? data : []) {
+    if (!leadsTo(trigger.config.path, textMember(hook, 'config.url'))) continue;
+    const deliveries = `${path}/${String(memberOf(hook, 'id'))}/deliveries`;
+    for (const id of await failedOf(deliveries, repository, asking)) {
+      if (count === MAX_ASKED) return count;
+      await api.write(
+        `${deliveries}/${id}/attempts`,
+        {},
+        `another attempt at a delivery of ${repository}`,
+        signal,
+      );
+      count += 1;
+    }
+  }
+  return count;
+}
+
+/** A proxy may have put something before the path. */
+function leadsTo(path: string, url: string | undefined): boolean {
+  return url !== undefined && URL.canParse(url) && new URL(url).pathname.endsWith(path);
+}
+
+/** Ids of the newest failed attempt of each delivery of a hook that never succeeded, the oldest delivery first. */
+async function failedOf(
+  path: string,
+  repository: string,
+  { api, host, signal }: Asking,
+): Promise<readonly string[]> {
+  const since = Date.now() - KEPT_MS;
+  const failed = new Map<string, string>();
+  const settled = new Set<string>();
+  let page: string | undefined = `${path}?per_page=100`;
+  for (let count = 0; page !== undefined && count < MAX_PAGES; count += 1) {
+    const { data, link } = await api.read(page, `the deliveries of ${repository}`, signal);
+    page = nextPage(path, link);
+    for (const each of Array.isArray(data) ? data : []) {
+      const guid = textMember(each, 'guid');
+      if (guid === undefined || !isRepoEvent(textMember(each, 'event') ?? '')) continue;
+      if (Date.parse(textMember(each, 'delivered_at') ?? '') < since) page = undefined;
+      else if (isTaken(Number(memberOf(each, 'status_code')))) settled.add(guid);
+      else if (!failed.has(guid)) failed.set(guid, String(memberOf(each, 'id')));
+    }
+  }
+  const wanted: string[] = [];
+  for (const [guid, id] of [...failed].reverse()) {
+    if (settled.has(guid)) continue;
+    const known = await host.store.delivery(`repohost:${guid}`);
+    if (known === undefined || known.state === 'dead') wanted.push(id);
+  }
+  return wanted;
+}
+
+/** 0 stands for a connection that failed. */
+function isTaken(status: number): boolean {
+  return status >= 200 && status <= 299;
+}

@@ -1,0 +1,157 @@
+// Triggers of type RepoHost: webhooks of a repository host, and comments as answers. The headers, the signature and the
+// API are those of the platform itself. A redelivery keeps its id, so the store knows what to do with it: one that is done
+// is ignored, one that is dead runs again.
+
+import type { RepoHostTrigger } from '../../../config/resources/trigger.ts';
+import { HandlerError } from '../../handlers/handler.ts';
+import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
+import { isHubShaped, isHubSigned } from '../hub-signature.ts';
+import { loopbackOnly, type Verifier, verifiedMembers } from '../verified-members.ts';
+import type { WebhookReply, WebhookRequest } from '../webhook.ts';
+import { type Member, type PathUse, WebhookTable } from '../webhook-table.ts';
+import { isRepoEvent, type RepoFacts, repoFacts } from './context.ts';
+import { askForFailed } from './failed-deliveries.ts';
+import { RepoHostApi } from './repohost-api.ts';
+import { isForm, readRepoEvent, repoEvent, repoPayload } from './repohost-event.ts';
+import { takesRepoEvent } from './repohost-filter.ts';
+import { commentRows, sendComment } from './send-comment.ts';
+
+const SIGNATURE = 'x-hub-signature-256';
+/** What was asked for again comes within seconds, and the listener opens after the triggers. */
+const ASK_AFTER_MS = 10_000;
+
+interface RepoMember extends Member {
+  readonly trigger: RepoHostTrigger;
+  readonly verifier: Verifier;
+  readonly api: RepoHostApi | undefined;
+}
+
+export interface RepoHostOptions {
+  readonly maxBodyBytes: number;
+  /** When failed deliveries are asked for, counted from `open`. */
+  readonly askAfterMs?: number;
+}
+
+export function repoHostAdapter({
+  maxBodyBytes,
+  askAfterMs = ASK_AFTER_MS,
+}: RepoHostOptions): Adapter<RepoHostTrigger> {
+  const table = new WebhookTable<RepoMember>(new RepoHostPath(maxBodyBytes));
+  const apis = new WeakMap<RepoHostTrigger, RepoHostApi>();
+
+  function apiOf(trigger: RepoHostTrigger): RepoHostApi | undefined {
+    const { api_url, token } = trigger.config;
+    if (token === undefined) return undefined;
+    const api = apis.get(trigger) ?? new RepoHostApi(api_url, token);
+    apis.set(trigger, api);
+    return api;
+  }
+
+  return {
+    type: 'RepoHost',
+    read: readRepoEvent,
+    takes: takesRepoEvent,
+    reply: commentRows,
+    async open(trigger: RepoHostTrigger, host: SourceHost): Promise<OpenTrigger> {
+      const { path } = trigger.config;
+      const verifier = verifierOf(trigger);
+      if (verifier === loopbackOnly)
+        host.log.warn({ trigger: trigger.name, path }, 'trigger takes what nobody has signed');
+      const api = apiOf(trigger);
+      const member = { trigger, host, methods: ['POST'], verifier, api };
+      const leave = await table.add(member, path);
+      const closing = new AbortController();
+      const timer = setTimeout(() => {
+        if (api !== undefined) void askForFailed({ api, trigger, host, signal: closing.signal });
+      }, askAfterMs).unref();
+      void api?.learnOwnLogin();
+      return {
+        close: async () => {
+          clearTimeout(timer);
+          closing.abort();
+          await leave();
+        },
+      };
+    },
+    async send(trigger, row, signal): Promise<void> {
+      const api = apiOf(trigger);
+      if (api === undefined)
+        throw new HandlerError(`trigger ${trigger.name} has no token any more`, { isFinal: true });
+      await sendComment(api, row, signal);
+    },
+  };
+}
+
+/** Throws where nothing would prove who sends, unless that was asked for. */
+function verifierOf({ config }: RepoHostTrigger): Verifier {
+  const { webhook_secret, webhook_secret_previous = '', insecure_allow_unverified } = config;
+  if (webhook_secret === '') {
+    if (insecure_allow_unverified) return loopbackOnly;
+    throw new Error('webhook_secret is empty');
+  }
+  const secrets = [webhook_secret, webhook_secret_previous].filter((each) => each !== '');
+  return {
+    identity: JSON.stringify(secrets),
+    fits: ({ headers }, body) => isHubSigned(headers[SIGNATURE], secrets, body),
+  };
+}
+
+class RepoHostPath implements PathUse<RepoMember> {
+  readonly maxBodyBytes: number;
+
+  constructor(maxBodyBytes: number) {
+    this.maxBodyBytes = maxBodyBytes;
+  }
+
+  admit(members: readonly RepoMember[], { headers }: WebhookRequest): WebhookReply | undefined {
+    const needsSignature = members.every(({ verifier }) => verifier !== loopbackOnly);
+    return needsSignature && !isHubShaped(headers[SIGNATURE]) ? unauthorised : undefined;
+  }
+
+  async receive(
+    members: readonly RepoMember[],
+    request: WebhookRequest,
+    body: Buffer,
+  ): Promise<WebhookReply> {
+    const verified = verifiedMembers(members, request, body);
+    const [first] = verified;
+    if (first === undefined) return unauthorised;
+    const { 'x-github-event': event = '', 'x-github-delivery': delivery = '' } = request.headers;
+    if (!/^\w{1,64}$/.test(event)) return malformed('X-GitHub-Event is missing, or names no event');
+    if (!/^[\w.:-]{1,128}$/.test(delivery)) return malformed('X-GitHub-Delivery is missing, or is no id');
+    if (event === 'ping') return { status: 200, body: { status: 'pong' } };
+    const id = `repohost:${delivery}`;
+    if (!isRepoEvent(event)) return ignored(id);
+    const facts = factsOf(event, request, body);
+    if (facts === undefined) return malformed(`the body is not the payload of an event ${event}`);
+    // By the name of the token's user: what a token wrote must not come back to the trigger that has it.
+    const takers = verified.filter(({ api }) => !isSame(api?.ownLogin, facts.sender));
+    if (takers.length === 0) return ignored(id);
+    // Each once: while a trigger is exchanged it is there twice.
+    const names = [...new Set(takers.map(({ trigger }) => trigger.name))];
+    const [appended] = await first.host.accept([repoEvent(names, request, { event, delivery, facts }, body)]);
+    if (appended?.outcome === 'duplicate') return { status: 200, body: { id, status: 'duplicate' } };
+    return { status: 202, body: { id, status: 'accepted' } };
+  }
+}
+
+const unauthorised: WebhookReply = {
+  status: 401,
+  body: 'X-Hub-Signature-256 is missing, or fits no secret of this path',
+};
+
+const malformed = (message: string): WebhookReply => ({ status: 400, body: message });
+
+const ignored = (id: string): WebhookReply => ({ status: 200, body: { id, status: 'ignored' } });
+
+function factsOf(event: string, request: WebhookRequest, body: Buffer): RepoFacts | undefined {
+  try {
+    return repoFacts(event, repoPayload(body, isForm(request)));
+  } catch {
+    return undefined;
+  }
+}
+
+function isSame(own: string | undefined, sender: string | undefined): boolean {
+  return own !== undefined && own.toLowerCase() === sender?.toLowerCase();
+}

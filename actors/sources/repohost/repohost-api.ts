@@ -1,0 +1,138 @@
+// The host's REST API, as far as it is needed: Octokit with its plugins for pauses and limits, behind a few calls.
+//
+// RA1  a request that writes is never repeated here: whether the first one arrived is for the outbox to find out.
+// RA2  every request has a deadline; how many wait for their turn is bounded, beyond that the outbox keeps them.
+// RA3  the token is in the Authorization header and nowhere else.
+
+import { createHash } from 'node:crypto';
+import { Octokit } from '@octokit/core';
+import { retry } from '@octokit/plugin-retry';
+import { throttling } from '@octokit/plugin-throttling';
+import { HandlerError } from '../../handlers/handler.ts';
+import { textMember } from '../payload-member.ts';
+import { apiFault } from './api-fault.ts';
+
+const REQUEST_MS = 20_000;
+/** The plugin lets one write go every three seconds; more than this could not leave within the time of an attempt. */
+const MAX_WAITING = 10;
+const WRITE_EVERY_MS = 3_000;
+/** Statuses for which a second attempt a second later changes nothing. */
+const NO_RETRY = [400, 401, 403, 404, 409, 410, 422, 429, 451];
+
+/** The version of the API all this was written for. */
+const HEADERS = { 'x-github-api-version': '2022-11-28' };
+
+const Client = Octokit.plugin(retry, throttling);
+const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+
+export interface ApiAnswer {
+  readonly status: number;
+  readonly data: unknown;
+  /** The `Link` header. */
+  readonly link: string | undefined;
+}
+
+export class RepoHostApi {
+  readonly #octokit: InstanceType<typeof Client>;
+  readonly #host: string;
+  #ownLogin: string | undefined;
+  #asking: Promise<string | undefined> | undefined;
+  #writing = 0;
+  /** When the last of those that were sent away may come again, epoch ms. */
+  #awayUntil = 0;
+
+  constructor(apiUrl: string, token: string) {
+    this.#host = new URL(apiUrl).host;
+    const isLimited = (): boolean => false;
+    this.#octokit = new Client({
+      baseUrl: apiUrl.replace(/\/+$/, ''),
+      auth: token,
+      userAgent: 'actor-gateway',
+      log: silent,
+      request: { log: silent },
+      retry: { doNotRetry: NO_RETRY, retries: 1 },
+      throttle: {
+        // Those who share a token share its limits.
+        id: createHash('sha256').update(`${apiUrl}\n${token}`).digest('hex'),
+        onRateLimit: isLimited,
+        onSecondaryRateLimit: isLimited,
+      },
+    });
+  }
+
+  /** The login the token belongs to, as far as it is known by now. */
+  get ownLogin(): string | undefined {
+    return this.#ownLogin;
+  }
+
+  /** Asks once whose token it is; a host that does not say (tokens of an app) is not asked again. Never rejects. */
+  learnOwnLogin(): Promise<string | undefined> {
+    this.#asking ??= this.read('/user', 'the name of its own user', AbortSignal.timeout(REQUEST_MS)).then(
+      ({ data }) => this.noteOwnLogin(textMember(data, 'login')),
+      () => this.#ownLogin,
+    );
+    return this.#asking;
+  }
+
+  noteOwnLogin(login: string | undefined): string | undefined {
+    this.#ownLogin ??= login;
+    return this.#ownLogin;
+  }
+
+  /** GET of a path below the API's address. Rejects with a HandlerError; `what` is what it says was asked for. */
+  read(path: string, what: string, signal: AbortSignal): Promise<ApiAnswer> {
+    return this.#request(`GET ${path}`, {}, what, signal);
+  }
+
+  /** POST. Rejects with a HandlerError. */
+  async write(path: string, body: object, what: string, signal: AbortSignal): Promise<ApiAnswer> {
+    if (this.#writing >= MAX_WAITING) throw this.#sentAway();
+    this.#writing += 1;
+    try {
+      return await this.#request(`POST ${path}`, { ...body, request: { retries: 0 } }, what, signal);
+    } finally {
+      this.#writing -= 1;
+    }
+  }
+
+  async #request(route: string, parameters: object, what: string, signal: AbortSignal): Promise<ApiAnswer> {
+    const { request = {} } = parameters as { readonly request?: object };
+    const inTime = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS + MAX_WAITING * WRITE_EVERY_MS)]);
+    try {
+      signal.throwIfAborted();
+      const asked = this.#octokit.request(route, {
+        ...parameters,
+        headers: HEADERS,
+        request: { ...request, signal: inTime },
+      });
+      const { status, data, headers } = await untilAborted(asked, inTime);
+      return { status, data, link: headers.link };
+    } catch (error) {
+      throw apiFault(error, this.#host, what, Date.now());
+    }
+  }
+
+  /** One after the other, so that they do not all come back at the same moment. */
+  #sentAway(): HandlerError {
+    const now = Date.now();
+    this.#awayUntil = Math.max(this.#awayUntil, now + MAX_WAITING * WRITE_EVERY_MS) + WRITE_EVERY_MS;
+    return new HandlerError(`too many requests wait for ${this.#host}`, {
+      retryAfterMs: this.#awayUntil - now,
+    });
+  }
+}
+
+/** The plugins hold requests back without looking at signals. */
+async function untilAborted<T>(asked: Promise<T>, signal: AbortSignal): Promise<T> {
+  let stop = (): void => {};
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason);
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
+  });
+  try {
+    return await Promise.race([asked, aborted]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}

@@ -1,0 +1,71 @@
+// The event that a delivery of a repository host becomes, and how that event reads later. The body may be JSON or a form
+// with JSON in it; it is kept as it came, since the signature was over that.
+
+import type { NewEvent, StoredEvent } from '../../store/store.ts';
+import type { InboundEvent } from '../adapter.ts';
+import type { WebhookRequest } from '../webhook.ts';
+import { type RepoFacts, repoFacts } from './context.ts';
+
+interface RepoMeta {
+  readonly triggers: readonly string[];
+  readonly event: string;
+  readonly isForm: boolean;
+}
+
+/** Whether the body is a form, by its content type. */
+export function isForm({ headers }: WebhookRequest): boolean {
+  return /^application\/x-www-form-urlencoded\b/i.test(headers['content-type'] ?? '');
+}
+
+/** The value behind the bytes. Throws where there is none. */
+export function repoPayload(bytes: Uint8Array, isInForm: boolean): unknown {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+  return JSON.parse(isInForm ? (new URLSearchParams(text).get('payload') ?? '') : text);
+}
+
+/** `delivery` is the host's id of it, which a redelivery keeps. */
+export function repoEvent(
+  triggers: readonly string[],
+  request: WebhookRequest,
+  {
+    event,
+    delivery,
+    facts,
+  }: { readonly event: string; readonly delivery: string; readonly facts: RepoFacts },
+  body: Buffer,
+): NewEvent {
+  const meta: RepoMeta = { triggers, event, isForm: isForm(request) };
+  return {
+    id: `repohost:${delivery}`,
+    key: `conversation/repohost/${placeOf(facts)}`,
+    meta: JSON.stringify(meta),
+    body,
+    trace: request.traceparent,
+  };
+}
+
+/** Throws for an event that is none of these. */
+export function readRepoEvent(stored: StoredEvent): InboundEvent {
+  const { triggers, event, isForm: isInForm } = JSON.parse(stored.meta) as RepoMeta;
+  const payload = repoPayload(stored.body, isInForm);
+  const facts = repoFacts(event, payload);
+  if (facts === undefined) throw new Error(`the payload is not that of an event ${event} of a repository`);
+  const { action, repository, sender, text, context } = facts;
+  return {
+    platform: 'repohost',
+    triggers,
+    names: action === undefined ? [event] : [`${event}.${action}`, event],
+    text,
+    channel: repository,
+    user: sender,
+    context,
+    payload,
+    parameters: {},
+  };
+}
+
+/** What the conversation is about: `owner/repo#7`, `owner/repo@refs/heads/main`, `owner/repo`. */
+function placeOf({ repository, number, ref }: RepoFacts): string {
+  if (number !== undefined) return `${repository}#${number}`;
+  return ref === undefined ? repository : `${repository}@${ref}`;
+}

@@ -1,0 +1,28 @@
+// The states of a delivery as small numbers, since every event changes its state a few times and the indexes hold it.
+// The numbers stand in files on disk: never change one, only add.
+//
+// DS1  what waits or runs is below `firstSettled`, so that "unfinished" is one comparison in SQL.
+
+import type { DeliveryState } from './store.ts';
+
+export const stateCodes = {
+  queued: 0,
+  running: 1,
+  retrying: 2,
+  held: 3,
+  dead: 4,
+  done: 5,
+  ignored: 6,
+} as const satisfies Record<DeliveryState, number>;
+
+/** The first state in which an event is out of the way of the next one. */
+export const firstSettled = stateCodes.dead;
+
+const names: readonly DeliveryState[] = ['queued', 'running', 'retrying', 'held', 'dead', 'done', 'ignored'];
+
+/** Throws for a number that no version wrote. */
+export function stateOf(code: number): DeliveryState {
+  const name = names[code];
+  if (name === undefined) throw new Error(`a delivery has the unknown state ${code}`);
+  return name;
+}

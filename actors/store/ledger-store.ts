@@ -1,0 +1,152 @@
+// A Store over a ledger that is reached by a line: the calls are the same, but those that would take long inside one
+// transaction are made of many short ones here.
+
+import type { Arguments, Operation, Result } from './ledger.ts';
+import type {
+  Appended,
+  Committed,
+  Delivery,
+  DeliveryCounts,
+  DeliveryFilter,
+  Lease,
+  NewEvent,
+  Owner,
+  PutOptions,
+  Store,
+  Turn,
+  TurnRef,
+  TurnResult,
+  Versioned,
+} from './store.ts';
+
+/** The way to a ledger. */
+export interface Line {
+  /** Rejects with a GatewayError. */
+  call<O extends Operation>(operation: O, args: Arguments<O>): Promise<Result<O>>;
+  /** Who is told that there may be something to claim; one at a time. */
+  listen(onWake: () => void): void;
+  close(): Promise<void>;
+}
+
+/** The most that `deliveries` gives. */
+const DELIVERIES_LIMIT = 1_000;
+
+export class LedgerStore implements Store {
+  readonly #line: Line;
+  readonly #wakers = new Set<() => void>();
+
+  constructor(line: Line) {
+    this.#line = line;
+    line.listen(() => {
+      for (const onWake of [...this.#wakers]) onWake();
+    });
+  }
+
+  append(events: readonly NewEvent[]): Promise<readonly Appended[]> {
+    return this.#line.call('append', [events]);
+  }
+
+  claim(max: number, leaseMs: number, keyPrefix = ''): Promise<readonly Turn[]> {
+    return this.#line.call('claim', [max, leaseMs, keyPrefix]);
+  }
+
+  renew(turns: readonly TurnRef[], leaseMs: number): Promise<readonly TurnRef[]> {
+    // Whole turns may be given, which have bodies.
+    const refs = turns.map(({ key, fence }) => ({ key, fence }));
+    return this.#line.call('renew', [refs, leaseMs]);
+  }
+
+  commit(results: readonly TurnResult[]): Promise<readonly Committed[]> {
+    return this.#line.call('commit', [results]);
+  }
+
+  lease(name: string, node: string, address: string, ttlMs: number): Promise<Lease | undefined> {
+    return this.#line.call('lease', [name, node, address, ttlMs]);
+  }
+
+  owner(name: string): Promise<Owner | undefined> {
+    return this.#line.call('owner', [name]);
+  }
+
+  tick(name: string, at: number, event: NewEvent): Promise<boolean> {
+    return this.#line.call('tick', [name, at, event]);
+  }
+
+  lastTick(name: string): Promise<number | undefined> {
+    return this.#line.call('lastTick', [name]);
+  }
+
+  put(space: string, key: string, value: string, options: PutOptions = {}): Promise<boolean> {
+    return this.#line.call('put', [space, key, value, options]);
+  }
+
+  get(space: string, key: string): Promise<Versioned | undefined> {
+    return this.#line.call('get', [space, key]);
+  }
+
+  delete(space: string, key: string): Promise<void> {
+    return this.#line.call('delete', [space, key]);
+  }
+
+  keys(space: string): Promise<readonly string[]> {
+    return this.#line.call('keys', [space]);
+  }
+
+  async deliveries(filter: DeliveryFilter): Promise<readonly Delivery[]> {
+    const found: Delivery[] = [];
+    const limit = Math.max(0, Math.min(DELIVERIES_LIMIT, Math.floor(filter.limit)));
+    let beforeSeq = filter.beforeSeq ?? Number.MAX_SAFE_INTEGER;
+    while (found.length < limit) {
+      const rest = { ...filter, beforeSeq, limit: limit - found.length };
+      const page = await this.#line.call('deliveryPage', [rest]);
+      found.push(...page.deliveries);
+      if (page.beforeSeq === undefined) break;
+      beforeSeq = page.beforeSeq;
+    }
+    return found;
+  }
+
+  delivery(
+    id: string,
+  ): Promise<(Delivery & { readonly meta: string; readonly body: Uint8Array }) | undefined> {
+    return this.#line.call('delivery', [id]);
+  }
+
+  requeue(id: string): Promise<boolean> {
+    return this.#line.call('requeue', [id]);
+  }
+
+  discard(id: string, note: string): Promise<boolean> {
+    return this.#line.call('discard', [id, note]);
+  }
+
+  release(heldBy: string): Promise<number> {
+    return this.#line.call('release', [heldBy]);
+  }
+
+  counts(): Promise<DeliveryCounts> {
+    return this.#line.call('counts', []);
+  }
+
+  wake(onWake: () => void): () => void {
+    // A listener of its own, so that the same function may be given twice.
+    const waker = () => onWake();
+    this.#wakers.add(waker);
+    return () => this.#wakers.delete(waker);
+  }
+
+  async sweep(): Promise<number> {
+    let removed = 0;
+    let afterSeq: number | undefined = 0;
+    while (afterSeq !== undefined) {
+      const part: Result<'sweepPart'> = await this.#line.call('sweepPart', [afterSeq]);
+      removed += part.removed;
+      afterSeq = part.afterSeq;
+    }
+    return removed;
+  }
+
+  close(): Promise<void> {
+    return this.#line.close();
+  }
+}

@@ -1,0 +1,40 @@
+// What a store does inside a transaction, without waiting: the half of the Store that an embedded engine fills. The
+// worker calls it by name, with many calls in one transaction; tests call it directly.
+//
+// LE1  time stands still within a transaction: all calls in it see the same now.
+// LE2  a call that throws a GatewayError has written nothing.
+
+import type { Delivery, DeliveryFilter, Store } from './store.ts';
+
+/** A part of what was asked for, so that no call holds up the others for long. */
+export interface DeliveryPage {
+  readonly deliveries: readonly Delivery[];
+  /** Where to go on; undefined at the end. */
+  readonly beforeSeq: number | undefined;
+}
+
+export interface SweptPart {
+  readonly removed: number;
+  /** Where to go on; undefined at the end. */
+  readonly afterSeq: number | undefined;
+}
+
+type SameAsStore = Exclude<keyof Store, 'deliveries' | 'sweep' | 'wake' | 'close'>;
+
+export type Ledger = {
+  readonly [M in SameAsStore]: (...args: Parameters<Store[M]>) => Awaited<ReturnType<Store[M]>>;
+} & {
+  /** One page of `deliveries`; looks at a bounded number of records. */
+  readonly deliveryPage: (filter: DeliveryFilter) => DeliveryPage;
+  /** One part of `sweep`, for records after `afterSeq`. */
+  readonly sweepPart: (afterSeq: number) => SweptPart;
+};
+
+export type Operation = keyof Ledger;
+export type Arguments<O extends Operation> = Parameters<Ledger[O]>;
+export type Result<O extends Operation> = ReturnType<Ledger[O]>;
+
+export interface LedgerCall<O extends Operation = Operation> {
+  readonly operation: O;
+  readonly args: Arguments<O>;
+}

@@ -1,0 +1,133 @@
+// A connection to the store's file: typed statements over the driver, and the settings under which a commit is durable.
+// `libsql` speaks plain SQLite; what it does differently from what its types promise is met here and nowhere else.
+//
+// SC1  a transaction that throws has changed nothing.
+// SC2  the file is this process's alone while it is open.
+// SC3  no value reaches the driver that it cannot bind: a boolean would end the whole process (libsql 0.5).
+
+import { closeSync, openSync } from 'node:fs';
+import Database from 'libsql';
+
+export type SqlValue = string | number | Uint8Array | null;
+
+export interface Statement<Row extends readonly SqlValue[]> {
+  /** Gives how many rows it changed, and the number of the last one inserted. */
+  run(values: readonly SqlValue[]): { readonly changes: number; readonly lastInsertRowid: number };
+  get(values: readonly SqlValue[]): Row | undefined;
+  /** Dearer per row than `get`. */
+  all(values: readonly SqlValue[]): readonly Row[];
+}
+
+/** How long to wait for another process that has the file open: one that is just ending. */
+const BUSY_TIMEOUT_MS = 2_000;
+/** Pages of 4 KB in the write-ahead log at which it is folded back: seldom, for that costs two more syncs. */
+const CHECKPOINT_PAGES = 4_000;
+const LOG_LIMIT_BYTES = 64 * 1024 * 1024;
+const CACHE_KIB = 32 * 1024;
+
+const SETTINGS = [
+  `busy_timeout = ${BUSY_TIMEOUT_MS}`,
+  // Claims are taken back when a store is opened: a second process must not do that to the first one.
+  'locking_mode = EXCLUSIVE',
+  'journal_mode = WAL',
+  'synchronous = FULL',
+  `wal_autocheckpoint = ${CHECKPOINT_PAGES}`,
+  `journal_size_limit = ${LOG_LIMIT_BYTES}`,
+  `cache_size = -${CACHE_KIB}`,
+  'temp_store = MEMORY',
+  'trusted_schema = OFF',
+];
+
+/** The file cannot be used by this program; the message says what it is instead, and what to do. */
+export class UnusableFileError extends Error {
+  override get name(): string {
+    return 'UnusableFileError';
+  }
+}
+
+export class SqliteConnection {
+  readonly #db: Database.Database;
+  #isDurable = false;
+
+  /** Creates the file, for its owner only, when there is none. Throws errors of the file system and of SQLite. */
+  constructor(file: string) {
+    closeSync(openSync(file, 'a', 0o600));
+    this.#db = new Database(file, { timeout: BUSY_TIMEOUT_MS });
+    // Said before the first read, this also saves the file by which processes share the log, and for which a full disk
+    // has no room.
+    this.exec('PRAGMA locking_mode = EXCLUSIVE');
+  }
+
+  /** From here on nobody else can open the file, and what is committed is on the disk. Throws UnusableFileError. */
+  makeDurable(): void {
+    for (const setting of SETTINGS) this.exec(`PRAGMA ${setting}`);
+    if (this.pragma('journal_mode') !== 'wal')
+      throw new UnusableFileError('lies where no write-ahead log can be kept; name a file on a local disk');
+    this.#isDurable = true;
+  }
+
+  /** `Row` is what the columns of the statement are, in their order. */
+  prepare<Row extends readonly SqlValue[] = readonly []>(sql: string): Statement<Row> {
+    const statement = this.#db.prepare(sql);
+    // Raw rows are arrays; as objects they would carry a member of the driver's own, and blobs of another class.
+    if (/^\s*(SELECT|PRAGMA|WITH)\b|\bRETURNING\b/.test(sql)) statement.raw(true);
+    return statement as unknown as Statement<Row>;
+  }
+
+  exec(sql: string): void {
+    this.#db.exec(sql);
+  }
+
+  /** Gives the first column of the first row. */
+  pragma(name: string): SqlValue | undefined {
+    return this.prepare<readonly SqlValue[]>(`PRAGMA ${name}`).get([])?.[0];
+  }
+
+  /** Runs the action in one transaction that has the right to write from its beginning; throws what it throws. */
+  transaction<T>(action: () => T): T {
+    // One that could not be rolled back when it failed would be in the way for ever.
+    this.#rollBack();
+    this.#db.exec('BEGIN IMMEDIATE');
+    try {
+      const result = action();
+      this.#db.exec('COMMIT');
+      return result;
+    } catch (error) {
+      try {
+        this.#rollBack();
+      } catch {
+        // The error that led here says more.
+      }
+      throw error;
+    }
+  }
+
+  /** Some errors, a full disk among them, have rolled the transaction back already. */
+  #rollBack(): void {
+    if (this.#db.inTransaction) this.#db.exec('ROLLBACK');
+  }
+
+  /** Afterwards the file is free for others, and has everything in itself. */
+  close(): void {
+    if (!this.#db.open) return;
+    try {
+      this.#release();
+    } catch {
+      // A full disk, for one: the log stays, is read at the next opening, and the end of the thread frees the file.
+    }
+    this.#db.close();
+  }
+
+  /** The driver keeps a closed connection, with its lock, until its statements are collected as garbage. */
+  #release(): void {
+    if (this.#isDurable) this.exec('PRAGMA journal_mode = DELETE');
+    this.exec('PRAGMA locking_mode = NORMAL');
+    // The lock is given back with the next read.
+    this.pragma('user_version');
+  }
+}
+
+/** Text as the driver can keep it: it would cut one with a NUL in it there. */
+export function storable(text: string): string {
+  return text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text;
+}

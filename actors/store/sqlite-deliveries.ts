@@ -1,0 +1,189 @@
+// The records of events and their bodies: what arrives, begins, fails and ends. Which event may begin is the mailbox's
+// affair; here is what then stands in the record.
+//
+// SD1  an id stands in the table once; the bytes that came with it first are the ones that stay.
+// SD2  `unfinished` is the number of records that wait or run; after a rollback it is counted anew.
+
+import { firstSettled, stateCodes, stateOf } from './delivery-states.ts';
+import type { SqliteConnection, Statement } from './sqlite-connection.ts';
+import { storable } from './sqlite-connection.ts';
+import type { Appended, DeliveryState, NewEvent, StoredEvent, TurnResult } from './store.ts';
+
+/** What stands in a record is for people; it does not grow beyond these lengths. */
+const NOTE_LENGTH = 2_000;
+const ANSWER_LENGTH = 65_536;
+const NAME_LENGTH = 256;
+/** The last failures that are kept of one event. */
+const FAILURES_KEPT = 50;
+
+export interface FirstOfKey {
+  readonly seq: number;
+  readonly state: DeliveryState;
+  readonly retryAt: number | null;
+}
+
+const withFailure = `failures = json_insert(
+  CASE WHEN json_array_length(failures) >= ${FAILURES_KEPT} THEN json_remove(failures, '$[0]')
+  ELSE coalesce(failures, '[]') END,
+  '$[#]', json_object('attempt', attempts, 'at', ?, 'note', ?))`;
+
+type Nothing = readonly [];
+
+export class SqliteDeliveries {
+  readonly #insert: Statement<Nothing>;
+  readonly #insertBody: Statement<Nothing>;
+  readonly #byId: Statement<readonly [number, string, number]>;
+  readonly #first: Statement<readonly [number, number, number | null]>;
+  readonly #begin: Statement<readonly [string, string, string, number, number, string, Uint8Array]>;
+  readonly #end: Statement<Nothing>;
+  readonly #fail: Statement<Nothing>;
+  readonly #hold: Statement<Nothing>;
+  readonly #giveBack: Statement<Nothing>;
+  readonly #break: Statement<Nothing>;
+  readonly #again: Statement<Nothing>;
+  readonly #release: Statement<Nothing>;
+  readonly #count: Statement<readonly [number]>;
+  #unfinished: number;
+
+  constructor(connection: SqliteConnection) {
+    const { queued, running, held } = stateCodes;
+    this.#insert = connection.prepare(
+      `INSERT INTO delivery (id, key, trace, at, state) VALUES (?, ?, ?, ?, ${queued}) ON CONFLICT (id) DO NOTHING`,
+    );
+    this.#insertBody = connection.prepare('INSERT INTO body (seq, meta, body) VALUES (?, ?, ?)');
+    this.#byId = connection.prepare('SELECT seq, key, state FROM delivery WHERE id = ?');
+    this.#first = connection.prepare(
+      `SELECT seq, state, retry_at FROM delivery WHERE key = ? AND state < ${firstSettled} ORDER BY seq LIMIT 1`,
+    );
+    this.#begin = connection.prepare(
+      `UPDATE delivery SET state = ${running}, attempts = attempts + 1, started = ?, retry_at = NULL WHERE seq = ?
+       RETURNING id, key, trace, at, attempts,
+         (SELECT meta FROM body WHERE body.seq = delivery.seq), (SELECT body FROM body WHERE body.seq = delivery.seq)`,
+    );
+    this.#end = connection.prepare(
+      `UPDATE delivery SET state = ?, ended = ?, trigger = coalesce(?, trigger), note = ?, answer = ?,
+         held_by = NULL, retry_at = NULL WHERE seq = ?`,
+    );
+    this.#fail = connection.prepare(
+      `UPDATE delivery SET state = ?, ended = ?, retry_at = ?, trigger = coalesce(?, trigger), note = ?, answer = ?,
+         ${withFailure} WHERE seq = ?`,
+    );
+    // It was not tried, so it has not used up an attempt.
+    this.#hold = connection.prepare(
+      `UPDATE delivery SET state = ${held}, held_by = ?, attempts = attempts - 1,
+         trigger = coalesce(?, trigger), note = ? WHERE seq = ?`,
+    );
+    this.#giveBack = connection.prepare(
+      `UPDATE delivery SET state = ${queued}, attempts = attempts - 1, note = ? WHERE seq = ?`,
+    );
+    this.#break = connection.prepare(`UPDATE delivery SET state = ${queued}, ${withFailure} WHERE seq = ?`);
+    this.#again = connection.prepare(
+      `UPDATE delivery SET state = ${queued}, attempts = 0, ended = NULL, retry_at = NULL, note = NULL, answer = NULL
+       WHERE seq = ?`,
+    );
+    this.#release = connection.prepare(
+      `UPDATE delivery SET state = ${queued}, held_by = NULL WHERE held_by = ? AND state = ${held}`,
+    );
+    this.#count = connection.prepare(`SELECT count(*) FROM delivery WHERE state < ${firstSettled}`);
+    this.#unfinished = 0;
+    this.recount();
+  }
+
+  get unfinished(): number {
+    return this.#unfinished;
+  }
+
+  recount(): void {
+    this.#unfinished = this.#count.get([])?.[0] ?? 0;
+  }
+
+  /** The new record waits. One that is known stays as it is, but that a dead one waits again. */
+  add(event: NewEvent, now: number): Appended & { readonly key: string } {
+    const id = storable(event.id);
+    const key = storable(event.key);
+    const { changes, lastInsertRowid } = this.#insert.run([id, key, storable(event.trace), now]);
+    if (changes > 0) {
+      this.#insertBody.run([lastInsertRowid, storable(event.meta), event.body]);
+      this.#unfinished += 1;
+      return { id: event.id, key, outcome: 'new', state: 'queued' };
+    }
+    const known = this.find(event.id);
+    if (known === undefined) throw new Error('a record is neither new nor known');
+    if (known.state !== 'dead')
+      return { id: event.id, key: known.key, outcome: 'duplicate', state: known.state };
+    this.again(known.seq);
+    return { id: event.id, key: known.key, outcome: 'revived', state: 'queued' };
+  }
+
+  find(
+    id: string,
+  ): { readonly seq: number; readonly key: string; readonly state: DeliveryState } | undefined {
+    const row = this.#byId.get([storable(id)]);
+    return row === undefined ? undefined : { seq: row[0], key: row[1], state: stateOf(row[2]) };
+  }
+
+  /** The unfinished event of the key that is before all others. */
+  first(key: string): FirstOfKey | undefined {
+    const row = this.#first.get([key]);
+    return row === undefined ? undefined : { seq: row[0], state: stateOf(row[1]), retryAt: row[2] };
+  }
+
+  /** An attempt begins, and counts from now on whatever becomes of the process. */
+  begin(seq: number, now: number): StoredEvent {
+    const row = this.#begin.get([now, seq]);
+    if (row === undefined) throw new Error('a record that waits is gone');
+    const [id, key, trace, at, attempt, meta, body] = row;
+    return { seq, id, key, trace, at, attempt, meta, body };
+  }
+
+  /** What a turn said of its event. */
+  settle(result: TurnResult, now: number): void {
+    const { seq, outcome } = result;
+    const trigger = bounded(result.trigger, NAME_LENGTH);
+    const note = bounded(result.note, NOTE_LENGTH);
+    const answer = bounded(result.answer, ANSWER_LENGTH);
+    if (outcome === 'held') {
+      this.#hold.run([storable(result.heldBy ?? ''), trigger, note, seq]);
+      return;
+    }
+    if (outcome === 'queued') {
+      this.#giveBack.run([note, seq]);
+      return;
+    }
+    if (outcome === 'retrying') {
+      const retryAt = now + Math.max(0, Math.ceil(result.retryInMs ?? 0));
+      this.#fail.run([stateCodes.retrying, null, retryAt, trigger, note, answer, now, note ?? '', seq]);
+      return;
+    }
+    if (outcome === 'dead')
+      this.#fail.run([stateCodes.dead, now, null, trigger, note, answer, now, note ?? '', seq]);
+    else this.#end.run([stateCodes[outcome], now, trigger, note, answer, seq]);
+    this.#unfinished -= 1;
+  }
+
+  /** An attempt ended without a word: the event waits again, and the record says why. */
+  breakOff(seq: number, note: string, now: number): void {
+    this.#break.run([now, note, seq]);
+  }
+
+  /** Has a record that is over wait again, with all its attempts before it. */
+  again(seq: number): void {
+    this.#again.run([seq]);
+    this.#unfinished += 1;
+  }
+
+  /** Ends a record that waits, is held or dead. */
+  ignore(seq: number, state: DeliveryState, note: string, now: number): void {
+    this.#end.run([stateCodes.ignored, now, null, bounded(note, NOTE_LENGTH), null, seq]);
+    if (state !== 'dead') this.#unfinished -= 1;
+  }
+
+  release(heldBy: string): void {
+    this.#release.run([heldBy]);
+  }
+}
+
+function bounded(text: string | undefined, length: number): string | null {
+  if (text === undefined) return null;
+  return storable(text.length > length ? `${text.slice(0, length - 1)}…` : text);
+}

@@ -1,0 +1,282 @@
+// The embedded store without threads and without waiting: every operation in SQL, inside a transaction that the caller
+// opens. The clock is an input, so that tests can turn it.
+//
+// SE1  operations run inside `transaction` only, and see the time at which it began (LE1).
+// SE2  after a transaction that failed, what is kept in memory is read anew from the file.
+
+import { OverloadedError } from '../errors.ts';
+import type { DeliveryPage, Ledger, SweptPart } from './ledger.ts';
+import type { Statement } from './sqlite-connection.ts';
+import { SqliteConnection, storable } from './sqlite-connection.ts';
+import { SqliteCounter } from './sqlite-counter.ts';
+import { SqliteDeliveries } from './sqlite-deliveries.ts';
+import type { Fault } from './sqlite-faults.ts';
+import { faultOf } from './sqlite-faults.ts';
+import { SqliteHistory } from './sqlite-history.ts';
+import { SqliteLeases } from './sqlite-leases.ts';
+import { SqliteMailboxes } from './sqlite-mailboxes.ts';
+import { migrate, refuseForeign } from './sqlite-schema.ts';
+import { SqliteSnapshots } from './sqlite-snapshots.ts';
+import { SqliteTicks } from './sqlite-ticks.ts';
+import { SqliteTimers } from './sqlite-timers.ts';
+import { SqliteValues } from './sqlite-values.ts';
+import type {
+  Appended,
+  Committed,
+  Delivery,
+  DeliveryCounts,
+  DeliveryFilter,
+  Lease,
+  NewEvent,
+  Owner,
+  PutOptions,
+  Turn,
+  TurnRef,
+  TurnResult,
+  Versioned,
+} from './store.ts';
+
+export interface EngineOptions {
+  readonly file: string;
+  /** How long the record of an ended delivery, and with it the id, is kept. */
+  readonly retentionMs: number;
+  /** How long a snapshot is kept that no turn of its key has left anew. */
+  readonly rememberMs: number;
+  /** Bound of events that wait or run. */
+  readonly maxWaiting: number;
+  /** Epoch ms. */
+  readonly now: () => number;
+}
+
+/** Bodies and snapshots that one claim gives out together; one may go beyond. */
+const CLAIMED_BYTES = 16 * 1024 * 1024;
+/** Timers that become events in one claim. */
+const TIMERS_AT_ONCE = 500;
+const ROWS_AT_ONCE = 500;
+/** A clock that is set back by less delays nobody for long. */
+const SET_BACK_MS = 1_000;
+
+export class SqliteEngine implements Ledger {
+  readonly #options: EngineOptions;
+  readonly #connection: SqliteConnection;
+  readonly #deliveries: SqliteDeliveries;
+  readonly #mailboxes: SqliteMailboxes;
+  readonly #timers: SqliteTimers;
+  readonly #leases: SqliteLeases;
+  readonly #ticks: SqliteTicks;
+  readonly #values: SqliteValues;
+  readonly #history: SqliteHistory;
+  readonly #snapshots: SqliteSnapshots;
+  #time = 0;
+  /** A transaction was rolled back since the file was counted. */
+  #isStale = false;
+
+  /** Opens the file, brings it to this version and ends all claims. Throws StoreUnavailableError. */
+  constructor(options: EngineOptions) {
+    this.#options = options;
+    let connection: SqliteConnection | undefined;
+    try {
+      connection = new SqliteConnection(options.file);
+      refuseForeign(connection);
+      connection.makeDurable();
+      migrate(connection);
+      const counter = new SqliteCounter(connection);
+      this.#connection = connection;
+      this.#deliveries = new SqliteDeliveries(connection);
+      this.#mailboxes = new SqliteMailboxes(connection, this.#deliveries, counter);
+      this.#timers = new SqliteTimers(connection);
+      this.#leases = new SqliteLeases(connection, counter);
+      this.#ticks = new SqliteTicks(connection);
+      this.#values = new SqliteValues(connection, counter);
+      this.#history = new SqliteHistory(connection);
+      this.#snapshots = new SqliteSnapshots(connection);
+      this.transaction(() => {
+        this.#mailboxes.takeBackAll(this.#time);
+        this.#mailboxes.onSetBack(this.#time);
+      });
+    } catch (error) {
+      connection?.close();
+      throw faultOf(error, options.file)?.error ?? error;
+    }
+  }
+
+  /** All or nothing. Throws what the action throws, and errors of SQLite. */
+  transaction<T>(action: () => T): T {
+    const before = this.#time;
+    const now = this.#options.now();
+    const wasSetBack = now < before - SET_BACK_MS;
+    try {
+      return this.#connection.transaction(() => {
+        this.#time = now;
+        if (wasSetBack) this.#mailboxes.onSetBack(now);
+        if (this.#isStale) this.#deliveries.recount();
+        this.#isStale = false;
+        return action();
+      });
+    } catch (error) {
+      this.#time = before;
+      this.#isStale = true;
+      throw error;
+    }
+  }
+
+  /** What is wrong with the file, when that is what an error says. */
+  faultOf(error: unknown): Fault | undefined {
+    return faultOf(error, this.#options.file);
+  }
+
+  append(events: readonly NewEvent[]): readonly Appended[] {
+    if (this.#deliveries.unfinished + events.length > this.#options.maxWaiting) this.#checkRoom(events);
+    return events.map((event) => this.#add(event));
+  }
+
+  claim(max: number, leaseMs: number, keyPrefix = ''): readonly Turn[] {
+    if (max < 1) return [];
+    const due = this.#timers.takeDue(this.#time, TIMERS_AT_ONCE);
+    for (const event of due) this.#add(event);
+    if (due.length === TIMERS_AT_ONCE) this.#mailboxes.notice();
+    const wish = { max: Math.floor(max), maxBytes: CLAIMED_BYTES, keyPrefix: storable(keyPrefix), leaseMs };
+    return this.#mailboxes.claim(wish, this.#time);
+  }
+
+  renew(turns: readonly TurnRef[], leaseMs: number): readonly TurnRef[] {
+    return this.#mailboxes.renew(turns, leaseMs, this.#time);
+  }
+
+  commit(results: readonly TurnResult[]): readonly Committed[] {
+    return results.map((result) => this.#commit(result));
+  }
+
+  lease(name: string, node: string, address: string, ttlMs: number): Lease | undefined {
+    return this.#leases.take(name, node, address, ttlMs, this.#time);
+  }
+
+  owner(name: string): Owner | undefined {
+    return this.#leases.owner(name, this.#time);
+  }
+
+  tick(name: string, at: number, event: NewEvent): boolean {
+    if (this.#deliveries.unfinished >= this.#options.maxWaiting) this.#checkRoom([event]);
+    if (!this.#ticks.note(name, at)) return false;
+    this.#add(event);
+    return true;
+  }
+
+  lastTick(name: string): number | undefined {
+    return this.#ticks.last(name);
+  }
+
+  put(space: string, key: string, value: string, options: PutOptions = {}): boolean {
+    return this.#values.put(space, key, value, options, this.#time);
+  }
+
+  get(space: string, key: string): Versioned | undefined {
+    return this.#values.get(space, key, this.#time);
+  }
+
+  delete(space: string, key: string): void {
+    this.#values.delete(space, key);
+  }
+
+  keys(space: string): readonly string[] {
+    return this.#values.keys(space, this.#time);
+  }
+
+  deliveryPage(filter: DeliveryFilter): DeliveryPage {
+    return this.#history.page(filter);
+  }
+
+  delivery(id: string): (Delivery & { readonly meta: string; readonly body: Uint8Array }) | undefined {
+    return this.#history.find(id);
+  }
+
+  requeue(id: string): boolean {
+    const found = this.#deliveries.find(id);
+    if (found === undefined || !['done', 'dead', 'ignored'].includes(found.state)) return false;
+    this.#deliveries.again(found.seq);
+    this.#mailboxes.reconsider(found.key, this.#time);
+    return true;
+  }
+
+  discard(id: string, note: string): boolean {
+    const found = this.#deliveries.find(id);
+    if (found === undefined || !['queued', 'retrying', 'held', 'dead'].includes(found.state)) return false;
+    this.#deliveries.ignore(found.seq, found.state, note, this.#time);
+    if (found.state !== 'dead') this.#mailboxes.reconsider(found.key, this.#time);
+    return true;
+  }
+
+  release(heldBy: string): number {
+    return this.#mailboxes.release(heldBy, this.#time);
+  }
+
+  counts(): DeliveryCounts {
+    return this.#history.counts();
+  }
+
+  sweepPart(afterSeq: number): SweptPart {
+    const before = this.#time - this.#options.retentionMs;
+    const part = this.#history.sweep(afterSeq, before);
+    const others =
+      this.#values.sweep(this.#time, ROWS_AT_ONCE) +
+      this.#leases.sweep(this.#time, ROWS_AT_ONCE) +
+      this.#ticks.sweep(before, ROWS_AT_ONCE) +
+      this.#snapshots.sweep(this.#time - this.#options.rememberMs, ROWS_AT_ONCE);
+    // The deliveries may be through while there is more of the others.
+    const isDone = part.afterSeq === undefined && others === 0;
+    return {
+      removed: part.removed + others,
+      afterSeq: isDone ? undefined : (part.afterSeq ?? Number.MAX_SAFE_INTEGER),
+    };
+  }
+
+  /** Whether something has become claimable since this was last asked. */
+  takeNews(): boolean {
+    return this.#mailboxes.takeNews();
+  }
+
+  /** When, after that time, something will be due next, epoch ms. */
+  nextDueAfter(time: number): number | undefined {
+    const claimable = this.#mailboxes.nextAfter(time);
+    const timer = this.#timers.nextAfter(time);
+    if (claimable === undefined || timer === undefined) return claimable ?? timer;
+    return Math.min(claimable, timer);
+  }
+
+  close(): void {
+    this.#connection.close();
+  }
+
+  #add(event: NewEvent): Appended {
+    const { id, key, outcome, state } = this.#deliveries.add(event, this.#time);
+    if (outcome === 'new') this.#mailboxes.open(key, this.#time);
+    else if (outcome === 'revived') this.#mailboxes.reconsider(key, this.#time);
+    return { id, outcome, state };
+  }
+
+  /** Repetitions of what is known are answered even when there is no room: nothing is added for them. */
+  #checkRoom(events: readonly NewEvent[]): void {
+    const added = new Set<string>();
+    for (const { id } of events) {
+      const state = this.#deliveries.find(id)?.state;
+      if (state === undefined || state === 'dead') added.add(storable(id));
+    }
+    const room = this.#options.maxWaiting - this.#deliveries.unfinished;
+    if (added.size > Math.max(0, room))
+      throw new OverloadedError(
+        `the store holds ${this.#deliveries.unfinished} events that wait; try again later`,
+      );
+  }
+
+  #commit(result: TurnResult): Committed {
+    const key = storable(result.key);
+    const leaseMs = this.#mailboxes.leaseOf(key, result.fence, result.seq);
+    if (leaseMs === undefined) return { isCurrent: false, next: undefined };
+    this.#deliveries.settle(result, this.#time);
+    this.#snapshots.keep(key, result.snapshot, this.#time);
+    for (const name of result.cancelTimers ?? []) this.#timers.cancel(key, name);
+    for (const timer of result.timers ?? []) this.#timers.set(key, timer, this.#time);
+    for (const event of result.emit ?? []) this.#add(event);
+    return { isCurrent: true, next: this.#mailboxes.advance(key, result, leaseMs, this.#time) };
+  }
+}

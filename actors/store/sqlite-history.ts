@@ -1,0 +1,168 @@
+// Looking at the records of deliveries, and removing those whose time is over. Neither may hold up the events that come
+// in: both go through the records in parts of bounded size, and whoever asks comes back for the next part.
+//
+// SH1  only what has ended, longer ago than the retention, is removed; its id may come again after that.
+
+import { firstSettled, stateCodes, stateOf } from './delivery-states.ts';
+import type { DeliveryPage, SweptPart } from './ledger.ts';
+import type { SqliteConnection, SqlValue, Statement } from './sqlite-connection.ts';
+import { storable } from './sqlite-connection.ts';
+import type { Delivery, DeliveryCounts, DeliveryFilter, Failure } from './store.ts';
+
+const PAGE_LIMIT = 1_000;
+/** Records looked at for one page. */
+const LOOKED_AT = 10_000;
+/** Records looked at for one part of a sweep: each that is removed may take a body with it. */
+const SWEPT_AT_ONCE = 500;
+
+const columns = `seq, id, key, trace, state, attempts, at, started, ended, retry_at, trigger, note, answer, failures`;
+
+type DeliveryRow = readonly [
+  seq: number,
+  id: string,
+  key: string,
+  trace: string,
+  state: number,
+  attempts: number,
+  at: number,
+  started: number | null,
+  ended: number | null,
+  retryAt: number | null,
+  trigger: string | null,
+  note: string | null,
+  answer: string | null,
+  failures: string | null,
+];
+
+export class SqliteHistory {
+  readonly #connection: SqliteConnection;
+  readonly #one: Statement<DeliveryRow>;
+  readonly #body: Statement<readonly [string, Uint8Array]>;
+  readonly #counts: Statement<readonly [number, number]>;
+  readonly #oldest: Statement<readonly [number, number, number | null]>;
+  readonly #remove: Statement<readonly []>;
+  readonly #removeBody: Statement<readonly []>;
+
+  constructor(connection: SqliteConnection) {
+    this.#connection = connection;
+    this.#one = connection.prepare(`SELECT ${columns} FROM delivery WHERE id = ?`);
+    this.#body = connection.prepare('SELECT meta, body FROM body WHERE seq = ?');
+    this.#counts = connection.prepare(
+      `SELECT state, count(*) FROM delivery WHERE state < ${firstSettled} GROUP BY state
+       UNION ALL SELECT ${stateCodes.dead}, count(*) FROM delivery WHERE state = ${stateCodes.dead}`,
+    );
+    this.#oldest = connection.prepare(
+      'SELECT seq, at, ended FROM delivery WHERE seq > ? ORDER BY seq LIMIT ?',
+    );
+    this.#remove = connection.prepare('DELETE FROM delivery WHERE seq = ?');
+    this.#removeBody = connection.prepare('DELETE FROM body WHERE seq = ?');
+  }
+
+  page(filter: DeliveryFilter): DeliveryPage {
+    const limit = Math.max(1, Math.min(PAGE_LIMIT, Math.floor(filter.limit)));
+    const before = filter.beforeSeq ?? Number.MAX_SAFE_INTEGER;
+    // The inner part bounds what is looked at; within it everything may be compared.
+    const looked = `${sourceOf(filter)} AND seq < ? ORDER BY seq DESC LIMIT ${LOOKED_AT}`;
+    const { where, values } = conditions(filter);
+    const rows = this.#connection
+      .prepare<DeliveryRow>(
+        `SELECT ${columns} FROM (SELECT * ${looked}) WHERE ${where} ORDER BY seq DESC LIMIT ${limit}`,
+      )
+      .all([before, ...values]);
+    const deliveries = rows.map(deliveryOf);
+    const last = deliveries.at(-1);
+    if (deliveries.length === limit) return { deliveries, beforeSeq: last?.seq };
+    const end = this.#connection
+      .prepare<readonly [number | null, number]>(`SELECT min(seq), count(*) FROM (SELECT seq ${looked})`)
+      .get([before]);
+    const isEnd = end === undefined || end[1] < LOOKED_AT;
+    return { deliveries, beforeSeq: isEnd ? undefined : (end[0] ?? undefined) };
+  }
+
+  find(id: string): (Delivery & { readonly meta: string; readonly body: Uint8Array }) | undefined {
+    const row = this.#one.get([storable(id)]);
+    const body = row === undefined ? undefined : this.#body.get([row[0]]);
+    if (row === undefined || body === undefined) return undefined;
+    return { ...deliveryOf(row), meta: body[0], body: body[1] };
+  }
+
+  counts(): DeliveryCounts {
+    const counts = { queued: 0, running: 0, retrying: 0, held: 0, dead: 0 };
+    for (const [code, count] of this.#counts.all([])) {
+      const state = stateOf(code);
+      if (state !== 'done' && state !== 'ignored') counts[state] = count;
+    }
+    return counts;
+  }
+
+  /** Removes records that ended before that time, among the next after `afterSeq`. */
+  sweep(afterSeq: number, before: number): SweptPart {
+    const rows = this.#oldest.all([afterSeq, SWEPT_AT_ONCE]);
+    let removed = 0;
+    for (const [seq, at, ended] of rows) {
+      // Records lie in the order in which they came: none after this one can have ended before.
+      if (at >= before) return { removed, afterSeq: undefined };
+      if (ended === null || ended >= before) continue;
+      this.#remove.run([seq]);
+      this.#removeBody.run([seq]);
+      removed += 1;
+    }
+    return { removed, afterSeq: rows.length < SWEPT_AT_ONCE ? undefined : rows.at(-1)?.[0] };
+  }
+}
+
+/** Where an index knows the states, only its records are looked at; SQLite would not choose it by itself. */
+function sourceOf({ states = [] }: DeliveryFilter): string {
+  const codes = states.map((state) => stateCodes[state]);
+  if (codes.length > 0 && codes.every((code) => code < firstSettled))
+    return `FROM delivery INDEXED BY delivery_unfinished WHERE state < ${firstSettled}`;
+  if (codes.length > 0 && codes.every((code) => code === stateCodes.dead))
+    return `FROM delivery INDEXED BY delivery_dead WHERE state = ${stateCodes.dead}`;
+  return 'FROM delivery WHERE true';
+}
+
+function conditions(filter: DeliveryFilter): { where: string; values: readonly SqlValue[] } {
+  const parts = ['true'];
+  const values: SqlValue[] = [];
+  const { states, trigger, idPrefix, keyPrefix, since } = filter;
+  if (states !== undefined && states.length > 0)
+    parts.push(`state IN (${states.map((state) => stateCodes[state]).join(', ')})`);
+  if (trigger !== undefined) {
+    parts.push('trigger = ?');
+    values.push(storable(trigger));
+  }
+  for (const [column, prefix] of [
+    ['id', idPrefix],
+    ['key', keyPrefix],
+  ] as const) {
+    if (prefix === undefined) continue;
+    parts.push(`substr(${column}, 1, length(?)) = ?`);
+    values.push(storable(prefix), storable(prefix));
+  }
+  if (since !== undefined) {
+    parts.push('at >= ?');
+    values.push(since);
+  }
+  return { where: parts.join(' AND '), values };
+}
+
+function deliveryOf(row: DeliveryRow): Delivery {
+  const [seq, id, key, trace, state, attempts, at, started, ended, retryAt, trigger, note, answer, failures] =
+    row;
+  return {
+    seq,
+    id,
+    key,
+    trace,
+    state: stateOf(state),
+    attempts,
+    receivedAt: at,
+    startedAt: started ?? undefined,
+    endedAt: ended ?? undefined,
+    retryAt: retryAt ?? undefined,
+    trigger: trigger ?? undefined,
+    note: note ?? undefined,
+    answer: answer ?? undefined,
+    failures: failures === null ? [] : (JSON.parse(failures) as readonly Failure[]),
+  };
+}

@@ -1,0 +1,119 @@
+// The tables, and how a file of an older version becomes one of this version. What is small and changes often is kept
+// apart from what is large and never does: a change of state must not write a body anew.
+//
+// SM1  a migration is applied whole or not at all, and is never edited once released; a change is a further one.
+// SM2  a file that is not ours, or of a newer version, is left as it is.
+
+import { type SqliteConnection, UnusableFileError } from './sqlite-connection.ts';
+
+/** In the head of the file, as `file` and others show it: "aGwS". */
+const APPLICATION_ID = 0x61_47_77_53;
+
+const migrations: readonly string[] = [
+  `
+  -- The record of every event for the retention time, and with it the ids that were seen.
+  CREATE TABLE delivery (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    key TEXT NOT NULL,
+    trace TEXT NOT NULL,
+    state INTEGER NOT NULL,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    at INTEGER NOT NULL,
+    started INTEGER,
+    ended INTEGER,
+    retry_at INTEGER,
+    held_by TEXT,
+    trigger TEXT,
+    note TEXT,
+    answer TEXT,
+    failures TEXT
+  );
+  CREATE INDEX delivery_unfinished ON delivery (key, seq, state) WHERE state < 4;
+  CREATE INDEX delivery_dead ON delivery (seq) WHERE state = 4;
+  CREATE INDEX delivery_held ON delivery (held_by) WHERE held_by IS NOT NULL;
+
+  CREATE TABLE body (seq INTEGER PRIMARY KEY, meta TEXT NOT NULL, body BLOB NOT NULL);
+
+  -- A key has a row while it has unfinished events. ready_at: from when it may be claimed, and while it is claimed the
+  -- end of the claim; null while its first event is held. running: the event that was given with the claim.
+  CREATE TABLE mailbox (
+    key TEXT PRIMARY KEY,
+    ready_at INTEGER,
+    fence INTEGER,
+    running INTEGER,
+    lease_ms INTEGER
+  ) WITHOUT ROWID;
+  CREATE INDEX mailbox_ready ON mailbox (ready_at) WHERE ready_at IS NOT NULL;
+  -- By the first word of the key, so that whoever asks for one kind does not wade through a backlog of the others.
+  CREATE INDEX mailbox_kind ON mailbox (substr(key, 1, instr(key, '/')), ready_at) WHERE ready_at IS NOT NULL;
+
+  CREATE TABLE snapshot (key TEXT PRIMARY KEY, value TEXT NOT NULL, at INTEGER NOT NULL);
+  CREATE INDEX snapshot_at ON snapshot (at);
+
+  CREATE TABLE timer (
+    owner TEXT NOT NULL,
+    name TEXT NOT NULL,
+    due INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    key TEXT NOT NULL,
+    meta TEXT NOT NULL,
+    trace TEXT NOT NULL,
+    body BLOB NOT NULL,
+    PRIMARY KEY (owner, name)
+  );
+  CREATE INDEX timer_due ON timer (due);
+
+  CREATE TABLE lease (
+    name TEXT PRIMARY KEY,
+    node TEXT NOT NULL,
+    address TEXT NOT NULL,
+    epoch INTEGER NOT NULL,
+    until INTEGER NOT NULL
+  ) WITHOUT ROWID;
+  CREATE INDEX lease_until ON lease (until);
+
+  CREATE TABLE tick (name TEXT NOT NULL, at INTEGER NOT NULL, PRIMARY KEY (name, at)) WITHOUT ROWID;
+  CREATE INDEX tick_at ON tick (at);
+
+  CREATE TABLE kv (
+    space TEXT NOT NULL,
+    key TEXT NOT NULL,
+    value TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    until INTEGER,
+    PRIMARY KEY (space, key)
+  );
+  CREATE INDEX kv_until ON kv (until) WHERE until IS NOT NULL;
+
+  -- One row: fences, epochs and versions are drawn from it, so that they grow even where the row before is gone.
+  CREATE TABLE counter (value INTEGER NOT NULL);
+  INSERT INTO counter VALUES (0);
+  `,
+];
+
+export const schemaVersion = migrations.length;
+
+/** Reads only. Throws UnusableFileError for a file that is not ours, or of a newer version; and errors of SQLite. */
+export function refuseForeign(connection: SqliteConnection): void {
+  const version = Number(connection.pragma('user_version'));
+  const application = Number(connection.pragma('application_id'));
+  const tables =
+    connection.prepare<readonly [number]>('SELECT count(*) FROM sqlite_master').get([])?.[0] ?? 0;
+  if (tables > 0 && application !== APPLICATION_ID)
+    throw new UnusableFileError('is a database of another program; name another file');
+  if (version > schemaVersion)
+    throw new UnusableFileError(
+      `was written by a newer version (schema ${version}, here ${schemaVersion}); run that version, or name another file`,
+    );
+}
+
+/** Brings the file to this version. Throws errors of SQLite. */
+export function migrate(connection: SqliteConnection): void {
+  connection.transaction(() => {
+    const version = Number(connection.pragma('user_version'));
+    if (version === schemaVersion) return;
+    for (const migration of migrations.slice(version)) connection.exec(migration);
+    connection.exec(`PRAGMA application_id = ${APPLICATION_ID}; PRAGMA user_version = ${schemaVersion};`);
+  });
+}

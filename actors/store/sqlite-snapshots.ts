@@ -1,0 +1,34 @@
+// What turns leave behind for the next turn of their key. A conversation may rest for ever, so what was not talked in for
+// long is forgotten; only where nothing waits, nor is put off to a time.
+
+import { type SqliteConnection, type Statement, storable } from './sqlite-connection.ts';
+
+export class SqliteSnapshots {
+  readonly #set: Statement<readonly []>;
+  readonly #drop: Statement<readonly []>;
+  readonly #forget: Statement<readonly []>;
+
+  constructor(connection: SqliteConnection) {
+    this.#set = connection.prepare(
+      `INSERT INTO snapshot (key, value, at) VALUES (?, ?, ?)
+       ON CONFLICT (key) DO UPDATE SET value = excluded.value, at = excluded.at`,
+    );
+    this.#drop = connection.prepare('DELETE FROM snapshot WHERE key = ?');
+    this.#forget = connection.prepare(
+      `DELETE FROM snapshot WHERE key IN (SELECT key FROM snapshot AS old WHERE at < ?
+         AND NOT EXISTS (SELECT 1 FROM mailbox WHERE mailbox.key = old.key)
+         AND NOT EXISTS (SELECT 1 FROM timer WHERE timer.owner = old.key) ORDER BY at LIMIT ?)`,
+    );
+  }
+
+  /** Undefined leaves it as it is, null removes it. */
+  keep(key: string, snapshot: string | null | undefined, now: number): void {
+    if (snapshot === null) this.#drop.run([storable(key)]);
+    else if (snapshot !== undefined) this.#set.run([storable(key), storable(snapshot), now]);
+  }
+
+  /** Removes what was left before that time, at most so much of it; gives how many. */
+  sweep(before: number, limit: number): number {
+    return this.#forget.run([before, limit]).changes;
+  }
+}

@@ -1,0 +1,45 @@
+// The embedded store as the gateway sees it: a Store over one worker thread in which SQLite runs (store-worker.ts). The
+// driver is loaded in that thread only; a gateway that opens no store loads nothing of it.
+
+import type { StoreUnavailableError } from '../errors.ts';
+import { LedgerStore } from './ledger-store.ts';
+import type { Store } from './store.ts';
+import { WorkerLine } from './worker-line.ts';
+
+export interface SqliteStoreOptions {
+  /** Its folder must be there; the file is made, for its owner only. */
+  readonly file: string;
+  /** How long the record of an ended delivery is kept. 7 days unless given. */
+  readonly retentionMs?: number;
+  /** How long a conversation is remembered that is not gone on with. 30 days unless given. */
+  readonly rememberMs?: number;
+  /** Bound of events that wait or run. 100,000 unless given. */
+  readonly maxWaiting?: number;
+  /** How long a call may take. 30 s unless given. */
+  readonly callTimeoutMs?: number;
+  /** Where the worker's script is, when it is not beside this one. */
+  readonly workerUrl?: URL;
+  /** Called once if the store is lost for good; every call rejects from then on. */
+  readonly onFailed?: (error: StoreUnavailableError) => void;
+}
+
+const RETENTION_MS = 7 * 24 * 60 * 60 * 1000;
+const REMEMBER_MS = 30 * 24 * 60 * 60 * 1000;
+const MAX_WAITING = 100_000;
+const CALL_TIMEOUT_MS = 30_000;
+const MAX_IN_FLIGHT = 10_000;
+const MAX_IN_FLIGHT_BYTES = 128 * 1024 * 1024;
+
+/** Opens the file, or makes it. Rejects with StoreUnavailableError, which says what is wrong with it. */
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  const { file, retentionMs = RETENTION_MS, rememberMs = REMEMBER_MS, maxWaiting = MAX_WAITING } = options;
+  const line = await WorkerLine.open({
+    workerUrl: options.workerUrl ?? new URL('./store-worker.js', import.meta.url),
+    settings: { file, retentionMs, rememberMs, maxWaiting },
+    callTimeoutMs: options.callTimeoutMs ?? CALL_TIMEOUT_MS,
+    maxInFlight: MAX_IN_FLIGHT,
+    maxInFlightBytes: MAX_IN_FLIGHT_BYTES,
+    onFailed: options.onFailed ?? (() => undefined),
+  });
+  return new LedgerStore(line);
+}

@@ -1,0 +1,30 @@
+// What goes between the store in the main thread and its worker. Calls are posted in groups and answered in the order in
+// which they came, so that no call needs a number. Only what can be cloned is in here; errors go as their words.
+
+import type { LedgerCall, Operation, Result } from './ledger.ts';
+
+export interface WorkerSettings {
+  readonly file: string;
+  readonly retentionMs: number;
+  readonly rememberMs: number;
+  readonly maxWaiting: number;
+}
+
+/** With `close` the worker closes the file after the calls, and ends. */
+export interface CallsMessage {
+  readonly calls: readonly LedgerCall[];
+  readonly close: boolean;
+}
+
+export interface SentError {
+  readonly code: string;
+  readonly message: string;
+}
+
+export type SentAnswer = { readonly result: Result<Operation> } | { readonly error: SentError };
+
+export type WorkerMessage =
+  | { readonly kind: 'opened' }
+  | { readonly kind: 'refused'; readonly error: SentError }
+  | { readonly kind: 'answers'; readonly answers: readonly SentAnswer[]; readonly isNews: boolean }
+  | { readonly kind: 'wake' };

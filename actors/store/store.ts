@@ -1,0 +1,217 @@
+// Where accepted events live until they are handled: mailboxes by key, their events in order, snapshots, timers, leases,
+// and the record of every delivery. One interface, so that an engine can be exchanged; the conformance suite in
+// test/fixtures/store-conformance.ts says in code what stands here in words. A promise resolves after a durable commit only.
+//
+// S1   an event that `append` acknowledged is found again after kill -9 of the process, and after power loss as far
+//      as the disk tells the truth.
+// S2   the same id twice within the retention is one event; only one that had died runs again.
+// S3   at most one unexpired claim per key; fences of a key only grow; a commit with an old fence changes nothing. A claim
+//      that ran out is lost only when another one is given.
+// S4   events of one key are claimed in the order of `seq`, each when the one before is out of the way.
+// S5   what one commit says happens together or not at all: the event's outcome, snapshot, emitted events, timers.
+// S6   a lease's epoch grows at each change of owner.
+// S7   one (name, instant) ticks once.
+// S8   the engine's clock decides what is due or expired.
+// S9   `append` never waits for a handler; a store that is full or cannot write refuses, and acknowledges nothing. What a
+//      commit emits is never refused for want of room: the event it comes from would stay for ever.
+// S10  `wake` may come late, twice or not at all without effect beyond delay.
+
+export type DeliveryState = 'queued' | 'running' | 'retrying' | 'held' | 'done' | 'dead' | 'ignored';
+
+export interface NewEvent {
+  /** Unique among all events of the retention time: the source's word and the platform's delivery id, `repohost:72d3…`. */
+  readonly id: string;
+  /** The mailbox it is for. */
+  readonly key: string;
+  /** JSON text of whoever made the event, small: what is needed to read the body again. */
+  readonly meta: string;
+  /**
+   * As received. It is handed over: a large one is moved, and is empty for the caller after `append` or `tick`. What
+   * `commit` takes is copied, since a commit may have to be repeated.
+   */
+  readonly body: Uint8Array;
+  /** W3C traceparent. */
+  readonly trace: string;
+}
+
+export interface Appended {
+  readonly id: string;
+  /** `revived`: the same delivery was dead, and runs again. */
+  readonly outcome: 'new' | 'duplicate' | 'revived';
+  readonly state: DeliveryState;
+}
+
+export interface StoredEvent extends NewEvent {
+  readonly seq: number;
+  /** When it was accepted, epoch ms. */
+  readonly at: number;
+  /** Counted from 1, the present one included; one that ended with the process counts too. */
+  readonly attempt: number;
+}
+
+/** A claim on a mailbox. */
+export interface TurnRef {
+  readonly key: string;
+  readonly fence: number;
+}
+
+/** One event to be handled, by whoever holds the claim, before any other of its key. */
+export interface Turn extends TurnRef {
+  readonly event: StoredEvent;
+  /** What the last turn of this key left behind. */
+  readonly snapshot: string | undefined;
+}
+
+export interface NewTimer {
+  /** Unique within the key; the same id again moves it. */
+  readonly id: string;
+  readonly inMs: number;
+  /** Appended to its key when due; its id must be new each time. */
+  readonly event: NewEvent;
+}
+
+export interface TurnResult extends TurnRef {
+  readonly seq: number;
+  /**
+   * `retrying`, `held` and `queued` leave the event first in its mailbox; the latter two were no attempts: `queued` gives
+   * back what was not tried to its end. The others are final.
+   */
+  readonly outcome: 'done' | 'ignored' | 'dead' | 'retrying' | 'held' | 'queued';
+  /** With `retrying`: the pause. */
+  readonly retryInMs?: number | undefined;
+  /** With `held`: the trigger whose resumption lets it go on. */
+  readonly heldBy?: string | undefined;
+  /** For the record: which trigger took it, why it ended so, what was answered. Bounded by the store. */
+  readonly trigger?: string | undefined;
+  readonly note?: string | undefined;
+  readonly answer?: string | undefined;
+  /** Undefined leaves the snapshot as it is, null removes it. */
+  readonly snapshot?: string | null | undefined;
+  readonly emit?: readonly NewEvent[] | undefined;
+  readonly timers?: readonly NewTimer[] | undefined;
+  readonly cancelTimers?: readonly string[] | undefined;
+  /** Gives the claim back although more may wait: the gateway is stopping. */
+  readonly isLast?: boolean | undefined;
+}
+
+export interface Committed {
+  /** False: the claim had been lost, and nothing of the result was taken. */
+  readonly isCurrent: boolean;
+  /** The next event of the key, under the same claim. Undefined: the claim is over. */
+  readonly next: StoredEvent | undefined;
+}
+
+export interface Lease {
+  readonly epoch: number;
+}
+
+export interface Owner extends Lease {
+  readonly node: string;
+  readonly address: string;
+}
+
+export interface Versioned {
+  readonly value: string;
+  readonly version: number;
+}
+
+export interface PutOptions {
+  readonly ttlMs?: number;
+  readonly ifAbsent?: boolean;
+  readonly ifVersion?: number;
+}
+
+/** One failed attempt of a delivery. */
+export interface Failure {
+  readonly attempt: number;
+  /** When it ended, epoch ms. */
+  readonly at: number;
+  readonly note: string;
+}
+
+/** The record of one event, kept for the retention time. Times are epoch ms. */
+export interface Delivery {
+  readonly seq: number;
+  readonly id: string;
+  readonly key: string;
+  readonly trace: string;
+  readonly state: DeliveryState;
+  readonly attempts: number;
+  readonly receivedAt: number;
+  /** Begin of the last attempt. */
+  readonly startedAt: number | undefined;
+  readonly endedAt: number | undefined;
+  /** With `retrying`. */
+  readonly retryAt: number | undefined;
+  readonly trigger: string | undefined;
+  readonly note: string | undefined;
+  readonly answer: string | undefined;
+  readonly failures: readonly Failure[];
+}
+
+export interface DeliveryFilter {
+  readonly states?: readonly DeliveryState[];
+  readonly trigger?: string;
+  /** Beginning of the id, such as `repohost:`. */
+  readonly idPrefix?: string;
+  /** Beginning of the key. */
+  readonly keyPrefix?: string;
+  /** Received at or after, epoch ms. */
+  readonly since?: number;
+  /** Older than this one: the last `seq` of the page before. */
+  readonly beforeSeq?: number;
+  /** At most 1,000. */
+  readonly limit: number;
+}
+
+export type DeliveryCounts = Readonly<Record<Exclude<DeliveryState, 'done' | 'ignored'>, number>>;
+
+export interface Store {
+  /** All or none. Throws OverloadedError beyond the bound of events that wait, StoreUnavailableError when it cannot write. */
+  append(events: readonly NewEvent[]): Promise<readonly Appended[]>;
+  /**
+   * Claims up to `max` mailboxes with an event that is due, those that have been due longest first, and fewer when their
+   * bodies are large; with `keyPrefix` of those only whose keys begin so. Timers that are due become events here.
+   */
+  claim(max: number, leaseMs: number, keyPrefix?: string): Promise<readonly Turn[]>;
+  /** Prolongs claims from now on; gives those that are still held. `commit` prolongs one with `next` by the same time. */
+  renew(turns: readonly TurnRef[], leaseMs: number): Promise<readonly TurnRef[]>;
+  /** One transaction each (S5); several may share one write to disk. */
+  commit(results: readonly TurnResult[]): Promise<readonly Committed[]>;
+
+  /** Takes or prolongs a lease; undefined while another node holds it. From another address it is taken anew. */
+  lease(name: string, node: string, address: string, ttlMs: number): Promise<Lease | undefined>;
+  owner(name: string): Promise<Owner | undefined>;
+
+  /** Notes that `name` ticked at `at` (epoch ms) and appends the event, unless it had ticked then already. */
+  tick(name: string, at: number, event: NewEvent): Promise<boolean>;
+  lastTick(name: string): Promise<number | undefined>;
+
+  /** Gives false when a condition did not hold. */
+  put(space: string, key: string, value: string, options?: PutOptions): Promise<boolean>;
+  get(space: string, key: string): Promise<Versioned | undefined>;
+  delete(space: string, key: string): Promise<void>;
+  keys(space: string): Promise<readonly string[]>;
+
+  /** The newest first. */
+  deliveries(filter: DeliveryFilter): Promise<readonly Delivery[]>;
+  delivery(
+    id: string,
+  ): Promise<(Delivery & { readonly meta: string; readonly body: Uint8Array }) | undefined>;
+  /**
+   * Has a delivery that is done, dead or ignored run again, in its old place and with all its attempts before it; false for
+   * any other. What it emitted before keeps its ids, and is not emitted twice.
+   */
+  requeue(id: string): Promise<boolean>;
+  /** Ends a delivery that waits, is held or dead as `ignored`; false for any other. */
+  discard(id: string, note: string): Promise<boolean>;
+  /** Lets go on what was held by that name; gives how many mailboxes. */
+  release(heldBy: string): Promise<number>;
+  counts(): Promise<DeliveryCounts>;
+
+  /** Calls `onWake` when there may be something to claim. Gives the way to stop that. */
+  wake(onWake: () => void): () => void;
+  /** Removes what is beyond its time: records of ended deliveries, values, leases, ticks but the last. Gives how many rows. */
+  sweep(): Promise<number>;
+  close(): Promise<void>;
+}

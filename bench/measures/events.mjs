@@ -1,0 +1,129 @@
+// What it costs to take a signed event: verified, durable, answered, and handled.
+
+import { strictEqual } from 'node:assert';
+import { closeSync, fdatasyncSync, openSync, writeSync } from 'node:fs';
+import { join } from 'node:path';
+import { eventually, startHandling } from '../handling-gateway.mjs';
+import { load } from '../load.mjs';
+import { installPeers } from '../peers/install.mjs';
+import { startProcess, until } from '../processes.mjs';
+import { secret, signedEvents } from '../signed-events.mjs';
+
+const ours = 'gateway';
+const probot = 'Probot 14.3.2';
+const disk = 'write and fdatasync, one at a time';
+const PATH = '/webhook/repohost';
+
+export const name = 'events';
+export const title = 'Signed events, accepted durably and handled';
+export const about = `Events of a repository host (\`issues.opened\`, about 1 KB, HMAC-SHA256) posted by 1, 16 and 64 connections, spread over
+256 conversations. The gateway answers when an event is on disk; its handler is a scripted agent that answers nothing, and all of
+that runs beside: the rate is that of accepted events over the time until the last of them was handled. Probot verifies
+the same events and calls an app that does nothing, after its answer; it keeps nothing. The disk's row appends 1 KB to a file and
+waits for \`fdatasync\`, one after the other. Before the load and after it the deliveries are counted: each that was answered
+must be there once, and done.`;
+export const goals = [
+  { row: ours, column: 'events/s at 64', limit: 10_000, unit: 'events/s', sense: 'at least' },
+  { row: ours, column: 'p99 at 64, ms', limit: 20, unit: 'ms', sense: 'at most' },
+  { row: ours, column: 'events/s at 64', against: probot, factor: 5, sense: 'at least' },
+];
+export const tables = ['events/s', 'p50', 'p99'];
+
+const CONVERSATIONS = 256;
+
+export async function* run(bench) {
+  const events = signedEvents(bench.isSmoke ? 4 : CONVERSATIONS);
+  const gateway = await startHandling(bench, {
+    type: 'RepoHost',
+    config: { webhook_secret: `\${WEBHOOK_SECRET}` },
+    commands: { 'issues.opened': { agent: 'nobody' } },
+  });
+  const rows = [[ours, gateway]];
+  if (!bench.isSmoke) rows.push([probot, await startProbot(bench)]);
+  let runs = 0;
+  for (let round = 1; round <= bench.rounds; round += 1) {
+    for (const connections of bench.isSmoke ? [4] : [1, 16, 64]) {
+      for (const [row, target] of rows) {
+        runs += 1;
+        const numbered = { header: 'X-GitHub-Delivery', prefix: `run-${process.pid}-${runs}-` };
+        if (bench.isSmoke) {
+          await postSome(`${target.url}${PATH}`, events, numbered);
+          await target.settled(events.length);
+          yield { round, row, column: 'events', value: events.length, unit: 'events' };
+          continue;
+        }
+        const before = performance.now();
+        const { calls, errors, p50Ms, p99Ms } = await load(`${target.url}${PATH}`, {
+          connections,
+          seconds: bench.seconds,
+          bodies: events,
+          numbered,
+        });
+        if (errors > 0) throw new Error(`${errors} events to ${row} failed`);
+        await target.settled(calls);
+        const seconds = (performance.now() - before) / 1000 - START_SECONDS;
+        yield { round, row, column: `events/s at ${connections}`, value: calls / seconds, unit: 'events/s' };
+        yield { round, row, column: `p50 at ${connections}, ms`, value: p50Ms, unit: 'ms' };
+        yield { round, row, column: `p99 at ${connections}, ms`, value: p99Ms, unit: 'ms' };
+      }
+    }
+    if (!bench.isSmoke)
+      yield { round, row: disk, column: 'events/s at 1', value: syncsPerSecond(bench), unit: 'events/s' };
+  }
+  for (const [, target] of rows) await target.stop();
+}
+
+/** wrk takes about this long to start and to end. */
+const START_SECONDS = 0.05;
+
+async function startProbot(bench) {
+  installPeers();
+  const program = join(import.meta.dirname, '../peers/probot-hook.mjs');
+  const started = startProcess(bench.makeFolder(), process.execPath, [program, secret], {
+    env: { NODE_ENV: 'production' },
+  });
+  const port = await until(
+    started,
+    'Probot did not start',
+    () => /listening at (\d+)/.exec(started.log())?.[1],
+  );
+  const url = `http://127.0.0.1:${port}`;
+  let handled = 0;
+  return {
+    url,
+    stop: started.stop,
+    async settled(count) {
+      handled += count;
+      await eventually(async () => {
+        const seen = Number(await (await fetch(`${url}/handled`)).text());
+        if (seen >= handled) handled = seen;
+        return seen >= handled;
+      });
+    },
+  };
+}
+
+async function postSome(url, events, { header, prefix }) {
+  for (const [at, { body, headers }] of events.entries()) {
+    const answer = await fetch(url, {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json', ...headers, [header]: `${prefix}${at}` },
+    });
+    strictEqual(answer.ok, true, `${answer.status}`);
+  }
+}
+
+function syncsPerSecond(bench) {
+  const file = openSync(join(bench.makeFolder(), 'events'), 'a');
+  const event = Buffer.alloc(1024, 'x');
+  const until = performance.now() + bench.seconds * 1000;
+  let count = 0;
+  while (performance.now() < until) {
+    writeSync(file, event);
+    fdatasyncSync(file);
+    count += 1;
+  }
+  closeSync(file);
+  return count / bench.seconds;
+}

@@ -1,0 +1,107 @@
+// What is right by itself may be wrong beside others: names that are there twice, agents that are not there, paths that
+// two types want, and triggers between which only their names decide.
+
+import { suggest } from '../suggest.ts';
+import type { Agent } from './agent.ts';
+import type { ReadResource } from './resource-context.ts';
+import { areTied } from './ties.ts';
+import type { Trigger } from './trigger.ts';
+
+/** Reports to the readers of the resources. `mayLackAgents`: agents may be in files that were not given. */
+export function crossCheck(
+  resources: readonly ReadResource[],
+  defaultAgent: string | undefined,
+  mayLackAgents: boolean,
+): void {
+  checkNames(resources);
+  checkAgents(resources, defaultAgent, mayLackAgents);
+  checkPaths(resources);
+}
+
+function checkNames(resources: readonly ReadResource[]): void {
+  const first = new Map<string, ReadResource>();
+  for (const resource of resources) {
+    const { kind, name, reader } = resource;
+    if (kind === undefined || name === undefined) continue;
+    const key = `${kind}/${name}`;
+    const earlier = first.get(key);
+    if (earlier === undefined) first.set(key, resource);
+    else {
+      const { file, line } = earlier.reader.problemAt('metadata.name', '');
+      reader.report('metadata.name', `there is a ${kind} ${name} already, in ${file}:${line}`);
+    }
+  }
+}
+
+function checkAgents(
+  resources: readonly ReadResource[],
+  defaultAgent: string | undefined,
+  mayLackAgents: boolean,
+): void {
+  const agents = new Map<string, Agent | undefined>();
+  for (const { kind, name, agent } of resources)
+    if (kind === 'Agent' && name !== undefined) agents.set(name, agent);
+  const severity = mayLackAgents && agents.size === 0 ? 'warning' : 'error';
+  const faultOf = (name: string): string | undefined => {
+    if (!agents.has(name)) {
+      const near = suggest(name, [...agents.keys()]);
+      return near === undefined
+        ? `there is no agent ${name}`
+        : `there is no agent ${name}; did you mean ${near}?`;
+    }
+    const agent = agents.get(name);
+    if (agent === undefined || agent.runtime !== undefined) return undefined;
+    return `agent ${name} cannot run: models such as its ${agent.model} are not built yet; give it spec.runtime.http.url, or a model scripted:FILE`;
+  };
+  for (const { reader, references = [] } of resources)
+    for (const { agent, path } of references) {
+      const fault = faultOf(agent);
+      if (fault !== undefined) reader.report(path, fault, severity);
+    }
+  const relying = resources.find(({ trigger }) => trigger?.default_agent === defaultAgent);
+  const fault = defaultAgent === undefined ? undefined : faultOf(defaultAgent);
+  if (fault === undefined || relying === undefined || relying.reader.has('spec.default_agent')) return;
+  relying.reader.report(
+    'spec',
+    `${fault}, and it is the default_agent of the daemon's configuration`,
+    severity,
+  );
+}
+
+function checkPaths(resources: readonly ReadResource[]): void {
+  const ownerOf = new Map<string, Trigger>();
+  const earlierAt = new Map<string, Trigger[]>();
+  for (const { reader, trigger } of resources) {
+    const place = trigger?.enabled === true ? placeOf(trigger) : undefined;
+    if (trigger === undefined || place === undefined) continue;
+    const owner = firstOf(ownerOf, place, trigger);
+    if (owner.type !== trigger.type) {
+      const path = reader.has('spec.config.path') ? 'spec.config.path' : 'spec.config';
+      reader.report(path, `trigger ${owner.name} has this path already, and is of type ${owner.type}`);
+      continue;
+    }
+    const earlier = earlierAt.get(place) ?? [];
+    const twin = earlier.find((other) => areTied(other, trigger));
+    earlierAt.set(place, earlier);
+    earlier.push(trigger);
+    if (twin === undefined) continue;
+    const [winner] = [trigger.name, twin.name].sort();
+    const message = `trigger ${twin.name} takes the same events; decided by name, ${winner} gets them`;
+    reader.report('metadata.name', message, 'warning');
+  }
+}
+
+/** Who was there first; the newcomer where nobody was. */
+function firstOf(map: Map<string, Trigger>, key: string, newcomer: Trigger): Trigger {
+  const first = map.get(key) ?? newcomer;
+  map.set(key, first);
+  return first;
+}
+
+/** Where a webhook is; undefined for a trigger without one. */
+function placeOf(trigger: Trigger): string | undefined {
+  if (trigger.type === 'RepoHost') return trigger.config.path;
+  if (trigger.type !== 'HTTP') return undefined;
+  const { port, host, path } = trigger.config;
+  return port === undefined || port === 0 ? path : `${host}:${port}${path}`;
+}

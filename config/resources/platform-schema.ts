@@ -1,0 +1,36 @@
+// What the daemon's configuration may say of a platform: whether it is used, the path of its webhook, and any field of
+// `spec.config` of its type, as a default for its triggers.
+
+import * as Type from 'typebox';
+import type { Platforms } from './resource-context.ts';
+import { triggerTypes } from './trigger-types.ts';
+import { platformOf, type TypeName, typeNames } from './type-names.ts';
+import { webhookPath } from './webhook-path.ts';
+
+/** Each trigger says these itself. */
+const ownFields = ['path', 'insecure_allow_unverified'];
+
+const platformSchema = (type: TypeName) => ({
+  type: 'object' as const,
+  description: `Defaults for triggers of type ${type}.`,
+  properties: {
+    enabled: Type.Boolean({ description: 'false switches all triggers of the platform off.' }),
+    webhook_path: withoutDefault(webhookPath('Path of the webhook.', '/')),
+    ...Object.fromEntries(
+      Object.entries(triggerTypes[type].config.properties)
+        .filter(([key]) => !ownFields.includes(key))
+        .map(([key, schema]) => [key, withoutDefault(schema)]),
+    ),
+  },
+});
+
+/** A default would say what nobody wrote, and hide the one of the trigger. */
+function withoutDefault(schema: Type.TSchema): Type.TSchema {
+  const { default: _, ...rest } = schema as Type.TSchema & { readonly default?: unknown };
+  return rest;
+}
+
+export const platformsSchema = Type.Unsafe<Platforms>({
+  type: 'object',
+  properties: Object.fromEntries(typeNames.map((type) => [platformOf(type), platformSchema(type)])),
+});

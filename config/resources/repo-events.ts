@@ -1,0 +1,51 @@
+// The events of a repository host that are known, and their actions. A name is `event`, or `event.action`.
+
+import { suggest } from '../suggest.ts';
+
+/** An event without actions has an empty list. */
+export const repoEvents: Readonly<Record<string, readonly string[]>> = {
+  pull_request: [
+    'opened',
+    'synchronize',
+    'closed',
+    'reopened',
+    'edited',
+    'assigned',
+    'labeled',
+    'ready_for_review',
+  ],
+  pull_request_review: ['submitted', 'edited', 'dismissed'],
+  pull_request_review_comment: ['created', 'edited', 'deleted'],
+  push: [],
+  issues: ['opened', 'edited', 'closed', 'reopened', 'assigned', 'labeled', 'transferred'],
+  issue_comment: ['created', 'edited', 'deleted'],
+  workflow_run: ['requested', 'in_progress', 'completed'],
+  workflow_job: ['queued', 'in_progress', 'completed'],
+  check_run: ['created', 'completed', 'rerequested'],
+  check_suite: ['completed', 'requested', 'rerequested'],
+  release: ['published', 'created', 'edited', 'deleted', 'released'],
+  deployment: ['created'],
+  deployment_status: ['created'],
+  status: [],
+  create: [],
+  delete: [],
+};
+
+/** What is wrong with the name of an event, or undefined. */
+export function repoEventFault(name: string): string | undefined {
+  const dot = name.indexOf('.');
+  const event = dot === -1 ? name : name.slice(0, dot);
+  const actions = Object.hasOwn(repoEvents, event) ? repoEvents[event] : undefined;
+  if (actions === undefined) {
+    const near = suggest(event, Object.keys(repoEvents));
+    if (near !== undefined) return `there is no event ${event}; did you mean ${near}?`;
+    return `there is no event ${event}; events are ${Object.keys(repoEvents).join(', ')}`;
+  }
+  if (dot === -1) return undefined;
+  const action = name.slice(dot + 1);
+  if (actions.includes(action)) return undefined;
+  if (actions.length === 0) return `${event} has no actions; write ${event}`;
+  const near = suggest(action, actions);
+  if (near !== undefined) return `${event} has no action ${action}; did you mean ${event}.${near}?`;
+  return `${event} has no action ${action}; its actions are ${actions.join(', ')}`;
+}

@@ -1,0 +1,43 @@
+// What the readers of resources are told beside the file, and what they give back.
+
+import type { Problem } from '../problem.ts';
+import type { SchemaReader } from '../schema-reader.ts';
+import type { Agent } from './agent.ts';
+import type { AgentReference } from './bindings.ts';
+import type { Trigger } from './trigger.ts';
+import type { ListenAddress } from './trigger-type.ts';
+
+/** Settings of a platform from the daemon's configuration; members that are undefined were not written. */
+export interface PlatformSettings {
+  readonly enabled?: boolean | undefined;
+  readonly webhook_path?: string | undefined;
+  /** Members of `spec.config`, as defaults for the triggers of the platform. */
+  readonly [member: string]: unknown;
+}
+
+/** By the word of the platform: `repohost`. */
+export type Platforms = Readonly<Record<string, PlatformSettings | undefined>>;
+
+export interface ResourceContext {
+  readonly platforms: Platforms;
+  readonly listen: ListenAddress | undefined;
+  /** For triggers without one of their own. */
+  readonly defaultAgent: string | undefined;
+}
+
+/** One document of a file, read. */
+export interface ReadResource {
+  /** As it was written; undefined when it cannot be made out. */
+  readonly kind: string | undefined;
+  readonly name: string | undefined;
+  readonly reader: SchemaReader;
+  /** Undefined for one with an error. */
+  readonly trigger?: Trigger | undefined;
+  readonly agent?: Agent | undefined;
+  /** Agents that a trigger names. */
+  readonly references?: readonly AgentReference[];
+}
+
+export function hasError(problems: readonly Problem[]): boolean {
+  return problems.some(({ severity }) => severity === 'error');
+}

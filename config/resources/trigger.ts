@@ -1,0 +1,56 @@
+// A trigger as the rest of the program sees it: read, checked, filled, with the variables in it replaced.
+
+import type { HttpConfig } from './types/http.ts';
+import type { ManualConfig } from './types/manual.ts';
+import type { RepoHostConfig } from './types/repohost.ts';
+import type { ScheduleConfig } from './types/schedule.ts';
+
+export interface Parameter {
+  readonly name: string;
+  readonly required: boolean;
+  readonly description: string | undefined;
+  readonly default: string | undefined;
+}
+
+/** What a command leads to. Fleets, flows and approvals are load errors until they are built. */
+export interface Binding {
+  /** As written, without a leading slash. */
+  readonly command: string;
+  readonly agent: string;
+  readonly description: string | undefined;
+  readonly parameters: readonly Parameter[];
+}
+
+export interface TriggerRetry {
+  readonly attempts: number;
+  readonly min_backoff_seconds: number;
+  readonly max_backoff_seconds: number;
+  readonly factor: number;
+}
+
+interface TriggerOf<Type extends string, Config> {
+  readonly name: string;
+  readonly type: Type;
+  readonly config: Config;
+  readonly commands: readonly Binding[];
+  /** The trigger's own, or the one of the daemon's configuration. */
+  readonly default_agent: string | undefined;
+  readonly enabled: boolean;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly retry: TriggerRetry;
+  /** How long its handler may take for one attempt. */
+  readonly timeout_seconds: number;
+  /** Absolute path. */
+  readonly file: string;
+  /** Of all of it, values of variables included: two that are equal need no reload. */
+  readonly hash: string;
+}
+
+export type HttpTrigger = TriggerOf<'HTTP', HttpConfig>;
+export type RepoHostTrigger = TriggerOf<'RepoHost', RepoHostConfig>;
+export type ScheduleTrigger = TriggerOf<'Schedule', ScheduleConfig>;
+export type ManualTrigger = TriggerOf<'Manual', ManualConfig>;
+
+/** Of the types whose adapters are built. */
+export type Trigger = HttpTrigger | RepoHostTrigger | ScheduleTrigger | ManualTrigger;

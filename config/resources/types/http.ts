@@ -1,0 +1,154 @@
+// What a trigger of type HTTP may say in spec.config: requests that any program sends, signed or with a header that
+// proves them.
+
+import * as Type from 'typebox';
+import { seconds } from '../../duration-schema.ts';
+import { headersByName, secret } from '../../text-schema.ts';
+import type { Filled } from '../filled.ts';
+import type { Fields, ListenAddress, TriggerType } from '../trigger-type.ts';
+import { checkUnverified, insecureAllowUnverified } from '../unverified.ts';
+import { checkOwnPort, checkWebhookPath, webhookPath } from '../webhook-path.ts';
+
+const httpConfigSchema = Type.Object(
+  {
+    path: webhookPath('Path of the webhook.', '/'),
+    methods: Type.Array(Type.Enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']), {
+      description: 'Methods that are accepted.',
+      default: ['POST'],
+    }),
+    webhook_secret: Type.Optional(secret('Secret of the signature (HMAC-SHA256).')),
+    webhook_secret_previous: Type.Optional(
+      secret('A secret still accepted while senders change to the new one.'),
+    ),
+    scheme: Type.Enum(['hub', 'standard'], {
+      description:
+        'How requests are signed: hub (sha256=HEX over the body) or standard (Standard Webhooks, whose time and id are signed too).',
+      default: 'hub',
+    }),
+    signature_header: Type.String({
+      description: 'Header with the signature under scheme hub.',
+      default: 'x-hub-signature-256',
+      pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
+      patternErrorMessage: 'an HTTP header name',
+    }),
+    required_headers: headersByName('Headers that must be there, with their values; * = any value.'),
+    port: Type.Optional(
+      Type.Integer({
+        description: "A port of its own; without it the gateway's listener is used.",
+        minimum: 0,
+        maximum: 65_535,
+      }),
+    ),
+    host: Type.Optional(
+      Type.String({
+        description: 'Host to listen on, with port. Default 127.0.0.1.',
+        pattern: '^([A-Za-z0-9._-]+|[0-9A-Fa-f:.]+)$',
+        patternErrorMessage: 'a host name or an IP address',
+      }),
+    ),
+    key: Type.Optional(
+      Type.String({
+        description:
+          'Which events belong to one conversation: header:NAME, or body:MEMBER.MEMBER of a JSON body. Without it, all of the trigger.',
+        pattern: "^(header:[!#$%&'*+.^_`|~0-9A-Za-z-]+|body:[^.\\s]+(\\.[^.\\s]+)*)$",
+        patternErrorMessage: 'header:NAME or body:MEMBER.MEMBER',
+      }),
+    ),
+    respond: Type.Enum(['async', 'sync'], {
+      description: 'sync: the answer of the agent is the answer to the request.',
+      default: 'async',
+    }),
+    respond_timeout_seconds: seconds('Under respond sync, 202 is answered after this long.', 30),
+    replay_window_seconds: seconds('How far the signed time may be off, under scheme standard.', 300),
+    insecure_allow_unverified: insecureAllowUnverified,
+  },
+  { description: 'Requests of any program.' },
+);
+
+/**
+ * Filled; names of headers are in lower case. With `port` there is a `host`; without, the gateway's listener is meant.
+ */
+export type HttpConfig = Omit<Filled<Type.Static<typeof httpConfigSchema>>, 'methods'> & {
+  readonly methods: readonly string[];
+};
+
+export const httpType: TriggerType<HttpConfig> = {
+  config: httpConfigSchema,
+  isBuilt: true,
+  complete(config, fields, listen) {
+    const { port, path, methods } = config;
+    checkWebhookPath(fields, path, port === undefined);
+    checkOwnPort(fields, config, listen);
+    if (methods.length === 0) fields.report('methods', 'must name a method at least');
+    const host = port === undefined ? undefined : (config.host ?? '127.0.0.1');
+    checkHeaderValues(config, fields);
+    checkVerification(config, fields, host ?? listen?.host);
+    if (config.scheme === 'standard') checkStandardSecrets(config, fields);
+    return {
+      ...config,
+      methods: [...new Set(methods)],
+      signature_header: config.signature_header.toLowerCase(),
+      required_headers: lowerCased(config.required_headers, fields),
+      host,
+    };
+  },
+};
+
+function checkVerification(
+  config: HttpConfig,
+  fields: Fields,
+  host: ListenAddress['host'] | undefined,
+): void {
+  if (!fields.has('webhook_secret')) {
+    if (fields.has('webhook_secret_previous'))
+      fields.reportKey('webhook_secret_previous', 'stands beside webhook_secret, which is missing');
+    if (!isProvenByHeader(config, fields))
+      checkUnverified(
+        fields,
+        config.insecure_allow_unverified,
+        'a webhook_secret, or required_headers with a value',
+        host,
+      );
+  }
+  const isStandard = config.scheme === 'standard';
+  if (isStandard && !fields.has('webhook_secret')) fields.report('scheme', 'needs a webhook_secret');
+  if (!isStandard && fields.has('replay_window_seconds'))
+    fields.reportKey(
+      'replay_window_seconds',
+      'has no effect: only scheme standard signs the time',
+      'warning',
+    );
+}
+
+/** Any value will do for `*`, so it proves nothing; of a value that could not be read the best is assumed. */
+function isProvenByHeader({ required_headers }: HttpConfig, fields: Fields): boolean {
+  const values = Object.values(required_headers);
+  return values.some((value) => value !== '*') || !fields.isWhole('required_headers', required_headers);
+}
+
+/** Everybody can send an empty header: the variable behind it has no value, say. */
+function checkHeaderValues({ required_headers }: HttpConfig, fields: Fields): void {
+  for (const [name, value] of Object.entries(required_headers)) {
+    if (value.trim() === '')
+      fields.reportItem('required_headers', name, 'is empty, which proves nothing; * is any value');
+  }
+}
+
+/** Of Standard Webhooks, base64 with or without `whsec_` before it. */
+function checkStandardSecrets(config: HttpConfig, fields: Fields): void {
+  for (const key of ['webhook_secret', 'webhook_secret_previous'] as const) {
+    const text = config[key]?.replace(/^whsec_/, '');
+    if (text !== undefined && !/^[A-Za-z0-9+/]+={0,2}$/.test(text))
+      fields.report(key, 'must be base64 under scheme standard, with or without whsec_ before it');
+  }
+}
+
+function lowerCased(headers: Readonly<Record<string, string>>, fields: Fields): Record<string, string> {
+  const result: Record<string, string> = Object.create(null);
+  for (const [name, value] of Object.entries(headers)) {
+    const key = name.toLowerCase();
+    if (result[key] !== undefined) fields.report('required_headers', `names ${key} twice`);
+    result[key] = value;
+  }
+  return result;
+}

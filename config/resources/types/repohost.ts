@@ -1,0 +1,77 @@
+// What a trigger of type RepoHost may say in spec.config: webhooks of a host of repositories.
+
+import * as Type from 'typebox';
+import { secret } from '../../text-schema.ts';
+import { address, checkAddress } from '../address.ts';
+import type { Filled } from '../filled.ts';
+import { repoEventFault } from '../repo-events.ts';
+import type { Fields, TriggerType } from '../trigger-type.ts';
+import { checkUnverified, insecureAllowUnverified } from '../unverified.ts';
+import { checkWebhookPath, webhookPath } from '../webhook-path.ts';
+import { branchFault, repositoryFault } from '../wildcards.ts';
+
+const names = (description: string) =>
+  Type.Array(Type.String({ minLength: 1 }), { description, default: [], maxItems: 1000 });
+
+const repoHostConfigSchema = Type.Object(
+  {
+    webhook_secret: Type.Optional(
+      secret('Secret of the signature (HMAC-SHA256); required unless insecure_allow_unverified.'),
+    ),
+    webhook_secret_previous: Type.Optional(
+      secret('A secret still accepted while the host changes to the new one.'),
+    ),
+    repo_events: names('Events to handle, such as pull_request or pull_request.opened; none = all.'),
+    repositories: names('Repositories to handle, owner/repo with wildcards; none = all.'),
+    branches: names('Branches to handle, with wildcards such as release/*; none = all.'),
+    path: webhookPath('Path of the webhook.', '/webhook/repohost'),
+    token: Type.Optional(
+      secret('Token of the API: to answer with comments, and to ask for failed deliveries again.'),
+    ),
+    api_url: address('Base of the API.', 'https://api.github.com'),
+    ignore_senders: names('Logins whose events are ignored, besides the login of the token.'),
+    insecure_allow_unverified: insecureAllowUnverified,
+  },
+  { description: 'Webhooks of a repository host.' },
+);
+
+/** Filled; `webhook_secret` is '' under insecure_allow_unverified alone. */
+export type RepoHostConfig = Omit<Filled<Type.Static<typeof repoHostConfigSchema>>, 'webhook_secret'> & {
+  readonly webhook_secret: string;
+};
+
+export const repoHostType: TriggerType<RepoHostConfig> = {
+  config: repoHostConfigSchema,
+  isBuilt: true,
+  complete(config, fields, listen) {
+    checkWebhookPath(fields, config.path, true);
+    checkAddress(fields, 'api_url', config.api_url);
+    checkEach(fields, 'repo_events', config.repo_events, repoEventFault);
+    checkEach(fields, 'repositories', config.repositories, repositoryFault);
+    checkEach(fields, 'branches', config.branches, branchFault);
+    if (!fields.has('webhook_secret')) {
+      if (fields.has('webhook_secret_previous'))
+        fields.reportKey('webhook_secret_previous', 'stands beside webhook_secret, which is missing');
+      checkUnverified(fields, config.insecure_allow_unverified, 'a webhook_secret', listen?.host);
+    }
+    return {
+      ...config,
+      webhook_secret: config.webhook_secret ?? '',
+      api_url: config.api_url.replace(/\/+$/, ''),
+      ignore_senders: config.ignore_senders.map((login) => login.toLowerCase()),
+    };
+  },
+  commandFault: repoEventFault,
+};
+
+function checkEach(
+  fields: Fields,
+  key: string,
+  items: readonly string[],
+  faultOf: (item: string) => string | undefined,
+): void {
+  for (const [index, item] of items.entries()) {
+    const fault = faultOf(item);
+    if (fault !== undefined) fields.reportItem(key, index, fault);
+  }
+}

@@ -1,0 +1,57 @@
+// Triggers that end in a refusal whatever else they say: of a type that is missing or not known, and the second form in
+// which triggers of the business messenger occur. Their other fields are checked all the same.
+
+import type { SchemaReader } from '../schema-reader.ts';
+import { suggest } from '../suggest.ts';
+import type { YamlTree } from '../yaml-tree.ts';
+import { typeMeant, typeSpellings } from './aliases.ts';
+import type { ReadResource } from './resource-context.ts';
+import { messengerFormSchema, triggerSchema, type WrittenTrigger } from './trigger-schema.ts';
+import { notBuilt } from './trigger-types.ts';
+import { typeNames } from './type-names.ts';
+import { memberOf, withMember, withoutMembers } from './yaml-members.ts';
+
+/** Of an unknown type nothing can be said about its config, but all the rest can be read. `word` is the type as written. */
+export function readWithoutType(
+  reader: SchemaReader,
+  root: YamlTree,
+  word: string | undefined,
+): ReadResource {
+  const plain = withMember(root, 'spec', (spec) => withoutMembers(spec, ['type', 'config']));
+  const schema = triggerSchema([''], { type: 'object' });
+  const specSchema = schema.properties.spec;
+  const open = { ...schema, properties: { ...schema.properties, spec: { ...specSchema, required: [] } } };
+  const written = reader.read(open, plain, '') as WrittenTrigger | undefined;
+  const spec = memberOf(root, 'spec');
+  if (spec?.kind === 'map') {
+    const type = memberOf(spec, 'type');
+    if (type !== undefined) reader.place('spec.type', type.offset, type.offset);
+    reader.report('spec.type', typeFault(word));
+  }
+  return { kind: 'Trigger', name: written?.metadata?.name, reader };
+}
+
+function typeFault(word: string | undefined): string {
+  const names = typeNames.join(', ');
+  if (word === undefined) return `required, but missing; expected one of ${names}`;
+  const near = suggest(word, typeSpellings);
+  return near === undefined
+    ? `there is no type of that name; types are ${names}`
+    : `there is no type of that name; did you mean ${near}?`;
+}
+
+/** The form with `spec.platform` in place of `spec.type`. */
+export function readMessengerForm(reader: SchemaReader, root: YamlTree): ReadResource {
+  const written = reader.read(messengerFormSchema, root, '') as
+    | (WrittenTrigger & { readonly spec?: { readonly platform?: string } })
+    | undefined;
+  const platform = written?.spec?.platform;
+  const isMessenger = platform === undefined || typeMeant(platform) === 'BusinessMessenger';
+  reader.report(
+    'spec.platform',
+    isMessenger
+      ? notBuilt('BusinessMessenger')
+      : 'only triggers of the business messenger have this form; others say spec.type',
+  );
+  return { kind: 'Trigger', name: written?.metadata?.name, reader };
+}

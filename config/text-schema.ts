@@ -1,0 +1,49 @@
+// Schemas of texts that several files have: texts as such, and texts by name, of which headers and variables of an
+// environment are the usual kinds. Values of the latter two count as secrets (A9).
+
+import * as Type from 'typebox';
+
+const noNul = { pattern: '^[^\\0]*$', patternErrorMessage: 'text without a NUL character' };
+
+/** Text that is not empty. */
+export function text(description: string) {
+  return Type.String({ description, minLength: 1, ...noNul });
+}
+
+/** Text that is not empty and is never shown. */
+export function secret(description: string) {
+  return Type.String({ description, minLength: 1, ...noNul, writeOnly: true });
+}
+
+/** Texts by keys of a pattern; empty when none are written. `Type.Record` costs 8 ms of each start. */
+export function textByKey(keyPattern: string, member: Type.TString, options: Type.TSchemaOptions) {
+  return Type.Unsafe<Record<string, string>>({
+    type: 'object',
+    patternProperties: { [keyPattern]: member },
+    additionalProperties: false,
+    default: {},
+    ...options,
+  });
+}
+
+/** Values of HTTP headers by name. */
+export function headersByName(description: string) {
+  // A token of RFC 9110, section 5.6.2.
+  const name = "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$";
+  const value = Type.String({
+    pattern: '^[\\t -~\\x80-\\xff]*$',
+    patternErrorMessage:
+      'text without line breaks or control characters (does the variable end with a line break?)',
+    writeOnly: true,
+  });
+  return textByKey(name, value, { description, patternErrorMessage: 'an HTTP header name' });
+}
+
+/** Variables of a program's environment. */
+export function variablesByName(description: string) {
+  const value = Type.String({ ...noNul, writeOnly: true });
+  return textByKey('^[^=\\0]+$', value, {
+    description,
+    patternErrorMessage: 'a variable name without "="',
+  });
+}

@@ -1,0 +1,130 @@
+// Which trigger takes an event, and which of its commands: a pure choice (A7). What a type of trigger filters by itself
+// (repositories, branches) is asked before; here are the filters that chats share, and the score.
+//
+// M1  a trigger whose filter is set and does not match is out; one without a command for the event and without a
+//     default agent does not take it either.
+// M2  the highest score wins: channel +100, user +80, pattern +60, platform +10. Of equal ones the one with a command
+//     for the event, the more exact name of it first; then the first by name.
+
+import type { Binding, Trigger } from '../config/resources/trigger.ts';
+
+/** Filters of a trigger, made ready; an empty one is not set. */
+export interface Filters {
+  /** Names or ids, without a leading `#`. */
+  readonly channels: ReadonlySet<string>;
+  readonly users: ReadonlySet<string>;
+  readonly patterns: ReadonlyArray<(text: string) => boolean>;
+}
+
+/** The part of an event that decides. */
+export interface Matchable {
+  /** Names of commands it stands for, the most exact first. With any of them its text is no command. */
+  readonly names: readonly string[];
+  readonly text: string | undefined;
+  readonly channel: string | undefined;
+  readonly user: string | undefined;
+}
+
+/** The part of a trigger that decides. */
+export type Routable = Pick<Trigger, 'name' | 'commands' | 'default_agent'>;
+
+export interface Match<T extends Routable = Trigger> {
+  readonly trigger: T;
+  /** Undefined: the default agent is meant. */
+  readonly binding: Binding | undefined;
+  /** The name by which the binding was found. */
+  readonly command: string | undefined;
+  /** The text without the command; all of it when the command is not in the text. */
+  readonly rest: string;
+  readonly score: number;
+}
+
+/** Gives who takes the event, or why nobody does. */
+export function matched<T extends Routable>(
+  triggers: readonly T[],
+  event: Matchable,
+  filtersOf: (trigger: T) => Filters | undefined = () => undefined,
+): Match<T> | string {
+  let best: Candidate<T> | undefined;
+  let reason = 'there is no trigger for it';
+  for (const trigger of triggers) {
+    const score = scoreOf(filtersOf(trigger), event);
+    if (score === undefined) {
+      reason = 'no filter of a trigger lets it pass';
+      continue;
+    }
+    const candidate = candidateOf(trigger, event, score);
+    if (candidate === undefined) continue;
+    if (best === undefined || isBefore(candidate, best)) best = candidate;
+  }
+  if (best !== undefined) return best;
+  return triggers.some((trigger) => scoreOf(filtersOf(trigger), event) !== undefined)
+    ? 'no trigger has a command for it, or a default_agent'
+    : reason;
+}
+
+/** Undefined when a filter does not match. */
+export function scoreOf(filters: Filters | undefined, event: Matchable): number | undefined {
+  const platform = 10;
+  if (filters === undefined) return platform;
+  const { channels, users, patterns } = filters;
+  let score = platform;
+  if (channels.size > 0) {
+    if (event.channel === undefined || !channels.has(event.channel.replace(/^#/, ''))) return undefined;
+    score += 100;
+  }
+  if (users.size > 0) {
+    const isNamed = event.user !== undefined && users.has(event.user);
+    if (!isNamed && !users.has('*')) return undefined;
+    // Everybody is no match that says something.
+    if (isNamed) score += 80;
+  }
+  if (patterns.length > 0) {
+    const { text } = event;
+    if (text === undefined || !patterns.some((matches) => matches(text))) return undefined;
+    score += 60;
+  }
+  return score;
+}
+
+interface Candidate<T extends Routable> extends Match<T> {
+  /** How exact the name was; the lower, the more. */
+  readonly rank: number;
+}
+
+function candidateOf<T extends Routable>(
+  trigger: T,
+  event: Matchable,
+  score: number,
+): Candidate<T> | undefined {
+  const text = event.text ?? '';
+  for (const [rank, name] of event.names.entries()) {
+    const binding = bindingOf(trigger, name);
+    if (binding !== undefined) return { trigger, binding, command: binding.command, rest: text, score, rank };
+  }
+  if (event.names.length === 0) {
+    const [, word = '', rest = ''] = /^\s*\/?(\S+)\s*([\s\S]*)$/.exec(text) ?? [];
+    const binding = bindingOf(trigger, word);
+    if (binding !== undefined) return { trigger, binding, command: binding.command, rest, score, rank: 0 };
+  }
+  if (trigger.default_agent === undefined) return undefined;
+  return {
+    trigger,
+    binding: undefined,
+    command: undefined,
+    rest: text,
+    score,
+    rank: Number.POSITIVE_INFINITY,
+  };
+}
+
+function bindingOf(trigger: Routable, name: string): Binding | undefined {
+  const plain = name.startsWith('/') ? name.slice(1) : name;
+  return trigger.commands.find(({ command }) => command === plain);
+}
+
+function isBefore(a: Candidate<Routable>, b: Candidate<Routable>): boolean {
+  if (a.score !== b.score) return a.score > b.score;
+  if (a.rank !== b.rank) return a.rank < b.rank;
+  return a.trigger.name < b.trigger.name;
+}

@@ -1,0 +1,43 @@
+// An attempt at an event has failed: when is it tried again, or is it dead? A pure decision (A7): no clock, no timer, no
+// chance of its own, so that every rule of retrying stands on one page.
+//
+// R1  of one event at most `attempts` attempts fail; the last of them, or one that is final, makes it dead.
+// R2  a pause is never longer than the longest that was configured, nor 0, unless the other side asked for a longer one.
+// R3  what the other side asked for is kept to, up to an hour.
+
+import type { TriggerRetry } from '../config/resources/trigger.ts';
+
+export interface FailedAttempt {
+  /** Counted from 1. */
+  readonly attempt: number;
+  /** Trying again cannot help. */
+  readonly isFinal?: boolean | undefined;
+  /** Not before this, as the other side asked. */
+  readonly retryAfterMs?: number | undefined;
+}
+
+export type Redelivery = { readonly do: 'retry'; readonly inMs: number } | { readonly do: 'dead' };
+
+/** For failures of which no trigger says how they are to be repeated: six attempts over about ten minutes. */
+export const defaultRetry: TriggerRetry = {
+  attempts: 6,
+  min_backoff_seconds: 5,
+  max_backoff_seconds: 600,
+  factor: 3,
+};
+
+/** Whoever asks for a longer pause is tried in between: a mistaken date must not silence a conversation for a year. */
+const LONGEST_ASKED_MS = 3_600_000;
+
+/** Events that failed together, because one service was down, should not come back together. */
+const JITTER = 0.2;
+
+/** What becomes of an event whose attempt has failed. `random` lies in 0…1; the pause is in whole milliseconds. */
+export function redelivery(settings: TriggerRetry, failed: FailedAttempt, random: number): Redelivery {
+  const { attempt, isFinal = false, retryAfterMs = 0 } = failed;
+  if (isFinal || attempt >= settings.attempts) return { do: 'dead' };
+  const grownMs = settings.min_backoff_seconds * 1000 * settings.factor ** (attempt - 1);
+  const pauseMs = Math.min(settings.max_backoff_seconds * 1000, grownMs) * (1 - JITTER * random);
+  const askedMs = Math.min(LONGEST_ASKED_MS, Math.max(0, retryAfterMs));
+  return { do: 'retry', inMs: Math.max(1, Math.round(pauseMs), Math.ceil(askedMs)) };
+}

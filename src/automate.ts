@@ -1,0 +1,58 @@
+// Makes the automation of a gateway whose configuration names a folder of triggers. Loaded only then: a gateway without
+// triggers starts without the code for them.
+
+import { Automation } from '../actors/automation/automation.ts';
+import type { GatewayConfig } from '../config/gateway-schema.ts';
+import { parseListenAddr } from '../config/listen-addr.ts';
+import { ConfigError } from '../config/problem.ts';
+import { type LoadedResources, loadResources } from '../config/resources/load-resources.ts';
+import { SecretValues } from '../config/secret-values.ts';
+import type { Front } from './http/front.ts';
+
+export interface AutomateOptions {
+  readonly config: GatewayConfig;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly front: Front;
+  /** Takes values that must not be shown, before anything could show them (A9). */
+  addSecrets(secrets: readonly string[]): void;
+}
+
+/** Reads the triggers and agents. Throws ConfigError with every problem of them; the store and the rest come with its boot. */
+export async function automate(options: AutomateOptions): Promise<Automation> {
+  const { config, front } = options;
+  const { triggers, agents } = config.spec;
+  const resources = await readResources(options);
+  const folders = [triggers.directory, agents.directory].filter((folder) => folder !== undefined);
+  const automation = new Automation({
+    resources,
+    load: () => readResources(options),
+    openListener: front.openWebhooks,
+    watched: triggers.watch ? [...new Set(folders)] : [],
+    maxBodyBytes: config.limits.body_bytes,
+    retentionDays: config.deliveries.retention_days,
+    rememberDays: config.deliveries.remember_days,
+    maxWaiting: config.deliveries.max_waiting,
+    concurrency: config.deliveries.concurrency,
+  });
+  front.automation = automation;
+  return automation;
+}
+
+/** Throws ConfigError when one of them is an error; warnings are in the result. */
+async function readResources(options: AutomateOptions): Promise<LoadedResources> {
+  const { spec, platforms, listen_addr } = options.config;
+  const secrets = new SecretValues();
+  const resources = await loadResources({
+    triggers: spec.triggers.directory,
+    agents: spec.agents.directory,
+    env: options.environment,
+    secrets,
+    defaultAgent: spec.runtime.default_agent,
+    platforms,
+    listen: parseListenAddr(listen_addr),
+  });
+  options.addSecrets(secrets.list());
+  if (resources.problems.some(({ severity }) => severity === 'error'))
+    throw new ConfigError(resources.problems);
+  return resources;
+}

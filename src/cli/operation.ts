@@ -1,0 +1,36 @@
+// What a command that asks a running gateway consists of. A name may have two words, a thing and what to do with it.
+
+import type { Command } from 'commander';
+import type { Answer, ApiClient, ApiProblem } from './api-client.ts';
+import type { Paint } from './paint.ts';
+
+export interface Situation {
+  readonly client: ApiClient;
+  /** The arguments after the name. */
+  readonly args: readonly string[];
+  /** The command's own options, by their names in camel case. */
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly timeoutMs: number;
+  readonly paint: Paint;
+  /** Characters in a line of the terminal; undefined elsewhere. */
+  readonly width: number | undefined;
+}
+
+export interface Operation {
+  readonly description: string;
+  /** As commander writes them, each with its meaning: `['<id>', 'id of a server']`. */
+  readonly args: readonly (readonly [syntax: string, meaning: string])[];
+  /** Command lines for the help, without the program's name. */
+  readonly examples?: readonly string[];
+  /** How long it waits for an answer without --timeout. */
+  readonly timeoutSeconds: number;
+  /** Options of its own. */
+  declare?(command: Command): void;
+  /** The request whose answer `--json` prints. */
+  ask(situation: Situation): Promise<Answer>;
+  show(answer: Answer, situation: Situation): Promise<readonly string[]> | readonly string[];
+  /** The exit code where the answer is not simply good. */
+  exitCode?(answer: Answer): number;
+  /** A better explanation of a refusal, or the same. */
+  explain?(problem: ApiProblem, situation: Situation): Promise<ApiProblem>;
+}

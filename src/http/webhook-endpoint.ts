@@ -1,0 +1,82 @@
+// What comes to the path of a webhook. It is no request to the API: no key, no Host and no Origin is asked for, since
+// proxies rewrite them; what protects is the signature, which the webhook itself checks on the raw bytes.
+
+import type { Webhook, WebhookReply, WebhookRequest } from '../../actors/sources/webhook.ts';
+import type { ExchangeContext } from './exchange-context.ts';
+import { announcedBytes } from './framing.ts';
+import type { BodyHandler, HeaderList } from './seam.ts';
+
+/** The second step of a request to `hook`; undefined when it has been answered. `fail` answers what was thrown. */
+export function webhook(
+  context: ExchangeContext,
+  hook: Webhook,
+  fail: (context: ExchangeContext, error: unknown) => void,
+): BodyHandler | undefined {
+  const { method, headers } = context.request;
+  if (!hook.methods.has(method)) {
+    const allow = [...hook.methods].join(', ');
+    context.error(405, `${method} is not possible here; try ${allow}`, [['allow', allow]]);
+    return undefined;
+  }
+  const announced = announcedBytes(headers);
+  if (announced !== Number.POSITIVE_INFINITY && announced > hook.maxBodyBytes) {
+    tooLarge(context, hook);
+    return undefined;
+  }
+  const request = new HookRequest(context);
+  const refusal = hook.admit(request);
+  if (refusal !== undefined) {
+    answer(context, refusal);
+    return undefined;
+  }
+  return (_, body) => {
+    if (body === 'too_slow') context.error(408, 'the body did not arrive in time');
+    else if (body === 'too_large' || body.length > hook.maxBodyBytes) tooLarge(context, hook);
+    else
+      hook.receive(request, body).then(
+        (reply) => answer(context, reply),
+        (error: unknown) => fail(context, error),
+      );
+  };
+}
+
+/** Address and trace are looked up when they are asked for. */
+class HookRequest implements WebhookRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly headers: WebhookRequest['headers'];
+  readonly requestId: string;
+  readonly #context: ExchangeContext;
+
+  constructor(context: ExchangeContext) {
+    const { method, path, query, headers } = context.request;
+    this.method = method;
+    this.path = path;
+    this.query = query;
+    this.headers = headers;
+    this.requestId = context.requestId;
+    this.#context = context;
+  }
+
+  get remoteAddress(): string {
+    return this.#context.request.remoteAddress;
+  }
+
+  get traceparent(): string {
+    return this.#context.traceparent;
+  }
+}
+
+function tooLarge(context: ExchangeContext, { maxBodyBytes }: Webhook): void {
+  context.error(413, `the body is larger than ${maxBodyBytes} bytes`);
+}
+
+function answer(context: ExchangeContext, { status, headers = [], body }: WebhookReply): void {
+  const more: HeaderList = headers;
+  if (body === undefined) context.empty(status, more);
+  else if (typeof body === 'string' && status >= 400) context.error(status, body, more);
+  else if (typeof body === 'string')
+    context.reply.send(status, context.headers(more, ['content-type', 'text/plain; charset=utf-8']), body);
+  else context.json(status, body, more);
+}

@@ -1,0 +1,47 @@
+// The figures of triggers, of conversations and of the outbox as lines of a table.
+
+import type { AutomationTotals, DeliveryNumbers, TriggerNumbers } from '../wire.ts';
+import { clock, count, ms, span } from './words.ts';
+
+type Figures = [string, string][];
+
+export function triggerFigures(trigger: TriggerNumbers, now: number): Figures {
+  const { handled, failed, is_paused, last_event_at, next_retry_at } = trigger;
+  const isWaiting = next_retry_at !== null && next_retry_at > now;
+  return [
+    ['handled', count(handled)],
+    ['failed attempts', count(failed)],
+    ['last attempt', last_event_at === null ? '–' : clock(last_event_at).slice(0, 8)],
+    ['paused', is_paused ? 'yes' : 'no'],
+    ['next retry', isWaiting ? `in ${span(next_retry_at - now)}` : '–'],
+  ];
+}
+
+export type LineName = 'conversations' | 'outbox';
+
+/** Which line an address is the group of. */
+export function lineAt(address: string): LineName | undefined {
+  return address === '~conversations' ? 'conversations' : address === '~outbox' ? 'outbox' : undefined;
+}
+
+export function lineFigures(totals: AutomationTotals, name: LineName): Figures {
+  const { active, places, resting, strays, handled, failed, dead, duration_ms } = totals[name];
+  return [
+    ['at work', `${count(active)} of ${count(places)}`],
+    ['resting', count(resting)],
+    ['strays', count(strays)],
+    ['handled', count(handled)],
+    ['failed attempts', count(failed)],
+    ['given up', count(dead)],
+    ['p50', ms(duration_ms.p50)],
+    ['p95', ms(duration_ms.p95)],
+    ...(name === 'conversations' ? deliveryFigures(totals.deliveries) : []),
+  ];
+}
+
+/** Of both lines together: the store counts them so. */
+export function deliveryFigures(deliveries: DeliveryNumbers | null): Figures {
+  if (deliveries === null) return [['deliveries', 'the store does not answer']];
+  const states = ['queued', 'running', 'retrying', 'held', 'dead'] as const;
+  return states.map((state) => [`deliveries ${state}`, count(deliveries[state])]);
+}

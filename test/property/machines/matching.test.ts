@@ -1,0 +1,83 @@
+// The choice against a plain reading of the rules: all triggers that may take an event, sorted.
+
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Binding } from '../../../config/resources/trigger.ts';
+import { type Matchable, matched, type Routable } from '../../../machines/matching.ts';
+
+interface Case extends Routable {
+  readonly channels: readonly string[];
+  readonly users: readonly string[];
+  readonly words: readonly string[];
+}
+
+const letters = fc.constantFrom('a', 'b', 'c');
+const some = fc.uniqueArray(letters, { maxLength: 2 });
+const binding = (command: string): Binding => ({
+  command,
+  agent: command,
+  description: undefined,
+  parameters: [],
+});
+const triggers: fc.Arbitrary<readonly Case[]> = fc.uniqueArray(
+  fc.record({
+    name: fc.stringMatching(/^[a-z]{1,3}$/),
+    commands: some.map((names) => names.map(binding)),
+    default_agent: fc.option(letters, { nil: undefined }),
+    channels: some,
+    users: fc.uniqueArray(fc.constantFrom('a', 'b', '*'), { maxLength: 2 }),
+    words: some,
+  }),
+  { selector: ({ name }) => name, maxLength: 6 },
+);
+const event: fc.Arbitrary<Matchable> = fc.record({
+  names: some,
+  text: fc.option(
+    fc.array(fc.constantFrom('a', '/a', 'b', ' ', 'c d'), { maxLength: 4 }).map((words) => words.join(' ')),
+    {
+      nil: undefined,
+    },
+  ),
+  channel: fc.option(fc.constantFrom('a', '#a', 'b'), { nil: undefined }),
+  user: fc.option(letters, { nil: undefined }),
+});
+
+const plain = (text: string) => text.replace(/^[#/]/, '');
+
+function oracle(all: readonly Case[], { names, text, channel, user }: Matchable): string | undefined {
+  const rows = all.flatMap((trigger) => {
+    const { channels, users, words, commands, default_agent, name } = trigger;
+    if (channels.length > 0 && !channels.some((each) => channel !== undefined && each === plain(channel)))
+      return [];
+    if (users.length > 0 && !users.some((each) => user !== undefined && (each === '*' || each === user)))
+      if (!users.includes('*')) return [];
+    if (words.length > 0 && !words.some((each) => text?.includes(each) === true)) return [];
+    const score =
+      (channels.length > 0 ? 100 : 0) +
+      (user !== undefined && users.includes(user) ? 80 : 0) +
+      (words.length > 0 ? 60 : 0);
+    const asked = names.length > 0 ? names : [plain((text ?? '').trim().split(/\s+/)[0] ?? '')];
+    const known = commands.map(({ command }) => command);
+    const found = asked.findIndex((each) => known.includes(each));
+    if (found === -1 && default_agent === undefined) return [];
+    return [{ name, score, place: found === -1 ? 99 : found, command: found === -1 ? '' : asked[found] }];
+  });
+  const [best] = rows.sort((a, b) => b.score - a.score || a.place - b.place || (a.name < b.name ? -1 : 1));
+  return best && `${best.name} ${best.command} ${best.score + 10}`;
+}
+
+test('the trigger that takes an event is the first of all that may', () => {
+  fc.assert(
+    fc.property(triggers, event, (all, what) => {
+      const match = matched(all, what, ({ channels, users, words }) => ({
+        channels: new Set(channels),
+        users: new Set(users),
+        patterns: words.map((word) => (text: string) => text.includes(word)),
+      }));
+      const told =
+        typeof match === 'string' ? undefined : `${match.trigger.name} ${match.command ?? ''} ${match.score}`;
+      expect(told).toBe(oracle(all, what));
+    }),
+    { numRuns: 3000 },
+  );
+});

@@ -1,0 +1,82 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { defaultRetry, redelivery } from '../../../machines/redelivery.ts';
+
+const settings = fc
+  .record({
+    attempts: fc.integer({ min: 1, max: 100 }),
+    min_backoff_seconds: fc.double({ min: 0.001, max: 3_600, noNaN: true }),
+    more: fc.double({ min: 0, max: 86_400, noNaN: true }),
+    factor: fc.double({ min: 1, max: 10, noNaN: true }),
+  })
+  .map(({ attempts, min_backoff_seconds, more, factor }) => ({
+    attempts,
+    min_backoff_seconds,
+    max_backoff_seconds: min_backoff_seconds + more,
+    factor,
+  }));
+const random = fc.double({ min: 0, max: 1, noNaN: true });
+const attempt = fc.integer({ min: 1, max: 120 });
+const HOUR_MS = 3_600_000;
+
+/** The pause, or Infinity for an event that is dead. */
+function pause(...args: Parameters<typeof redelivery>): number {
+  const given = redelivery(...args);
+  return given.do === 'retry' ? given.inMs : Number.POSITIVE_INFINITY;
+}
+
+describe('an event that failed', () => {
+  test('is dead exactly after its last attempt, or after one that is final (R1)', () => {
+    fc.assert(
+      fc.property(settings, attempt, fc.boolean(), random, (retry, n, isFinal, chance) => {
+        const given = redelivery(retry, { attempt: n, isFinal }, chance);
+        expect(given.do === 'dead').toBe(isFinal || n >= retry.attempts);
+      }),
+    );
+  });
+
+  test('pauses for whole milliseconds, within what was configured but for the chance (R2)', () => {
+    fc.assert(
+      fc.property(settings, attempt, random, (retry, n, chance) => {
+        fc.pre(n < retry.attempts);
+        const inMs = pause(retry, { attempt: n }, chance);
+        expect(Number.isSafeInteger(inMs)).toBe(true);
+        expect(inMs).toBeGreaterThan(0);
+        expect(inMs).toBeLessThanOrEqual(Math.max(1, Math.round(retry.max_backoff_seconds * 1000)));
+        expect(inMs).toBeGreaterThanOrEqual(Math.floor(retry.min_backoff_seconds * 800));
+      }),
+    );
+  });
+
+  test('pauses no shorter after a later attempt, and no longer for a greater chance', () => {
+    fc.assert(
+      fc.property(settings, attempt, random, random, (retry, n, a, b) => {
+        fc.pre(n + 1 < retry.attempts);
+        expect(pause(retry, { attempt: n + 1 }, a)).toBeGreaterThanOrEqual(pause(retry, { attempt: n }, a));
+        const [low, high] = a < b ? [a, b] : [b, a];
+        expect(pause(retry, { attempt: n }, high)).toBeLessThanOrEqual(pause(retry, { attempt: n }, low));
+      }),
+    );
+  });
+
+  test('waits at least as long as the other side asked, up to an hour, and no longer for it (R3)', () => {
+    const asked = fc.double({ min: -10, max: 1e12, noNaN: true });
+    fc.assert(
+      fc.property(settings, attempt, random, asked, (retry, n, chance, retryAfterMs) => {
+        fc.pre(n < retry.attempts);
+        const own = pause(retry, { attempt: n }, chance);
+        const inMs = pause(retry, { attempt: n, retryAfterMs }, chance);
+        expect(inMs).toBeGreaterThanOrEqual(Math.min(HOUR_MS, retryAfterMs));
+        expect(inMs).toBe(Math.max(own, Math.min(HOUR_MS, Math.ceil(Math.max(0, retryAfterMs)))));
+      }),
+    );
+  });
+
+  test('by default is tried six times over about ten minutes', () => {
+    const pauses = [1, 2, 3, 4, 5].map((n) => pause(defaultRetry, { attempt: n }, 0.5));
+    const minutes = pauses.reduce((sum, ms) => sum + ms, 0) / 60_000;
+    expect(minutes).toBeGreaterThan(8);
+    expect(minutes).toBeLessThan(12);
+    expect(redelivery(defaultRetry, { attempt: 6 }, 0.5)).toEqual({ do: 'dead' });
+  });
+});

@@ -1,0 +1,70 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Automation } from '../../../../actors/automation/automation.ts';
+import { Operator } from '../../../../actors/automation/operator.ts';
+import { Pauses } from '../../../../actors/automation/pauses.ts';
+import { Tally } from '../../../../actors/automation/tally.ts';
+import { Settlements } from '../../../../actors/inbox/settlements.ts';
+import { Redactor } from '../../../../actors/redact.ts';
+import type { Trigger } from '../../../../config/resources/trigger.ts';
+import { MemoryStore } from '../../../fixtures/memory-store.ts';
+
+const unhandled: unknown[] = [];
+const note = (error: unknown) => unhandled.push(error);
+beforeEach(() => {
+  unhandled.length = 0;
+  process.on('unhandledRejection', note);
+});
+afterEach(() => {
+  process.off('unhandledRejection', note);
+});
+
+const manual = {
+  name: 'deploy',
+  type: 'Manual',
+  enabled: true,
+  commands: [],
+  default_agent: 'deployer',
+  config: { require_confirmation: false, allowed_commands: [] },
+} as unknown as Trigger;
+
+test('a run that would wait where too many wait is refused before anything is accepted', async () => {
+  const store = new MemoryStore();
+  const settlements = new Settlements(0);
+  // As long as a write to a disk takes.
+  const append = store.append.bind(store);
+  store.append = async (events) => {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    return append(events);
+  };
+  const operator = new Operator({
+    store,
+    fleet: { get: () => manual },
+    dispatcher: { settled: (id: string, ms: number) => settlements.wait(id, ms) },
+  } as unknown as Automation);
+  const run = { command: '', input: {}, text: 'now', isConfirmed: true, waitSeconds: 1 };
+  await expect(operator.run('deploy', run, '')).rejects.toMatchObject({ code: 'ERR_OVERLOADED' });
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect([unhandled, await store.deliveries({ limit: 10 })]).toEqual([[], []]);
+});
+
+test('what a paused trigger holds can be let go when the trigger is gone; one that never was is unknown', async () => {
+  const store = new MemoryStore();
+  const pauses = new Pauses();
+  await pauses.pause(store, 'gone');
+  const fleet = { get: () => undefined, mark: () => {} };
+  const operator = new Operator({ store, pauses, fleet } as unknown as Automation);
+  expect(await operator.resume('gone')).toBeUndefined();
+  expect([pauses.has('gone'), await store.keys('paused')]).toEqual([false, []]);
+  await expect(operator.resume('gone')).rejects.toMatchObject({ code: 'ERR_NOT_FOUND' });
+});
+
+test('what a trigger failed by is told without secrets', () => {
+  const life = { state: 'failed', lastError: 'refused: hunter2-hunter2', retryAt: undefined };
+  const operator = new Operator({
+    fleet: { get: () => manual, life: () => life },
+    pauses: new Pauses(),
+    tally: new Tally(),
+    gateway: { redactor: new Redactor(['hunter2-hunter2']) },
+  } as unknown as Automation);
+  expect(operator.trigger('deploy')).toMatchObject({ state: 'failed', lastError: 'refused: [redacted]' });
+});

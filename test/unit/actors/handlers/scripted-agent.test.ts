@@ -1,0 +1,102 @@
+// Agents that are a list of rules in a file.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { ScriptedAgent } from '../../../../actors/handlers/scripted-agent.ts';
+import { aJob } from '../../../fixtures/jobs.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'scripts-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+let count = 0;
+function script(text: string): { agent: ScriptedAgent; file: string } {
+  const file = join(folder, `${count++}.yaml`);
+  writeFileSync(file, text);
+  return { agent: new ScriptedAgent(file), file };
+}
+const never = new AbortController().signal;
+
+const rules = `
+- match: { text: '(?i)HELLO' }
+  answer: 'Hello in {{conversation}}.'
+- match: { command: /deploy, event: push }
+  answer: never
+- match: { command: deploy }
+  answer: 'Deploying {{ parameters.env }}{{parameters.none}} for {{agent}}.'
+- match: { event: pull_request }
+  answer: 'Thanks for #{{repo.pr.number}} of {{repo.repo}} ({{event.name}}, {{unknown.name}}).'
+- match: { event: issues.opened }
+  answer: 'Noted: {{input}}'
+`;
+
+test.each([
+  ['a pattern in the text', { input: 'oh, hello!' }, 'Hello in repohost/acme/site#7.'],
+  [
+    'a command',
+    { command: 'deploy', parameters: { env: 'production' } },
+    'Deploying production for reviewer.',
+  ],
+  ['an event by its first part', {}, 'Thanks for #7 of acme/site (pull_request.opened, ).'],
+  ['an event', { event: { ...aJob().event, name: 'issues.opened' } }, 'Noted: please review'],
+  ['nothing', { event: { ...aJob().event, name: 'issues.closed' } }, ''],
+])('answers by %s', async (_, job, text) => {
+  expect(await script(rules).agent.run(aJob(job), never)).toEqual({ text });
+});
+
+test('an answer is not filled in twice, nor from what every object has', async () => {
+  const { agent } = script(`- answer: '{{input}} {{constructor}} {{parameters.toString}}'`);
+  const said = await agent.run(aJob({ input: '{{agent}} $& $1', parameters: Object.create(null) }), never);
+  expect(said.text.trim()).toBe('{{agent}} $& $1');
+});
+
+describe('a rule', () => {
+  test('may fail the first attempts', async () => {
+    const { agent } = script('- { answer: well, fail: 2 }');
+    for (const attempt of [1, 2])
+      await expect(agent.run(aJob({ attempt }), never)).rejects.toMatchObject({
+        code: 'ERR_HANDLER',
+        isFinal: false,
+      });
+    expect(await agent.run(aJob({ attempt: 3 }), never)).toEqual({ text: 'well' });
+  });
+
+  test('may answer later, and can be given up until then', async () => {
+    const { agent } = script('- { answer: well, delay_ms: 50 }');
+    const began = performance.now();
+    expect(await agent.run(aJob(), never)).toEqual({ text: 'well' });
+    expect(performance.now() - began).toBeGreaterThan(45);
+    await expect(agent.run(aJob(), AbortSignal.timeout(5))).rejects.toMatchObject({ code: 'ERR_HANDLER' });
+  });
+});
+
+test('a script is read again when it has changed', async () => {
+  const { agent, file } = script('- answer: before');
+  expect(await agent.run(aJob(), never)).toEqual({ text: 'before' });
+  writeFileSync(file, '- answer: and after');
+  await expect.poll(() => agent.run(aJob(), never), { timeout: 10_000 }).toEqual({ text: 'and after' });
+});
+
+test.each([
+  ['a file that is no list', 'answer: x', /list of rules/],
+  ['a field that is none', '- { answer: x, delay: 3 }', /rule 1: there is no field delay/],
+  [
+    'a condition that is none',
+    '- { answer: x }\n- { answer: x, match: { word: a } }',
+    /rule 2: there is no field word/,
+  ],
+  ['an answer that is none', '- { match: { text: a } }', /answer should be a text/],
+  ['a delay that is none', '- { answer: x, delay_ms: soon }', /delay_ms should be a number/],
+  ['a pattern that is none', `- { answer: x, match: { text: '(' } }`, /rule 1/],
+  ['a file that is no YAML', '- {', /script cannot be used/],
+])('a script with %s fails for good, and says why', async (_, text, message) => {
+  const running = script(text).agent.run(aJob(), never);
+  await expect(running).rejects.toMatchObject({ isFinal: true });
+  await expect(running).rejects.toThrow(message);
+});
+
+test('a script that is not there fails for good', async () => {
+  const running = new ScriptedAgent(join(folder, 'none.yaml')).run(aJob(), never);
+  await expect(running).rejects.toMatchObject({ isFinal: true, code: 'ERR_HANDLER' });
+});

@@ -1,0 +1,34 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { Settlements } from '../../../../actors/inbox/settlements.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const end = { state: 'done', answer: 'yes', note: undefined } as const;
+
+test('whoever waits hears of the end once, and no timer is left (SE1)', async () => {
+  const settlements = new Settlements(10);
+  const waits = [settlements.wait('a', 100), settlements.wait('a', 100), settlements.wait('b', 100)];
+  settlements.settle('a', end);
+  settlements.settle('a', { ...end, answer: 'no' });
+  settlements.settle('unknown', end);
+  expect([vi.getTimerCount(), settlements.size]).toEqual([1, 1]);
+  vi.advanceTimersByTime(100);
+  expect(await Promise.all(waits)).toEqual([end, end, undefined]);
+  expect([vi.getTimerCount(), settlements.size]).toEqual([0, 0]);
+});
+
+test('beyond the bound a wait is refused, and there is room again when one is over (SE2)', async () => {
+  const settlements = new Settlements(1);
+  const first = settlements.wait('a', 100);
+  await expect(settlements.wait('b', 100)).rejects.toMatchObject({ code: 'ERR_OVERLOADED' });
+  settlements.settle('a', end);
+  const second = settlements.wait('b', 100);
+  settlements.close();
+  expect([await first, await second, await settlements.wait('c', 100)]).toEqual([end, undefined, undefined]);
+  expect(vi.getTimerCount()).toBe(0);
+});

@@ -1,0 +1,136 @@
+// Deliveries that failed while nobody was here are asked for again, against a REST API on loopback.
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { OpenTrigger } from '../../../../actors/sources/adapter.ts';
+import { repoHostAdapter } from '../../../../actors/sources/repohost/repohost-adapter.ts';
+import type { RepoHostTrigger } from '../../../../config/resources/trigger.ts';
+import { type HookDelivery, RepoRestHost } from '../../../fixtures/repo-rest-host.ts';
+import { TestSourceHost } from '../../../fixtures/source-host.ts';
+import { repoHostTrigger } from '../../../fixtures/triggers.ts';
+
+const TOKEN = 'ghp_the_token_that_nobody_may_see';
+const HOUR = 3_600_000;
+
+let rest: RepoRestHost;
+let host: TestSourceHost;
+let opened: OpenTrigger | undefined;
+
+beforeEach(async () => {
+  rest = await new RepoRestHost().start();
+  host = await new TestSourceHost().start();
+});
+afterEach(async () => {
+  await opened?.close();
+  await host.stop();
+  await rest.stop();
+});
+
+async function open(config: Partial<RepoHostTrigger['config']> = {}, askAfterMs = 0) {
+  const adapter = repoHostAdapter({ maxBodyBytes: 1_000, askAfterMs });
+  const settings = { token: `${TOKEN}${Math.random()}`, api_url: rest.url, repositories: ['o/r'], ...config };
+  opened = await adapter.open(repoHostTrigger('reviews', settings), host);
+}
+
+function delivery(
+  id: string,
+  guid: string,
+  status_code: number,
+  ageMs = HOUR,
+  event = 'issues',
+): HookDelivery {
+  return { id, guid, status_code, event, delivered_at: new Date(Date.now() - ageMs).toISOString() };
+}
+
+async function handled(id: string, outcome: 'done' | 'dead') {
+  await host.store.append([{ id, key: id, meta: '{}', body: new Uint8Array(), trace: '' }]);
+  await host.store.end(id, outcome);
+}
+
+const again = () =>
+  rest.askedFor('POST', /attempts$/).map(({ path }) => path.replace('/repos/o/r/hooks/', ''));
+const line = (message: string) => host.lines.find((each) => each.message === message);
+const DONE = 'failed deliveries were asked for again';
+const CANNOT = 'failed deliveries cannot be asked for again';
+
+test('those of our hook that never arrived are asked for, the oldest first', async () => {
+  rest.addHook('o/r', 1, 'https://proxy.example/gateway/webhook/repohost');
+  rest.addHook('o/r', 2, 'https://elsewhere.example/other');
+  const failed = '900719925474099301';
+  rest.deliveries.set(1, [
+    delivery('19', 'came-later', 202),
+    delivery('18', 'came-later', 502),
+    delivery('17', 'twice', 0),
+    delivery('16', 'twice', 503),
+    delivery('15', 'unknown-event', 500, HOUR, 'star'),
+    delivery('14', 'is-here', 500),
+    delivery('13', 'is-dead', 500),
+    delivery(failed, 'never', 401),
+    delivery('11', 'too-old', 500, 73 * HOUR),
+  ]);
+  rest.deliveries.set(2, [delivery('20', 'of-another', 500)]);
+  await handled('repohost:is-here', 'done');
+  await handled('repohost:is-dead', 'dead');
+  await open();
+  await expect.poll(() => line(DONE), { timeout: 15_000 }).toBeDefined();
+  expect(again()).toEqual([
+    `1/deliveries/${failed}/attempts`,
+    '1/deliveries/13/attempts',
+    '1/deliveries/17/attempts',
+  ]);
+  expect(line(DONE)?.fields).toMatchObject({ trigger: 'reviews', repository: 'o/r', count: 3 });
+});
+
+test('pages are followed on the host of the API, whatever the link says', async () => {
+  rest.addHook('o/r', 1, `${host.url}/webhook/repohost`);
+  rest.pageSize = 2;
+  rest.deliveries.set(
+    1,
+    [1, 2, 3, 4, 5].map((n) => delivery(String(n), `g${n}`, n === 5 ? 500 : 200)),
+  );
+  await open();
+  await expect.poll(again, { timeout: 15_000 }).toEqual(['1/deliveries/5/attempts']);
+  expect(rest.askedFor('GET', /deliveries$/)).toHaveLength(3);
+});
+
+test('nothing is asked of repositories with wildcards, nor without a token', async () => {
+  await open({ repositories: ['o/*', '*'] });
+  await opened?.close();
+  await open({ token: undefined, path: '/other' });
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(rest.askedFor('GET', /hooks/)).toEqual([]);
+});
+
+test.each([401, 403, 404])(
+  'a host that answers %i is a line in the log, and nothing more',
+  async (status) => {
+    rest.refuse(/GET .*hooks$/, { status, message: `no ${TOKEN}` });
+    rest.addHook('p/q', 3, `${host.url}/webhook/repohost`);
+    await open({ repositories: ['o/r', 'p/q'] });
+    await expect.poll(() => line(CANNOT)).toMatchObject({ level: 'warn', fields: { repository: 'o/r' } });
+    await expect.poll(() => rest.askedFor('GET', /p\/q\/hooks\/3\/deliveries$/).length).toBe(1);
+    expect(JSON.stringify(host.lines)).not.toContain(TOKEN);
+  },
+);
+
+test('a trigger that closes asks no more, and says nothing of it', async () => {
+  rest.addHook('o/r', 1, `${host.url}/webhook/repohost`);
+  rest.deliveries.set(
+    1,
+    Array.from({ length: 50 }, (_, n) => delivery(String(n), `g${n}`, 500)),
+  );
+  await open();
+  await expect.poll(() => again().length).toBeGreaterThan(0);
+  await opened?.close();
+  const asked = again().length;
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  expect(again().length).toBeLessThanOrEqual(asked + 1);
+  expect(line(CANNOT)).toBeUndefined();
+});
+
+test('a trigger that closes before it was time has asked for nothing', async () => {
+  rest.addHook('o/r', 1, `${host.url}/webhook/repohost`);
+  await open({}, 100);
+  await opened?.close();
+  await new Promise((resolve) => setTimeout(resolve, 200));
+  expect(rest.askedFor('GET', /hooks/)).toEqual([]);
+});

@@ -1,0 +1,277 @@
+// Answers as comments, against a REST API on loopback: posted once, cut where they must be, refusals told apart.
+
+import { sign } from '@octokit/webhooks-methods';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { HandlerError } from '../../../../actors/handlers/handler.ts';
+import type { Adapter } from '../../../../actors/sources/adapter.ts';
+import { commentBody } from '../../../../actors/sources/repohost/comment.ts';
+import { repoHostAdapter } from '../../../../actors/sources/repohost/repohost-adapter.ts';
+import type { NewEvent, StoredEvent } from '../../../../actors/store/store.ts';
+import type { RepoHostTrigger } from '../../../../config/resources/trigger.ts';
+import { repoExample } from '../../../fixtures/repo-payloads.ts';
+import { RepoRestHost } from '../../../fixtures/repo-rest-host.ts';
+import { TestSourceHost } from '../../../fixtures/source-host.ts';
+import { repoHostTrigger } from '../../../fixtures/triggers.ts';
+
+const TOKEN = 'ghp_the_token_that_nobody_may_see';
+const PLACE = 'Codertocat/Hello-World#1';
+const POST = /^POST .*\/comments$/;
+
+let rest: RepoRestHost;
+let host: TestSourceHost;
+let adapter: Adapter<RepoHostTrigger>;
+let trigger: RepoHostTrigger;
+let close: () => Promise<void>;
+
+beforeEach(async () => {
+  rest = await new RepoRestHost().start();
+  host = await new TestSourceHost().start();
+  adapter = repoHostAdapter({ maxBodyBytes: 1_000_000 });
+  // A token of its own for each test: the limits of one are shared by all who have it.
+  trigger = repoHostTrigger('reviews', { token: `${TOKEN}${Math.random()}`, api_url: rest.url });
+  ({ close } = await adapter.open(trigger, host));
+});
+afterEach(async () => {
+  await close();
+  await host.stop();
+  await rest.stop();
+});
+
+async function receive(event: string, payload: object) {
+  const body = JSON.stringify(payload);
+  const response = await fetch(`${host.url}/webhook/repohost`, {
+    method: 'POST',
+    body,
+    headers: {
+      'content-type': 'application/json',
+      'x-github-event': event,
+      'x-github-delivery': `d-${host.store.events.length + 1}`,
+      'x-hub-signature-256': await sign(trigger.config.webhook_secret, body),
+    },
+  });
+  return { status: response.status, body: (await response.json()) as { readonly status: string } };
+}
+
+/** The rows of an answer to an event. */
+async function rowsFor(
+  event: string,
+  action: string | undefined,
+  text: string,
+): Promise<readonly NewEvent[]> {
+  await receive(event, repoExample(event, action));
+  return adapter.reply?.(trigger, host.event(), adapter.read(host.event()), { text }) ?? [];
+}
+
+async function rowFor(text: string): Promise<StoredEvent> {
+  const [row] = await rowsFor('issue_comment', 'created', text);
+  if (row === undefined) throw new Error('no row');
+  return { ...row, seq: 2, at: Date.now(), attempt: 1 };
+}
+
+function send(row: StoredEvent, signal = new AbortController().signal): Promise<void> {
+  return adapter.send?.(trigger, row, signal) ?? Promise.reject(new Error('cannot send'));
+}
+
+async function failure(row: StoredEvent, signal?: AbortSignal): Promise<HandlerError> {
+  const error: unknown = await send(row, signal).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  if (!(error instanceof HandlerError)) throw new Error(`expected a HandlerError, not ${error}`);
+  const shown = `${error.message} ${error.stack} ${JSON.stringify(error)} ${String(error.cause)}`;
+  expect(shown).not.toContain(TOKEN);
+  return error;
+}
+
+const posted = () => (rest.comments.get(PLACE) ?? []).map(({ body }) => body);
+
+describe('an answer', () => {
+  test('becomes one row for its issue, and the row a comment with a mark', async () => {
+    const row = await rowFor('Thank **you**.');
+    expect(row).toMatchObject({
+      id: 'repohost:d-1/1',
+      key: `outbox/repohost/${PLACE}`,
+      trace: host.event().trace,
+    });
+    expect(JSON.parse(row.meta)).toEqual({ trigger: 'reviews' });
+    await send(row);
+    expect(posted()).toEqual(['Thank **you**.\n\n<!-- actor-gateway:repohost:d-1/1 -->']);
+    expect(rest.askedFor('POST', /comments/)[0]?.authorization).toBe(`token ${trigger.config.token}`);
+  });
+
+  test('becomes no row when it is empty, when nothing can be commented on, and without a token', async () => {
+    expect(await rowsFor('issue_comment', 'created', ' \n ')).toEqual([]);
+    expect(await rowsFor('push', undefined, 'hello')).toEqual([]);
+    const silent = repoHostTrigger('silent');
+    expect(adapter.reply?.(silent, host.event(), adapter.read(host.event()), { text: 'hello' })).toEqual([]);
+  });
+
+  test('that is too long is cut where one sees it, and still taken', async () => {
+    const row = await rowFor(`\`\`\`\n${'line of code 🙂\n'.repeat(10_000)}`);
+    await send(row);
+    const [body = ''] = posted();
+    expect(body.length).toBeLessThanOrEqual(65_536);
+    expect(body.length).toBeGreaterThan(65_000);
+    expect(body).toMatch(/\n```\n\n\*\(cut here: the answer has \d+ characters.*\)\*\n\n<!-- actor-gateway:/);
+    expect(encodeURIComponent(body)).toContain('%F0%9F%99%82'); // throws for half a character
+  });
+
+  test('cannot carry the mark of another row', () => {
+    const body = commentBody('look: <!-- actor-gateway:repohost:other/1 -->', 'repohost:d/1');
+    expect(body).not.toContain('actor-gateway:repohost:other');
+    expect(body).toContain('actor-gateway:repohost:d/1');
+  });
+});
+
+describe('a comment is posted once', () => {
+  test('although the first attempt ended before its answer', async () => {
+    const row = await rowFor('once');
+    rest.refuse(POST, { status: 0, isCut: true });
+    expect((await failure(row)).isFinal).toBe(false);
+    await send({ ...row, attempt: 2 });
+    expect(posted()).toHaveLength(1);
+  });
+
+  test('and looked for on all pages of what came since', async () => {
+    const row = await rowFor('once');
+    await send(row);
+    rest.pageSize = 2;
+    const mine = rest.comments.get(PLACE)?.[0];
+    if (mine === undefined) throw new Error('nothing was posted');
+    rest.comments.set(PLACE, [...Array.from({ length: 5 }, () => ({ ...mine, body: 'other' })), mine]);
+    await send({ ...row, attempt: 2 });
+    expect(posted()).toHaveLength(6);
+    expect(rest.askedFor('GET', /comments/)).toHaveLength(3);
+  });
+
+  test('and posted when an attempt before it did not', async () => {
+    const row = await rowFor('late');
+    rest.refuse(POST, { status: 500 });
+    expect((await failure(row)).isFinal).toBe(false);
+    expect(rest.askedFor('POST', /comments/)).toHaveLength(1);
+    await send({ ...row, attempt: 2 });
+    expect(posted()).toHaveLength(1);
+  });
+});
+
+describe('a refusal', () => {
+  const inAMinute = () => String(Math.floor(Date.now() / 1000) + 60);
+  test.each([
+    ['401', { status: 401, message: `Bad credentials ${TOKEN}` }, true, undefined],
+    ['403', { status: 403, message: 'Resource not accessible by integration' }, true, undefined],
+    ['404', { status: 404 }, true, undefined],
+    ['410', { status: 410 }, true, undefined],
+    ['422', { status: 422 }, true, undefined],
+    ['500', { status: 500 }, false, undefined],
+    ['502', { status: 502 }, false, undefined],
+    ['429 with Retry-After', { status: 429, headers: { 'retry-after': '7' } }, false, [7_000, 7_000]],
+    ['429 without', { status: 429 }, false, [60_000, 60_000]],
+    ['503 with Retry-After', { status: 503, headers: { 'retry-after': '3' } }, false, [3_000, 3_000]],
+    [
+      '403 at the end of the hour’s quota',
+      { status: 403, headers: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': inAMinute() } },
+      false,
+      [50_000, 62_000],
+    ],
+    ['403 for too many at once', { status: 403, headers: { 'retry-after': '30' } }, false, [30_000, 30_000]],
+    [
+      '403 for too many at once, without a time',
+      { status: 403, message: 'You have exceeded a secondary rate limit.' },
+      false,
+      [60_000, 60_000],
+    ],
+  ] as const)('%s is told apart', async (_, refusal, isFinal, pauses) => {
+    const row = await rowFor('x');
+    rest.refuse(POST, refusal);
+    const error = await failure(row);
+    expect(error.isFinal).toBe(isFinal);
+    expect(error.message).toContain(`127.0.0.1:${new URL(rest.url).port} answered ${refusal.status}`);
+    expect(error.message).toContain(PLACE);
+    if (pauses === undefined) expect(error.retryAfterMs).toBeUndefined();
+    else {
+      expect(error.retryAfterMs).toBeGreaterThanOrEqual(pauses[0]);
+      expect(error.retryAfterMs).toBeLessThanOrEqual(pauses[1]);
+    }
+    expect(rest.askedFor('POST', /comments/)).toHaveLength(1);
+  });
+
+  test('of the connection can be tried again', async () => {
+    const row = await rowFor('x');
+    await rest.stop();
+    const error = await failure(row);
+    expect(error).toMatchObject({ isFinal: false });
+    expect(error.message).toContain('ECONNREFUSED');
+    rest = await new RepoRestHost().start();
+  });
+
+  test('by a redirect is final: nothing was posted', async () => {
+    const row = await rowFor('x');
+    rest.refuse(POST, { status: 301, headers: { location: `${rest.url}/repos/o/r/issues/1/comments` } });
+    expect(await failure(row)).toMatchObject({ isFinal: true });
+    expect(rest.askedFor('GET', /comments/)).toHaveLength(1);
+  });
+
+  test('comes at once when the attempt is given up', async () => {
+    const row = await rowFor('x');
+    const giving = new AbortController();
+    giving.abort();
+    expect((await failure(row, giving.signal)).isFinal).toBe(false);
+    expect(rest.askedFor('POST', /comments/)).toHaveLength(0);
+  });
+
+  test('is final without a token', async () => {
+    const row = await rowFor('x');
+    trigger = repoHostTrigger('reviews');
+    expect(await failure(row)).toMatchObject({ isFinal: true });
+  });
+});
+
+test('many comments at once wait for their turn within bounds, and the rest is sent away for different times', async () => {
+  const row = await rowFor('x');
+  const giving = new AbortController();
+  const all = Array.from({ length: 15 }, (_, index) =>
+    send({ ...row, id: `${row.id}/${index}` }, giving.signal),
+  );
+  const outcomes = Promise.allSettled(all);
+  const refused: unknown[] = await Promise.all(
+    all.slice(10).map((each) => each.catch((error: unknown) => error)),
+  );
+  const pauses = refused.map((error) => (error instanceof HandlerError ? (error.retryAfterMs ?? 0) : 0));
+  expect(pauses.every((pause) => pause >= 30_000)).toBe(true);
+  expect(new Set(pauses.map((pause) => Math.round(pause / 1000))).size).toBe(5);
+  giving.abort();
+  await outcomes;
+});
+
+describe('our own', () => {
+  const comment = (login: string, body = 'hello') => ({
+    ...repoExample('issue_comment', 'created'),
+    sender: { login },
+    comment: { body },
+  });
+
+  test('events are ignored once it is known whose token it is', async () => {
+    await expect
+      .poll(async () => (await receive('issue_comment', comment('The-Bot'))).body.status)
+      .toBe('ignored');
+    expect((await receive('issue_comment', comment('ann'))).body.status).toBe('accepted');
+    expect(rest.askedFor('GET', /^\/user$/)).toHaveLength(1);
+  });
+
+  test('name is learnt from a comment where the host does not tell it', async () => {
+    await close();
+    rest.login = 'an-app[bot]';
+    rest.refuse(/GET \/user/, { status: 403, message: 'Resource not accessible by integration' });
+    trigger = repoHostTrigger('reviews', { token: `${TOKEN}-app`, api_url: rest.url });
+    ({ close } = await adapter.open(trigger, host));
+    await expect.poll(() => rest.askedFor('GET', /^\/user$/).length).toBeGreaterThan(1);
+    await send(await rowFor('x'));
+    expect((await receive('issue_comment', comment('an-app[bot]'))).body.status).toBe('ignored');
+  });
+
+  test('comments are known by their mark', async () => {
+    const body = commentBody('hello', 'repohost:other/1');
+    await receive('issue_comment', comment('somebody', body));
+    expect(adapter.takes(trigger, adapter.read(host.event()))).toBe(false);
+  });
+});

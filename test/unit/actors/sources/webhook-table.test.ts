@@ -1,0 +1,146 @@
+// Paths whose triggers come and go, over real sockets.
+
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { WebhookReply } from '../../../../actors/sources/webhook.ts';
+import { type Member, type PathUse, WebhookTable } from '../../../../actors/sources/webhook-table.ts';
+import { TestSourceHost } from '../../../fixtures/source-host.ts';
+import { httpTrigger } from '../../../fixtures/triggers.ts';
+
+let host: TestSourceHost;
+beforeEach(async () => {
+  host = await new TestSourceHost().start();
+});
+afterEach(() => host.stop());
+
+/** Answers with the names of the triggers that are there, when `gate` is open. */
+class Names implements PathUse<Member> {
+  readonly maxBodyBytes = 1_000;
+  gate: Promise<void> = Promise.resolve();
+  admit(): undefined {}
+  async receive(members: readonly Member[]): Promise<WebhookReply> {
+    await this.gate;
+    return { status: 200, body: members.map(({ trigger }) => trigger.name).join() };
+  }
+}
+
+const member = (name: string, methods = ['POST']): Member => ({ trigger: httpTrigger(name), host, methods });
+
+async function ask(path = '/hooks', method = 'POST', url = host.url) {
+  const response = await fetch(url + path, { method });
+  return { status: response.status, text: await response.text(), after: response.headers.get('retry-after') };
+}
+
+describe('a path', () => {
+  test('is nobody’s before a trigger opens on it', async () => {
+    expect(await ask()).toMatchObject({ status: 404 });
+  });
+
+  test('belongs to all triggers that are open on it, in the order of their names', async () => {
+    const table = new WebhookTable(new Names());
+    const leave = await table.add(member('b'), '/hooks');
+    await Promise.all([table.add(member('c'), '/hooks'), table.add(member('a', ['PUT']), '/hooks')]);
+    expect(await ask()).toMatchObject({ status: 200, text: 'a,b,c' });
+    expect(await ask('/hooks', 'PUT')).toMatchObject({ status: 200 });
+    await leave();
+    expect(await ask()).toMatchObject({ text: 'a,c' });
+  });
+
+  test('answers 503 after its last trigger has gone, and 404 a while later', async () => {
+    const table = new WebhookTable(new Names(), 100);
+    await (await table.add(member('a'), '/hooks'))();
+    expect(await ask()).toMatchObject({ status: 503, after: '5' });
+    await expect.poll(async () => (await ask()).status).toBe(404);
+  });
+
+  test('is taken over by a trigger that comes back in the meantime', async () => {
+    const table = new WebhookTable(new Names(), 50);
+    await (await table.add(member('a'), '/hooks'))();
+    await table.add(member('b'), '/hooks');
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await ask()).toMatchObject({ status: 200, text: 'b' });
+  });
+
+  test('can be opened again while it is being taken away', async () => {
+    const table = new WebhookTable(new Names(), 1);
+    for (let round = 0; round < 20; round += 1) {
+      const leave = await table.add(member('a'), '/hooks');
+      expect(await ask()).toMatchObject({ status: 200 });
+      await leave();
+      await new Promise((resolve) => setTimeout(resolve, round % 3));
+    }
+  });
+
+  test('answers a request that is under way although its trigger goes', async () => {
+    const use = new Names();
+    const table = new WebhookTable(use);
+    const leave = await table.add(member('a'), '/hooks');
+    let openGate = (): void => {};
+    use.gate = new Promise((resolve) => {
+      openGate = resolve;
+    });
+    const asked = ask();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await leave();
+    openGate();
+    expect(await asked).toMatchObject({ status: 200, text: 'a' });
+  });
+
+  test('leaves nothing behind when nothing can listen there', async () => {
+    const table = new WebhookTable(new Names());
+    const stop = await host.listen({
+      path: '/hooks',
+      methods: new Set(['POST']),
+      maxBodyBytes: 1,
+      admit: () => ({ status: 418 }),
+      receive: async () => ({ status: 418 }),
+    });
+    await expect(table.add(member('a'), '/hooks')).rejects.toThrow(/taken/);
+    await stop();
+    await table.add(member('a'), '/hooks');
+    expect(await ask()).toMatchObject({ status: 200, text: 'a' });
+  });
+
+  test('is left once, however often that is said', async () => {
+    const table = new WebhookTable(new Names());
+    const leave = await table.add(member('a'), '/hooks');
+    await table.add(member('b'), '/hooks');
+    await leave();
+    await leave();
+    expect(await ask()).toMatchObject({ status: 200, text: 'b' });
+  });
+});
+
+describe('a listener of its own', () => {
+  test('is shared by the triggers that name it, and closes with the last', async () => {
+    const table = new WebhookTable(new Names());
+    const address = { host: '127.0.0.1', port: await freePort() };
+    const url = `http://127.0.0.1:${address.port}`;
+    const leaves = await Promise.all([
+      table.add(member('a'), '/', address),
+      table.add(member('b'), '/', address),
+    ]);
+    expect(await ask('/', 'POST', url)).toMatchObject({ status: 200, text: 'a,b' });
+    expect(await ask('/')).toMatchObject({ status: 404 });
+    for (const leave of leaves) await leave();
+    await expect(ask('/', 'POST', url)).rejects.toThrow();
+  });
+
+  test('refuses to open where the port is taken', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => other.once('listening', resolve));
+    const { port } = other.address() as AddressInfo;
+    const table = new WebhookTable(new Names());
+    await expect(table.add(member('a'), '/', { host: '127.0.0.1', port })).rejects.toThrow(/EADDRINUSE/);
+    await new Promise((resolve) => other.close(resolve));
+  });
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await new Promise((resolve) => server.once('listening', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}

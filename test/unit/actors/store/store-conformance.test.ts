@@ -1,0 +1,59 @@
+// The conformance suite of the store on the embedded engine: with a clock that is turned, and in its worker with the real
+// one.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as elapse } from 'node:timers/promises';
+import { openSqliteStore } from '../../../../actors/store/sqlite-store.ts';
+import { openEngineStore, storeFolder } from '../../../fixtures/engine-store.ts';
+import { describeStore } from '../../../fixtures/store-conformance.ts';
+import { storeWorkerUrl } from '../../../fixtures/store-worker.ts';
+
+const folder = storeFolder();
+const newFile = () => join(mkdtempSync(join(folder, 'file-')), 'store.db');
+const remove = (file: string) => rmSync(join(file, '..'), { recursive: true });
+
+describeStore(
+  'the engine',
+  async (limits) => {
+    const file = newFile();
+    let present = openEngineStore({ file, ...limits });
+    return {
+      store: present.store,
+      pass: async (ms) => present.advance(ms),
+      reopen: async () => {
+        await present.store.close();
+        present = openEngineStore({ file, now: present.now(), ...limits });
+        return present.store;
+      },
+      end: async () => {
+        await present.store.close();
+        remove(file);
+      },
+    };
+  },
+  { isSingleNode: true },
+);
+
+describeStore(
+  'the store in its worker',
+  async (limits) => {
+    const options = { file: newFile(), workerUrl: storeWorkerUrl(), ...limits };
+    let present = await openSqliteStore(options);
+    return {
+      store: present,
+      // What is waited for here is that a time is over, and nothing else.
+      pass: (ms) => elapse(ms + 1),
+      reopen: async () => {
+        await present.close();
+        present = await openSqliteStore(options);
+        return present;
+      },
+      end: async () => {
+        await present.close();
+        remove(options.file);
+      },
+    };
+  },
+  { isSingleNode: true },
+);
