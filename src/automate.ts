@@ -22,6 +22,8 @@ export async function automate(options: AutomateOptions): Promise<Automation> {
   const { config, front } = options;
   const { triggers, agents } = config.spec;
   const resources = await readResources(options);
+  if (resources.problems.some(({ severity }) => severity === 'error'))
+    throw new ConfigError(resources.problems);
   const folders = [triggers.directory, agents.directory].filter((folder) => folder !== undefined);
   const automation = new Automation({
     resources,
@@ -38,7 +40,6 @@ export async function automate(options: AutomateOptions): Promise<Automation> {
   return automation;
 }
 
-/** Throws ConfigError when one of them is an error; warnings are in the result. */
 async function readResources(options: AutomateOptions): Promise<LoadedResources> {
   const { spec, platforms, listen_addr } = options.config;
   const secrets = new SecretValues();
@@ -52,7 +53,5 @@ async function readResources(options: AutomateOptions): Promise<LoadedResources>
     listen: parseListenAddr(listen_addr),
   });
   options.addSecrets(secrets.list());
-  if (resources.problems.some(({ severity }) => severity === 'error'))
-    throw new ConfigError(resources.problems);
   return resources;
 }

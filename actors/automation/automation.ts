@@ -21,6 +21,7 @@ import type { Store } from '../store/store.ts';
 import { ConversationWork, type Routing } from './conversation-work.ts';
 import { FolderWatch } from './folder-watch.ts';
 import { Handlers } from './handlers.ts';
+import { keptResources } from './kept-resources.ts';
 import { Operator } from './operator.ts';
 import { OutboxWork, type Sendings } from './outbox-work.ts';
 import { Pauses } from './pauses.ts';
@@ -30,7 +31,7 @@ import { type OpenListener, WebhookListeners } from './webhook-listeners.ts';
 
 export interface AutomationOptions {
   readonly resources: LoadedResources;
-  /** Reads the files again; throws ConfigError when there is an error in them. */
+  /** Reads the files again; what is wrong with them stands in the problems. */
   load(): Promise<LoadedResources>;
   readonly openListener: OpenListener;
   /** Folders to watch for changes; none: only a reload that is asked for. */
@@ -161,38 +162,54 @@ export class Automation implements Part {
 
   /** Reads the files again and applies what differs. Throws ConfigError, and then nothing has changed. */
   reload(): Promise<TriggerDifference> {
-    // One after the other: the later has read the later files.
-    const reloading = this.#reloading.catch(() => {}).then(() => this.#reload());
+    return this.#inTurn((resources) => {
+      if (hasError(resources)) throw new ConfigError(resources.problems);
+      return resources;
+    });
+  }
+
+  /** The same after a change that was only noticed: what is good is used, and of what is bad what was there before. */
+  async #onChanged(): Promise<void> {
+    const { log } = this.gateway;
+    try {
+      await this.#inTurn((resources) => {
+        if (!hasError(resources)) return resources;
+        const { lines } = new ConfigError(resources.problems);
+        log.error({ problems: lines }, 'the changed triggers have errors; those before them stay');
+        return keptResources(resources, this.#resources);
+      });
+    } catch (error) {
+      log.error({ problems: [String(error)] }, 'the changed triggers have errors; those before them stay');
+    }
+  }
+
+  /** One after the other: the later has read the later files. */
+  #inTurn(choose: (resources: LoadedResources) => LoadedResources): Promise<TriggerDifference> {
+    const reloading = this.#reloading
+      .catch(() => {})
+      .then(async () => this.#apply(choose(await this.#options.load())));
     this.#reloading = reloading;
     return reloading;
   }
 
-  async #reload(): Promise<TriggerDifference> {
-    const resources = await this.#options.load();
+  #apply(resources: LoadedResources): TriggerDifference {
     if (this.#dispatcher === undefined) {
       // Asked for while the gateway starts: it begins with these.
       this.#resources = resources;
       return { added: [], changed: [], removed: [], unchanged: [] };
     }
     const { log } = this.gateway;
-    for (const problem of resources.problems) log.warn({}, formatProblem(problem));
+    for (const problem of resources.problems)
+      if (problem.severity === 'warning') log.warn({}, formatProblem(problem));
     const difference = this.#use(resources);
     log.info({ ...difference }, 'triggers reloaded');
     return difference;
   }
 
-  async #onChanged(): Promise<void> {
-    try {
-      await this.reload();
-    } catch (error) {
-      const problems = error instanceof ConfigError ? error.lines : [String(error)];
-      this.gateway.log.error({ problems }, 'the changed triggers have errors; those before them stay');
-    }
-  }
-
-  #use({ triggers, agents }: LoadedResources): TriggerDifference {
-    this.#handlers.use(agents);
-    return this.fleet.apply(triggers, (name) => this.pauses.has(name));
+  #use(resources: LoadedResources): TriggerDifference {
+    this.#resources = resources;
+    this.#handlers.use(resources.agents);
+    return this.fleet.apply(resources.triggers, (name) => this.pauses.has(name));
   }
 
   #routing(): Routing & Sendings {
@@ -258,4 +275,8 @@ export class Automation implements Part {
       this.gateway.log.warn({ reason: (error as Error).message }, 'store could not be swept');
     }
   }
+}
+
+function hasError({ problems }: LoadedResources): boolean {
+  return problems.some(({ severity }) => severity === 'error');
 }

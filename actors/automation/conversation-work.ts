@@ -179,6 +179,15 @@ function snapshotAfter(inbound: InboundEvent, { history, input }: Job, { text }:
 /** Beyond this the text of an event without words says no more to a reader; the payload is there whole. */
 const MAX_INPUT = 16_384;
 
+function inWords(payload: unknown): string {
+  try {
+    return JSON.stringify(payload)?.slice(0, MAX_INPUT) ?? '';
+  } catch {
+    // It may be nested more deeply than can be written again; whoever needs it has the payload.
+    return '';
+  }
+}
+
 function jobOf(
   event: StoredEvent,
   inbound: InboundEvent,
@@ -192,7 +201,7 @@ function jobOf(
 ): Job {
   const { trigger, agent, command, parameters, history } = more;
   return {
-    input: inbound.text ?? JSON.stringify(inbound.payload)?.slice(0, MAX_INPUT) ?? '',
+    input: inbound.text ?? inWords(inbound.payload),
     command,
     parameters,
     event: {

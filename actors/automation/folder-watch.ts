@@ -17,7 +17,9 @@ export class FolderWatch {
   readonly #looking: NodeJS.Timeout;
   #watcher: FSWatcher | undefined;
   /** Which folder is watched; undefined while there is none. */
-  #identity: string | undefined;
+  #watched: string | undefined;
+  /** Which folder was there when it was looked for last. */
+  #seen: string | undefined;
   #gathering: NodeJS.Timeout | undefined;
   #gatheringSince: number | undefined;
 
@@ -38,22 +40,25 @@ export class FolderWatch {
 
   #look(): void {
     const identity = identityOf(this.#folder);
-    if (identity === this.#identity) return;
-    this.#watcher?.close();
-    this.#identity = undefined;
-    if (identity !== undefined) this.#open(identity);
-    // What happened while nobody watched is unknown.
-    this.#tell();
+    if (identity !== this.#watched) {
+      this.#watcher?.close();
+      this.#watched = undefined;
+      if (identity !== undefined) this.#open(identity);
+    }
+    // What happened while nobody watched is unknown; that nobody can watch is no change.
+    if (identity !== this.#seen) this.#tell();
+    this.#seen = identity;
   }
 
   #open(identity: string): void {
     try {
       const watcher = watch(this.#folder, { persistent: false }, () => this.#tell());
       watcher.on('error', () => {
-        this.#identity = undefined;
+        this.#watched = undefined;
+        this.#seen = undefined;
       });
       this.#watcher = watcher;
-      this.#identity = identity;
+      this.#watched = identity;
     } catch {
       // It has gone in between, or the system has no more watches to give: looked for again.
     }

@@ -6,7 +6,6 @@
 
 import { OverloadedError } from '../errors.ts';
 import type { DeliveryPage, Ledger, SweptPart } from './ledger.ts';
-import type { Statement } from './sqlite-connection.ts';
 import { SqliteConnection, storable } from './sqlite-connection.ts';
 import { SqliteCounter } from './sqlite-counter.ts';
 import { SqliteDeliveries } from './sqlite-deliveries.ts';

@@ -24,7 +24,7 @@ const retrySchema = Type.Object(
       minimum: 1,
       maximum: 100,
     }),
-    max_backoff_seconds: seconds('Longest pause.', 300),
+    max_backoff_seconds: seconds('Longest pause.', 600),
   },
   {
     description: 'What happens after a failure; as it is, about ten minutes until an event is dead.',

@@ -8,7 +8,7 @@
 import type { Automation } from '../../actors/automation/automation.ts';
 import type { Address, OpenListener } from '../../actors/automation/webhook-listeners.ts';
 import { Reception } from '../../actors/client/reception.ts';
-import { StoppedError } from '../../actors/errors.ts';
+import { StoppedError, StoreUnavailableError } from '../../actors/errors.ts';
 import type { Gateway, Part } from '../../actors/gateway/gateway.ts';
 import { isLoopback, parseListenAddr } from '../../config/listen-addr.ts';
 import { InspectorAccess, isInspector } from '../inspector/access.ts';
@@ -16,12 +16,13 @@ import { Inspector } from '../inspector/inspector.ts';
 import { ApiKey } from './api-key.ts';
 import { AutomationFigures } from './automation-figures.ts';
 import { automate, automationRouteOf } from './automation-routes.ts';
-import { ExchangeContext } from './exchange-context.ts';
+import { ExchangeContext, retryAfter } from './exchange-context.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { listen } from './listen.ts';
 import { OriginGuard } from './origin-guard.ts';
 import { fail, type Route, routeOf } from './routes.ts';
 import type { BodyHandler, HttpReply, HttpRequest, Listener } from './seam.ts';
+import { statusOf } from './status.ts';
 import { webhook } from './webhook-endpoint.ts';
 
 export interface FrontOptions {
@@ -122,11 +123,12 @@ export class Front implements Part {
       handler: (request, reply) => {
         const context = new ExchangeContext(request, reply);
         const hook = at(request.path);
-        if (hook !== undefined) return webhook(context, hook, this.#fail);
+        if (hook !== undefined) return webhook(context, hook, this.#failHook);
         context.error(404, 'there is no webhook at this path');
         return undefined;
       },
       onFault: this.#onFault,
+      setting: 'port',
       ...(this.options.prefer === undefined ? {} : { prefer: this.options.prefer }),
     });
     return async () => {
@@ -191,11 +193,26 @@ export class Front implements Part {
 
   readonly #fail = (context: ExchangeContext, error: unknown): void => fail(this, context, error);
 
+  /** Whoever sends webhooks is to come again, and need not know what is wrong here. */
+  readonly #failHook = (context: ExchangeContext, error: unknown): void => {
+    if (!(error instanceof StoreUnavailableError)) {
+      this.#fail(context, error);
+      return;
+    }
+    const { requestId: request_id } = context;
+    this.gateway.log.error(
+      { request_id, reason: error.message },
+      'an event could not be stored and was refused',
+    );
+    const message = 'the event cannot be stored at the moment; send it again later';
+    context.error(statusOf(error), message, retryAfter(error));
+  };
+
   #handle(request: HttpRequest, reply: HttpReply): BodyHandler | undefined {
     const { headers } = request;
     const context = new ExchangeContext(request, reply);
     const hook = this.automation?.listeners.at(request.path);
-    if (hook !== undefined) return webhook(context, hook, this.#fail);
+    if (hook !== undefined) return webhook(context, hook, this.#failHook);
     const route = routeOf(request.path);
     const isHealth = route?.isOpen === true;
     if (this.#guard?.admits(context, isHealth) !== true) return undefined;

@@ -11,6 +11,8 @@ import { listenUws, loadUws } from './uws-listener.ts';
 export interface ListenOptions extends ListenerOptions {
   /** Default: what GATEWAY_HTTP says ('node' or 'uws'), else 'uws'. */
   readonly prefer?: 'uws' | 'node';
+  /** Which setting has the address, for whoever has to change it. @default 'listen_addr' */
+  readonly setting?: string;
 }
 
 /**
@@ -32,7 +34,7 @@ export async function listen(options: ListenOptions): Promise<Listener> {
   throw refusal(options, await probe(options));
 }
 
-async function openNode(options: ListenerOptions, fallbackReason?: string): Promise<Listener> {
+async function openNode(options: ListenOptions, fallbackReason?: string): Promise<Listener> {
   try {
     return await listenNode(options, fallbackReason);
   } catch (error) {
@@ -49,7 +51,7 @@ function probe({ host, port }: ListenerOptions): Promise<unknown> {
   });
 }
 
-function refusal({ host, port }: ListenerOptions, cause: unknown): Error {
+function refusal({ host, port, setting = 'listen_addr' }: ListenOptions, cause: unknown): Error {
   const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
   const code = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined;
   switch (code) {
@@ -57,7 +59,7 @@ function refusal({ host, port }: ListenerOptions, cause: unknown): Error {
       const pid = portHolder(port);
       const holder = pid === undefined ? 'another process' : `process ${pid}`;
       return new AlreadyHeldError(
-        `the address ${address} is in use by ${holder}; stop that one, or choose another listen_addr`,
+        `the address ${address} is in use by ${holder}; stop that one, or choose another ${setting}`,
         { cause },
       );
     }
@@ -70,7 +72,7 @@ function refusal({ host, port }: ListenerOptions, cause: unknown): Error {
       );
     case 'EADDRNOTAVAIL':
       return new Error(
-        `no network interface of this machine has the address ${address}; correct listen_addr`,
+        `no network interface of this machine has the address ${address}; correct ${setting}`,
         {
           cause,
         },

@@ -33,7 +33,7 @@ describe('the gateway file', () => {
       inspector: { commands: false, stately: false, insecure: false },
       spec: { triggers: { watch: false }, agents: {}, runtime: {}, server: {} },
       platforms: {},
-      deliveries: { retention_days: 7, max_waiting: 100_000, concurrency: 256 },
+      deliveries: { retention_days: 7, remember_days: 30, max_waiting: 100_000, concurrency: 256 },
     });
     expect(loaded?.configPath).toBe(join(folder.path, 'gateway.yaml'));
     expect(loaded?.catalogPath).toBe(join(folder.path, 'catalog.yaml'));

@@ -271,17 +271,17 @@ describe('options of a trigger', () => {
     expect(triggers[0]).toMatchObject({
       enabled: false,
       timeout_seconds: 5,
-      retry: { attempts: 1, min_backoff_seconds: 5, factor: 2, max_backoff_seconds: 300 },
+      retry: { attempts: 1, min_backoff_seconds: 5, factor: 2, max_backoff_seconds: 600 },
     });
     const { errors } = await folder.loadText(
       manual(
         't',
-        'default_agent: echo, timeout_seconds: 0, retry: { min_backoff_seconds: 400, attempts: 0 }',
+        'default_agent: echo, timeout_seconds: 0, retry: { min_backoff_seconds: 700, attempts: 0 }',
       ),
     );
     expect(errors).toEqual([
       't.yaml:4:73: spec.timeout_seconds: expected a number > 0, found 0',
-      't.yaml:4:106: spec.retry.min_backoff_seconds: min_backoff_seconds (400) must not exceed max_backoff_seconds (300)',
+      't.yaml:4:106: spec.retry.min_backoff_seconds: min_backoff_seconds (700) must not exceed max_backoff_seconds (600)',
       't.yaml:4:121: spec.retry.attempts: expected a whole number >= 1, found 0',
     ]);
   });

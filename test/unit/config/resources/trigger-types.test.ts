@@ -44,7 +44,7 @@ describe('a trigger of type HTTP', () => {
       enabled: true,
       labels: {},
       annotations: {},
-      retry: { attempts: 6, min_backoff_seconds: 5, factor: 3, max_backoff_seconds: 300 },
+      retry: { attempts: 6, min_backoff_seconds: 5, factor: 3, max_backoff_seconds: 600 },
       timeout_seconds: 300,
       file: expect.stringContaining('/t.yaml'),
       hash: expect.stringMatching(/^[0-9a-f]{16}$/),
