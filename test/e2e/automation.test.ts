@@ -185,12 +185,18 @@ describe('the files of triggers', () => {
       agents,
     ]);
     await eventually(async () => expect((await postHook(gateway.url, '/hooks/more', {})).status).toBe(202));
-    writeResources(gateway.folder, [trigger('orders', { type: 'HTTP' }), agents]);
+    // The bad file keeps what was good in it, and the other is changed all the same.
+    writeResources(gateway.folder, [
+      trigger('orders', { type: 'HTTP' }),
+      trigger('more', { ...hook({ path: '/hooks/less' }) }),
+      agents,
+    ]);
     await eventually(() => expect(gateway.text()).toMatch(/the changed triggers have errors/));
-    expect((await postHook(gateway.url, '/hooks/more', {})).status).toBe(202);
+    await eventually(async () => expect((await postHook(gateway.url, '/hooks/less', {})).status).toBe(202));
+    expect((await postHook(gateway.url, '/hooks/orders', {})).status).toBe(202);
     writeResources(gateway.folder, [trigger('orders', hook()), agents]);
     await eventually(async () =>
-      expect((await postHook(gateway.url, '/hooks/more', {})).status).not.toBe(202),
+      expect((await postHook(gateway.url, '/hooks/less', {})).status).not.toBe(202),
     );
   });
 });
