@@ -155,7 +155,7 @@ export function neverEnded({ name, retry }: Trigger): Outcome {
     kind: 'failed',
     isFinal: true,
     trigger: name,
-    note: `the gateway ended during each of its ${retry.attempts} attempts`,
+    note: `its ${retry.attempts} attempts are used up; the last of them ended with the gateway`,
     retry,
   };
 }
