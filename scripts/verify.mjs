@@ -17,7 +17,7 @@ const steps = [
   { name: 'lint', args: [bin('@biomejs/biome/bin/biome'), 'check', '--error-on-warnings', '.'] },
   { name: 'unused', args: [bin('knip/bin/knip.js')] },
   { name: 'build', args: [join(root, 'scripts', 'build.mjs')] },
-  ...(chosen.length === 0 ? [{ name: 'browser', args: [join(root, 'scripts', 'browser.mjs')] }] : []),
+  ...(chosen.length === 0 ? [{ name: 'programs', args: [join(root, 'scripts', 'test-programs.mjs')] }] : []),
   { name: 'tests', args: [...vitest, ...chosen] },
 ];
 if (chosen.length === 0) {

@@ -1,6 +1,5 @@
 // What a store does when its process, its disk or its file fails: real kills, a real full disk, real damage.
 
-import { spawnSync } from 'node:child_process';
 import {
   closeSync,
   mkdtempSync,
@@ -85,38 +84,28 @@ describe('a process that is killed', () => {
     await store.close();
   });
 
-  // Where no tracer is, the settings speak for themselves: see the pragmas in sqlite-connection.ts.
-  test.runIf(spawnSync('strace', ['-V']).status === 0)(
-    'has synced each event to disk before it says that it is accepted',
-    async () => {
-      const child = bundledStoreChild('store-syncs.ts');
-      const traceFile = join(scratch, 'trace');
-      const traced = ['-f', '-o', traceFile, '-e', 'trace=fsync,fdatasync,write'];
-      const count = 30;
-      const { finished } = start('strace', [
-        ...traced,
-        process.execPath,
-        child.script,
-        newFile(),
-        `${count}`,
-      ]);
-      const { code, lines } = await finished;
-      child.remove();
-      expect({ code, said: lines.length }).toEqual({ code: 0, said: count + 1 });
-      let synced = 0;
-      const before: number[] = [];
-      for (const line of readFileSync(traceFile, 'utf8').split('\n')) {
-        // A call that takes a while is shown as begun and as resumed: only its end counts.
-        if (/(fsync|fdatasync)(\(| resumed).*= 0$/.test(line)) synced += 1;
-        if (/write\(1, "(opened|acknowledged)/.test(line)) {
-          before.push(synced);
-          synced = 0;
-        }
+  test('has synced each event to disk before it says that it is accepted', async () => {
+    const child = bundledStoreChild('store-syncs.ts');
+    const traceFile = join(scratch, 'trace');
+    const traced = ['-f', '-o', traceFile, '-e', 'trace=fsync,fdatasync,write'];
+    const count = 30;
+    const { finished } = start('strace', [...traced, process.execPath, child.script, newFile(), `${count}`]);
+    const { code, lines } = await finished;
+    child.remove();
+    expect({ code, said: lines.length }).toEqual({ code: 0, said: count + 1 });
+    let synced = 0;
+    const before: number[] = [];
+    for (const line of readFileSync(traceFile, 'utf8').split('\n')) {
+      // A call that takes a while is shown as begun and as resumed: only its end counts.
+      if (/(fsync|fdatasync)(\(| resumed).*= 0$/.test(line)) synced += 1;
+      if (/write\(1, "(opened|acknowledged)/.test(line)) {
+        before.push(synced);
+        synced = 0;
       }
-      expect(before).toHaveLength(count + 1);
-      expect(Math.min(...before)).toBeGreaterThan(0);
-    },
-  );
+    }
+    expect(before).toHaveLength(count + 1);
+    expect(Math.min(...before)).toBeGreaterThan(0);
+  });
 });
 
 async function allRecords(store: Store) {

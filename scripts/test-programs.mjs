@@ -1,0 +1,33 @@
+// Programs that the tests need beside Node: a browser for those of the inspector, and strace, which sees that the store syncs
+// before it acknowledges. Finds them; on Debian and its like, as root, what is missing is installed. Ends with 1 and says
+// what to do otherwise.
+
+import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
+
+const programs = [
+  {
+    package: 'chromium',
+    for: 'the browser tests',
+    places: [
+      '/usr/bin/chromium',
+      '/usr/bin/chromium-browser',
+      '/usr/bin/google-chrome',
+      '/usr/bin/google-chrome-stable',
+    ],
+  },
+  { package: 'strace', for: 'the tests of the store', places: ['/usr/bin/strace', '/usr/local/bin/strace'] },
+];
+const missing = () => programs.filter(({ places }) => !places.some((place) => existsSync(place)));
+
+const wanted = missing().map((program) => program.package);
+if (wanted.length > 0 && process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')) {
+  console.error(`installing ${wanted.join(' and ')} for the tests (once) …`);
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
+  for (const args of [['update'], ['install', '-y', '--no-install-recommends', ...wanted]])
+    spawnSync('apt-get', ['-qq', ...args], { env, stdio: ['ignore', 'ignore', 'inherit'] });
+}
+for (const { package: name, for: use, places } of missing()) {
+  console.error(`${use} need one of ${places.join(', ')}: apt-get install ${name}`);
+  process.exitCode = 1;
+}
