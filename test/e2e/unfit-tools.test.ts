@@ -114,6 +114,11 @@ test.each(['legacy', 'modern'])(
     // Nobody is told of it.
     add(web, 'zoned', 'Area');
     const lists = seen('tools/list').length;
+    // A call that came after the new schema is known would be refused at the door.
+    web.before = async ({ req }) => {
+      if (req.headers['mcp-method'] === 'tools/list')
+        await eventually('all three calls have come', () => seen('zoned').length >= 1 + 3);
+    };
     const answers = await Promise.all(['b', 'c', 'd'].map((zone) => call(zone, 'zone')));
     expect(answers).toEqual([{ zone: 'b' }, { zone: 'c' }, { zone: 'd' }]);
     expect(seen('zoned')).toHaveLength(1 + 2 * 3);
