@@ -4,6 +4,7 @@
 import { fillDefaults } from './fill-defaults.ts';
 import { gatewaySchema } from './gateway-schema.ts';
 import type { Loaded } from './load-config.ts';
+import { isError } from './problem.ts';
 import { readCatalog } from './read-catalog.ts';
 import { SchemaReader } from './schema-reader.ts';
 import { SecretValues } from './secret-values.ts';
@@ -41,7 +42,7 @@ export function bridgeTo(
   const reader = new SchemaReader(source, env, secrets);
   const { root, problems } = parseYamlTree(source);
   const catalog = root && readCatalog(reader, root, '', secrets);
-  const all = [...problems, ...reader.problems].filter(({ severity }) => severity === 'error');
+  const all = [...problems, ...reader.problems].filter(isError);
   if (catalog === undefined || all.length > 0) {
     return { problems: all.map(({ message }) => message.replace(`servers.${BRIDGED}.`, '')) };
   }

@@ -7,7 +7,7 @@ import type { Catalog, ServerEntry } from './catalog-schema.ts';
 import { platformsIn } from './daemon-form.ts';
 import type { Written } from './fill-defaults.ts';
 import type { GatewayConfig } from './gateway-schema.ts';
-import { ConfigError, type Problem } from './problem.ts';
+import { ConfigError, hasError, type Problem } from './problem.ts';
 import { readCatalog } from './read-catalog.ts';
 import { readGateway } from './read-gateway.ts';
 import { SchemaReader } from './schema-reader.ts';
@@ -59,7 +59,7 @@ export async function loadConfig(path: string, env: Environment, options: LoadOp
     problems.push(reader.problemAt('catalog_path', `${catalogPath}: ${catalog.reason}`));
   }
   const all = [...inOrder(problems), ...(catalog ? inOrder(catalog.problems) : [])];
-  if (!catalog || all.some(({ severity }) => severity === 'error')) throw new ConfigError(all);
+  if (!catalog || hasError(all)) throw new ConfigError(all);
   return {
     config: config as GatewayConfig,
     catalog: catalog.value ?? { servers: {} },

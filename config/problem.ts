@@ -15,22 +15,25 @@ export interface Problem {
   readonly severity: 'error' | 'warning';
 }
 
+export function isError({ severity }: Problem): boolean {
+  return severity === 'error';
+}
+
+export function hasError(problems: readonly Problem[]): boolean {
+  return problems.some(isError);
+}
+
 /** Thrown when at least one problem is an error. `problems` holds the warnings too, in the order of the files. */
 export class ConfigError extends Error {
   readonly code = 'ERR_CONFIG';
   readonly problems: readonly Problem[];
-  constructor(problems: readonly Problem[]) {
-    super(
-      problems
-        .filter(({ severity }) => severity === 'error')
-        .map(formatProblem)
-        .join('\n'),
-    );
-    this.problems = problems;
-  }
   /** The errors alone, each as one line. */
-  get lines(): readonly string[] {
-    return this.problems.filter(({ severity }) => severity === 'error').map(formatProblem);
+  readonly lines: readonly string[];
+  constructor(problems: readonly Problem[]) {
+    const lines = problems.filter(isError).map(formatProblem);
+    super(lines.join('\n'));
+    this.lines = lines;
+    this.problems = problems;
   }
   override get name(): string {
     return 'ConfigError';

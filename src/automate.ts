@@ -4,7 +4,7 @@
 import { Automation } from '../actors/automation/automation.ts';
 import type { GatewayConfig } from '../config/gateway-schema.ts';
 import { parseListenAddr } from '../config/listen-addr.ts';
-import { ConfigError } from '../config/problem.ts';
+import { ConfigError, hasError } from '../config/problem.ts';
 import { type LoadedResources, loadResources } from '../config/resources/load-resources.ts';
 import { SecretValues } from '../config/secret-values.ts';
 import type { Front } from './http/front.ts';
@@ -22,8 +22,7 @@ export async function automate(options: AutomateOptions): Promise<Automation> {
   const { config, front } = options;
   const { triggers, agents } = config.spec;
   const resources = await readResources(options);
-  if (resources.problems.some(({ severity }) => severity === 'error'))
-    throw new ConfigError(resources.problems);
+  if (hasError(resources.problems)) throw new ConfigError(resources.problems);
   const folders = [triggers.directory, agents.directory].filter((folder) => folder !== undefined);
   const automation = new Automation({
     resources,

@@ -6,7 +6,7 @@
 
 import { join } from 'node:path';
 import type { AnyActorRef } from 'xstate';
-import { ConfigError, formatProblem } from '../../config/problem.ts';
+import { ConfigError, formatProblem, hasError } from '../../config/problem.ts';
 import type { Agent } from '../../config/resources/agent.ts';
 import type { LoadedResources } from '../../config/resources/load-resources.ts';
 import type { Trigger } from '../../config/resources/trigger.ts';
@@ -163,7 +163,7 @@ export class Automation implements Part {
   /** Reads the files again and applies what differs. Throws ConfigError, and then nothing has changed. */
   reload(): Promise<TriggerDifference> {
     return this.#inTurn((resources) => {
-      if (hasError(resources)) throw new ConfigError(resources.problems);
+      if (hasError(resources.problems)) throw new ConfigError(resources.problems);
       return resources;
     });
   }
@@ -173,7 +173,7 @@ export class Automation implements Part {
     const { log } = this.gateway;
     try {
       await this.#inTurn((resources) => {
-        if (!hasError(resources)) return resources;
+        if (!hasError(resources.problems)) return resources;
         const { lines } = new ConfigError(resources.problems);
         log.error({ problems: lines }, 'the changed triggers have errors; those before them stay');
         return keptResources(resources, this.#resources);
@@ -275,8 +275,4 @@ export class Automation implements Part {
       this.gateway.log.warn({ reason: (error as Error).message }, 'store could not be swept');
     }
   }
-}
-
-function hasError({ problems }: LoadedResources): boolean {
-  return problems.some(({ severity }) => severity === 'error');
 }

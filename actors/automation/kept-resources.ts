@@ -2,13 +2,14 @@
 // what is there now. A slip in one file must neither stop a trigger nor hold up the others.
 
 import { sep } from 'node:path';
+import { isError } from '../../config/problem.ts';
 import type { Agent } from '../../config/resources/agent.ts';
 import type { LoadedResources } from '../../config/resources/load-resources.ts';
 import type { Trigger } from '../../config/resources/trigger.ts';
 
 /** `before` is what is in use. The problems are those of `next`. */
 export function keptResources(next: LoadedResources, before: LoadedResources): LoadedResources {
-  const bad = new Set(next.problems.flatMap(({ severity, file }) => (severity === 'error' ? [file] : [])));
+  const bad = new Set(next.problems.filter(isError).map(({ file }) => file));
   // A folder that cannot be read is a bad file with everything in it.
   const isBad = ({ file }: Trigger | Agent) =>
     bad.has(file) || [...bad].some((each) => file.startsWith(`${each}${sep}`));

@@ -1,7 +1,8 @@
 // What is done with one event: the seam between the dispatcher, which knows of claims, order and attempts, and those
 // who know what an event means. A mailbox's key says which work it is for.
 
-import type { NewEvent, NewTimer, StoredEvent } from '../store/store.ts';
+import type { TriggerRetry } from '../../config/resources/trigger.ts';
+import type { StoredEvent, TurnResult } from '../store/store.ts';
 
 export interface Assignment {
   readonly event: StoredEvent;
@@ -11,16 +12,11 @@ export interface Assignment {
 }
 
 export type Outcome =
-  | {
-      readonly kind: 'done' | 'ignored';
-      readonly trigger?: string | undefined;
-      readonly note?: string | undefined;
-      readonly answer?: string | undefined;
-      readonly snapshot?: string | null | undefined;
-      readonly emit?: readonly NewEvent[] | undefined;
-      readonly timers?: readonly NewTimer[] | undefined;
-      readonly cancelTimers?: readonly string[] | undefined;
-    }
+  /** What is to be committed with it; see there. */
+  | ({ readonly kind: 'done' | 'ignored' } & Pick<
+      TurnResult,
+      'trigger' | 'note' | 'answer' | 'snapshot' | 'emit' | 'timers' | 'cancelTimers'
+    >)
   /** A paused trigger would take it: it stays first until that trigger is resumed. */
   | { readonly kind: 'held'; readonly trigger: string }
   | {
@@ -31,16 +27,8 @@ export type Outcome =
       readonly isFinal?: boolean | undefined;
       /** Not before this, as the other side asked. */
       readonly retryAfterMs?: number | undefined;
-      readonly retry: RetrySettings;
+      readonly retry: TriggerRetry;
     };
-
-/** The `retry:` block of a trigger. */
-export interface RetrySettings {
-  readonly attempts: number;
-  readonly min_backoff_seconds: number;
-  readonly max_backoff_seconds: number;
-  readonly factor: number;
-}
 
 export interface Work {
   /** Mailboxes whose keys begin with this are its own: `conversation/`, `outbox/`. */

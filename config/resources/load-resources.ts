@@ -4,7 +4,7 @@
 // LR1  a resource with an error is not in the result; whether the others are used is the caller's decision.
 // LR2  the same files and variables give the same result: the order is that of the files' names.
 
-import type { Problem } from '../problem.ts';
+import { hasError, type Problem } from '../problem.ts';
 import { SchemaReader } from '../schema-reader.ts';
 import type { SecretValues } from '../secret-values.ts';
 import { readSourceFile, SourceFile } from '../source-file.ts';
@@ -16,7 +16,7 @@ import { unbuiltKinds } from './aliases.ts';
 import { crossCheck } from './cross-checks.ts';
 import { readAgent } from './read-agent.ts';
 import { readTrigger } from './read-trigger.ts';
-import { hasError, type Platforms, type ReadResource, type ResourceContext } from './resource-context.ts';
+import type { Platforms, ReadResource, ResourceContext } from './resource-context.ts';
 import { resourceFiles } from './resource-files.ts';
 import type { Trigger } from './trigger.ts';
 import type { ListenAddress } from './trigger-type.ts';
@@ -75,9 +75,7 @@ export async function loadResources(options: LoadResourcesOptions): Promise<Load
   }
   crossCheck(resources, defaultAgent, isLenient && agents === undefined);
   problems.push(...resources.flatMap(({ reader }) => reader.problems));
-  const good = resources.filter(
-    ({ reader }) => !reader.problems.some(({ severity }) => severity === 'error'),
-  );
+  const good = resources.filter(({ reader }) => !hasError(reader.problems));
   return {
     triggers: good.flatMap(({ trigger }) => trigger ?? []),
     agents: good.flatMap(({ agent }) => agent ?? []),

@@ -5,13 +5,14 @@ import type { Static } from 'typebox';
 import { contentHash } from '../content-hash.ts';
 import { joinPath } from '../field-path.ts';
 import { fillDefaults, type Written } from '../fill-defaults.ts';
+import { hasError } from '../problem.ts';
 import type { SchemaReader } from '../schema-reader.ts';
 import { readSourceFile, SourceFile } from '../source-file.ts';
 import type { YamlTree } from '../yaml-tree.ts';
 import { checkAddress } from './address.ts';
 import type { Agent, AgentRuntime, ToolServerEntry } from './agent.ts';
 import { agentSchema, agentSpecSchema } from './agent-schema.ts';
-import { hasError, type ReadResource } from './resource-context.ts';
+import type { ReadResource } from './resource-context.ts';
 import { Fields } from './trigger-type.ts';
 
 type WrittenAgent = Written<Static<typeof agentSchema>>;

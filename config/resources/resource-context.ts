@@ -1,6 +1,5 @@
 // What the readers of resources are told beside the file, and what they give back.
 
-import type { Problem } from '../problem.ts';
 import type { SchemaReader } from '../schema-reader.ts';
 import type { Agent } from './agent.ts';
 import type { AgentReference } from './bindings.ts';
@@ -36,8 +35,4 @@ export interface ReadResource {
   readonly agent?: Agent | undefined;
   /** Agents that a trigger names. */
   readonly references?: readonly AgentReference[];
-}
-
-export function hasError(problems: readonly Problem[]): boolean {
-  return problems.some(({ severity }) => severity === 'error');
 }

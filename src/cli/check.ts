@@ -3,7 +3,7 @@
 import type { GatewayConfig } from '../../config/gateway-schema.ts';
 import { parseListenAddr } from '../../config/listen-addr.ts';
 import { loadConfig } from '../../config/load-config.ts';
-import { ConfigError, formatProblem, type Problem } from '../../config/problem.ts';
+import { ConfigError, formatProblem, hasError, type Problem } from '../../config/problem.ts';
 import type { LoadedResources } from '../../config/resources/load-resources.ts';
 import { SecretValues } from '../../config/secret-values.ts';
 import { counted } from './figures.ts';
@@ -15,7 +15,7 @@ export async function check({ config, isJson }: CliOptions): Promise<number> {
     const { config: settings, catalog, warnings, catalogPath } = await loadConfig(config, process.env);
     const resources = await resourcesOf(settings);
     const problems = [...warnings, ...(resources?.problems ?? [])];
-    if (problems.some(({ severity }) => severity === 'error')) throw new ConfigError(problems);
+    if (hasError(problems)) throw new ConfigError(problems);
     const servers = Object.entries(catalog.servers);
     if (isJson) {
       const triggers = resources?.triggers.map(({ name }) => name);

@@ -1,6 +1,7 @@
 // Triggers and agents as they stand in files, without a gateway: `validate`, and `get … -f`. Variables that are not set are
 // warnings here: the files are read on one machine and used on another.
 
+import { hasError } from '../../config/problem.ts';
 import type { Agent } from '../../config/resources/agent.ts';
 import { type LoadedResources, loadResources } from '../../config/resources/load-resources.ts';
 import type { Trigger } from '../../config/resources/trigger.ts';
@@ -11,7 +12,7 @@ export function readResourceFiles(paths: readonly string[]): Promise<LoadedResou
 }
 
 export function isGood({ problems }: LoadedResources): boolean {
-  return problems.every(({ severity }) => severity !== 'error');
+  return !hasError(problems);
 }
 
 /** What a file tells of a trigger: never a value of its configuration, which may be a secret (A9). */

@@ -1,5 +1,6 @@
 // `validate`: checks trigger and agent files as the gateway would read them, without one.
 
+import { isError } from '../../config/problem.ts';
 import type { LoadedResources } from '../../config/resources/load-resources.ts';
 import { printProblems } from './check.ts';
 import { parseProgram } from './command.ts';
@@ -67,6 +68,6 @@ function asJson(found: LoadedResources) {
 function summary(found: LoadedResources): string {
   const { triggers, agents, problems } = found;
   const good = `${counted(triggers.length, 'trigger')} and ${counted(agents.length, 'agent')} are good`;
-  const errors = problems.filter(({ severity }) => severity === 'error').length;
+  const errors = problems.filter(isError).length;
   return isGood(found) ? good : `${counted(errors, 'problem')}; ${good}`;
 }
