@@ -80,7 +80,7 @@ const jobs: Readonly<Record<string, Job>> = {
     expect((await http(`${url}/nowhere`)).status).toBe(404);
   },
   async 'calls that take too long'(url) {
-    expect((await callOnce(url, 'late', 'wait', { ms: 60 })).status).toBe(504);
+    expect((await callOnce(url, 'late', 'wait', { ms: 250 })).status).toBe(504);
     expect((await callOnce(url, 'late', 'hang')).status).toBe(504);
   },
   async 'clients gone in the middle of a call'(url) {
@@ -149,13 +149,17 @@ async function counts({ url, pid }: GatewayProcess, census: string): Promise<Cou
   });
   rmSync(census, { force: true });
   process.kill(pid, 'SIGUSR2');
-  const text = await until('the census', () => {
-    try {
-      return readFileSync(census, 'utf8');
-    } catch {
-      return undefined;
-    }
-  });
+  const text = await until(
+    'the census',
+    () => {
+      try {
+        return readFileSync(census, 'utf8');
+      } catch {
+        return undefined;
+      }
+    },
+    30_000,
+  );
   const { heap, resources } = JSON.parse(text) as { readonly heap: Counts; readonly resources: Counts };
   return { ...heap, ...resources, 'open files': readdirSync(`/proc/${pid}/fd`).length };
 }
