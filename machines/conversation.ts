@@ -1,33 +1,32 @@
-// The life of an active mailbox, one turn at a time: busy → committing → (busy …) → lingering → ended.
+// The life of an active mailbox: ready → busy → ready … → ended.
 //
-// One that has nothing to do is no actor at all; while a conversation is busy its actor stays for some seconds after each
-// turn, so that it is not made anew for the next one. The machine decides; the run, and what its actions do, are provided.
-// It reads no clock: deadlines, lost claims and quiet come as events (A7).
+// A conversation that has nothing to do is no actor at all; a busy one's stays for some seconds after each turn, so that it
+// is not made anew for the next. Turns are its traffic: one that ends within a moment goes past the machine, as a call goes
+// past that of its server. The machine owns what is out of the ordinary: a run that lasts, that has to be told to end, or
+// that does not end then. It reads no clock: that a run lasts, deadlines, lost claims and quiet come as events (A7).
 //
-// C1  the run lives exactly in `busy`, which is left when the run has really ended: no turn begins before (A4).
-// C2  each turn is committed once, unless its claim was lost.
-// C3  the place among those that work at the same time is given back on entering `lingering`, or by `yieldPlace` when a
-//     run goes on although it was told to end and has been waited for.
+// C1  a run that lasts is an actor, which lives exactly in `busy`; that is left when the run has really ended (A4).
+// C2  each run that lasted is settled once: committed, unless its claim was lost.
+// C3  the place among those that work at the same time is given back by `yieldPlace` when a run goes on although it was
+//     told to end and has been waited for.
 
 import { assign, type CallbackActorLogic, setup } from 'xstate';
 
 export interface ConversationInput {
   readonly key: string;
-  /** The attempt at the first event. */
-  readonly attempt: number;
   /** Whom the provided actions and the run work for; the machine never looks at it. */
   readonly bearer?: unknown;
 }
 
 interface ConversationContext extends ConversationInput {
-  /** Turns that this actor has begun. */
-  readonly turns: number;
+  /** The attempt of the run that lasts, or lasted last. */
+  readonly attempt: number;
 }
 
 export type ConversationEvent =
-  /** There is an event to be handled, under a claim that holds. */
-  | { type: 'turn'; attempt: number }
-  /** The run is over, however it went. */
+  /** The run of a turn goes on for more than a moment, or has to be told something. */
+  | { type: 'lasting'; attempt: number }
+  /** The run that lasted is over, however it went. */
   | { type: 'run.ended' }
   /** The attempt has taken as long as it may. */
   | { type: 'deadline' }
@@ -37,8 +36,6 @@ export type ConversationEvent =
   | { type: 'patience.over' }
   /** Somebody else may have the mailbox by now. */
   | { type: 'claim.lost' }
-  /** The commit was taken, and nothing more is to be done. */
-  | { type: 'over' }
   /** No event for some time. */
   | { type: 'quiet' };
 
@@ -49,48 +46,38 @@ export const conversationMachine = setup({
     input: {} as ConversationInput,
   },
   actors: {
-    /** Handles one event and sends `run.ended`; told to end by `abort`, and by its own end. */
+    /** Sends `run.ended`; told to end by `abort`, and by its own end. */
     run: {} as CallbackActorLogic<{ type: 'none' }, ConversationInput>,
   },
   actions: {
     abort: () => {},
     yieldPlace: () => {},
-    commit: () => {},
-    /** The mailbox may have a turn under another claim waiting, and then answers with `turn`. */
-    rest: () => {},
-    countTurn: assign({
-      turns: ({ context }) => context.turns + 1,
-      attempt: ({ context, event }) => (event.type === 'turn' ? event.attempt : context.attempt),
+    /** What came of the run is committed, or dropped with a claim that was lost. */
+    settle: () => {},
+    noteAttempt: assign({
+      attempt: ({ context, event }) => (event.type === 'lasting' ? event.attempt : context.attempt),
     }),
   },
 }).createMachine({
   id: 'conversation',
   // What the inspector may show of the context.
-  meta: { inspect: ['turns', 'attempt'] },
-  context: ({ input }) => ({ key: input.key, attempt: input.attempt, bearer: input.bearer, turns: 1 }),
-  initial: 'busy',
+  meta: { inspect: ['attempt'] },
+  context: ({ input }) => ({ key: input.key, attempt: 1, bearer: input.bearer }),
+  initial: 'ready',
   states: {
+    ready: {
+      on: { lasting: { target: 'busy', actions: 'noteAttempt' }, quiet: 'ended' },
+    },
     busy: {
       invoke: { id: 'run', src: 'run', input: ({ context }) => context },
-      on: { 'run.ended': 'committing' },
+      on: { 'run.ended': { target: 'ready', actions: 'settle' } },
       initial: 'handling',
       states: {
         handling: { on: { deadline: 'aborting', stop: 'aborting', 'claim.lost': 'leaving' } },
         aborting: { entry: 'abort', on: { 'patience.over': 'stray', 'claim.lost': 'leaving' } },
         stray: { entry: 'yieldPlace', on: { 'claim.lost': 'leaving' } },
-        leaving: {
-          entry: 'abort',
-          on: { 'patience.over': { actions: 'yieldPlace' }, 'run.ended': '#conversation.lingering' },
-        },
+        leaving: { entry: 'abort', on: { 'patience.over': { actions: 'yieldPlace' } } },
       },
-    },
-    committing: {
-      entry: 'commit',
-      on: { turn: { target: 'busy', actions: 'countTurn' }, over: 'lingering', 'claim.lost': 'lingering' },
-    },
-    lingering: {
-      entry: 'rest',
-      on: { turn: { target: 'busy', actions: 'countTurn' }, quiet: 'ended' },
     },
     ended: { type: 'final' },
   },

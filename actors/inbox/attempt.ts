@@ -29,6 +29,11 @@ export class Attempt {
     return this.#endedAt - this.#startedAt;
   }
 
+  /** How long it has been going on; `now` in performance.now() milliseconds. */
+  ageMs(now: number): number {
+    return now - this.#startedAt;
+  }
+
   /** Calls the work; `ended` is called once, later, when that is over. `noteOf` makes of an error what may be shown. */
   start(work: Work, { event, snapshot }: Turn, noteOf: (error: unknown) => string, ended: () => void): void {
     const end = (outcome: Outcome) => {

@@ -98,8 +98,8 @@ export class LineRecord {
     );
   }
 
-  crashed(mailbox: Mailbox, reason: string): void {
-    this.#log.error({ ...fieldsOf(mailbox), reason }, 'the actor of a conversation failed by a fault');
+  fault(mailbox: Mailbox, reason: string): void {
+    this.#log.error({ ...fieldsOf(mailbox), reason }, 'a turn of a conversation failed by a fault');
   }
 }
 

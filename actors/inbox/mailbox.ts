@@ -1,5 +1,9 @@
-// One active mailbox: the claim on it, the event it is at, and the run that handles that. Its life is the machine's
-// (machines/conversation.ts), which calls the methods under "for the machine"; the rest is told by the store.
+// One active mailbox: the claim on it, the event it is at, and the run that handles that.
+//
+//   resting ── a turn ──► running ──► ended ──► committing ── the next turn, or ──► resting
+//
+// What lasts, and what is told to end, is the machine's (machines/conversation.ts), which calls the methods under "for the
+// machine"; a run that ends within a moment costs it nothing. The rest is told by the store.
 //
 // MB1  there is never a second run before the first has really ended, not even under a new claim (A4). A handler that goes
 //      on although its signal was aborted keeps its claim, and so its conversation waits for it; its place is given
@@ -7,6 +11,7 @@
 // MB2  one that rests keeps nothing of what it has handled.
 // MB3  a fault in its actor ends the actor only: the run is told to end and waited for, the attempt has failed, and
 //      the next turn gets an actor of its own.
+// MB4  nothing is told to a run before the machine knows of it.
 
 import type { AnyActorRef } from 'xstate';
 import type { ConversationEvent } from '../../machines/conversation.ts';
@@ -37,6 +42,9 @@ interface Claimed {
   heldUntil: number;
 }
 
+/** A run that goes on for longer is an actor of its own. */
+const MOMENT_MS = 100;
+
 /** So many turns in a row under one claim, while others wait for a place; then it is their turn. */
 const TURNS_IN_A_ROW = 32;
 
@@ -54,7 +62,7 @@ export class Mailbox implements Linked<Mailbox>, Commit {
   restingSince = 0;
 
   #turn: Turn;
-  #heldUntil: number;
+  #heldUntil = 0;
   #turnsOfClaim = 0;
   /** A turn under a newer claim, which waits until the run under the old one has ended. */
   #pending: Claimed | undefined;
@@ -67,13 +75,11 @@ export class Mailbox implements Linked<Mailbox>, Commit {
   #whenEnded: (() => void) | undefined;
   #result: TurnResult | undefined;
 
-  /** `heldUntil` is when the claim surely holds no longer, in performance.now() milliseconds. */
-  constructor(line: WorkLine, turn: Turn, heldUntil: number) {
+  /** It rests, until a turn is offered. */
+  constructor(line: WorkLine, key: string) {
     this.line = line;
-    this.key = turn.key;
-    this.#turn = turn;
-    this.#heldUntil = heldUntil;
-    this.#begin(turn, heldUntil);
+    this.key = key;
+    this.#turn = { key, fence: 0, event: NOTHING, snapshot: undefined };
   }
 
   get event(): StoredEvent {
@@ -95,7 +101,7 @@ export class Mailbox implements Linked<Mailbox>, Commit {
     return this.#pending?.turn ?? this.#turn;
   }
 
-  /** A claim has brought a turn. */
+  /** A claim has brought a turn; `heldUntil` is when it surely holds no longer, in performance.now() milliseconds. */
   offer(turn: Turn, heldUntil: number): void {
     if (this.#phase !== 'resting') {
       this.#pending = { turn, heldUntil };
@@ -110,6 +116,7 @@ export class Mailbox implements Linked<Mailbox>, Commit {
     if (this.#pending !== undefined && now >= this.#pending.heldUntil) this.#pending = undefined;
     const attempt = this.#attempt;
     if (this.#phase !== 'running' || attempt === undefined) return;
+    if (attempt.ageMs(now) >= MOMENT_MS) this.#last();
     if (now >= this.#heldUntil) this.#loseClaim();
     if (attempt.isOverdue(now)) {
       attempt.cut = 'deadline';
@@ -159,15 +166,9 @@ export class Mailbox implements Linked<Mailbox>, Commit {
 
   // For the machine.
 
-  /** Starts the run of the turn; `ended` is called once, later, when it is over. */
-  begin(ended: () => void): void {
-    const { line } = this;
-    const attempt = new Attempt();
-    this.#attempt = attempt;
-    this.#phase = 'running';
+  /** The run of the turn is an actor from now on; `ended` is called once, later, when it is over. */
+  follow(ended: () => void): void {
     this.#whenEnded = ended;
-    if (line.isStopping) attempt.skip(this.#end);
-    else attempt.start(line.work, this.#turn, line.noteOf, this.#end);
   }
 
   abort(): void {
@@ -178,19 +179,11 @@ export class Mailbox implements Linked<Mailbox>, Commit {
     this.line.yieldPlace(this);
   }
 
-  commit(): void {
-    if (!this.#isSurrendered) this.#commitResult(this.#judged());
-  }
-
-  rest(): void {
-    const pending = this.#pending;
-    this.#phase = 'resting';
+  /** The run is over. */
+  settle(): void {
     if (this.#isSurrendered) return;
-    this.#turn = { key: this.key, fence: this.#turn.fence, event: NOTHING, snapshot: undefined };
-    this.#attempt = undefined;
-    this.#result = undefined;
-    this.line.rest(this);
-    if (pending !== undefined) this.#goOn(pending);
+    if (this.#attempt?.cut === 'lost') this.#rest();
+    else this.#commitJudged();
   }
 
   /** The run's actor has been stopped before the run had ended: by a fault of the machine, or with the whole tree. */
@@ -203,10 +196,12 @@ export class Mailbox implements Linked<Mailbox>, Commit {
   /** Its actor has failed by a fault, and is gone. */
   crashed(error: unknown): void {
     this.ref = undefined;
-    this.line.record.crashed(this, this.line.noteOf(error));
+    this.line.record.fault(this, this.line.noteOf(error));
     if (this.#phase === 'resting') this.line.forget(this);
-    else if (this.#phase === 'running') this.#whenEnded = () => this.#commitFault(error);
-    else if (this.#phase === 'ended') this.#commitFault(error);
+    else if (this.#phase === 'running') {
+      this.abandon();
+      this.#whenEnded = () => this.#commitFault(error);
+    } else if (this.#phase === 'ended') this.#commitFault(error);
   }
 
   // For the committer.
@@ -225,7 +220,7 @@ export class Mailbox implements Linked<Mailbox>, Commit {
       const { key, fence } = this.#turn;
       const left = snapshot === undefined ? this.#turn.snapshot : (snapshot ?? undefined);
       this.#goOn({ turn: { key, fence, event: next, snapshot: left }, heldUntil: this.#heldUntil });
-    } else this.#leave({ type: 'over' });
+    } else this.#leave();
   }
 
   onRefused(error: unknown): boolean {
@@ -239,34 +234,52 @@ export class Mailbox implements Linked<Mailbox>, Commit {
   onGivenUp(): void {
     this.line.record.lost(this);
     if (this.#isSurrendered) this.line.forget(this);
-    else this.#leave({ type: 'claim.lost' });
+    else this.#leave();
   }
 
-  #begin(turn: Turn, heldUntil: number): void {
+  /** Takes a turn in hand, and starts its run. */
+  #goOn({ turn, heldUntil }: Claimed): void {
+    const { line } = this;
     this.#turnsOfClaim = turn.fence === this.#turn.fence ? this.#turnsOfClaim + 1 : 1;
     this.#turn = turn;
     this.#heldUntil = heldUntil;
     this.#pending = undefined;
-    this.#attempt = undefined;
     this.#wasRefused = false;
-    this.line.occupy(this);
-  }
-
-  /** Takes a turn in hand, and has the machine run it. */
-  #goOn({ turn, heldUntil }: Claimed): void {
-    this.#begin(turn, heldUntil);
-    if (this.ref === undefined) this.line.open(this);
-    else this.#tell({ type: 'turn', attempt: this.#turn.event.attempt });
+    this.#whenEnded = undefined;
+    line.occupy(this);
+    if (this.ref === undefined) line.open(this);
+    const attempt = new Attempt();
+    this.#attempt = attempt;
+    this.#phase = 'running';
+    if (line.isStopping) attempt.skip(this.#end);
+    else attempt.start(line.work, turn, line.noteOf, this.#end);
   }
 
   /** There is nothing more to do under this claim. */
-  #leave(event: ConversationEvent): void {
-    if (this.ref !== undefined) this.#tell(event);
+  #leave(): void {
+    if (this.ref !== undefined) this.#rest();
     else if (this.#pending === undefined) this.line.forget(this);
     else this.#goOn(this.#pending);
   }
 
+  #rest(): void {
+    const pending = this.#pending;
+    this.#phase = 'resting';
+    this.#turn = { key: this.key, fence: this.#turn.fence, event: NOTHING, snapshot: undefined };
+    this.#attempt = undefined;
+    this.#result = undefined;
+    this.line.rest(this);
+    if (pending !== undefined) this.#goOn(pending);
+  }
+
+  /** Hands the run that is under way to the machine. */
+  #last(): void {
+    if (this.#whenEnded === undefined && this.ref !== undefined)
+      tell(this.ref, { type: 'lasting', attempt: this.#turn.event.attempt });
+  }
+
   #tell(event: ConversationEvent): void {
+    this.#last();
     if (this.ref !== undefined) tell(this.ref, event);
   }
 
@@ -279,7 +292,8 @@ export class Mailbox implements Linked<Mailbox>, Commit {
 
   readonly #end = (): void => {
     if (this.#phase === 'running') this.#phase = 'ended';
-    this.#whenEnded?.();
+    if (this.#whenEnded === undefined) this.settle();
+    else this.#whenEnded();
   };
 
   #judged(): TurnResult {
@@ -295,6 +309,18 @@ export class Mailbox implements Linked<Mailbox>, Commit {
     const { line } = this;
     const isLast = line.isDraining || (this.#turnsOfClaim >= TURNS_IN_A_ROW && line.isFull);
     return turnResult(this.#turn, this.event, outcome, line.random(), isLast, line.noteOf);
+  }
+
+  #commitJudged(): void {
+    let result: TurnResult;
+    try {
+      result = this.#judged();
+    } catch (fault) {
+      this.line.record.fault(this, this.line.noteOf(fault));
+      this.#commitFault(fault);
+      return;
+    }
+    this.#commitResult(result);
   }
 
   #commitFault(error: unknown): void {

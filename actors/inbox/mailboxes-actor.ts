@@ -34,15 +34,14 @@ const conversationLogic = guarded(
     actors: {
       run: fromCallback(({ input, sendBack }) => {
         const mailbox = mailboxOf(input);
-        mailbox.begin(() => sendBack({ type: 'run.ended' }));
+        mailbox.follow(() => sendBack({ type: 'run.ended' }));
         return () => mailbox.abandon();
       }),
     },
     actions: {
       abort: ({ context }) => mailboxOf(context).abort(),
       yieldPlace: ({ context }) => mailboxOf(context).yieldPlace(),
-      commit: ({ context }) => mailboxOf(context).commit(),
-      rest: ({ context }) => mailboxOf(context).rest(),
+      settle: ({ context }) => mailboxOf(context).settle(),
     },
   }),
 );
@@ -70,7 +69,7 @@ export const mailboxesLogic: ActorLogic<MailboxesSnapshot, MailboxesEvent, Mailb
     if (event.type === 'mailbox.open') {
       const { mailbox } = event;
       const id = `${mailbox.key}#${++count}`;
-      const input = { key: mailbox.key, attempt: mailbox.event.attempt, bearer: mailbox };
+      const input = { key: mailbox.key, bearer: mailbox };
       const ref = createActor(conversationLogic, { id, input, parent: scope.self });
       children[id] = ref;
       mailboxes.set(id, mailbox);

@@ -215,7 +215,7 @@ export class WorkLine {
     if (first !== undefined && first !== mailbox && size > this.#host.maxResting) this.#dismiss(first);
   }
 
-  /** Has an actor run its turn. */
+  /** Gives it an actor. */
   open(mailbox: Mailbox): void {
     if (this.#parent !== undefined) tell(this.#parent, { type: 'mailbox.open', mailbox });
   }
@@ -288,14 +288,12 @@ export class WorkLine {
   #take(turn: Turn, heldUntil: number): void {
     // Too late: everything has ended, and so will the claim.
     if (this.#parent === undefined) return;
-    const known = this.#mailboxes.get(turn.key);
-    if (known !== undefined) {
-      known.offer(turn, heldUntil);
-      return;
+    let mailbox = this.#mailboxes.get(turn.key);
+    if (mailbox === undefined) {
+      mailbox = new Mailbox(this, turn.key);
+      this.#mailboxes.set(turn.key, mailbox);
     }
-    const mailbox = new Mailbox(this, turn, heldUntil);
-    this.#mailboxes.set(turn.key, mailbox);
-    this.open(mailbox);
+    mailbox.offer(turn, heldUntil);
   }
 }
 

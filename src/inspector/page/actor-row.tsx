@@ -71,7 +71,7 @@ function isGroup({ machine }: ActorView): boolean {
 /** What its state does not say: an attempt that is not the first, a trigger that is to stay paused. */
 function Again({ actor: { machine, state, context } }: { readonly actor: ActorView }) {
   const attempt = Number(context?.attempt ?? 1);
-  if (machine === 'conversation' && attempt > 1 && state !== 'lingering')
+  if (machine === 'conversation' && attempt > 1 && state !== 'ready')
     return <span class="again">attempt {attempt}</span>;
   if (machine === 'trigger' && context?.isPaused === true && state !== 'paused')
     return <span class="again">paused</span>;

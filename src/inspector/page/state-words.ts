@@ -45,8 +45,7 @@ const tones: Readonly<Record<string, Tone>> = {
   'busy.aborting': 'warn',
   'busy.stray': 'bad',
   'busy.leaving': 'warn',
-  committing: 'busy',
-  lingering: 'calm',
+  ready: 'calm',
 };
 
 /** Which colour a state has. The colour is never all: the word stands beside it. */

@@ -6,34 +6,24 @@ import { describe, expect, test } from 'vitest';
 import { createActor, fromCallback, type SnapshotFrom, transition } from 'xstate';
 import { type ConversationEvent, conversationMachine } from '../../../machines/conversation.ts';
 
-type State = 'handling' | 'aborting' | 'stray' | 'leaving' | 'committing' | 'lingering' | 'ended';
+type State = 'ready' | 'handling' | 'aborting' | 'stray' | 'leaving' | 'ended';
 type Word = ConversationEvent['type'];
 
 /** Where each event leads; what is not here changes nothing. */
 const arrows: Record<State, Partial<Record<Word, State>>> = {
-  handling: { 'run.ended': 'committing', deadline: 'aborting', stop: 'aborting', 'claim.lost': 'leaving' },
-  aborting: { 'run.ended': 'committing', 'patience.over': 'stray', 'claim.lost': 'leaving' },
-  stray: { 'run.ended': 'committing', 'claim.lost': 'leaving' },
-  leaving: { 'run.ended': 'lingering' },
-  committing: { turn: 'handling', over: 'lingering', 'claim.lost': 'lingering' },
-  lingering: { turn: 'handling', quiet: 'ended' },
+  ready: { lasting: 'handling', quiet: 'ended' },
+  handling: { 'run.ended': 'ready', deadline: 'aborting', stop: 'aborting', 'claim.lost': 'leaving' },
+  aborting: { 'run.ended': 'ready', 'patience.over': 'stray', 'claim.lost': 'leaving' },
+  stray: { 'run.ended': 'ready', 'claim.lost': 'leaving' },
+  leaving: { 'run.ended': 'ready' },
   ended: {},
 };
 const busy: readonly State[] = ['handling', 'aborting', 'stray', 'leaving'];
 
-const words: Word[] = [
-  'turn',
-  'run.ended',
-  'deadline',
-  'stop',
-  'patience.over',
-  'claim.lost',
-  'over',
-  'quiet',
-];
+const words: Word[] = ['lasting', 'run.ended', 'deadline', 'stop', 'patience.over', 'claim.lost', 'quiet'];
 
 const eventOf = (word: Word): ConversationEvent =>
-  word === 'turn' ? { type: 'turn', attempt: 2 } : { type: word };
+  word === 'lasting' ? { type: 'lasting', attempt: 2 } : { type: word };
 
 class Bench {
   readonly done: string[] = [];
@@ -56,11 +46,10 @@ class Bench {
       actions: {
         abort: note('abort'),
         yieldPlace: note('yieldPlace'),
-        commit: note('commit'),
-        rest: note('rest'),
+        settle: note('settle'),
       },
     });
-    this.actor = createActor(machine, { input: { key: 'conversation/x', attempt: 1 } }).start();
+    this.actor = createActor(machine, { input: { key: 'conversation/x' } }).start();
   }
 
   get state(): State {
@@ -70,22 +59,19 @@ class Bench {
 }
 
 describe('the machine of a conversation', () => {
-  test('goes where the table of arrows says; its run lives exactly while it is busy (C1)', () => {
+  test('goes where the table of arrows says; a run that lasts lives exactly while it is busy (C1)', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...words), { maxLength: 60 }), (list) => {
         const bench = new Bench();
-        let state: State = 'handling';
-        let turns = 1;
+        let state: State = 'ready';
         for (const word of list) {
           if (state === 'ended') break;
           const next: State = arrows[state][word] ?? state;
-          if (word === 'turn' && next !== state) turns += 1;
           bench.actor.send(eventOf(word));
           state = next;
           expect(bench.state).toBe(state);
           expect(bench.runs).toBe(busy.includes(state) ? 1 : 0);
         }
-        expect(bench.actor.getSnapshot().context.turns).toBe(turns);
         bench.actor.stop();
         expect(bench.runs).toBe(0);
       }),
@@ -93,20 +79,19 @@ describe('the machine of a conversation', () => {
     );
   });
 
-  test('commits each turn once unless its claim was lost, and rests after it was over (C2, C3)', () => {
+  test('settles each run that lasted once, and gives the place of a stray back (C2, C3)', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...words), { maxLength: 60 }), (list) => {
         const bench = new Bench();
         const expected: string[] = [];
-        let state: State = 'handling';
+        let state: State = 'ready';
         for (const word of list) {
           if (state === 'ended') break;
           const next: State = arrows[state][word] ?? state;
           if (next !== state) {
             if (next === 'aborting' || next === 'leaving') expected.push('abort');
             if (next === 'stray') expected.push('yieldPlace');
-            if (next === 'committing') expected.push('commit');
-            if (next === 'lingering') expected.push('rest');
+            if (next === 'ready') expected.push('settle');
           } else if (state === 'leaving' && word === 'patience.over') expected.push('yieldPlace');
           bench.actor.send(eventOf(word));
           state = next;
@@ -138,11 +123,11 @@ describe('the machine of a conversation', () => {
     );
   });
 
-  test('tells the inspector of its turns and attempts, and of nothing else', () => {
-    expect(conversationMachine.config.meta).toEqual({ inspect: ['turns', 'attempt'] });
+  test('tells the inspector which attempt lasts, and of nothing else', () => {
+    expect(conversationMachine.config.meta).toEqual({ inspect: ['attempt'] });
     const bench = new Bench();
-    for (const word of ['run.ended', 'turn'] as const) bench.actor.send(eventOf(word));
-    expect(bench.actor.getSnapshot().context).toMatchObject({ turns: 2, attempt: 2 });
+    bench.actor.send(eventOf('lasting'));
+    expect(bench.actor.getSnapshot().context).toMatchObject({ attempt: 2 });
     bench.actor.stop();
   });
 });

@@ -209,7 +209,7 @@ describe('the address of a view', () => {
       'conversation/repo/a#7',
       'conversation/http/x~3',
     ].entries()) {
-      crowd.set(`k${index}`, node(`k${index}`, 'cs', `${key}#${index}`, 'conversation', 'lingering'));
+      crowd.set(`k${index}`, node(`k${index}`, 'cs', `${key}#${index}`, 'conversation', 'ready'));
       crowd.set(`r${index}`, node(`r${index}`, `k${index}`, 'run', null, 'active'));
     }
     const addresses = [...crowd.values()].map((actor) => addressOf(actor, crowd));

@@ -4,6 +4,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, test } from 'vitest';
+import type { AnyActorRef } from 'xstate';
 import { StoppedError, UnavailableError } from '../../../../actors/errors.ts';
 import type { Assignment, Outcome } from '../../../../actors/inbox/work.ts';
 import type { Committed, NewEvent, TurnRef, TurnResult } from '../../../../actors/store/store.ts';
@@ -231,7 +232,7 @@ describe('a handler', () => {
     expect([await stateOf('b1'), stats().active]).toEqual(['queued', 1]);
     await ended('b1');
     expect(await stateOf('a1')).toBe('running');
-    expect(stats()).toMatchObject({ active: 1, strays: 1, states: { stray: 1, lingering: 1 } });
+    expect(stats()).toMatchObject({ active: 1, strays: 1, states: { stray: 1, ready: 1 } });
     expect(
       said('a handler goes on although it was told to end; its conversation waits for it'),
     ).toMatchObject([{ level: 'error', fields: { delivery: 'a1', key: 'conversation/a' } }]);
@@ -257,7 +258,7 @@ describe('a handler', () => {
     await until('none is left of them', () => stats().strays === 0);
   });
 
-  test('that gives what is no outcome has failed, by a fault that ends its actor only (MB3)', async () => {
+  test('that gives what is no outcome has failed, by a fault that ends nothing else (MB3)', async () => {
     const work = new FakeWork(async ({ event }) => (event.id === 'a1' ? ({} as Outcome) : done));
     const { store, append, ended, said } = inbox({ works: [work] });
     await append(a('a1'), b('b1'));
@@ -266,7 +267,7 @@ describe('a handler', () => {
     expect((await store.delivery('a1'))?.note).toBe(
       'a fault of the gateway: the work gave an outcome of no known kind',
     );
-    expect(said('the actor of a conversation failed by a fault')).toMatchObject([{ level: 'error' }]);
+    expect(said('a turn of a conversation failed by a fault')).toMatchObject([{ level: 'error' }]);
     await append(b('b2'));
     await ended('b2');
   });
@@ -290,10 +291,7 @@ test('a fault of an actor whose run goes on: the run is told to end and waited f
     error.call(log, fields, message);
   };
   await append(a('a1'));
-  await until(
-    'its actor has failed',
-    () => said('the actor of a conversation failed by a fault').length === 1,
-  );
+  await until('its actor has failed', () => said('a turn of a conversation failed by a fault').length === 1);
   expect([(await store.delivery('a1'))?.state, stats().active]).toEqual(['running', 1]);
   gate.open();
   await until('the attempt has failed', async () => (await store.delivery('a1'))?.state === 'retrying');
@@ -383,7 +381,10 @@ describe('actors', () => {
     await append(a('a1'));
     await until('it runs', () => work.runs.length === 1);
     expect(root.getSnapshot().children.conversation).toBe(root.system.get('conversation'));
-    expect(stats().states).toEqual({ handling: 1 });
+    await until('its run lasts', () => stats().states.handling === 1);
+    const line: AnyActorRef = root.system.get('conversation');
+    const [conversation] = Object.values<AnyActorRef>(line.getSnapshot().children);
+    expect(Object.keys(conversation?.getSnapshot().children)).toEqual(['run']);
   });
 });
 
@@ -537,7 +538,7 @@ describe('a claim', () => {
     store.isClaimFailing = true;
     await until('its run was aborted', () => work.runs[0]?.endedAt !== undefined);
     expect(stats()).toMatchObject({ lost: 1, failed: 0 });
-    await until('it rests', () => stats().states.lingering === 1);
+    await until('it rests', () => stats().resting === 1);
   });
 
   test('that another took while its outcome was on the way: the outcome is not taken, and the new turn runs', async () => {
