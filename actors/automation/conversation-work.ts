@@ -7,7 +7,7 @@
 
 import type { Trigger } from '../../config/resources/trigger.ts';
 import { type CommandParameters, commandParameters } from '../../machines/command-parameters.ts';
-import { type Match, matched } from '../../machines/matching.ts';
+import { type Filters, type Match, matched } from '../../machines/matching.ts';
 import { DeadlineError } from '../errors.ts';
 import { type Answer, type Handler, HandlerError, type Job } from '../handlers/handler.ts';
 import type { Assignment, Outcome, Work } from '../inbox/work.ts';
@@ -38,6 +38,8 @@ export interface Routing {
 export class ConversationWork implements Work {
   readonly prefix = PREFIX;
   readonly #routing: Routing;
+  /** A trigger that a reload has changed is another one. */
+  readonly #filters = new WeakMap<Trigger, Filters>();
 
   constructor(routing: Routing) {
     this.#routing = routing;
@@ -80,7 +82,17 @@ export class ConversationWork implements Work {
     if (known.length === 0) return 'the triggers it came for are gone or switched off';
     const taking = known.filter((trigger) => adapter.takes(trigger, inbound));
     if (taking.length === 0) return 'no filter of a trigger lets it pass';
-    return matched(taking, inbound);
+    return matched(taking, inbound, (trigger) => this.#filtersOf(adapter, trigger));
+  }
+
+  #filtersOf(adapter: Adapter, trigger: Trigger): Filters | undefined {
+    if (adapter.filters === undefined) return undefined;
+    let filters = this.#filters.get(trigger);
+    if (filters === undefined) {
+      filters = adapter.filters(trigger);
+      this.#filters.set(trigger, filters);
+    }
+    return filters;
   }
 
   async #run(

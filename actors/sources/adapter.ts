@@ -2,6 +2,7 @@
 // have this one shape, so that who has read one has read all.
 
 import type { Trigger } from '../../config/resources/trigger.ts';
+import type { Filters } from '../../machines/matching.ts';
 import type { Answer } from '../handlers/handler.ts';
 import type { Log } from '../log.ts';
 import type { Appended, NewEvent, Store, StoredEvent } from '../store/store.ts';
@@ -66,6 +67,8 @@ export interface Adapter<T extends Trigger = Trigger> {
   read(event: StoredEvent): InboundEvent;
   /** Whether the trigger's own filters take the event: repositories, branches, events. Pure. */
   takes(trigger: T, event: InboundEvent): boolean;
+  /** The filters that chats have in common (inbox/chat-filters.ts), for a type that has them. Asked for once per trigger. */
+  filters?(trigger: T): Filters;
   /** How the answer goes out: rows for the outbox. Without this method answers are only kept in the record. */
   reply?(trigger: T, event: StoredEvent, inbound: InboundEvent, answer: Answer): readonly NewEvent[];
   /** Sends one row of the outbox that `reply` made. Rejects with a HandlerError. */

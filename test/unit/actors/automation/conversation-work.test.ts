@@ -1,9 +1,10 @@
-// How long a handler may take.
+// How long a handler may take, and who takes an event of a chat.
 
 import { expect, test } from 'vitest';
 import { ConversationWork, type Routing } from '../../../../actors/automation/conversation-work.ts';
 import { timeLimit } from '../../../../actors/automation/time-limit.ts';
 import type { Handler } from '../../../../actors/handlers/handler.ts';
+import { chatFilters } from '../../../../actors/inbox/chat-filters.ts';
 import type { Adapter } from '../../../../actors/sources/adapter.ts';
 import { manualAdapter } from '../../../../actors/sources/manual/manual-adapter.ts';
 import { manualEvent } from '../../../../actors/sources/manual/manual-event.ts';
@@ -59,4 +60,41 @@ test('an event whose attempts all ended with the process is dead, and is not tri
   expect(await perform(trigger.retry.attempts)).toMatchObject({ kind: 'done' });
   expect(await perform(trigger.retry.attempts + 1)).toMatchObject({ kind: 'failed', isFinal: true });
   expect(runs).toBe(1);
+});
+
+test('of the triggers of a chat the one takes an event whose filters fit it best; they are made ready once', async () => {
+  const configs = new Map([
+    ['everybody', {}],
+    ['ops', { channels: ['#ops'] }],
+    ['ops-help', { channels: ['ops'], patterns: ['(?i)help'] }],
+    ['elsewhere', { channels: ['random'], patterns: ['HELP'] }],
+  ]);
+  const triggers = new Map([...configs.keys()].map((name) => [name, manualTrigger(name)]));
+  let made = 0;
+  const adapter: Adapter = {
+    ...(manualAdapter as Adapter),
+    read: (event) => ({ ...manualAdapter.read(event), triggers: [...configs.keys()], channel: '#ops' }),
+    takes: () => true,
+    filters: ({ name }) => {
+      made += 1;
+      return chatFilters(configs.get(name) ?? {});
+    },
+  };
+  const work = new ConversationWork({
+    adapterOf: () => adapter,
+    trigger: (name) => triggers.get(name),
+    isPaused: () => false,
+    onHeld: () => {},
+    handlerOf: () => ({ run: async () => ({ text: 'yes' }) }),
+    count: () => {},
+    longestTimeoutMs: 60_000,
+  });
+  const say = async (text: string) => {
+    const posted = manualEvent(manualTrigger('everybody'), { ...run, text }, '1', '');
+    const event = { ...posted, seq: 1, at: 0, attempt: 1 };
+    const { signal } = new AbortController();
+    return (await work.perform({ event, snapshot: undefined, signal })).trigger;
+  };
+  expect([await say('Help me'), await say('hello')]).toEqual(['ops-help', 'ops']);
+  expect(made).toBe(configs.size);
 });
