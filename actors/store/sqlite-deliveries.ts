@@ -22,6 +22,11 @@ export interface FirstOfKey {
   readonly retryAt: number | null;
 }
 
+/** With what its next attempt needs, which `event.attempt` counts already. */
+export interface WholeFirst extends FirstOfKey {
+  readonly event: StoredEvent;
+}
+
 const withFailure = `failures = json_insert(
   CASE WHEN json_array_length(failures) >= ${FAILURES_KEPT} THEN json_remove(failures, '$[0]')
   ELSE coalesce(failures, '[]') END,
@@ -34,7 +39,10 @@ export class SqliteDeliveries {
   readonly #insertBody: Statement<Nothing>;
   readonly #byId: Statement<readonly [number, string, number]>;
   readonly #first: Statement<readonly [number, number, number | null]>;
-  readonly #begin: Statement<readonly [string, string, string, number, number, string, Uint8Array]>;
+  readonly #wholeFirst: Statement<
+    readonly [number, number, number | null, string, string, number, number, string, Uint8Array]
+  >;
+  readonly #begin: Statement<Nothing>;
   readonly #end: Statement<Nothing>;
   readonly #fail: Statement<Nothing>;
   readonly #hold: Statement<Nothing>;
@@ -55,10 +63,13 @@ export class SqliteDeliveries {
     this.#first = connection.prepare(
       `SELECT seq, state, retry_at FROM delivery WHERE key = ? AND state < ${firstSettled} ORDER BY seq LIMIT 1`,
     );
+    this.#wholeFirst = connection.prepare(
+      `SELECT delivery.seq, state, retry_at, id, trace, at, attempts, meta, body
+       FROM delivery JOIN body ON body.seq = delivery.seq
+       WHERE key = ? AND state < ${firstSettled} ORDER BY delivery.seq LIMIT 1`,
+    );
     this.#begin = connection.prepare(
-      `UPDATE delivery SET state = ${running}, attempts = attempts + 1, started = ?, retry_at = NULL WHERE seq = ?
-       RETURNING id, key, trace, at, attempts,
-         (SELECT meta FROM body WHERE body.seq = delivery.seq), (SELECT body FROM body WHERE body.seq = delivery.seq)`,
+      `UPDATE delivery SET state = ${running}, attempts = ?, started = ?, retry_at = NULL WHERE seq = ?`,
     );
     this.#end = connection.prepare(
       `UPDATE delivery SET state = ?, ended = ?, trigger = coalesce(?, trigger), note = ?, answer = ?,
@@ -128,12 +139,18 @@ export class SqliteDeliveries {
     return row === undefined ? undefined : { seq: row[0], state: stateOf(row[1]), retryAt: row[2] };
   }
 
-  /** An attempt begins, and counts from now on whatever becomes of the process. */
-  begin(seq: number, now: number): StoredEvent {
-    const row = this.#begin.get([now, seq]);
-    if (row === undefined) throw new Error('a record that waits is gone');
-    const [id, key, trace, at, attempt, meta, body] = row;
-    return { seq, id, key, trace, at, attempt, meta, body };
+  /** The same with its body. */
+  wholeFirst(key: string): WholeFirst | undefined {
+    const row = this.#wholeFirst.get([key]);
+    if (row === undefined) return undefined;
+    const [seq, state, retryAt, id, trace, at, attempts, meta, body] = row;
+    const event = { seq, id, key, trace, at, attempt: attempts + 1, meta, body };
+    return { seq, state: stateOf(state), retryAt, event };
+  }
+
+  /** The attempt begins, and counts from now on whatever becomes of the process. */
+  begin({ seq, attempt }: StoredEvent, now: number): void {
+    this.#begin.run([attempt, now, seq]);
   }
 
   /** What a turn said of its event. */

@@ -11,7 +11,7 @@ import { firstSettled, stateCodes } from './delivery-states.ts';
 import type { SqliteConnection, Statement } from './sqlite-connection.ts';
 import { storable } from './sqlite-connection.ts';
 import type { SqliteCounter } from './sqlite-counter.ts';
-import type { FirstOfKey, SqliteDeliveries } from './sqlite-deliveries.ts';
+import type { FirstOfKey, SqliteDeliveries, WholeFirst } from './sqlite-deliveries.ts';
 import type { StoredEvent, Turn, TurnRef, TurnResult } from './store.ts';
 
 const LEASE_ENDED = 'the attempt ended without a result: its claim ran out';
@@ -117,12 +117,13 @@ export class SqliteMailboxes {
     for (const [key, running, snapshot] of rows) {
       if (bytes > maxBytes) break;
       if (running !== null) this.#deliveries.breakOff(running, LEASE_ENDED, now);
-      const first = this.#deliveries.first(key);
+      const first = this.#deliveries.wholeFirst(key);
       if (!canBegin(first, now)) {
         this.#settle(key, first, now);
         continue;
       }
-      const event = this.#deliveries.begin(first.seq, now);
+      const { event } = first;
+      this.#deliveries.begin(event, now);
       this.#claim.run([now + leaseMs, fence, event.seq, leaseMs, key]);
       turns.push({ key, fence, event, snapshot: snapshot ?? undefined });
       fence += 1;
@@ -151,12 +152,13 @@ export class SqliteMailboxes {
   /** After a turn: the next event under the same claim, prolonged by its length, or the end of the claim. */
   advance(key: string, result: TurnResult, leaseMs: number, now: number): StoredEvent | undefined {
     const isOver = staysFirst(result.outcome) || result.isLast === true;
-    const first = this.#deliveries.first(key);
-    if (isOver || !canBegin(first, now)) {
-      this.#settle(key, first, now);
+    const first = isOver ? undefined : this.#deliveries.wholeFirst(key);
+    if (!canBegin(first, now)) {
+      this.#settle(key, isOver ? this.#deliveries.first(key) : first, now);
       return undefined;
     }
-    const event = this.#deliveries.begin(first.seq, now);
+    const { event } = first;
+    this.#deliveries.begin(event, now);
     this.#goOn.run([now + leaseMs, event.seq, key]);
     return event;
   }
@@ -215,6 +217,6 @@ function staysFirst(outcome: TurnResult['outcome']): boolean {
   return outcome === 'retrying' || outcome === 'held' || outcome === 'queued';
 }
 
-function canBegin(first: FirstOfKey | undefined, now: number): first is FirstOfKey {
+function canBegin(first: WholeFirst | undefined, now: number): first is WholeFirst {
   return first !== undefined && first.state !== 'held' && (first.retryAt ?? 0) <= now;
 }
