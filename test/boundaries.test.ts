@@ -7,7 +7,7 @@ import { describe, expect, test } from 'vitest';
 
 const root = resolve(import.meta.dirname, '..');
 
-const rooms = ['config', 'machines', 'actors', 'src'] as const;
+const rooms = ['config', 'machines', 'actors', 'src', 'tool-servers'] as const;
 type Room = (typeof rooms)[number];
 
 const maySee: Record<Room, readonly Room[]> = {
@@ -15,6 +15,8 @@ const maySee: Record<Room, readonly Room[]> = {
   machines: ['config'],
   actors: ['config', 'machines'],
   src: ['config', 'machines', 'actors'],
+  // Programs of their own.
+  'tool-servers': [],
 };
 
 /** Packages that only these rooms may name; every other package is free. */
@@ -23,6 +25,9 @@ const packageHomes: Record<string, readonly Room[]> = {
   xstate: ['machines', 'actors', 'src'],
   pino: ['src'],
   'uWebSockets.js': ['src'],
+  '@modelcontextprotocol/sdk/server/mcp.js': ['tool-servers'],
+  'playwright-core': ['tool-servers'],
+  zod: ['tool-servers'],
 };
 
 interface Import {
