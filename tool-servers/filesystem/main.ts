@@ -1,0 +1,55 @@
+// The filesystem server: `filesystem <allowed folder>…`. All it does on disk goes through the confinement.
+
+import { homedir } from 'node:os';
+import { Command } from 'commander';
+import { CallGate } from '../call-gate.ts';
+import { runProgram, type ToolService } from '../program.ts';
+import { withDeadline } from './call-deadline.ts';
+import { openConfinement } from './confinement.ts';
+import { editTool } from './edit-tool.ts';
+import { CONCURRENT_CALLS } from './limits.ts';
+import { listTools } from './list-tools.ts';
+import { readTools } from './read-tools.ts';
+import { FileResources, resourceCapabilities } from './resources.ts';
+import { searchTool } from './search-tool.ts';
+import { treeTool } from './tree-tool.ts';
+import { writeTools } from './write-tools.ts';
+
+const command = new Command('filesystem')
+  .description('Serves the files of some folders over MCP on stdin and stdout, and nothing outside of them.')
+  .argument('<folder...>', 'folders that may be used, with everything below them')
+  .option('--read-only', 'offer no tool that changes anything', false);
+
+async function start(command: Command): Promise<ToolService> {
+  const { readOnly } = command.opts<{ readOnly: boolean }>();
+  // Configuration files have no shell that would do it.
+  const given = command.args.map((folder) => folder.replace(/^~(?=\/|$)/, homedir()));
+  const confinement = await openConfinement(given);
+  const turns = new CallGate(1);
+  const reading = [
+    ...readTools(confinement),
+    ...listTools(confinement, readOnly),
+    treeTool(confinement),
+    searchTool(confinement),
+  ];
+  const writing = readOnly ? [] : [...writeTools(confinement, turns), editTool(confinement, turns)];
+  const resources = new FileResources(confinement);
+  return {
+    instructions: instructionsOf(confinement.folders, readOnly),
+    tools: [...reading, ...writing].map((tool) => withDeadline(tool)),
+    concurrency: CONCURRENT_CALLS,
+    capabilities: resourceCapabilities,
+    offer: (server) => resources.offer(server),
+    close: async () => {
+      resources.close();
+      await confinement.close();
+    },
+  };
+}
+
+function instructionsOf(folders: readonly string[], isReadOnly: boolean): string {
+  const what = isReadOnly ? 'Reads files' : 'Reads and writes files';
+  return `${what} in these directories and below them, and nowhere else: ${folders.join(', ')}. Relative paths begin in the first one. Look before you read: directory_tree and search_files leave out what excludePatterns name, and read_file takes head, tail or a range of bytes of a large file.${isReadOnly ? '' : ' To change part of a file use edit_file; write_file replaces the whole of it.'}`;
+}
+
+await runProgram({ title: 'Filesystem', command, start });

@@ -1,0 +1,51 @@
+// The two halves of a change that locks nothing: the content to start from, and whether the file is still the same when
+// the new content is ready. Told by identity, size and both times, as the system keeps them.
+
+import { constants } from 'node:fs';
+import { type FileHandle, lstat } from 'node:fs/promises';
+import { ToolError } from '../tool-error.ts';
+import type { WriteTarget } from './atomic-write.ts';
+import { quoted } from './path-text.ts';
+import { isSame, MovedAway, openPinned, type Pinned } from './pinned.ts';
+
+/** All of a file, as large as it was when it was pinned. */
+export async function contentOf(file: Pinned): Promise<Buffer> {
+  const handle = await openPinned(file, constants.O_RDONLY);
+  try {
+    const buffer = Buffer.alloc(Number(file.stats.size) + 1);
+    const filled = await fill(handle, buffer);
+    if (filled === buffer.length) throw new MovedAway();
+    return buffer.subarray(0, filled);
+  } finally {
+    await handle.close();
+  }
+}
+
+async function fill(handle: FileHandle, buffer: Buffer): Promise<number> {
+  let filled = 0;
+  while (filled < buffer.length) {
+    const { bytesRead } = await handle.read(buffer, filled, buffer.length - filled, filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return filled;
+}
+
+/** @throws ToolError when `name` is no longer what was pinned, or no longer as it was then */
+export async function mustBeUnchanged(
+  { parent, name }: WriteTarget,
+  { stats }: Pinned,
+  path: string,
+): Promise<void> {
+  const now = await lstat(parent.at(name), { bigint: true });
+  if (
+    isSame(now, stats) &&
+    now.size === stats.size &&
+    now.mtimeNs === stats.mtimeNs &&
+    now.ctimeNs === stats.ctimeNs
+  )
+    return;
+  throw new ToolError(
+    `${quoted(path)} was changed by somebody else during the call. Nothing was written; read it again, then try again.`,
+  );
+}
