@@ -1,0 +1,168 @@
+// The questions of one tool call to the host, one after the other, typed by their routes, with answers that were looked at.
+//
+//   turn (wait while the host is known to refuse) ──► sent ──► answer read
+//     ▲                                                │
+//     └──────── refused for too many requests ◄────────┘
+//
+// 1. A request that writes is sent again only after such a refusal, which says that it was not carried out.
+// 2. All waits of one call together take no longer than its patience, and end when the call is cancelled.
+
+import type { Octokit } from '@octokit/core';
+import type { Endpoints } from '@octokit/types';
+import type { z } from 'zod';
+import type { ToolCall } from '../tool.ts';
+import { ToolError } from '../tool-error.ts';
+import type { Access } from './access.ts';
+import { hostFault, isRequestFault } from './host-fault.ts';
+import { limitRefusal, waitingFor } from './limit-words.ts';
+import { Patience } from './patience.ts';
+import { type Bucket, bucketOf, limitOf } from './rate-limit.ts';
+import type { RateMeter } from './rate-meter.ts';
+import type { Clean } from './redaction.ts';
+import { placedInPath } from './route-template.ts';
+
+/** Of one call, all its requests together, its waits for limits not counted. */
+const CALL_MS = 180_000;
+/** How often one request is sent again after refusals for too many. */
+const MAX_REFUSALS = 4;
+/** The version of the API all this was written for. */
+const HEADERS = { 'x-github-api-version': '2022-11-28' };
+
+export type Route = keyof Endpoints;
+type Loosely<Parameters> = { [Name in keyof Parameters]: Parameters[Name] | undefined };
+export type ParametersOf<R extends Route> = Loosely<
+  Omit<Endpoints[R]['parameters'], 'headers' | 'request' | 'baseUrl' | 'mediaType'>
+>;
+
+export interface HostOptions {
+  readonly access: Access;
+  readonly maxWaitMs: number;
+  readonly timeoutMs: number;
+  /** Takes the token out of a text. */
+  readonly clean: Clean;
+}
+
+export interface HostAnswer<Data> {
+  readonly status: number;
+  readonly data: Data;
+  /** The `Link` header. */
+  readonly link: string | undefined;
+}
+
+export class Asking {
+  readonly #octokit: Octokit;
+  readonly #meter: RateMeter;
+  readonly #options: HostOptions;
+  readonly #patience: Patience;
+  readonly #call: ToolCall;
+  readonly #deadline: AbortSignal;
+
+  constructor(octokit: Octokit, meter: RateMeter, options: HostOptions, call: ToolCall) {
+    this.#octokit = octokit;
+    this.#meter = meter;
+    this.#options = options;
+    this.#patience = new Patience(call, options.maxWaitMs);
+    this.#call = call;
+    this.#deadline = AbortSignal.timeout(CALL_MS + options.maxWaitMs);
+  }
+
+  /** Takes the token out of what was decoded only after it came in. */
+  get clean(): Clean {
+    return this.#options.clean;
+  }
+
+  /**
+   * Asks the host. `read` picks from the answer what is used.
+   * @throws ToolError for whatever goes wrong; HostRefusal where the host refused
+   */
+  async ask<R extends Route, Read extends z.ZodType>(
+    route: R,
+    parameters: ParametersOf<R>,
+    read: Read,
+    accept?: string,
+  ): Promise<HostAnswer<z.output<Read>>> {
+    const { status, headers, data } = await this.#sent(route, parameters, accept);
+    const parsed = read.safeParse(data);
+    if (parsed.success) return { status, data: parsed.data, link: headers.link };
+    const [issue] = parsed.error.issues;
+    const where = issue === undefined || issue.path.length === 0 ? '' : `, at ${issue.path.join('.')}`;
+    throw new ToolError(
+      `The host's answer (${status}) is not what its API promises${where}. The operator has to check that REPOHOST_API_URL is the address of the API.`,
+    );
+  }
+
+  async #sent(route: Route, parameters: object, accept: string | undefined) {
+    const bucket = bucketOf(route);
+    const isWrite = !route.startsWith('GET ');
+    for (let refusals = 0; ; refusals++) {
+      await this.#turn(bucket);
+      try {
+        const response = await this.#once(route, parameters, accept, isWrite);
+        this.#meter.learn(bucket, response.headers);
+        return response;
+      } catch (error) {
+        const limit = this.#limitIn(error, bucket);
+        if (limit === undefined) throw this.#fault(error, isWrite);
+        this.#meter.refused(bucket, limit);
+        if (refusals === MAX_REFUSALS)
+          throw limitRefusal({ why: limit.kind, waitMs: limit.waitMs }, bucket, this.#options);
+      }
+    }
+  }
+
+  /** Waits until the host is willing, as far as is known. */
+  async #turn(bucket: Bucket): Promise<void> {
+    for (;;) {
+      this.#call.signal.throwIfAborted();
+      const closed = this.#meter.begin(bucket);
+      if (closed === undefined) return;
+      if (!this.#patience.allows(closed.waitMs)) throw limitRefusal(closed, bucket, this.#options);
+      await this.#patience.wait(closed.waitMs, waitingFor(closed, bucket));
+    }
+  }
+
+  async #once(route: Route, parameters: object, accept: string | undefined, isWrite: boolean) {
+    const signal = AbortSignal.any([this.#call.signal, this.#deadline]);
+    const placed = placedInPath(route, parameters);
+    return await untilAborted(
+      this.#octokit.request(placed.route, {
+        ...placed.parameters,
+        headers: accept === undefined ? HEADERS : { ...HEADERS, accept },
+        request: isWrite ? { signal, retries: 0 } : { signal },
+      }),
+      signal,
+    );
+  }
+
+  #limitIn(error: unknown, bucket: Bucket) {
+    if (!isRequestFault(error) || error.response === undefined) return undefined;
+    this.#meter.learn(bucket, error.response.headers);
+    return limitOf(error.status, error.response.headers, error.message);
+  }
+
+  #fault(error: unknown, isWrite: boolean): unknown {
+    if (this.#call.signal.aborted) return this.#call.signal.reason;
+    const { access, maxWaitMs, timeoutMs } = this.#options;
+    if (this.#deadline.aborted)
+      return new ToolError(
+        `This took longer than ${(CALL_MS + maxWaitMs) / 1000} s and was given up.${isWrite ? ' It is not known whether the last step was done: look before you call again.' : ''}`,
+      );
+    const { host } = new URL(access.apiUrl);
+    return hostFault(error, { isWrite, hasToken: access.token !== undefined, host, timeoutMs });
+  }
+}
+
+/** The plugins hold requests back without looking at signals. */
+async function untilAborted<T>(asked: Promise<T>, signal: AbortSignal): Promise<T> {
+  let stop = (): void => {};
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(signal.reason);
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
+  });
+  try {
+    return await Promise.race([asked, aborted]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}

@@ -1,0 +1,89 @@
+// Takes the token out of everything, in case the host repeats it. It is done where an answer comes in, before anybody cuts
+// it in the middle of the token, and again where a tool's answer goes out: results, errors, the log.
+//
+// As it is, and as JSON and addresses write it. What is in base64 (images, other binary files) is not searched.
+
+import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import type { Tool, ToolAnswer } from '../tool.ts';
+import { ToolError } from '../tool-error.ts';
+
+const INSTEAD = '[token removed]';
+
+/** Gives a text without the token. */
+export type Clean = (text: string) => string;
+
+/** What takes `secret` out; without a secret every text stays as it is. */
+export function cleanerOf(secret: string | undefined): Clean {
+  if (secret === undefined) return (text) => text;
+  const asJson = JSON.stringify(secret).slice(1, -1);
+  const forms = new Set([
+    secret,
+    asJson,
+    asJson.replaceAll('/', '\\/'),
+    encodeURIComponent(secret),
+    encodeURI(secret),
+  ]);
+  return (text) => {
+    let cleaned = text;
+    for (const form of forms) cleaned = cleaned.replaceAll(form, INSTEAD);
+    return cleaned;
+  };
+}
+
+/** `tool`, with its answers and errors cleaned. */
+export function redacted(tool: Tool, clean: Clean): Tool {
+  return {
+    ...tool,
+    async run(input, call) {
+      try {
+        return cleanAnswer(await tool.run(input, call), clean);
+      } catch (error) {
+        if (error instanceof ToolError) throw new ToolError(clean(error.message));
+        // Of anything else the stack goes to the log; members of the error, such as the request, do not.
+        throw new Error(clean(error instanceof Error ? (error.stack ?? error.message) : String(error)));
+      }
+    },
+  };
+}
+
+/** `message`, with the names in it cleaned that are repeated when they are refused: of the tool and of its arguments. */
+export function withCleanNames(message: JSONRPCMessage, clean: Clean): JSONRPCMessage {
+  if (!('method' in message) || message.method !== 'tools/call') return message;
+  const { name, arguments: given } = message.params ?? {};
+  const params = {
+    ...message.params,
+    ...(typeof name === 'string' && { name: clean(name) }),
+    ...(typeof given === 'object' && given !== null && { arguments: cleanNames(given, clean) }),
+  };
+  return { ...message, params };
+}
+
+function cleanAnswer(
+  { text, structured, content }: ToolAnswer<Record<string, unknown>>,
+  clean: Clean,
+): ToolAnswer<Record<string, unknown>> {
+  return {
+    text: clean(text),
+    ...(structured && { structured: cleanValue(structured, clean) as Record<string, unknown> }),
+    ...(content && { content }),
+  };
+}
+
+function cleanValue(value: unknown, clean: Clean): unknown {
+  if (typeof value === 'string') return clean(value);
+  return mapped(
+    value,
+    (each) => cleanValue(each, clean),
+    (name) => name,
+  );
+}
+
+function cleanNames(value: unknown, clean: Clean): unknown {
+  return mapped(value, (each) => cleanNames(each, clean), clean);
+}
+
+function mapped(value: unknown, change: (each: unknown) => unknown, rename: Clean): unknown {
+  if (Array.isArray(value)) return value.map(change);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, each]) => [rename(name), change(each)]));
+}
