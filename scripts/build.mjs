@@ -1,6 +1,6 @@
 // Bundles each entry point into dist/, with its packages inside: one file to read is a fast start.
-// `--outdir DIR` builds elsewhere. The native parts of HTTP and of the store cannot be bundled, and pino-pretty is loaded on a
-// terminal only. The store's worker is a script of its own: it runs in a thread, and only where there is a store.
+// `--outdir DIR` builds elsewhere. The native parts of HTTP and of the store cannot be bundled, nor what drives a
+// browser, and pino-pretty is loaded on a terminal only. The store's worker is a script of its own: it runs in a thread, and only where there is a store.
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,6 +19,9 @@ const entries = {
   core: 'src/core.ts',
   commands: 'src/cli/run-command.ts',
   'store-worker': 'actors/store/store-worker.ts',
+  'tool-servers/filesystem': 'tool-servers/filesystem/main.ts',
+  'tool-servers/browser': 'tool-servers/browser/main.ts',
+  'tool-servers/repository-host': 'tool-servers/repository-host/main.ts',
 };
 /** A file of its own: what the commands need besides would cost every start of the gateway 7 ms. */
 const apart = {
@@ -41,7 +44,7 @@ const program = {
   format: 'esm',
   sourcemap: true,
   minifySyntax: true,
-  external: ['uWebSockets.js', 'pino-pretty', 'libsql'],
+  external: ['uWebSockets.js', 'pino-pretty', 'libsql', 'playwright-core'],
   plugins: [apart],
   // Packages written for CommonJS expect a `require` when bundled into a module.
   banner: {

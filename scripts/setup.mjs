@@ -33,7 +33,7 @@ function isStale() {
   const built = join(root, 'dist', 'schema', 'catalog.json');
   if (!existsSync(built)) return true;
   const builtAt = statSync(built).mtimeMs;
-  const sources = ['config', 'machines', 'actors', 'src', 'scripts'].flatMap((room) =>
+  const sources = ['config', 'machines', 'actors', 'src', 'tool-servers', 'scripts'].flatMap((room) =>
     readdirSync(join(root, room), { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
       .map((entry) => join(entry.parentPath, entry.name)),

@@ -112,10 +112,10 @@ test('every fixed log message is explained in docs/operating.md', () => {
   expect(messages.filter((message) => !page.includes(message))).toEqual([]);
 });
 
-const pages = ['docs', 'docs/sources'].flatMap((folder) =>
+const pages = ['.', 'docs', 'docs/sources', 'docs/tool-servers'].flatMap((folder) =>
   readdirSync(join(root, folder))
     .filter((name) => name.endsWith('.md'))
-    .map((name) => `${folder}/${name}`),
+    .map((name) => join(folder, name)),
 );
 
 test('every type of trigger that is built has a page', () => {
