@@ -91,7 +91,17 @@ export class StdioLine implements Transport {
       const cancelled = message.params?.requestId;
       if (typeof cancelled === 'string' || typeof cancelled === 'number') this.#settle(cancelled);
     }
-    this.onmessage?.(this.#rewrite(message));
+    this.onmessage?.(this.#readable(message));
+  }
+
+  /** Arguments that cannot be gone through (nested too deeply) are left as they are; whoever checks them refuses them. */
+  #readable(message: JSONRPCMessage): JSONRPCMessage {
+    try {
+      return this.#rewrite(message);
+    } catch (error) {
+      this.onerror?.(error instanceof Error ? error : new Error(String(error)));
+      return message;
+    }
   }
 
   #settle(id: RequestId): void {
