@@ -5,23 +5,16 @@
 // 2. Dialogs are dismissed, downloads and file choosers are not served; the diary says so.
 // 3. What was neither opened as http(s) nor empty is not left open.
 
-import type { BrowserContext, CDPSession, Page, Request, Response } from 'playwright-core';
+import type { BrowserContext, CDPSession, Page } from 'playwright-core';
 import { type ConsoleLog, cut } from './console-log.ts';
 import type { Diary } from './diary.ts';
+import { ANNOUNCED_MS, PageProgress } from './page-progress.ts';
 
 const MAX_PAGES = 4;
 const MAX_NOTE_CHARS = 300;
 const BROWSER_END_MS = 100;
 /** `chrome-error:` is the browser's own page for what could not be loaded. */
 const PAGE_SCHEMES = ['http:', 'https:', 'about:', 'blob:', 'data:', 'chrome-error:'];
-
-interface PageState {
-  /** Of the answer that the page came with. */
-  status: number | undefined;
-  isNavigating: boolean;
-  /** A connection that also works while the page computes without end. */
-  readonly control: Promise<CDPSession>;
-}
 
 export interface PageEvents {
   readonly diary: Diary;
@@ -33,7 +26,9 @@ export interface PageEvents {
 export class PageStack {
   readonly #context: BrowserContext;
   readonly #events: PageEvents;
-  readonly #states = new Map<Page, PageState>();
+  readonly #open = new Map<Page, PageProgress>();
+  /** Until when each page that was announced may still come. */
+  #awaitedUntilMs: number[] = [];
 
   constructor(context: BrowserContext, events: PageEvents) {
     this.#context = context;
@@ -43,11 +38,11 @@ export class PageStack {
   }
 
   get current(): Page | undefined {
-    return [...this.#states.keys()].at(-1);
+    return [...this.#open.keys()].at(-1);
   }
 
   get all(): readonly Page[] {
-    return [...this.#states.keys()];
+    return [...this.#open.keys()];
   }
 
   /** A new empty page on top. */
@@ -58,49 +53,51 @@ export class PageStack {
   }
 
   statusOf(page: Page): number | undefined {
-    return this.#states.get(page)?.status;
+    return this.#open.get(page)?.status;
   }
 
-  isNavigating(page: Page): boolean {
-    return this.#states.get(page)?.isNavigating ?? false;
+  /** Whether the current page is on its way to another, or another one is about to open. */
+  get isMoving(): boolean {
+    const now = performance.now();
+    this.#awaitedUntilMs = this.#awaitedUntilMs.filter((until) => until > now);
+    const progress = this.current && this.#open.get(this.current);
+    return this.#awaitedUntilMs.length > 0 || progress?.isNavigating === true;
   }
 
   /** @throws Error when the page is gone */
   async controlOf(page: Page): Promise<CDPSession> {
-    const state = this.#states.get(page);
-    if (state === undefined) throw new Error('the page is gone');
-    return await state.control;
+    const progress = this.#open.get(page);
+    if (progress === undefined) throw new Error('the page is gone');
+    return await progress.control;
   }
 
   /** Forgets a page: what happens to it from now on is no loss. */
   drop(page: Page): void {
-    this.#states.delete(page);
+    this.#open.delete(page);
   }
 
   #adopt(page: Page): void {
-    if (this.#states.has(page) || page.isClosed()) return;
+    if (this.#open.has(page) || page.isClosed()) return;
+    this.#awaitedUntilMs.shift();
     const { diary } = this.#events;
-    if (this.#states.size >= MAX_PAGES) {
+    if (this.#open.size >= MAX_PAGES) {
       diary.page(`A further page was not opened: ${MAX_PAGES} are open already.`);
       page.close().catch(() => {});
       return;
     }
-    if (this.#states.size > 0)
+    if (this.#open.size > 0)
       diary.page(
         'The page opened a new page, which is the current one now. browser_evaluate with "window.close()" goes back.',
       );
-    const control = this.#control(page);
-    control.catch(() => {});
-    const state: PageState = { status: undefined, isNavigating: false, control };
-    this.#states.set(page, state);
+    const events = {
+      onNavigated: (url: string) => this.#navigated(page, url),
+      onOpening: () => {
+        if (this.#awaitedUntilMs.length < MAX_PAGES)
+          this.#awaitedUntilMs.push(performance.now() + ANNOUNCED_MS);
+      },
+    };
+    this.#open.set(page, new PageProgress(page, this.#context, events));
     this.#listen(page);
-    this.#follow(page, state);
-  }
-
-  async #control(page: Page): Promise<CDPSession> {
-    const control = await this.#context.newCDPSession(page);
-    await control.send('Runtime.enable');
-    return control;
   }
 
   #listen(page: Page): void {
@@ -129,11 +126,11 @@ export class PageStack {
 
   /** A page that closed without our doing. */
   #closed(page: Page): void {
-    if (!this.#states.has(page)) return;
+    if (!this.#open.has(page)) return;
     const wasCurrent = this.current === page;
     this.drop(page);
     if (!wasCurrent) return;
-    if (this.#states.size > 0) {
+    if (this.#open.size > 0) {
       this.#events.diary.page('The page closed itself; the page below is the current one again.');
       return;
     }
@@ -143,34 +140,12 @@ export class PageStack {
     }, BROWSER_END_MS).unref();
   }
 
-  #follow(page: Page, state: PageState): void {
-    const isOfPage = (request: Request) => {
-      try {
-        return request.isNavigationRequest() && request.frame() === page.mainFrame();
-      } catch {
-        // A request without a frame.
-        return false;
-      }
-    };
-    page.on('request', (request) => {
-      if (isOfPage(request)) state.isNavigating = true;
-    });
-    page.on('requestfailed', (request) => {
-      if (isOfPage(request)) state.isNavigating = false;
-    });
-    page.on('response', (response: Response) => {
-      if (isOfPage(response.request())) state.status = response.status();
-    });
-    page.on('framenavigated', (frame) => {
-      if (frame !== page.mainFrame()) return;
-      state.isNavigating = false;
-      this.#events.diary.navigated();
-      const scheme = /^[a-z-]+:/.exec(frame.url())?.[0] ?? '';
-      if (!frame.url().startsWith('http')) state.status = undefined;
-      if (frame.url() === '' || PAGE_SCHEMES.includes(scheme)) return;
-      this.#lose(page, `The page was closed: it led to ${scheme}, and only http: and https: are served.`);
-      page.close().catch(() => {});
-    });
+  #navigated(page: Page, url: string): void {
+    this.#events.diary.navigated();
+    const scheme = /^[a-z-]+:/.exec(url)?.[0] ?? '';
+    if (url === '' || PAGE_SCHEMES.includes(scheme)) return;
+    this.#lose(page, `The page was closed: it led to ${scheme}, and only http: and https: are served.`);
+    page.close().catch(() => {});
   }
 
   #lose(page: Page, reason: string): void {

@@ -9,6 +9,8 @@ import type { BrowserOptions } from './options.ts';
 import type { ProcessInfo } from './running-browser.ts';
 
 const LOOK_MS = 500;
+/** How long processes that were ended may take to give back what they had. */
+const GRACE_MS = 2_000;
 /** A browser that does not even list its processes for this long hangs. */
 const ANSWER_MS = 10_000;
 
@@ -26,12 +28,12 @@ export interface Excess {
   readonly isHanging: boolean;
 }
 
-/** Looks every LOOK_MS until `stopped`; `onExcess` hears of every look that finds too much. */
+/** Looks every LOOK_MS until `stopped`; `onExcess` hears of a look that finds too much, and is given time. */
 export async function watchResources(
   processes: () => Promise<readonly ProcessInfo[]>,
   limits: Limits,
   stopped: AbortSignal,
-  onExcess: (excess: Excess) => void,
+  onExcess: (excess: Excess) => Promise<void>,
 ): Promise<void> {
   const meter = new CpuMeter(limits);
   while (!stopped.aborted) {
@@ -43,27 +45,30 @@ export async function watchResources(
     ]);
     if (stopped.aborted || found === undefined) return;
     if (found === 'late') {
-      onExcess({ reason: 'the browser did not answer any more', isHanging: true });
+      await onExcess({ reason: 'the browser did not answer any more', isHanging: true });
       return;
     }
     const memoryMb = await memoryOf(found.map(({ pid }) => pid));
-    const cpuPercent = meter.look(found, performance.now());
-    if (stopped.aborted) return;
-    if (memoryMb > limits.maxMemoryMb)
-      onExcess({
-        reason: `the browser used ${Math.round(memoryMb)} MB of memory (limit: ${limits.maxMemoryMb} MB, --max-memory-mb)`,
-        isHanging: false,
-      });
-    else if (cpuPercent !== undefined && cpuPercent > limits.maxCpuPercent) {
-      meter.reset();
-      onExcess({
-        reason:
-          `the browser used ${Math.round(cpuPercent)} % of a processor core for ${limits.maxCpuSeconds} s ` +
-          `(limit: ${limits.maxCpuPercent} %, --max-cpu-percent)`,
-        isHanging: false,
-      });
-    }
+    const reason = memoryReason(memoryMb, limits) ?? cpuReason(meter.look(found, performance.now()), limits);
+    if (reason === undefined || stopped.aborted) continue;
+    await onExcess({ reason, isHanging: false });
+    meter.reset();
+    await delay(GRACE_MS, undefined, { signal: stopped, ref: false }).catch(() => {});
   }
+}
+
+function memoryReason(memoryMb: number, { maxMemoryMb }: Limits): string | undefined {
+  if (memoryMb <= maxMemoryMb) return undefined;
+  return `the browser used ${Math.round(memoryMb)} MB of memory (limit: ${maxMemoryMb} MB, --max-memory-mb)`;
+}
+
+function cpuReason(cpuPercent: number | undefined, limits: Limits): string | undefined {
+  const { maxCpuPercent, maxCpuSeconds } = limits;
+  if (cpuPercent === undefined || cpuPercent <= maxCpuPercent) return undefined;
+  return (
+    `the browser used ${Math.round(cpuPercent)} % of a processor core for ${maxCpuSeconds} s ` +
+    `(limit: ${maxCpuPercent} %, --max-cpu-percent)`
+  );
 }
 
 /** Processor time over a sliding window. Processes come and go, so that only what each one used since the last look counts. */

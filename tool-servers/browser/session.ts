@@ -161,7 +161,7 @@ export class Session {
       () => browser.processes(),
       this.#options,
       stopped.signal,
-      (excess) => void this.#curb(open, excess),
+      (excess) => this.#curb(open, excess),
     );
     return open;
   }
@@ -173,13 +173,14 @@ export class Session {
 
   async #curb(open: Open, { reason, isHanging }: Excess): Promise<void> {
     if (this.#open !== open) return;
-    if (isHanging) this.#endWith(`The browser was ended: ${reason}.`);
+    const pages = open.pages.all;
+    // Without a page it is the browser itself that takes too much.
+    if (isHanging || pages.length === 0) this.#endWith(`The browser was ended: ${reason}.`);
     else {
-      const pages = open.pages.all;
       this.#lose(`${pages.length === 1 ? 'The page was' : 'All pages were'} closed: ${reason}.`);
       this.#ending = this.#closePages(open, pages);
-      await this.#ending;
     }
+    await this.#ending;
   }
 
   /**

@@ -10,10 +10,8 @@ const LOAD_MS = 10_000;
 /** Resolves when the current page is at rest, or when that takes too long. */
 export async function settle(pages: PageStack, signal: AbortSignal): Promise<void> {
   await delay(MOMENT_MS, undefined, { signal });
-  const page = pages.current;
-  if (page === undefined) return;
   const deadline = performance.now() + LOAD_MS;
-  while (pages.isNavigating(page) && performance.now() < deadline) await delay(20, undefined, { signal });
+  while (pages.isMoving && performance.now() < deadline) await delay(20, undefined, { signal });
   const timeout = Math.max(1, deadline - performance.now());
-  await page.waitForLoadState('domcontentloaded', { timeout, signal }).catch(() => {});
+  await pages.current?.waitForLoadState('domcontentloaded', { timeout, signal }).catch(() => {});
 }
