@@ -46,8 +46,9 @@ describe('the command line', () => {
   });
 
   test('a leading ~ is the home folder, which no shell has put in', async () => {
-    const home = testFolder();
-    mkdirSync(join(home, 'notes'));
+    // As the text of a replacement this name would mean something else.
+    const home = join(testFolder(), 'a$&b');
+    mkdirSync(join(home, 'notes'), { recursive: true });
     writeFileSync(join(home, 'notes/a.txt'), 'at home');
     const child = spawn(process.execPath, [filesystemProgram, '~/notes'], {
       env: { ...process.env, HOME: home },

@@ -7,6 +7,7 @@ import {
   rmSync,
   symlinkSync,
   truncateSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
@@ -81,6 +82,29 @@ describe('the list of resources', () => {
     rmSync(join(first, 'later.txt'));
     await eventually('the removal to be told', () => server.count(changed) > before + 1);
     expect(server.count(changed)).toBe(before + 2);
+  });
+});
+
+describe('the list of a folder', () => {
+  test('has its files however many folders there are, and none whose name no URI can say', async () => {
+    const crowded = testFolder();
+    for (let count = 0; count <= 10_000; count++) mkdirSync(join(crowded, `d${count}`));
+    writeFileSync(join(crowded, 'z.txt'), '');
+    writeFileSync(Buffer.concat([Buffer.from(`${crowded}/x`), Buffer.from([0xff])]), '');
+    const { client } = await FilesystemClient.start([crowded]);
+    const { resources } = await client.listResources();
+    expect(resources.map(({ name }) => name)).toEqual(['z.txt']);
+  });
+
+  test('that is no longer wanted is no fault in the log', async () => {
+    const cancelled = new AbortController();
+    const listing = Array.from({ length: 20 }, () =>
+      server.client.listResources({}, { signal: cancelled.signal }).catch(() => {}),
+    );
+    cancelled.abort();
+    await Promise.all(listing);
+    await server.client.listResources();
+    expect(server.stderr).toBe('');
   });
 });
 
@@ -180,6 +204,35 @@ describe('a subscription', () => {
     for (const uri of [uriOf(first, 'missing'), uriOf(first, 'below'), uriOf(parent, 'secret.txt')])
       expect((await errorOf(server.client.subscribeResource({ uri }))).code, uri).toBe(NOT_FOUND);
     expect((await errorOf(server.client.subscribeResource({ uri: 'garbage' }))).code).toBe(INVALID_PARAMS);
+  });
+
+  test('that is ended while it is being set up is not there', async () => {
+    const path = join(first, 'short.txt');
+    const uri = uriOf(path);
+    writeFileSync(path, '1');
+    const begun = server.client.subscribeResource({ uri });
+    const ended = server.client.unsubscribeResource({ uri });
+    await Promise.all([begun, ended]);
+    const other = uriOf(first, 'pixel.bin');
+    await server.client.subscribeResource({ uri: other });
+    const before = server.updates(other);
+    appendFileSync(path, '2');
+    appendFileSync(join(first, 'pixel.bin'), '!');
+    await eventually('the other file', () => server.updates(other) > before);
+    expect(server.updates(uri)).toBe(0);
+  });
+
+  test('tells of a change that left size and time as they were', async () => {
+    const path = join(first, 'same.txt');
+    const uri = uriOf(path);
+    const put = (content: string) => {
+      writeFileSync(path, content);
+      utimesSync(path, 1e9, 1e9);
+    };
+    put('one');
+    await server.client.subscribeResource({ uri });
+    put('two');
+    await eventually('the change', () => server.updates(uri) > 0);
   });
 
   test('is one of two hundred at most', async () => {

@@ -204,6 +204,21 @@ describe('search_files', () => {
     expect(progress[0]).toEqual({ progress: 26, message: '26 entries looked at, 0 matches' });
   });
 
+  test('gives no more than one message holds, however long the names are', async () => {
+    const deep = testFolder();
+    let path = deep;
+    for (let level = 0; level < 14; level++) {
+      path = join(path, '"'.repeat(250));
+      mkdirSync(path);
+    }
+    for (let count = 0; count < 300; count++) writeFileSync(join(path, `${'"'.repeat(240)}${count}`), '');
+    const own = await FilesystemClient.start([deep]);
+    const answer = await own.call('search_files', { path: '.', pattern: '*"*' });
+    expect(JSON.stringify(answer).length).toBeLessThan(4 * 1_024 ** 2);
+    expect(answer.structured).toMatchObject({ isComplete: false });
+    expect(String(answer.structured.note)).toMatch(/\d+ matches were found/);
+  });
+
   test('ends when it is cancelled, and the server goes on', async () => {
     const cancelled = new AbortController();
     const ended = server.client.callTool(

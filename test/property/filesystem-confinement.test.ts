@@ -98,6 +98,7 @@ const said = fc.oneof(
       'a\0b',
       '/proc/self/root',
       'file:///a',
+      './file:/a',
       'BOX/a',
     ),
   },
@@ -179,12 +180,24 @@ class World {
 
   /** What the path must be by its letters; undefined when it must be refused for them. */
   letters(path: string): string | undefined {
-    if (path === '' || path.includes('\0') || path === '~' || path.startsWith('~/')) return undefined;
+    if (path === '' || path.includes('\0') || /^(~$|~\/|file:)/.test(path)) return undefined;
     const absolutePath = resolve(join(this.root, 'box'), path);
     const forms = [...this.allowed, join(this.root, 'alias')];
     return forms.some((form) => absolutePath === form || absolutePath.startsWith(`${form}/`))
-      ? absolutePath
+      ? this.#asOnDisk(absolutePath)
       : undefined;
+  }
+
+  /** The path with each name that is missing in the other Unicode form that its folder inside has instead. */
+  #asOnDisk(path: string): string {
+    let at = '/';
+    for (const part of path.split('/')) {
+      const folder = this.end(at);
+      const isAmong = folder !== undefined && lstatSync(folder).isDirectory();
+      const alike = isAmong ? readdirSync(folder).filter((entry) => isAlike(entry, part)) : [];
+      at = join(at, (alike.includes(part) ? part : alike.length === 1 && alike[0]) || part);
+    }
+    return at;
   }
 
   /** Where the path leads after all links, when that is inside and there is something. */
@@ -217,6 +230,10 @@ class World {
   close(): void {
     rmSync(this.root, { recursive: true, force: true });
   }
+}
+
+function isAlike(one: string, other: string): boolean {
+  return one.normalize('NFC') === other.normalize('NFC');
 }
 
 function entryAt(path: string) {
@@ -271,7 +288,7 @@ const oracle: Record<string, (world: World, path: string, to: string) => Act | u
   },
   facts: (world, path) => {
     const end = endOf(world, path);
-    if (end === undefined) return undefined;
+    if (end === undefined || (saysFolder(path) && !lstatSync(end).isDirectory())) return undefined;
     return async (_world, disk) => {
       const { kind, sizeBytes } = await disk.facts(path);
       return () => {
@@ -313,6 +330,7 @@ const oracle: Record<string, (world: World, path: string, to: string) => Act | u
     const source = entryPlace(world, path);
     const destination = freePlace(world, to);
     if (source === undefined || destination === undefined) return undefined;
+    if ((saysFolder(path) || saysFolder(to)) && !lstatSync(source).isDirectory()) return undefined;
     if (join(world.root, 'box', 'inner').startsWith(`${source}/`) || world.isAllowedFolder(source))
       return undefined;
     if (destination.startsWith(`${source}/`)) return undefined;

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { applyEdits } from '../../tool-servers/filesystem/text-edits.ts';
 import { readTextPart } from '../../tool-servers/filesystem/text-part.ts';
+import { placesOf } from '../../tool-servers/filesystem/text-search.ts';
 
 const text = fc
   .array(fc.constantFrom('a', 'bc', 'ü', '€', '😀', '\n', '\r\n', ' '), { maxLength: 60 })
@@ -66,29 +67,68 @@ describe('parts of a text', () => {
   });
 });
 
+test('the end of a file that gives fewer bytes than its size says is refused with both reasons', async () => {
+  const handle = { read: async (buffer: Uint8Array) => ({ bytesRead: 0, buffer }) };
+  const file = { path: '/f', sizeBytes: 4_096, handle: handle as never };
+  await expect(readTextPart(file, { tail: 1 }, 1_000)).rejects.toThrow('or without tail');
+});
+
 describe('an edit', () => {
-  test('replaces what was meant and leaves every other byte as it is, line endings included', () => {
-    fc.assert(
-      fc.property(text, text, fc.boolean(), (before, after, isFlat) => {
+  const { signal } = new AbortController();
+
+  test('replaces what was meant and leaves every other byte as it is, line endings included', async () => {
+    await fc.assert(
+      fc.asyncProperty(text, text, fc.boolean(), async (before, after, isFlat) => {
         const old = '<<one\r\ntwo>>';
         const given = isFlat ? old.replaceAll('\r\n', '\n') : old;
-        const edited = applyEdits(before + old + after, [{ oldText: given, newText: 'new\nline' }]);
-        expect(edited).toBe(`${before}new\r\nline${after}`);
+        const edits = [{ oldText: given, newText: 'new\nline' }];
+        expect(await applyEdits(before + old + after, edits, signal)).toBe(`${before}new\r\nline${after}`);
       }),
     );
   });
 
-  test('either is made in exactly one place, or nothing is', () => {
+  test('either is made in exactly one place, or nothing is', async () => {
     const needle = fc.constantFrom('a', 'bc', 'a\n', 'üa', '\n');
-    fc.assert(
-      fc.property(text, needle, (text, needle) => {
+    await fc.assert(
+      fc.asyncProperty(text, needle, async (text, needle) => {
         const flat = text.replaceAll('\r\n', '\n');
-        let count = 0;
-        for (let at = flat.indexOf(needle); at >= 0; at = flat.indexOf(needle, at + 1)) count++;
-        const edit = () => applyEdits(text, [{ oldText: needle, newText: 'X' }]);
-        if (count === 1) expect(edit().replaceAll('\r\n', '\n')).toBe(flat.replace(needle, 'X'));
-        else expect(edit).toThrow(count === 0 ? 'is not found' : 'times');
+        const count = allPlaces(flat, needle).length;
+        const edited = applyEdits(text, [{ oldText: needle, newText: 'X' }], signal);
+        if (count === 1) expect((await edited).replaceAll('\r\n', '\n')).toBe(flat.replace(needle, 'X'));
+        else await expect(edited).rejects.toThrow(count === 0 ? 'is not found' : 'times');
+      }),
+    );
+  });
+
+  test('after another is made as if the text were taken apart anew', async () => {
+    const edit = fc.record({ oldText: fc.constantFrom('a', 'bc', 'a\n', '\n', 'ü'), newText: text });
+    await fc.assert(
+      fc.asyncProperty(text, fc.array(edit, { minLength: 1, maxLength: 4 }), async (text, edits) => {
+        let oneByOne: string | undefined = text;
+        for (const one of edits)
+          oneByOne &&= await applyEdits(oneByOne, [one], signal).catch(() => undefined);
+        const together = await applyEdits(text, edits, signal).catch(() => undefined);
+        expect(together ?? '').toBe(oneByOne ?? '');
       }),
     );
   });
 });
+
+describe('the places of a text in another', () => {
+  test('are those that a plain search finds, also of one too long for it', () => {
+    const letters = fc.array(fc.constantFrom('a', 'aa', 'b'), { maxLength: 30 }).map((all) => all.join(''));
+    fc.assert(
+      fc.property(letters, letters, fc.integer({ min: 0, max: 400 }), (text, short, more) => {
+        const wanted = `${short}${'a'.repeat(more)}` || 'a';
+        const all = `${text}${wanted}${text}a${wanted}`;
+        expect(placesOf(all, wanted, Number.POSITIVE_INFINITY)).toEqual(allPlaces(all, wanted));
+      }),
+    );
+  });
+});
+
+function allPlaces(text: string, wanted: string): number[] {
+  const places: number[] = [];
+  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + 1)) places.push(at);
+  return places;
+}

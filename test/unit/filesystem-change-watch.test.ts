@@ -1,4 +1,4 @@
-import { appendFile, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -95,6 +95,45 @@ describe('a watch', () => {
     await writeFile(join(folder, 'a.txt'), 'x');
     await eventually('another watch to tell', () => other.changes === 1);
     expect(seen.changes).toBe(0);
+  });
+
+  test('of the names in a folder looks when one comes or goes, and not at what is written', async () => {
+    await writeFile(join(folder, 'a.txt'), '');
+    const watch = new ChangeWatch(NEVER_MS);
+    watches.push(watch);
+    const seen = { looks: 0, changes: 0 };
+    const look = async () => {
+      seen.looks++;
+      return (await readdir(folder)).join('/');
+    };
+    const changed = () => {
+      seen.changes++;
+    };
+    await watch.add('names', { folder, name: undefined, look, changed });
+    const { seen: written } = await watching(NEVER_MS);
+    await appendFile(join(folder, 'a.txt'), 'x');
+    await eventually('the write to be told', () => written.changes === 1);
+    expect(seen.looks).toBe(1);
+    await writeFile(join(folder, 'b.txt'), '');
+    await eventually('the new name', () => seen.changes === 1);
+    expect(seen.looks).toBe(2);
+  });
+
+  test('does not look again at once at what takes long to look at', async () => {
+    const watch = new ChangeWatch(NEVER_MS);
+    watches.push(watch);
+    const looks: { start: number; end: number }[] = [];
+    const look = async () => {
+      const start = performance.now();
+      await new Promise((resolve) => setTimeout(resolve, 40));
+      looks.push({ start, end: performance.now() });
+      return String(looks.length);
+    };
+    await watch.add('slow', { folder, name: undefined, look, changed: () => {} });
+    await writeFile(join(folder, 'b.txt'), '');
+    await eventually('the second look', () => looks.length === 2);
+    const [first, second] = looks;
+    expect((second?.start ?? 0) - (first?.end ?? 0)).toBeGreaterThan(300);
   });
 
   test('a folder that cannot be watched is still swept', async () => {

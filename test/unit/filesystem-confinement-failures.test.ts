@@ -20,6 +20,8 @@ import { memoryFolder } from '../fixtures/memory-folder.ts';
 
 const run = promisify(execFile);
 const NOBODY = 65534;
+/** Of a file that its user may not give away. */
+const SHARED_GROUP = 3_000;
 const isSuperuser = process.getuid?.() === 0;
 
 let root: string;
@@ -36,7 +38,7 @@ beforeAll(async () => {
         import { openConfinement } from './tool-servers/filesystem/confinement.ts';
         const [box, user, ...calls] = process.argv.slice(2);
         if (Number(user) > 0) {
-          process.setgroups([]);
+          process.setgroups([${SHARED_GROUP}]);
           process.setgid(Number(user));
           process.setuid(Number(user));
         }
@@ -180,4 +182,17 @@ test('a plain user can read, write and move, also a file of somebody else that c
   expect(readFileSync(join(box, 'fresh'), 'utf8')).toBe('fresh');
   expect(statSync(join(box, 'c', 'own')).mode & 0o777).toBe(0o640);
   expect(readFileSync(join(box, 'c', 'own'), 'utf8')).toBe('new');
+});
+
+test('a file of somebody else that is replaced keeps its group, though not its owner', async () => {
+  const foreign = join(box, 'foreign');
+  writeFileSync(foreign, 'old');
+  chmodSync(foreign, 0o666);
+  if (isSuperuser) chownSync(foreign, 0, SHARED_GROUP);
+  const { gid } = statSync(foreign);
+  expect(await answersTo([['write', 'foreign', 'new']])).toEqual(['done']);
+  expect(readFileSync(foreign, 'utf8')).toBe('new');
+  const now = statSync(foreign);
+  expect([now.gid, now.mode & 0o777]).toEqual([gid, 0o666]);
+  expect(now.uid).toBe(isSuperuser ? NOBODY : process.getuid?.());
 });

@@ -16,6 +16,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  utimesSync,
   writeFileSync,
 } from 'node:fs';
 import { createServer } from 'node:net';
@@ -24,6 +25,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { isTemporaryName } from '../../tool-servers/filesystem/atomic-write.ts';
 import { type Confinement, openConfinement } from '../../tool-servers/filesystem/confinement.ts';
+import { factsOf } from '../../tool-servers/filesystem/facts.ts';
 import { pinByProc } from '../../tool-servers/filesystem/pinned.ts';
 import { pinByName } from '../../tool-servers/filesystem/pinned-by-name.ts';
 import { ToolError, UsageError } from '../../tool-servers/tool-error.ts';
@@ -453,7 +455,84 @@ describe.each([
     });
   });
 
+  describe('takes a slash at the end', () => {
+    test('for a folder only', async () => {
+      expect((await confinement.facts('sub/')).kind).toBe('directory');
+      expect(await refusal(confinement.facts('a.txt/'))).toContain('is not a folder');
+      expect(await refusal(confinement.move('a.txt/', 'x'))).toContain('is no folder');
+      expect(await refusal(confinement.move('a.txt', 'x/'))).toContain('is no folder');
+      await confinement.move('sub/', 'moved/');
+      expect(readdirSync(box)).toEqual(['a.txt', 'moved']);
+    });
+  });
+
+  describe('takes a name in another Unicode form', () => {
+    const composed = 'caf\u00e9';
+    const taken = 'cafe\u0301';
+
+    test('for the only entry that is like it, on the way and at the end', async () => {
+      mkdirSync(join(box, taken));
+      writeFileSync(join(box, taken, taken), 'x');
+      expect(await textAt(`${composed}/${composed}`)).toBe('x');
+      await confinement.change(`${composed}/${composed}`, 9, () => Buffer.from('y'));
+      await confinement.write(`${composed}/${composed}`, 'z');
+      expect((await confinement.makeDirectory(composed)).wasThere).toBe(true);
+      expect(readdirSync(join(box, taken))).toEqual([taken]);
+      expect(readFileSync(join(box, taken, taken), 'utf8')).toBe('z');
+      expect(await refusal(confinement.move('a.txt', `${composed}/${composed}`))).toContain('already');
+    });
+
+    test('for the very name when there is one, and for nothing when there are two others', async () => {
+      writeFileSync(join(box, taken), 'apart');
+      writeFileSync(join(box, composed), 'together');
+      expect(await textAt(composed)).toBe('together');
+      expect(await textAt(taken)).toBe('apart');
+      for (const name of ['\u01d6', 'u\u0308\u0304']) writeFileSync(join(box, name), '');
+      expect(await refusal(textAt('\u00fc\u0304'))).toContain('There is no');
+    });
+
+    test.each(['outside', 'missing'])('and never leads outside by it: %s', async (name) => {
+      symlinkSync(join(root, name), join(box, taken));
+      expect(await refusal(confinement.facts(composed))).toContain('There is no');
+      expect(await refusal(textAt(`${composed}/secret.txt`))).toContain('There is no');
+      expect(await refusal(confinement.write(`${composed}/new`, 'x'))).toContain('There is no');
+      expect(readdirSync(outside)).toEqual(['secret.txt']);
+    });
+  });
+
+  test('refuses paths of another kind with a word on what they are', async () => {
+    expect(await refusal(() => confinement.write('C:\\Users\\x.txt', 'x'))).toContain('a path of Windows');
+    expect(await refusal(() => textAt(`file://${box}/a.txt`))).toContain('is a URI');
+    await confinement.write('./C:\\x.txt', 'x');
+    expect(readdirSync(box)).toEqual(['C:\\x.txt', 'a.txt', 'sub']);
+  });
+
+  test('says of a missing folder what makes one, and of a missing file not', async () => {
+    expect(await refusal(confinement.write('none/x', 'x'))).toContain('create_directory makes');
+    expect(await refusal(textAt('none'))).not.toContain('create_directory');
+  });
+
+  test('tells a time too far for a date as the farthest one', async () => {
+    const seconds = 9e12;
+    utimesSync(join(box, 'a.txt'), seconds, seconds);
+    const { modifiedAt } = await confinement.facts('a.txt');
+    expect(modifiedAt.toISOString()).toMatch(/^\d{4}-/);
+    const stats = lstatSync(join(box, 'a.txt'), { bigint: true });
+    const far = Object.assign(Object.create(stats), { mtimeMs: BigInt(seconds) * 1_000n });
+    expect(factsOf('a.txt', far).modifiedAt.toISOString()).toBe('9999-12-31T00:00:00.000Z');
+  });
+
   describe('lists', () => {
+    test('without the temporary files of writes', async () => {
+      writeFileSync(join(box, `.actor-gateway-${'0'.repeat(24)}.tmp`), 'half');
+      expect((await confinement.list('.', 9)).entries.map(({ name }) => name)).toEqual(['a.txt', 'sub']);
+    });
+
+    test('until the caller has no more use for it', async () => {
+      const reason = new Error('no longer wanted');
+      await expect(confinement.list('.', 9, AbortSignal.abort(reason))).rejects.toBe(reason);
+    });
+
     test('sorted, up to the limit, and says when there is more', async () => {
       for (const name of ['z', 'y', 'x', '10', '9']) writeFileSync(join(box, 'sub', name), '');
       const { entries, isTruncated } = await confinement.list('sub', 3);

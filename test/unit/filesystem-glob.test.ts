@@ -65,6 +65,13 @@ describe('a glob', () => {
     expect(() => compileGlobs([pattern])).toThrow(reason);
   });
 
+  test('alternatives that are equal count once, and those of all patterns count together', () => {
+    const equal = '{a,a}{a,a}{a,a}{a,a}{a,a}';
+    expect(compileGlobs([equal, equal, equal, equal])('aaaaa')).toBe(true);
+    const different = Array.from({ length: 50 }, (_, index) => `{a,b,c}${index}`);
+    expect(() => compileGlobs(different)).toThrow(String(MAX_ALTERNATIVES));
+  });
+
   test('knows a plain name from a pattern', () => {
     expect(isPlainName('report.md')).toBe(true);
     for (const pattern of ['*.md', 'a?', 'a/b', '[ab]', '{a,b}', '\\*'])

@@ -2,6 +2,7 @@ import { pathToFileURL } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { pathToUri, uriToPath } from '../../tool-servers/filesystem/file-uri.ts';
 import { mediaTypeOf, mimeTypeOfName } from '../../tool-servers/filesystem/media-type.ts';
+import { onOneLine } from '../../tool-servers/filesystem/path-text.ts';
 
 describe('a file URI', () => {
   test.each(['/a/b.txt', '/a b/ü #1?.md', '/100%.txt', '/a%2fb', '/tab\there', '/back\\slash', '/日本'])(
@@ -45,8 +46,17 @@ describe('a file URI', () => {
     'file:///a b',
     'file:///a\nb',
     'file:///a\u0000b',
+    `file:///${'a'.repeat(20_000)}`,
   ])('%j is refused with the form that is right', (uri) => {
     expect(() => uriToPath(uri)).toThrow('file:///folder/name.txt');
+  });
+});
+
+describe('a name on a line of its own', () => {
+  test('is as it is, unless it could be taken for another line', () => {
+    expect(onOneLine('a "b" \\ ü')).toBe('a "b" \\ ü');
+    expect(onOneLine('a\n[DIR] b')).toBe('"a\\n[DIR] b"');
+    expect(onOneLine('a\u2028b\u0085')).toBe('"a\\u2028b\\u0085"');
   });
 });
 
@@ -69,6 +79,11 @@ describe('a media type', () => {
     ['\0\0\0\x20ftypM4A ', 'audio', 'audio/mp4'],
   ])('%j is known by its bytes', (start, kind, mimeType) => {
     expect(mediaTypeOf('unknown', bytes(start))).toEqual({ kind, mimeType });
+  });
+
+  test('of text is not told from three letters', () => {
+    for (const start of ['ID3 is an algorithm', 'ID3\n', 'ID3'])
+      expect(mediaTypeOf('id3.txt', bytes(start)).kind, start).toBe('other');
   });
 
   test('is not what the name says when the bytes are no picture', () => {

@@ -1,52 +1,91 @@
 import { describe, expect, test } from 'vitest';
 import { MAX_DIFF_CHARS } from '../../tool-servers/filesystem/limits.ts';
-import { applyEdits, unifiedDiff } from '../../tool-servers/filesystem/text-edits.ts';
+import { applyEdits, type TextEdit, unifiedDiff } from '../../tool-servers/filesystem/text-edits.ts';
+
+const edited = (before: string, edits: readonly TextEdit[]) =>
+  applyEdits(before, edits, new AbortController().signal);
 
 describe('edits', () => {
-  test('are made in order, each on what the one before left', () => {
+  test('are made in order, each on what the one before left', async () => {
     const edits = [
       { oldText: 'one', newText: 'two' },
       { oldText: 'two', newText: 'three' },
     ];
-    expect(applyEdits('one', edits)).toBe('three');
+    expect(await edited('one', edits)).toBe('three');
   });
 
-  test('take signs of replacement patterns as they are', () => {
-    expect(applyEdits('price', [{ oldText: 'price', newText: "$& $1 $$ $'" }])).toBe("$& $1 $$ $'");
+  test('take signs of replacement patterns as they are', async () => {
+    expect(await edited('price', [{ oldText: 'price', newText: "$& $1 $$ $'" }])).toBe("$& $1 $$ $'");
   });
 
-  test('delete with an empty new text', () => {
-    expect(applyEdits('keep, drop', [{ oldText: ', drop', newText: '' }])).toBe('keep');
+  test('delete with an empty new text', async () => {
+    expect(await edited('keep, drop', [{ oldText: ', drop', newText: '' }])).toBe('keep');
   });
 
-  test('an ambiguous old text says how often and where it stands', () => {
-    expect(() => applyEdits('x\ny\nx\n', [{ oldText: 'x', newText: 'z' }])).toThrow(
+  test('an ambiguous old text says how often and where it stands', async () => {
+    await expect(edited('x\ny\nx\n', [{ oldText: 'x', newText: 'z' }])).rejects.toThrow(
       'oldText of edit 1 is found 2 times (lines 1, 3). Nothing was changed.',
     );
-    expect(() => applyEdits('x'.repeat(100), [{ oldText: 'x', newText: 'z' }])).toThrow('more than 20 times');
+    await expect(edited('x'.repeat(100), [{ oldText: 'x', newText: 'z' }])).rejects.toThrow(
+      'more than 20 times',
+    );
   });
 
-  test('overlapping places count as several', () => {
-    expect(() => applyEdits('aaa', [{ oldText: 'aa', newText: 'b' }])).toThrow('2 times');
+  test('overlapping places count as several', async () => {
+    await expect(edited('aaa', [{ oldText: 'aa', newText: 'b' }])).rejects.toThrow('2 times');
   });
 
-  test('a missing old text says whether only white space differs', () => {
-    expect(() =>
-      applyEdits('a\n\tif (x)\n\t\ty()\n', [{ oldText: '  if (x)\n    y()', newText: '' }]),
-    ).toThrow('from line 2 on differs in white space only');
+  test('a missing old text says whether only white space differs', async () => {
+    await expect(
+      edited('a\n\tif (x)\n\t\ty()\n', [{ oldText: '  if (x)\n    y()', newText: '' }]),
+    ).rejects.toThrow('from line 2 on differs in white space only');
     const edits = [
       { oldText: 'a', newText: 'b' },
       { oldText: 'a', newText: 'c' },
     ];
-    expect(() => applyEdits('a', edits)).toThrow('oldText of edit 2 is not found after the edits before it.');
+    await expect(edited('a', edits)).rejects.toThrow(
+      'oldText of edit 2 is not found after the edits before it.',
+    );
   });
 
-  test('an edit that changes nothing is refused', () => {
-    expect(() => applyEdits('a', [{ oldText: 'a', newText: 'a' }])).toThrow('are the same');
+  test('an edit that changes nothing is refused', async () => {
+    await expect(edited('a', [{ oldText: 'a', newText: 'a' }])).rejects.toThrow('are the same');
   });
 
-  test('a file of one line takes line endings as they are given', () => {
-    expect(applyEdits('a', [{ oldText: 'a', newText: 'b\r\nc' }])).toBe('b\r\nc');
+  test('a file of one line takes line endings as they are given', async () => {
+    expect(await edited('a', [{ oldText: 'a', newText: 'b\r\nc' }])).toBe('b\r\nc');
+  });
+});
+
+describe('edits of a large text', () => {
+  const before = Array.from({ length: 100_000 }, (_, index) => `line ${index}\r\n`).join('');
+  const edits = Array.from({ length: 100 }, (_, index) => ({
+    oldText: `line ${99_000 + index}\n`,
+    newText: `changed ${index}\n`,
+  }));
+  const spent = async (work: Promise<unknown>) => {
+    const start = performance.now();
+    await work.catch(() => {});
+    return performance.now() - start;
+  };
+
+  test('take no time that grows with the square of what is looked for', async () => {
+    const lines = 'a\n'.repeat(200_000);
+    const loose = edited(lines, [{ oldText: `${'a\n'.repeat(10_000)} b`, newText: '' }]);
+    expect(await spent(loose)).toBeLessThan(1_500);
+    const oldText = `${'a'.repeat(1_000)}b${'a'.repeat(20_000)}`;
+    expect(await spent(edited('a'.repeat(1_000_000), [{ oldText, newText: '' }]))).toBeLessThan(1_500);
+  });
+
+  test('take the text apart once, however many they are', async () => {
+    expect(await spent(edited(before, edits))).toBeLessThan(1_500);
+  });
+
+  test('end when they are no longer wanted', async () => {
+    const cancelled = new AbortController();
+    const editing = applyEdits(before, edits, cancelled.signal);
+    cancelled.abort(new Error('no longer wanted'));
+    await expect(editing).rejects.toThrow('no longer wanted');
   });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Confinement, Entry } from '../../tool-servers/filesystem/confinement.ts';
 import { compileGlobs } from '../../tool-servers/filesystem/glob.ts';
-import { Walk } from '../../tool-servers/filesystem/walk.ts';
+import { Walk, type WalkedFolder } from '../../tool-servers/filesystem/walk.ts';
 import { ToolError } from '../../tool-servers/tool-error.ts';
 
 /** Folders by path; a folder that is not there cannot be read. */
@@ -71,6 +71,38 @@ describe('a walk', () => {
     const late = new Walk(confinement, { ...bounds, maxMs: -1 }, compileGlobs([]));
     expect(await walked(late)).toEqual([]);
     expect(late.limits).toEqual(['-0.001 seconds were over']);
+  });
+
+  test('stops in the middle of a folder when its time is over, and lets others run meanwhile', async () => {
+    const names = Array.from({ length: 100_000 }, (_, index) => file(`n${index}`));
+    const slow = () => {
+      for (const end = performance.now() + 1; performance.now() < end; );
+      return false;
+    };
+    const walk = new Walk(disk({ '/s': names }), { ...bounds, maxEntries: 200_000, maxMs: 200 }, slow);
+    let turns = 0;
+    const others = setInterval(() => {
+      turns++;
+    }, 1);
+    const folders: WalkedFolder[] = [];
+    for await (const folder of walk.folders('/s', signal)) folders.push(folder);
+    clearInterval(others);
+    expect(folders.map(({ isCut }) => isCut)).toEqual([true]);
+    expect(walk.limits).toEqual(['0.2 seconds were over']);
+    expect(turns).toBeGreaterThan(2);
+  });
+
+  test('ends in the middle of a folder when it is cancelled', async () => {
+    const names = Array.from({ length: 100_000 }, (_, index) => file(`n${index}`));
+    const cancelled = new AbortController();
+    const slow = () => {
+      for (const end = performance.now() + 1; performance.now() < end; );
+      return true;
+    };
+    const walk = new Walk(disk({}), bounds, compileGlobs([]));
+    const selecting = walk.select('', names, slow, cancelled.signal);
+    setTimeout(() => cancelled.abort(new Error('enough')), 5);
+    await expect(selecting).rejects.toThrow('enough');
   });
 
   test('ends when it is cancelled', async () => {

@@ -2,7 +2,7 @@
 //
 // 1. Whoever opens the file reads the old content or the new, never a part. 2. When it fails, the old content stands and
 // the new file is gone. 3. Only a crash in between leaves a file behind; its name starts with TEMPORARY_PREFIX.
-// 4. Permissions stay, without set-user-id bits; the owner stays where the system allows it. Not kept: other hard links
+// 4. Permissions stay, without set-user-id bits; owner and group stay where the system allows it. Not kept: other hard links
 // of the file (they keep the old content), access lists and extended attributes.
 
 import { randomBytes } from 'node:crypto';
@@ -17,6 +17,8 @@ const PERMISSIONS = 0o777n;
 /** Of a new file, before the process's umask. */
 const NEW_FILE_MODE = 0o666;
 const PRIVATE_FILE_MODE = 0o600;
+/** chown(2): this one stays. */
+const KEPT = -1;
 
 /** Whether `name` is that of a file which a write in progress, or one that crashed, put beside its target. */
 export function isTemporaryName(name: string): boolean {
@@ -65,8 +67,12 @@ export async function replaceContent(
 
 async function takeOver(handle: FileHandle, { uid, gid, mode }: BigIntStats): Promise<void> {
   const own = await handle.stat({ bigint: true });
-  // Allowed to few; a file of somebody else that this server may write becomes its own otherwise.
-  if (own.uid !== uid || own.gid !== gid) await handle.chown(Number(uid), Number(gid)).catch(() => {});
+  // The owner may be given away by few, the group by members of both; what is refused becomes this server's own.
+  if (own.uid !== uid || own.gid !== gid)
+    await handle
+      .chown(Number(uid), Number(gid))
+      .catch(() => handle.chown(KEPT, Number(gid)))
+      .catch(() => {});
   await handle.chmod(Number(mode & PERMISSIONS));
 }
 

@@ -5,14 +5,15 @@
 // 1. A change is told when a look at the thing gives another answer, never because of a notice alone.
 // 2. Several changes within COALESCE_MS are told once. 3. A notice about anything else costs no look.
 // 4. A watch that missed a change is replaced. 5. After `remove` and `close` nothing is told.
+// 6. A look that took long is not repeated before REST_FACTOR times that time; one thing is looked at once at a time.
 
 import { type FSWatcher, watch } from 'node:fs';
-import { COALESCE_MS, SWEEP_MS } from './limits.ts';
+import { COALESCE_MS, REST_FACTOR, SWEEP_MS } from './limits.ts';
 
 export interface Watched {
   /** Whose notices are about it. */
   readonly folder: string;
-  /** Its name in the folder; undefined when everything in the folder is about it. */
+  /** Its name in the folder; undefined when it is the folder's names. */
   readonly name: string | undefined;
   /** What it is like now, in a form that can be compared; never rejects. */
   look(): Promise<string>;
@@ -20,9 +21,11 @@ export interface Watched {
 }
 
 interface Item extends Watched {
+  readonly key: string;
   seen: string | undefined;
   isLooking: boolean;
-  isDue: boolean;
+  /** When it may be looked at again, by `performance.now()`. */
+  restsUntil: number;
 }
 
 interface Folder {
@@ -55,19 +58,20 @@ export class ChangeWatch {
     if (this.#items.has(key)) return;
     const { folder, name } = watched;
     const item: Item = {
+      key,
       folder,
       name,
       look: () => watched.look(),
       changed: () => watched.changed(),
       seen: undefined,
       isLooking: false,
-      isDue: false,
+      restsUntil: 0,
     };
     this.#items.set(key, item);
     if (!this.#folders.has(folder))
       this.#folders.set(folder, { watcher: this.#open(folder), timer: undefined, due: new Set() });
     this.#sweep ??= setInterval(() => this.#sweepAll(), this.#sweepMs).unref();
-    await this.#look(key, item);
+    await this.#look(item);
   }
 
   remove(key: string): void {
@@ -89,7 +93,7 @@ export class ChangeWatch {
 
   #open(path: string): FSWatcher | undefined {
     try {
-      const watcher = watch(path, { persistent: false }, (_, name) => this.#noticed(path, name));
+      const watcher = watch(path, { persistent: false }, (event, name) => this.#noticed(path, event, name));
       watcher.on('error', () => this.#forget(path));
       return watcher;
     } catch {
@@ -110,25 +114,37 @@ export class ChangeWatch {
     this.#folders.delete(path);
   }
 
-  #noticed(path: string, name: string | null): void {
+  #noticed(path: string, event: string, name: string | null): void {
     const folder = this.#folders.get(path);
     if (folder === undefined) return;
     for (const item of this.#items.values()) {
       if (item.folder !== path) continue;
-      if (name === null || item.name === undefined || item.name === name) folder.due.add(item);
+      // The other event is about content: it changes no name.
+      const isAbout = item.name === undefined ? event === 'rename' : name === null || item.name === name;
+      if (isAbout) folder.due.add(item);
     }
+    this.#lookSoon(folder);
+  }
+
+  #lookSoon(folder: Folder): void {
     if (folder.due.size === 0 || folder.timer !== undefined) return;
+    let waitMs = COALESCE_MS;
+    for (const { restsUntil } of folder.due) waitMs = Math.max(waitMs, restsUntil - performance.now());
     folder.timer = setTimeout(() => {
       folder.timer = undefined;
-      const due = [...folder.due];
-      folder.due.clear();
-      for (const [key, item] of this.#items) if (due.includes(item)) this.#look(key, item);
-    }, COALESCE_MS).unref();
+      // The others wait for the end of the look that is under way.
+      const due = [...folder.due].filter(({ isLooking }) => !isLooking);
+      for (const item of due) {
+        folder.due.delete(item);
+        this.#look(item);
+      }
+    }, waitMs).unref();
   }
 
   async #sweepAll(): Promise<void> {
-    for (const [key, item] of [...this.#items]) {
-      const isChanged = await this.#look(key, item);
+    for (const item of [...this.#items.values()]) {
+      if (performance.now() < item.restsUntil) continue;
+      const isChanged = await this.#look(item);
       const folder = this.#folders.get(item.folder);
       if (folder === undefined) continue;
       if (isChanged) this.#forget(item.folder);
@@ -136,21 +152,21 @@ export class ChangeWatch {
     }
   }
 
-  /** Whether it changed. One look at a time; one that is asked for meanwhile is done afterwards. */
-  async #look(key: string, item: Item): Promise<boolean> {
-    if (item.isLooking) {
-      item.isDue = true;
-      return false;
-    }
+  /** Whether it changed; not when it is being looked at already. */
+  async #look(item: Item): Promise<boolean> {
+    if (item.isLooking) return false;
     item.isLooking = true;
+    const start = performance.now();
     const now = await item.look();
+    const end = performance.now();
+    item.restsUntil = end + (end - start) * REST_FACTOR;
     item.isLooking = false;
     const isChanged = item.seen !== undefined && item.seen !== now;
     item.seen = now;
-    if (this.#items.get(key) !== item) return false;
+    if (this.#items.get(item.key) !== item) return false;
     if (isChanged) item.changed();
-    if (!item.isDue) return isChanged;
-    item.isDue = false;
-    return (await this.#look(key, item)) || isChanged;
+    const folder = this.#folders.get(item.folder);
+    if (folder?.due.has(item)) this.#lookSoon(folder);
+    return isChanged;
   }
 }

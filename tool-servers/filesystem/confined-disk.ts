@@ -12,19 +12,20 @@ import { constants } from 'node:fs';
 import { lstat, mkdir, opendir } from 'node:fs/promises';
 import { ToolError } from '../tool-error.ts';
 import type { AllowedFolder } from './allowed-folder.ts';
-import { replaceContent } from './atomic-write.ts';
+import { isTemporaryName, replaceContent } from './atomic-write.ts';
+import { inTime } from './call-deadline.ts';
 import type { Confinement, Entry, Facts, OpenFile } from './confinement.ts';
 import { moveExclusively } from './exclusive-move.ts';
 import { factsOf, kindOf } from './facts.ts';
+import { CALL_SECONDS, MAX_ENTRIES_READ } from './limits.ts';
 import { contentOf, mustBeUnchanged } from './optimistic-change.ts';
 import { isWithin, quoted } from './path-text.ts';
 import { MovedAway, openPinned, type Pin, type Pinned } from './pinned.ts';
 import { mustBeFile, Reach, upTo } from './reach.ts';
 import { isSystemError, told } from './system-error.ts';
 
-/** Entries of one folder that a listing looks at; of a larger folder, those that the system names first. */
-const MAX_ENTRIES_READ = 200_000;
 const ENTRIES_PER_READ = 512;
+const never = new AbortController().signal;
 
 export class ConfinedDisk implements Confinement {
   readonly folders: readonly string[];
@@ -59,10 +60,11 @@ export class ConfinedDisk implements Confinement {
   async list(
     path: string,
     limit: number,
+    signal = never,
   ): Promise<{ path: string; entries: readonly Entry[]; isTruncated: boolean }> {
     const spoken = this.#reach.speak(path);
     return await this.#reach.to(spoken, constants.O_DIRECTORY, async (folder) => {
-      const entries = await entriesOf(folder, MAX_ENTRIES_READ + 1);
+      const entries = await entriesOf(folder, MAX_ENTRIES_READ + 1, signal);
       // Always so with /proc, unless the folder was moved. Elsewhere its name may lead to something else by now.
       if ((await folder.whereNow()) !== folder.real) throw new MovedAway();
       const isTruncated = entries.length > Math.min(limit, MAX_ENTRIES_READ);
@@ -72,10 +74,14 @@ export class ConfinedDisk implements Confinement {
     });
   }
 
-  async write(path: string, content: string | Uint8Array): Promise<{ path: string; wasThere: boolean }> {
+  async write(
+    path: string,
+    content: string | Uint8Array,
+    signal = never,
+  ): Promise<{ path: string; wasThere: boolean }> {
     const spoken = this.#reach.speakOfFile(path);
     return await this.#reach.toTarget(spoken, async (target) => {
-      await replaceContent(target, content, (rename) => this.#inTurn(rename));
+      await replaceContent(target, content, (rename) => this.#inTurn(signal, rename));
       return { path: spoken.path, wasThere: target.existing !== undefined };
     });
   }
@@ -84,6 +90,7 @@ export class ConfinedDisk implements Confinement {
     path: string,
     maxBytes: number,
     edit: (before: Buffer) => Promise<Buffer> | Buffer,
+    signal = never,
   ): Promise<{ path: string }> {
     const spoken = this.#reach.speakOfFile(path);
     return await this.#reach.toTarget(spoken, async (target) => {
@@ -97,7 +104,7 @@ export class ConfinedDisk implements Confinement {
       const after = await edit(before);
       if (!after.equals(before))
         await replaceContent(target, after, (rename) =>
-          this.#inTurn(async () => {
+          this.#inTurn(signal, async () => {
             await mustBeUnchanged(target, existing, spoken.path);
             await rename();
           }),
@@ -132,6 +139,10 @@ export class ConfinedDisk implements Confinement {
           throw told(error, from.path);
         });
         try {
+          if ((from.isFolder || to.isFolder) && !moved.stats.isDirectory())
+            throw new ToolError(
+              `${quoted(from.path)} is no folder. Say source and destination without a slash at the end.`,
+            );
           if (this.#reach.holdsAllowedFolder(moved.real))
             throw new ToolError(
               `${quoted(from.path)} is an allowed folder or holds one, and allowed folders stay where they are.`,
@@ -143,6 +154,8 @@ export class ConfinedDisk implements Confinement {
           await moveExclusively({ parent: fromParent, name: fromName }, moved, {
             parent: toParent,
             name: toName,
+          }).catch(async (error) => {
+            throw (await isThere(fromParent.at(fromName))) ? error : told(error, from.path);
           });
         } finally {
           await moved.close();
@@ -156,17 +169,22 @@ export class ConfinedDisk implements Confinement {
     await Promise.allSettled(this.#folders.map((folder) => folder.close()));
   }
 
-  /** Comparing a file and renaming over it is one step among the calls of this server. */
-  #inTurn(step: () => Promise<void>): Promise<void> {
-    const done = this.#lastCommit.then(step);
+  /**
+   * Comparing a file and renaming over it is one step among the calls of this server. A call that was given up before
+   * takes it no more, and one that hangs in it holds the others up for the time of a call.
+   */
+  #inTurn(signal: AbortSignal, step: () => Promise<void>): Promise<void> {
+    const done = this.#lastCommit.then(() => inTime({ signal }, CALL_SECONDS * 1_000, false, step));
     this.#lastCommit = done.catch(() => {});
     return done;
   }
 }
 
-async function entriesOf(folder: Pinned, limit: number): Promise<Entry[]> {
+async function entriesOf(folder: Pinned, limit: number, signal: AbortSignal): Promise<Entry[]> {
   const entries: Entry[] = [];
   for await (const entry of await opendir(folder.self, { bufferSize: ENTRIES_PER_READ })) {
+    signal.throwIfAborted();
+    if (isTemporaryName(entry.name)) continue;
     entries.push({ name: entry.name, kind: kindOf(entry) });
     if (entries.length === limit) break;
   }

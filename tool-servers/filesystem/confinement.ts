@@ -21,6 +21,8 @@ export interface Facts {
   readonly kind: EntryKind;
   readonly sizeBytes: number;
   readonly modifiedAt: Date;
+  /** When the system last saw content or attributes change, in nanoseconds; no program can set it back. */
+  readonly changedNs: bigint;
   readonly accessedAt: Date;
   readonly createdAt: Date;
   /** Octal, such as 0644. */
@@ -32,25 +34,34 @@ export interface OpenFile extends Facts {
   readonly handle: FileHandle;
 }
 
-/** Every path may be relative (then in the first folder). Every refusal and system error is a ToolError that discloses no outside path. */
+/**
+ * Every path may be relative (then in the first folder). Every refusal and system error is a ToolError that discloses no
+ * outside path. A signal ends work that has had no effect yet.
+ */
 export interface Confinement {
   /** The allowed folders as given, absolute. */
   readonly folders: readonly string[];
   facts(path: string): Promise<Facts>;
   /** Runs `use` with the file open for reading; always closes it. Folders, devices, pipes and sockets are refused. */
   read<Result>(path: string, use: (file: OpenFile) => Promise<Result>): Promise<Result>;
-  /** Entries sorted by name; `isTruncated` when there are more than `limit`. */
+  /** Entries sorted by name, without the temporary files of writes; `isTruncated` when there are more than `limit`. */
   list(
     path: string,
     limit: number,
+    signal?: AbortSignal,
   ): Promise<{ path: string; entries: readonly Entry[]; isTruncated: boolean }>;
   /** Whole or not at all: temporary file, fsync, rename, fsync of the folder; keeps the mode of a file that was there. */
-  write(path: string, content: string | Uint8Array): Promise<{ path: string; wasThere: boolean }>;
+  write(
+    path: string,
+    content: string | Uint8Array,
+    signal?: AbortSignal,
+  ): Promise<{ path: string; wasThere: boolean }>;
   /** Reads, changes, and writes back; refuses when the file changed on disk in between. */
   change(
     path: string,
     maxBytes: number,
     edit: (before: Buffer) => Promise<Buffer> | Buffer,
+    signal?: AbortSignal,
   ): Promise<{ path: string }>;
   /** With its missing parents; no error when it is there already. */
   makeDirectory(path: string): Promise<{ path: string; wasThere: boolean }>;
@@ -66,7 +77,7 @@ export interface Confinement {
  */
 export async function openConfinement(folders: readonly string[], pin?: Pin): Promise<Confinement> {
   if (folders.length === 0) throw new UsageError('name at least one allowed folder');
-  const chosen = pin ?? ((await hasProc()) ? pinByProc : pinByName);
+  const chosen = pin ?? (await pinOfSystem());
   const opened: AllowedFolder[] = [];
   try {
     for (const folder of folders) {
@@ -79,6 +90,14 @@ export async function openConfinement(folders: readonly string[], pin?: Pin): Pr
     for (const folder of opened) await folder.close();
     throw error;
   }
+}
+
+async function pinOfSystem(): Promise<Pin> {
+  if (await hasProc()) return pinByProc;
+  console.error(
+    'There is no /proc here: files are held by name, which is weaker against swapped links (see the docs).',
+  );
+  return pinByName;
 }
 
 async function hasProc(): Promise<boolean> {

@@ -1,18 +1,16 @@
 // edit_file: exact replacements in one text file, all or none, with a diff of what they do.
 
 import { z } from 'zod';
-import type { CallGate } from '../call-gate.ts';
 import { defineTool, type Tool } from '../tool.ts';
 import { ToolError } from '../tool-error.ts';
 import type { Confinement } from './confinement.ts';
-import { inMebibytes, MAX_EDIT_FILE_BYTES, MAX_EDITS } from './limits.ts';
+import { inMebibytes, MAX_EDIT_FILE_BYTES, MAX_EDITS, MAX_OLD_TEXT_CHARS } from './limits.ts';
 import { pathOf } from './parameters.ts';
 import { applyEdits, type TextEdit, unifiedDiff } from './text-edits.ts';
 import { decodeText, notTextOf, readBytes } from './text-part.ts';
 import { encodeText } from './write-tools.ts';
 
-/** @param turns lets one writing call work at a time */
-export function editTool(confinement: Confinement, turns: CallGate): Tool {
+export function editTool(confinement: Confinement): Tool {
   return defineTool({
     name: 'edit_file',
     title: 'Edit file',
@@ -22,7 +20,11 @@ export function editTool(confinement: Confinement, turns: CallGate): Tool {
       edits: z
         .array(
           z.strictObject({
-            oldText: z.string().min(1).describe('The text to replace, exactly as it stands in the file.'),
+            oldText: z
+              .string()
+              .min(1)
+              .max(MAX_OLD_TEXT_CHARS)
+              .describe('The text to replace, exactly as it stands in the file.'),
             newText: z.string().describe('What stands there afterwards; empty to delete.'),
           }),
         )
@@ -33,29 +35,33 @@ export function editTool(confinement: Confinement, turns: CallGate): Tool {
     }),
     hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
     run: async ({ path, edits, dryRun }, { signal }) => {
-      if (dryRun) return { text: await preview(confinement, path, edits) };
-      return turns.run(signal, async () => {
-        let before = '';
-        let after = '';
-        const changed = await confinement.change(path, MAX_EDIT_FILE_BYTES, (bytes) => {
-          before = textOf(path, bytes);
-          after = applyEdits(before, edits);
-          return Buffer.from(encodeText(after, 'newText'));
-        });
-        return { text: unifiedDiff(changed.path, before, after) };
-      });
+      if (dryRun) return { text: await preview(confinement, path, edits, signal) };
+      let before = '';
+      let after = '';
+      const edit = async (bytes: Buffer) => {
+        before = textOf(path, bytes);
+        after = await applyEdits(before, edits, signal);
+        return Buffer.from(encodeText(after, 'newText'));
+      };
+      const changed = await confinement.change(path, MAX_EDIT_FILE_BYTES, edit, signal);
+      return { text: unifiedDiff(changed.path, before, after) };
     },
   });
 }
 
-function preview(confinement: Confinement, path: string, edits: readonly TextEdit[]): Promise<string> {
+function preview(
+  confinement: Confinement,
+  path: string,
+  edits: readonly TextEdit[],
+  signal: AbortSignal,
+): Promise<string> {
   return confinement.read(path, async (file) => {
     if (file.sizeBytes > MAX_EDIT_FILE_BYTES)
       throw new ToolError(
         `${file.path} has ${file.sizeBytes} bytes; edit_file takes files of ${MAX_EDIT_FILE_BYTES} bytes at most.`,
       );
     const before = textOf(file.path, await readBytes(file.handle, 0, file.sizeBytes));
-    return unifiedDiff(file.path, before, applyEdits(before, edits));
+    return unifiedDiff(file.path, before, await applyEdits(before, edits, signal));
   });
 }
 

@@ -3,6 +3,7 @@
 
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { ToolError } from '../tool-error.ts';
+import { MAX_URI_CHARS } from './limits.ts';
 
 export function pathToUri(path: string): string {
   return pathToFileURL(path).href;
@@ -12,6 +13,7 @@ export function pathToUri(path: string): string {
 export function uriToPath(uri: string): string {
   const refuse = (why: string) =>
     new ToolError(`The URI ${why}. A file is named like file:///folder/name.txt.`);
+  if (uri.length > MAX_URI_CHARS) throw refuse(`is longer than ${MAX_URI_CHARS} characters`);
   if (!/^file:\/\/[^/\\?#]*\//i.test(uri)) throw refuse('is no file URI with an absolute path');
   // The URL parser drops tabs and line ends, and makes slashes of backslashes.
   if (/[\p{Cc} \\]/u.test(uri))

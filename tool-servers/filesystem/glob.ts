@@ -14,10 +14,13 @@ export type Glob = (relative: string) => boolean;
 
 /**
  * Whether a path matches any of `patterns`.
- * @throws ToolError when one is too long, has too many alternatives, or leads out of the start
+ * @throws ToolError when one is too long or leads out of the start, or when they have too many alternatives together
  */
 export function compileGlobs(patterns: readonly string[]): Glob {
-  const alternatives = patterns.flatMap(alternativesOf);
+  const expanded = new Set<string>();
+  for (const pattern of patterns) for (const plain of expand(pattern)) expanded.add(plain);
+  if (expanded.size > MAX_ALTERNATIVES) throw tooManyAlternatives();
+  const alternatives = [...expanded].map(alternativeOf);
   return (relative) => {
     const segments = relative.normalize('NFC').split('/').map(signsOf);
     const name = segments.at(-1) ?? [];
@@ -27,12 +30,12 @@ export function compileGlobs(patterns: readonly string[]): Glob {
   };
 }
 
-function alternativesOf(pattern: string): Alternative[] {
+function expand(pattern: string): string[] {
   if (pattern.length > MAX_PATTERN_CHARS)
     throw new ToolError(
       `The pattern has ${pattern.length} characters; ${MAX_PATTERN_CHARS} are allowed. Shorten it, or search twice.`,
     );
-  return expandBraces(pattern.normalize('NFC')).map(alternativeOf);
+  return expandBraces(pattern.normalize('NFC'));
 }
 
 /** Whether `pattern` is a plain name, without any sign that has a meaning. */
@@ -158,6 +161,12 @@ function codeOf(sign: string | undefined): number {
   return sign?.codePointAt(0) ?? 0;
 }
 
+function tooManyAlternatives(): ToolError {
+  return new ToolError(
+    `The patterns stand for more than ${MAX_ALTERNATIVES} alternatives, those of braces included. Use fewer of them.`,
+  );
+}
+
 /** `a{b,c}` as `ab` and `ac`. Braces without a comma, or without their other half, stand for themselves. */
 function expandBraces(pattern: string): string[] {
   const done: string[] = [];
@@ -166,10 +175,7 @@ function expandBraces(pattern: string): string[] {
     const group = groupOf(next);
     if (group === undefined) done.push(next);
     else for (const choice of group.choices) open.push(group.before + choice + group.after);
-    if (done.length + open.length > MAX_ALTERNATIVES)
-      throw new ToolError(
-        `The braces of the pattern stand for more than ${MAX_ALTERNATIVES} alternatives. Use fewer of them.`,
-      );
+    if (done.length + open.length > MAX_ALTERNATIVES) throw tooManyAlternatives();
   }
   return done;
 }

@@ -8,6 +8,7 @@ import type { Confinement, Entry } from './confinement.ts';
 import { MAX_LISTED_ENTRIES, MAX_SIZED_ENTRIES } from './limits.ts';
 import { mimeTypeOfName } from './media-type.ts';
 import { pathOf, readingHints } from './parameters.ts';
+import { onOneLine } from './path-text.ts';
 
 const entryTypes = ['file', 'directory', 'symlink', 'other'] as const;
 const entryType = z.enum(entryTypes);
@@ -28,17 +29,18 @@ export function listTools(confinement: Confinement, isReadOnly: boolean): Tool[]
         note: z.string().optional().describe('Why it is not complete.'),
       }),
       hints: readingHints,
-      run: async ({ path: given }) => {
-        const { path, entries, isTruncated } = await confinement.list(given, MAX_LISTED_ENTRIES);
+      run: async ({ path: given }, { signal }) => {
+        const { path, entries, isTruncated } = await confinement.list(given, MAX_LISTED_ENTRIES, signal);
+        const cut = cutNote(isTruncated, MAX_LISTED_ENTRIES);
         return {
-          text: linesOf(entries.map(({ name, kind }) => `${marks[kind]} ${name}`)),
+          text: linesOf(entries.map(({ name, kind }) => `${marks[kind]} ${onOneLine(name)}`)),
           structured: {
             path,
             entries: entries.map(({ name, kind }) => ({ name, type: kind })),
             isComplete: !isTruncated,
-            ...cutNote(isTruncated, MAX_LISTED_ENTRIES).structured,
+            ...cut.structured,
           },
-          content: cutNote(isTruncated, MAX_LISTED_ENTRIES).content,
+          content: cut.content,
         };
       },
     }),
@@ -66,7 +68,8 @@ export function listTools(confinement: Confinement, isReadOnly: boolean): Tool[]
       }),
       hints: readingHints,
       run: async ({ path: given, sortBy }, { signal }) => {
-        const { path, entries, isTruncated } = await confinement.list(given, MAX_SIZED_ENTRIES);
+        const { path, entries, isTruncated } = await confinement.list(given, MAX_SIZED_ENTRIES, signal);
+        const cut = cutNote(isTruncated, MAX_SIZED_ENTRIES);
         const sized: SizedEntry[] = [];
         for (const entry of entries) {
           signal.throwIfAborted();
@@ -77,7 +80,11 @@ export function listTools(confinement: Confinement, isReadOnly: boolean): Tool[]
         const files = sized.filter(({ type }) => type === 'file').length;
         const folders = sized.filter(({ type }) => type === 'directory').length;
         const lines = sized.map(({ name, type, size, modified }) =>
-          [marks[type], name, ...(size === undefined ? [] : [`(${sizeText(size)}, ${modified})`])].join(' '),
+          [
+            marks[type],
+            onOneLine(name),
+            ...(size === undefined ? [] : [`(${sizeText(size)}, ${modified})`]),
+          ].join(' '),
         );
         lines.push('', `Total: ${files} files, ${folders} directories, ${sizeText(totalSize)}`);
         return {
@@ -87,9 +94,9 @@ export function listTools(confinement: Confinement, isReadOnly: boolean): Tool[]
             entries: sized,
             totalSize,
             isComplete: !isTruncated,
-            ...cutNote(isTruncated, MAX_SIZED_ENTRIES).structured,
+            ...cut.structured,
           },
-          content: cutNote(isTruncated, MAX_SIZED_ENTRIES).content,
+          content: cut.content,
         };
       },
     }),
@@ -121,10 +128,10 @@ export function listTools(confinement: Confinement, isReadOnly: boolean): Tool[]
           created: createdAt.toISOString(),
           modified: modifiedAt.toISOString(),
           accessed: accessedAt.toISOString(),
-          permissions: (mode & 0o7777).toString(8).padStart(3, '0'),
+          permissions: mode.toString(8).padStart(3, '0'),
           ...(mimeType !== undefined && { mimeType }),
         };
-        const lines = Object.entries(info).map(([key, value]) => `${key}: ${value}`);
+        const lines = Object.entries(info).map(([key, value]) => `${key}: ${onOneLine(String(value))}`);
         return { text: lines.join('\n'), structured: info };
       },
     }),

@@ -4,10 +4,10 @@ import { homedir } from 'node:os';
 import { Command } from 'commander';
 import { CallGate } from '../call-gate.ts';
 import { runProgram, type ToolService } from '../program.ts';
-import { withDeadline } from './call-deadline.ts';
+import { inLine } from './call-deadline.ts';
 import { openConfinement } from './confinement.ts';
 import { editTool } from './edit-tool.ts';
-import { CONCURRENT_CALLS } from './limits.ts';
+import { CONCURRENT_CALLS, OPEN_CALLS } from './limits.ts';
 import { listTools } from './list-tools.ts';
 import { readTools } from './read-tools.ts';
 import { FileResources, resourceCapabilities } from './resources.ts';
@@ -23,21 +23,23 @@ const command = new Command('filesystem')
 async function start(command: Command): Promise<ToolService> {
   const { readOnly } = command.opts<{ readOnly: boolean }>();
   // Configuration files have no shell that would do it.
-  const given = command.args.map((folder) => folder.replace(/^~(?=\/|$)/, homedir()));
+  const given = command.args.map((folder) => folder.replace(/^~(?=\/|$)/, () => homedir()));
   const confinement = await openConfinement(given);
-  const turns = new CallGate(1);
+  const readers = new CallGate(CONCURRENT_CALLS);
+  // In the order of their calls: a model that sends several at once means that order.
+  const writers = new CallGate(1);
   const reading = [
     ...readTools(confinement),
     ...listTools(confinement, readOnly),
     treeTool(confinement),
     searchTool(confinement),
   ];
-  const writing = readOnly ? [] : [...writeTools(confinement, turns), editTool(confinement, turns)];
-  const resources = new FileResources(confinement);
+  const writing = readOnly ? [] : [...writeTools(confinement), editTool(confinement)];
+  const resources = new FileResources(confinement, readers);
   return {
     instructions: instructionsOf(confinement.folders, readOnly),
-    tools: [...reading, ...writing].map((tool) => withDeadline(tool)),
-    concurrency: CONCURRENT_CALLS,
+    tools: [...reading.map((tool) => inLine(tool, readers)), ...writing.map((tool) => inLine(tool, writers))],
+    concurrency: OPEN_CALLS,
     capabilities: resourceCapabilities,
     offer: (server) => resources.offer(server),
     close: async () => {

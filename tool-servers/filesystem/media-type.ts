@@ -63,7 +63,8 @@ const signatures: readonly { pattern: RegExp; type: MediaType }[] = [
   sound(/^RIFF[\s\S]{4}WAVE/, 'audio/wav'),
   sound(/^OggS/, 'audio/ogg'),
   sound(/^fLaC/, 'audio/flac'),
-  sound(/^ID3/, 'audio/mpeg'),
+  // A version comes next; in text that begins like that there is a letter or white space.
+  sound(/^ID3[^\P{Cc}\s]/u, 'audio/mpeg'),
   sound(/^\xff[\xf2\xf3\xfa\xfb]/, 'audio/mpeg'),
   sound(/^\xff[\xf0\xf1\xf8\xf9]/, 'audio/aac'),
   sound(/^[\s\S]{4}ftypM4A/, 'audio/mp4'),

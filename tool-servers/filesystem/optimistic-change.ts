@@ -2,33 +2,24 @@
 // the new content is ready. Told by identity, size and both times, as the system keeps them.
 
 import { constants } from 'node:fs';
-import { type FileHandle, lstat } from 'node:fs/promises';
+import { lstat } from 'node:fs/promises';
 import { ToolError } from '../tool-error.ts';
 import type { WriteTarget } from './atomic-write.ts';
 import { quoted } from './path-text.ts';
 import { isSame, MovedAway, openPinned, type Pinned } from './pinned.ts';
+import { readBytes } from './text-part.ts';
 
 /** All of a file, as large as it was when it was pinned. */
 export async function contentOf(file: Pinned): Promise<Buffer> {
   const handle = await openPinned(file, constants.O_RDONLY);
   try {
-    const buffer = Buffer.alloc(Number(file.stats.size) + 1);
-    const filled = await fill(handle, buffer);
-    if (filled === buffer.length) throw new MovedAway();
-    return buffer.subarray(0, filled);
+    const size = Number(file.stats.size);
+    const content = await readBytes(handle, 0, size + 1);
+    if (content.length > size) throw new MovedAway();
+    return content;
   } finally {
     await handle.close();
   }
-}
-
-async function fill(handle: FileHandle, buffer: Buffer): Promise<number> {
-  let filled = 0;
-  while (filled < buffer.length) {
-    const { bytesRead } = await handle.read(buffer, filled, buffer.length - filled, filled);
-    if (bytesRead === 0) break;
-    filled += bytesRead;
-  }
-  return filled;
 }
 
 /** @throws ToolError when `name` is no longer what was pinned, or no longer as it was then */

@@ -24,5 +24,17 @@ export function bytesOf(path: string): PathBytes {
 
 /** `path` as it stands in a sentence: with its ends in sight, and line ends as `\\n`. */
 export function quoted(path: string): string {
-  return JSON.stringify(path);
+  return JSON.stringify(path).replace(UNSEEN, escaped);
+}
+
+/** `path` as it stands in a list of one line each: quoted when it could be taken for more than one line. */
+export function onOneLine(path: string): string {
+  return path.search(UNSEEN) < 0 ? path : quoted(path);
+}
+
+/** Control characters and the two separators that some readers take for line ends. */
+const UNSEEN = /[\p{Cc}\u2028\u2029]/gu;
+
+function escaped(sign: string): string {
+  return `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`;
 }

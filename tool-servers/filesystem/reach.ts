@@ -11,6 +11,7 @@ import { posix } from 'node:path';
 import { ToolError } from '../tool-error.ts';
 import type { AllowedFolder } from './allowed-folder.ts';
 import type { WriteTarget } from './atomic-write.ts';
+import { isAscii, nameIn } from './name-form.ts';
 import { isWithin, quoted, textOf } from './path-text.ts';
 import { isSame, MovedAway, type Pin, type Pinned } from './pinned.ts';
 import { type SpokenPath, speak } from './spoken-path.ts';
@@ -49,7 +50,7 @@ export class Reach {
     flags: number,
     use: (pinned: Pinned) => Promise<Result>,
   ): Promise<Result> {
-    const pinned = await this.#pinInside(spoken, flags);
+    const pinned = await this.#pinInside(spoken, spoken.isFolder ? flags | O_DIRECTORY : flags);
     try {
       return await use(pinned);
     } catch (error) {
@@ -59,7 +60,7 @@ export class Reach {
     }
   }
 
-  /** Runs `use` with the folder that holds the path's last name, whether there is something of that name or not. */
+  /** Runs `use` with the folder that holds the path's last name and that name, whether there is something of it or not. */
   async toParent<Result>(
     spoken: SpokenPath,
     use: (parent: Pinned, name: string) => Promise<Result>,
@@ -69,9 +70,11 @@ export class Reach {
       throw new ToolError(
         `${spoken.path} is an allowed folder itself. It can be neither moved nor replaced.`,
       );
-    const parent = await this.#pinInside(folderOf(spoken), O_DIRECTORY);
+    const parent = await this.#pinInside(folderOf(spoken), O_DIRECTORY).catch((error) => {
+      throw withWayOut(error);
+    });
     try {
-      return await use(parent, name);
+      return await use(parent, await nameIn(parent, name));
     } catch (error) {
       throw told(error, spoken.path);
     } finally {
@@ -129,7 +132,12 @@ export class Reach {
   async #pinInside(spoken: SpokenPath, flags: number): Promise<Pinned> {
     await spoken.folder.mustBeInPlace();
     const pinned = await this.#pin(placeOf(spoken), flags).catch(async (error: unknown) => {
-      throw isSystemError(error) ? await this.#whyNot(spoken, error) : error;
+      if (!isSystemError(error)) throw error;
+      if (error.code === 'ENOENT' && !spoken.names.every(isAscii)) {
+        const found = await this.#pinOtherForm(spoken, flags).catch(nothingFound);
+        if (found) return found;
+      }
+      throw await this.#whyNot(spoken, error);
     });
     try {
       await this.#mustBeInside(pinned, spoken);
@@ -138,6 +146,27 @@ export class Reach {
       await pinned.close();
       throw error;
     }
+  }
+
+  /**
+   * Holds on to what the path leads to with its names in the form in which the folders on the way have them. What is
+   * outside is as good as missing: the name that was said is.
+   */
+  async #pinOtherForm(spoken: SpokenPath, flags: number): Promise<Pinned | undefined> {
+    const names: string[] = [];
+    for (const name of spoken.names) {
+      const folder = await this.#pin(placeOf({ ...spoken, names }), O_DIRECTORY);
+      try {
+        if (!this.#folderAround(folder.real)) return undefined;
+        names.push(await nameIn(folder, name));
+      } finally {
+        await folder.close();
+      }
+    }
+    const pinned = await this.#pin(placeOf({ ...spoken, names }), flags);
+    if (this.#folderAround(pinned.real)) return pinned;
+    await pinned.close();
+    return undefined;
   }
 
   async #mustBeInside({ real }: Pinned, spoken: SpokenPath): Promise<void> {
@@ -208,6 +237,18 @@ function leadsOutside({ path }: SpokenPath): ToolError {
     `${quoted(path)} leads through a link that ends at nothing in the allowed folders. ` +
       'Links are followed only to what lies inside them; choose another path.',
   );
+}
+
+/** The same error; where a folder is missing, with a word on how to get one. */
+function withWayOut(error: unknown): unknown {
+  if (!(error instanceof ToolError) || !isSystemError(error.cause) || error.cause.code !== 'ENOENT')
+    return error;
+  return new ToolError(`${error.message} create_directory makes folders.`);
+}
+
+/** For a second try: the failure of the first is told. */
+function nothingFound(error: unknown): undefined {
+  if (!isSystemError(error)) throw error;
 }
 
 function nothingThere(error: unknown): undefined {

@@ -13,7 +13,7 @@ import {
   SubscribeRequestSchema,
   UnsubscribeRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
-import { CallGate } from '../call-gate.ts';
+import type { CallGate } from '../call-gate.ts';
 import { ToolError } from '../tool-error.ts';
 import { inTime } from './call-deadline.ts';
 import { ChangeWatch } from './change-watch.ts';
@@ -21,11 +21,12 @@ import type { Confinement, Facts } from './confinement.ts';
 import { pathToUri, uriToPath } from './file-uri.ts';
 import {
   CALL_SECONDS,
-  CONCURRENT_CALLS,
   MAX_BLOB_BYTES,
+  MAX_ENTRIES_READ,
   MAX_RESOURCES_PER_FOLDER,
   MAX_SUBSCRIPTIONS,
   MAX_TEXT_BYTES,
+  MAX_URI_CHARS,
   RESOURCES_PER_PAGE,
 } from './limits.ts';
 import { mediaTypeOf, mimeTypeOfName } from './media-type.ts';
@@ -40,6 +41,9 @@ const template = {
     'Any file in an allowed directory, by its absolute path without the first slash. Signs such as #, ? and % in a name are percent-encoded.',
 };
 
+/** Stands in a name for bytes that are no UTF-8. */
+const REPLACEMENT = '\uFFFD';
+
 export const resourceCapabilities = { resources: { subscribe: true, listChanged: true } };
 
 /** Where a page of the list begins: behind the file `after` of a folder. */
@@ -50,12 +54,16 @@ interface Place {
 
 export class FileResources {
   readonly #confinement: Confinement;
-  readonly #gate = new CallGate(CONCURRENT_CALLS);
+  readonly #line: CallGate;
+  /** URIs that are subscribed to, also those whose file is still being looked for. */
+  readonly #wanted = new Set<string>();
   readonly #subscriptions = new ChangeWatch();
   readonly #lists = new ChangeWatch();
 
-  constructor(confinement: Confinement) {
+  /** @param line where its requests wait for their turn */
+  constructor(confinement: Confinement, line: CallGate) {
     this.#confinement = confinement;
+    this.#line = line;
   }
 
   offer(mcp: McpServer): void {
@@ -63,33 +71,46 @@ export class FileResources {
     const answer = <Result>(
       signal: AbortSignal,
       uri: string | undefined,
-      work: () => Promise<Result>,
+      work: (signal: AbortSignal) => Promise<Result>,
     ): Promise<Result> =>
-      this.#gate
+      this.#line
         .run(signal, () => inTime({ signal }, CALL_SECONDS * 1_000, true, work))
         .catch((error: unknown) => {
+          // Nobody waits for the answer any more.
+          if (signal.aborted) throw error;
           throw protocolErrorOf(error, uri);
         });
     server.setRequestHandler(ListResourceTemplatesRequestSchema, () => ({ resourceTemplates: [template] }));
     server.setRequestHandler(ListResourcesRequestSchema, ({ params }, { signal }) =>
-      answer(signal, undefined, async () => {
+      answer(signal, undefined, async (signal) => {
         await this.#watchLists(() => mcp.sendResourceListChanged());
-        return this.#page(placeOf(params?.cursor));
+        return this.#page(placeOf(params?.cursor), signal);
       }),
     );
     server.setRequestHandler(ReadResourceRequestSchema, ({ params: { uri } }, { signal }) =>
       answer(signal, uri, () => this.#read(uri)),
     );
-    server.setRequestHandler(SubscribeRequestSchema, ({ params: { uri } }, { signal }) =>
-      answer(signal, uri, async () => {
-        await this.#subscribe(uri, () => {
-          // A client that is gone has no use for it.
-          server.sendResourceUpdated({ uri }).catch(() => {});
-        });
-        return {};
-      }),
-    );
+    server.setRequestHandler(SubscribeRequestSchema, async ({ params: { uri } }, { signal }) => {
+      const path = pathOfUri(uri);
+      if (this.#wanted.has(uri)) return {};
+      if (this.#wanted.size >= MAX_SUBSCRIPTIONS) throw protocolErrorOf(tooManySubscriptions(), uri);
+      // Before anything is waited for: the end of the subscription may come at once.
+      this.#wanted.add(uri);
+      try {
+        await answer(signal, uri, () =>
+          this.#subscribe(uri, path, () => {
+            // A client that is gone has no use for it.
+            server.sendResourceUpdated({ uri }).catch(() => {});
+          }),
+        );
+      } catch (error) {
+        this.#wanted.delete(uri);
+        throw error;
+      }
+      return {};
+    });
     server.setRequestHandler(UnsubscribeRequestSchema, ({ params: { uri } }) => {
+      this.#wanted.delete(uri);
       this.#subscriptions.remove(uri);
       return {};
     });
@@ -100,16 +121,17 @@ export class FileResources {
     this.#lists.close();
   }
 
-  async #page(from: Place): Promise<{ resources: Resource[]; nextCursor?: string }> {
+  async #page(from: Place, signal: AbortSignal): Promise<{ resources: Resource[]; nextCursor?: string }> {
     const resources: Resource[] = [];
     const { folders } = this.#confinement;
     let reached = from;
     for (let folder = from.folder; folder < folders.length; folder++) {
       const root = folders[folder] ?? '';
-      const names = await this.#filesIn(root);
+      const names = await this.#filesIn(root, signal);
       const start = folder === from.folder ? names.findIndex((name) => name > from.after) : 0;
       for (const name of start < 0 ? [] : names.slice(start)) {
         if (resources.length === RESOURCES_PER_PAGE) return { resources, nextCursor: cursorOf(reached) };
+        signal.throwIfAborted();
         resources.push(await this.#resourceOf(join(root, name), name));
         reached = { folder, after: name };
       }
@@ -117,16 +139,20 @@ export class FileResources {
     return { resources };
   }
 
-  /** Names in an order that does not depend on the language of the machine: cursors point into it. */
-  async #filesIn(folder: string): Promise<string[]> {
+  /**
+   * The first names, in an order that does not depend on the language of the machine: cursors point into it. Names that
+   * are not UTF-8 have no URI that leads to them.
+   */
+  async #filesIn(folder: string, signal?: AbortSignal): Promise<string[]> {
     try {
-      const { entries } = await this.#confinement.list(folder, MAX_RESOURCES_PER_FOLDER);
+      const { entries } = await this.#confinement.list(folder, MAX_ENTRIES_READ, signal);
       return entries
-        .filter(({ kind }) => kind === 'file')
+        .filter(({ name, kind }) => kind === 'file' && !name.includes(REPLACEMENT))
         .map(({ name }) => name)
-        .sort();
+        .sort()
+        .slice(0, MAX_RESOURCES_PER_FOLDER);
     } catch (error) {
-      if (!(error instanceof ToolError)) throw error;
+      if (signal?.aborted || !(error instanceof ToolError)) throw error;
       // The others are listed all the same.
       return [];
     }
@@ -155,14 +181,10 @@ export class FileResources {
     });
   }
 
-  async #subscribe(uri: string, changed: () => void): Promise<void> {
-    if (this.#subscriptions.has(uri)) return;
-    const { path, kind } = await this.#confinement.facts(pathOfUri(uri));
+  async #subscribe(uri: string, said: string, changed: () => void): Promise<void> {
+    const { path, kind } = await this.#confinement.facts(said);
     if (kind !== 'file') throw new ToolError(`${path} is no file. Only files can be subscribed to.`);
-    if (this.#subscriptions.size >= MAX_SUBSCRIPTIONS)
-      throw new ToolError(
-        `There are ${MAX_SUBSCRIPTIONS} subscriptions already. Unsubscribe from what is no longer needed.`,
-      );
+    if (!this.#wanted.has(uri)) return;
     const look = async () => fingerprintOf(await this.#factsOf(path));
     await this.#subscriptions.add(uri, { folder: dirname(path), name: basename(path), look, changed });
   }
@@ -187,8 +209,14 @@ export class FileResources {
 
 function fingerprintOf(facts: Facts | undefined): string {
   if (facts === undefined) return 'gone';
-  const { kind, sizeBytes, mode, modifiedAt, createdAt } = facts;
-  return [kind, sizeBytes, mode, modifiedAt.getTime(), createdAt.getTime()].join(' ');
+  const { kind, sizeBytes, mode, modifiedAt, changedNs, createdAt } = facts;
+  return [kind, sizeBytes, mode, modifiedAt.getTime(), changedNs, createdAt.getTime()].join(' ');
+}
+
+function tooManySubscriptions(): ToolError {
+  return new ToolError(
+    `There are ${MAX_SUBSCRIPTIONS} subscriptions already. Unsubscribe from what is no longer needed.`,
+  );
 }
 
 function tooLargeOf(path: string, sizeBytes: number, limit: number): string {
@@ -221,6 +249,8 @@ function pathOfUri(uri: string): string {
     return uriToPath(uri);
   } catch (error) {
     if (!(error instanceof ToolError)) throw error;
-    throw new ProtocolError(ErrorCode.InvalidParams, error.message, uri);
+    // One that is too long is not sent back.
+    const data = uri.length > MAX_URI_CHARS ? undefined : uri;
+    throw new ProtocolError(ErrorCode.InvalidParams, error.message, data);
   }
 }

@@ -7,6 +7,7 @@ import type { Confinement } from './confinement.ts';
 import { compileGlobs, isPlainName } from './glob.ts';
 import {
   MAX_MATCHES,
+  MAX_MATCHES_BYTES,
   MAX_PATTERN_CHARS,
   MAX_SEARCH_DEPTH,
   MAX_VISITED_ENTRIES,
@@ -14,7 +15,8 @@ import {
   WALK_SECONDS,
 } from './limits.ts';
 import { excludePatterns, pathOf, readingHints } from './parameters.ts';
-import { below, Walk } from './walk.ts';
+import { onOneLine, quoted } from './path-text.ts';
+import { Walk } from './walk.ts';
 
 export function searchTool(confinement: Confinement): Tool {
   return defineTool({
@@ -37,11 +39,11 @@ export function searchTool(confinement: Confinement): Tool {
     }),
     hints: readingHints,
     run: async ({ path, pattern, excludePatterns }, call) => {
-      const { matches, walk, isFull } = await search(confinement, path, pattern, excludePatterns, call);
-      const limits = isFull ? [`${MAX_MATCHES} matches were found`, ...walk.limits] : walk.limits;
+      const { matches, walk, full } = await search(confinement, path, pattern, excludePatterns, call);
+      const limits = full === undefined ? walk.limits : [full, ...walk.limits];
       const isComplete = limits.length === 0;
       const note = noteOf(limits, matches.length, pattern);
-      const text = matches.length === 0 ? 'No matches found' : matches.join('\n');
+      const text = matches.length === 0 ? 'No matches found' : matches.map(onOneLine).join('\n');
       return {
         text,
         structured: { matches, visited: walk.visited, isComplete, ...(note !== undefined && { note }) },
@@ -57,23 +59,32 @@ async function search(
   pattern: string,
   excluded: readonly string[],
   { signal, report }: ToolCall,
-): Promise<{ matches: string[]; walk: Walk; isFull: boolean }> {
+): Promise<{ matches: string[]; walk: Walk; full: string | undefined }> {
   const isWanted = compileGlobs([pattern]);
   const bounds = { maxEntries: MAX_VISITED_ENTRIES, maxDepth: MAX_SEARCH_DEPTH, maxMs: WALK_SECONDS * 1_000 };
   const walk = new Walk(confinement, bounds, compileGlobs(excluded));
   const matches: string[] = [];
+  let bytes = 0;
   let reportedAt = Number.NEGATIVE_INFINITY;
   for await (const folder of walk.folders(path, signal)) {
-    for (const { name } of folder.entries) {
-      if (!isWanted(below(folder.relative, name))) continue;
-      if (matches.length === MAX_MATCHES) return { matches, walk, isFull: true };
-      matches.push(join(folder.path, name));
+    const { selected } = await walk.select(folder.relative, folder.entries, isWanted, signal);
+    for (const { name } of selected) {
+      const match = join(folder.path, name);
+      bytes += Buffer.byteLength(quoted(match));
+      if (matches.length === MAX_MATCHES || bytes > MAX_MATCHES_BYTES)
+        return { matches, walk, full: `${counted(matches.length, 'match', 'matches')} were found` };
+      matches.push(match);
     }
     if (performance.now() - reportedAt < REPORT_MS) continue;
     reportedAt = performance.now();
-    report(walk.visited, undefined, `${walk.visited} entries looked at, ${matches.length} matches`);
+    const looked = counted(walk.visited, 'entry', 'entries');
+    report(walk.visited, undefined, `${looked} looked at, ${counted(matches.length, 'match', 'matches')}`);
   }
-  return { matches, walk, isFull: false };
+  return { matches, walk, full: undefined };
+}
+
+function counted(count: number, one: string, several: string): string {
+  return `${count} ${count === 1 ? one : several}`;
 }
 
 function noteOf(limits: readonly string[], found: number, pattern: string): string | undefined {

@@ -7,11 +7,8 @@
 import { posix } from 'node:path';
 import { ToolError } from '../tool-error.ts';
 import type { AllowedFolder } from './allowed-folder.ts';
+import { MAX_FOLDERS_TOLD, MAX_PATH_BYTES } from './limits.ts';
 import { isWithin, quoted } from './path-text.ts';
-
-/** As in Linux, PATH_MAX. */
-const MAX_PATH_BYTES = 4096;
-const MAX_FOLDERS_TOLD = 10;
 
 export interface SpokenPath {
   /** Absolute, below the folder as it was given. */
@@ -40,6 +37,11 @@ export function speak(said: string, folders: readonly AllowedFolder[]): SpokenPa
   if (said === '~' || said.startsWith('~/'))
     throw new ToolError(
       `"~" is not a home folder here. Say a path in an allowed folder (${toldFolders(folders)}), or "./~" for a name.`,
+    );
+  const form = /^file:/i.test(said) ? 'a URI' : /^[a-z]:[\\/]/i.test(said) ? 'a path of Windows' : undefined;
+  if (form !== undefined)
+    throw new ToolError(
+      `${quoted(said)} is ${form}. Say a path in an allowed folder (${toldFolders(folders)}), or begin with "./" for such a name.`,
     );
 
   const path = posix.resolve(first.path, said);

@@ -19,7 +19,7 @@ export function isSystemError(error: unknown): error is SystemError {
 }
 
 const tellings: Record<string, (path: string) => string> = {
-  ENOENT: (path) => `There is no ${path}. Look at what is there with list_directory.`,
+  ENOENT: (path) => `There is no ${path}. list_directory shows what is there.`,
   ENOTDIR: (path) => `${path} is not a folder, or one of the names on the way is not.`,
   EISDIR: (path) => `${path} is a folder. Say the path of a file.`,
   EEXIST: (path) => `There is already something at ${path}. Nothing was changed; choose another name.`,
@@ -46,11 +46,12 @@ const tellings: Record<string, (path: string) => string> = {
   EILSEQ: (path) => `${path} has characters that its file system does not take. Choose another name.`,
 };
 
-/** The sentence for what the system answered about `path`; any other error as it is. */
+/** The sentence for what the system answered about `path`, with that as its cause; any other error as it is. */
 export function told(error: unknown, path: string): unknown {
   if (!isSystemError(error)) return error;
   const telling = tellings[error.code];
   return new ToolError(
     telling ? telling(quoted(path)) : `The system failed to do that with ${quoted(path)} (${error.code}).`,
+    { cause: error },
   );
 }

@@ -6,9 +6,10 @@
 
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff';
 import { ToolError } from '../tool-error.ts';
-import { DIFF_MS, MAX_DIFF_CHARS } from './limits.ts';
-
-const MAX_COUNTED_MATCHES = 20;
+import { Breath } from './breath.ts';
+import { DIFF_MS, MAX_COUNTED_MATCHES, MAX_DIFF_CHARS } from './limits.ts';
+import { LineEndedText, withLineFeeds } from './line-ended-text.ts';
+import { placeOfLines, placesOf } from './text-search.ts';
 
 export interface TextEdit {
   readonly oldText: string;
@@ -17,12 +18,20 @@ export interface TextEdit {
 
 /**
  * `before` with all of `edits` made in their order.
- * @throws ToolError when an old text is missing or ambiguous, or an edit changes nothing
+ * @throws ToolError when an old text is missing or ambiguous, or the same as its new text; the reason of `signal`
  */
-export function applyEdits(before: string, edits: readonly TextEdit[]): string {
-  let text = before;
-  for (const [index, edit] of edits.entries()) text = replaceOnce(text, edit, index);
-  return text;
+export async function applyEdits(
+  before: string,
+  edits: readonly TextEdit[],
+  signal: AbortSignal,
+): Promise<string> {
+  const text = new LineEndedText(before);
+  const breath = new Breath(signal);
+  for (const [index, edit] of edits.entries()) {
+    if (breath.isDue) await breath.take();
+    replaceOnce(text, edit, index);
+  }
+  return text.toString();
 }
 
 /** A unified diff with three lines around each change; says so when there is none, or when it is too long. */
@@ -35,53 +44,22 @@ export function unifiedDiff(path: string, before: string, after: string): string
   return `${diff.slice(0, MAX_DIFF_CHARS)}\n(the diff has ${diff.length} characters; the rest is left out)`;
 }
 
-function replaceOnce(text: string, { oldText, newText }: TextEdit, index: number): string {
+function replaceOnce(text: LineEndedText, { oldText, newText }: TextEdit, index: number): void {
   const edit = `edit ${index + 1}`;
-  const flat = withLineFeeds(text);
+  const { flat } = text;
   const wanted = withLineFeeds(oldText);
-  const at = flat.indexOf(wanted);
-  if (at < 0) throw new ToolError(missingOf(edit, flat, wanted, index > 0));
-  if (flat.indexOf(wanted, at + 1) >= 0) throw new ToolError(ambiguousOf(edit, flat, wanted));
+  const places = placesOf(flat, wanted, MAX_COUNTED_MATCHES + 1);
+  const [at] = places;
+  if (at === undefined) throw new ToolError(missingOf(edit, flat, wanted, index > 0));
+  if (places.length > 1) throw new ToolError(ambiguousOf(edit, flat, places));
   if (wanted === withLineFeeds(newText))
     throw new ToolError(`oldText and newText of ${edit} are the same. Nothing was changed. Leave it out.`);
-  const start = positionIn(text, at);
-  const end = positionIn(text, at + wanted.length);
-  const ending = endingOf(text.slice(start, end)) ?? endingOf(text);
-  const replacement = ending === undefined ? newText : withLineFeeds(newText).replaceAll('\n', ending);
-  return text.slice(0, start) + replacement + text.slice(end);
+  text.replace(at, at + wanted.length, newText);
 }
 
-function withLineFeeds(text: string): string {
-  return text.replaceAll('\r\n', '\n');
-}
-
-/** The first line ending; undefined in a text of one line. */
-function endingOf(text: string): '\n' | '\r\n' | undefined {
-  const feed = text.indexOf('\n');
-  if (feed < 0) return undefined;
-  return text[feed - 1] === '\r' ? '\r\n' : '\n';
-}
-
-/** Where a position in `withLineFeeds(text)` is in `text`. */
-function positionIn(text: string, flatPosition: number): number {
-  let dropped = 0;
-  for (
-    let at = text.indexOf('\r\n');
-    at >= 0 && at - dropped < flatPosition;
-    at = text.indexOf('\r\n', at + 2)
-  )
-    dropped++;
-  return flatPosition + dropped;
-}
-
-function ambiguousOf(edit: string, flat: string, wanted: string): string {
-  const lines: number[] = [];
-  let count = 0;
-  for (let at = flat.indexOf(wanted); at >= 0; at = flat.indexOf(wanted, at + 1)) {
-    if (++count <= MAX_COUNTED_MATCHES) lines.push(lineOf(flat, at));
-    else break;
-  }
-  const times = count > MAX_COUNTED_MATCHES ? `more than ${MAX_COUNTED_MATCHES}` : String(count);
+function ambiguousOf(edit: string, flat: string, places: readonly number[]): string {
+  const lines = places.slice(0, MAX_COUNTED_MATCHES).map((at) => lineOf(flat, at));
+  const times = places.length > lines.length ? `more than ${lines.length}` : String(places.length);
   return `oldText of ${edit} is found ${times} times (lines ${lines.join(', ')}). Nothing was changed. Give more of the text around it, so that it is found once.`;
 }
 
@@ -103,8 +81,8 @@ function looseLineOf(flat: string, wanted: string): number | undefined {
     .split('\n')
     .map((line) => line.trim());
   if (sought.every((line) => line === '')) return undefined;
-  const found = lines.findIndex((_, start) => sought.every((line, index) => lines[start + index] === line));
-  return found < 0 ? undefined : found + 1;
+  const found = placeOfLines(lines, sought);
+  return found === undefined ? undefined : found + 1;
 }
 
 function lineOf(text: string, position: number): number {

@@ -92,7 +92,9 @@ async function readLastLines(file: Readable, lines: number, maxBytes: number): P
     const size = Math.min(CHUNK_BYTES, start - lowest);
     const chunk = await readBytes(file.handle, start - size, size);
     if (chunk.length < size)
-      throw new ToolError(`${file.path} became shorter while it was read. Call again.`);
+      throw new ToolError(
+        `${file.path} gave fewer bytes than the ${file.sizeBytes} that the system says it has: it became shorter, or it is made up when it is read. Call again, or without tail.`,
+      );
     if (isEnd && chunk.at(-1) !== LINE_FEED) missing--;
     isEnd = false;
     let begin = chunk.length;

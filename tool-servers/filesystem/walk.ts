@@ -1,11 +1,13 @@
 // A bounded walk through a folder and what is below it, folder by folder, the near ones first: when it has to stop, what
 // it has seen is the upper part of the tree.
 //
-// 1. It never enters a symbolic link, so it ends, and stays where it began. 2. It stops at its bounds and remembers which.
+// 1. It never enters a symbolic link, so it ends, and stays where it began. 2. It stops at its bounds and remembers which,
+//    in the middle of a folder too.
 // 3. A folder that cannot be read is counted and passed; only the one it starts from must be readable.
 
 import { join } from 'node:path';
 import { ToolError } from '../tool-error.ts';
+import { Breath } from './breath.ts';
 import type { Confinement, Entry } from './confinement.ts';
 import type { Glob } from './glob.ts';
 
@@ -22,7 +24,7 @@ export interface WalkedFolder {
   readonly relative: string;
   /** Without what is excluded. */
   readonly entries: readonly Entry[];
-  /** Whether it has more entries than the bound left room for. */
+  /** Whether it has more entries than the bounds left room or time for. */
   readonly isCut: boolean;
 }
 
@@ -48,10 +50,9 @@ export class Walk {
 
   /** Why the walk is not complete, for people; empty when it is. */
   get limits(): readonly string[] {
-    const { size } = this.#limits;
     const unreadable = this.#unreadable;
     const folders = unreadable === 1 ? '1 folder' : `${unreadable} folders`;
-    return [...(size > 0 ? this.#limits : []), ...(unreadable > 0 ? [`${folders} could not be read`] : [])];
+    return [...this.#limits, ...(unreadable > 0 ? [`${folders} could not be read`] : [])];
   }
 
   /** @throws ToolError when the start cannot be read; the reason of `signal` */
@@ -65,11 +66,8 @@ export class Walk {
         this.#limits.add(`${this.#bounds.maxEntries} entries were looked at`);
         return;
       }
-      if (performance.now() > this.#deadline) {
-        this.#limits.add(`${this.#bounds.maxMs / 1_000} seconds were over`);
-        return;
-      }
-      const folder = await this.#list(path, relative, room);
+      if (this.#isOver()) return;
+      const folder = await this.#list(path, relative, room, signal);
       if (folder === undefined) continue;
       yield folder;
       for (const { name, kind } of folder.entries) {
@@ -81,15 +79,50 @@ export class Walk {
     }
   }
 
-  async #list(path: string, relative: string, room: number): Promise<WalkedFolder | undefined> {
+  /**
+   * Those of `entries` of the folder `relative` whose path fits; fewer when the time is over.
+   * @throws the reason of `signal`
+   */
+  async select(
+    relative: string,
+    entries: readonly Entry[],
+    fits: Glob,
+    signal: AbortSignal,
+  ): Promise<{ selected: Entry[]; isCut: boolean }> {
+    const selected: Entry[] = [];
+    const breath = new Breath(signal);
+    for (const entry of entries) {
+      if (breath.isDue) {
+        await breath.take();
+        if (this.#isOver()) return { selected, isCut: true };
+      }
+      if (fits(below(relative, entry.name))) selected.push(entry);
+    }
+    return { selected, isCut: false };
+  }
+
+  #isOver(): boolean {
+    const isOver = performance.now() > this.#deadline;
+    if (isOver) this.#limits.add(`${this.#bounds.maxMs / 1_000} seconds were over`);
+    return isOver;
+  }
+
+  async #list(
+    path: string,
+    relative: string,
+    room: number,
+    signal: AbortSignal,
+  ): Promise<WalkedFolder | undefined> {
     try {
-      const listed = await this.#confinement.list(path, room);
+      const listed = await this.#confinement.list(path, room, signal);
       this.#visited += listed.entries.length;
       if (listed.isTruncated) this.#limits.add(`${this.#bounds.maxEntries} entries were looked at`);
-      const entries = listed.entries.filter(({ name }) => !this.#isExcluded(below(relative, name)));
-      return { path: listed.path, relative, entries, isCut: listed.isTruncated };
+      const isIncluded = (relative: string) => !this.#isExcluded(relative);
+      const { selected, isCut } = await this.select(relative, listed.entries, isIncluded, signal);
+      return { path: listed.path, relative, entries: selected, isCut: isCut || listed.isTruncated };
     } catch (error) {
-      if (relative === '' || !(error instanceof ToolError)) throw error;
+      // The reason of the signal may be one too.
+      if (relative === '' || signal.aborted || !(error instanceof ToolError)) throw error;
       this.#unreadable++;
       return undefined;
     }

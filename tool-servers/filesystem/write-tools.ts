@@ -1,16 +1,13 @@
-// The tools that write, apart from edit_file. They work one after the other, in the order of their calls: a model that
-// sends several at once means that order.
+// The tools that write, apart from edit_file.
 
 import { z } from 'zod';
-import type { CallGate } from '../call-gate.ts';
 import { defineTool, type Tool } from '../tool.ts';
 import { ToolError } from '../tool-error.ts';
 import type { Confinement } from './confinement.ts';
 import { inMebibytes, MAX_WRITE_BYTES } from './limits.ts';
 import { pathOf } from './parameters.ts';
 
-/** @param turns lets one writing call work at a time */
-export function writeTools(confinement: Confinement, turns: CallGate): Tool[] {
+export function writeTools(confinement: Confinement): Tool[] {
   return [
     defineTool({
       name: 'write_file',
@@ -28,7 +25,7 @@ export function writeTools(confinement: Confinement, turns: CallGate): Tool[] {
       hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: true, openWorldHint: false },
       run: async ({ path, content }, { signal }) => {
         const bytes = encodeText(content, 'content');
-        const { path: written, wasThere } = await turns.run(signal, () => confinement.write(path, bytes));
+        const { path: written, wasThere } = await confinement.write(path, bytes, signal);
         const what = wasThere ? 'Replaced' : 'Created';
         return {
           text: `${what} ${written} (${bytes.length} bytes).`,
@@ -47,8 +44,8 @@ export function writeTools(confinement: Confinement, turns: CallGate): Tool[] {
         wasThere: z.boolean().describe('Whether it was there already.'),
       }),
       hints: { readOnlyHint: false, destructiveHint: false, idempotentHint: true, openWorldHint: false },
-      run: async ({ path }, { signal }) => {
-        const made = await turns.run(signal, () => confinement.makeDirectory(path));
+      run: async ({ path }) => {
+        const made = await confinement.makeDirectory(path);
         const text = made.wasThere ? `${made.path} is there already.` : `Created ${made.path}.`;
         return { text, structured: { path: made.path, wasThere: made.wasThere } };
       },
@@ -64,8 +61,8 @@ export function writeTools(confinement: Confinement, turns: CallGate): Tool[] {
       }),
       output: z.object({ source: z.string(), destination: z.string() }),
       hints: { readOnlyHint: false, destructiveHint: true, idempotentHint: false, openWorldHint: false },
-      run: async ({ source, destination }, { signal }) => {
-        const moved = await turns.run(signal, () => confinement.move(source, destination));
+      run: async ({ source, destination }) => {
+        const moved = await confinement.move(source, destination);
         return {
           text: `Moved ${moved.source} to ${moved.destination}.`,
           structured: { source: moved.source, destination: moved.destination },

@@ -1,0 +1,26 @@
+// Long work in the one thread of the program, in slices: between them the others get their turn, and a call that is
+// cancelled or late ends.
+
+import { setImmediate } from 'node:timers/promises';
+import { SLICE_MS } from './limits.ts';
+
+export class Breath {
+  readonly #signal: AbortSignal;
+  #since = performance.now();
+
+  constructor(signal: AbortSignal) {
+    this.#signal = signal;
+  }
+
+  /** Whether it is time to `take` one; cheap enough to be asked at every step. */
+  get isDue(): boolean {
+    return performance.now() - this.#since > SLICE_MS;
+  }
+
+  /** Lets the others run. @throws the reason of the signal */
+  async take(): Promise<void> {
+    await setImmediate();
+    this.#signal.throwIfAborted();
+    this.#since = performance.now();
+  }
+}
