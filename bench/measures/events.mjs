@@ -11,6 +11,8 @@ import { secret, signedEvents } from '../signed-events.mjs';
 
 const ours = 'gateway';
 const probot = 'Probot 14.3.2';
+const ceiling = 'verified and answered, nothing else';
+const store = 'the store alone: appended, claimed, committed';
 const disk = 'write and fdatasync, one at a time';
 const PATH = '/webhook/repohost';
 
@@ -19,7 +21,9 @@ export const title = 'Signed events, accepted durably and handled';
 export const about = `Events of a repository host (\`issues.opened\`, about 1 KB, HMAC-SHA256) posted by 1, 16 and 64 connections, spread over
 256 conversations. The gateway answers when an event is on disk; its handler is a scripted agent that answers nothing, and all of
 that runs beside: the rate is that of accepted events over the time until the last of them was handled. Probot verifies
-the same events and calls an app that does nothing, after its answer; it keeps nothing. The disk's row appends 1 KB to a file and
+the same events and calls an app that does nothing, after its answer; it keeps nothing. The row below it is the gateway's HTTP
+server with the signature and the parsing only: what no gateway on it can exceed. The next is the store's thread with nothing around it, fed with such events so that it is never idle.
+The disk's row appends 1 KB to a file and
 waits for \`fdatasync\`, one after the other. Before the load and after it the deliveries are counted: each that was answered
 must be there once, and done.`;
 export const goals = [
@@ -39,7 +43,11 @@ export async function* run(bench) {
     commands: { 'issues.opened': { agent: 'nobody' } },
   });
   const rows = [[ours, gateway]];
-  if (!bench.isSmoke) rows.push([probot, await startProbot(bench)]);
+  if (!bench.isSmoke) {
+    installPeers();
+    rows.push([probot, await startPeer(bench, 'peers/probot-hook.mjs')]);
+    rows.push([ceiling, await startPeer(bench, 'bare-webhook.mjs')]);
+  }
   let runs = 0;
   for (let round = 1; round <= bench.rounds; round += 1) {
     for (const connections of bench.isSmoke ? [4] : [1, 16, 64]) {
@@ -67,8 +75,9 @@ export async function* run(bench) {
         yield { round, row, column: `p99 at ${connections}, ms`, value: p99Ms, unit: 'ms' };
       }
     }
-    if (!bench.isSmoke)
-      yield { round, row: disk, column: 'events/s at 1', value: syncsPerSecond(bench), unit: 'events/s' };
+    if (bench.isSmoke) continue;
+    yield { round, row: store, column: 'events/s at 64', value: await storeAlone(bench), unit: 'events/s' };
+    yield { round, row: disk, column: 'events/s at 1', value: syncsPerSecond(bench), unit: 'events/s' };
   }
   for (const [, target] of rows) await target.stop();
 }
@@ -76,15 +85,15 @@ export async function* run(bench) {
 /** wrk takes about this long to start and to end. */
 const START_SECONDS = 0.05;
 
-async function startProbot(bench) {
-  installPeers();
-  const program = join(import.meta.dirname, '../peers/probot-hook.mjs');
+/** A program of `bench` that takes events, and tells at `/handled` how many it has had. */
+async function startPeer(bench, file) {
+  const program = join(import.meta.dirname, '..', file);
   const started = startProcess(bench.makeFolder(), process.execPath, [program, secret], {
     env: { NODE_ENV: 'production' },
   });
   const port = await until(
     started,
-    'Probot did not start',
+    `${file} did not start`,
     () => /listening at (\d+)/.exec(started.log())?.[1],
   );
   const url = `http://127.0.0.1:${port}`;
@@ -101,6 +110,17 @@ async function startProbot(bench) {
       });
     },
   };
+}
+
+async function storeAlone(bench) {
+  const folder = bench.makeFolder();
+  const program = join(import.meta.dirname, '../store-alone.mjs');
+  const args = [program, bench.dist, join(folder, 'events.db'), String(bench.seconds)];
+  const started = startProcess(folder, process.execPath, args);
+  await started.exited;
+  const [, rate] = /^rate: (.*)$/m.exec(started.log()) ?? [];
+  if (rate === undefined) throw new Error(`the store alone gave no rate:\n${started.log()}`);
+  return Number(rate);
 }
 
 async function postSome(url, events, { header, prefix }) {

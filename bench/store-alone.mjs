@@ -1,0 +1,74 @@
+// The other ceiling of the measure of signed events: the store's thread with nothing around it. Events of the same size are
+// appended, claimed and committed in groups of 64 for SECONDS, several groups at a time, so that the thread is never idle.
+//
+// node bench/store-alone.mjs DIST FILE SECONDS      prints `rate: EVENTS_PER_SECOND`
+
+import { join, resolve } from 'node:path';
+import { Worker } from 'node:worker_threads';
+
+const [dist, file, seconds] = process.argv.slice(2);
+const TOGETHER = 64;
+const CONVERSATIONS = 1_024;
+const GROUPS = 4;
+const workerData = { file, retentionMs: 86_400_000, rememberMs: 86_400_000, maxWaiting: 100_000 };
+const worker = new Worker(join(resolve(dist), 'store-worker.js'), { workerData });
+/** Calls are answered in the order in which they were posted, several posts perhaps together. */
+const waiting = [];
+worker.on('message', (message) => {
+  if (message.kind === 'refused') throw new Error(message.error.message);
+  for (const answer of message.answers ?? []) waiting.shift()(answer);
+});
+
+/** One group of calls; gives their results. */
+function ask(calls) {
+  worker.postMessage({ calls, close: false });
+  return Promise.all(calls.map(() => new Promise((done) => void waiting.push(done)))).then((given) =>
+    given.map((answer) => {
+      if ('error' in answer) throw new Error(answer.error.message);
+      return answer.result;
+    }),
+  );
+}
+
+const body = Buffer.alloc(1_000, 'x');
+const trace = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01';
+const meta = '{"triggers":["events"],"name":"issues.opened"}';
+let count = 0;
+const event = () => {
+  count += 1;
+  const key = `conversation/repohost/octocat/parts#${count % CONVERSATIONS}`;
+  return { id: `repohost:alone/${count}`, key, trace, meta, body };
+};
+
+async function round() {
+  const events = Array.from({ length: TOGETHER }, event);
+  await ask(events.map((each) => ({ operation: 'append', args: [[each]] })));
+  const [turns] = await ask([{ operation: 'claim', args: [TOGETHER, 30_000, 'conversation/'] }]);
+  const results = turns.map(({ key, fence, event: { seq } }) => ({
+    key,
+    fence,
+    seq,
+    outcome: 'done',
+    trigger: 'events',
+    answer: '',
+    emit: [],
+  }));
+  await ask([{ operation: 'commit', args: [results] }]);
+  return turns.length;
+}
+
+async function run(untilMs) {
+  let handled = 0;
+  while (performance.now() < untilMs) handled += await round();
+  return handled;
+}
+
+const together = async (untilMs) => {
+  const counts = await Promise.all(Array.from({ length: GROUPS }, () => run(untilMs)));
+  return counts.reduce((sum, handled) => sum + handled, 0);
+};
+await together(performance.now() + 500);
+const startedAt = performance.now();
+const handled = await together(startedAt + Number(seconds) * 1000);
+console.log(`rate: ${(handled / (performance.now() - startedAt)) * 1000}`);
+await worker.terminate();
