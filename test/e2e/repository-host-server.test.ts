@@ -557,6 +557,8 @@ describe('pull requests', () => {
   test('it is merged in the way that was asked for, with the words that were given', async () => {
     const number = await opened('merged', { 'merged.txt': 'm\n' });
     const pull = { ...where, pull_number: number };
+    const stale = await ada.refusal('merge_pull_request', { ...pull, sha: 'c'.repeat(40) });
+    expect(stale).toMatch(/was not merged.*changed at the same time/);
     const done = await ada.give('merge_pull_request', {
       ...pull,
       merge_method: 'squash',

@@ -1,7 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { nextPageOf } from '../../tool-servers/repository-host/next-page.ts';
-import { cleanerOf, redacted, withCleanNames } from '../../tool-servers/repository-host/redaction.ts';
+import {
+  cleanerOf,
+  plainJson,
+  redacted,
+  thoroughCleanerOf,
+  withCleanNames,
+} from '../../tool-servers/repository-host/redaction.ts';
 import { MAX_TEXT_CHARS, textPage } from '../../tool-servers/repository-host/text-page.ts';
 import type { Tool, ToolCall } from '../../tool-servers/tool.ts';
 import { ToolError } from '../../tool-servers/tool-error.ts';
@@ -120,6 +126,56 @@ describe('the token', () => {
         arguments: { '[token removed]': 1, files: [{ '[token removed]': secret }] },
       },
     });
+  });
+
+  test('is looked for in names as deep as any parameter is, however deep the arguments are', () => {
+    let deep: unknown = secret;
+    for (let depth = 0; depth < 200_000; depth++) deep = [deep];
+    const params = { name: 'x', arguments: { a: deep } };
+    const message = { jsonrpc: '2.0' as const, id: 1, method: 'tools/call', params };
+    expect(() => withCleanNames(message, cleanerOf(secret))).not.toThrow();
+  });
+
+  test('is found however JSON spells its characters', () => {
+    const spellings = (character: string) => {
+      const hex = character.charCodeAt(0).toString(16).padStart(4, '0');
+      const short = '/"\\'.includes(character) ? [`\\${character}`] : [];
+      const bare = '"\\'.includes(character) ? [] : [character];
+      return [...bare, ...short, `\\u${hex}`, `\\u${hex.toUpperCase()}`];
+    };
+    const odd = 'tok/01"2\\3+4:5';
+    const spelled = fc
+      .tuple(...[...odd].map((character) => fc.constantFrom(...spellings(character))))
+      .map((parts) => parts.join(''));
+    fc.assert(
+      fc.property(spelled, fc.string(), (written, around) => {
+        const before = JSON.stringify(around).slice(1, -1);
+        const text = `{"a":"${before}${written}${before}"}`;
+        expect(JSON.parse(text)).toEqual({ a: `${around}${odd}${around}` });
+        expect(JSON.parse(cleanerOf(odd)(plainJson(text)))).toEqual({
+          a: `${around}[token removed]${around}`,
+        });
+      }),
+    );
+  });
+
+  test('JSON in its plain spelling says the same', () => {
+    fc.assert(
+      fc.property(fc.json({ stringUnit: 'binary' }), (text) => {
+        expect(JSON.parse(plainJson(text))).toEqual(JSON.parse(text));
+      }),
+    );
+  });
+
+  test('is found in base64 in texts that go out, whatever stands around it', () => {
+    const clean = thoroughCleanerOf(secret);
+    fc.assert(
+      fc.property(fc.string(), fc.string(), (before, behind) => {
+        const bytes = Buffer.from(`${before}${secret}${behind}`);
+        for (const form of ['base64', 'base64url'] as const)
+          expect(clean(bytes.toString(form))).toContain('[token removed]');
+      }),
+    );
   });
 
   test('that is missing changes nothing', () => {

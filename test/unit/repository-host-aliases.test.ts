@@ -49,15 +49,22 @@ describe('arguments in another form', () => {
     expect(rewritten('create_issue', { labels: 'bug, help wanted,,' })).toEqual({
       labels: ['bug', 'help wanted'],
     });
-    expect(rewritten('update_issue', { labels: '' })).toEqual({ labels: [] });
+    // An empty array would take all labels away; nobody asked for that.
+    for (const labels of ['', ' , ']) expect(rewritten('update_issue', { labels })).toEqual({ labels });
     expect(rewritten('list_issues', { labels: ['bug', 'help wanted'] })).toEqual({
       labels: 'bug,help wanted',
     });
   });
 
   test('are numbers written as digits, and nothing else that looks like a number', () => {
-    const given = { issue_number: '42', page: '2', perPage: '10', title: '7' };
-    expect(rewritten('update_issue', given)).toEqual({ issue_number: 42, page: 2, per_page: 10, title: '7' });
+    const given = { issue_number: '42', page: '2', perPage: '10', offset: '0', title: '7' };
+    expect(rewritten('update_issue', given)).toEqual({
+      issue_number: 42,
+      page: 2,
+      per_page: 10,
+      offset: 0,
+      title: '7',
+    });
     for (const text of ['', ' 1', '1.5', '-1', '0x10', '1e3', '12345678901234567890'])
       expect(rewritten('get_issue', { issue_number: text })).toEqual({ issue_number: text });
   });

@@ -181,6 +181,24 @@ describe('a request that writes', () => {
     },
   );
 
+  test.each<[string, Step]>([
+    ['a page for people', answer(201, '<html>', { 'content-type': 'text/html' })],
+    ['half of a JSON', answer(201, '{"ok":')],
+    ['another JSON', answer(201, { number: 7 })],
+    ['no body', answer(204, '')],
+    ['an address to look at', answer(303, '', { location: '/elsewhere' })],
+    ['an address without a place', answer(303, '')],
+    ['too much to read', answer(201, JSON.stringify('x'.repeat(MAX_ANSWER_BYTES)))],
+  ])('that was taken with %s is told as probably done, not as a mistake of the operator', async (_, step) => {
+    steps = [step];
+    const said = await saidBy(post({ timeoutMs: 10_000 }));
+    expect(said).toMatch(
+      /The host took this \(20\d|303\), so it was probably done, but its answer cannot be read: look before you call again\.$/,
+    );
+    expect(said).not.toContain('REPOHOST_API_URL');
+    expect(asked).toHaveLength(1);
+  });
+
   test('is known not to have been sent where nobody listens', async () => {
     const closed = createServer();
     await new Promise<void>((resolve) => closed.listen(0, '127.0.0.1', resolve));
@@ -203,12 +221,33 @@ describe('a request that writes', () => {
     expect(asked.map(({ body }) => body)).toEqual(['{"title":"T"}', '{"title":"T"}']);
   });
 
-  test('leaves a second after the one before it', async () => {
-    const { call } = begin();
+  test('leaves a second after the one before it, and says that it waits', async () => {
+    const { call, told } = begin({ maxWaitMs: 0 });
     const create = () => call().ask('POST /user/repos', { name: 'x' }, read);
     const startedAt = performance.now();
     await Promise.all([create(), create()]);
     expect(performance.now() - startedAt).toBeGreaterThan(950);
+    expect(asked).toHaveLength(2);
+    expect(told.map(({ message }) => message)).toEqual([
+      'Waiting 1 s for its turn: one request that writes begins each second.',
+    ]);
+  });
+
+  test('that is cancelled while it waits leaves its turn to the others', async () => {
+    const cancelling = new AbortController();
+    const { host, call } = begin();
+    const create = (asking = call()) => asking.ask('POST /user/repos', { name: 'x' }, read);
+    await create();
+    const cancelled = Array.from({ length: 5 }, () =>
+      create(host.during({ signal: cancelling.signal, report: () => {} })),
+    );
+    const settled = Promise.allSettled(cancelled);
+    const startedAt = performance.now();
+    const last = create();
+    cancelling.abort(new Error('cancelled'));
+    expect((await settled).map(({ status }) => status)).toEqual(Array.from({ length: 5 }, () => 'rejected'));
+    await last;
+    expect(performance.now() - startedAt).toBeLessThan(1_900);
     expect(asked).toHaveLength(2);
   });
 });
@@ -235,6 +274,28 @@ describe('a limit', () => {
     );
     expect(await ask()).toContain('asked for a pause');
     expect(asked).toHaveLength(1);
+  });
+
+  test('that one answer told stops those that stand in line behind it', async () => {
+    const late: Step = (request, response) => void setTimeout(() => secondary(30)(request, response), 50);
+    steps = Array.from({ length: 40 }, () => late);
+    const { call } = begin({ maxWaitMs: 0 });
+    const said = await Promise.all(
+      Array.from({ length: 40 }, () => saidBy(call().ask('GET /repos/{owner}/{repo}', place, read))),
+    );
+    for (const each of said) expect(each).toContain('asked for a pause until');
+    // Ten run at a time.
+    expect(asked.length).toBeLessThanOrEqual(10);
+  });
+
+  test('of searches counts those that are sent again', async () => {
+    steps = Array.from({ length: 40 }, () => answer(503, {}));
+    const { call } = begin({ maxWaitMs: 0 });
+    const said = await Promise.all(
+      Array.from({ length: 10 }, () => saidBy(call().ask('GET /search/code', { q: 'x' }, read))),
+    );
+    for (const each of said) expect(each).toContain('code search limit is used up');
+    expect(asked).toHaveLength(10);
   });
 
   test('that the last answer announced is not run into', async () => {
@@ -281,6 +342,12 @@ describe('a redirect', () => {
     steps = [to(301, '/repositories/7')];
     await get();
     expect(asked.map(({ line }) => line)).toEqual(['GET /repos/o/r', 'GET /repositories/7']);
+  });
+
+  test.each([{}, { location: '' }])('without a place leads nowhere: %j', async (headers) => {
+    steps = [answer(307, { message: 'Moved' }, headers)];
+    expect(await saidBy(post())).toContain("The host's answer (307) is not what its API promises");
+    expect(asked).toHaveLength(1);
   });
 
   test('is followed by what writes where it keeps method and body', async () => {
@@ -340,6 +407,17 @@ describe('a refusal', () => {
       steps = [answer(422, { message: `${'x'.repeat(before)}${token}` })];
       expect(await saidBy(get())).not.toContain(token.slice(0, 5));
     }
+  });
+
+  test('that spells the token in another way does not give it away', async () => {
+    const escaped = [...token].map((each) => `\\u00${each.charCodeAt(0).toString(16)}`).join('');
+    steps = [answer(422, `{"message":"x${escaped}x"}`)];
+    expect(await saidBy(get())).toContain('(x[token removed]x)');
+  });
+
+  test('is cut between characters', async () => {
+    steps = [answer(422, { message: `${'x'.repeat(599)}😀😀` })];
+    expect(await saidBy(get())).toContain('x…)');
   });
 
   test('is cut where the host goes on and on', async () => {

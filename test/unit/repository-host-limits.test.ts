@@ -28,6 +28,12 @@ describe('a refusal', () => {
     expect(limitOf(429, { date, 'retry-after': until }, '')).toEqual({ kind: 'secondary', waitMs: 9_000 });
   });
 
+  test('of a bucket that is used up and names its wait closes that bucket alone', () => {
+    const headers = { ...used, 'retry-after': '7' };
+    expect(limitOf(403, headers, 'API rate limit exceeded')).toEqual({ kind: 'primary', waitMs: 7_000 });
+    expect(limitOf(403, headers, 'You have exceeded a secondary rate limit.')?.kind).toBe('secondary');
+  });
+
   test('that names no pause gets the one that the host asks for in general', () => {
     for (const [status, said] of [
       [403, 'You have exceeded a secondary rate limit. Please wait a few minutes before you try again.'],
@@ -59,7 +65,7 @@ test('requests are counted in the buckets of the host', () => {
   expect(bucketOf('GET /search/code')).toBe('code_search');
   expect(bucketOf('GET /search/issues')).toBe('search');
   expect(bucketOf('GET /repos/{owner}/{repo}')).toBe('core');
-  expect(bucketOf('POST /repos/{owner}/{repo}/issues')).toBe('core');
+  expect(bucketOf('POST /repos/{owner}/{repo}/issues')).toBe('write');
 });
 
 describe('the meter', () => {
@@ -105,6 +111,27 @@ describe('the meter', () => {
       expect(begun.length).toBeGreaterThan(4 * allowed);
     },
   );
+
+  test('lets one write begin a second, and counts only what begins', () => {
+    const meter = new RateMeter({ hasToken: true });
+    expect(meter.closed('write')).toBeUndefined();
+    expect(meter.begin('write')).toBeUndefined();
+    for (let asked = 0; asked < 5; asked++) {
+      expect(meter.closed('write')?.why).toBe('pace');
+      expect(meter.begin('write')?.why).toBe('pace');
+    }
+    vi.advanceTimersByTime(1_000);
+    expect(meter.begin('write')).toBeUndefined();
+    expect(meter.begin('core')).toBeUndefined();
+  });
+
+  test('closes writing with the rest of the API, in which the host counts it', () => {
+    const meter = new RateMeter({ hasToken: true });
+    meter.learn('write', { date, 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': now + 20 });
+    for (const bucket of ['core', 'write'] as const)
+      expect(meter.closed(bucket)).toEqual({ why: 'primary', waitMs: 20_000 });
+    expect(meter.closed('search')).toBeUndefined();
+  });
 
   test('closes a bucket of which the host says that nothing is left, and no other', () => {
     const meter = new RateMeter({ hasToken: true });

@@ -20,7 +20,7 @@ const BY_TOOL: Readonly<Record<string, Readonly<Record<string, string>>>> = {
 };
 
 /** Parameters that hold a number; a model may well send its digits as text. */
-const NUMBERS = ['issue_number', 'pull_number', 'milestone', 'page', 'per_page'];
+const NUMBERS = ['issue_number', 'pull_number', 'milestone', 'page', 'per_page', 'offset'];
 
 /** Whether a tool that takes labels takes them as an array or as one text with commas. */
 const LABELS: Readonly<Record<string, 'array' | 'text'>> = {
@@ -54,11 +54,14 @@ function inForm(tool: string, name: string, value: unknown): unknown {
   if (NUMBERS.includes(name) && typeof value === 'string' && /^\d{1,15}$/.test(value)) return Number(value);
   if (name !== 'labels') return value;
   const form = Object.hasOwn(LABELS, tool) ? LABELS[tool] : undefined;
-  if (form === 'array' && typeof value === 'string')
-    return value
+  if (form === 'array' && typeof value === 'string') {
+    const labels = value
       .split(',')
       .map((label) => label.trim())
       .filter((label) => label !== '');
+    // No labels in a text are a mistake, an empty array takes them all away: the schema has to refuse it.
+    return labels.length === 0 ? value : labels;
+  }
   if (form === 'text' && Array.isArray(value) && value.every((label) => typeof label === 'string'))
     return value.join(',');
   return value;

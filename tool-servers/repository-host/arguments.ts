@@ -12,8 +12,8 @@ const MAX_TITLE_CHARS = 1024;
 /** The host's own limit of an issue's or comment's text. */
 const MAX_BODY_CHARS = 65_536;
 const MAX_QUERY_CHARS = 1024;
-export const MAX_PER_PAGE = 100;
-export const DEFAULT_PER_PAGE = 30;
+const MAX_PER_PAGE = 100;
+const DEFAULT_PER_PAGE = 30;
 
 /** One segment of an address, as accounts and repositories are called. */
 export function isName(text: string): boolean {
@@ -21,7 +21,7 @@ export function isName(text: string): boolean {
 }
 
 /** A path inside a repository, its segments separated by single slashes. */
-export function isPath(text: string): boolean {
+function isPath(text: string): boolean {
   return text.split('/').every((part) => part !== '' && part !== '.' && part !== '..') && isPrintable(text);
 }
 
@@ -35,7 +35,12 @@ export function isBranchName(text: string): boolean {
 
 /** No control character, no half of a surrogate pair. */
 function isPrintable(text: string): boolean {
-  return !/[\p{Cc}\p{Surrogate}]/u.test(text);
+  return !/\p{Cc}/u.test(text) && isWellFormed(text);
+}
+
+/** No half of a surrogate pair, which would be written as something else. */
+export function isWellFormed(text: string): boolean {
+  return !/\p{Surrogate}/u.test(text);
 }
 
 const name = z
@@ -57,6 +62,15 @@ export const branch = z
   .min(1)
   .max(MAX_REF_CHARS)
   .refine(isBranchName, 'is not the name of a branch; give it without "refs/heads/"');
+
+/** One that does not exist yet. */
+export const newBranch = branch.refine(
+  (text) => !text.startsWith('refs/'),
+  'is the full name of a ref; give it without "refs/heads/"',
+);
+
+/** The newest commit of a branch as the caller knows it. */
+export const knownHead = z.string().min(1).max(64).refine(isPrintable, 'holds a control character');
 
 /** A branch, tag or commit that is only read. */
 export const revision = z
@@ -96,7 +110,13 @@ export const number = z.int().min(1).max(Number.MAX_SAFE_INTEGER);
 export const pullNumber = { pull_number: number.describe('The number of the pull request.') };
 export const issueNumber = { issue_number: number.describe('The number of the issue.') };
 export const labels = z.array(z.string().min(1).max(MAX_NAME_CHARS)).max(100);
-export const assignees = z.array(name).max(10);
+/** Apps are accounts too, as `name[bot]`. */
+const login = z
+  .string()
+  .min(1)
+  .max(MAX_NAME_CHARS)
+  .refine((text) => isName(text.replace(/\[bot\]$/, '')), 'is not a login');
+export const assignees = z.array(login).max(10);
 export const milestone = number.describe('The number of a milestone of this repository.');
 
 /** For lists whose entries are small. */

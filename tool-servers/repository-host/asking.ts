@@ -6,6 +6,7 @@
 //
 // 1. A request that writes is sent again only after such a refusal, which says that it was not carried out.
 // 2. All waits of one call together take no longer than its patience, and end when the call is cancelled.
+// 3. The meter is asked once more when a request leaves the plugins' queues: while a limit is known, nothing is sent.
 
 import type { Octokit } from '@octokit/core';
 import type { Endpoints } from '@octokit/types';
@@ -13,16 +14,18 @@ import type { z } from 'zod';
 import type { ToolCall } from '../tool.ts';
 import { ToolError } from '../tool-error.ts';
 import type { Access } from './access.ts';
-import { hostFault, isRequestFault } from './host-fault.ts';
+import { hostFault, isRequestFault, wasTaken, whatWasTaken } from './host-fault.ts';
 import { limitRefusal, waitingFor } from './limit-words.ts';
 import { Patience } from './patience.ts';
 import { type Bucket, bucketOf, limitOf } from './rate-limit.ts';
-import type { RateMeter } from './rate-meter.ts';
+import { type RateMeter, StillClosed } from './rate-meter.ts';
 import type { Clean } from './redaction.ts';
 import { placedInPath } from './route-template.ts';
 
 /** Of one call, all its requests together, its waits for limits not counted. */
 const CALL_MS = 180_000;
+/** How long one call may wait for its turns to write, all together. */
+const MAX_TURNS_MS = 60_000;
 /** How often one request is sent again after refusals for too many. */
 const MAX_REFUSALS = 4;
 /** The version of the API all this was written for. */
@@ -30,7 +33,7 @@ const HEADERS = { 'x-github-api-version': '2022-11-28' };
 
 export type Route = keyof Endpoints;
 type Loosely<Parameters> = { [Name in keyof Parameters]: Parameters[Name] | undefined };
-export type ParametersOf<R extends Route> = Loosely<
+type ParametersOf<R extends Route> = Loosely<
   Omit<Endpoints[R]['parameters'], 'headers' | 'request' | 'baseUrl' | 'mediaType'>
 >;
 
@@ -42,7 +45,7 @@ export interface HostOptions {
   readonly clean: Clean;
 }
 
-export interface HostAnswer<Data> {
+interface HostAnswer<Data> {
   readonly status: number;
   readonly data: Data;
   /** The `Link` header. */
@@ -51,17 +54,22 @@ export interface HostAnswer<Data> {
 
 export class Asking {
   readonly #octokit: Octokit;
+  readonly #fetch: typeof fetch;
   readonly #meter: RateMeter;
   readonly #options: HostOptions;
   readonly #patience: Patience;
+  readonly #turns: Patience;
   readonly #call: ToolCall;
   readonly #deadline: AbortSignal;
 
-  constructor(octokit: Octokit, meter: RateMeter, options: HostOptions, call: ToolCall) {
+  /** @param send what Octokit is to send its requests with */
+  constructor(octokit: Octokit, send: typeof fetch, meter: RateMeter, options: HostOptions, call: ToolCall) {
     this.#octokit = octokit;
+    this.#fetch = send;
     this.#meter = meter;
     this.#options = options;
     this.#patience = new Patience(call, options.maxWaitMs);
+    this.#turns = new Patience(call, MAX_TURNS_MS);
     this.#call = call;
     this.#deadline = AbortSignal.timeout(CALL_MS + options.maxWaitMs);
   }
@@ -84,6 +92,7 @@ export class Asking {
     const { status, headers, data } = await this.#sent(route, parameters, accept);
     const parsed = read.safeParse(data);
     if (parsed.success) return { status, data: parsed.data, link: headers.link };
+    if (isWriting(route) && wasTaken(status)) throw new ToolError(whatWasTaken(status));
     const [issue] = parsed.error.issues;
     const where = issue === undefined || issue.path.length === 0 ? '' : `, at ${issue.path.join('.')}`;
     throw new ToolError(
@@ -93,18 +102,19 @@ export class Asking {
 
   async #sent(route: Route, parameters: object, accept: string | undefined) {
     const bucket = bucketOf(route);
-    const isWrite = !route.startsWith('GET ');
-    for (let refusals = 0; ; refusals++) {
+    const isWrite = isWriting(route);
+    for (let refusals = 0; ; ) {
       await this.#turn(bucket);
       try {
-        const response = await this.#once(route, parameters, accept, isWrite);
+        const response = await this.#once(route, parameters, accept, bucket);
         this.#meter.learn(bucket, response.headers);
         return response;
       } catch (error) {
+        if (error instanceof StillClosed) continue;
         const limit = this.#limitIn(error, bucket);
         if (limit === undefined) throw this.#fault(error, isWrite);
         this.#meter.refused(bucket, limit);
-        if (refusals === MAX_REFUSALS)
+        if (refusals++ === MAX_REFUSALS)
           throw limitRefusal({ why: limit.kind, waitMs: limit.waitMs }, bucket, this.#options);
       }
     }
@@ -114,21 +124,28 @@ export class Asking {
   async #turn(bucket: Bucket): Promise<void> {
     for (;;) {
       this.#call.signal.throwIfAborted();
-      const closed = this.#meter.begin(bucket);
+      const closed = this.#meter.closed(bucket);
       if (closed === undefined) return;
-      if (!this.#patience.allows(closed.waitMs)) throw limitRefusal(closed, bucket, this.#options);
-      await this.#patience.wait(closed.waitMs, waitingFor(closed, bucket));
+      // A commit of many files takes its turn several times; that is no limit of the host's.
+      const patience = bucket === 'write' && closed.why === 'pace' ? this.#turns : this.#patience;
+      if (!patience.allows(closed.waitMs)) throw limitRefusal(closed, bucket, this.#options);
+      await patience.wait(closed.waitMs, waitingFor(closed, bucket));
     }
   }
 
-  async #once(route: Route, parameters: object, accept: string | undefined, isWrite: boolean) {
+  async #once(route: Route, parameters: object, accept: string | undefined, bucket: Bucket) {
     const signal = AbortSignal.any([this.#call.signal, this.#deadline]);
+    const send: typeof fetch = async (input, init) => {
+      signal.throwIfAborted();
+      if (this.#meter.begin(bucket) !== undefined) throw new StillClosed();
+      return await this.#fetch(input, init);
+    };
     const placed = placedInPath(route, parameters);
     return await untilAborted(
       this.#octokit.request(placed.route, {
         ...placed.parameters,
         headers: accept === undefined ? HEADERS : { ...HEADERS, accept },
-        request: isWrite ? { signal, retries: 0 } : { signal },
+        request: bucket === 'write' ? { signal, fetch: send, retries: 0 } : { signal, fetch: send },
       }),
       signal,
     );
@@ -148,8 +165,13 @@ export class Asking {
         `This took longer than ${(CALL_MS + maxWaitMs) / 1000} s and was given up.${isWrite ? ' It is not known whether the last step was done: look before you call again.' : ''}`,
       );
     const { host } = new URL(access.apiUrl);
-    return hostFault(error, { isWrite, hasToken: access.token !== undefined, host, timeoutMs });
+    const hasToken = access.token !== undefined;
+    return hostFault(error, { isWrite, hasToken, host, timeoutMs, clean: this.clean });
   }
+}
+
+function isWriting(route: Route): boolean {
+  return !route.startsWith('GET ');
 }
 
 /** The plugins hold requests back without looking at signals. */

@@ -3,6 +3,7 @@
 
 import { z } from 'zod';
 import type { Asking } from './asking.ts';
+import { readList } from './shapes/reading.ts';
 
 /** The mode of a folder, as git writes it. */
 export const FOLDER = '040000';
@@ -12,9 +13,12 @@ interface TreePlace {
   readonly repo: string;
 }
 
+/** The host tells 100,000 at most, and says that they are a part. */
+const MAX_ENTRIES = 200_000;
+
 const readTree = z.object({
   truncated: z.boolean().nullish(),
-  tree: z.array(z.object({ path: z.string(), mode: z.string(), sha: z.string() })),
+  tree: readList(z.object({ path: z.string(), mode: z.string(), sha: z.string() }), MAX_ENTRIES),
 });
 
 /** Modes by path: of `files` and of the folders above them, as far as they exist in the tree `base`. */

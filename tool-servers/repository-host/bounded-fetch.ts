@@ -6,7 +6,8 @@
 // 4. What is read is cleaned of the token before anybody else sees it.
 
 import { ToolError } from '../tool-error.ts';
-import type { Clean } from './redaction.ts';
+import { wasTaken, whatWasTaken } from './host-fault.ts';
+import { type Clean, plainJson } from './redaction.ts';
 
 export const MAX_ANSWER_BYTES = 24 * 1024 * 1024;
 const MAX_REDIRECTS = 3;
@@ -25,7 +26,7 @@ export function boundedFetch(timeoutMs: number, clean: Clean): typeof fetch {
     for (let redirects = 0; ; redirects++) {
       const response = await fetch(url, bounded);
       const target = targetOf(response, url);
-      if (target === undefined) return await readWhole(response, clean);
+      if (target === undefined) return await readWhole(response, clean, isWriting(init.method));
       await response.body?.cancel();
       if (redirects === MAX_REDIRECTS)
         throw new ToolError('The host sent this request in circles. Check owner and repo.');
@@ -37,23 +38,29 @@ export function boundedFetch(timeoutMs: number, clean: Clean): typeof fetch {
 
 function targetOf({ status, headers }: Response, from: URL): URL | undefined {
   if (![301, 302, 303, 307, 308].includes(status)) return undefined;
-  const location = headers.get('location') ?? '';
+  const location = headers.get('location');
+  if (!location) return undefined;
   return URL.canParse(location, from.href) ? new URL(location, from) : undefined;
 }
 
+function isWriting(method: string | undefined): boolean {
+  return method !== undefined && method !== 'GET' && method !== 'HEAD';
+}
+
 function checkRedirect(status: number, method: string | undefined, from: URL, target: URL): void {
+  if (isWriting(method) && wasTaken(status)) throw new ToolError(whatWasTaken(status));
   if (target.origin !== from.origin || target.username !== '' || target.password !== '')
     throw new ToolError(
       'The host sent this request on to another host. It was not followed, since the token is for this one alone.',
     );
   const keepsMethod = status === 307 || status === 308;
-  if (!keepsMethod && method !== 'GET' && method !== 'HEAD')
+  if (!keepsMethod && isWriting(method))
     throw new ToolError(
       'This repository has moved, and nothing was written. Ask for it with a reading tool to learn its new name, and call again with that.',
     );
 }
 
-async function readWhole(response: Response, clean: Clean): Promise<Response> {
+async function readWhole(response: Response, clean: Clean, isWrite: boolean): Promise<Response> {
   const { status, statusText, headers, body } = response;
   if (body === null) return response;
   const chunks: Uint8Array[] = [];
@@ -62,13 +69,22 @@ async function readWhole(response: Response, clean: Clean): Promise<Response> {
     size += chunk.byteLength;
     if (size > MAX_ANSWER_BYTES)
       throw new ToolError(
-        `The host's answer is larger than ${MAX_ANSWER_BYTES / 1024 / 1024} MiB, which is more than this server reads. Ask for less: a smaller page, or one file.`,
+        `The host's answer is larger than ${MAX_ANSWER_BYTES / 1024 / 1024} MiB, which is more than this server reads. ${tooLargeAdvice(status, isWrite)}`,
       );
     chunks.push(chunk);
   }
   const isBare = status === 204 || status === 205 || status === 304;
   if (isBare) return new Response(null, { status, statusText, headers });
   // Bytes that are no text keep their value this way.
-  const text = clean(Buffer.concat(chunks).toString('latin1'));
-  return new Response(Buffer.from(text, 'latin1'), { status, statusText, headers });
+  const text = Buffer.concat(chunks).toString('latin1');
+  const isJson = /json/i.test(headers.get('content-type') ?? '');
+  const cleaned = clean(isJson ? plainJson(text) : text);
+  return new Response(Buffer.from(cleaned, 'latin1'), { status, statusText, headers });
+}
+
+function tooLargeAdvice(status: number, isWrite: boolean): string {
+  if (!isWrite) return 'Ask for less: a smaller page, or one file.';
+  return wasTaken(status)
+    ? whatWasTaken(status)
+    : 'It is not known whether this was done: look before you call again.';
 }

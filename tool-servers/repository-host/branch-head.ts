@@ -5,7 +5,7 @@ import { ToolError } from '../tool-error.ts';
 import type { Asking } from './asking.ts';
 import { HostRefusal } from './host-fault.ts';
 
-export interface BranchPlace {
+interface BranchPlace {
   readonly owner: string;
   readonly repo: string;
   readonly branch: string;

@@ -16,7 +16,7 @@ const MAX_BINARY_BYTES = 1024 * 1024;
 /** The host lists no more of a folder. */
 const MAX_LISTED_ENTRIES = 1000;
 
-export interface ContentPlace {
+interface ContentPlace {
   readonly owner: string;
   readonly repo: string;
   /** Empty for the top. */
@@ -32,7 +32,12 @@ export async function readContentAt(asking: Asking, place: ContentPlace): Promis
     const { data } = await asking.ask('GET /repos/{owner}/{repo}/contents/{path}', { ...place }, readContent);
     return data;
   } catch (error) {
-    if (!(error instanceof HostRefusal) || error.status !== 404) throw error;
+    if (!(error instanceof HostRefusal)) throw error;
+    if (error.status === 403 && /too.large/i.test(error.reason))
+      throw new ToolError(
+        `${place.path} is larger than the host gives this way (${error.reason}). Clone the repository to read it.`,
+      );
+    if (error.status !== 404) throw error;
     if (/is empty/i.test(error.reason))
       throw new ToolError(`${place.owner}/${place.repo} is empty: it has no files yet.`);
     const at = place.ref === undefined ? 'the default branch' : place.ref;
@@ -62,7 +67,7 @@ export async function contentAnswer(
       url,
       notice: 'A commit of another repository; read it there.',
     });
-  if (type === 'dir') return told({ type, path, sha, url });
+  if (type !== 'file') return told({ type, path, sha, url });
   const bytes = await bytesOf(asking, place, found);
   const base = { type, path, sha, size: size ?? bytes.byteLength, url };
   const text = textOf(bytes);
@@ -71,8 +76,14 @@ export async function contentAnswer(
   const notice =
     offset > part.totalChars
       ? `The text has ${part.totalChars} characters only; nothing is left.`
-      : undefined;
+      : lfsNotice(text);
   return told({ ...base, content: part.text, next_offset: part.nextOffset, notice });
+}
+
+function lfsNotice(text: string): string | undefined {
+  return text.startsWith('version https://git-lfs.github.com/spec/v1\n')
+    ? 'A pointer of Git LFS: the file itself is stored elsewhere, and this server cannot read it.'
+    : undefined;
 }
 
 function told(structured: Content, content: readonly ContentBlock[] = []): ToolAnswer<Content> {

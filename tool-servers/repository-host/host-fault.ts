@@ -5,6 +5,9 @@
 
 import { ToolError } from '../tool-error.ts';
 import type { Headers } from './rate-limit.ts';
+import { StillClosed } from './rate-meter.ts';
+import type { Clean } from './redaction.ts';
+import { keepPair } from './text-page.ts';
 
 const MAX_REASON_CHARS = 600;
 
@@ -27,10 +30,21 @@ export interface Asked {
   /** Name and port of the host. */
   readonly host: string;
   readonly timeoutMs: number;
+  readonly clean: Clean;
+}
+
+/** Whether a request that writes was carried out, by the status of its answer. */
+export function wasTaken(status: number): boolean {
+  return status < 300 || status === 303;
+}
+
+/** What is said of a request that writes and was taken, but whose answer is none. */
+export function whatWasTaken(status: number): string {
+  return `The host took this (${status}), so it was probably done, but its answer cannot be read: look before you call again.`;
 }
 
 /** What Octokit rejects with: `response` is missing where there was none. */
-export interface RequestFault {
+interface RequestFault {
   readonly status: number;
   readonly response?: { readonly headers: Headers; readonly data: unknown };
 }
@@ -51,7 +65,7 @@ export function hostFault(error: unknown, asked: Asked): unknown {
   if (!isRequestFault(error)) return error;
   if (error.response === undefined) return noAnswer(error, asked);
   const { headers, data } = error.response;
-  const reason = reasonOf(data);
+  const reason = reasonOf(data, asked.clean);
   return new HostRefusal(error.status, reason, refusalText(error.status, reason, headers, asked));
 }
 
@@ -61,13 +75,18 @@ export function hostFault(error: unknown, asked: Asked): unknown {
  */
 export function finalWithin(error: unknown): Error | undefined {
   for (let cause = error; cause instanceof Error; cause = cause.cause)
-    if (cause instanceof ToolError || cause.name === 'TimeoutError' || TLS_CODE.test(ownCode(cause)))
+    if (
+      cause instanceof ToolError ||
+      cause instanceof StillClosed ||
+      cause.name === 'TimeoutError' ||
+      TLS_CODE.test(ownCode(cause))
+    )
       return cause;
   return undefined;
 }
 
 /** The host's message and, where there are any, its list of errors, on one line. */
-export function reasonOf(data: unknown): string {
+function reasonOf(data: unknown, clean: Clean): string {
   if (typeof data !== 'object' || data === null) return '';
   const { message, errors } = data as { readonly message?: unknown; readonly errors?: unknown };
   const listed = Array.isArray(errors) ? errors.map(oneError).filter((each) => each !== '') : [];
@@ -75,8 +94,8 @@ export function reasonOf(data: unknown): string {
   const whole = [listed.length > 0 ? said.replace(/\.$/, '') : said, listed.join('; ')]
     .filter((each) => each !== '')
     .join(': ');
-  const line = whole.replace(/\s+/g, ' ').trim();
-  return line.length > MAX_REASON_CHARS ? `${line.slice(0, MAX_REASON_CHARS)}…` : line;
+  const line = clean(whole.replace(/\s+/g, ' ').trim());
+  return line.length > MAX_REASON_CHARS ? `${line.slice(0, keepPair(line, MAX_REASON_CHARS))}…` : line;
 }
 
 function oneError(error: unknown): string {

@@ -1,5 +1,5 @@
-// The host's REST API: Octokit with its plugins. `retry` repeats reading after faults of the host, `throttling` lets one
-// request that writes begin a second, as the host advises. Limits are not the plugins' affair: see asking.ts.
+// The host's REST API: Octokit with its plugins. `retry` repeats reading after faults of the host, `throttling` lets ten
+// requests run at a time. Limits and the pace of writing are not the plugins' affair: see asking.ts.
 //
 // The token is in the Authorization header and nowhere else.
 
@@ -13,33 +13,36 @@ import { Asking, type HostOptions } from './asking.ts';
 import { boundedFetch } from './bounded-fetch.ts';
 import { finalWithin } from './host-fault.ts';
 import { RateMeter } from './rate-meter.ts';
+import { cleanerOf } from './redaction.ts';
 
 /** After 1 and 4 seconds. */
 const READ_RETRIES = 2;
 
 export class Host {
   readonly #octokit: InstanceType<typeof Client>;
+  readonly #fetch: typeof fetch;
   readonly #meter: RateMeter;
   readonly options: HostOptions;
 
   constructor(options: HostOptions) {
-    const { access, timeoutMs, clean } = options;
+    const { access, timeoutMs } = options;
     this.options = options;
+    this.#fetch = boundedFetch(timeoutMs, cleanerOf(access.token));
     this.#meter = new RateMeter({ hasToken: access.token !== undefined });
     this.#octokit = new Client({
       baseUrl: access.apiUrl,
       auth: access.token,
       userAgent: `actor-gateway-repository-host/${manifest.version}`,
       log: silent,
-      request: { log: silent, fetch: boundedFetch(timeoutMs, clean) },
+      request: { log: silent },
       // Not with each request: the plugin would then repeat what is in `doNotRetry` too.
       retry: { retries: READ_RETRIES, doNotRetry: Array.from({ length: 100 }, (_, index) => 400 + index) },
       throttle: {
         // The plugin's queues are the process's own; this host shares them with nobody.
         id: randomUUID(),
-        // Searches are paced by the meter, which lets the first ones of a minute go at once; what notifies people is
-        // paced like every other write, one a second.
+        // The meter paces: its waits can be told and cancelled, and the first searches of a minute go at once.
         search: unpaced as never,
+        write: unpaced as never,
         notifications: unpaced as never,
         // Waits are this program's own, so that they can be bounded, told and cancelled.
         onRateLimit: () => false,
@@ -50,7 +53,7 @@ export class Host {
 
   /** What one tool call asks, with its own patience and deadline. */
   during(call: ToolCall): Asking {
-    return new Asking(this.#octokit, this.#meter, this.options, call);
+    return new Asking(this.#octokit, this.#fetch, this.#meter, this.options, call);
   }
 }
 

@@ -5,11 +5,17 @@ import type { Access } from './access.ts';
 import type { Bucket } from './rate-limit.ts';
 import type { Closed } from './rate-meter.ts';
 
-const NAMES: Readonly<Record<Bucket, string>> = { core: 'API', search: 'search', code_search: 'code search' };
+const NAMES: Readonly<Record<Bucket, string>> = {
+  core: 'API',
+  write: 'API',
+  search: 'search',
+  code_search: 'code search',
+};
 
 /** The object of "Waiting … s for". */
 export function waitingFor({ why }: Closed, bucket: Bucket): string {
   if (why === 'secondary') return 'the pause that the host asked for after too many requests';
+  if (why === 'pace' && bucket === 'write') return 'its turn: one request that writes begins each second';
   return `the host's ${NAMES[bucket]} limit to open again`;
 }
 
@@ -19,6 +25,10 @@ export function limitRefusal(
   bucket: Bucket,
   { access, maxWaitMs }: { readonly access: Access; readonly maxWaitMs: number },
 ): ToolError {
+  if (why === 'pace' && bucket === 'write')
+    return new ToolError(
+      'Too many calls that write wait for their turn: one request begins each second. This one was not sent; call again when others are answered.',
+    );
   const seconds = Math.ceil(waitMs / 1000);
   const until = new Date(Date.now() + waitMs).toISOString().replace(/\.\d+Z$/, 'Z');
   const what =

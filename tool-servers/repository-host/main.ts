@@ -6,7 +6,7 @@ import { runProgram, type ToolService } from '../program.ts';
 import { type Access, accessFrom } from './access.ts';
 import { withPublishedArguments } from './argument-aliases.ts';
 import { Host } from './host.ts';
-import { cleanerOf, redacted, withCleanNames } from './redaction.ts';
+import { redacted, thoroughCleanerOf, withCleanNames } from './redaction.ts';
 import { fileTools } from './tools/files.ts';
 import { issueTools } from './tools/issues.ts';
 import { pullRequestChangeTools } from './tools/pull-request-changes.ts';
@@ -15,8 +15,11 @@ import { repositoryTools } from './tools/repositories.ts';
 import { reviewTools } from './tools/reviews.ts';
 import { searchTools } from './tools/search.ts';
 
-/** Calls that wait for a limit count, and must not hold up all others; ten requests run at a time, by Octokit's throttling. */
-const CONCURRENCY = 64;
+/**
+ * Calls that wait for a limit count, hold nothing but their arguments, and must not hold up all others; ten requests run at
+ * a time, by Octokit's throttling.
+ */
+const CONCURRENCY = 320;
 /** A whole minute of the search limit, and what comes to it on the way. */
 const MAX_WAIT_SECONDS = 65;
 const TIMEOUT_SECONDS = 20;
@@ -65,7 +68,7 @@ Environment:
 });
 
 function serviceFor(access: Access, options: Options): ToolService {
-  const clean = cleanerOf(access.token);
+  const clean = thoroughCleanerOf(access.token);
   const host = new Host({
     access,
     clean,

@@ -4,7 +4,7 @@
 //   head ──► base tree ──► new tree ──► commit ──► branch moved (never forced)
 //
 // 1. Either the whole commit is on the branch, or nothing is. 2. A file that can be executed stays so.
-// 3. A folder is never replaced by a file, nor a file by a folder.
+// 3. A folder or link is never replaced by a file, nor a file by a folder.
 
 import { z } from 'zod';
 import { ToolError } from '../tool-error.ts';
@@ -12,6 +12,7 @@ import type { Asking } from './asking.ts';
 import { FOLDER, foldersAbove, modesIn } from './base-tree.ts';
 import { headOf } from './branch-head.ts';
 import { HostRefusal } from './host-fault.ts';
+import { protectedBranch } from './protected-branch.ts';
 
 export const MAX_PUSH_FILES = 300;
 export const MAX_PUSH_BYTES = 8 * 1024 * 1024;
@@ -25,6 +26,7 @@ export interface Push {
 }
 
 const readSha = z.object({ sha: z.string() });
+
 /**
  * Makes the commit.
  * @throws ToolError when the files do not fit together or to what is there, or when the branch has moved
@@ -90,15 +92,21 @@ function checkFiles(files: Push['files']): void {
 
 const FILE = '100644';
 const EXECUTABLE = '100755';
-const SUBMODULE = '160000';
+/** What would be lost under a file of the same path. */
+const REPLACED: Readonly<Record<string, string>> = {
+  [FOLDER]: 'folder',
+  '160000': 'submodule',
+  '120000': 'symbolic link',
+};
 
 type BlobMode = typeof FILE | typeof EXECUTABLE;
 
 function modeFor(path: string, modes: ReadonlyMap<string, string>): BlobMode {
   const mode = modes.get(path);
-  if (mode === FOLDER || mode === SUBMODULE)
+  const replaced = mode === undefined ? undefined : REPLACED[mode];
+  if (replaced !== undefined)
     throw new ToolError(
-      `Nothing was written: ${path} is a ${mode === FOLDER ? 'folder' : 'submodule'}, and a file in its place would remove it. Choose another path.`,
+      `Nothing was written: ${path} is a ${replaced}, and a file in its place would remove it. Choose another path.`,
     );
   for (const folder of foldersAbove(path)) {
     const above = modes.get(folder);
@@ -110,6 +118,8 @@ function modeFor(path: string, modes: ReadonlyMap<string, string>): BlobMode {
   return mode === EXECUTABLE ? EXECUTABLE : FILE;
 }
 
+const RACE = /fast.?forward|does not exist|is at .* but expected/i;
+
 async function moveBranch(asking: Asking, { owner, repo, branch }: Push, sha: string): Promise<void> {
   try {
     await asking.ask(
@@ -119,10 +129,9 @@ async function moveBranch(asking: Asking, { owner, repo, branch }: Push, sha: st
     );
   } catch (error) {
     if (!(error instanceof HostRefusal)) throw error;
-    if (
-      error.status === 409 ||
-      (error.status === 422 && /fast.?forward|expected|reference/i.test(error.reason))
-    )
+    const protection = protectedBranch(error);
+    if (protection !== undefined) throw protection;
+    if (error.status === 409 || (error.status === 422 && RACE.test(error.reason)))
       throw new ToolError(
         `Nothing was written: the branch ${branch} was moved at the same time (${error.reason}). Read the files again, in case they were changed, and call again.`,
       );

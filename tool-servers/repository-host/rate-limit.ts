@@ -1,8 +1,11 @@
 // What the host says about its limits, read from a response: how much is left, and how long to stay away after a refusal.
 // Pure; the host's clock is taken from its own `Date` header, so that a clock set wrong here does not matter.
 
-/** What counts together at the host; `code_search` is a part of search with a limit of its own. */
-export type Bucket = 'core' | 'search' | 'code_search';
+/**
+ * What counts together: `code_search` is a part of search with a limit of its own, and `write` counts as core at the host,
+ * which advises a pace for it.
+ */
+export type Bucket = 'core' | 'write' | 'search' | 'code_search';
 
 export type Headers = Readonly<Record<string, string | number | undefined>>;
 
@@ -20,6 +23,7 @@ const MAX_WAIT_MS = 3_600_000 + 60_000;
 
 /** The bucket a route such as `GET /search/code` counts in. */
 export function bucketOf(route: string): Bucket {
+  if (!route.startsWith('GET ')) return 'write';
   if (route.startsWith('GET /search/code')) return 'code_search';
   return route.startsWith('GET /search/') ? 'search' : 'core';
 }
@@ -28,7 +32,11 @@ export function bucketOf(route: string): Bucket {
 export function limitOf(status: number, headers: Headers, message: string): Limit | undefined {
   if (status !== 403 && status !== 429) return undefined;
   const named = retryAfterMs(headers);
-  if (named !== undefined) return { kind: 'secondary', waitMs: named };
+  if (named !== undefined) {
+    // A bucket that is used up may name its wait this way too; that is no pause for the others.
+    const isUsedUp = usedUpMs(headers) !== undefined && !/secondary|abuse/i.test(message);
+    return { kind: isUsedUp ? 'primary' : 'secondary', waitMs: named };
+  }
   const isAboutLimits = status === 429 || /rate limit|abuse detection/i.test(message);
   if (!isAboutLimits) return undefined;
   const untilResetMs = usedUpMs(headers);

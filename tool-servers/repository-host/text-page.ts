@@ -3,7 +3,7 @@
 
 export const MAX_TEXT_CHARS = 100_000;
 
-export interface TextPage {
+interface TextPage {
   readonly text: string;
   /** Where the next part begins; undefined at the end. */
   readonly nextOffset: number | undefined;
@@ -22,7 +22,7 @@ export function textPage(text: string, offset: number): TextPage {
 }
 
 /** `index`, or one before it where it would part the two halves of one character. */
-function keepPair(text: string, index: number): number {
+export function keepPair(text: string, index: number): number {
   const code = text.charCodeAt(index);
   return index > 0 && code >= 0xdc00 && code <= 0xdfff ? index - 1 : index;
 }

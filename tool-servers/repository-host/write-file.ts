@@ -5,11 +5,13 @@ import { z } from 'zod';
 import { ToolError } from '../tool-error.ts';
 import type { Asking } from './asking.ts';
 import { HostRefusal } from './host-fault.ts';
+import { protectedBranch } from './protected-branch.ts';
+import { readList, readText } from './shapes/reading.ts';
 
 /** Far below a message's largest size, with every character escaped. */
 export const MAX_WRITE_CHARS = 4 * 1024 * 1024;
 
-export interface FileWrite {
+interface FileWrite {
   readonly owner: string;
   readonly repo: string;
   readonly path: string;
@@ -19,9 +21,10 @@ export interface FileWrite {
   readonly sha?: string | undefined;
 }
 
+/** The published description leaves nearly all of it open. */
 const readWritten = z.object({
-  content: z.object({ path: z.string(), sha: z.string() }),
-  commit: z.object({ sha: z.string(), message: z.string(), html_url: z.string().optional() }),
+  content: z.object({ path: readText, sha: readText }).nullish(),
+  commit: z.object({ sha: readText, message: readText, html_url: readText }),
 });
 
 /**
@@ -38,13 +41,15 @@ export async function writeFile(asking: Asking, write: FileWrite) {
     );
     const { sha: commitSha, message: committed, html_url: url } = data.commit;
     return {
-      path: data.content.path,
-      sha: data.content.sha,
+      path: data.content?.path ?? path,
+      sha: data.content?.sha,
       branch,
-      commit: { sha: commitSha, message: committed, url },
+      commit: { sha: commitSha, message: committed ?? message, url },
     };
   } catch (error) {
     if (!(error instanceof HostRefusal)) throw error;
+    const protection = protectedBranch(error);
+    if (protection !== undefined) throw protection;
     const isAboutSha = error.status === 409 || (error.status === 422 && /\bsha\b/i.test(error.reason));
     if (isAboutSha) throw await staleSha(asking, write, error);
     if (error.status === 404)
@@ -57,7 +62,15 @@ export async function writeFile(asking: Asking, write: FileWrite) {
 
 async function staleSha(asking: Asking, write: FileWrite, refusal: HostRefusal): Promise<ToolError> {
   const { path, branch, sha } = write;
-  const current = await currentSha(asking, write);
+  let current: string | undefined;
+  try {
+    current = await currentSha(asking, write);
+  } catch (error) {
+    if (!(error instanceof ToolError)) throw error;
+    return new ToolError(
+      `Nothing was written: ${refusal.message} What is at ${path} on ${branch} now could not be read: ${error.message}`,
+    );
+  }
   if (current === undefined)
     return new ToolError(
       sha === undefined
@@ -80,7 +93,7 @@ async function staleSha(asking: Asking, write: FileWrite, refusal: HostRefusal):
   );
 }
 
-/** The version that is there now; undefined where there is none, or it cannot be learnt. */
+/** The version that is there now; undefined where there is no file. */
 async function currentSha(
   asking: Asking,
   { owner, repo, path, branch }: FileWrite,
@@ -89,11 +102,11 @@ async function currentSha(
     const { data } = await asking.ask(
       'GET /repos/{owner}/{repo}/contents/{path}',
       { owner, repo, path, ref: branch },
-      z.object({ sha: z.string() }),
+      z.union([z.object({ sha: z.string() }), readList(z.unknown())]),
     );
-    return data.sha;
+    return Array.isArray(data) ? undefined : data.sha;
   } catch (error) {
-    if (error instanceof ToolError) return undefined;
+    if (error instanceof HostRefusal && error.status === 404) return undefined;
     throw error;
   }
 }

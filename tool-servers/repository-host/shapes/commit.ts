@@ -36,4 +36,8 @@ export const readCommit = z
   });
 
 /** A commit just made. */
-export const newCommitShape = z.object({ sha: z.string(), message: z.string(), url: z.string().optional() });
+export const newCommitShape = z.object({
+  sha: z.string().optional(),
+  message: z.string(),
+  url: z.string().optional(),
+});

@@ -1,9 +1,10 @@
 // What stands at a path of a repository: a file, a folder, a link or another repository.
 
 import { z } from 'zod';
-import { readText } from './reading.ts';
+import { readList, readText } from './reading.ts';
 
-const kind = z.enum(['file', 'dir', 'symlink', 'submodule']);
+/** No enumeration: a kind that is not known here must not make a whole folder unreadable. */
+const kind = z.string().describe('file, dir, symlink or submodule.');
 
 const entryShape = z.object({
   name: z.string(),
@@ -46,7 +47,7 @@ const readEntry = z.object({
 export type Entry = z.output<typeof readEntry>;
 
 /** One entry, or all entries of a folder. */
-export const readContent = z.union([z.array(readEntry), readEntry]);
+export const readContent = z.union([readList(readEntry), readEntry]);
 
 export function listed({ type, name, size, sha, git_url }: Entry): z.input<typeof entryShape> {
   // A folder's listing calls submodules files; their objects are trees, or not at this host.

@@ -1,7 +1,7 @@
 // What searches for code and for accounts find, as it is given to a model.
 
 import { z } from 'zod';
-import { excerpt, filled, readText } from './reading.ts';
+import { excerpt, filled, readList, readText } from './reading.ts';
 
 const MAX_FRAGMENTS = 3;
 const MAX_FRAGMENT_CHARS = 400;
@@ -20,7 +20,7 @@ export const readFoundCode = z
     sha: z.string(),
     html_url: z.string(),
     repository: z.object({ full_name: z.string() }),
-    text_matches: z.array(z.object({ property: readText, fragment: readText })).nullish(),
+    text_matches: readList(z.object({ property: readText, fragment: readText })).nullish(),
   })
   .transform((host): z.input<typeof foundCodeShape> => {
     const fragments = (host.text_matches ?? [])

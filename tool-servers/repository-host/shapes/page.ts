@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { nextPageOf } from '../next-page.ts';
+import { readList } from './reading.ts';
 
 /** The host gives no more of any search. */
 export const MAX_SEARCH_RESULTS = 1000;
@@ -30,7 +31,7 @@ export function readSearch<Item extends z.ZodType>(item: Item) {
   return z.object({
     total_count: z.number(),
     incomplete_results: z.boolean().nullish(),
-    items: z.array(item),
+    items: readList(item),
   });
 }
 

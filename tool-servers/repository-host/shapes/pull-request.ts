@@ -1,12 +1,13 @@
 // A pull request, as it is given to a model, and the files it changes.
 
 import { z } from 'zod';
+import { keepPair } from '../text-page.ts';
 import { MAX_LISTED_BODY_CHARS } from './issue.ts';
 import { excerpt, readFlag, readLabels, readLogin, readLogins, readNumber, readText } from './reading.ts';
 
 /** Of the changes of one file, and of all files of a page together. */
 export const MAX_PATCH_CHARS = 6_000;
-export const MAX_PATCHES_CHARS = 80_000;
+const MAX_PATCHES_CHARS = 80_000;
 
 const sideShape = z.object({
   ref: z.string(),
@@ -150,7 +151,7 @@ export function withShortPatches(files: readonly z.input<typeof changedFileShape
   let leftChars = MAX_PATCHES_CHARS;
   return files.map((file): z.input<typeof changedFileShape> => {
     if (file.patch === undefined) return file;
-    const patch = file.patch.slice(0, Math.min(MAX_PATCH_CHARS, leftChars));
+    const patch = file.patch.slice(0, keepPair(file.patch, Math.min(MAX_PATCH_CHARS, leftChars)));
     leftChars -= patch.length;
     if (patch.length === file.patch.length) return file;
     return { ...file, patch: patch || undefined, is_patch_cut: true };

@@ -2,6 +2,7 @@
 // and nothing where the host says null, so that an answer costs a model few tokens.
 
 import { z } from 'zod';
+import { keepPair } from '../text-page.ts';
 
 /** A text the host may leave out. */
 export const readText = z
@@ -19,19 +20,25 @@ export const readFlag = z
   .nullish()
   .transform((flag) => flag ?? undefined);
 
+/** An id, which may be larger than numbers are exact. */
+export const readId = z.union([z.number(), z.bigint().transform(Number)]);
+
+/** A list of at most so many entries: of more, each with a mistake of its own, the report would fill the memory. */
+export function readList<Item extends z.ZodType>(item: Item, most = 1000) {
+  return z.custom<unknown[]>((value) => Array.isArray(value) && value.length <= most).pipe(z.array(item));
+}
+
 /** An account, as its login; nobody where it was deleted. */
 export const readLogin = z
   .object({ login: z.string() })
   .nullish()
   .transform((user) => user?.login);
 
-export const readLogins = z
-  .array(z.object({ login: z.string() }))
+export const readLogins = readList(z.object({ login: z.string() }))
   .nullish()
   .transform((users) => filled(users?.map(({ login }) => login)));
 
-export const readLabels = z
-  .array(z.union([z.string(), z.object({ name: z.string().nullish() })]))
+export const readLabels = readList(z.union([z.string(), z.object({ name: z.string().nullish() })]))
   .nullish()
   .transform((labels) =>
     filled(labels?.map((label) => (typeof label === 'string' ? label : (label.name ?? '')))),
@@ -47,5 +54,12 @@ export function filled<Each>(list: readonly Each[] | undefined): Each[] | undefi
 
 /** The beginning of a long text. */
 export function excerpt(text: string | undefined, maxChars: number): string | undefined {
-  return text === undefined || text.length <= maxChars ? text : `${text.slice(0, maxChars)}…`;
+  return text === undefined || text.length <= maxChars ? text : `${text.slice(0, keepPair(text, maxChars))}…`;
+}
+
+/** The end of a long text. */
+export function ending(text: string | undefined, maxChars: number): string | undefined {
+  if (text === undefined || text.length <= maxChars) return text;
+  const start = text.length - maxChars;
+  return text.slice(keepPair(text, start) === start ? start : start + 1);
 }

@@ -1,7 +1,7 @@
 // A repository, as it is given to a model.
 
 import { z } from 'zod';
-import { excerpt, filled, readFlag, readNumber, readText } from './reading.ts';
+import { excerpt, filled, readFlag, readList, readNumber, readText } from './reading.ts';
 
 const MAX_DESCRIPTION_CHARS = 350;
 
@@ -31,7 +31,7 @@ export const readRepository = z
     archived: readFlag,
     default_branch: readText,
     language: readText,
-    topics: z.array(z.string()).nullish(),
+    topics: readList(z.string()).nullish(),
     license: z.object({ spdx_id: z.string().nullish() }).nullish(),
     stargazers_count: readNumber,
     forks_count: readNumber,

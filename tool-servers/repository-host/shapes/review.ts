@@ -1,7 +1,7 @@
 // Reviews of a pull request and the comments on its lines, as they are given to a model.
 
 import { z } from 'zod';
-import { excerpt, readLogin, readNumber, readText } from './reading.ts';
+import { ending, excerpt, readId, readLogin, readNumber, readText } from './reading.ts';
 
 const MAX_HUNK_CHARS = 600;
 const MAX_LISTED_TEXT_CHARS = 8_000;
@@ -18,7 +18,7 @@ export const reviewShape = z.object({
 
 export const readReview = z
   .object({
-    id: z.coerce.number(),
+    id: readId,
     user: readLogin,
     state: z.string(),
     body: readText,
@@ -54,8 +54,8 @@ export const reviewCommentShape = z.object({
 
 export const readReviewComment = z
   .object({
-    id: z.coerce.number(),
-    in_reply_to_id: z.coerce.number().optional(),
+    id: readId,
+    in_reply_to_id: readId.nullish(),
     user: readLogin,
     path: z.string(),
     line: readNumber,
@@ -69,7 +69,7 @@ export const readReviewComment = z
   .transform(
     (host): z.input<typeof reviewCommentShape> => ({
       id: host.id,
-      in_reply_to: host.in_reply_to_id,
+      in_reply_to: host.in_reply_to_id ?? undefined,
       author: host.user,
       path: host.path,
       line: host.line,
@@ -77,7 +77,7 @@ export const readReviewComment = z
       side: host.side,
       body: excerpt(host.body, MAX_LISTED_TEXT_CHARS) ?? '',
       // The line commented on is its last.
-      diff_hunk: host.diff_hunk?.slice(-MAX_HUNK_CHARS),
+      diff_hunk: ending(host.diff_hunk, MAX_HUNK_CHARS),
       created_at: host.created_at,
       url: host.html_url,
     }),

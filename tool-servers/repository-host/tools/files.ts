@@ -2,7 +2,16 @@
 
 import { z } from 'zod';
 import { defineTool, type Tool } from '../../tool.ts';
-import { anyPath, branch, filePath, offset, pathAt, repository, revision } from '../arguments.ts';
+import {
+  anyPath,
+  branch,
+  filePath,
+  isWellFormed,
+  offset,
+  pathAt,
+  repository,
+  revision,
+} from '../arguments.ts';
 import { contentAnswer, readContentAt } from '../file-content.ts';
 import type { Host } from '../host.ts';
 import { MAX_PUSH_BYTES, MAX_PUSH_FILES, pushFiles } from '../push-files.ts';
@@ -47,6 +56,7 @@ export function fileTools(host: Host): Tool[] {
         content: z
           .string()
           .max(MAX_WRITE_CHARS)
+          .refine(isWellFormed, 'holds half of a character')
           .describe('The whole new text of the file, as it is (not base64).'),
         message,
         branch: branch.describe('The branch to write to. It must exist, except in an empty repository.'),
@@ -58,7 +68,7 @@ export function fileTools(host: Host): Tool[] {
       }),
       output: z.object({
         path: z.string(),
-        sha: z.string().describe('Of the file as it is now.'),
+        sha: z.string().optional().describe('Of the file as it is now.'),
         branch: z.string(),
         commit: newCommitShape,
       }),
@@ -78,7 +88,10 @@ export function fileTools(host: Host): Tool[] {
           .array(
             z.strictObject({
               path: filePath.describe('From the top of the repository.'),
-              content: z.string().describe('The whole text of the file, as it is (not base64).'),
+              content: z
+                .string()
+                .refine(isWellFormed, 'holds half of a character')
+                .describe('The whole text of the file, as it is (not base64).'),
             }),
           )
           .min(1)

@@ -25,6 +25,7 @@ import {
   readWrittenIssue,
 } from '../shapes/issue.ts';
 import { pageShape, positionOf } from '../shapes/page.ts';
+import { readList } from '../shapes/reading.ts';
 import { adds, answer, ensures, reads } from './answer.ts';
 
 const MAX_LABELS_TEXT_CHARS = 2_000;
@@ -53,7 +54,7 @@ export function issueTools(host: Host): Tool[] {
       async run(input, call) {
         const { data, link } = await host
           .during(call)
-          .ask('GET /repos/{owner}/{repo}/issues', input, z.array(readListedIssue));
+          .ask('GET /repos/{owner}/{repo}/issues', input, readList(readListedIssue));
         return answer({ items: data, ...positionOf(link, input.page) });
       },
     }),

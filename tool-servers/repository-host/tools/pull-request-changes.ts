@@ -13,6 +13,7 @@ import {
   readChangedFile,
   withShortPatches,
 } from '../shapes/pull-request.ts';
+import { readList } from '../shapes/reading.ts';
 import { MAX_TEXT_CHARS, textPage } from '../text-page.ts';
 import { answer, reads } from './answer.ts';
 
@@ -28,7 +29,7 @@ export function pullRequestChangeTools(host: Host): Tool[] {
       async run(input, call) {
         const { data, link } = await host
           .during(call)
-          .ask('GET /repos/{owner}/{repo}/pulls/{pull_number}/files', input, z.array(readChangedFile));
+          .ask('GET /repos/{owner}/{repo}/pulls/{pull_number}/files', input, readList(readChangedFile));
         return answer({ items: withShortPatches(data), ...positionOf(link, input.page) });
       },
     }),
@@ -56,6 +57,11 @@ export function pullRequestChangeTools(host: Host): Tool[] {
   ];
 }
 
+/** A page for people comes as text too. */
+const readDiff = z
+  .union([z.string(), z.instanceof(ArrayBuffer).transform((bytes) => Buffer.from(bytes).toString('utf8'))])
+  .refine((text) => text === '' || text.startsWith('diff '));
+
 async function diffOf(
   host: Host,
   input: { owner: string; repo: string; pull_number: number },
@@ -64,13 +70,8 @@ async function diffOf(
   try {
     const { data } = await host
       .during(call)
-      .ask(
-        'GET /repos/{owner}/{repo}/pulls/{pull_number}',
-        input,
-        z.union([z.string(), z.instanceof(ArrayBuffer)]),
-        'application/vnd.github.diff',
-      );
-    return typeof data === 'string' ? data : Buffer.from(data).toString('utf8');
+      .ask('GET /repos/{owner}/{repo}/pulls/{pull_number}', input, readDiff, 'application/vnd.github.diff');
+    return data;
   } catch (error) {
     if (error instanceof HostRefusal && error.status === 406)
       throw new ToolError(

@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { defineTool, type Tool } from '../../tool.ts';
 import { ToolError } from '../../tool-error.ts';
-import { bodyText, branch, paging, pullNumber, repository, title } from '../arguments.ts';
+import { bodyText, branch, knownHead, paging, pullNumber, repository, title } from '../arguments.ts';
 import type { Host } from '../host.ts';
 import { HostRefusal } from '../host-fault.ts';
 import { MAX_LISTED_BODY_CHARS } from '../shapes/issue.ts';
@@ -14,6 +14,7 @@ import {
   readPullRequest,
   readWrittenPullRequest,
 } from '../shapes/pull-request.ts';
+import { readList, readText } from '../shapes/reading.ts';
 import { adds, answer, reads, replaces } from './answer.ts';
 
 const MAX_HEAD_CHARS = 400;
@@ -21,6 +22,9 @@ const MAX_COMMIT_TITLE_CHARS = 1_024;
 
 /** A branch, or with an account before it one of a fork. */
 const head = z.string().min(1).max(MAX_HEAD_CHARS);
+
+/** The published description leaves the message open, and the whole body may be missing. */
+const readBranchUpdate = z.union([z.object({ message: readText }), z.literal('').transform(() => undefined)]);
 
 export function pullRequestTools(host: Host): Tool[] {
   return [
@@ -49,7 +53,7 @@ export function pullRequestTools(host: Host): Tool[] {
         const from = input.head?.includes(':') === false ? `${input.owner}:${input.head}` : input.head;
         const { data, link } = await host
           .during(call)
-          .ask('GET /repos/{owner}/{repo}/pulls', { ...input, head: from }, z.array(readListedPullRequest));
+          .ask('GET /repos/{owner}/{repo}/pulls', { ...input, head: from }, readList(readListedPullRequest));
         return answer({ items: data, ...positionOf(link, input.page) });
       },
     }),
@@ -112,6 +116,9 @@ export function pullRequestTools(host: Host): Tool[] {
           .enum(['merge', 'squash', 'rebase'])
           .optional()
           .describe('How; the repository may allow some only. Left out: merge.'),
+        sha: knownHead
+          .optional()
+          .describe("The branch's newest commit as you know it; nothing is merged if it is another one."),
       }),
       output: z.object({ merged: z.boolean(), sha: z.string(), message: z.string() }),
       hints: replaces,
@@ -138,10 +145,7 @@ export function pullRequestTools(host: Host): Tool[] {
       input: z.strictObject({
         ...repository,
         ...pullNumber,
-        expected_head_sha: z
-          .string()
-          .min(1)
-          .max(64)
+        expected_head_sha: knownHead
           .optional()
           .describe("The branch's newest commit as you know it; nothing is done if it is another one."),
       }),
@@ -150,12 +154,8 @@ export function pullRequestTools(host: Host): Tool[] {
       async run(input, call) {
         const { data } = await host
           .during(call)
-          .ask(
-            'PUT /repos/{owner}/{repo}/pulls/{pull_number}/update-branch',
-            input,
-            z.object({ message: z.string() }),
-          );
-        return answer(data);
+          .ask('PUT /repos/{owner}/{repo}/pulls/{pull_number}/update-branch', input, readBranchUpdate);
+        return answer({ message: data?.message ?? 'The host is updating the branch in the background.' });
       },
     }),
   ];

@@ -3,12 +3,21 @@
 import { z } from 'zod';
 import { defineTool, type Tool } from '../../tool.ts';
 import { ToolError } from '../../tool-error.ts';
-import { branch, newRepositoryName, organization, paging, repository, revision } from '../arguments.ts';
+import {
+  branch,
+  newBranch,
+  newRepositoryName,
+  organization,
+  paging,
+  repository,
+  revision,
+} from '../arguments.ts';
 import { headOf } from '../branch-head.ts';
 import type { Host } from '../host.ts';
 import { HostRefusal } from '../host-fault.ts';
 import { commitShape, readCommit } from '../shapes/commit.ts';
 import { pageShape, positionOf } from '../shapes/page.ts';
+import { readList } from '../shapes/reading.ts';
 import { readRepository, repositoryShape } from '../shapes/repository.ts';
 import { adds, answer, ensures, reads } from './answer.ts';
 
@@ -67,7 +76,7 @@ export function repositoryTools(host: Host): Tool[] {
         'Creates a branch at the newest commit of another one. It copies no files by itself and changes no other branch.',
       input: z.strictObject({
         ...repository,
-        branch: branch.describe("The new branch's name."),
+        branch: newBranch.describe("The new branch's name."),
         from_branch: branch.optional().describe('The branch it starts from. Left out: the default branch.'),
       }),
       output: z.object({ branch: z.string(), sha: z.string(), from_branch: z.string() }),
@@ -118,7 +127,7 @@ export function repositoryTools(host: Host): Tool[] {
       async run(input, call) {
         const { data, link } = await host
           .during(call)
-          .ask('GET /repos/{owner}/{repo}/commits', input, z.array(readCommit));
+          .ask('GET /repos/{owner}/{repo}/commits', input, readList(readCommit));
         return answer({ items: data, ...positionOf(link, input.page) });
       },
     }),

@@ -7,6 +7,7 @@ import { bodyText, filePath, number, paging, pathAt, pullNumber, repository } fr
 import type { Host } from '../host.ts';
 import { pullRequestStatus, statusShape } from '../pull-request-status.ts';
 import { pageShape, positionOf } from '../shapes/page.ts';
+import { readList } from '../shapes/reading.ts';
 import { readReview, readReviewComment, reviewCommentShape, reviewShape } from '../shapes/review.ts';
 import { adds, answer, reads } from './answer.ts';
 
@@ -79,7 +80,7 @@ export function reviewTools(host: Host): Tool[] {
       async run(input, call) {
         const { data, link } = await host
           .during(call)
-          .ask('GET /repos/{owner}/{repo}/pulls/{pull_number}/reviews', input, z.array(readReview));
+          .ask('GET /repos/{owner}/{repo}/pulls/{pull_number}/reviews', input, readList(readReview));
         return answer({ items: data, ...positionOf(link, input.page) });
       },
     }),
@@ -94,7 +95,7 @@ export function reviewTools(host: Host): Tool[] {
       async run(input, call) {
         const { data, link } = await host
           .during(call)
-          .ask('GET /repos/{owner}/{repo}/pulls/{pull_number}/comments', input, z.array(readReviewComment));
+          .ask('GET /repos/{owner}/{repo}/pulls/{pull_number}/comments', input, readList(readReviewComment));
         return answer({ items: data, ...positionOf(link, input.page) });
       },
     }),
