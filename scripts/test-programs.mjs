@@ -1,5 +1,5 @@
-// Programs that the tests need beside Node: a browser for those of the inspector, and strace, which sees that the store syncs
-// before it acknowledges. Finds them; on Debian and its like, as root, what is missing is installed. Ends with 1 and says
+// Programs that the tests need beside Node: a browser for those of the inspector and of the browser's server, git, which holds
+// the objects of our repository host to be right, and strace, which sees that the store syncs before it acknowledges. Finds them; on Debian and its like, as root, what is missing is installed. Ends with 1 and says
 // what to do otherwise.
 
 import { spawnSync } from 'node:child_process';
@@ -16,13 +16,18 @@ const programs = [
       '/usr/bin/google-chrome-stable',
     ],
   },
+  {
+    package: 'git',
+    for: "the tests of the repository host's server",
+    places: ['/usr/bin/git', '/usr/local/bin/git', '/opt/homebrew/bin/git'],
+  },
   { package: 'strace', for: 'the tests of the store', places: ['/usr/bin/strace', '/usr/local/bin/strace'] },
 ];
 const missing = () => programs.filter(({ places }) => !places.some((place) => existsSync(place)));
 
 const wanted = missing().map((program) => program.package);
 if (wanted.length > 0 && process.getuid?.() === 0 && existsSync('/usr/bin/apt-get')) {
-  console.error(`installing ${wanted.join(' and ')} for the tests (once) …`);
+  console.error(`installing ${wanted.join(', ')} for the tests (once) …`);
   const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
   for (const args of [['update'], ['install', '-y', '--no-install-recommends', ...wanted]])
     spawnSync('apt-get', ['-qq', ...args], { env, stdio: ['ignore', 'ignore', 'inherit'] });
