@@ -20,8 +20,8 @@ export interface Statement<Row extends readonly SqlValue[]> {
 
 /** How long to wait for another process that has the file open: one that is just ending. */
 const BUSY_TIMEOUT_MS = 2_000;
-/** Pages of 4 KB in the write-ahead log at which it is folded back: seldom, for that costs two more syncs. */
-const CHECKPOINT_PAGES = 4_000;
+/** Pages of 4 KB in the write-ahead log at which it is folded back: seldom, for that costs two more syncs, but all wait for it. */
+const CHECKPOINT_PAGES = 2_000;
 const LOG_LIMIT_BYTES = 64 * 1024 * 1024;
 const CACHE_KIB = 32 * 1024;
 
