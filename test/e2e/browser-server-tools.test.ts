@@ -43,7 +43,8 @@ beforeAll(async () => {
     '/colours': `<title>Colours</title><style>body{margin:0;background:rgb(10,20,30)}#a{position:absolute;left:100px;top:50px;
       width:60px;height:40px;background:rgb(200,100,50)}#tall{position:absolute;top:900px;width:50px;height:3000px;
       background:linear-gradient(rgb(0,0,255) 50%,rgb(0,255,0) 50%)}#huge{position:absolute;top:5000px;width:9000px;height:9000px}
-      #none{width:0;height:0}</style><div id="a"></div><div id="tall"></div><div id="huge"></div><div id="none"></div>`,
+      #none{width:0;height:0}#ribbon{position:absolute;top:0;left:2000px;width:1.4px;height:10000000px}</style><div id="a"></div><div id="tall"></div><div id="huge"></div><div id="none"></div>
+      <div id="ribbon"></div>`,
     '/noise': `<title>Noise</title><style>body{margin:0}</style><canvas width=2000 height=2000></canvas><script>
       const context = document.querySelector('canvas').getContext('2d'); const image = context.createImageData(2000, 2000);
 for (let at = 0; at < image.data.length; at++) image.data[at] = at % 4 === 3 ? 255 : Math.random() * 256;
@@ -60,6 +61,14 @@ for (let at = 0; at < image.data.length; at++) image.data[at] = at % 4 === 3 ? 2
         })
         .end('PK'),
     '/empty': (_asked, response) => response.writeHead(204).end(),
+    '/private': ({ headers }, response) =>
+      headers.authorization === `Basic ${Buffer.from('me:secret').toString('base64')}`
+        ? response.writeHead(200, { 'content-type': 'text/html' }).end('<title>Let in</title>')
+        : response.writeHead(401, { 'www-authenticate': 'Basic realm="x"' }).end(),
+    '/hostile': `<title>Hostile</title><button id="trap">Trap</button><script>
+      const long = (...given) => 'y'.repeat(20_000_000);
+      String.prototype.slice = long; String.prototype.trim = long; String.prototype.replace = long;
+      String.prototype.toString = long; globalThis.String = long; JSON.stringify = long;</script>`,
     '/loop': (_asked, response) => response.writeHead(302, { location: '/loop' }).end(),
     '/worker.js': (_asked, response) =>
       response.writeHead(200, { 'content-type': 'text/javascript' }).end('onfetch = () => {};'),
@@ -190,6 +199,13 @@ describe('browser_navigate', () => {
     await go('/next');
   });
 
+  test('says that a page asks for a password, and opens it with the one in the address', async () => {
+    const url = `${pages.url}/private`;
+    expect(await fails('browser_navigate', { url })).toContain('user name and a password');
+    const { structured } = await works('browser_navigate', { url: url.replace('://', '://me:secret@') });
+    expect(structured).toMatchObject({ title: 'Let in', status: 200 });
+  });
+
   test('opens about:blank, which clears the page', async () => {
     const { structured } = await works('browser_navigate', { url: 'about:blank' });
     expect(structured).toMatchObject({ url: 'about:blank', title: '' });
@@ -249,6 +265,7 @@ describe('browser_screenshot', () => {
   test('refuses what is too large or has no size', async () => {
     await go('/colours');
     expect(await fails('browser_screenshot', { name: 'x', selector: '#huge' })).toContain('9000 by 9000');
+    expect(await fails('browser_screenshot', { name: 'x', selector: '#ribbon' })).toContain('16384 each way');
     expect(await fails('browser_screenshot', { name: 'x', selector: '#none' })).toContain('no size');
     expect(await fails('browser_screenshot', { name: 'x', selector: '#absent' })).toContain(
       'No element matches',
@@ -321,7 +338,7 @@ describe('resources', () => {
   test('keep the newest thousand lines of a page that floods the console', async () => {
     await go('/next');
     const { text } = await works('browser_evaluate', {
-      script: 'for (let n = 0; n < 5000; n++) console.log("line " + n); console.log("x".repeat(100000)); 1',
+      script: 'for (let n = 0; n < 3000; n++) console.log("line " + n); console.log("x".repeat(100000)); 1',
     });
     expect(text.length).toBeLessThan(20_000);
     const said = await eventually('the last line', async () => {
@@ -331,8 +348,8 @@ describe('resources', () => {
     });
     expect(said.split('\n').length).toBe(1001);
     expect(said).toContain('earlier entries are gone');
-    expect(said).toContain('line 4999');
-    expect(said).not.toContain('line 3999');
+    expect(said).toContain('line 2999');
+    expect(said).not.toContain('line 1999');
   });
 });
 
@@ -490,6 +507,8 @@ describe('browser_snapshot and browser_wait_for', () => {
     await works('browser_wait_for', { selector: '#absent', gone: true });
     const { structured } = await works('browser_wait_for', { seconds: 0.2 });
     expect(structured.waited_ms).toBeGreaterThanOrEqual(200);
+    expect((await works('browser_wait_for', { time: 0.1 })).structured.waited_ms).toBeGreaterThanOrEqual(100);
+    expect(await fails('browser_wait_for', { time: 1, seconds: 1 })).toContain('time');
     expect(await fails('browser_wait_for', { text: 'never there', seconds: 0.2 })).toContain(
       'did not appear',
     );
@@ -537,11 +556,6 @@ describe('browser_evaluate', () => {
     ['undefined', undefined],
     ['if (false) 1', undefined],
   ])('gives %s as %j', async (script, value) => {
-    if (
-      (await browser.call('browser_evaluate', { script: 'location.pathname' })).structured.result !==
-      '"/form"'
-    )
-      await go('/form');
     expect(await browser.evaluate(script)).toEqual(value);
   });
 
@@ -565,6 +579,13 @@ describe('browser_evaluate', () => {
     expect(String(structured.result)).toContain('cut at 50000 characters');
     expect(structured.console).toMatchObject([expect.stringContaining('log: from the script {a: 1}')]);
     expect(text).toContain('from the script');
+  });
+
+  test('and clicks are answered in few words on a page that replaces the functions of the language', async () => {
+    await go('/hostile');
+    for (const script of ['"text"', '({ a: 1 })', 'const kept = 1; kept'])
+      expect((await works('browser_evaluate', { script })).text.length, script).toBeLessThan(51_000);
+    expect((await works('browser_click', { selector: '#trap' })).text.length).toBeLessThan(2_000);
   });
 
   test('runs in the page, with nothing of the server in reach', async () => {

@@ -1,7 +1,7 @@
 // The text that a script's result becomes in the page: for whatever JSON can say it is that JSON, for everything else it is
 // JSON too, and it is never longer than it may be.
 
-import { runInThisContext } from 'node:vm';
+import { runInNewContext, runInThisContext } from 'node:vm';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { RESULT_TEXT } from '../../tool-servers/browser/result-text.ts';
@@ -49,4 +49,18 @@ test('cycles end, however they are closed', () => {
   const map = new Map<unknown, unknown>([['list', list]]);
   list.push(map, { list });
   expect(JSON.parse(textOf(list, 1000))).toEqual([[['list', '[circular]']], { list: '[circular]' }]);
+});
+
+test.each([
+  'JSON.stringify = () => "x".repeat(1e6)',
+  'String.prototype.slice = () => "x".repeat(1e6)',
+  'JSON.stringify = () => ({ length: 1, slice: () => "x".repeat(1e6), toString: () => "x".repeat(1e6) })',
+  'JSON.stringify = () => ["x".repeat(1e6)]',
+])('a page that replaces %s gets no more room', (replacing) => {
+  const hostile = runInNewContext(`${replacing}; ${RESULT_TEXT}`) as typeof textOf;
+  for (const value of [1, 'text', { a: 1 }, [1, 2]]) {
+    const text = hostile(value, 1000);
+    expect(typeof text).toBe('string');
+    expect(text.length).toBeLessThanOrEqual(1040);
+  }
 });

@@ -5,6 +5,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
+import { ConsoleFlood } from '../../tool-servers/browser/console-flood.ts';
 import { ConsoleLog, cut, lineOf } from '../../tool-servers/browser/console-log.ts';
 import { Diary } from '../../tool-servers/browser/diary.ts';
 import { findBrowser, NO_BROWSER } from '../../tool-servers/browser/find-browser.ts';
@@ -49,6 +50,34 @@ describe('the console log', () => {
     );
     expect(cut('abcdef', 3)).toBe('abc… (3 more characters)');
     expect(cut('abc', 3)).toBe('abc');
+  });
+});
+
+describe('a flood of the console', () => {
+  /** How many lines it takes until one is too many; undefined: that never happens. */
+  const linesUntil = (perSecond: number, chars: number, seconds = 600) => {
+    const flood = new ConsoleFlood();
+    for (let n = 1; n <= perSecond * seconds; n++) if (flood.add(chars, (n / perSecond) * 1000)) return n;
+    return undefined;
+  };
+
+  test('is what goes on and on, not what comes all at once and ends', () => {
+    expect(linesUntil(900, 10)).toBeUndefined();
+    expect(linesUntil(1_000_000, 10)).toBeGreaterThan(4_900);
+    expect(linesUntil(1_000_000, 10)).toBeLessThan(5_200);
+    expect(linesUntil(3_000, 10)).toBeLessThan(8_000);
+  });
+
+  test('is also what has few lines, and those without end', () => {
+    expect(linesUntil(10, 20_000_000)).toBeLessThan(20);
+    expect(linesUntil(10, 10_000)).toBeUndefined();
+  });
+
+  test('is measured when it is written, in whatever order that is heard of', () => {
+    const flood = new ConsoleFlood();
+    for (let n = 0; n < 4_000; n++) expect(flood.add(0, 5_000)).toBe(false);
+    for (let n = 0; n < 900; n++) expect(flood.add(0, 1_000 + (n % 2) * -1)).toBe(false);
+    for (let n = 0; n < 4_000; n++) expect(flood.add(0, 15_000)).toBe(false);
   });
 });
 

@@ -3,7 +3,7 @@
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request } from 'node:http';
-import { type AddressInfo, connect, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket } from 'node:net';
 import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { LoopbackProxy, type ProxyChoices, type Trouble } from '../../tool-servers/browser/loopback-proxy.ts';
 import { peerUser } from '../../tool-servers/browser/peer-user.ts';
@@ -129,6 +129,23 @@ describe('requests', () => {
     expect(status).toBe(502);
     expect(body).toContain('the connection was refused');
     expect(troubles[0]).toMatchObject({ isRefusal: false });
+  });
+
+  test('are answered with 502 when the server changes to another protocol, not left without an answer', async () => {
+    const changing = createTcpServer((socket) => {
+      socket.on('error', () => {});
+      socket.once('data', () =>
+        socket.write('HTTP/1.1 101 Switching\r\nUpgrade: other\r\nConnection: upgrade\r\n\r\nbytes'),
+      );
+    });
+    changing.listen(0, '127.0.0.1');
+    await once(changing, 'listening');
+    const proxy = await startProxy();
+    const { port } = changing.address() as AddressInfo;
+    const { status, body } = await ask(proxy, `http://127.0.0.1:${port}/`);
+    expect(status).toBe(502);
+    expect(body).toContain('a protocol that nobody asked for');
+    await new Promise((resolve) => changing.close(resolve));
   });
 
   test('that are not for a proxy, or for another scheme, are refused', async () => {

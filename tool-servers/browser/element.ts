@@ -11,6 +11,8 @@ import type { Step } from './session.ts';
 const MAX_ELEMENT_MS = 5_000;
 const MAX_SELECTOR_CHARS = 2000;
 const MAX_OPTIONS = 50;
+const MAX_FACT_CHARS = 80;
+const MAX_OPTION_CHARS = 200;
 
 export const selectorSchema = z
   .string()
@@ -73,6 +75,25 @@ function factsOf(element: PageElement, maxOptions: number): ElementFacts {
   };
 }
 
+/** The page runs `factsOf`, with functions that it may have replaced: its word on how long a text is counts for nothing. */
+function boundedFacts(said: ElementFacts): ElementFacts {
+  const { tag, id, type, text, isEditable, options, optionCount } = said;
+  const short = (given: unknown) => String(given).slice(0, MAX_FACT_CHARS);
+  return {
+    tag: short(tag),
+    id: short(id),
+    type: short(type),
+    text: short(text),
+    isEditable: isEditable === true,
+    options: [...options].slice(0, MAX_OPTIONS).map(({ value, label, isDisabled }) => ({
+      value: String(value).slice(0, MAX_OPTION_CHARS),
+      label: short(label),
+      isDisabled: isDisabled === true,
+    })),
+    optionCount: Number(optionCount),
+  };
+}
+
 /** How long an element may take to appear, and then to become usable. */
 function elementMs({ stepMs }: Step): number {
   return Math.min(MAX_ELEMENT_MS, stepMs / 3);
@@ -97,10 +118,9 @@ export async function findElement(step: Step, selector: string): Promise<FoundEl
   const count = await all.count();
   const visible = all.filter({ visible: true });
   const locator = count > 1 && (await visible.count()) > 0 ? visible.first() : all.first();
-  const facts = await locator.evaluate<ElementFacts, number, PageElement>(factsOf, MAX_OPTIONS, {
-    timeout,
-    signal,
-  });
+  const facts = boundedFacts(
+    await locator.evaluate<ElementFacts, number, PageElement>(factsOf, MAX_OPTIONS, { timeout, signal }),
+  );
   const name = `<${facts.tag}${facts.id === '' ? '' : `#${facts.id}`}>${facts.text === '' ? '' : ` "${facts.text}"`}`;
   return { locator, facts, words: count > 1 ? `${name} (the first of ${count} matches)` : name };
 }

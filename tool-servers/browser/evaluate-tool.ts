@@ -128,17 +128,24 @@ async function readingOf(control: CDPSession, script: string): Promise<Reading> 
     { expression: script, replMode: true },
     { expression: answering(body), replMode: false },
   ];
-  let error: unknown;
-  for (const way of ways) {
-    const { exceptionDetails } = await control.send('Runtime.compileScript', {
-      expression: way.expression,
-      sourceURL: '',
-      persistScript: false,
-    });
-    if (exceptionDetails === undefined) return way;
-    error = scriptError(exceptionDetails);
+  // Only with an agent that is on can be compiled; that one would first repeat the console, and then go on to.
+  await control.send('Runtime.discardConsoleEntries');
+  await control.send('Runtime.enable');
+  try {
+    let error: unknown;
+    for (const way of ways) {
+      const { exceptionDetails } = await control.send('Runtime.compileScript', {
+        expression: way.expression,
+        sourceURL: '',
+        persistScript: false,
+      });
+      if (exceptionDetails === undefined) return way;
+      error = scriptError(exceptionDetails);
+    }
+    throw error;
+  } finally {
+    await control.send('Runtime.disable');
   }
-  throw error;
 }
 
 /** The value turned into text where it is, so that only the text travels. */

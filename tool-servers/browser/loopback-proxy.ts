@@ -153,9 +153,14 @@ export class LoopbackProxy {
       }
       pipeline(response, answer, () => {});
     });
-    onward.on('error', (error) => {
+    const fail = (error: unknown) => {
       if (answer.headersSent || answer.destroyed) answer.destroy();
       else this.#say(answer, `${url.hostname}:${port}`, error);
+    };
+    onward.on('error', fail);
+    onward.once('upgrade', (_response, socket) => {
+      socket.destroy();
+      fail(new Error('the server changed to a protocol that nobody asked for'));
     });
     answer.once('close', () => onward.destroy());
     // No pipeline: it would take the socket down with a failed request, and nobody could be told why it failed.

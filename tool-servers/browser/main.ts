@@ -12,7 +12,7 @@ import { screenshotTool } from './screenshot-tool.ts';
 import { Screenshots } from './screenshots.ts';
 import { Session } from './session.ts';
 import { snapshotTool } from './snapshot-tool.ts';
-import { waitForTool } from './wait-for-tool.ts';
+import { waitForTool, withPublishedWait } from './wait-for-tool.ts';
 
 const INSTRUCTIONS =
   'One browser with one current page; it starts with the first call and forgets everything when the server ends. Begin with ' +
@@ -44,6 +44,7 @@ await runProgram({
       concurrency: 1,
       capabilities: resourceCapabilities,
       offer: (server) => resources.offer(server),
+      rewrite: withPublishedWait,
       close: async () => {
         resources.close();
         await session.close();

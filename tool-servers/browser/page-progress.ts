@@ -71,7 +71,8 @@ export class PageProgress {
         this.#announcedUntilMs = performance.now() + ANNOUNCED_MS;
     });
     control.on('Page.windowOpen', () => events.onOpening());
-    await Promise.all([control.send('Page.enable'), control.send('Runtime.enable')]);
+    // Not Runtime.enable: it would send all that is written to the console a second time, on this connection.
+    await control.send('Page.enable');
     return control;
   }
 }

@@ -6,6 +6,7 @@
 // 3. What was neither opened as http(s) nor empty is not left open.
 
 import type { BrowserContext, CDPSession, Page } from 'playwright-core';
+import { ConsoleFlood, FLOOD } from './console-flood.ts';
 import { type ConsoleLog, cut } from './console-log.ts';
 import type { Diary } from './diary.ts';
 import { ANNOUNCED_MS, PageProgress } from './page-progress.ts';
@@ -21,6 +22,8 @@ export interface PageEvents {
   readonly consoleLog: ConsoleLog;
   /** The page on top is gone, and nobody asked for it; the reason is a whole sentence. */
   readonly onLost: (reason: string) => void;
+  /** A page takes more than it may of this program; the reason follows "closed:". */
+  readonly onExcess: (reason: string) => void;
 }
 
 export class PageStack {
@@ -102,11 +105,23 @@ export class PageStack {
 
   #listen(page: Page): void {
     const { diary, consoleLog } = this.#events;
+    const flood = new ConsoleFlood();
+    const write = (level: string, text: string, place: string, atMs: number) => {
+      // What is left to read of a page that is gone is nobody's news.
+      if (!this.#open.has(page)) return;
+      consoleLog.add(level, text, place);
+      if (flood.add(text.length, atMs)) this.#events.onExcess(FLOOD);
+    };
     page.on('console', (message) => {
       const { url, lineNumber, columnNumber } = message.location();
-      consoleLog.add(message.type(), message.text(), url && `${url}:${lineNumber + 1}:${columnNumber + 1}`);
+      const place = url && `${url}:${lineNumber + 1}:${columnNumber + 1}`;
+      write(message.type(), message.text(), place, message.timestamp());
+      // Each value that was written would be kept, here and in the page, as long as the page lives.
+      for (const each of message.args()) each.dispose().catch(() => {});
     });
-    page.on('pageerror', (error) => consoleLog.add('error', `Uncaught ${error.name}: ${error.message}`, ''));
+    page.on('pageerror', ({ name, message }) =>
+      write('error', `Uncaught ${name}: ${message}`, '', Date.now()),
+    );
     page.on('dialog', (dialog) => {
       const isLeaving = dialog.type() === 'beforeunload';
       if (!isLeaving) diary.dialog(`${dialog.type()}: ${cut(dialog.message(), MAX_NOTE_CHARS)}`);

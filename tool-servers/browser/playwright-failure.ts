@@ -21,6 +21,10 @@ const NET_ERRORS: readonly (readonly [RegExp, string])[] = [
   [/ERR_TOO_MANY_REDIRECTS/, 'it redirects without end'],
   [/ERR_EMPTY_RESPONSE/, 'the server closed the connection without an answer'],
   [/ERR_CONNECTION_(RESET|CLOSED|ABORTED)/, 'the server broke the connection off'],
+  [
+    /ERR_INVALID_AUTH_CREDENTIALS/,
+    'it asks for a user name and a password (HTTP authentication); they can be given in the address, as in https://name:password@host/',
+  ],
   [/ERR_UNSAFE_PORT/, 'browsers do not open that port'],
   [/ERR_INVALID_RESPONSE|ERR_INVALID_HTTP_RESPONSE|ERR_RESPONSE_HEADERS/, 'its answer is not valid HTTP'],
   [/ERR_UNKNOWN_URL_SCHEME|ERR_DISALLOWED_URL_SCHEME/, 'only http: and https: are served'],

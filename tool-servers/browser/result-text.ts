@@ -1,4 +1,16 @@
-// Turns any value of a page into JSON text of bounded length. It is the source of a function, since it runs in the page.
+// Turns any value of a page into JSON text of bounded length. It is the source of functions, since they run in the page.
+
+/**
+ * `(text, maxChars) => text`: at most that many characters of it. Made of nothing but the language, since a page may have put
+ * functions of its own in place of `String`, `JSON` or `slice`.
+ */
+export const BOUNDED_TEXT = `((text, maxChars) => {
+  const whole = '' + text;
+  if (whole.length <= maxChars) return whole;
+  let part = '';
+  for (let at = 0; at < maxChars; at++) part += whole[at];
+  return part;
+})`;
 
 /** `(value, maxChars) => text`: JSON where JSON can say it, marks in strings where it cannot. */
 export const RESULT_TEXT = `((value, maxChars) => {
@@ -32,6 +44,6 @@ export const RESULT_TEXT = `((value, maxChars) => {
   } catch (error) {
     text = JSON.stringify('[no JSON: ' + error + ']');
   }
-  if (text.length <= maxChars) return text;
-  return text.slice(0, maxChars) + '... (cut at ' + maxChars + ' characters)';
+  const part = ${BOUNDED_TEXT}(text, maxChars);
+  return part.length === text.length ? part : part + '... (cut at ' + maxChars + ' characters)';
 })`;

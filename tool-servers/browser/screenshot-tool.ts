@@ -12,6 +12,8 @@ const MIN_SIDE_PX = 16;
 const MAX_SIDE_PX = 4096;
 /** Of an element, which may be far larger than what is shown of it. */
 const MAX_PIXELS = 16_000_000;
+/** What graphics can draw in one piece. */
+const MAX_ELEMENT_SIDE_PX = 16_384;
 /** Beyond it a PNG is taken again as JPEG: a message of an MCP client is often bounded at 10 MB. */
 const MAX_IMAGE_BYTES = 4 * 1024 * 1024;
 const JPEG_QUALITY = 80;
@@ -99,10 +101,14 @@ async function take(step: Step, selector: string | undefined, type: 'png' | 'jpe
   if (selector === undefined) return await page.screenshot({ ...how, timeout: stepMs });
   const found = await findElement(step, selector);
   const box = await found.locator.boundingBox({ timeout: stepMs, signal });
-  if (box !== null && box.width * box.height > MAX_PIXELS)
+  if (
+    box !== null &&
+    (box.width * box.height > MAX_PIXELS || Math.max(box.width, box.height) > MAX_ELEMENT_SIDE_PX)
+  )
     throw new ToolError(
-      `${found.words} has ${Math.round(box.width)} by ${Math.round(box.height)} pixels; at most ${MAX_PIXELS} in all can be ` +
-        'taken. Choose a smaller element, or leave the selector out for what the viewport shows.',
+      `${found.words} has ${Math.round(box.width)} by ${Math.round(box.height)} pixels; at most ${MAX_PIXELS} in all, and ` +
+        `${MAX_ELEMENT_SIDE_PX} each way, can be taken. Choose a smaller element, or leave the selector out for what the ` +
+        'viewport shows.',
     );
   if (box !== null && (box.width < 1 || box.height < 1))
     throw new ToolError(`${found.words} has no size on the page: there is nothing to take a picture of.`);

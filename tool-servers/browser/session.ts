@@ -17,6 +17,7 @@ import type { BrowserOptions } from './options.ts';
 import { PageStack } from './page-stack.ts';
 import { failureOf } from './playwright-failure.ts';
 import { type Excess, watchResources } from './resource-watch.ts';
+import { BOUNDED_TEXT } from './result-text.ts';
 import { type RunningBrowser, startBrowser } from './running-browser.ts';
 import { settle } from './settle.ts';
 
@@ -78,7 +79,7 @@ export class Session {
   async titleOf(page: Page): Promise<string> {
     try {
       const control = await this.#open?.pages.controlOf(page);
-      const expression = `String(document.title).slice(0, ${MAX_TITLE_CHARS})`;
+      const expression = `${BOUNDED_TEXT}(document.title, ${MAX_TITLE_CHARS})`;
       const answer = await control?.send('Runtime.evaluate', { expression }, { timeout: SIGN_OF_LIFE_MS });
       return typeof answer?.result.value === 'string' ? answer.result.value : '';
     } catch {
@@ -151,6 +152,7 @@ export class Session {
       diary: this.diary,
       consoleLog: this.consoleLog,
       onLost: (reason) => this.#lose(reason),
+      onExcess: (reason) => void this.#curb(open, { reason, isHanging: false }),
     });
     const open = { browser, pages, stopped };
     this.#open = open;
@@ -233,7 +235,9 @@ export class Session {
       void control.then((each) => each?.send('Page.crash').catch(() => {}));
       await page.close();
     });
-    if (!(await inTime(Promise.all(closed), 2 * SIGN_OF_LIFE_MS))) await this.#endBrowser();
+    if (await inTime(Promise.all(closed), 2 * SIGN_OF_LIFE_MS)) return;
+    this.diary.page('The browser had to be ended with it: cookies and storage are gone.');
+    await this.#endBrowser();
   }
 
   #endWith(reason: string): void {

@@ -1,6 +1,7 @@
 // browser_wait_for: until something is on the page, or no longer, or some time has passed.
 
 import { setTimeout as delay } from 'node:timers/promises';
+import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
 import type { Locator } from 'playwright-core';
 import { z } from 'zod';
 import { defineTool, type Tool } from '../tool.ts';
@@ -43,10 +44,11 @@ export function waitForTool(session: Session): Tool {
         throw new ToolError('Give either a selector or a text to wait for, not both.');
       if (selector === undefined && text === undefined && seconds === undefined)
         throw new ToolError('Say what to wait for: a selector, a text, or a number of seconds.');
-      const startedMs = performance.now();
-      await session.step(
+      const waitedMs = await session.step(
         call,
         async ({ page, signal, stepMs }) => {
+          const startedMs = performance.now();
+          const waited = () => Math.ceil(performance.now() - startedMs);
           const limitMs = Math.min((seconds ?? DEFAULT_SECONDS) * 1000, stepMs - MARGIN_MS);
           if (seconds !== undefined && seconds * 1000 > limitMs)
             throw new ToolError(
@@ -54,15 +56,15 @@ export function waitForTool(session: Session): Tool {
             );
           if (selector === undefined && text === undefined) {
             await delay(limitMs, undefined, { signal });
-            return;
+            return waited();
           }
           const all = selector === undefined ? page.getByText(text ?? '') : locatorOf(page, selector);
           const what = selector === undefined ? `the text ${JSON.stringify(text)}` : selector;
           await waitUntil(all.filter({ visible: true }).first(), gone, what, limitMs, signal);
+          return waited();
         },
         { isLook: true },
       );
-      const waitedMs = Math.round(performance.now() - startedMs);
       const report = await reportOf(session);
       return {
         text: `Waited ${(waitedMs / 1000).toFixed(1)} s.\n${reportText(report)}`,
@@ -70,6 +72,19 @@ export function waitForTool(session: Session): Tool {
       };
     },
   });
+}
+
+/**
+ * `message`, with `time` of a wait under its published name: other servers of this kind call it so. Where both are given
+ * nothing is changed, and the schema refuses the unknown one.
+ */
+export function withPublishedWait(message: JSONRPCMessage): JSONRPCMessage {
+  if (!('method' in message) || message.method !== 'tools/call') return message;
+  const { name, arguments: given } = message.params ?? {};
+  if (name !== 'browser_wait_for' || typeof given !== 'object' || given === null) return message;
+  if (!Object.hasOwn(given, 'time') || Object.hasOwn(given, 'seconds')) return message;
+  const published = Object.entries(given).map(([key, value]) => [key === 'time' ? 'seconds' : key, value]);
+  return { ...message, params: { ...message.params, arguments: Object.fromEntries(published) } };
 }
 
 async function waitUntil(
