@@ -13,6 +13,6 @@ test('a durable connection has a write-ahead log, syncs each commit, and has the
   const connection = new SqliteConnection(join(folder, 'store.sqlite'));
   connection.makeDurable();
   const settings = ['journal_mode', 'synchronous', 'locking_mode', 'wal_autocheckpoint', 'temp_store'];
-  expect(settings.map((name) => connection.pragma(name))).toEqual(['wal', 2, 'exclusive', 4000, 2]);
+  expect(settings.map((name) => connection.pragma(name))).toEqual(['wal', 2, 'exclusive', 2000, 2]);
   connection.close();
 });
