@@ -20,6 +20,8 @@ import { UsageError } from './tool-error.ts';
 const LAST_ANSWERS_MS = 10_000;
 const STOP_MS = 5_000;
 const CALLS_MS = 2_500;
+const LAST_LOOKS = 20;
+const LOOK_MS = 25;
 /** Arguments of one call, members and elements together: a fence, far beyond what a call needs. */
 const MAX_INPUT_ELEMENTS = 200_000;
 
@@ -90,7 +92,9 @@ export async function runProgram({ title, command, start }: ToolProgram): Promis
     stopping.abort(new Error('the server ends'));
     await Promise.race([gate.idle(), delay(CALLS_MS)]);
     await Promise.allSettled([service.close(), server.close()]);
-    if (isDiskSilent()) kill();
+    // What is under way at the very end is most often just ending.
+    for (let look = 0; look < LAST_LOOKS && isDiskBusy(); look += 1) await delay(LOOK_MS);
+    if (isDiskBusy()) kill();
     process.exit(exitCode);
   };
 
@@ -104,8 +108,8 @@ export async function runProgram({ title, command, start }: ToolProgram): Promis
   await server.connect(line);
 }
 
-/** An operation of the file system that hangs (a network mount) keeps `process.exit` waiting for ever. */
-function isDiskSilent(): boolean {
+/** An operation of the file system that hangs (a network mount) would keep `process.exit` waiting for ever. */
+function isDiskBusy(): boolean {
   return process.getActiveResourcesInfo().some((name) => name.startsWith('FSReq'));
 }
 
