@@ -63,7 +63,7 @@ export class Operator {
 
   /** Runs a trigger of type Manual; with `waitSeconds` it tells how that ended, if it did. */
   async run(name: string, run: ManualRun, trace: string): Promise<RunResult> {
-    const { store, dispatcher } = this.#automation;
+    const { dispatcher } = this.#automation;
     const trigger = this.#named(name);
     if (trigger.type !== 'Manual')
       throw new ConflictError(
@@ -74,7 +74,7 @@ export class Operator {
     const settled = run.waitSeconds > 0 ? dispatcher.settled(event.id, run.waitSeconds * 1000) : undefined;
     // Where too many wait already this must be known before anything is accepted: the caller will try again.
     await Promise.race([settled, undefined]);
-    await store.append([event]);
+    await dispatcher.accept([event]);
     const ended = await settled;
     if (ended === undefined) return { id: event.id, state: 'accepted', answer: null, note: null };
     return { id: event.id, state: ended.state, answer: ended.answer ?? null, note: ended.note ?? null };

@@ -10,7 +10,7 @@
 import type { AnyActorRef } from 'xstate';
 import type { Log } from '../log.ts';
 import type { Settled } from '../sources/adapter.ts';
-import type { Store } from '../store/store.ts';
+import type { Appended, NewEvent, Store } from '../store/store.ts';
 import { ClaimKeeper } from './claim-keeper.ts';
 import { Committer } from './committer.ts';
 import { mailboxesLogic } from './mailboxes-actor.ts';
@@ -103,6 +103,18 @@ export class Dispatcher {
   drain(graceMs: number): Promise<void> {
     this.#drained ??= this.#drain(graceMs);
     return this.#drained;
+  }
+
+  /** Makes events durable; they are handled as soon as may be. Rejects as the store's `append` does. */
+  accept(events: readonly NewEvent[]): Promise<readonly Appended[]> {
+    const [event] = events;
+    const line =
+      event !== undefined && events.length === 1
+        ? this.#lines.find(({ work }) => event.key.startsWith(work.prefix))
+        : undefined;
+    return event === undefined || line === undefined
+      ? this.#options.store.append(events)
+      : line.accept(event);
   }
 
   /**

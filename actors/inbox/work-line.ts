@@ -11,7 +11,7 @@ import type { AnyActorRef } from 'xstate';
 import { tell } from '../dead-letters.ts';
 import { LinkedList } from '../linked-list.ts';
 import type { Log } from '../log.ts';
-import type { Store, Turn } from '../store/store.ts';
+import type { Appended, NewEvent, Store, Turn } from '../store/store.ts';
 import type { Committer } from './committer.ts';
 import { LineRecord, type LineRecordFigures } from './line-record.ts';
 import { Mailbox } from './mailbox.ts';
@@ -29,7 +29,7 @@ export interface LineOptions {
 
 /** What the lines share. */
 export interface LineHost {
-  readonly store: Pick<Store, 'claim'>;
+  readonly store: Pick<Store, 'append' | 'claim'>;
   readonly log: Log;
   readonly committer: Committer;
   readonly settlements: Settlements;
@@ -52,6 +52,12 @@ export interface LineStats extends LineRecordFigures {
   readonly places: number;
   /** Actors by the state of their machine. */
   readonly states: Readonly<Record<string, number>>;
+}
+
+interface Claimed {
+  readonly turn: Turn;
+  /** In performance.now() milliseconds. */
+  readonly heldUntil: number;
 }
 
 const DEFAULT_PLACES = 256;
@@ -78,6 +84,10 @@ export class WorkLine {
   /** The actors' parent. */
   #parent: AnyActorRef | undefined;
   #taken = 0;
+  /** Places for what the store may give to calls that are under way. */
+  #reserved = 0;
+  /** Came with the acceptance of their events. */
+  #given: Claimed[] = [];
   #strays = 0;
   #isClaiming = false;
   #isWoken = false;
@@ -105,7 +115,7 @@ export class WorkLine {
 
   /** Nothing is under way, nor on its way from the store. */
   get isIdle(): boolean {
-    return this.#active.size === 0 && !this.#isClaiming;
+    return this.#active.size === 0 && this.#reserved === 0 && !this.#isClaiming;
   }
 
   get patienceMs(): number {
@@ -137,6 +147,31 @@ export class WorkLine {
         this.pump();
       },
     };
+  }
+
+  /**
+   * Makes the event durable. Where its conversation has nothing else to do, and there is a place, it is handled without a
+   * further word of the store: unless others wait longer for a place. Rejects as `append` does.
+   */
+  async accept(event: NewEvent): Promise<readonly Appended[]> {
+    const { store, leaseMs } = this.#host;
+    if (this.#parent === undefined || this.isDraining || this.#mayHaveMore || this.#room <= 0)
+      return store.append([event]);
+    const heldUntil = performance.now() + leaseMs;
+    this.#reserved += 1;
+    try {
+      const appended = await store.append([event], { claimMs: leaseMs });
+      const turn = appended[0]?.turn;
+      if (turn !== undefined) this.#takeSoon(turn, heldUntil);
+      return appended;
+    } finally {
+      this.#reserved -= 1;
+      if (this.isIdle) this.#host.onIdle();
+    }
+  }
+
+  get #room(): number {
+    return this.places - this.#taken - this.#reserved;
   }
 
   /** Claims as much as there is room for, as long as the store has something. */
@@ -259,15 +294,12 @@ export class WorkLine {
     try {
       do {
         this.#isWoken = false;
-        const max = Math.min(MAX_CLAIM, this.places - this.#taken);
+        const max = Math.min(MAX_CLAIM, this.#room);
         if (max <= 0) {
           this.#mayHaveMore = true;
           break;
         }
-        const heldUntil = performance.now() + this.#host.leaseMs;
-        const turns = await this.#host.store.claim(max, this.#host.leaseMs, this.work.prefix);
-        this.#mayHaveMore = turns.length >= max;
-        for (const turn of turns) this.#take(turn, heldUntil);
+        this.#mayHaveMore = await this.#claimUpTo(max);
         this.#isFailing = false;
       } while ((this.#isWoken || this.#mayHaveMore) && !this.isDraining);
     } catch (error) {
@@ -282,6 +314,34 @@ export class WorkLine {
       this.#isClaiming = false;
       if (this.isIdle) this.#host.onIdle();
     }
+  }
+
+  /** Gives whether there may be more. */
+  async #claimUpTo(max: number): Promise<boolean> {
+    const { store, leaseMs } = this.#host;
+    const heldUntil = performance.now() + leaseMs;
+    this.#reserved += max;
+    try {
+      const turns = await store.claim(max, leaseMs, this.work.prefix);
+      for (const turn of turns) this.#take(turn, heldUntil);
+      return turns.length >= max;
+    } finally {
+      this.#reserved -= max;
+    }
+  }
+
+  /** The turns of this tick begin together, after those who sent their events have been answered. */
+  #takeSoon(turn: Turn, heldUntil: number): void {
+    this.#reserved += 1;
+    this.#given.push({ turn, heldUntil });
+    if (this.#given.length > 1) return;
+    setImmediate(() => {
+      const given = this.#given;
+      this.#given = [];
+      this.#reserved -= given.length;
+      for (const each of given) this.#take(each.turn, each.heldUntil);
+      if (this.isIdle) this.#host.onIdle();
+    });
   }
 
   /** Has a mailbox work on the turn. */

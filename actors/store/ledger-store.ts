@@ -1,9 +1,11 @@
 // A Store over a ledger that is reached by a line: the calls are the same, but those that would take long inside one
 // transaction are made of many short ones here.
 
-import type { Arguments, Operation, Result } from './ledger.ts';
+import type { Arguments, Entered, Operation, Result } from './ledger.ts';
+import { isMoved } from './posting.ts';
 import type {
   Appended,
+  AppendOptions,
   Committed,
   Delivery,
   DeliveryCounts,
@@ -42,8 +44,11 @@ export class LedgerStore implements Store {
     });
   }
 
-  append(events: readonly NewEvent[]): Promise<readonly Appended[]> {
-    return this.#line.call('append', [events]);
+  async append(events: readonly NewEvent[], options: AppendOptions = {}): Promise<readonly Appended[]> {
+    // What is moved would have to come back with its turn; the next claim brings it anyway.
+    const claimMs = events.some(isMoved) ? undefined : options.claimMs;
+    const entered = await this.#line.call('append', [events, claimMs]);
+    return entered.map((entry, index) => appendedOf(events[index] as NewEvent, entry));
   }
 
   claim(max: number, leaseMs: number, keyPrefix = ''): Promise<readonly Turn[]> {
@@ -149,4 +154,13 @@ export class LedgerStore implements Store {
   close(): Promise<void> {
     return this.#line.close();
   }
+}
+
+function appendedOf(event: NewEvent, { outcome, state, claimed }: Entered): Appended {
+  const { id, key, meta, body, trace, parsed } = event;
+  if (claimed === undefined) return { id, outcome, state };
+  const { fence, seq, at, snapshot } = claimed;
+  const stored = { id, key, meta, body, trace, parsed, seq, at, attempt: 1 };
+  const turn = { key, fence, event: stored, snapshot };
+  return { id, outcome, state, turn };
 }

@@ -4,7 +4,7 @@
 // LE1  time stands still within a transaction: all calls in it see the same now.
 // LE2  a call that throws a GatewayError has written nothing.
 
-import type { Delivery, DeliveryFilter, Store } from './store.ts';
+import type { Appended, Delivery, DeliveryFilter, NewEvent, Store, Turn } from './store.ts';
 
 /** A part of what was asked for, so that no call holds up the others for long. */
 export interface DeliveryPage {
@@ -19,11 +19,23 @@ export interface SweptPart {
   readonly afterSeq: number | undefined;
 }
 
-type SameAsStore = Exclude<keyof Store, 'deliveries' | 'sweep' | 'wake' | 'close'>;
+/** What `append` has to say of an event: whoever called has the event itself. */
+export interface Entered {
+  readonly outcome: Appended['outcome'];
+  readonly state: Appended['state'];
+  /** Of its turn, when it was claimed. */
+  readonly claimed?:
+    | (Pick<Turn, 'fence' | 'snapshot'> & { readonly seq: number; readonly at: number })
+    | undefined;
+}
+
+type SameAsStore = Exclude<keyof Store, 'append' | 'deliveries' | 'sweep' | 'wake' | 'close'>;
 
 export type Ledger = {
   readonly [M in SameAsStore]: (...args: Parameters<Store[M]>) => Awaited<ReturnType<Store[M]>>;
 } & {
+  /** With `claimMs` what comes to a free mailbox is claimed for so long. */
+  readonly append: (events: readonly NewEvent[], claimMs?: number) => readonly Entered[];
   /** One page of `deliveries`; looks at a bounded number of records. */
   readonly deliveryPage: (filter: DeliveryFilter) => DeliveryPage;
   /** One part of `sweep`, for records after `afterSeq`. */

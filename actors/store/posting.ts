@@ -24,6 +24,11 @@ export interface Parcel<T> {
 const movedBefore = new WeakSet<ArrayBufferLike>();
 const nothingMoved: readonly ArrayBuffer[] = [];
 
+/** Whether the body changes hands when the event is appended. */
+export function isMoved({ body }: NewEvent): boolean {
+  return body.byteLength >= MOVED_BYTES;
+}
+
 /** From now on this memory is the other thread's. */
 export function handOver(moved: readonly ArrayBuffer[]): void {
   for (const memory of moved) movedBefore.add(memory);
@@ -32,9 +37,9 @@ export function handOver(moved: readonly ArrayBuffer[]): void {
 /** Arguments as they are to be posted. Throws InternalError for a body that was moved by an earlier call. */
 export function argumentsToPost<O extends Operation>(operation: O, args: Arguments<O>): Parcel<Arguments<O>> {
   if (operation === 'append') {
-    const [events] = args as Arguments<'append'>;
+    const [events, claimMs] = args as Arguments<'append'>;
     const moved: ArrayBuffer[] = [];
-    const content = [events.map((event) => eventToPost(event, moved))] as unknown as Arguments<O>;
+    const content = [events.map((event) => eventToPost(event, moved)), claimMs] as unknown as Arguments<O>;
     return { content, moved, bytes: weightOf(events) };
   }
   if (operation === 'tick') {

@@ -22,6 +22,16 @@ export interface FirstOfKey {
   readonly retryAt: number | null;
 }
 
+export interface Found {
+  readonly seq: number;
+  readonly key: string;
+  readonly state: DeliveryState;
+}
+
+export interface Added extends Found {
+  readonly outcome: Appended['outcome'];
+}
+
 /** With what its next attempt needs, which `event.attempt` counts already. */
 export interface WholeFirst extends FirstOfKey {
   readonly event: StoredEvent;
@@ -42,6 +52,8 @@ export class SqliteDeliveries {
   readonly #wholeFirst: Statement<
     readonly [number, number, number | null, string, string, number, number, string, Uint8Array]
   >;
+  readonly #allUnfinished: Statement<readonly [string, number, number]>;
+  readonly #heldKeys: Statement<readonly [string]>;
   readonly #begin: Statement<Nothing>;
   readonly #end: Statement<Nothing>;
   readonly #fail: Statement<Nothing>;
@@ -56,7 +68,8 @@ export class SqliteDeliveries {
   constructor(connection: SqliteConnection) {
     const { queued, running, held } = stateCodes;
     this.#insert = connection.prepare(
-      `INSERT INTO delivery (id, key, trace, at, state) VALUES (?, ?, ?, ?, ${queued}) ON CONFLICT (id) DO NOTHING`,
+      `INSERT INTO delivery (id, key, trace, at, state, attempts, started) VALUES (?, ?, ?, ?, ?, ?, ?)
+       ON CONFLICT (id) DO NOTHING`,
     );
     this.#insertBody = connection.prepare('INSERT INTO body (seq, meta, body) VALUES (?, ?, ?)');
     this.#byId = connection.prepare('SELECT seq, key, state FROM delivery WHERE id = ?');
@@ -68,6 +81,10 @@ export class SqliteDeliveries {
        FROM delivery JOIN body ON body.seq = delivery.seq
        WHERE key = ? AND state < ${firstSettled} ORDER BY delivery.seq LIMIT 1`,
     );
+    this.#allUnfinished = connection.prepare(
+      `SELECT key, seq, state FROM delivery WHERE state < ${firstSettled}`,
+    );
+    this.#heldKeys = connection.prepare('SELECT DISTINCT key FROM delivery WHERE held_by = ?');
     this.#begin = connection.prepare(
       `UPDATE delivery SET state = ${running}, attempts = ?, started = ?, retry_at = NULL WHERE seq = ?`,
     );
@@ -108,27 +125,29 @@ export class SqliteDeliveries {
     this.#unfinished = this.#count.get([])?.[0] ?? 0;
   }
 
-  /** The new record waits. One that is known stays as it is, but that a dead one waits again. */
-  add(event: NewEvent, now: number): Appended & { readonly key: string } {
+  /**
+   * The new record waits, or runs from the beginning. One that is known stays as it is, but that a dead one waits again.
+   */
+  add(event: NewEvent, runs: boolean, now: number): Added {
     const id = storable(event.id);
     const key = storable(event.key);
-    const { changes, lastInsertRowid } = this.#insert.run([id, key, storable(event.trace), now]);
+    const state = runs ? 'running' : 'queued';
+    const begun = runs ? [1, now] : [0, null];
+    const values = [id, key, storable(event.trace), now, stateCodes[state], ...begun];
+    const { changes, lastInsertRowid: seq } = this.#insert.run(values);
     if (changes > 0) {
-      this.#insertBody.run([lastInsertRowid, storable(event.meta), event.body]);
+      this.#insertBody.run([seq, storable(event.meta), event.body]);
       this.#unfinished += 1;
-      return { id: event.id, key, outcome: 'new', state: 'queued' };
+      return { seq, key, outcome: 'new', state };
     }
     const known = this.find(event.id);
     if (known === undefined) throw new Error('a record is neither new nor known');
-    if (known.state !== 'dead')
-      return { id: event.id, key: known.key, outcome: 'duplicate', state: known.state };
+    if (known.state !== 'dead') return { ...known, outcome: 'duplicate' };
     this.again(known.seq);
-    return { id: event.id, key: known.key, outcome: 'revived', state: 'queued' };
+    return { seq: known.seq, key: known.key, outcome: 'revived', state: 'queued' };
   }
 
-  find(
-    id: string,
-  ): { readonly seq: number; readonly key: string; readonly state: DeliveryState } | undefined {
+  find(id: string): Found | undefined {
     const row = this.#byId.get([storable(id)]);
     return row === undefined ? undefined : { seq: row[0], key: row[1], state: stateOf(row[2]) };
   }
@@ -146,6 +165,18 @@ export class SqliteDeliveries {
     const [seq, state, retryAt, id, trace, at, attempts, meta, body] = row;
     const event = { seq, id, key, trace, at, attempt: attempts + 1, meta, body };
     return { seq, state: stateOf(state), retryAt, event };
+  }
+
+  /** All that wait or run, in the order in which they came. */
+  unfinishedInOrder(): readonly (readonly [key: string, seq: number, state: DeliveryState])[] {
+    return this.#allUnfinished
+      .all([])
+      .map(([key, seq, code]) => [key, seq, stateOf(code)] as const)
+      .sort(([, seq], [, other]) => seq - other);
+  }
+
+  keysHeldBy(heldBy: string): readonly string[] {
+    return this.#heldKeys.all([heldBy]).map(([key]) => key);
   }
 
   /** The attempt begins, and counts from now on whatever becomes of the process. */

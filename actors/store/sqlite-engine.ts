@@ -2,10 +2,12 @@
 // opens. The clock is an input, so that tests can turn it.
 //
 // SE1  operations run inside `transaction` only, and see the time at which it began (LE1).
-// SE2  after a transaction that failed, what is kept in memory is read anew from the file.
+// SE2  after a transaction that failed, what is kept in memory is what it was before, or read anew from the file.
+// SE3  time does not go back by less than SET_BACK_MS: it stands until the clock has come up to it.
 
 import { OverloadedError } from '../errors.ts';
-import type { DeliveryPage, Ledger, SweptPart } from './ledger.ts';
+import type { DeliveryPage, Entered, Ledger, SweptPart } from './ledger.ts';
+import { Mailboxes } from './mailboxes.ts';
 import { SqliteConnection, storable } from './sqlite-connection.ts';
 import { SqliteCounter } from './sqlite-counter.ts';
 import { SqliteDeliveries } from './sqlite-deliveries.ts';
@@ -13,14 +15,12 @@ import type { Fault } from './sqlite-faults.ts';
 import { faultOf } from './sqlite-faults.ts';
 import { SqliteHistory } from './sqlite-history.ts';
 import { SqliteLeases } from './sqlite-leases.ts';
-import { SqliteMailboxes } from './sqlite-mailboxes.ts';
 import { migrate, refuseForeign } from './sqlite-schema.ts';
 import { SqliteSnapshots } from './sqlite-snapshots.ts';
 import { SqliteTicks } from './sqlite-ticks.ts';
 import { SqliteTimers } from './sqlite-timers.ts';
 import { SqliteValues } from './sqlite-values.ts';
 import type {
-  Appended,
   Committed,
   Delivery,
   DeliveryCounts,
@@ -52,14 +52,14 @@ const CLAIMED_BYTES = 16 * 1024 * 1024;
 /** Timers that become events in one claim. */
 const TIMERS_AT_ONCE = 500;
 const ROWS_AT_ONCE = 500;
-/** A clock that is set back by less delays nobody for long. */
+/** A clock that is set back by less is waited for. */
 const SET_BACK_MS = 1_000;
 
 export class SqliteEngine implements Ledger {
   readonly #options: EngineOptions;
   readonly #connection: SqliteConnection;
   readonly #deliveries: SqliteDeliveries;
-  readonly #mailboxes: SqliteMailboxes;
+  readonly #mailboxes: Mailboxes;
   readonly #timers: SqliteTimers;
   readonly #leases: SqliteLeases;
   readonly #ticks: SqliteTicks;
@@ -82,17 +82,14 @@ export class SqliteEngine implements Ledger {
       const counter = new SqliteCounter(connection);
       this.#connection = connection;
       this.#deliveries = new SqliteDeliveries(connection);
-      this.#mailboxes = new SqliteMailboxes(connection, this.#deliveries, counter);
       this.#timers = new SqliteTimers(connection);
       this.#leases = new SqliteLeases(connection, counter);
       this.#ticks = new SqliteTicks(connection);
       this.#values = new SqliteValues(connection, counter);
       this.#history = new SqliteHistory(connection);
       this.#snapshots = new SqliteSnapshots(connection);
-      this.transaction(() => {
-        this.#mailboxes.takeBackAll(this.#time);
-        this.#mailboxes.onSetBack(this.#time);
-      });
+      this.#mailboxes = new Mailboxes(this.#deliveries, this.#snapshots, counter);
+      this.transaction(() => this.#mailboxes.load(this.#time));
     } catch (error) {
       connection?.close();
       throw faultOf(error, options.file)?.error ?? error;
@@ -102,8 +99,10 @@ export class SqliteEngine implements Ledger {
   /** All or nothing. Throws what the action throws, and errors of SQLite. */
   transaction<T>(action: () => T): T {
     const before = this.#time;
-    const now = this.#options.now();
-    const wasSetBack = now < before - SET_BACK_MS;
+    const clock = this.#options.now();
+    const wasSetBack = clock < before - SET_BACK_MS;
+    const now = wasSetBack ? clock : Math.max(before, clock);
+    this.#mailboxes.begin(now);
     try {
       return this.#connection.transaction(() => {
         this.#time = now;
@@ -113,6 +112,7 @@ export class SqliteEngine implements Ledger {
         return action();
       });
     } catch (error) {
+      this.#mailboxes.rollBack();
       this.#time = before;
       this.#isStale = true;
       throw error;
@@ -124,9 +124,11 @@ export class SqliteEngine implements Ledger {
     return faultOf(error, this.#options.file);
   }
 
-  append(events: readonly NewEvent[]): readonly Appended[] {
+  append(events: readonly NewEvent[], claimMs?: number): readonly Entered[] {
     if (this.#deliveries.unfinished + events.length > this.#options.maxWaiting) this.#checkRoom(events);
-    return events.map((event) => this.#add(event));
+    return events.map((event) =>
+      claimMs === undefined ? this.#add(event) : this.#addClaimed(event, claimMs),
+    );
   }
 
   claim(max: number, leaseMs: number, keyPrefix = ''): readonly Turn[] {
@@ -246,11 +248,22 @@ export class SqliteEngine implements Ledger {
     this.#connection.close();
   }
 
-  #add(event: NewEvent): Appended {
-    const { id, key, outcome, state } = this.#deliveries.add(event, this.#time);
+  #add(event: NewEvent): Entered {
+    const { key, outcome, state } = this.#deliveries.add(event, false, this.#time);
     if (outcome === 'new') this.#mailboxes.open(key, this.#time);
     else if (outcome === 'revived') this.#mailboxes.reconsider(key, this.#time);
-    return { id, outcome, state };
+    return { outcome, state };
+  }
+
+  #addClaimed(event: NewEvent, claimMs: number): Entered {
+    const { key } = event;
+    // What is not kept as it was given is given out by the next claim.
+    if (!this.#mailboxes.isFree(key) || !isStorable(event)) return this.#add(event);
+    const { seq, outcome, state, key: keptAs } = this.#deliveries.add(event, true, this.#time);
+    if (outcome === 'revived') this.#mailboxes.reconsider(keptAs, this.#time);
+    if (outcome !== 'new') return { outcome, state };
+    const fence = this.#mailboxes.openClaimed(key, seq, claimMs, this.#time);
+    return { outcome, state, claimed: { fence, seq, at: this.#time, snapshot: this.#snapshots.get(key) } };
   }
 
   /** Repetitions of what is known are answered even when there is no room: nothing is added for them. */
@@ -269,13 +282,17 @@ export class SqliteEngine implements Ledger {
 
   #commit(result: TurnResult): Committed {
     const key = storable(result.key);
-    const leaseMs = this.#mailboxes.leaseOf(key, result.fence, result.seq);
-    if (leaseMs === undefined) return { isCurrent: false, next: undefined };
+    if (!this.#mailboxes.isCurrent(key, result)) return { isCurrent: false, next: undefined };
     this.#deliveries.settle(result, this.#time);
     this.#snapshots.keep(key, result.snapshot, this.#time);
     for (const name of result.cancelTimers ?? []) this.#timers.cancel(key, name);
     for (const timer of result.timers ?? []) this.#timers.set(key, timer, this.#time);
     for (const event of result.emit ?? []) this.#add(event);
-    return { isCurrent: true, next: this.#mailboxes.advance(key, result, leaseMs, this.#time) };
+    return { isCurrent: true, next: this.#mailboxes.advance(key, result, this.#time) };
   }
+}
+
+/** Whether the file keeps it as it is. */
+function isStorable({ id, key, trace, meta }: NewEvent): boolean {
+  return [id, key, trace, meta].every((text) => storable(text) === text);
 }

@@ -90,6 +90,8 @@ const migrations: readonly string[] = [
   CREATE TABLE counter (value INTEGER NOT NULL);
   INSERT INTO counter VALUES (0);
   `,
+  // Who holds which mailbox is of no use to the next process.
+  'DROP TABLE mailbox;',
 ];
 
 export const schemaVersion = migrations.length;

@@ -1,14 +1,17 @@
 // What turns leave behind for the next turn of their key. A conversation may rest for ever, so what was not talked in for
 // long is forgotten; only where nothing waits, nor is put off to a time.
 
+import { firstSettled } from './delivery-states.ts';
 import { type SqliteConnection, type Statement, storable } from './sqlite-connection.ts';
 
 export class SqliteSnapshots {
+  readonly #get: Statement<readonly [string]>;
   readonly #set: Statement<readonly []>;
   readonly #drop: Statement<readonly []>;
   readonly #forget: Statement<readonly []>;
 
   constructor(connection: SqliteConnection) {
+    this.#get = connection.prepare('SELECT value FROM snapshot WHERE key = ?');
     this.#set = connection.prepare(
       `INSERT INTO snapshot (key, value, at) VALUES (?, ?, ?)
        ON CONFLICT (key) DO UPDATE SET value = excluded.value, at = excluded.at`,
@@ -16,9 +19,13 @@ export class SqliteSnapshots {
     this.#drop = connection.prepare('DELETE FROM snapshot WHERE key = ?');
     this.#forget = connection.prepare(
       `DELETE FROM snapshot WHERE key IN (SELECT key FROM snapshot AS old WHERE at < ?
-         AND NOT EXISTS (SELECT 1 FROM mailbox WHERE mailbox.key = old.key)
+         AND NOT EXISTS (SELECT 1 FROM delivery WHERE delivery.key = old.key AND state < ${firstSettled})
          AND NOT EXISTS (SELECT 1 FROM timer WHERE timer.owner = old.key) ORDER BY at LIMIT ?)`,
     );
+  }
+
+  get(key: string): string | undefined {
+    return this.#get.get([key])?.[0];
   }
 
   /** Undefined leaves it as it is, null removes it. */

@@ -32,6 +32,19 @@ export interface NewEvent {
   readonly body: Uint8Array;
   /** W3C traceparent. */
   readonly trace: string;
+  /**
+   * What its maker has read out of the body already, so that a turn that comes with the append need not do it again. It is
+   * never stored: with any other turn it is not there.
+   */
+  readonly parsed?: unknown;
+}
+
+export interface AppendOptions {
+  /**
+   * Claims at once what comes to a mailbox with nothing unfinished in it, for so long: that saves the way of a `claim`. A
+   * store may leave it to the next one.
+   */
+  readonly claimMs?: number | undefined;
 }
 
 export interface Appended {
@@ -39,6 +52,8 @@ export interface Appended {
   /** `revived`: the same delivery was dead, and runs again. */
   readonly outcome: 'new' | 'duplicate' | 'revived';
   readonly state: DeliveryState;
+  /** As `claim` would have given it: only with `claimMs`, and then for a new event only. */
+  readonly turn?: Turn | undefined;
 }
 
 export interface StoredEvent extends NewEvent {
@@ -168,7 +183,7 @@ export type DeliveryCounts = Readonly<Record<Exclude<DeliveryState, 'done' | 'ig
 
 export interface Store {
   /** All or none. Throws OverloadedError beyond the bound of events that wait, StoreUnavailableError when it cannot write. */
-  append(events: readonly NewEvent[]): Promise<readonly Appended[]>;
+  append(events: readonly NewEvent[], options?: AppendOptions): Promise<readonly Appended[]>;
   /**
    * Claims up to `max` mailboxes with an event that is due, those that have been due longest first, and fewer when their
    * bodies are large; with `keyPrefix` of those only whose keys begin so. Timers that are due become events here.

@@ -29,6 +29,9 @@ const OPEN_TIMEOUT_MS = 60_000;
 /** Closing waits no longer than a call, and not beyond this. */
 const CLOSE_TIMEOUT_MS = 10_000;
 
+/** So many calls are posted without waiting for the end of the tick, so that both threads work at the same time. */
+const POSTED_TOGETHER = 16;
+
 interface PostedCall extends Waiting<PostedCall> {
   readonly bytes: number;
   settle(answer: SentAnswer): void;
@@ -97,6 +100,7 @@ export class WorkerLine implements Line {
       };
       this.#gatheredCalls.push(call);
       this.#deadlines.add(call, performance.now());
+      if (this.#gathered.length >= POSTED_TOGETHER) this.#post(false);
     });
   }
 

@@ -9,8 +9,8 @@ import type { Adapter, OpenTrigger, Settled, SourceHost } from '../adapter.ts';
 import { verifiedMembers } from '../verified-members.ts';
 import type { WebhookReply, WebhookRequest } from '../webhook.ts';
 import { type Member, type PathUse, WebhookTable } from '../webhook-table.ts';
-import { deliveryId, httpEvent, readHttpEvent, saidBy, takerOf } from './http-event.ts';
-import { payloadKind } from './http-payload.ts';
+import { deliveryId, httpEvent, readHttpEvent, takerOf } from './http-event.ts';
+import { saidBy } from './http-payload.ts';
 import { type HttpVerifier, httpVerifier } from './http-verifier.ts';
 
 interface HttpMember extends Member {
@@ -60,13 +60,12 @@ class HttpPath implements PathUse<HttpMember> {
     const able = members.filter(({ methods }) => methods.includes(request.method));
     const [first, ...others] = verifiedMembers(able, request, body);
     if (first === undefined) return unauthorised;
-    const kind = payloadKind(request, body);
-    if (kind === undefined) return { status: 400, body: 'the content type says JSON, and the body is none' };
+    const said = saidBy(request, body);
+    if (said === undefined) return { status: 400, body: 'the content type says JSON, and the body is none' };
     const delivery = deliveryId(request);
     if (delivery === undefined)
       return { status: 400, body: 'webhook-id and Idempotency-Key are up to 255 printable ASCII characters' };
     const triggers = [first.trigger, ...others.map(({ trigger }) => trigger)] as const;
-    const said = saidBy(request, kind, body);
     const taker = takerOf(triggers, said);
     const event = httpEvent(triggers, taker, request, said, delivery);
     const { respond, respond_timeout_seconds } = taker.config;

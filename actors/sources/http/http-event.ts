@@ -7,7 +7,7 @@ import type { NewEvent, StoredEvent } from '../../store/store.ts';
 import type { InboundEvent } from '../adapter.ts';
 import { memberOf, textMember } from '../payload-member.ts';
 import type { WebhookRequest } from '../webhook.ts';
-import { type PayloadKind, payloadOf } from './http-payload.ts';
+import { type PayloadKind, type Said, said } from './http-payload.ts';
 
 /** What is kept of a request beside its bytes. No headers: some of them are credentials. */
 interface HttpMeta {
@@ -29,48 +29,44 @@ export function deliveryId({ headers }: WebhookRequest): string | undefined {
   return /^[\x20-\x7e]{1,255}$/.test(given) ? given : undefined;
 }
 
-/** What a request says, as bytes, and how they are to be read. */
-interface Said {
-  readonly kind: PayloadKind;
-  readonly bytes: Buffer;
-}
-
 /** `triggers` are those the request was verified for, at least one; the one that takes it gives the conversation its name. */
 export function httpEvent(
   triggers: readonly [HttpTrigger, ...HttpTrigger[]],
   taker: HttpTrigger,
   request: WebhookRequest,
-  { kind, bytes }: Said,
+  { kind, bytes, payload }: Said,
   delivery: string,
 ): NewEvent {
   const { method, path, traceparent } = request;
   const meta: HttpMeta = { triggers: namesOf(triggers), kind, method, path };
   return {
     id: `http:${taker.name}/${delivery}`,
-    key: `conversation/http/${taker.name}${conversationOf(taker, request, kind, bytes)}`,
+    key: `conversation/http/${taker.name}${conversationOf(taker, request, payload)}`,
     meta: JSON.stringify(meta),
     body: bytes,
     trace: traceparent,
+    parsed: new Parsed(payload),
   };
 }
 
-/** The bytes that say what the request says: of one without a body its query. */
-export function saidBy({ query }: WebhookRequest, kind: PayloadKind, body: Buffer): Said {
-  return { kind, bytes: kind === 'query' ? Buffer.from(query, 'latin1') : body };
+/** Told by its class from what others may have left with an event. */
+class Parsed {
+  readonly payload: unknown;
+
+  constructor(payload: unknown) {
+    this.payload = payload;
+  }
 }
 
 /**
  * Which of several triggers the event is for, chosen as the router will choose: its conversation, and whether somebody waits
  * for the answer, are that trigger's affair and not that of another with the same path and secret. The first where none is.
  */
-export function takerOf(
-  triggers: readonly [HttpTrigger, ...HttpTrigger[]],
-  { kind, bytes }: Said,
-): HttpTrigger {
+export function takerOf(triggers: readonly [HttpTrigger, ...HttpTrigger[]], { payload }: Said): HttpTrigger {
   const [first] = triggers;
   if (triggers.every(({ name }) => name === first.name)) return first;
   const match = matched(triggers, {
-    ...wordsOf(payloadOf(kind, bytes)),
+    ...wordsOf(payload),
     channel: undefined,
     user: undefined,
   });
@@ -85,7 +81,7 @@ function namesOf(triggers: readonly HttpTrigger[]): readonly string[] {
 /** Throws for an event that is none of these. */
 export function readHttpEvent(event: StoredEvent): InboundEvent {
   const { triggers, kind, method, path } = JSON.parse(event.meta) as HttpMeta;
-  const payload = payloadOf(kind, event.body);
+  const { payload } = event.parsed instanceof Parsed ? event.parsed : said(kind, event.body);
   return {
     platform: 'http',
     triggers,
@@ -116,14 +112,11 @@ function commandParts(command: string): readonly string[] {
 function conversationOf(
   { config: { key } }: HttpTrigger,
   { headers }: WebhookRequest,
-  kind: PayloadKind,
-  bytes: Buffer,
+  payload: unknown,
 ): string {
   if (key === undefined) return '';
   const name = key.slice(key.indexOf(':') + 1);
-  const found = key.startsWith('header:')
-    ? headers[name.toLowerCase()]
-    : memberOf(payloadOf(kind, bytes), name);
+  const found = key.startsWith('header:') ? headers[name.toLowerCase()] : memberOf(payload, name);
   if (typeof found !== 'string' && typeof found !== 'number' && typeof found !== 'boolean') return '';
   const text = String(found);
   if (text === '') return '';

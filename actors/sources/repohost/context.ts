@@ -68,36 +68,36 @@ const writing: ReadonlySet<string> = new Set(['opened', 'created', 'edited', 'su
 export class RepoFacts {
   readonly event: string;
   readonly repository: string;
+  readonly payload: unknown;
   readonly #shape: Shape;
-  readonly #payload: unknown;
 
   constructor(event: string, repository: string, shape: Shape, payload: unknown) {
     this.event = event;
     this.repository = repository;
     this.#shape = shape;
-    this.#payload = payload;
+    this.payload = payload;
   }
 
   get action(): string | undefined {
-    return textMember(this.#payload, 'action');
+    return textMember(this.payload, 'action');
   }
 
   get sender(): string | undefined {
-    return textMember(this.#payload, 'sender.login');
+    return textMember(this.payload, 'sender.login');
   }
 
   get number(): number | undefined {
     const { number } = this.#shape;
-    return number === undefined ? undefined : numberMember(this.#payload, number);
+    return number === undefined ? undefined : numberMember(this.payload, number);
   }
 
   get sha(): string | undefined {
-    return commitOf(at(this.#payload, this.#shape.sha));
+    return commitOf(at(this.payload, this.#shape.sha));
   }
 
   /** In full: `refs/heads/main`. */
   get ref(): string | undefined {
-    return refOf(this.#shape, this.#payload, this.sha);
+    return refOf(this.#shape, this.payload, this.sha);
   }
 
   get branch(): string | undefined {
@@ -107,12 +107,12 @@ export class RepoFacts {
 
   /** Every branch of the repository by which a trigger may know it; undefined for events that have nothing to do with branches. */
   get branches(): readonly string[] | undefined {
-    return branchesOf(this.#shape, this.#payload, this.branch);
+    return branchesOf(this.#shape, this.payload, this.branch);
   }
 
   get text(): string | undefined {
     const { action } = this;
-    return action === undefined || writing.has(action) ? wordsOf(this.#shape, this.#payload) : undefined;
+    return action === undefined || writing.has(action) ? wordsOf(this.#shape, this.payload) : undefined;
   }
 
   get context(): Readonly<Record<string, unknown>> {
@@ -128,10 +128,10 @@ export class RepoFacts {
     note('repo.sha', this.sha);
     const { pull, pullMark } = this.#shape;
     if (pull === undefined || number === undefined) return context;
-    if (pullMark !== undefined && memberOf(this.#payload, pullMark) === undefined) return context;
+    if (pullMark !== undefined && memberOf(this.payload, pullMark) === undefined) return context;
     note('repo.pr.number', number);
-    note('repo.pr.title', textMember(this.#payload, `${pull}.title`));
-    note('repo.pr.author', textMember(this.#payload, `${pull}.user.login`));
+    note('repo.pr.title', textMember(this.payload, `${pull}.title`));
+    note('repo.pr.author', textMember(this.payload, `${pull}.user.login`));
     return context;
   }
 }

@@ -4,7 +4,7 @@
 import type { NewEvent, StoredEvent } from '../../store/store.ts';
 import type { InboundEvent } from '../adapter.ts';
 import type { WebhookRequest } from '../webhook.ts';
-import { type RepoFacts, repoFacts } from './context.ts';
+import { RepoFacts, repoFacts } from './context.ts';
 
 interface RepoMeta {
   readonly triggers: readonly string[];
@@ -41,16 +41,17 @@ export function repoEvent(
     meta: JSON.stringify(meta),
     body,
     trace: request.traceparent,
+    parsed: facts,
   };
 }
 
 /** Throws for an event that is none of these. */
 export function readRepoEvent(stored: StoredEvent): InboundEvent {
   const { triggers, event, isForm: isInForm } = JSON.parse(stored.meta) as RepoMeta;
-  const payload = repoPayload(stored.body, isInForm);
-  const facts = repoFacts(event, payload);
+  const { parsed } = stored;
+  const facts = parsed instanceof RepoFacts ? parsed : repoFacts(event, repoPayload(stored.body, isInForm));
   if (facts === undefined) throw new Error(`the payload is not that of an event ${event} of a repository`);
-  const { action, repository, sender, text, context } = facts;
+  const { action, repository, sender, text, context, payload } = facts;
   return {
     platform: 'repohost',
     triggers,

@@ -200,13 +200,16 @@ describe('a file', () => {
     const file = newFile();
     await (await openFile(file)).close();
     const newer = new Database(file);
+    const { user_version: version } = newer.prepare('PRAGMA user_version').get() as {
+      user_version: number;
+    };
     newer.exec('PRAGMA user_version = 99');
     newer.close();
     const before = readFileSync(file);
     expect(await refusalOf(openFile(file))).toMatch(/was written by a newer version \(schema 99, here \d+\)/);
     expect(readFileSync(file).equals(before)).toBe(true);
     const again = new Database(file);
-    again.exec('PRAGMA user_version = 1');
+    again.exec(`PRAGMA user_version = ${version}`);
     again.close();
     await (await openFile(file)).close();
   });

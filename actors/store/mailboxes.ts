@@ -1,0 +1,230 @@
+// Mailboxes: which keys have something to do, who holds the claim on one, and which event is next. A key has an entry only
+// while it has unfinished events, so that the keys of the past, however many, cost nothing here.
+//
+// MX1  a mailbox is claimed exactly while its entry has a fence; that fence was given out once, and what comes with
+//      another one changes nothing (S3).
+// MX2  an unclaimed one stands ready at the time at which the first unfinished event of its key may begin; never while
+//      that event is held.
+// MX3  at most one event of a key runs, the one the claim was given with, or the first one after it (S4).
+
+import { type MailboxEntry, MailboxTable } from './mailbox-table.ts';
+import { storable } from './sqlite-connection.ts';
+import type { SqliteCounter } from './sqlite-counter.ts';
+import type { FirstOfKey, SqliteDeliveries, WholeFirst } from './sqlite-deliveries.ts';
+import type { SqliteSnapshots } from './sqlite-snapshots.ts';
+import type { StoredEvent, Turn, TurnRef, TurnResult } from './store.ts';
+
+const LEASE_ENDED = 'the attempt ended without a result: its claim ran out';
+const PROCESS_ENDED = 'the attempt ended without a result: the gateway ended';
+const HELD = Number.POSITIVE_INFINITY;
+/** Fences that are drawn at once, since to draw them is a write; those that are left over at an end are lost. */
+const FENCES_DRAWN = 2 ** 24;
+
+export interface ClaimWish {
+  readonly max: number;
+  /** No more mailboxes once their bodies and snapshots together exceed this. */
+  readonly maxBytes: number;
+  readonly keyPrefix: string;
+  readonly leaseMs: number;
+}
+
+export class Mailboxes {
+  readonly #deliveries: SqliteDeliveries;
+  readonly #snapshots: SqliteSnapshots;
+  readonly #counter: SqliteCounter;
+  readonly #table = new MailboxTable();
+  #fence = 0;
+  #fencesLeft = 0;
+  #hasNews = false;
+
+  constructor(deliveries: SqliteDeliveries, snapshots: SqliteSnapshots, counter: SqliteCounter) {
+    this.#deliveries = deliveries;
+    this.#snapshots = snapshots;
+    this.#counter = counter;
+  }
+
+  /** A transaction begins. */
+  begin(now: number): void {
+    if (this.#table.begin(now)) this.#hasNews = true;
+  }
+
+  /** The transaction has changed nothing. */
+  rollBack(): void {
+    this.#table.rollBack();
+    // They may have been drawn in it.
+    this.#fencesLeft = 0;
+  }
+
+  /** Whether something has become claimable since this was last asked. */
+  takeNews(): boolean {
+    const hadNews = this.#hasNews;
+    this.#hasNews = false;
+    return hadNews;
+  }
+
+  /** There is more to claim than was given. */
+  notice(): void {
+    this.#hasNews = true;
+  }
+
+  /** The key has no unfinished event, so that a new one could be claimed as it comes. */
+  isFree(key: string): boolean {
+    return this.#table.get(key) === undefined;
+  }
+
+  /** The key has a new event at its end. */
+  open(key: string, now: number): void {
+    const entry = this.#table.get(key);
+    if (entry === undefined) this.#setReady(key, now);
+    else this.#table.setMore(entry);
+  }
+
+  /** The key, which was free, has a new event that runs from the beginning. Gives the fence. */
+  openClaimed(key: string, seq: number, leaseMs: number, now: number): number {
+    const fence = this.#drawFence();
+    this.#table.set(key, now + leaseMs, { fence, seq, leaseMs }, false);
+    return fence;
+  }
+
+  /** An event of the key has come back or gone by another way than a turn: who is first may have changed. */
+  reconsider(key: string, now: number): void {
+    const entry = this.#table.get(key);
+    // Whoever holds the claim looks for the first one after its own event anyway.
+    if (entry?.claim === undefined) this.#settle(key, this.#deliveries.first(key), now);
+    else this.#table.setMore(entry);
+  }
+
+  /** Claims what is ready, longest ready first; what turns out to have to wait is put where it belongs. */
+  claim({ max, maxBytes, keyPrefix, leaseMs }: ClaimWish, now: number): readonly Turn[] {
+    const turns: Turn[] = [];
+    let bytes = 0;
+    for (let looked = 0; looked < max; looked += 1) {
+      const entry = this.#table.firstReady(keyPrefix);
+      if (entry === undefined) return turns;
+      if (bytes > maxBytes) break;
+      const { key, claim } = entry;
+      if (claim !== undefined) this.#deliveries.breakOff(claim.seq, LEASE_ENDED, now);
+      const first = this.#deliveries.wholeFirst(key);
+      if (!canBegin(first, now)) {
+        this.#settle(key, first, now);
+        continue;
+      }
+      const { event } = first;
+      const fence = this.#drawFence();
+      const snapshot = this.#snapshots.get(key);
+      this.#deliveries.begin(event, now);
+      this.#table.set(key, now + leaseMs, { fence, seq: event.seq, leaseMs });
+      turns.push({ key, fence, event, snapshot });
+      bytes += event.body.byteLength + (snapshot?.length ?? 0);
+    }
+    // There may be more behind those that were not given.
+    if (turns.length < max) this.#hasNews = true;
+    return turns;
+  }
+
+  renew(turns: readonly TurnRef[], leaseMs: number, now: number): readonly TurnRef[] {
+    return turns.filter(({ key, fence }) => {
+      const entry = this.#table.get(storable(key));
+      if (entry?.claim?.fence !== fence) return false;
+      this.#prolong(entry, entry.claim.seq, leaseMs, now);
+      return true;
+    });
+  }
+
+  /** Whether that event was given under this claim, and nobody else has one by now; its time may be over. */
+  isCurrent(key: string, { fence, seq }: TurnResult): boolean {
+    const claim = this.#table.get(key)?.claim;
+    return claim?.fence === fence && claim.seq === seq;
+  }
+
+  /** After a turn: the next event under the same claim, prolonged by its length, or the end of the claim. */
+  advance(key: string, result: TurnResult, now: number): StoredEvent | undefined {
+    const entry = this.#table.get(key);
+    if (entry?.claim === undefined) return undefined;
+    const staysFirst = isUnfinished(result.outcome);
+    if (!staysFirst && !entry.mayHaveMore) {
+      this.#table.delete(key);
+      return undefined;
+    }
+    const isOver = staysFirst || result.isLast === true;
+    const first = isOver ? undefined : this.#deliveries.wholeFirst(key);
+    if (!canBegin(first, now)) {
+      this.#settle(key, isOver ? this.#deliveries.first(key) : first, now);
+      return undefined;
+    }
+    const { event } = first;
+    this.#deliveries.begin(event, now);
+    this.#prolong(entry, event.seq, entry.claim.leaseMs, now);
+    return event;
+  }
+
+  /** Lets go on what was held by that name; gives how many mailboxes. */
+  release(heldBy: string, now: number): number {
+    const name = storable(heldBy);
+    const keys = this.#deliveries.keysHeldBy(name).filter((key) => this.#table.get(key)?.claim === undefined);
+    for (const key of keys) this.#setReady(key, now);
+    this.#deliveries.release(name);
+    return keys.length;
+  }
+
+  /**
+   * The clock was set back: what stands ready would wait until the time at which it became so comes again. What has to
+   * wait for a retry keeps its time.
+   */
+  onSetBack(now: number): void {
+    this.#table.turnBack(now);
+    for (const { key, claim, dueAt } of this.#table.all()) {
+      if (claim !== undefined || dueAt <= now || dueAt === HELD) continue;
+      if (this.#deliveries.first(key)?.state !== 'retrying') this.#setReady(key, now);
+    }
+  }
+
+  /** Finds what is unfinished in the file; the claims on it have ended with those who held them. */
+  load(now: number): void {
+    for (const [key, seq, state] of this.#deliveries.unfinishedInOrder()) {
+      if (state === 'running') this.#deliveries.breakOff(seq, PROCESS_ENDED, now);
+      if (this.isFree(key)) this.#settle(key, this.#deliveries.first(key), now);
+    }
+  }
+
+  /** When the next one after that time may be claimed, or a claim ends. */
+  nextAfter(time: number): number | undefined {
+    return this.#table.nextAfter(time);
+  }
+
+  #setReady(key: string, now: number): void {
+    this.#table.set(key, now);
+    this.#hasNews = true;
+  }
+
+  #prolong({ key, claim, mayHaveMore }: MailboxEntry, seq: number, leaseMs: number, now: number): void {
+    if (claim !== undefined)
+      this.#table.set(key, now + leaseMs, { fence: claim.fence, seq, leaseMs }, mayHaveMore);
+  }
+
+  /** The mailbox is unclaimed from now on; MX2. */
+  #settle(key: string, first: FirstOfKey | undefined, now: number): void {
+    if (first === undefined) this.#table.delete(key);
+    else if (first.state === 'held') this.#table.set(key, HELD);
+    else if (first.retryAt !== null && first.retryAt > now) this.#table.set(key, first.retryAt);
+    else this.#setReady(key, now);
+  }
+
+  /** Fences grow over restarts too, and where the claim before is forgotten. */
+  #drawFence(): number {
+    if (this.#fencesLeft === 0) {
+      this.#fence = this.#counter.draw(FENCES_DRAWN);
+      this.#fencesLeft = FENCES_DRAWN;
+    }
+    this.#fencesLeft -= 1;
+    return this.#fence++;
+  }
+}
+
+function isUnfinished(outcome: TurnResult['outcome']): boolean {
+  return outcome === 'retrying' || outcome === 'held' || outcome === 'queued';
+}
+
+function canBegin(first: WholeFirst | undefined, now: number): first is WholeFirst {
+  return first !== undefined && first.state !== 'held' && (first.retryAt ?? 0) <= now;
+}
