@@ -9,7 +9,7 @@ import { UnavailableError } from '../../../actors/errors.ts';
 import type { Dispatcher } from '../../../actors/inbox/dispatcher.ts';
 import type { Assignment, Outcome } from '../../../actors/inbox/work.ts';
 import { openSqliteStore } from '../../../actors/store/sqlite-store.ts';
-import type { Committed, TurnResult } from '../../../actors/store/store.ts';
+import type { AppendOptions, Committed, NewEvent, Store, TurnResult } from '../../../actors/store/store.ts';
 import { storeFolder } from '../../fixtures/engine-store.ts';
 import { done, FakeWork, failed, newEvent, startInbox, until } from '../../fixtures/inbox.ts';
 import { MemoryStore } from '../../fixtures/memory-store.ts';
@@ -23,6 +23,13 @@ class NotedStore extends MemoryStore {
   mostClaims = 0;
   isFailing = false;
   #claims = new Set<string>();
+
+  override async append(events: readonly NewEvent[], options?: AppendOptions) {
+    const appended = await super.append(events, options);
+    for (const { turn } of appended) if (turn !== undefined) this.#claims.add(turn.key);
+    this.mostClaims = Math.max(this.mostClaims, this.#claims.size);
+    return appended;
+  }
 
   override async claim(max: number, leaseMs: number, keyPrefix?: string) {
     const turns = await super.claim(max, leaseMs, keyPrefix);
@@ -119,7 +126,15 @@ function behave({ event, signal }: Assignment): Promise<Outcome> {
 
 const faults = ['the commits fail', 'claims expire', 'drain', 'hold', 'nothing', 'nothing'] as const;
 
+/** How events come: made durable by whoever made them, or accepted one by one, as webhooks do. */
+const waysIn = {
+  appended: (_: Dispatcher, store: Store, events: readonly NewEvent[]) => store.append(events),
+  accepted: (dispatcher: Dispatcher, _: Store, events: readonly NewEvent[]) =>
+    Promise.all(events.map((event) => dispatcher.accept([event]))),
+};
+
 const scenario = fc.record({
+  way: fc.constantFrom(...(['appended', 'accepted'] as const)),
   /** Which key each event is for, and how its handler behaves. */
   events: fc.array(fc.tuple(fc.nat({ max: 5 }), fc.constantFrom(...behaviours)), {
     minLength: 1,
@@ -138,7 +153,7 @@ class QuickClock {
 
 test('every accepted event ends exactly once, in order, and no two of one key ever overlap (A4, DI1, DI2)', async () => {
   await fc.assert(
-    fc.asyncProperty(scenario, async ({ events, places, faults }) => {
+    fc.asyncProperty(scenario, async ({ way, events, places, faults }) => {
       const clock = new QuickClock();
       const store = new NotedStore({ now: clock.now });
       let isPaused = false;
@@ -154,7 +169,7 @@ test('every accepted event ends exactly once, in order, and no two of one key ev
         expected.set(key, [...(expected.get(key) ?? []), `e${i}`]);
         return newEvent(key, `e${i}`, behaviour);
       });
-      await store.append(list.slice(0, list.length / 2));
+      await waysIn[way](dispatcher, store, list.slice(0, list.length / 2));
       for (const [fault, ms] of faults) {
         if (fault === 'the commits fail') store.isFailing = !store.isFailing;
         // All claims expire at once; the dispatcher itself gets them again, while old runs may go on.
@@ -172,7 +187,7 @@ test('every accepted event ends exactly once, in order, and no two of one key ev
         }
         await pause(ms);
       }
-      await store.append(list.slice(list.length / 2));
+      await waysIn[way](dispatcher, store, list.slice(list.length / 2));
       store.isFailing = false;
       isPaused = false;
       // Whatever waits for long, a pause of the default policy or a claim that nobody holds, is over soon.
@@ -209,7 +224,8 @@ test('the same over the embedded store itself: everything ends once and in order
   let store = await open();
   let { dispatcher } = startInbox({ works: [work], places: 8, store, ...quick });
   for (let i = 0; i < sent.length; i += 60) {
-    await store.append(sent.slice(i, i + 60));
+    await waysIn.accepted(dispatcher, store, sent.slice(i, i + 30));
+    await waysIn.appended(dispatcher, store, sent.slice(i + 30, i + 60));
     await pause(20);
     await dispatcher.drain(400);
     await store.close();
@@ -236,34 +252,37 @@ test('the same over the embedded store itself: everything ends once and in order
   await store.close();
 }, 60_000);
 
-test('a burst of 1,000 messages to 100 conversations keeps their order, with bounded claims, runs and actors (A8)', async () => {
-  const store = new NotedStore();
-  const work = new FakeWork(({ event }) =>
-    event.seq % 3 === 0 ? pause(1).then(() => done) : Promise.resolve(done),
-  );
-  const { dispatcher, root } = startInbox({ works: [work], places: 16, store, maxResting: 20, tickMs: 4 });
-  let mostActors = 0;
-  const sent = Array.from({ length: 1_000 }, (_, i) => newEvent(`conversation/${(i * 37) % 100}`, `e${i}`));
-  for (let i = 0; i < sent.length; i += 50) await store.append(sent.slice(i, i + 50));
-  await until('all are done', () => {
-    const snapshot: unknown = root.system.get('conversation')?.getSnapshot();
-    mostActors = Math.max(mostActors, Object.keys((snapshot as { children: object }).children).length);
-    return dispatcher.stats().conversation?.done === 1_000;
-  });
-  await dispatcher.drain(500);
-  expect(work.overlaps).toEqual([]);
-  expect(work.runs.length).toBe(1_000);
-  for (let key = 0; key < 100; key += 1) {
-    const name = `conversation/${key}`;
-    const ids = sent.filter((event) => event.key === name).map(({ id }) => id);
-    expect(work.runs.filter((run) => run.key === name).map(({ id }) => id)).toEqual(ids);
-    expect(store.ends.get(name)).toEqual(ids);
-  }
-  expect(store.mostClaims).toBeLessThanOrEqual(16);
-  expect(work.mostAtOnce).toBeLessThanOrEqual(16);
-  expect(mostActors).toBeGreaterThan(0);
-  expect(mostActors).toBeLessThanOrEqual(16 + 20);
-});
+test.each(['appended', 'accepted'] as const)(
+  'a burst of 1,000 messages to 100 conversations, %s, keeps their order, with bounded claims, runs and actors (A8)',
+  async (way) => {
+    const store = new NotedStore();
+    const work = new FakeWork(({ event }) =>
+      event.seq % 3 === 0 ? pause(1).then(() => done) : Promise.resolve(done),
+    );
+    const { dispatcher, root } = startInbox({ works: [work], places: 16, store, maxResting: 20, tickMs: 4 });
+    let mostActors = 0;
+    const sent = Array.from({ length: 1_000 }, (_, i) => newEvent(`conversation/${(i * 37) % 100}`, `e${i}`));
+    for (let i = 0; i < sent.length; i += 50) await waysIn[way](dispatcher, store, sent.slice(i, i + 50));
+    await until('all are done', () => {
+      const snapshot: unknown = root.system.get('conversation')?.getSnapshot();
+      mostActors = Math.max(mostActors, Object.keys((snapshot as { children: object }).children).length);
+      return dispatcher.stats().conversation?.done === 1_000;
+    });
+    await dispatcher.drain(500);
+    expect(work.overlaps).toEqual([]);
+    expect(work.runs.length).toBe(1_000);
+    for (let key = 0; key < 100; key += 1) {
+      const name = `conversation/${key}`;
+      const ids = sent.filter((event) => event.key === name).map(({ id }) => id);
+      expect(work.runs.filter((run) => run.key === name).map(({ id }) => id)).toEqual(ids);
+      expect(store.ends.get(name)).toEqual(ids);
+    }
+    expect(store.mostClaims).toBeLessThanOrEqual(16);
+    expect(work.mostAtOnce).toBeLessThanOrEqual(16);
+    expect(mostActors).toBeGreaterThan(0);
+    expect(mostActors).toBeLessThanOrEqual(16 + 20);
+  },
+);
 
 test('conversations whose handlers never end hold up no other, as long as there is one place (A6)', async () => {
   await fc.assert(

@@ -5,9 +5,15 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { AnyActorRef } from 'xstate';
-import { StoppedError, UnavailableError } from '../../../../actors/errors.ts';
+import { OverloadedError, StoppedError, UnavailableError } from '../../../../actors/errors.ts';
 import type { Assignment, Outcome } from '../../../../actors/inbox/work.ts';
-import type { Committed, NewEvent, TurnRef, TurnResult } from '../../../../actors/store/store.ts';
+import type {
+  AppendOptions,
+  Committed,
+  NewEvent,
+  TurnRef,
+  TurnResult,
+} from '../../../../actors/store/store.ts';
 import { done, FakeWork, failed, newEvent, startInbox, until } from '../../../fixtures/inbox.ts';
 import { MemoryStore } from '../../../fixtures/memory-store.ts';
 
@@ -47,6 +53,32 @@ const collect = runInNewContext('gc') as () => void;
 
 const a = (id: string) => newEvent('conversation/a', id);
 const b = (id: string) => newEvent('conversation/b', id);
+
+/** Counts what it is asked. */
+class CountingStore extends MemoryStore {
+  claims = 0;
+
+  override claim(max: number, leaseMs: number, keyPrefix?: string) {
+    this.claims += 1;
+    return super.claim(max, leaseMs, keyPrefix);
+  }
+}
+
+/** Gives with the turn the event itself, as the embedded store does. */
+class PassingStore extends MemoryStore {
+  beforeAppend: Promise<void> = Promise.resolve();
+
+  override async append(events: readonly NewEvent[], options?: AppendOptions) {
+    await this.beforeAppend;
+    const appended = await super.append(events, options);
+    return appended.map((each, n) => {
+      const { turn } = each;
+      return turn === undefined
+        ? each
+        : { ...each, turn: { ...turn, event: { ...events[n], ...turn.event } } };
+    });
+  }
+}
 
 /** Resolves, or rejects with the signal's reason, when the test says so. */
 class Gate {
@@ -178,6 +210,95 @@ describe('an event', () => {
     await append(a('a1'));
     expect(await settled).toBeUndefined();
     expect(await dispatcher.settled('a2', 1)).toBeUndefined();
+  });
+});
+
+describe('an acceptance', () => {
+  test('of an event whose conversation rests brings its turn with it, after whoever sent it was answered', async () => {
+    const store = new CountingStore();
+    store.wake = () => () => {};
+    const work = new FakeWork(async () => done);
+    const { dispatcher, ended, stateOf } = inbox({ works: [work], store, tickMs: 60_000 });
+    await until('the first claims were asked for', () => store.claims > 0);
+    const before = store.claims;
+    const [appended] = await dispatcher.accept([a('a1')]);
+    expect([appended?.outcome, work.runs.length]).toEqual(['new', 0]);
+    await ended('a1');
+    expect(await stateOf('a1')).toBe('done');
+    await dispatcher.accept([a('a2')]);
+    await ended('a2');
+    expect([work.runs.map(({ id }) => id), store.claims]).toEqual([['a1', 'a2'], before]);
+  });
+
+  test('hands over what the door has read, and an attempt after that reads it anew', async () => {
+    const seen: unknown[] = [];
+    const work = new FakeWork(async ({ event }) => {
+      seen.push(event.parsed);
+      return event.attempt === 1 ? failed('no luck') : done;
+    });
+    const { dispatcher, ended } = inbox({ works: [work], store: new PassingStore(), pollMs: 10 });
+    const parsed = { read: 'once' };
+    await dispatcher.accept([{ ...a('a1'), parsed }]);
+    await ended('a1');
+    expect(seen).toEqual([parsed, undefined]);
+    expect(seen[0]).toBe(parsed);
+  });
+
+  test('takes no place from conversations that have waited longer', async () => {
+    const gate = new Gate();
+    const work = new FakeWork(({ event }) =>
+      event.id === 'a1' ? gate.opened.then(() => done) : Promise.resolve(done),
+    );
+    const { dispatcher, ended } = inbox({ works: [work], places: 1 });
+    await dispatcher.accept([a('a1')]);
+    await until('it runs', () => work.runs.length === 1);
+    await dispatcher.accept([b('b1')]);
+    await dispatcher.accept([b('b2')]);
+    gate.open();
+    await dispatcher.accept([newEvent('conversation/c', 'c1')]);
+    await ended('c1');
+    await ended('b2');
+    expect(work.runs.map(({ id }) => id).indexOf('b1')).toBeLessThan(
+      work.runs.map(({ id }) => id).indexOf('c1'),
+    );
+    expect(work.mostAtOnce).toBe(1);
+  });
+
+  test('of more at once than there are places has the rest wait', async () => {
+    const gate = new Gate();
+    const work = new FakeWork(() => gate.opened.then(() => done));
+    const { dispatcher, store, stats } = inbox({ works: [work], places: 3 });
+    const events = Array.from({ length: 10 }, (_, n) => newEvent(`conversation/${n}`, `e${n}`));
+    await Promise.all(events.map((event) => dispatcher.accept([event])));
+    await until('three run', () => work.runs.length === 3);
+    expect((await store.counts()).running).toBe(3);
+    gate.open();
+    await until('all are done', () => stats().done === 10);
+    expect(work.mostAtOnce).toBe(3);
+  });
+
+  test('that the store refuses is refused, and keeps no place', async () => {
+    const store = new CountingStore({ maxWaiting: 0 });
+    const { dispatcher } = inbox({ works: [new FakeWork(async () => done)], store, places: 1 });
+    for (let n = 0; n < 3; n += 1)
+      await expect(dispatcher.accept([a(`a${n}`)])).rejects.toThrow(OverloadedError);
+    await dispatcher.drain(1_000);
+    expect(dispatcher.stats().conversation).toMatchObject({ active: 0, handled: 0 });
+  });
+
+  test('that is under way when the gateway stops is waited for, and its claim given back', async () => {
+    const gate = new Gate();
+    const store = new PassingStore();
+    store.beforeAppend = gate.opened;
+    const work = new FakeWork(async () => done);
+    const { dispatcher } = inbox({ works: [work], store });
+    const accepted = dispatcher.accept([a('a1')]);
+    const drained = dispatcher.drain(2_000);
+    gate.open();
+    expect((await accepted)[0]?.outcome).toBe('new');
+    await drained;
+    expect(['done', 'queued']).toContain((await store.delivery('a1'))?.state);
+    expect(await store.claim(1, 1_000)).toHaveLength((await store.delivery('a1'))?.state === 'done' ? 0 : 1);
   });
 });
 
