@@ -6,7 +6,13 @@ import type { Agent } from '../../config/resources/agent.ts';
 import type { Trigger } from '../../config/resources/trigger.ts';
 import { ConflictError, NotFoundError } from '../errors.ts';
 import { manualEvent } from '../sources/manual/manual-event.ts';
-import type { Delivery, DeliveryCounts, DeliveryFilter, DeliveryState } from '../store/store.ts';
+import type {
+  Delivery,
+  DeliveryCounts,
+  DeliveryFilter,
+  DeliveryPage,
+  DeliveryState,
+} from '../store/store.ts';
 import type { Automation } from './automation.ts';
 import type { ManualRun } from './manual-run.ts';
 import type { Counts } from './tally.ts';
@@ -82,6 +88,11 @@ export class Operator {
 
   deliveries(filter: DeliveryFilter): Promise<readonly Delivery[]> {
     return this.#automation.store.deliveries(filter);
+  }
+
+  /** What is found among a bounded number of records, and where to go on. */
+  deliveryPage(filter: DeliveryFilter): Promise<DeliveryPage> {
+    return this.#automation.store.deliveryPage(filter);
   }
 
   counts(): Promise<DeliveryCounts> {

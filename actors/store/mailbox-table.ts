@@ -131,6 +131,16 @@ export class MailboxTable {
     return this.#later.first?.dueAt;
   }
 
+  /** The clock was set, by so much: a claim holds as long as it would have held. */
+  moveClaims(byMs: number): void {
+    for (const entry of this.all()) {
+      if (entry.claim === undefined) continue;
+      this.#note(entry, true);
+      this.#take(entry);
+      this.#put(entry, entry.dueAt + byMs);
+    }
+  }
+
   /** The clock was set back: what is ready now is what is due by the new time. */
   turnBack(now: number): void {
     this.#now = now;

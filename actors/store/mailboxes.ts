@@ -168,10 +168,12 @@ export class Mailboxes {
   }
 
   /**
-   * The clock was set back: what stands ready would wait until the time at which it became so comes again. What has to
-   * wait for a retry keeps its time.
+   * The clock was set, by so much. Claims go by what has really passed. Set back, what stands ready would wait until the
+   * time at which it became so comes again; what has to wait for a retry keeps its time.
    */
-  onSetBack(now: number): void {
+  onClockSet(byMs: number, now: number): void {
+    this.#table.moveClaims(byMs);
+    if (byMs > 0) return;
     this.#table.turnBack(now);
     for (const { key, claim, dueAt } of this.#table.all()) {
       if (claim !== undefined || dueAt <= now || dueAt === HELD) continue;

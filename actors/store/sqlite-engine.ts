@@ -3,7 +3,8 @@
 //
 // SE1  operations run inside `transaction` only, and see the time at which it began (LE1).
 // SE2  after a transaction that failed, what is kept in memory is what it was before, or read anew from the file.
-// SE3  time does not go back by less than SET_BACK_MS: it stands until the clock has come up to it.
+// SE3  time does not go back by less than CLOCK_STEP_MS: it stands until the clock has come up to it.
+// SE4  what a clock is set by has not passed: no claim ends by it.
 
 import { OverloadedError } from '../errors.ts';
 import type { DeliveryPage, Entered, Ledger, SweptPart } from './ledger.ts';
@@ -45,6 +46,11 @@ export interface EngineOptions {
   readonly maxWaiting: number;
   /** Epoch ms. */
   readonly now: () => number;
+  /**
+   * Milliseconds that only grow, by which a clock that was set is told from time that has passed. Without it, all of
+   * what the clock goes forward has passed.
+   */
+  readonly uptime?: () => number;
 }
 
 /** Bodies and snapshots that one claim gives out together; one may go beyond. */
@@ -52,8 +58,8 @@ const CLAIMED_BYTES = 16 * 1024 * 1024;
 /** Timers that become events in one claim. */
 const TIMERS_AT_ONCE = 500;
 const ROWS_AT_ONCE = 500;
-/** A clock that is set back by less is waited for. */
-const SET_BACK_MS = 1_000;
+/** A clock that is set by less is not noticed; one that is set back by less is waited for. */
+const CLOCK_STEP_MS = 1_000;
 
 export class SqliteEngine implements Ledger {
   readonly #options: EngineOptions;
@@ -67,6 +73,8 @@ export class SqliteEngine implements Ledger {
   readonly #history: SqliteHistory;
   readonly #snapshots: SqliteSnapshots;
   #time = 0;
+  /** At `#time`. */
+  #uptime = 0;
   /** A transaction was rolled back since the file was counted. */
   #isStale = false;
 
@@ -99,14 +107,18 @@ export class SqliteEngine implements Ledger {
   /** All or nothing. Throws what the action throws, and errors of SQLite. */
   transaction<T>(action: () => T): T {
     const before = this.#time;
+    const uptimeBefore = this.#uptime;
     const clock = this.#options.now();
-    const wasSetBack = clock < before - SET_BACK_MS;
-    const now = wasSetBack ? clock : Math.max(before, clock);
+    const uptime = this.#options.uptime?.() ?? uptimeBefore + Math.max(0, clock - before);
+    const setBy = before === 0 ? 0 : clock - before - (uptime - uptimeBefore);
+    const wasSet = Math.abs(setBy) > CLOCK_STEP_MS;
+    const now = wasSet ? clock : Math.max(before, clock);
     this.#mailboxes.begin(now);
     try {
       return this.#connection.transaction(() => {
         this.#time = now;
-        if (wasSetBack) this.#mailboxes.onSetBack(now);
+        this.#uptime = uptime;
+        if (wasSet) this.#mailboxes.onClockSet(setBy, now);
         if (this.#isStale) this.#deliveries.recount();
         this.#isStale = false;
         return action();
@@ -114,6 +126,7 @@ export class SqliteEngine implements Ledger {
     } catch (error) {
       this.#mailboxes.rollBack();
       this.#time = before;
+      this.#uptime = uptimeBefore;
       this.#isStale = true;
       throw error;
     }

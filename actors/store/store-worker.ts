@@ -33,7 +33,7 @@ if (engine !== undefined) {
 
 function open(settings: WorkerSettings): SqliteEngine | undefined {
   try {
-    return new SqliteEngine({ ...settings, now: Date.now });
+    return new SqliteEngine({ ...settings, now: Date.now, uptime: () => performance.now() });
   } catch (error) {
     post({ kind: 'refused', error: sentError(error) });
     return undefined;
