@@ -1,5 +1,6 @@
 // The other ceiling of the measure of signed events: the store's thread with nothing around it. Events of the same size are
-// appended, claimed and committed in groups of 64 for SECONDS, several groups at a time, so that the thread is never idle.
+// appended with their claims and committed in groups of 64 for SECONDS, several groups at a time, so that the thread is never
+// idle.
 //
 // node bench/store-alone.mjs DIST FILE SECONDS      prints `rate: EVENTS_PER_SECOND`
 
@@ -42,19 +43,18 @@ const event = () => {
 
 async function round() {
   const events = Array.from({ length: TOGETHER }, event);
-  await ask(events.map((each) => ({ operation: 'append', args: [[each]] })));
-  const [turns] = await ask([{ operation: 'claim', args: [TOGETHER, 30_000, 'conversation/'] }]);
-  const results = turns.map(({ key, fence, event: { seq } }) => ({
-    key,
-    fence,
-    seq,
+  const entered = await ask(events.map((each) => ({ operation: 'append', args: [[each], 30_000] })));
+  const results = entered.map(([{ claimed }], index) => ({
+    key: events[index].key,
+    fence: claimed.fence,
+    seq: claimed.seq,
     outcome: 'done',
     trigger: 'events',
     answer: '',
     emit: [],
   }));
   await ask([{ operation: 'commit', args: [results] }]);
-  return turns.length;
+  return results.length;
 }
 
 async function run(untilMs) {

@@ -167,6 +167,7 @@ export class WorkLine {
     } finally {
       this.#reserved -= 1;
       if (this.isIdle) this.#host.onIdle();
+      this.#goOn();
     }
   }
 
@@ -294,7 +295,8 @@ export class WorkLine {
     try {
       do {
         this.#isWoken = false;
-        const max = Math.min(MAX_CLAIM, this.#room);
+        // Unless it is known that others wait, half is left for what comes meanwhile.
+        const max = Math.min(MAX_CLAIM, this.#mayHaveMore ? this.#room : Math.ceil(this.#room / 2));
         if (max <= 0) {
           this.#mayHaveMore = true;
           break;

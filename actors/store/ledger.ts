@@ -4,15 +4,9 @@
 // LE1  time stands still within a transaction: all calls in it see the same now.
 // LE2  a call that throws a GatewayError has written nothing.
 
-import type { Appended, Delivery, DeliveryFilter, NewEvent, Store, Turn } from './store.ts';
+import type { Appended, NewEvent, Store, Turn } from './store.ts';
 
 /** A part of what was asked for, so that no call holds up the others for long. */
-export interface DeliveryPage {
-  readonly deliveries: readonly Delivery[];
-  /** Where to go on; undefined at the end. */
-  readonly beforeSeq: number | undefined;
-}
-
 export interface SweptPart {
   readonly removed: number;
   /** Where to go on; undefined at the end. */
@@ -36,8 +30,6 @@ export type Ledger = {
 } & {
   /** With `claimMs` what comes to a free mailbox is claimed for so long. */
   readonly append: (events: readonly NewEvent[], claimMs?: number) => readonly Entered[];
-  /** One page of `deliveries`; looks at a bounded number of records. */
-  readonly deliveryPage: (filter: DeliveryFilter) => DeliveryPage;
   /** One part of `sweep`, for records after `afterSeq`. */
   readonly sweepPart: (afterSeq: number) => SweptPart;
 };

@@ -34,7 +34,7 @@ export class MailboxEntry implements Linked<MailboxEntry>, Timed {
 
   constructor(key: string) {
     this.key = key;
-    this.kind = key.slice(0, key.indexOf('/') + 1);
+    this.kind = kindOf(key);
   }
 }
 
@@ -74,6 +74,11 @@ export class MailboxTable {
     }
   }
 
+  /** What has become ready stands so by then, epoch ms. */
+  get now(): number {
+    return this.#now;
+  }
+
   get(key: string): MailboxEntry | undefined {
     return this.#entries.get(key);
   }
@@ -111,10 +116,11 @@ export class MailboxTable {
 
   /** The one that has been ready for longest, of those whose keys begin so. */
   firstReady(keyPrefix: string): MailboxEntry | undefined {
-    const own = keyPrefix === '' ? undefined : this.#ready.get(keyPrefix);
-    if (own !== undefined) return own.first;
+    const kind = kindOf(keyPrefix);
+    if (kind !== '' && kind === keyPrefix) return this.#ready.get(kind)?.first;
     let found: MailboxEntry | undefined;
-    for (const list of this.#ready.values())
+    for (const [own, list] of this.#ready) {
+      if (kind !== '' && own !== kind) continue;
       for (const entry of list) {
         if (found !== undefined && found.dueAt <= entry.dueAt) break;
         if (entry.key.startsWith(keyPrefix)) {
@@ -122,6 +128,7 @@ export class MailboxTable {
           break;
         }
       }
+    }
     return found;
   }
 
@@ -144,7 +151,7 @@ export class MailboxTable {
   /** The clock was set back: what is ready now is what is due by the new time. */
   turnBack(now: number): void {
     this.#now = now;
-    for (const entry of this.all()) {
+    for (const entry of [...this.#entries.values()].sort((one, other) => one.dueAt - other.dueAt)) {
       const { dueAt } = entry;
       this.#take(entry);
       this.#put(entry, dueAt);
@@ -187,4 +194,8 @@ export class MailboxTable {
     }
     return list;
   }
+}
+
+function kindOf(key: string): string {
+  return key.slice(0, key.indexOf('/') + 1);
 }

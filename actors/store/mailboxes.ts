@@ -45,6 +45,8 @@ export class Mailboxes {
 
   /** A transaction begins. */
   begin(now: number): void {
+    // A look ahead, or a transaction that failed, may have gone by a clock that has been put right since.
+    if (this.#table.now > now) this.#table.turnBack(now);
     if (this.#table.begin(now)) this.#hasNews = true;
   }
 
@@ -177,7 +179,7 @@ export class Mailboxes {
     this.#table.turnBack(now);
     for (const { key, claim, dueAt } of this.#table.all()) {
       if (claim !== undefined || dueAt <= now || dueAt === HELD) continue;
-      if (this.#deliveries.first(key)?.state !== 'retrying') this.#setReady(key, now);
+      this.#settle(key, this.#deliveries.first(key), now);
     }
   }
 
@@ -185,7 +187,13 @@ export class Mailboxes {
   load(now: number): void {
     for (const [key, seq, state] of this.#deliveries.unfinishedInOrder()) {
       if (state === 'running') this.#deliveries.breakOff(seq, PROCESS_ENDED, now);
-      if (this.isFree(key)) this.#settle(key, this.#deliveries.first(key), now);
+      if (!this.isFree(key)) continue;
+      // Only a retry has more to say than its state; everything else is asked nothing, for there may be very many.
+      this.#settle(
+        key,
+        state === 'retrying' ? this.#deliveries.first(key) : { seq, state, retryAt: null },
+        now,
+      );
     }
   }
 

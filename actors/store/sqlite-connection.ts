@@ -127,7 +127,8 @@ export class SqliteConnection {
   }
 }
 
-/** Text as the driver can keep it: it would cut one with a NUL in it there. */
+/** Text as the driver can keep it: it would cut one with a NUL in it there, and there are no bytes for half a surrogate pair. */
 export function storable(text: string): string {
-  return text.includes('\0') ? text.replaceAll('\0', '\ufffd') : text;
+  const whole = text.isWellFormed() ? text : text.toWellFormed();
+  return whole.includes('\0') ? whole.replaceAll('\0', '\ufffd') : whole;
 }

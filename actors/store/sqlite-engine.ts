@@ -7,7 +7,7 @@
 // SE4  what a clock is set by has not passed: no claim ends by it.
 
 import { OverloadedError } from '../errors.ts';
-import type { DeliveryPage, Entered, Ledger, SweptPart } from './ledger.ts';
+import type { Entered, Ledger, SweptPart } from './ledger.ts';
 import { Mailboxes } from './mailboxes.ts';
 import { SqliteConnection, storable } from './sqlite-connection.ts';
 import { SqliteCounter } from './sqlite-counter.ts';
@@ -26,6 +26,7 @@ import type {
   Delivery,
   DeliveryCounts,
   DeliveryFilter,
+  DeliveryPage,
   Lease,
   NewEvent,
   Owner,

@@ -2,12 +2,13 @@
 // in: both go through the records in parts of bounded size, and whoever asks comes back for the next part.
 //
 // SH1  only what has ended, longer ago than the retention, is removed; its id may come again after that.
+// SH2  records lie in the order in which they came: where a whole part came before `since`, so did all before it.
 
 import { firstSettled, stateCodes, stateOf } from './delivery-states.ts';
-import type { DeliveryPage, SweptPart } from './ledger.ts';
+import type { SweptPart } from './ledger.ts';
 import type { SqliteConnection, SqlValue, Statement } from './sqlite-connection.ts';
 import { storable } from './sqlite-connection.ts';
-import type { Delivery, DeliveryCounts, DeliveryFilter, Failure } from './store.ts';
+import type { Delivery, DeliveryCounts, DeliveryFilter, DeliveryPage, Failure } from './store.ts';
 
 const PAGE_LIMIT = 1_000;
 /** Records looked at for one page. */
@@ -16,6 +17,9 @@ const LOOKED_AT = 10_000;
 const SWEPT_AT_ONCE = 500;
 
 const columns = `seq, id, key, trace, state, attempts, at, started, ended, retry_at, trigger, note, answer, failures`;
+
+/** What a filter may be about. */
+const compared = 'seq, id, key, state, at, trigger';
 
 type DeliveryRow = readonly [
   seq: number,
@@ -61,22 +65,26 @@ export class SqliteHistory {
   page(filter: DeliveryFilter): DeliveryPage {
     const limit = Math.max(1, Math.min(PAGE_LIMIT, Math.floor(filter.limit)));
     const before = filter.beforeSeq ?? Number.MAX_SAFE_INTEGER;
-    // The inner part bounds what is looked at; within it everything may be compared.
+    // The inner part bounds what is looked at; within it everything may be compared. Answers and notes, which may be
+    // long, are read of those only that are found.
     const looked = `${sourceOf(filter)} AND seq < ? ORDER BY seq DESC LIMIT ${LOOKED_AT}`;
     const { where, values } = conditions(filter);
+    const found = `SELECT seq FROM (SELECT ${compared} ${looked}) WHERE ${where} ORDER BY seq DESC LIMIT ${limit}`;
     const rows = this.#connection
-      .prepare<DeliveryRow>(
-        `SELECT ${columns} FROM (SELECT * ${looked}) WHERE ${where} ORDER BY seq DESC LIMIT ${limit}`,
-      )
+      .prepare<DeliveryRow>(`SELECT ${columns} FROM delivery WHERE seq IN (${found}) ORDER BY seq DESC`)
       .all([before, ...values]);
     const deliveries = rows.map(deliveryOf);
     const last = deliveries.at(-1);
     if (deliveries.length === limit) return { deliveries, beforeSeq: last?.seq };
     const end = this.#connection
-      .prepare<readonly [number | null, number]>(`SELECT min(seq), count(*) FROM (SELECT seq ${looked})`)
+      .prepare<readonly [number | null, number, number | null]>(
+        `SELECT min(seq), count(*), max(at) FROM (SELECT seq, at ${looked})`,
+      )
       .get([before]);
-    const isEnd = end === undefined || end[1] < LOOKED_AT;
-    return { deliveries, beforeSeq: isEnd ? undefined : (end[0] ?? undefined) };
+    if (end === undefined) return { deliveries, beforeSeq: undefined };
+    const [oldest, count, newestAt] = end;
+    const isEnd = count < LOOKED_AT || (newestAt ?? 0) < (filter.since ?? 0);
+    return { deliveries, beforeSeq: isEnd ? undefined : (oldest ?? undefined) };
   }
 
   find(id: string): (Delivery & { readonly meta: string; readonly body: Uint8Array }) | undefined {

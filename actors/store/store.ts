@@ -173,10 +173,17 @@ export interface DeliveryFilter {
   readonly keyPrefix?: string;
   /** Received at or after, epoch ms. */
   readonly since?: number;
-  /** Older than this one: the last `seq` of the page before. */
+  /** Older than this one: where the page before says to go on, or the last `seq` that is known. */
   readonly beforeSeq?: number;
   /** At most 1,000. */
   readonly limit: number;
+}
+
+export interface DeliveryPage {
+  /** The newest first. */
+  readonly deliveries: readonly Delivery[];
+  /** Where to go on, as the `beforeSeq` of the next one; undefined at the end. */
+  readonly beforeSeq: number | undefined;
 }
 
 export type DeliveryCounts = Readonly<Record<Exclude<DeliveryState, 'done' | 'ignored'>, number>>;
@@ -208,8 +215,10 @@ export interface Store {
   delete(space: string, key: string): Promise<void>;
   keys(space: string): Promise<readonly string[]>;
 
-  /** The newest first. */
+  /** The newest first, up to `limit`, however many records have to be looked at for that. */
   deliveries(filter: DeliveryFilter): Promise<readonly Delivery[]>;
+  /** The same of a bounded number of records: there may be fewer than `limit`, or none, and yet more beyond. */
+  deliveryPage(filter: DeliveryFilter): Promise<DeliveryPage>;
   delivery(
     id: string,
   ): Promise<(Delivery & { readonly meta: string; readonly body: Uint8Array }) | undefined>;

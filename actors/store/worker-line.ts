@@ -4,11 +4,13 @@
 // WL2  what is posted and not answered is bounded, in calls and in bytes; a call that was given up at its deadline
 //      counts until its answer comes, for the worker still has it.
 // WL3  after `close` the thread is gone, or is told to end if it hangs in the disk.
+// WL4  turns that come with an answer for which nobody waits any more are given back at once, and cost no attempt.
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { Deadlines, type Waiting } from '../deadlines.ts';
 import { type GatewayError, InternalError, OverloadedError, StoreUnavailableError } from '../errors.ts';
+import { givenBack, turnsGivenBy } from './given-turns.ts';
 import type { Arguments, LedgerCall, Operation, Result } from './ledger.ts';
 import type { Line } from './ledger-store.ts';
 import { argumentsToPost, handOver } from './posting.ts';
@@ -86,14 +88,19 @@ export class WorkerLine implements Line {
     if (this.#gathered.length === 0) setImmediate(() => this.#post(false));
     this.#gathered.push({ operation, args: content });
     return new Promise((resolve, reject) => {
+      let isGivenUp = false;
       const call: PostedCall = {
         previous: undefined,
         next: undefined,
         dueAt: 0,
         bytes,
-        expire: () => reject(this.#unavailable('has not answered in time; its disk may hang')),
+        expire: () => {
+          isGivenUp = true;
+          reject(this.#unavailable('has not answered in time; its disk may hang'));
+        },
         settle: (answer) => {
           this.#deadlines.delete(call);
+          if (isGivenUp && 'result' in answer) this.#giveBack(operation, content, answer.result as Result<O>);
           if ('error' in answer) reject(errorOf(answer.error));
           else resolve(answer.result as Result<O>);
         },
@@ -174,6 +181,12 @@ export class WorkerLine implements Line {
     this.#inFlight -= 1;
     this.#bytes -= call.bytes;
     call.settle(answer);
+  }
+
+  /** Nobody waits any more for what a late answer brings: it would stay claimed until its time is over (WL4). */
+  #giveBack<O extends Operation>(operation: O, args: Arguments<O>, result: Result<O>): void {
+    const results = turnsGivenBy(operation, args, result).map(givenBack);
+    if (results.length > 0) this.call('commit', [results]).catch(() => undefined);
   }
 
   /** The thread has ended. What it had may or may not be in the file. */

@@ -1,11 +1,11 @@
 // The commands about triggers and what they have accepted: which request each makes, and what it shows of the answer.
 
-import type { Command } from 'commander';
 import type { DeliveryDetails, DeliveryList, DeliveryRecord, TriggerRecord } from './api-answers.ts';
 import { type Answer, ApiProblem } from './api-client.ts';
 import { deliveryLine, deliveryPage, deliveryTable, triggerLine } from './automation-views.ts';
 import { printable } from './figures.ts';
 import { explainUnknownTrigger, getOperations, triggerPath } from './get-operations.ts';
+import { askForDeliveries, declareFilter } from './list-deliveries.ts';
 import type { Operation, Situation } from './operation.ts';
 import { runTrigger } from './run-trigger.ts';
 
@@ -16,28 +16,6 @@ const DELIVERY = 'id of a delivery, as the list shows it';
 
 const deliveryPath = (...segments: readonly string[]) =>
   ['deliveries', ...segments.map(encodeURIComponent)].join('/');
-
-function declareFilter(command: Command): void {
-  command
-    .option('--state <states>', 'only these, by commas: queued, running, retrying, held, done, dead, ignored')
-    .option('--trigger <name>', 'only of this trigger')
-    .option('--source <platform>', 'only from there: http, repohost, schedule, manual')
-    .option('--conversation <key>', 'only of conversations whose key begins so')
-    .option('--since <time>', 'only those received since: a time, or a while ago such as 15m, 12h, 3d')
-    .option('--before <seq>', 'the page after one that ended with this number')
-    .option('--limit <count>', 'at most this many (default: 50)');
-}
-
-const filters = ['state', 'trigger', 'source', 'conversation', 'since', 'before', 'limit'];
-
-function filterQuery({ options }: Situation): string {
-  const query = new URLSearchParams();
-  for (const name of filters) {
-    const value = options[name];
-    if (typeof value === 'string') query.set(name, value);
-  }
-  return query.size === 0 ? '' : `?${query}`;
-}
 
 /** What the gateway says about one of several deliveries that cannot be done with as asked. */
 interface Refused {
@@ -108,8 +86,7 @@ export const automationOperations = {
       'deliveries list --trigger deploy --limit 10 --json',
     ],
     declare: declareFilter,
-    ask: (situation) =>
-      situation.client.ask('GET', `deliveries${filterQuery(situation)}`, situation.timeoutMs),
+    ask: askForDeliveries,
     show: ({ body }, { paint, width }) => deliveryTable(body as DeliveryList, paint, width),
   },
   'deliveries show': {

@@ -49,10 +49,8 @@ const routes: ReadonlyMap<string, AutomationRoute> = new Map([
   [
     '/deliveries',
     get(async (operator, { request }) => {
-      const filter = deliveryFilter(request.query, Date.now());
-      const found = await operator.deliveries(filter);
-      const next = found.length < filter.limit ? null : (found.at(-1)?.seq ?? null);
-      return { deliveries: found.map(deliveryRecord), next_before: next };
+      const page = await operator.deliveryPage(deliveryFilter(request.query, Date.now()));
+      return { deliveries: page.deliveries.map(deliveryRecord), next_before: page.beforeSeq ?? null };
     }),
   ],
   ['/deliveries/*', get(async (operator, _, id) => deliveryDetails(await operator.delivery(id)))],

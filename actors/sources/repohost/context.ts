@@ -12,10 +12,10 @@ interface Shape {
   readonly pull?: string;
   readonly pullMark?: string;
   readonly branch?: string;
-  /** The repository that has this branch, where it can be another one: a copy, whose owner names branches as they like. */
+  /** The repository that has this branch, where it can be another one: a fork, whose owner names branches as they like. */
   readonly branchHome?: string;
-  /** More branches by which a trigger may know it: where a pull request is to go. */
-  readonly otherBranch?: string;
+  /** Where a pull request is to go: triggers know it by this branch alone, as the workflows of the platform do. */
+  readonly target?: string;
   readonly tag?: string;
   /** `ref` and `ref_type` of the payload say what it is about. */
   readonly hasRef?: boolean;
@@ -28,8 +28,7 @@ const pullRequest: Shape = {
   number: 'pull_request.number',
   pull: 'pull_request',
   branch: 'pull_request.head.ref',
-  branchHome: 'pull_request.head.repo',
-  otherBranch: 'pull_request.base.ref',
+  target: 'pull_request.base.ref',
   sha: 'pull_request.head.sha',
 };
 
@@ -178,7 +177,8 @@ function branchesOf(
   const more = memberOf(payload, 'branches');
   const names = Array.isArray(more) ? more.map((each) => textMember(each, 'name')) : [];
   const own = isElsewhere(shape, payload) ? undefined : branch;
-  return [own, at(payload, shape.otherBranch), ...names].filter((name) => name !== undefined);
+  const first = shape.target === undefined ? own : at(payload, shape.target);
+  return [first, ...names].filter((name) => name !== undefined);
 }
 
 /** Whether the branch is that of another repository, or of one that is gone. */

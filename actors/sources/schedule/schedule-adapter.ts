@@ -4,15 +4,16 @@
 // SA1  an instant that comes while the trigger is open is brought in, unless the process was not there for a minute and
 //      more (suspended, or its clock was set forward): then it was missed, like those before a start.
 // SA2  missed instants go by `catchup`: none, the last, or all up to MAX_PENDING.
-//      Of an expression or a zone that is new since the last instant none was missed: nobody has been waiting for them.
+//      None was missed from before the first load of this expression in this zone: nobody has been waiting for them.
 // SA3  a clock that is set back lets instants come a second time; the store knows them.
 
 import { scheduleJob } from 'node-schedule';
 import type { ScheduleTrigger } from '../../../config/resources/trigger.ts';
 import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
+import { awaitedSince } from './awaited-since.ts';
 import { CronInstants, lastInstants } from './cron-instants.ts';
-import { readScheduleEvent, scheduleId } from './schedule-event.ts';
-import { MAX_PENDING, TickWriter, tickName } from './tick-writer.ts';
+import { readScheduleEvent } from './schedule-event.ts';
+import { MAX_PENDING, TickWriter } from './tick-writer.ts';
 
 /** Timers do not follow a clock that is set. This often it is looked at. */
 const WATCH_MS = 30_000;
@@ -35,25 +36,12 @@ export function scheduleAdapter({
     async open(trigger: ScheduleTrigger, host: SourceHost): Promise<OpenTrigger> {
       const { cron, timezone } = trigger.config;
       const instants = new CronInstants(cron, timezone);
-      const last = await lastOfPlan(trigger, host);
+      const since = await awaitedSince(trigger, host, now());
       const open = new OpenSchedule(trigger, host, { instants, now, watchMs });
-      open.start(last);
+      open.start(since);
       return open;
     },
   };
-}
-
-/** The newest instant that counted; undefined where it was one of another expression, or in another zone. */
-async function lastOfPlan(
-  { name, config }: ScheduleTrigger,
-  { store }: SourceHost,
-): Promise<number | undefined> {
-  const last = await store.lastTick(tickName(name));
-  // Its record may have been swept meanwhile; the expression has probably not changed then.
-  const record = last === undefined ? undefined : await store.delivery(scheduleId(name, last));
-  if (record === undefined) return last;
-  const { 'schedule.cron': cron, 'schedule.timezone': timezone } = readScheduleEvent(record).context;
-  return cron === config.cron && timezone === config.timezone ? last : undefined;
 }
 
 class OpenSchedule implements OpenTrigger {
@@ -83,11 +71,11 @@ class OpenSchedule implements OpenTrigger {
     this.#watch = setInterval(() => this.#look(), watchMs).unref();
   }
 
-  /** `last` is the newest instant that counted before, if there was one. */
-  start(last: number | undefined): void {
+  /** Instants after `since` have been awaited already. */
+  start(since: number): void {
     const now = this.#now();
     this.#seen = now;
-    if (last !== undefined && last < now) this.#miss(last, now);
+    if (since < now) this.#miss(since, now);
     this.#arm();
   }
 

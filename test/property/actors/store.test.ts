@@ -9,6 +9,7 @@ import { openSqliteStore } from '../../../actors/store/sqlite-store.ts';
 import { openEngineStore, storeFolder } from '../../fixtures/engine-store.ts';
 import { Model } from '../../fixtures/store-model.ts';
 import {
+  clockSetSteps,
   exactSteps,
   MAX_WAITING,
   RETENTION_MS,
@@ -25,28 +26,42 @@ function remove(file: string): void {
   for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true });
 }
 
-test('whatever is done to the engine in whatever order, it is in the state the contract says', async () => {
+/** Runs random steps on an engine, against the model; with `rehearses` each of its transactions fails once. */
+async function tryEngine(rehearses: boolean, kinds: typeof exactSteps, numRuns: number): Promise<void> {
   await fc.assert(
-    fc.asyncProperty(fc.commands(exactSteps, { maxCommands: 100, size: 'max' }), async (steps) => {
-      const limits = { file: newFile(), retentionMs: RETENTION_MS, maxWaiting: MAX_WAITING };
+    fc.asyncProperty(fc.commands(kinds, { maxCommands: 100, size: 'max' }), async (steps) => {
+      const options = { file: newFile(), retentionMs: RETENTION_MS, maxWaiting: MAX_WAITING, rehearses };
       const model = new Model();
-      let opened = openEngineStore({ ...limits, now: model.now });
+      let opened = openEngineStore({ ...options, now: model.now });
       const reopen = async () => {
         await opened.store.close();
-        opened = openEngineStore({ ...limits, now: model.now });
+        opened = openEngineStore({ ...options, now: model.now });
         return opened.store;
       };
       const advance = (ms: number) => opened.advance(ms);
-      const world: World = { model, store: opened.store, turns: [], advance, reopen };
+      const setClock = (byMs: number) => opened.setClock(byMs);
+      const world: World = { model, store: opened.store, turns: [], advance, setClock, reopen };
       try {
         await fc.asyncModelRun(() => ({ model, real: world }), steps);
       } finally {
         await opened.store.close();
-        remove(limits.file);
+        remove(options.file);
       }
     }),
-    { numRuns: 60 },
+    { numRuns },
   );
+}
+
+test('whatever is done to the engine in whatever order, it is in the state the contract says', async () => {
+  await tryEngine(false, exactSteps, 60);
+}, 120_000);
+
+test('and so it is when each of its transactions has failed once before', async () => {
+  await tryEngine(true, exactSteps, 60);
+}, 120_000);
+
+test('and with a clock that is set forward and back in between', async () => {
+  await tryEngine(true, clockSetSteps, 40);
 }, 120_000);
 
 test('and so is the store in its worker', async () => {
@@ -60,7 +75,7 @@ test('and so is the store in its worker', async () => {
         return store;
       };
       const model = new Model();
-      const world: World = { model, store, turns: [], advance: () => {}, reopen };
+      const world: World = { model, store, turns: [], advance: () => {}, setClock: () => {}, reopen };
       try {
         await fc.asyncModelRun(() => ({ model, real: world }), steps);
       } finally {

@@ -1,12 +1,14 @@
 // The dispatcher over a store in memory: what becomes of an event, handlers that do what handlers should not, stores that
 // fail, claims that are lost, and the drain.
 
+import { join } from 'node:path';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { afterEach, describe, expect, test } from 'vitest';
 import type { AnyActorRef } from 'xstate';
 import { OverloadedError, StoppedError, UnavailableError } from '../../../../actors/errors.ts';
 import type { Assignment, Outcome } from '../../../../actors/inbox/work.ts';
+import { openSqliteStore } from '../../../../actors/store/sqlite-store.ts';
 import type {
   AppendOptions,
   Committed,
@@ -14,8 +16,10 @@ import type {
   TurnRef,
   TurnResult,
 } from '../../../../actors/store/store.ts';
+import { storeFolder } from '../../../fixtures/engine-store.ts';
 import { done, FakeWork, failed, newEvent, startInbox, until } from '../../../fixtures/inbox.ts';
 import { MemoryStore } from '../../../fixtures/memory-store.ts';
+import { storeWorkerUrl } from '../../../fixtures/store-worker.ts';
 
 const running: { drain(graceMs: number): Promise<void> }[] = [];
 function inbox(options: Parameters<typeof startInbox>[0]) {
@@ -275,6 +279,37 @@ describe('an acceptance', () => {
     gate.open();
     await until('all are done', () => stats().done === 10);
     expect(work.mostAtOnce).toBe(3);
+  });
+
+  test('finds a place also while the store is asked for what waits', async () => {
+    const gate = new Gate();
+    const store = new CountingStore();
+    const claim = store.claim.bind(store);
+    store.claim = (...args) => gate.opened.then(() => claim(...args));
+    store.wake = () => () => {};
+    const work = new FakeWork(async () => done);
+    const { dispatcher, ended } = inbox({ works: [work], store, places: 2, tickMs: 60_000 });
+    await dispatcher.accept([a('a1')]);
+    await ended('a1');
+    gate.open();
+  });
+
+  test('that brings no turn has what waits claimed in its place', async () => {
+    const file = join(storeFolder(), 'store.db');
+    const store = await openSqliteStore({ file, workerUrl: storeWorkerUrl() });
+    const work = new FakeWork(async () => done);
+    const { dispatcher, append, ended, stats } = inbox({ works: [work], store, places: 1, tickMs: 60_000 });
+    for (let n = 0; n < 20; n += 1) {
+      await dispatcher.accept([a(`a${n}`)]);
+      await until('it rests', () => stats().done === 2 * n + 1 && stats().active === 0);
+      const repeated = dispatcher.accept([a(`a${n}`)]);
+      await append(b(`b${n}`));
+      expect((await repeated)[0]?.outcome).toBe('duplicate');
+      await ended(`b${n}`);
+      await until('it rests', () => stats().done === 2 * n + 2 && stats().active === 0);
+    }
+    await dispatcher.drain(500);
+    await store.close();
   });
 
   test('that the store refuses is refused, and keeps no place', async () => {

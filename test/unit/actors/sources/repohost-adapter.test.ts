@@ -377,7 +377,8 @@ describe('the filters of a trigger', () => {
 
   test.each([
     ['main', pull('main', 'topic'), true],
-    ['release/*', pull('main', 'release/2'), true],
+    ['release/*', pull('release/2', 'topic'), true],
+    ['release/*', pull('main', 'release/2'), false],
     ['release/*', pull('release/a/b', 'topic'), false],
     ['release/**', pull('release/a/b', 'topic'), true],
     ['Main', pull('main', 'topic'), false],

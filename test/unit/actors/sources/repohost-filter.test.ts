@@ -5,11 +5,12 @@ import fc from 'fast-check';
 import picomatch from 'picomatch';
 import { describe, expect, test } from 'vitest';
 import { commentBody } from '../../../../actors/sources/repohost/comment.ts';
+import { repoFacts } from '../../../../actors/sources/repohost/context.ts';
 import { readRepoEvent } from '../../../../actors/sources/repohost/repohost-event.ts';
 import { takesRepoEvent } from '../../../../actors/sources/repohost/repohost-filter.ts';
 import { wildcards } from '../../../../actors/sources/repohost/wildcard.ts';
 import type { RepoHostTrigger } from '../../../../config/resources/trigger.ts';
-import { repoExample } from '../../../fixtures/repo-payloads.ts';
+import { type Example, repoExample, repoExamples, repoFork } from '../../../fixtures/repo-payloads.ts';
 import { repoHostTrigger } from '../../../fixtures/triggers.ts';
 
 function isTaken(event: string, payload: unknown, config: Partial<RepoHostTrigger['config']> = {}): boolean {
@@ -39,31 +40,69 @@ describe('the mark of our comments', () => {
   });
 });
 
-describe('the branch of a copy', () => {
-  const base = { repository: { full_name: 'acme/site' }, sender: { login: 'mallory' } };
-  const pull = (repo: object | null) => ({
-    ...base,
-    action: 'opened',
-    pull_request: { number: 1, head: { ref: 'release/1', repo }, base: { ref: 'main' } },
-  });
-  const run = (head_repository: object) => ({
-    ...base,
-    workflow_run: { head_branch: 'main', head_repository },
-  });
-  const ours = { full_name: 'acme/site' };
-  const theirs = { full_name: 'mallory/site' };
+describe('the branch of a pull request', () => {
+  /** The published payloads are of pull requests from `changes` to `master` within one repository. */
+  const published = repoExamples.filter(({ payload }) => payload.pull_request !== undefined);
+  /** The same with a head in the fork that is published as another example, or in one that is gone. */
+  const fromFork = (payload: Example['payload'], repo: object | null, ref = 'changes') => {
+    const pull = payload.pull_request as { head: object };
+    return { ...payload, pull_request: { ...pull, head: { ...pull.head, ref, repo } } };
+  };
 
-  test('is none of the repository’s, whatever its owner calls it', () => {
-    const release = { branches: ['release/*'] };
-    expect(isTaken('pull_request', pull(ours), release)).toBe(true);
-    expect(isTaken('pull_request', pull(theirs), release)).toBe(false);
-    expect(isTaken('pull_request', pull(null), release)).toBe(false);
-    expect(isTaken('workflow_run', run(ours), { branches: ['main'] })).toBe(true);
-    expect(isTaken('workflow_run', run(theirs), { branches: ['main'] })).toBe(false);
+  test('is published with three events, and with a fork of the same repository', () => {
+    expect(new Set(published.map(({ event }) => event))).toEqual(
+      new Set(['pull_request', 'pull_request_review', 'pull_request_review_comment']),
+    );
+    expect(repoFork).toMatchObject({ fork: true, full_name: 'Octocoders/Hello-World' });
+    for (const { payload } of published)
+      expect(payload.repository).toMatchObject({ full_name: 'Codertocat/Hello-World' });
   });
 
-  test('does not hide where it is to go', () => {
-    expect(isTaken('pull_request', pull(theirs), { branches: ['main'] })).toBe(true);
+  test('is the one it goes to, as in the workflows of the platform', () => {
+    for (const { event, payload } of published) {
+      expect(isTaken(event, payload, { branches: ['master'] })).toBe(true);
+      expect(isTaken(event, payload, { branches: ['changes'] })).toBe(false);
+    }
+  });
+
+  test('is the same for one of a fork, whatever its owner calls it there', () => {
+    for (const { event, payload } of published)
+      for (const home of [repoFork, null]) {
+        expect(isTaken(event, fromFork(payload, home), { branches: ['master'] })).toBe(true);
+        expect(isTaken(event, fromFork(payload, home), { branches: ['changes'] })).toBe(false);
+        expect(isTaken(event, fromFork(payload, home, 'release/1'), { branches: ['release/*'] })).toBe(false);
+      }
+  });
+
+  test('is its own where the agent is told of it', () => {
+    for (const { event, payload } of published)
+      for (const of of [payload, fromFork(payload, repoFork)])
+        expect(repoFacts(event, of)?.context).toMatchObject({ 'repo.branch': 'changes' });
+  });
+});
+
+describe('the branch of a workflow run', () => {
+  const runs = repoExamples.filter(({ event }) => event === 'workflow_run');
+  const isOfFork = ({ payload }: Example) => {
+    const { head_repository } = payload.workflow_run as { head_repository: { full_name: string } };
+    return head_repository.full_name !== (payload.repository as { full_name: string }).full_name;
+  };
+
+  test('counts where it is one of the repository’s, and not where it is one of a fork’s', () => {
+    expect(runs.map(isOfFork)).toContain(true);
+    expect(runs.map(isOfFork)).toContain(false);
+    for (const run of runs)
+      expect(isTaken(run.event, run.payload, { branches: ['main', 'master'] })).toBe(!isOfFork(run));
+  });
+
+  test('does not matter to a trigger without branches', () => {
+    for (const { event, payload } of runs) expect(isTaken(event, payload)).toBe(true);
+  });
+
+  test('is none where the fork is gone', () => {
+    const { payload } = runs[0] as Example;
+    const run = { ...(payload.workflow_run as object), head_repository: null };
+    expect(isTaken('workflow_run', { ...payload, workflow_run: run }, { branches: ['main'] })).toBe(false);
   });
 });
 

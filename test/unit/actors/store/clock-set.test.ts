@@ -73,6 +73,35 @@ test('a transaction that fails just then leaves it to the next one', () => {
   engine.close();
 });
 
+test('nor by one that is set and put right before anything else happens', () => {
+  const { clock, engine } = open();
+  engine.transaction(() => engine.append([newEvent('conversation/a', 'a1')]));
+  // The timer of the worker looks ahead while the clock is wrong.
+  engine.nextDueAfter(clock.time + HOUR_MS);
+  const turns = engine.transaction(() => engine.claim(10, 30_000));
+  expect(turns.map(({ event }) => [event.id, event.attempt])).toEqual([['a1', 1]]);
+  expect(engine.transaction(() => engine.claim(10, 30_000))).toEqual([]);
+  engine.close();
+});
+
+test('a retry that is due waits for its own time again when the clock is set back, and no longer', () => {
+  const { clock, engine, claim } = open();
+  engine.transaction(() => engine.append([newEvent('conversation/a', 'a1')]));
+  const [turn] = engine.transaction(() => engine.claim(1, 1_000));
+  if (turn === undefined) throw new Error('it was to be claimed');
+  const { key, fence, event } = turn;
+  engine.transaction(() =>
+    engine.commit([{ key, fence, seq: event.seq, outcome: 'retrying', retryInMs: 60_000 }]),
+  );
+  clock.pass(HOUR_MS);
+  engine.transaction(() => engine.counts());
+  clock.time -= HOUR_MS;
+  expect(claim()).toEqual([]);
+  clock.pass(60_000);
+  expect(claim()).toEqual(['a1']);
+  engine.close();
+});
+
 test('a pause before the next attempt is over when the clock says so', () => {
   const { clock, engine, claim } = open();
   engine.transaction(() => engine.append([newEvent('conversation/a', 'a1')]));

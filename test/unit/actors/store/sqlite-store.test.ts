@@ -30,6 +30,26 @@ function workerThat(does: string): URL {
   return pathToFileURL(script);
 }
 
+/** The real worker, whose disk hangs at each commit for as long as the file `hang` is there. */
+function hangingWorker(hang: string): URL {
+  const worker = storeWorkerUrl();
+  const url = new URL(`./hanging-${++files}.mjs`, worker);
+  writeFileSync(
+    url,
+    `import { existsSync } from 'node:fs';
+     import Database from 'libsql';
+     const { exec } = Database.prototype;
+     const nap = new Int32Array(new SharedArrayBuffer(4));
+     Database.prototype.exec = function (sql) {
+       const result = exec.call(this, sql);
+       while (sql === 'COMMIT' && existsSync(${JSON.stringify(hang)})) Atomics.wait(nap, 0, 0, 5);
+       return result;
+     };
+     await import(${JSON.stringify(worker.href)});`,
+  );
+  return url;
+}
+
 describe('bodies', () => {
   test('of 25 MB come back as they were', async () => {
     const store = await open();
@@ -160,6 +180,36 @@ describe('calls', () => {
     await expect(store.get('s', 'k')).rejects.toThrow(OverloadedError);
     await store.close();
     await expect(store.get('s', 'k')).rejects.toThrow(/is closed/);
+  });
+
+  test('that were given up give back the turns that come too late, and those cost no attempt (WL4)', async () => {
+    const hang = join(scratch, `hang-${++files}`);
+    const store = await open({ workerUrl: hangingWorker(hang), callTimeoutMs: 300 });
+    await store.append([eventOf('a:1', 'k/a'), eventOf('a:2', 'k/a')]);
+    const [first] = await store.claim(1, 60_000);
+    if (first === undefined) throw new Error('it was to be claimed');
+    await store.append([eventOf('b:1', 'k/b')]);
+    writeFileSync(hang, '');
+    const late = await Promise.all(
+      [
+        store.commit([{ ...resultOf(first), isLast: false }]),
+        store.claim(1, 60_000),
+        store.append([eventOf('c:1', 'k/c')], { claimMs: 60_000 }),
+      ].map((call) => call.catch((error: unknown) => String(error))),
+    );
+    for (const error of late) expect(error).toMatch(/has not answered in time/);
+    rmSync(hang);
+    const given = new Map<string, number>();
+    await vi.waitFor(async () => {
+      for (const { event } of await store.claim(10, 60_000)) given.set(event.id, event.attempt);
+      expect([...given].sort()).toEqual([
+        ['a:2', 1],
+        ['b:1', 1],
+        ['c:1', 1],
+      ]);
+    }, 5_000);
+    expect((await store.append([eventOf('c:1', 'k/c')]))[0]?.outcome).toBe('duplicate');
+    await store.close();
   });
 
   test('are bounded by their bytes, though one that is large may pass alone', async () => {

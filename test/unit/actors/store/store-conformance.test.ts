@@ -13,27 +13,28 @@ const folder = storeFolder();
 const newFile = () => join(mkdtempSync(join(folder, 'file-')), 'store.db');
 const remove = (file: string) => rmSync(join(file, '..'), { recursive: true });
 
-describeStore(
-  'the engine',
-  async (limits) => {
-    const file = newFile();
-    let present = openEngineStore({ file, ...limits });
-    return {
-      store: present.store,
-      pass: async (ms) => present.advance(ms),
-      reopen: async () => {
-        await present.store.close();
-        present = openEngineStore({ file, now: present.now(), ...limits });
-        return present.store;
-      },
-      end: async () => {
-        await present.store.close();
-        remove(file);
-      },
-    };
-  },
-  { isSingleNode: true },
-);
+for (const rehearses of [false, true])
+  describeStore(
+    rehearses ? 'the engine, each of whose transactions fails once' : 'the engine',
+    async (limits) => {
+      const file = newFile();
+      let present = openEngineStore({ file, rehearses, ...limits });
+      return {
+        store: present.store,
+        pass: async (ms) => present.advance(ms),
+        reopen: async () => {
+          await present.store.close();
+          present = openEngineStore({ file, now: present.now(), rehearses, ...limits });
+          return present.store;
+        },
+        end: async () => {
+          await present.store.close();
+          remove(file);
+        },
+      };
+    },
+    { isSingleNode: true },
+  );
 
 describeStore(
   'the store in its worker',

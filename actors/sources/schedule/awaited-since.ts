@@ -1,0 +1,57 @@
+// Since when somebody has been waiting for the instants of a schedule. With a trigger's first load its plan, that is its
+// expression and its zone, is noted in the store under the trigger's name; another plan is noted anew. So what passes
+// between the first load and the first instant can be missed too, and what passed before it cannot.
+
+import type { ScheduleTrigger } from '../../../config/resources/trigger.ts';
+import type { SourceHost } from '../adapter.ts';
+import { readScheduleEvent, scheduleId } from './schedule-event.ts';
+import { tickName } from './tick-writer.ts';
+
+const SPACE = 'schedule';
+
+interface Plan {
+  readonly cron: string;
+  readonly timezone: string;
+}
+
+interface Noted extends Plan {
+  /** Epoch ms. */
+  readonly since: number;
+}
+
+/**
+ * Instants after this one (epoch ms) have been awaited: the newest that counted, or the first load of this plan, whichever
+ * is later. Rejects with a StoreUnavailableError where a new plan cannot be noted.
+ */
+export async function awaitedSince(
+  { name, config: { cron, timezone } }: ScheduleTrigger,
+  { store }: SourceHost,
+  now: number,
+): Promise<number> {
+  const plan = { cron, timezone };
+  const value = (await store.get(SPACE, name))?.value;
+  const noted = value === undefined ? undefined : (JSON.parse(value) as Noted);
+  const last = await store.lastTick(tickName(name));
+  if (noted !== undefined && isSame(noted, plan)) return Math.max(noted.since, last ?? 0);
+  const hasCounted = last !== undefined && (await isOfPlan(plan, name, last, { store }, noted));
+  const since = hasCounted ? last : now;
+  await store.put(SPACE, name, JSON.stringify({ ...plan, since } satisfies Noted));
+  return since;
+}
+
+/** Whether an instant that counted was one of this plan. */
+async function isOfPlan(
+  plan: Plan,
+  name: string,
+  at: number,
+  { store }: Pick<SourceHost, 'store'>,
+  noted: Plan | undefined,
+): Promise<boolean> {
+  const record = await store.delivery(scheduleId(name, at));
+  // Swept meanwhile. In a store from before plans were noted it probably was.
+  if (record === undefined) return noted === undefined;
+  const { 'schedule.cron': cron, 'schedule.timezone': timezone } = readScheduleEvent(record).context;
+  return isSame(plan, { cron: String(cron), timezone: String(timezone) });
+}
+
+const isSame = (one: Plan, other: Plan) => one.cron === other.cron && one.timezone === other.timezone;
