@@ -1,5 +1,5 @@
 // All active mailboxes of one work, and the places in which their runs take turns. Each work has a line of its own, so
-// that one whose places are all taken holds up no other (A6).
+// that one whose places are all taken holds up no other (A6). How turns come is the intake's affair (intake.ts).
 //
 // WL1  at most `places` mailboxes are claimed and not yet given back, and at most as many again are strays: runs that go
 //      on although they were told to end and waited for. Beyond that nothing more is claimed (A8). A stray that has
@@ -10,9 +10,9 @@
 import type { AnyActorRef } from 'xstate';
 import { tell } from '../dead-letters.ts';
 import { LinkedList } from '../linked-list.ts';
-import type { Log } from '../log.ts';
-import type { Appended, NewEvent, Store, Turn } from '../store/store.ts';
+import type { Appended, NewEvent, Turn } from '../store/store.ts';
 import type { Committer } from './committer.ts';
+import { Intake, type IntakeLine, type IntakeOptions } from './intake.ts';
 import { LineRecord, type LineRecordFigures } from './line-record.ts';
 import { Mailbox } from './mailbox.ts';
 import type { MailboxesInput } from './mailboxes-actor.ts';
@@ -28,14 +28,11 @@ export interface LineOptions {
 }
 
 /** What the lines share. */
-export interface LineHost {
-  readonly store: Pick<Store, 'append' | 'claim'>;
-  readonly log: Log;
+export interface LineHost extends IntakeOptions {
   readonly committer: Committer;
   readonly settlements: Settlements;
   readonly random: () => number;
   readonly redact: (text: string) => string;
-  readonly leaseMs: number;
   readonly lingerMs: number;
   readonly maxResting: number;
   readonly patienceMs: number;
@@ -54,20 +51,10 @@ export interface LineStats extends LineRecordFigures {
   readonly states: Readonly<Record<string, number>>;
 }
 
-interface Claimed {
-  readonly turn: Turn;
-  /** In performance.now() milliseconds. */
-  readonly heldUntil: number;
-}
-
 const DEFAULT_PLACES = 256;
-/** In one call of the store. */
-const MAX_CLAIM = 64;
 const MAX_NOTE = 1_000;
-/** After a call of the store that failed. */
-const PAUSE_MS = 1_000;
 
-export class WorkLine {
+export class WorkLine implements IntakeLine {
   readonly name: string;
   readonly work: Work;
   readonly places: number;
@@ -78,24 +65,14 @@ export class WorkLine {
   isStopping = false;
 
   readonly #host: LineHost;
+  readonly #intake: Intake;
   readonly #mailboxes = new Map<string, Mailbox>();
   readonly #active = new LinkedList<Mailbox>();
   readonly #resting = new LinkedList<Mailbox>();
   /** The actors' parent. */
   #parent: AnyActorRef | undefined;
   #taken = 0;
-  /** Places for what the store may give to calls that are under way. */
-  #reserved = 0;
-  /** Came with the acceptance of their events. */
-  #given: Claimed[] = [];
   #strays = 0;
-  #isClaiming = false;
-  #isWoken = false;
-  /** The store may have had more than there was room for. */
-  #mayHaveMore = false;
-  #isScheduled = false;
-  #isFailing = false;
-  #notBefore = 0;
 
   constructor(options: LineOptions, host: LineHost) {
     this.name = options.name;
@@ -103,6 +80,7 @@ export class WorkLine {
     this.places = options.places ?? DEFAULT_PLACES;
     this.record = new LineRecord(host.log, host.settlements);
     this.#host = host;
+    this.#intake = new Intake(this, host);
   }
 
   get isFull(): boolean {
@@ -115,7 +93,19 @@ export class WorkLine {
 
   /** Nothing is under way, nor on its way from the store. */
   get isIdle(): boolean {
-    return this.#active.size === 0 && this.#reserved === 0 && !this.#isClaiming;
+    return this.#active.size === 0 && this.#intake.isIdle;
+  }
+
+  get prefix(): string {
+    return this.work.prefix;
+  }
+
+  get freePlaces(): number {
+    return this.places - this.#taken;
+  }
+
+  get isOpen(): boolean {
+    return this.#parent !== undefined && !this.isDraining;
   }
 
   get patienceMs(): number {
@@ -149,37 +139,14 @@ export class WorkLine {
     };
   }
 
-  /**
-   * Makes the event durable. Where its conversation has nothing else to do, and there is a place, it is handled without a
-   * further word of the store: unless others wait longer for a place. Rejects as `append` does.
-   */
-  async accept(event: NewEvent): Promise<readonly Appended[]> {
-    const { store, leaseMs } = this.#host;
-    if (this.#parent === undefined || this.isDraining || this.#mayHaveMore || this.#room <= 0)
-      return store.append([event]);
-    const heldUntil = performance.now() + leaseMs;
-    this.#reserved += 1;
-    try {
-      const appended = await store.append([event], { claimMs: leaseMs });
-      const turn = appended[0]?.turn;
-      if (turn !== undefined) this.#takeSoon(turn, heldUntil);
-      return appended;
-    } finally {
-      this.#reserved -= 1;
-      if (this.isIdle) this.#host.onIdle();
-      this.#goOn();
-    }
-  }
-
-  get #room(): number {
-    return this.places - this.#taken - this.#reserved;
+  /** Makes the event durable; see Intake. */
+  accept(event: NewEvent): Promise<readonly Appended[]> {
+    return this.#intake.accept(event);
   }
 
   /** Claims as much as there is room for, as long as the store has something. */
   pump(): void {
-    if (this.#isClaiming) this.#isWoken = true;
-    else if (this.#parent !== undefined && !this.isDraining && performance.now() >= this.#notBefore)
-      void this.#claim();
+    this.#intake.pump();
   }
 
   /** Looks for what is overdue. `now` in performance.now() milliseconds. */
@@ -215,6 +182,23 @@ export class WorkLine {
     };
   }
 
+  // For the intake.
+
+  take(turn: Turn, heldUntil: number): void {
+    // Too late: everything has ended, and so will the claim.
+    if (this.#parent === undefined) return;
+    let mailbox = this.#mailboxes.get(turn.key);
+    if (mailbox === undefined) {
+      mailbox = new Mailbox(this, turn.key);
+      this.#mailboxes.set(turn.key, mailbox);
+    }
+    mailbox.offer(turn, heldUntil);
+  }
+
+  onIdle(): void {
+    if (this.isIdle) this.#host.onIdle();
+  }
+
   // For the mailboxes.
 
   /** It has a turn, and takes a place. */
@@ -239,7 +223,7 @@ export class WorkLine {
     this.#taken -= 1;
     this.#strays += 1;
     this.record.stray(mailbox);
-    this.#goOn();
+    this.#intake.goOn();
   }
 
   /** It has nothing to do, and its actor waits for more. */
@@ -271,91 +255,13 @@ export class WorkLine {
     mailbox.hasPlace = false;
     mailbox.isStray = false;
     this.#active.delete(mailbox);
-    if (this.isIdle) this.#host.onIdle();
-    this.#goOn();
+    this.onIdle();
+    this.#intake.goOn();
   }
 
   #dismiss(mailbox: Mailbox): void {
     this.forget(mailbox);
     if (mailbox.ref !== undefined) tell(mailbox.ref, { type: 'quiet' });
-  }
-
-  /** A place is free: whatever becomes free within this tick is claimed for together. */
-  #goOn(): void {
-    if (!this.#mayHaveMore || this.#isScheduled) return;
-    this.#isScheduled = true;
-    setImmediate(() => {
-      this.#isScheduled = false;
-      this.pump();
-    });
-  }
-
-  async #claim(): Promise<void> {
-    this.#isClaiming = true;
-    try {
-      do {
-        this.#isWoken = false;
-        // Unless it is known that others wait, half is left for what comes meanwhile.
-        const max = Math.min(MAX_CLAIM, this.#mayHaveMore ? this.#room : Math.ceil(this.#room / 2));
-        if (max <= 0) {
-          this.#mayHaveMore = true;
-          break;
-        }
-        this.#mayHaveMore = await this.#claimUpTo(max);
-        this.#isFailing = false;
-      } while ((this.#isWoken || this.#mayHaveMore) && !this.isDraining);
-    } catch (error) {
-      this.#notBefore = performance.now() + PAUSE_MS;
-      if (!this.#isFailing)
-        this.#host.log.warn(
-          { work: this.name, reason: this.noteOf(error) },
-          'no events can be claimed; it is tried again',
-        );
-      this.#isFailing = true;
-    } finally {
-      this.#isClaiming = false;
-      if (this.isIdle) this.#host.onIdle();
-    }
-  }
-
-  /** Gives whether there may be more. */
-  async #claimUpTo(max: number): Promise<boolean> {
-    const { store, leaseMs } = this.#host;
-    const heldUntil = performance.now() + leaseMs;
-    this.#reserved += max;
-    try {
-      const turns = await store.claim(max, leaseMs, this.work.prefix);
-      for (const turn of turns) this.#take(turn, heldUntil);
-      return turns.length >= max;
-    } finally {
-      this.#reserved -= max;
-    }
-  }
-
-  /** The turns of this tick begin together, after those who sent their events have been answered. */
-  #takeSoon(turn: Turn, heldUntil: number): void {
-    this.#reserved += 1;
-    this.#given.push({ turn, heldUntil });
-    if (this.#given.length > 1) return;
-    setImmediate(() => {
-      const given = this.#given;
-      this.#given = [];
-      this.#reserved -= given.length;
-      for (const each of given) this.#take(each.turn, each.heldUntil);
-      if (this.isIdle) this.#host.onIdle();
-    });
-  }
-
-  /** Has a mailbox work on the turn. */
-  #take(turn: Turn, heldUntil: number): void {
-    // Too late: everything has ended, and so will the claim.
-    if (this.#parent === undefined) return;
-    let mailbox = this.#mailboxes.get(turn.key);
-    if (mailbox === undefined) {
-      mailbox = new Mailbox(this, turn.key);
-      this.#mailboxes.set(turn.key, mailbox);
-    }
-    mailbox.offer(turn, heldUntil);
   }
 }
 
