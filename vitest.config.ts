@@ -1,18 +1,55 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { testsApart, testsOnNodeHttp, turnOf } from './test/plan.ts';
 
 const report = process.env.ACTOR_GATEWAY_TEST_REPORT;
+/** What `npm test` adds: the tests of HTTP once more, on the other filling. */
+const isWhole = process.env.ACTOR_GATEWAY_TESTS === 'whole';
+const apart = testsApart();
+
+/** As usual (larger and slower files first), but known slow ones before all others. */
+class SlowFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    return sorted.sort((a, b) => turnOf(a.moduleId) - turnOf(b.moduleId));
+  }
+}
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
     // Real processes and sockets: give slow machines room, but let nothing hang for ever.
     testTimeout: 30_000,
     hookTimeout: 30_000,
     teardownTimeout: 10_000,
     pool: 'forks',
-    maxWorkers: 2,
+    // Tests that run programs wait for them half of the time: one file more than there are processors keeps these busy.
+    maxWorkers: Math.min(8, availableParallelism() + 1),
     allowOnly: false,
+    sequence: { sequencer: SlowFirst },
     reporters: report === undefined ? ['default'] : ['default', 'json'],
     ...(report === undefined ? {} : { outputFile: { json: report } }),
+    // In this order, that of their names: what comes last is quick and fills both workers to the end.
+    projects: [
+      { extends: true, test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'] } },
+      ...(isWhole
+        ? [
+            {
+              extends: true as const,
+              test: { name: 'e2e on node:http', include: testsOnNodeHttp(), env: { GATEWAY_HTTP: 'node' } },
+            },
+          ]
+        : []),
+      { extends: true, test: { name: 'parts', include: apart } },
+      {
+        extends: true,
+        test: {
+          name: 'parts together',
+          include: ['test/*.test.ts', 'test/unit/**/*.test.ts', 'test/property/**/*.test.ts'],
+          exclude: apart,
+          isolate: false,
+        },
+      },
+    ],
   },
 });

@@ -33,11 +33,11 @@ function isStale() {
   const built = join(root, 'dist', 'schema', 'catalog.json');
   if (!existsSync(built)) return true;
   const builtAt = statSync(built).mtimeMs;
-  const sources = ['config', 'machines', 'actors', 'src', 'tool-servers', 'scripts'].flatMap((room) =>
-    readdirSync(join(root, room), { recursive: true, withFileTypes: true })
-      .filter((entry) => entry.isFile())
-      .map((entry) => join(entry.parentPath, entry.name)),
-  );
+  // With the folders: theirs is the time at which a file was taken away.
+  const sources = ['config', 'machines', 'actors', 'src', 'tool-servers', 'scripts'].flatMap((room) => [
+    join(root, room),
+    ...readdirSync(join(root, room), { recursive: true }).map((name) => join(root, room, name)),
+  ]);
   return [...sources, join(root, 'package.json'), lockFile].some((file) => statSync(file).mtimeMs > builtAt);
 }
 

@@ -1,50 +1,57 @@
 // `npm test`: everything that must hold before a change lands, in the order of what fails fastest. Arguments go to the
-// test runner: `npm run verify -- test/unit`.
+// test runner: `npm run verify -- test/unit`. Without any, the tests of HTTP run on both of its fillings; test/plan.ts has
+// the rule which those are. The checks before the tests know nothing of each other and share the processors; what they
+// say is shown when they are done.
 
-import { spawnSync } from 'node:child_process';
-import { readdirSync, readFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
 import { join, resolve } from 'node:path';
 
 const root = resolve(import.meta.dirname, '..');
 const bin = (name) => join(root, 'node_modules', name);
-const vitest = [bin('vitest/vitest.mjs'), 'run'];
+const script = (name) => join(root, 'scripts', name);
 const chosen = process.argv.slice(2);
-const report = process.env.ACTOR_GATEWAY_TEST_REPORT;
+const isWhole = chosen.length === 0;
 
-const steps = [
+const checks = [
   { name: 'types', args: [bin('typescript/bin/tsc'), '--noEmit'] },
   { name: 'types of the page', args: [bin('typescript/bin/tsc'), '-p', join(root, 'tsconfig.page.json')] },
   { name: 'lint', args: [bin('@biomejs/biome/bin/biome'), 'check', '--error-on-warnings', '.'] },
   { name: 'unused', args: [bin('knip/bin/knip.js')] },
-  { name: 'build', args: [join(root, 'scripts', 'build.mjs')] },
-  ...(chosen.length === 0 ? [{ name: 'programs', args: [join(root, 'scripts', 'test-programs.mjs')] }] : []),
-  { name: 'tests', args: [...vitest, ...chosen] },
+  { name: 'build', args: [script('setup.mjs')] },
+  // The last two mostly wait for others.
+  ...(isWhole
+    ? [
+        { name: 'programs', args: [script('test-programs.mjs')] },
+        { name: 'real clients and suites', args: [join(root, 'test', 'real', 'setup.mjs')] },
+      ]
+    : []),
 ];
-if (chosen.length === 0) {
-  // The files that do not run on both HTTP fillings by themselves run a second time, on the other one.
-  const env = { GATEWAY_HTTP: 'node', ...(report && { ACTOR_GATEWAY_TEST_REPORT: `${report}.node` }) };
-  steps.push({ name: 'tests on node:http', args: [...vitest, ...oneFillingTests()], env });
-}
+const tests = {
+  name: 'tests',
+  args: [bin('vitest/vitest.mjs'), 'run', ...chosen],
+  env: isWhole ? { ACTOR_GATEWAY_TESTS: 'whole' } : {},
+};
 
-for (const { name, args, env } of steps) {
+const codes = await Promise.all(checks.map((check) => run(check, 'pipe')));
+const failed = codes.find((code) => code !== 0);
+process.exitCode = failed ?? (await run(tests, 'inherit'));
+
+/** Runs one step to its end, says how it went, and gives its exit code. */
+async function run({ name, args, env }, output) {
   const started = performance.now();
-  const { status } = spawnSync(process.execPath, args, {
+  const child = spawn(process.execPath, args, {
     cwd: root,
-    stdio: 'inherit',
+    stdio: ['inherit', output, output],
     env: { ...process.env, ...env },
   });
+  const said = [];
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => said.push(chunk));
+  const code = await new Promise((done) => {
+    child.once('error', () => done(1));
+    child.once('close', (status) => done(status ?? 1));
+  });
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
-  console.log(`${status === 0 ? 'ok  ' : 'FAIL'} ${name} (${seconds} s)`);
-  if (status !== 0) process.exit(status ?? 1);
-}
-
-function oneFillingTests() {
-  const folder = join(root, 'test', 'e2e');
-  return readdirSync(folder)
-    .filter((name) => name.endsWith('.test.ts'))
-    .map((name) => join('test', 'e2e', name))
-    .filter((file) => {
-      const text = readFileSync(join(root, file), 'utf8');
-      return text.includes('gateway-process.ts') && !text.includes('fillings.ts');
-    });
+  process.stdout.write(Buffer.concat(said));
+  console.log(`${code === 0 ? 'ok  ' : 'FAIL'} ${name} (${seconds} s)`);
+  return code;
 }

@@ -72,6 +72,9 @@ async function heard(server: string): Promise<{ pid: number; heard: string[] }> 
   return said(await call(server, 'heard')) as { pid: number; heard: string[] };
 }
 
+/** After this a question is out with the client, on a busy machine too. */
+const CARRIED_MS = 400;
+
 const elicit = { ask: 'elicitation/create', params: { message: 'Name?', requestedSchema: {} } };
 const sample = { ask: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } };
 const accepted = (name: string) => ({ action: 'accept', content: { name } });
@@ -287,14 +290,14 @@ describe('a question', () => {
           { ...sample, id: 's' },
         ],
       },
-      { ms: 50 },
+      { ms: CARRIED_MS },
       { withdraw: 'w' },
       { wait: 's' },
       { answer: '{"content":[]}' },
     ];
     const first = await play('puppet', steps);
     expect(questionsOf(first)).toHaveLength(2);
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await new Promise((resolve) => setTimeout(resolve, 2 * CARRIED_MS));
     const answers = { 'input-1': accepted('x'), 'input-2': { model: 'm' } };
     const second = await play('puppet', steps, retry(first.result.requestState, answers));
     expect(second.result).toMatchObject({ resultType: 'complete', content: [] });
@@ -305,7 +308,7 @@ describe('a question', () => {
     const first = await play('puppet', [{ ...elicit, id: 'open' }]);
     const steps = [
       { ...elicit, id: 'never', isAwaited: false },
-      { ms: 50 },
+      { ms: CARRIED_MS },
       { answer: '{"content":[],"n":1}' },
     ];
     const parked = await play('puppet', steps);
@@ -366,7 +369,7 @@ describe('a requestState', () => {
   });
 
   test('of a call whose server has died meanwhile brings its error, and the next call works', async () => {
-    const steps = [{ ...elicit, isAwaited: false }, { ms: 50 }, { exit: 3 }];
+    const steps = [{ ...elicit, isAwaited: false }, { ms: CARRIED_MS }, { exit: 3 }];
     const wasNoted = () =>
       gateway.logs().some(({ msg, server }) => msg === 'a connection ended by itself' && server === 'two');
     const first = await play('two', steps);
@@ -396,7 +399,7 @@ describe('a parked call', () => {
       { log: 'info' },
       { log: 'error' },
       { ...elicit, isAwaited: false, id: 'k' },
-      { ms: 50 },
+      { ms: CARRIED_MS },
       { progress: 1 },
       { log: 'critical' },
       { log: 'debug' },
@@ -406,7 +409,7 @@ describe('a parked call', () => {
     const logLevel = 'warning';
     const first = await play('puppet', steps, { meta: { logLevel, progressToken: 'a' } });
     expect(earlierIn(first).map(({ params }) => params?.level)).toEqual(['error']);
-    await new Promise((resolve) => setTimeout(resolve, 150));
+    await new Promise((resolve) => setTimeout(resolve, 2 * CARRIED_MS));
     const again = { meta: { logLevel, progressToken: 'b' }, ...back(first, accepted('x')) };
     const second = await play('puppet', steps, again);
     const told = earlierIn(second).map(

@@ -370,7 +370,7 @@ describe('a client that reads nothing', () => {
     await until('the pipe to be full', () => wrapper.child.stdin.writableLength > 1024 * 1024);
     expect(residentBytes(wrapper.pid)).toBeLessThan(400 * 1024 * 1024);
     wrapper.child.stdout.resume();
-    await until('every answer', () => wrapper.stdout.includes(`"big-${CALLS - 1}"`));
+    await until('every answer', () => wrapper.stdout.includes(`"big-${CALLS - 1}"`), 25_000);
     expect(await wrapper.request('last', 'ping')).toMatchObject({ result: {} });
     wrapper.child.stdin.end();
     expect(await wrapper.exited).toBe(0);

@@ -56,7 +56,9 @@ describe('before one gateway with a key', () => {
       isolation: 'session',
       forward_roots: true,
     });
+    // On the other HTTP filling, so that these clients meet both.
     behind = await startGateway({
+      http: 'node',
       servers: {
         far: far('/mcp'),
         one: far('/mcp/everything'),

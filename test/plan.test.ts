@@ -1,0 +1,58 @@
+// The plan of the tests is whole: what runs on one HTTP filling only is named with its reason, and everything else runs on
+// both.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import {
+  endToEnd,
+  hasBothFillings,
+  onOneFilling,
+  testsApart,
+  testsIn,
+  testsOnNodeHttp,
+  turnOf,
+} from './plan.ts';
+
+const root = resolve(import.meta.dirname, '..');
+const named = Object.values(onOneFilling).flat().map(endToEnd);
+
+test('every end-to-end test runs on both fillings by itself, a second time, or is named with a reason', () => {
+  const all = testsIn('test/e2e');
+  const again = testsOnNodeHttp();
+  expect(all.length).toBeGreaterThan(80);
+  expect(again.length).toBeGreaterThan(5);
+  const ways = (file: string) =>
+    [named.includes(file), again.includes(file), hasBothFillings(file)].filter(Boolean).length;
+  expect(all.filter((file) => ways(file) !== 1)).toEqual([]);
+});
+
+test('names only files that there are, and each once', () => {
+  expect(named.filter((file) => !existsSync(join(root, file)))).toEqual([]);
+  expect(new Set(named).size).toBe(named.length);
+});
+
+test('what is said to need no gateway starts none', () => {
+  const without = onOneFilling['programs and libraries without a gateway'] ?? [];
+  expect(without.length).toBeGreaterThan(5);
+  const texts = without.map((name) => [name, readFileSync(join(root, endToEnd(name)), 'utf8')] as const);
+  expect(
+    texts.filter(([, text]) => /\bstart(Gateway|Automation)\(/.test(text)).map(([name]) => name),
+  ).toEqual([]);
+});
+
+test('a test whose fixtures tidy up at the end of a file has a process of its own', () => {
+  expect(testsApart()).toContain(join('test', 'unit', 'actors', 'store', 'store-conformance.test.ts'));
+  expect(testsApart()).not.toContain(join('test', 'unit', 'machines', 'policy.test.ts'));
+});
+
+test('the slowest tests begin first', () => {
+  expect(turnOf(join(root, endToEnd('conformance')))).toBe(0);
+  expect(turnOf(join(root, endToEnd('api')))).toBeGreaterThan(5);
+  const turns = testsIn('test/e2e').map((file) => turnOf(join(root, file)));
+  const last = Math.max(...turns);
+  // Each turn but the last is that of one file: none of those named has gone.
+  expect(turns.filter((turn) => turn < last).sort((a, b) => a - b)).toEqual(
+    Array.from({ length: last }, (_, at) => at),
+  );
+});
