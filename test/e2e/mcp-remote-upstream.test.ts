@@ -163,22 +163,29 @@ describe.each(kinds)('a remote server (%s)', (_, runtime, options) => {
     },
   );
 
-  test('that is down is a 502 at once, and is back within one backoff', async () => {
+  test('that is down is a 502 at once, or, where that is known already, is waited for; it is back within one backoff', async () => {
     const session = await RawSession.open(setting.gateway.url, '/mcp/own');
     expect((await session.call('echo')).status).toBe(200);
     await remote.down();
-    const down = await session.call('echo');
-    expect(down.status).toBe(502);
-    expect(down.error).toMatchObject({ code: -32000, data: { server: 'own' } });
+    const asked = session.call('echo');
+    const down = await Promise.race([
+      asked,
+      new Promise<undefined>((done) => setTimeout(() => done(undefined), 1_000)),
+    ]);
+    if (down !== undefined) {
+      expect(down.status).toBe(502);
+      expect(down.error).toMatchObject({ code: -32000, data: { server: 'own' } });
+    }
     await remote.up();
     const began = performance.now();
+    expect([200, 502]).toContain((await asked).status);
     const back = await eventually('an answer', async () => {
       const answer = await session.call('echo', { back: true });
       return answer.status === 200 && answer;
     });
     expect(JSON.parse(back.text)).toEqual({ back: true });
-    // 300 ms of backoff with its jitter, a handshake, and a busy machine.
-    expect(performance.now() - began).toBeLessThan(2500);
+    // A backoff that has grown from 300 ms meanwhile, a handshake, and a busy machine.
+    expect(performance.now() - began).toBeLessThan(4000);
   });
 
   test('that is restarted between two calls is not noticed by its clients', async () => {
