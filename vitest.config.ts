@@ -23,8 +23,8 @@ export default defineConfig({
     hookTimeout: 30_000,
     teardownTimeout: 10_000,
     pool: 'forks',
-    // Tests that run programs wait for them half of the time: one file more than there are processors keeps these busy.
-    maxWorkers: Math.min(8, availableParallelism() + 1),
+    // Each of them starts programs of its own: more files at once would be quicker, and starve one another.
+    maxWorkers: Math.min(8, Math.max(2, availableParallelism())),
     allowOnly: false,
     sequence: { sequencer: SlowFirst },
     reporters: report === undefined ? ['default'] : ['default', 'json'],

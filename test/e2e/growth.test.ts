@@ -86,7 +86,7 @@ const jobs: Readonly<Record<string, Job>> = {
   async 'clients gone in the middle of a call'(url) {
     const leave = new AbortController();
     const headers = { 'content-type': 'application/json', 'x-mcp-server': 'echo' };
-    const params = { name: 'wait', arguments: { ms: 30 } };
+    const params = { name: 'wait', arguments: { ms: 500 } };
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
     const call = http(`${url}/rpc`, { method: 'POST', headers, body, signal: leave.signal });
     setTimeout(() => leave.abort(), 10);
