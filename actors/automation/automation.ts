@@ -251,7 +251,7 @@ export class Automation implements Part {
     return {
       store,
       log: gateway.log,
-      accept: (events) => dispatcher.accept(events),
+      accept: (event) => dispatcher.accept(event),
       settled: (id, timeoutMs) => dispatcher.settled(id, timeoutMs),
       cancel: (id, note) => dispatcher.cancel(id, note),
       listen: (webhook, address) => this.listeners.listen(webhook, address),

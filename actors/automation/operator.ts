@@ -80,7 +80,7 @@ export class Operator {
     const settled = run.waitSeconds > 0 ? dispatcher.settled(event.id, run.waitSeconds * 1000) : undefined;
     // Where too many wait already this must be known before anything is accepted: the caller will try again.
     await Promise.race([settled, undefined]);
-    await dispatcher.accept([event]);
+    await dispatcher.accept(event);
     const ended = await settled;
     if (ended === undefined) return { id: event.id, state: 'accepted', answer: null, note: null };
     return { id: event.id, state: ended.state, answer: ended.answer ?? null, note: ended.note ?? null };

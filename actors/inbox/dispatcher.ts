@@ -8,6 +8,7 @@
 // DI5  after `drain` nothing runs, no timer is set, and every claim has been given back that could be in time.
 
 import type { AnyActorRef } from 'xstate';
+import { InternalError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Settled } from '../sources/adapter.ts';
 import type { Appended, NewEvent, Store } from '../store/store.ts';
@@ -105,16 +106,12 @@ export class Dispatcher {
     return this.#drained;
   }
 
-  /** Makes events durable; they are handled as soon as may be. Rejects as the store's `append` does. */
-  accept(events: readonly NewEvent[]): Promise<readonly Appended[]> {
-    const [event] = events;
-    const line =
-      event !== undefined && events.length === 1
-        ? this.#lines.find(({ work }) => event.key.startsWith(work.prefix))
-        : undefined;
-    return event === undefined || line === undefined
-      ? this.#options.store.append(events)
-      : line.accept(event);
+  /** Makes the event durable; it is handled as soon as may be. Rejects as the store's `append` does. */
+  accept(event: NewEvent): Promise<Appended> {
+    const line = this.#lines.find(({ work }) => event.key.startsWith(work.prefix));
+    if (line === undefined)
+      return Promise.reject(new InternalError(`no work takes what comes to ${event.key}`));
+    return line.accept(event);
   }
 
   /**

@@ -6,8 +6,9 @@
 //      waits behind that; and one claim does not reserve all places, so that what is accepted meanwhile finds one.
 // IN3  a reservation ends with its call, however that ends, and whoever waits is then claimed for.
 
+import { InternalError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import type { Appended, NewEvent, Store, Turn } from '../store/store.ts';
+import type { Appended, AppendOptions, NewEvent, Store, Turn } from '../store/store.ts';
 
 /** The line, as the intake sees it. */
 export interface IntakeLine {
@@ -70,15 +71,14 @@ export class Intake {
    * Makes the event durable. Where its conversation has nothing else to do, and there is a place, its turn comes with that,
    * and begins after whoever sent it has been answered. Rejects as `append` does.
    */
-  async accept(event: NewEvent): Promise<readonly Appended[]> {
-    const { store, leaseMs } = this.#options;
-    if (!this.#line.isOpen || this.#mayHaveMore || this.#room <= 0) return store.append([event]);
+  async accept(event: NewEvent): Promise<Appended> {
+    const { leaseMs } = this.#options;
+    if (!this.#line.isOpen || this.#mayHaveMore || this.#room <= 0) return this.#append(event);
     const heldUntil = performance.now() + leaseMs;
     this.#reserved += 1;
     try {
-      const appended = await store.append([event], { claimMs: leaseMs });
-      const turn = appended[0]?.turn;
-      if (turn !== undefined) this.#takeSoon({ turn, heldUntil });
+      const appended = await this.#append(event, { claimMs: leaseMs });
+      if (appended.turn !== undefined) this.#takeSoon({ turn: appended.turn, heldUntil });
       return appended;
     } finally {
       this.#giveBack(1);
@@ -99,6 +99,12 @@ export class Intake {
       this.#isScheduled = false;
       this.pump();
     });
+  }
+
+  async #append(event: NewEvent, options?: AppendOptions): Promise<Appended> {
+    const [appended] = await this.#options.store.append([event], options);
+    if (appended === undefined) throw new InternalError('the store said nothing of an event');
+    return appended;
   }
 
   get #room(): number {

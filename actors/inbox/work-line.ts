@@ -140,7 +140,7 @@ export class WorkLine implements IntakeLine {
   }
 
   /** Makes the event durable; see Intake. */
-  accept(event: NewEvent): Promise<readonly Appended[]> {
+  accept(event: NewEvent): Promise<Appended> {
     return this.#intake.accept(event);
   }
 

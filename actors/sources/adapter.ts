@@ -30,8 +30,8 @@ export interface InboundEvent {
 export interface SourceHost {
   readonly store: Store;
   readonly log: Log;
-  /** Makes events durable; the answer to the platform comes after this. */
-  accept(events: readonly NewEvent[]): Promise<readonly Appended[]>;
+  /** Makes the event durable; the answer to the platform comes after this. */
+  accept(event: NewEvent): Promise<Appended>;
   /** Resolves when the delivery has ended, or with undefined at the deadline. Ask before `accept`. */
   settled(id: string, timeoutMs: number): Promise<Settled | undefined>;
   /**

@@ -176,7 +176,6 @@ export class Mailboxes {
   onClockSet(byMs: number, now: number): void {
     this.#table.moveClaims(byMs);
     if (byMs > 0) return;
-    this.#table.turnBack(now);
     for (const { key, claim, dueAt } of this.#table.all()) {
       if (claim !== undefined || dueAt <= now || dueAt === HELD) continue;
       this.#settle(key, this.#deliveries.first(key), now);

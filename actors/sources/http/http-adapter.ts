@@ -73,8 +73,8 @@ class HttpPath implements PathUse<HttpMember> {
     // Before the event is there: it might be over before we ask.
     const isWaiting = waitMs > 0 && !(await isOver(first.host, event.id));
     const settled = isWaiting ? quiet(first.host.settled(event.id, waitMs)) : undefined;
-    const [appended] = await first.host.accept([event]);
-    if (appended?.outcome === 'duplicate') return answer(200, event.id, 'duplicate');
+    const { outcome } = await first.host.accept(event);
+    if (outcome === 'duplicate') return answer(200, event.id, 'duplicate');
     return settled === undefined ? answer(202, event.id, 'accepted') : syncReply(event.id, await settled);
   }
 }

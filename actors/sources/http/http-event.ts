@@ -7,7 +7,7 @@ import type { NewEvent, StoredEvent } from '../../store/store.ts';
 import type { InboundEvent } from '../adapter.ts';
 import { memberOf, textMember } from '../payload-member.ts';
 import type { WebhookRequest } from '../webhook.ts';
-import { type PayloadKind, type Said, said } from './http-payload.ts';
+import { type PayloadKind, Said } from './http-payload.ts';
 
 /** What is kept of a request beside its bytes. No headers: some of them are credentials. */
 interface HttpMeta {
@@ -34,10 +34,11 @@ export function httpEvent(
   triggers: readonly [HttpTrigger, ...HttpTrigger[]],
   taker: HttpTrigger,
   request: WebhookRequest,
-  { kind, bytes, payload }: Said,
+  said: Said,
   delivery: string,
 ): NewEvent {
   const { method, path, traceparent } = request;
+  const { kind, bytes, payload } = said;
   const meta: HttpMeta = { triggers: namesOf(triggers), kind, method, path };
   return {
     id: `http:${taker.name}/${delivery}`,
@@ -45,17 +46,8 @@ export function httpEvent(
     meta: JSON.stringify(meta),
     body: bytes,
     trace: traceparent,
-    parsed: new Parsed(payload),
+    parsed: said,
   };
-}
-
-/** Told by its class from what others may have left with an event. */
-class Parsed {
-  readonly payload: unknown;
-
-  constructor(payload: unknown) {
-    this.payload = payload;
-  }
 }
 
 /**
@@ -81,7 +73,7 @@ function namesOf(triggers: readonly HttpTrigger[]): readonly string[] {
 /** Throws for an event that is none of these. */
 export function readHttpEvent(event: StoredEvent): InboundEvent {
   const { triggers, kind, method, path } = JSON.parse(event.meta) as HttpMeta;
-  const { payload } = event.parsed instanceof Parsed ? event.parsed : said(kind, event.body);
+  const { payload } = event.parsed instanceof Said ? event.parsed : new Said(kind, event.body);
   return {
     platform: 'http',
     triggers,

@@ -6,33 +6,35 @@ import type { WebhookRequest } from '../webhook.ts';
 export type PayloadKind = 'json' | 'query' | 'text';
 
 /** What a request says: the bytes, how they are to be read, and what they read as. */
-export interface Said {
+export class Said {
   readonly kind: PayloadKind;
   readonly bytes: Uint8Array;
   readonly payload: unknown;
+
+  /** Throws for JSON that is none. */
+  constructor(kind: PayloadKind, bytes: Uint8Array) {
+    this.kind = kind;
+    this.bytes = bytes;
+    this.payload = payloadOf(kind, bytes);
+  }
 }
 
 /** Of a request without a body its query. Undefined: its content type says JSON, and it is none. */
 export function saidBy({ method, headers, query }: WebhookRequest, body: Buffer): Said | undefined {
   if (body.length === 0)
-    return method === 'GET' ? said('query', Buffer.from(query, 'latin1')) : said('text', body);
+    return method === 'GET' ? new Said('query', Buffer.from(query, 'latin1')) : new Said('text', body);
   const type =
     /^[^;]*/
       .exec(headers['content-type'] ?? '')?.[0]
       .trim()
       .toLowerCase() ?? '';
   const mustBeJson = type === 'application/json' || type.endsWith('+json');
-  if (!mustBeJson && type !== '') return said('text', body);
+  if (!mustBeJson && type !== '') return new Said('text', body);
   try {
-    return said('json', body);
+    return new Said('json', body);
   } catch {
-    return mustBeJson ? undefined : said('text', body);
+    return mustBeJson ? undefined : new Said('text', body);
   }
-}
-
-/** Throws for JSON that is none. */
-export function said(kind: PayloadKind, bytes: Uint8Array): Said {
-  return { kind, bytes, payload: payloadOf(kind, bytes) };
 }
 
 function payloadOf(kind: PayloadKind, bytes: Uint8Array): unknown {

@@ -129,8 +129,8 @@ class RepoHostPath implements PathUse<RepoMember> {
     if (takers.length === 0) return ignored(id);
     // Each once: while a trigger is exchanged it is there twice.
     const names = [...new Set(takers.map(({ trigger }) => trigger.name))];
-    const [appended] = await first.host.accept([repoEvent(names, request, { event, delivery, facts }, body)]);
-    if (appended?.outcome === 'duplicate') return { status: 200, body: { id, status: 'duplicate' } };
+    const { outcome } = await first.host.accept(repoEvent(names, request, { event, delivery, facts }, body));
+    if (outcome === 'duplicate') return { status: 200, body: { id, status: 'duplicate' } };
     return { status: 202, body: { id, status: 'accepted' } };
   }
 }

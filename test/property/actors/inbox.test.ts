@@ -130,7 +130,7 @@ const faults = ['the commits fail', 'claims expire', 'drain', 'hold', 'nothing',
 const waysIn = {
   appended: (_: Dispatcher, store: Store, events: readonly NewEvent[]) => store.append(events),
   accepted: (dispatcher: Dispatcher, _: Store, events: readonly NewEvent[]) =>
-    Promise.all(events.map((event) => dispatcher.accept([event]))),
+    Promise.all(events.map((event) => dispatcher.accept(event))),
 };
 
 const scenario = fc.record({

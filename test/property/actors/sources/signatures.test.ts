@@ -25,7 +25,7 @@ beforeEach(() => {
   catching = {
     store: host.store,
     log: host.log,
-    accept: (events) => host.accept(events),
+    accept: (event) => host.accept(event),
     settled: (id, timeoutMs) => host.settled(id, timeoutMs),
     listen: async (given) => {
       webhook = given;

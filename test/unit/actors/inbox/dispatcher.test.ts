@@ -225,11 +225,11 @@ describe('an acceptance', () => {
     const { dispatcher, ended, stateOf } = inbox({ works: [work], store, tickMs: 60_000 });
     await until('the first claims were asked for', () => store.claims > 0);
     const before = store.claims;
-    const [appended] = await dispatcher.accept([a('a1')]);
-    expect([appended?.outcome, work.runs.length]).toEqual(['new', 0]);
+    const appended = await dispatcher.accept(a('a1'));
+    expect([appended.outcome, work.runs.length]).toEqual(['new', 0]);
     await ended('a1');
     expect(await stateOf('a1')).toBe('done');
-    await dispatcher.accept([a('a2')]);
+    await dispatcher.accept(a('a2'));
     await ended('a2');
     expect([work.runs.map(({ id }) => id), store.claims]).toEqual([['a1', 'a2'], before]);
   });
@@ -242,7 +242,7 @@ describe('an acceptance', () => {
     });
     const { dispatcher, ended } = inbox({ works: [work], store: new PassingStore(), pollMs: 10 });
     const parsed = { read: 'once' };
-    await dispatcher.accept([{ ...a('a1'), parsed }]);
+    await dispatcher.accept({ ...a('a1'), parsed });
     await ended('a1');
     expect(seen).toEqual([parsed, undefined]);
     expect(seen[0]).toBe(parsed);
@@ -254,12 +254,12 @@ describe('an acceptance', () => {
       event.id === 'a1' ? gate.opened.then(() => done) : Promise.resolve(done),
     );
     const { dispatcher, ended } = inbox({ works: [work], places: 1 });
-    await dispatcher.accept([a('a1')]);
+    await dispatcher.accept(a('a1'));
     await until('it runs', () => work.runs.length === 1);
-    await dispatcher.accept([b('b1')]);
-    await dispatcher.accept([b('b2')]);
+    await dispatcher.accept(b('b1'));
+    await dispatcher.accept(b('b2'));
     gate.open();
-    await dispatcher.accept([newEvent('conversation/c', 'c1')]);
+    await dispatcher.accept(newEvent('conversation/c', 'c1'));
     await ended('c1');
     await ended('b2');
     expect(work.runs.map(({ id }) => id).indexOf('b1')).toBeLessThan(
@@ -273,7 +273,7 @@ describe('an acceptance', () => {
     const work = new FakeWork(() => gate.opened.then(() => done));
     const { dispatcher, store, stats } = inbox({ works: [work], places: 3 });
     const events = Array.from({ length: 10 }, (_, n) => newEvent(`conversation/${n}`, `e${n}`));
-    await Promise.all(events.map((event) => dispatcher.accept([event])));
+    await Promise.all(events.map((event) => dispatcher.accept(event)));
     await until('three run', () => work.runs.length === 3);
     expect((await store.counts()).running).toBe(3);
     gate.open();
@@ -289,7 +289,7 @@ describe('an acceptance', () => {
     store.wake = () => () => {};
     const work = new FakeWork(async () => done);
     const { dispatcher, ended } = inbox({ works: [work], store, places: 2, tickMs: 60_000 });
-    await dispatcher.accept([a('a1')]);
+    await dispatcher.accept(a('a1'));
     await ended('a1');
     gate.open();
   });
@@ -300,11 +300,11 @@ describe('an acceptance', () => {
     const work = new FakeWork(async () => done);
     const { dispatcher, append, ended, stats } = inbox({ works: [work], store, places: 1, tickMs: 60_000 });
     for (let n = 0; n < 20; n += 1) {
-      await dispatcher.accept([a(`a${n}`)]);
+      await dispatcher.accept(a(`a${n}`));
       await until('it rests', () => stats().done === 2 * n + 1 && stats().active === 0);
-      const repeated = dispatcher.accept([a(`a${n}`)]);
+      const repeated = dispatcher.accept(a(`a${n}`));
       await append(b(`b${n}`));
-      expect((await repeated)[0]?.outcome).toBe('duplicate');
+      expect((await repeated).outcome).toBe('duplicate');
       await ended(`b${n}`);
       await until('it rests', () => stats().done === 2 * n + 2 && stats().active === 0);
     }
@@ -316,7 +316,7 @@ describe('an acceptance', () => {
     const store = new CountingStore({ maxWaiting: 0 });
     const { dispatcher } = inbox({ works: [new FakeWork(async () => done)], store, places: 1 });
     for (let n = 0; n < 3; n += 1)
-      await expect(dispatcher.accept([a(`a${n}`)])).rejects.toThrow(OverloadedError);
+      await expect(dispatcher.accept(a(`a${n}`))).rejects.toThrow(OverloadedError);
     await dispatcher.drain(1_000);
     expect(dispatcher.stats().conversation).toMatchObject({ active: 0, handled: 0 });
   });
@@ -327,10 +327,10 @@ describe('an acceptance', () => {
     store.beforeAppend = gate.opened;
     const work = new FakeWork(async () => done);
     const { dispatcher } = inbox({ works: [work], store });
-    const accepted = dispatcher.accept([a('a1')]);
+    const accepted = dispatcher.accept(a('a1'));
     const drained = dispatcher.drain(2_000);
     gate.open();
-    expect((await accepted)[0]?.outcome).toBe('new');
+    expect((await accepted).outcome).toBe('new');
     await drained;
     expect(['done', 'queued']).toContain((await store.delivery('a1'))?.state);
     expect(await store.claim(1, 1_000)).toHaveLength((await store.delivery('a1'))?.state === 'done' ? 0 : 1);

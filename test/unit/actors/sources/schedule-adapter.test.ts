@@ -256,7 +256,7 @@ describe('instants that overlap', () => {
     const able: SourceHost = {
       store: host.store,
       log: host.log,
-      accept: (events) => host.accept(events),
+      accept: (event) => host.accept(event),
       settled: (id, timeoutMs) => host.settled(id, timeoutMs),
       listen: (webhook) => host.listen(webhook),
       cancel: (id, note) => ended.push(`${id} ${note}`) > 0,
