@@ -97,6 +97,27 @@ describe('while the gateway stops', () => {
   });
 });
 
+test('nobody who sends while the gateway starts is told that there is nothing: refused, or 503, until it is accepted', async () => {
+  const program = await startAgent();
+  const port = await freePort();
+  const many = Array.from({ length: 200 }, (_, n) =>
+    trigger(`more-${n}`, hook({ path: `/hooks/more-${n}` })),
+  );
+  const resources = [trigger('orders', hook()), httpAgent('orders', program.url), ...many];
+  const started = startAutomation({ resources, settings: { listen_addr: `127.0.0.1:${port}` } });
+  const statuses: (number | 'refused')[] = [];
+  await eventually(async () => {
+    const answer = await postHook(`http://127.0.0.1:${port}`, '/hooks/orders', { n: statuses.length }).catch(
+      () => undefined,
+    );
+    statuses.push(answer?.status ?? 'refused');
+    expect(answer?.status).toBe(202);
+  });
+  await started;
+  expect(statuses[0]).not.toBe(202);
+  expect(statuses.filter((status) => !['refused', 503, 202].includes(status as number | string))).toEqual([]);
+});
+
 test('a reload that is asked for while the gateway starts leaves no trigger closed', async () => {
   const folder = temporaryFolder();
   const program = await startAgent();
