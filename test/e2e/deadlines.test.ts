@@ -3,11 +3,24 @@
 import { describe, expect, it } from 'vitest';
 import { fault, signsOfBugs } from '../fixtures/fault-servers.ts';
 import { startGateway } from '../fixtures/gateway-process.ts';
-import { callOnce, details, isAlive, RawSession, stats, until } from '../fixtures/raw-session.ts';
+import {
+  callOnce,
+  details,
+  isAlive,
+  RawSession,
+  startServer,
+  stats,
+  until,
+} from '../fixtures/raw-session.ts';
 
-const servers = {
-  echo: fault('echo', { request_timeout_seconds: 0.5, max_request_seconds: 1.6 }),
-};
+/** A gateway whose one server runs: its start would take of the time of the first call. */
+async function startWithin(times: object) {
+  const gateway = await startGateway({ servers: { echo: fault('echo', { ...times }) } });
+  await startServer(gateway.url, 'echo');
+  return gateway;
+}
+
+const times = { request_timeout_seconds: 1, max_request_seconds: 4 };
 
 const cancelledOf = async (session: RawSession) =>
   JSON.parse((await session.call('cancelled')).text) as { label: string }[];
@@ -16,10 +29,9 @@ describe.concurrent('a call that is not answered', () => {
   it.each(['/mcp/echo', '/mcp', '/rpc'])(
     'at %s ends with HTTP 504 and a JSON-RPC error, and the server is told',
     async (path) => {
-      const { url } = await startGateway({ servers });
+      const { url } = await startWithin(times);
       const session = await RawSession.open(url, path === '/rpc' ? '/mcp' : path);
       await session.request('tools/list');
-      await callOnce(url, 'echo', 'pid');
       const name = path === '/mcp' ? 'echo__hang' : 'hang';
       const askedAt = performance.now();
       const answer =
@@ -31,9 +43,9 @@ describe.concurrent('a call that is not answered', () => {
       expect(String(answer.headers['content-type'])).toMatch(/^application\/json/);
       expect(answer.messages[0]?.id).toBe(path === '/rpc' ? 1 : 'mine');
       expect(answer.error).toMatchObject({ code: -32001, data: { server: 'echo' } });
-      expect(answer.error?.message).toMatch(/timed out after (0\.[5-9]|1\.[01]) s.*request_timeout_seconds/);
-      expect(ms).toBeGreaterThan(480);
-      expect(ms).toBeLessThan(1200);
+      expect(answer.error?.message).toMatch(/timed out after [1-3](\.\d)? s.*request_timeout_seconds/);
+      expect(ms).toBeGreaterThan(980);
+      expect(ms).toBeLessThan(3500);
       const probe = await RawSession.open(url, '/mcp/echo');
       expect(await cancelledOf(probe)).toEqual([{ label: 'lost' }]);
       expect(await details(url, 'echo')).toMatchObject({ in_flight: 0, restarts: 0 });
@@ -41,9 +53,9 @@ describe.concurrent('a call that is not answered', () => {
   );
 
   it('lives longer while it makes progress', async () => {
-    const { url } = await startGateway({ servers });
+    const { url } = await startWithin(times);
     const session = await RawSession.open(url, '/mcp/echo');
-    const args = { steps: 5, every_ms: 250, label: 'long' };
+    const args = { steps: 5, every_ms: 400, label: 'long' };
     const answer = await session.call('count', args, { progressToken: 'p' });
     expect(answer.text).toBe('{"steps":5,"label":"long"}');
     expect(answer.messages).toHaveLength(6);
@@ -52,14 +64,14 @@ describe.concurrent('a call that is not answered', () => {
   });
 
   it('ends at max_request_seconds whatever progress it makes, with the error on its stream', async () => {
-    const { url } = await startGateway({ servers });
+    const { url } = await startWithin(times);
     const session = await RawSession.open(url, '/mcp/echo');
     const askedAt = performance.now();
     const args = { steps: 100, every_ms: 100, label: 'endless' };
     const answer = await session.call('count', args, { progressToken: 'p', id: 3 });
     const ms = performance.now() - askedAt;
-    expect(ms).toBeGreaterThan(1500);
-    expect(ms).toBeLessThan(2400);
+    expect(ms).toBeGreaterThan(3900);
+    expect(ms).toBeLessThan(8000);
     // Streaming had begun, so the status was sent long ago.
     expect(answer.status).toBe(200);
     expect(answer.messages.at(-1)).toMatchObject({ id: 3, error: { code: -32001 } });
@@ -69,7 +81,7 @@ describe.concurrent('a call that is not answered', () => {
 
   it('ends while it waits for a server that starts slowly, and is never sent', async () => {
     const { url } = await startGateway({
-      servers: { echo: fault('echo', { request_timeout_seconds: 0.4, env: { START_MS: '1000' } }) },
+      servers: { echo: fault('echo', { request_timeout_seconds: 1, env: { START_MS: '2500' } }) },
     });
     const answer = await callOnce(url, 'echo', 'echo', { label: 'late' });
     expect(answer.status).toBe(504);
@@ -79,10 +91,10 @@ describe.concurrent('a call that is not answered', () => {
   });
 
   it('that is answered too late reaches nobody, not even the next call of the same id', async () => {
-    const { url } = await startGateway({ servers });
+    const { url } = await startWithin(times);
     const session = await RawSession.open(url, '/mcp/echo');
-    expect((await session.call('wait', { ms: 700 }, { id: 1 })).status).toBe(504);
-    const next = await session.call('count', { steps: 1, every_ms: 400, label: 'next' }, { id: 1 });
+    expect((await session.call('wait', { ms: 1400 }, { id: 1 })).status).toBe(504);
+    const next = await session.call('count', { steps: 1, every_ms: 600, label: 'next' }, { id: 1 });
     expect(next.text).toBe('{"steps":1,"label":"next"}');
   });
 
@@ -100,13 +112,17 @@ describe.concurrent('a call that is not answered', () => {
   });
 
   it('does not delay others on the same process', async () => {
-    const { url, text } = await startGateway({ servers });
+    const { url, text } = await startWithin({ request_timeout_seconds: 3 });
     const session = await RawSession.open(url, '/mcp/echo');
-    const hanging = Array.from({ length: 20 }, () => session.call('hang'));
-    const askedAt = performance.now();
+    let ended = 0;
+    const hanging = Array.from({ length: 20 }, async () => {
+      const answer = await session.call('hang');
+      ended += 1;
+      return answer;
+    });
     for (let number = 0; number < 20; number += 1)
       expect((await session.call('echo', { number })).text).toBe(`{"number":${number}}`);
-    expect(performance.now() - askedAt).toBeLessThan(400);
+    expect(ended).toBe(0);
     for (const answer of await Promise.all(hanging)) expect(answer.status).toBe(504);
     expect((await stats(url)).requests.in_flight).toBe(0);
     expect(text()).not.toMatch(signsOfBugs);
