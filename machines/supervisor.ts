@@ -9,16 +9,10 @@
 // V4  `shutdown` always ends in `stopped`: a child that does not end by itself is cut off after its `shutdownMs`.
 // V5  clock and chance come as input; timers belong to the actor system and end with this machine (A7).
 
-import {
-  type AnyActorRef,
-  type DoneActorEvent,
-  type ErrorActorEvent,
-  type ProvidedActor,
-  type Spawner,
-  setup,
-} from 'xstate';
+import { type DoneActorEvent, type ErrorActorEvent, setup } from 'xstate';
 import type { Change, Child, ChildSpec } from './child.ts';
-import { type Ending, RestartLimitError, recentRestarts, verdict } from './policy.ts';
+import { askToStop, bury, cutOff, resume, settle, start, wake } from './child-steps.ts';
+import type { Ending } from './policy.ts';
 
 export interface SupervisorInput {
   /** Prefix of the children's system ids: `path/key`. */
@@ -89,134 +83,11 @@ const frame = setup({
   guards: { isCurrent, isEmpty, isLive, isOfChild, isUnknown },
 });
 
-type Step = Parameters<Parameters<typeof frame.enqueueActions>[0]>[0];
-
-const dueId = (key: string) => `due:${key}`;
-const overdueId = (key: string) => `overdue:${key}`;
-
-function report(step: Step, child: Child, what: Change['what'], more: Partial<Change> = {}): void {
-  const change = {
-    key: child.key,
-    generation: child.generation,
-    what,
-    restarts: child.restarts.length,
-    ...more,
-  };
-  step.enqueue({ type: 'report', params: change });
-}
-
-function keep(step: Step, child: Child): void {
-  step.enqueue.assign(({ context }) => ({ children: new Map(context.children).set(child.key, child) }));
-}
-
-/** Ends what is left of the child and drops it from the registry. */
-function forget(step: Step, child: Child): void {
-  step.enqueue.cancel(dueId(child.key));
-  step.enqueue.cancel(overdueId(child.key));
-  if (child.ref) step.enqueue.stopChild(child.ref);
-  step.enqueue.assign(({ context }) => {
-    const children = new Map(context.children);
-    children.delete(child.key);
-    return { children };
-  });
-}
-
-function spawn(step: Step, old: Child, what: 'started' | 'restarted' | 'woken'): void {
-  const { key, spec } = old;
-  const systemId = `${step.context.path}/${key}`;
-  const generation = step.context.lastGeneration + 1;
-  const id = `${key}#${generation}`;
-  const child: Child = { ...old, generation, phase: 'up', retryAt: undefined, parkedUntil: undefined };
-  step.enqueue.assign({ lastGeneration: generation });
-  // XState would throw within this machine, and so end every child of it.
-  if (step.system.get(systemId) !== undefined) {
-    settle(step, child, { kind: 'failed', error: new Error(`the actor name ${systemId} is taken`) });
-    return;
-  }
-  step.enqueue.assign(({ context, spawn }) => {
-    const input = { ...spec.input, key, generation };
-    // Dynamic logic has no place among the actors that `setup` knows.
-    const spawnAny = spawn as unknown as Spawner<ProvidedActor>;
-    const ref: AnyActorRef = spawnAny(spec.logic, { id, systemId, input });
-    return { children: new Map(context.children).set(key, { ...child, ref }) };
-  });
-  if (what === 'woken') step.enqueue.sendTo(id, { type: 'start' });
-  report(step, child, what);
-}
-
-/** Carries out the verdict on a child; `child.ref` is the actor where it is still alive. */
-function settle(step: Step, child: Child, ending: Ending): void {
-  const { key, generation, ref } = child;
-  const { policy } = child.spec;
-  const now = step.context.now();
-  const recent = recentRestarts(policy, child.restarts, now);
-  const given = verdict(policy, ending, recent, now, step.context.random());
-  const failure = ending.kind === 'failed' ? { error: ending.error } : {};
-  const lastError = ending.kind === 'failed' ? ending.error : child.lastError;
-  const judged: Child = { ...child, restarts: recent, lastError, retryAt: undefined, parkedUntil: undefined };
-  step.enqueue.cancel(dueId(key));
-  switch (given.do) {
-    case 'restart': {
-      const { inMs } = given;
-      const next: Child = { ...judged, phase: 'waiting', restarts: [...recent, now], retryAt: now + inMs };
-      keep(step, next);
-      step.enqueue.raise({ type: 'child.due', key, generation }, { id: dueId(key), delay: inMs });
-      report(step, next, 'restarting', { inMs, ...failure });
-      return;
-    }
-    case 'park': {
-      const until = now + given.forMs;
-      keep(step, { ...judged, phase: 'parked', parkedUntil: until });
-      if (ref) step.enqueue.sendTo(ref, { type: 'park', until, error: lastError });
-      report(step, judged, 'parked', { until, ...failure });
-      return;
-    }
-    case 'forget':
-      forget(step, child);
-      report(step, child, 'ended', failure);
-      return;
-    case 'escalate': {
-      forget(step, child);
-      report(step, child, 'ended', failure);
-      const name = `${step.context.path}/${key}`;
-      const limit = `${policy.intensity} times within ${policy.periodMs} ms`;
-      // Sent, not raised: only then XState takes it for an unhandled error, stops all children and tells our parent.
-      step.enqueue.sendTo(step.self, {
-        type: 'xstate.error.actor.escalation',
-        actorId: 'escalation',
-        error: new RestartLimitError(`${name} was restarted ${limit}, and failed again`, {
-          cause: lastError,
-        }),
-      });
-    }
-  }
-}
+/** A transition under way: what it says of the event, and what it has done. */
+export type Step = Parameters<Parameters<typeof frame.enqueueActions>[0]>[0];
 
 function endingOf(event: SupervisorEvent): Ending {
   return 'error' in event ? { kind: 'failed', error: event.error } : { kind: 'done' };
-}
-
-/** A child that was not to come back has ended, as the event tells. */
-function bury(step: Step, child: Child): void {
-  const ending = endingOf(step.event);
-  forget(step, child);
-  report(step, child, 'stopped', ending.kind === 'failed' ? { error: ending.error } : {});
-}
-
-/** Asks a live child to end, and sets its deadline; one that is not alive is simply forgotten. */
-function askToStop(step: Step, child: Child): void {
-  if (child.phase === 'stopping') return;
-  if (!child.ref) {
-    forget(step, child);
-    report(step, child, 'stopped');
-    return;
-  }
-  const { key, generation } = child;
-  keep(step, { ...child, phase: 'stopping', retryAt: undefined, parkedUntil: undefined });
-  step.enqueue.cancel(dueId(key));
-  const delay = child.spec.shutdownMs;
-  step.enqueue.raise({ type: 'child.overdue', key, generation }, { id: overdueId(key), delay });
-  step.enqueue.sendTo(child.ref, { type: 'shutdown' });
 }
 
 const startFirst = frame.enqueueActions((step) => {
@@ -225,74 +96,33 @@ const startFirst = frame.enqueueActions((step) => {
   step.enqueue.assign({ specs: [] });
 });
 
-const start = frame.enqueueActions((step) => {
-  if (step.event.type !== 'child.start') return;
-  const { spec } = step.event;
-  const fresh = { generation: 0, phase: 'up', restarts: [], lastError: undefined } as const;
-  const gone = { retryAt: undefined, parkedUntil: undefined, ref: undefined };
-  spawn(step, { key: spec.key, spec, ...fresh, ...gone }, 'started');
+const startOne = frame.enqueueActions((step) => {
+  if (step.event.type === 'child.start') start(step, step.event.spec);
 });
 
-const stop = frame.enqueueActions((step) => {
-  const child = subject(step);
-  if (child) askToStop(step, child);
-});
-
-const cutOff = frame.enqueueActions((step) => {
-  const child = subject(step);
-  if (child?.phase !== 'stopping') return;
-  forget(step, child);
-  report(step, child, 'stopped', { wasCutOff: true });
-});
+/** What is done about the child that the event is about. */
+const about = (act: (step: Step, child: Child) => void) =>
+  frame.enqueueActions((step) => {
+    const child = subject(step);
+    if (child) act(step, child);
+  });
 
 /** A live child reported an expected failure; whatever we thought of it before, this is news. */
-const hearFailure = frame.enqueueActions((step) => {
-  const child = subject(step);
-  if (child && child.phase !== 'stopping') settle(step, child, endingOf(step.event));
+const hearFailure = about((step, child) => {
+  if (child.phase !== 'stopping') settle(step, child, endingOf(step.event));
 });
 
 /** The actor is gone: by its own end, or by a throw. */
-const hearEnd = frame.enqueueActions((step) => {
-  const child = subject(step);
-  if (child?.phase === 'stopping') bury(step, child);
-  else if (child?.ref) {
+const hearEnd = about((step, child) => {
+  if (child.phase === 'stopping') bury(step, child, endingOf(step.event));
+  else if (child.ref) {
     step.enqueue.stopChild(child.ref);
     settle(step, { ...child, ref: undefined }, endingOf(step.event));
   }
 });
 
 /** The same while draining: whatever ends now stays ended. */
-const hearLast = frame.enqueueActions((step) => {
-  const child = subject(step);
-  if (child) bury(step, child);
-});
-
-const due = frame.enqueueActions((step) => {
-  const child = subject(step);
-  if (child?.phase !== 'waiting') return;
-  if (!child.ref) {
-    spawn(step, child, 'restarted');
-    return;
-  }
-  const next: Child = { ...child, phase: 'up', retryAt: undefined };
-  keep(step, next);
-  step.enqueue.sendTo(child.ref, { type: 'due' });
-  report(step, next, 'restarted');
-});
-
-const wake = frame.enqueueActions((step) => {
-  const child = subject(step);
-  if (!child || child.phase === 'stopping') return;
-  const next: Child = { ...child, phase: 'up', restarts: [], retryAt: undefined, parkedUntil: undefined };
-  step.enqueue.cancel(dueId(child.key));
-  if (!child.ref) {
-    spawn(step, next, 'woken');
-    return;
-  }
-  keep(step, next);
-  step.enqueue.sendTo(child.ref, { type: 'start' });
-  report(step, next, 'woken');
-});
+const hearLast = about((step, child) => bury(step, child, endingOf(step.event)));
 
 const drainNext = frame.enqueueActions((step) => {
   for (const child of [...step.context.children.values()].reverse()) {
@@ -319,12 +149,12 @@ export const supervisorMachine = frame.createMachine({
     supervising: {
       entry: startFirst,
       on: {
-        'child.start': { guard: 'isUnknown', actions: start },
-        'child.stop': { guard: 'isCurrent', actions: stop },
-        'child.wake': { guard: 'isCurrent', actions: wake },
+        'child.start': { guard: 'isUnknown', actions: startOne },
+        'child.stop': { guard: 'isCurrent', actions: about(askToStop) },
+        'child.wake': { guard: 'isCurrent', actions: about(wake) },
         'child.failed': { guard: 'isLive', actions: hearFailure },
-        'child.due': { guard: 'isCurrent', actions: due },
-        'child.overdue': { guard: 'isCurrent', actions: cutOff },
+        'child.due': { guard: 'isCurrent', actions: about(resume) },
+        'child.overdue': { guard: 'isCurrent', actions: about(cutOff) },
         'xstate.done.actor.*': { guard: 'isCurrent', actions: hearEnd },
         // Old news is taken and dropped; what matches neither is an escalation (V2, V3).
         'xstate.error.actor.*': [{ guard: 'isCurrent', actions: hearEnd }, { guard: 'isOfChild' }],
@@ -335,7 +165,7 @@ export const supervisorMachine = frame.createMachine({
       entry: drainNext,
       always: { guard: 'isEmpty', target: 'stopped' },
       on: {
-        'child.overdue': { guard: 'isCurrent', actions: [cutOff, drainNext] },
+        'child.overdue': { guard: 'isCurrent', actions: [about(cutOff), drainNext] },
         'xstate.done.actor.*': { guard: 'isCurrent', actions: [hearLast, drainNext] },
         'xstate.error.actor.*': [
           { guard: 'isCurrent', actions: [hearLast, drainNext] },

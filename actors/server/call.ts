@@ -108,6 +108,11 @@ export class Call implements Waiting<Call> {
     this.#suspendedAt ??= performance.now();
   }
 
+  /** It waits for its client, and goes on when that has answered. */
+  get isSuspended(): boolean {
+    return this.#suspendedAt !== undefined;
+  }
+
   /** The deadline runs, from its beginning. */
   resume(): void {
     if (this.isDone || this.#suspendedAt === undefined) return;

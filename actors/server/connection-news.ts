@@ -53,8 +53,9 @@ export class ConnectionNews {
 
   /** Learns what the server has, and says again what clients wish of it, within what is left of the start's time. */
   async onHandshake(member: Member, leftMs: number): Promise<void> {
-    const { handle, known, wishes } = this.#options;
+    const { eras, handle, known, wishes } = this.#options;
     const { connection } = member;
+    eras.confirm(member.era);
     if (!handle.isOpen || !known.isLearnt || known.mayLearnMoreFrom(connection))
       await known.learn(connection, leftMs);
     await wishes.replay(member, leftMs);

@@ -1,6 +1,6 @@
-// One MCP connection with a server, over one link: an initialised session, or in the modern era just the link.
-// Many clients' calls share it; each keeps its own id
-// and its own progress token, because both are replaced on the way there and restored on the way back.
+// One MCP connection with a server, over one link: an initialised session, or in the modern era just the link. Many
+// clients' calls share it; each keeps its own id and its own progress token, because both are replaced on the way there
+// and restored on the way back.
 //
 // N1  ids on the link are our own, counted up, never used twice: equal ids of different calls cannot meet.
 // N2  a progress token on the link is the call's id; a client's own token returns in every notification.
@@ -8,21 +8,16 @@
 // N4  when the link ends, every call on it ends (A2).
 
 import { ConnectionLostError, type GatewayError, MessageTooLargeError } from '../errors.ts';
-import {
-  errorMessage,
-  notificationMessage,
-  renumbered,
-  requestMessage,
-  resultMessage,
-} from '../jsonrpc/compose.ts';
+import { errorMessage, notificationMessage, renumbered, resultMessage } from '../jsonrpc/compose.ts';
 import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
-import { type Era, modernMeta } from '../jsonrpc/modern-meta.ts';
+import type { Era } from '../jsonrpc/modern-meta.ts';
 import { rpcCodes } from '../jsonrpc/rpc-fault.ts';
 import { rawOf, replacing, splice } from '../jsonrpc/span.ts';
 import type { CallId, Link, LinkEvents } from '../upstream/link.ts';
 import { type Advert, readAdvert, readDiscovery } from './advert.ts';
-import { Call } from './call.ts';
+import type { Call, Exchange } from './call.ts';
 import { CallTable } from './call-table.ts';
+import { ownCall } from './own-call.ts';
 
 export interface ConnectionEvents {
   onRequest(connection: Connection, envelope: Envelope, call: Call | undefined): void;
@@ -129,53 +124,31 @@ export class Connection {
   }
 
   /** A request of the gateway's own. Rejects with a GatewayError; an error answer resolves. */
-  request(
-    method: string,
-    params: Record<string, unknown> | Introduction | undefined,
-    timeoutMs: number,
-  ): Promise<Envelope> {
+  request(method: string, params: object | undefined, timeoutMs: number): Promise<Envelope> {
     return new Promise((resolve, reject) => {
       if (this.isEnded) {
         reject(new ConnectionLostError(`the connection to server ${this.server} has ended`));
         return;
       }
-      const call = new Call(
-        {
-          envelope: readServerMessage(requestMessage('0', method, this.#ownParams(params))),
-          exchange: { answer: resolve, fail: reject, relay: () => {}, drop: () => {} },
-        },
-        { server: this.server, patience: { timeoutMs, maxMs: timeoutMs } },
-      );
-      this.send(call);
+      const exchange = { answer: resolve, fail: reject, relay: () => {}, drop: () => {} };
+      this.#sendOwn(method, params, timeoutMs, exchange);
     });
-  }
-
-  /** The gateway asks for itself: it can do nothing that a server could ask for in return. */
-  #ownParams(params: Record<string, unknown> | Introduction | undefined): unknown {
-    if (this.era === 'legacy') return params;
-    const clientInfo = this.#introduction?.clientInfo;
-    return { ...params, _meta: modernMeta({ clientInfo, capabilities: {} }) };
   }
 
   /** Opens a `subscriptions/listen`, which has no deadline; `onEnded` when it is over, but not by `cancel`. */
   listen(notifications: Record<string, unknown>, onEnded: (isRefused: boolean) => void): Call {
-    const params = this.#ownParams({ notifications });
-    const call = new Call(
-      {
-        envelope: readServerMessage(requestMessage('0', 'subscriptions/listen', params)),
-        exchange: {
-          answer: (answer) => onEnded(answer.error !== undefined),
-          fail: () => onEnded(false),
-          relay: () => {},
-          drop: () => {},
-        },
-        era: this.era,
-      },
-      {
-        server: this.server,
-        patience: { timeoutMs: Number.POSITIVE_INFINITY, maxMs: Number.POSITIVE_INFINITY },
-      },
-    );
+    return this.#sendOwn('subscriptions/listen', { notifications }, Number.POSITIVE_INFINITY, {
+      answer: (answer) => onEnded(answer.error !== undefined),
+      fail: () => onEnded(false),
+      relay: () => {},
+      drop: () => {},
+    });
+  }
+
+  #sendOwn(method: string, params: object | undefined, timeoutMs: number, exchange: Exchange): Call {
+    const { server, era } = this;
+    const clientInfo = this.#introduction?.clientInfo;
+    const call = ownCall({ server, era, clientInfo, method, params, timeoutMs }, exchange);
     this.send(call);
     return call;
   }

@@ -10,10 +10,10 @@ import type { Advert } from './advert.ts';
 import { Connection, type Introduction } from './connection.ts';
 
 /**
- * `yes`, `no`: the server has answered. `silent`: it has not, or has ended instead. `unclear`: it could not be
- * reached, or has answered something that says nothing about the protocol (401, 500).
+ * `yes`, `no`: the server has answered. `silent`: it has not. `ended`: its process, or its stream, has ended instead.
+ * `unclear`: it could not be reached, or has answered something that says nothing about the protocol (401, 500).
  */
-export type Verdict = 'yes' | 'no' | 'silent' | 'unclear';
+export type Verdict = 'yes' | 'no' | 'silent' | 'ended' | 'unclear';
 
 export interface EraProbeOptions {
   readonly server: string;
@@ -51,7 +51,7 @@ export class EraProbe {
         onAdvert(era, advert);
         return 'yes';
       },
-      (error: unknown) => verdictOf(error as GatewayError),
+      (error: unknown) => verdictOf(error as GatewayError, this.#connection.link.isOver),
     );
     this.gone = this.verdict.then(() => this.close());
   }
@@ -66,8 +66,8 @@ export class EraProbe {
   }
 }
 
-function verdictOf(error: GatewayError): Verdict {
+function verdictOf(error: GatewayError, isOver: boolean): Verdict {
   if (error instanceof StartFailedError) return 'unclear';
-  if (!(error instanceof UpstreamProtocolError)) return 'silent';
+  if (!(error instanceof UpstreamProtocolError)) return isOver ? 'ended' : 'silent';
   return isRefusal(error) ? 'no' : 'unclear';
 }

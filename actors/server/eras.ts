@@ -7,6 +7,10 @@
 //     its next start has failed.
 // R2  nothing of a probe outlives `kill` (A5).
 // R3  a server that has failed is asked when it may be started again, and not before.
+// R4  a process that ends at `server/discover` without a word has told nothing: it may be a legacy server that exits on
+//     what it does not know, or be broken. Only a second process can tell, and that is the start itself, as a legacy
+//     server: its answer is the verdict, its end the one failure of this start. One that takes longer than SILENCE_MS to
+//     end has been asked to `initialize` by then, in a process more.
 
 import type { Era } from '../jsonrpc/modern-meta.ts';
 import { EraProbe, type EraProbeOptions, type Verdict } from './era-probe.ts';
@@ -35,9 +39,10 @@ const only: Readonly<Record<Era, Eras>> = {
   modern: { legacy: false, modern: true },
 };
 
+/** certain: by an answer. pending: until it has answered as that (R4). guess: until its next start has failed (R1). */
 interface Finding {
   readonly eras: Eras;
-  readonly isCertain: boolean;
+  readonly standing: 'certain' | 'pending' | 'guess';
 }
 
 /** One round of asking; over when it has a verdict, or when it was killed. */
@@ -52,8 +57,8 @@ export class ServerEras {
   readonly #options: ErasOptions;
   readonly #probes = new Set<EraProbe>();
   #asking: Asking | undefined;
-  /** R1: good until the next start has failed. */
-  #assumed: Eras | undefined;
+  /** R1, R4: good until the next start has failed. */
+  #assumed: Finding | undefined;
   /** The verdict that was forgotten: connections that are open live by it until there is another. */
   #former: Eras | undefined;
 
@@ -64,7 +69,7 @@ export class ServerEras {
   /** What the server speaks, if that is known without asking. */
   get known(): Eras | undefined {
     const { setting, known } = this.#options;
-    return setting === 'auto' ? (known.eras ?? this.#assumed) : only[setting];
+    return setting === 'auto' ? (known.eras ?? this.#assumed?.eras) : only[setting];
   }
 
   /** Somebody waits for the verdict. */
@@ -90,6 +95,12 @@ export class ServerEras {
     this.#asking ??= this.#begin();
     this.#asking.waiting += 1;
     return this.#asking.done;
+  }
+
+  /** A connection was introduced in `era`. */
+  confirm(era: Era): void {
+    const assumed = this.#assumed;
+    if (assumed?.standing === 'pending' && assumed.eras[era]) this.#keep(assumed.eras);
   }
 
   /** The server did not keep to the verdict; it is asked anew before its next start. */
@@ -125,12 +136,16 @@ export class ServerEras {
     if (isOver()) return;
     const finding = await this.#find(isOver);
     if (finding === undefined || isOver()) return;
-    if (finding.isCertain) {
-      this.#options.known.setEras(finding.eras);
-      this.#options.onVerdict(finding.eras);
-    } else this.#assumed = finding.eras;
+    if (finding.standing === 'certain') this.#keep(finding.eras);
+    else this.#assumed = finding;
     this.#asking = undefined;
     asking.end();
+  }
+
+  #keep(eras: Eras): void {
+    this.#assumed = undefined;
+    this.#options.known.setEras(eras);
+    this.#options.onVerdict(eras);
   }
 
   async #find(isOver: () => boolean): Promise<Finding | undefined> {
@@ -138,8 +153,9 @@ export class ServerEras {
     const modern = this.#probe('modern', Math.max(SILENCE_MS, probeMs));
     const first = await within(SILENCE_MS, modern.verdict);
     if (isOver()) return undefined;
-    if (first === 'no') return { eras: only.legacy, isCertain: true };
-    if (first === 'unclear') return { eras: only.legacy, isCertain: false };
+    if (first === 'no') return { eras: only.legacy, standing: 'certain' };
+    if (first === 'ended') return { eras: only.legacy, standing: 'pending' };
+    if (first === 'unclear') return { eras: only.legacy, standing: 'guess' };
     const legacy = await this.#probe('legacy', probeMs).verdict;
     // A server that is slow to start has answered both by now; one that is still silent has had longer than it took
     // to answer `initialize`.
@@ -147,9 +163,11 @@ export class ServerEras {
     void modern.close();
     if (last === 'yes') {
       const isCertain = legacy === 'yes' || legacy === 'no';
-      return { eras: { modern: true, legacy: legacy === 'yes' }, isCertain };
+      return { eras: { modern: true, legacy: legacy === 'yes' }, standing: isCertain ? 'certain' : 'guess' };
     }
-    return { eras: only.legacy, isCertain: last === 'no' || (last === 'silent' && legacy === 'yes') };
+    const isSpeechless = last === 'silent' || last === 'ended';
+    const isCertain = last === 'no' || (isSpeechless && legacy === 'yes');
+    return { eras: only.legacy, standing: isCertain ? 'certain' : 'guess' };
   }
 
   #probe(era: Era, timeoutMs: number): EraProbe {

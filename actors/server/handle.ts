@@ -3,8 +3,8 @@
 //
 // H1 (A1)  a call is sent only while the gate is open.
 // H2 (A2)  every accepted call ends exactly once (see call.ts); a waiting one ends by its deadline at the latest.
-// H3 (A8)  at most `pool.in_flight` calls are in flight and `pool.waiting` wait; one more is refused at once. Under
-//          session isolation both hold for each session, so that none can use up what others need (A6).
+// H3 (A8)  at most `pool.in_flight` calls are in flight and `pool.waiting` wait (waiting-room.ts); one more is refused at
+//          once. Under session isolation both hold for each session, so that none can use up what others need (A6).
 // H4       calls, and nothing else, count as use: pings and list fetches keep no server awake.
 // H5       a retry that carries a state goes to the process the state came from, which waits for it (state-homes.ts).
 
@@ -15,12 +15,10 @@ import type { Envelope } from '../jsonrpc/envelope.ts';
 import { Call, type CallRequest, type CallTerms, type Outcome } from './call.ts';
 import { Latency } from './latency.ts';
 import { canTake, type Member } from './member.ts';
-import type { Owner } from './owner.ts';
+import { Parking } from './parking.ts';
 import type { Pool } from './pool.ts';
 import { StateHomes } from './state-homes.ts';
-
-/** A park that is over by the time somebody has read of it needs no advice on how to end it. */
-const SOON_MS = 5000;
+import { WaitingRoom } from './waiting-room.ts';
 
 export interface HandleHooks {
   /** A call waits and the gate is shut: the machine is to open it. */
@@ -46,27 +44,27 @@ export class Handle {
   isOpen = false;
   /** The machine is in `idle`: the next call has to tell it. */
   isIdle = false;
-  /** Epoch milliseconds until which the server is parked. */
-  parkedUntil: number | undefined;
+  readonly parking: Parking;
 
   readonly #entry: ServerEntry;
   readonly #pool: Pool;
   readonly #hooks: HandleHooks;
   readonly #terms: CallTerms;
-  readonly #queue = new Set<Call>();
+  readonly #room: WaitingRoom;
   /** Kept for processes: a remote server sees to its states itself. */
   readonly #homes: StateHomes | undefined;
   #inFlight = 0;
   #isDraining = false;
   #isRetired = false;
   #successor: Handle | undefined;
-  #parkedBecause = '';
 
   constructor(id: string, entry: ServerEntry, pool: Pool, hooks: HandleHooks) {
     this.id = id;
     this.#entry = entry;
     this.#pool = pool;
     this.#hooks = hooks;
+    this.parking = new Parking(id, entry.enabled);
+    this.#room = new WaitingRoom(entry.pool.waiting, entry.isolation === 'shared');
     this.#homes = entry.runtime === 'stdio' ? new StateHomes() : undefined;
     const patience = {
       timeoutMs: entry.request_timeout_seconds * 1000,
@@ -86,13 +84,12 @@ export class Handle {
   }
 
   get waiting(): number {
-    return this.#queue.size;
+    return this.#room.size;
   }
 
   /** The call that has waited longest. */
   get next(): Call | undefined {
-    for (const call of this.#queue) return call;
-    return undefined;
+    return this.#room.first;
   }
 
   /** Whether a client still has a state of this connection to come back with. */
@@ -121,12 +118,12 @@ export class Handle {
 
   /** Too many failures lately: whoever comes is refused. */
   get isParked(): boolean {
-    return this.parkedUntil !== undefined && this.parkedUntil > Date.now();
+    return this.parking.isOn;
   }
 
   open(): void {
     this.isOpen = true;
-    this.parkedUntil = undefined;
+    this.parking.end();
     this.drain();
   }
 
@@ -137,9 +134,11 @@ export class Handle {
 
   /** The server is parked: whoever waits is told, and whoever comes, until `until` (epoch milliseconds). */
   refuse(until: number, because: string): void {
-    this.parkedUntil = until;
-    this.#parkedBecause = because;
-    this.failWaiting(() => true, this.#refusal() ?? new UnavailableError(`server ${this.id} is parked`, 1));
+    this.parking.begin(until, because);
+    this.failWaiting(
+      () => true,
+      this.parking.refusal() ?? new UnavailableError(`server ${this.id} is parked`, 1),
+    );
   }
 
   /**
@@ -149,9 +148,7 @@ export class Handle {
   retire(successor: Handle | undefined): void {
     this.#isRetired = true;
     this.#successor = successor;
-    const waiting = [...this.#queue];
-    this.#queue.clear();
-    for (const call of waiting) this.#handOver(call);
+    for (const call of this.#room.empty()) this.#handOver(call);
   }
 
   #handOver(call: Call): void {
@@ -169,10 +166,7 @@ export class Handle {
   }
 
   failWaiting(which: (call: Call) => boolean, error: GatewayError): void {
-    const failing = [...this.#queue].filter(which);
-    // Out of the room all at once: the end of one must not have a connection opened for the next.
-    for (const call of failing) this.#queue.delete(call);
-    for (const call of failing) call.fail(error);
+    this.#room.fail(which, error);
   }
 
   /** Sends whatever can be sent by now, oldest first. */
@@ -181,11 +175,11 @@ export class Handle {
     if (this.#isDraining) return;
     this.#isDraining = true;
     try {
-      for (const call of this.#queue) {
+      for (const call of this.#room) {
         if (!this.isOpen || this.#isSharedFull) return;
         const member = this.#pick(call);
         if (member === undefined || this.#isFull(member)) continue;
-        this.#queue.delete(call);
+        this.#room.delete(call);
         this.#send(member, call, performance.now());
       }
     } finally {
@@ -198,7 +192,7 @@ export class Handle {
       this.#handOver(call);
       return;
     }
-    const refusal = this.#refusal();
+    const refusal = this.parking.refusal();
     if (refusal !== undefined) {
       call.fail(refusal);
       return;
@@ -211,7 +205,7 @@ export class Handle {
       }
       if (call.isDone) return;
     }
-    if (this.#isCrowded(call.owner)) {
+    if (this.#room.isFullFor(call.owner)) {
       const { in_flight, waiting } = this.#entry.pool;
       call.fail(
         new OverloadedError(
@@ -221,13 +215,13 @@ export class Handle {
       );
       return;
     }
-    this.#queue.add(call);
+    this.#room.add(call);
     if (this.isOpen) return;
-    if (this.parkedUntil === undefined) {
+    if (this.parking.until === undefined) {
       this.#hooks.onDemand();
     } else {
       // The park time is over. Woken only now, so that the server starts for the session of this very call.
-      this.parkedUntil = undefined;
+      this.parking.end();
       this.#hooks.onWake();
     }
   }
@@ -242,16 +236,6 @@ export class Handle {
 
   #isFull(member: Member): boolean {
     return !this.#isShared && member.inFlight >= this.#entry.pool.in_flight;
-  }
-
-  /** Whether the waiting room has no place left for a call of this session. */
-  #isCrowded(owner: Owner | undefined): boolean {
-    const { waiting } = this.#entry.pool;
-    if (this.#queue.size < waiting) return false;
-    if (this.#isShared) return true;
-    let own = 0;
-    for (const call of this.#queue) if (call.owner === owner) own += 1;
-    return own >= waiting;
   }
 
   #pick(call: Call): Member | undefined {
@@ -287,14 +271,14 @@ export class Handle {
     if (outcome !== 'dropped') this.latency.note(now - call.acceptedAt);
     if (outcome === 'answered' && call.member !== undefined) call.member.renewals = 0;
     this.#leave(call, now);
-    if (this.#queue.size > 0) this.drain();
+    if (this.#room.size > 0) this.drain();
   }
 
   /** Takes the call off the connection, or out of the waiting room, whichever it is in. */
   #leave(call: Call, now: number): void {
     const { member } = call;
     if (member === undefined) {
-      this.#queue.delete(call);
+      this.#room.delete(call);
       return;
     }
     call.member = undefined;
@@ -306,20 +290,5 @@ export class Handle {
   #noteUse(member: Member, now: number): void {
     this.lastUsedAt = now;
     member.lastUsedAt = now;
-  }
-
-  #refusal(): UnavailableError | undefined {
-    if (!this.#entry.enabled) {
-      return new UnavailableError(`server ${this.id} is switched off (enabled: false in the catalog)`, 60);
-    }
-    if (this.parkedUntil === undefined) return undefined;
-    const leftMs = this.parkedUntil - Date.now();
-    if (leftMs <= 0) return undefined;
-    const hint = leftMs > SOON_MS ? ` (POST /servers/${this.id}/start tries at once)` : '';
-    return new UnavailableError(
-      `server ${this.id} is parked after too many failures and is tried again in ${Math.ceil(leftMs / 1000)} s` +
-        `${hint}: ${this.#parkedBecause}`,
-      leftMs / 1000,
-    );
   }
 }

@@ -8,48 +8,22 @@
 // P4  a crash under session isolation ends that session's connection only; a failed start is told to the server
 //     when nothing else is open (A6).
 
-import {
-  type GatewayError,
-  StartFailedError,
-  StartTimeoutError,
-  StoppedError,
-  UnavailableError,
-} from '../errors.ts';
-import type { Envelope } from '../jsonrpc/envelope.ts';
+import { type GatewayError, StoppedError, UnavailableError } from '../errors.ts';
 import type { Era } from '../jsonrpc/modern-meta.ts';
-import type { Link, LinkEvents } from '../upstream/link.ts';
-import type { Call } from './call.ts';
-import { Connection, type Introduction } from './connection.ts';
-import { withEraAdvice } from './era-advice.ts';
-import { LastWords } from './last-words.ts';
+import { Departures } from './departures.ts';
 import { canTake, type Member } from './member.ts';
+import { isSessionless, Opening, type OpeningOptions } from './opening.ts';
 import type { Owner, Parting } from './owner.ts';
 
-export interface PoolOptions {
-  readonly server: string;
-  readonly isolation: 'shared' | 'session';
+export interface PoolOptions extends OpeningOptions {
   readonly max: number;
-  readonly startTimeoutMs: number;
-  readonly introduction: Introduction;
-  readonly forwardsRoots: boolean;
-  /** The far end is a session, not a process: when it is lost by itself, another takes its place. */
-  readonly isRemote: boolean;
-  makeLink(events: LinkEvents, era: Era): Link;
   /** A member without calls that somebody listens to all the same. */
   isHeardBySome(member: Member): boolean;
-  /** Called after each handshake, within what is left of the start timeout. */
-  onHandshake(member: Member, leftMs: number): Promise<void>;
   onOpen(member: Member): void;
   /** A member could not be opened; the calls that wait for it cannot be sent. */
   onOpenFailed(member: Member, error: GatewayError): void;
   /** The pool is empty and could not help it. */
   onLost(error: GatewayError): void;
-  onUndelivered(call: Call, error: GatewayError): void;
-  /** A remote server missed headers that a tool's schema asks for: the schema is not what it was. */
-  onHeaderMismatch(member: Member, call: Call): void;
-  onRequest(member: Member, envelope: Envelope, call: Call | undefined): void;
-  onNotification(member: Member, envelope: Envelope, call: Call | undefined): void;
-  onNoise(what: string): void;
   onMemberEnded(member: Member, error: GatewayError): void;
 }
 
@@ -62,19 +36,23 @@ const STEADY_MS = 5_000;
 export class Pool {
   readonly #options: PoolOptions;
   readonly #members = new Set<Member>();
-  /** Members on their way out: they hold no place any more, but their processes may still be ending. */
-  readonly #leaving = new Map<Member, Promise<void>>();
+  readonly #opening: Opening;
+  readonly #departures = new Departures();
   readonly #byOwner: Readonly<Record<Era, Map<Owner | undefined, Member>>> = {
     legacy: new Map(),
     modern: new Map(),
   };
-  readonly #lastWords = new LastWords();
   #isDraining = false;
   /** Until then, in performance.now() milliseconds, no further connection is opened beside those that are open. */
   #aloneUntil = 0;
 
   constructor(options: PoolOptions) {
     this.#options = options;
+    this.#opening = new Opening(options, {
+      onOpen: (member) => options.onOpen(member),
+      onFailed: (member, error) => this.#onOpenFailed(member, error),
+      onEnd: (member, error) => this.#onEnd(member, error),
+    });
   }
 
   get members(): ReadonlySet<Member> {
@@ -83,7 +61,7 @@ export class Pool {
 
   /** The last lines on stderr, those on their way out and the last one that has ended included; redacted. */
   get stderrTail(): readonly string[] {
-    return this.#lastWords.with([...this.#leaving.keys(), ...this.#members]);
+    return this.#departures.lastWordsWith(this.#members);
   }
 
   /** The pool of a server that starts anew. */
@@ -109,9 +87,8 @@ export class Pool {
     return isOwned && owner?.isListener !== true ? owner : undefined;
   }
 
-  /** A remote server of the modern era keeps nothing between two requests: there is nothing to keep apart. */
   #isSessionless(era: Era): boolean {
-    return this.#options.isRemote && era === 'modern';
+    return isSessionless(this.#options.isRemote, era);
   }
 
   /** The member that belongs to a session alone. */
@@ -131,17 +108,20 @@ export class Pool {
 
   /** Ends one member gracefully; calls still on it end with `error`. */
   close(member: Member, error: GatewayError, parting?: Parting): Promise<void> {
-    if (!this.#remove(member)) return this.#leaving.get(member) ?? Promise.resolve();
+    if (!this.#remove(member)) return this.#departures.of(member);
     member.connection.failAll(error);
     if (parting !== undefined) member.owner?.onParting(this.#options.server, parting, error);
-    return this.#leave(member);
+    return this.#departures.begin(member);
   }
 
-  /** Lets the calls in flight end within `graceMs`, then closes everything. */
+  /**
+   * Lets the calls in flight end within `graceMs`, then closes everything. Calls that wait for their clients are not
+   * waited for: by themselves they make no progress. One whose client comes back in time goes on like any other.
+   */
   async drain(graceMs: number, parting: Parting = 'stopped'): Promise<void> {
     this.#isDraining = true;
     const deadline = performance.now() + graceMs;
-    while (performance.now() < deadline && [...this.#members].some((member) => member.inFlight > 0)) {
+    while (performance.now() < deadline && [...this.#members].some(isAtWork)) {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     const { server } = this.#options;
@@ -149,17 +129,16 @@ export class Pool {
       `server ${server} was stopped before the call was answered; it starts again on the next`,
     );
     for (const member of [...this.#members]) void this.close(member, error, parting);
-    await Promise.all(this.#leaving.values());
+    await this.#departures.everybody();
   }
 
   /** Ends everything at once. */
   kill(error: GatewayError): void {
-    for (const member of this.#leaving.keys()) member.connection.link.kill();
+    this.#departures.kill();
     for (const member of [...this.#members]) {
       this.#remove(member);
       member.connection.failAll(error);
-      this.#lastWords.keep(member, performance.now());
-      member.connection.link.kill();
+      this.#departures.cut(member);
       member.owner?.onParting(this.#options.server, 'crashed', error);
     }
   }
@@ -216,82 +195,25 @@ export class Pool {
   }
 
   #open(owner: Owner | undefined, era: Era): Member {
-    const now = performance.now();
-    const member: Member = {
-      owner,
-      era,
-      connection: undefined as unknown as Connection,
-      opening: Promise.resolve(),
-      isOpen: false,
-      isClosing: false,
-      inFlight: 0,
-      lastUsedAt: now,
-      missedPings: 0,
-      renewals: 0,
-      openedAt: now,
-    };
+    const member = this.#opening.open(owner, era);
     this.#members.add(member);
-    member.opening = this.#connect(member);
     return member;
   }
 
-  async #connect(member: Member): Promise<void> {
-    const { server, startTimeoutMs, makeLink } = this.#options;
-    const deadline = performance.now() + startTimeoutMs;
-    const connection = new Connection(server, member.era, makeLink, {
-      onRequest: (_, envelope, call) => this.#options.onRequest(member, envelope, call),
-      onNotification: (_, envelope, call) => this.#options.onNotification(member, envelope, call),
-      onNoise: (_, what) => this.#options.onNoise(what),
-      onUndelivered: (_, call, error) => this.#options.onUndelivered(call, error),
-      ...(this.#isSessionless(member.era)
-        ? { onHeaderMismatch: (_, call) => this.#options.onHeaderMismatch(member, call) }
-        : {}),
-      onEnd: (ended, error) => {
-        if (member.connection === ended) this.#onEnd(member, error);
-      },
-    });
-    member.connection = connection;
-    try {
-      await connection.introduce(this.#introductionFor(member.owner), startTimeoutMs);
-      await this.#options.onHandshake(member, Math.max(1, deadline - performance.now()));
-      if (member.isClosing) return;
-      // It may have died while its lists were fetched, whose failure alone fails no start.
-      if (connection.endError !== undefined) throw connection.endError;
-      member.isOpen = true;
-      member.openedAt = performance.now();
-      // A session that takes the place of a lost one was not used by that.
-      if (member.renewals === 0) member.lastUsedAt = member.openedAt;
-      this.#options.onOpen(member);
-    } catch (error) {
-      if (member.isClosing) return;
-      this.#failOpening(
-        member,
-        startFailure(
-          server,
-          startTimeoutMs,
-          withEraAdvice(member.era, error as GatewayError),
-          connection.link.stderrTail,
-        ),
-      );
-    }
-  }
-
-  #failOpening(member: Member, error: GatewayError): void {
+  #onOpenFailed(member: Member, error: GatewayError): void {
     this.#remove(member);
-    void this.#leave(member);
+    void this.#departures.begin(member);
     this.#aloneUntil = performance.now() + FURTHER_PAUSE_MS;
     this.#options.onOpenFailed(member, error);
     if (this.#members.size === 0 && !this.#isDraining) this.#options.onLost(error);
   }
 
   #onEnd(member: Member, error: GatewayError): void {
-    // While it is being opened its failure is noticed by whoever opens it.
-    if (member.isClosing || !member.isOpen) return;
     if (this.#options.isRemote && this.#renew(member, error)) return;
     member.isOpen = false;
     this.#remove(member);
     // What is left of it (descendants of a dead process) goes too.
-    void this.#leave(member);
+    void this.#departures.begin(member);
     this.#options.onMemberEnded(member, error);
     member.owner?.onParting(this.#options.server, 'crashed', error);
     const isShared = this.#options.isolation === 'shared';
@@ -306,9 +228,7 @@ export class Pool {
     if (this.#isDraining) return false;
     if (performance.now() - member.openedAt > STEADY_MS) member.renewals = 0;
     if (member.renewals >= MAX_RENEWALS) return false;
-    member.isOpen = false;
-    member.renewals += 1;
-    void this.#connect(member);
+    this.#opening.again(member);
     this.#options.onMemberEnded(member, error);
     return true;
   }
@@ -323,50 +243,11 @@ export class Pool {
     else for (const [owner, stuck] of byOwner) if (stuck === member) byOwner.delete(owner);
     return true;
   }
-
-  #leave(member: Member): Promise<void> {
-    const endedAt = performance.now();
-    const gone = member.connection.link.close().finally(() => {
-      this.#leaving.delete(member);
-      this.#lastWords.keep(member, endedAt);
-    });
-    this.#leaving.set(member, gone);
-    return gone;
-  }
-
-  #introductionFor(owner: Owner | undefined): Introduction {
-    const { isolation, introduction, forwardsRoots } = this.#options;
-    if (isolation === 'shared' || owner === undefined) return introduction;
-    const { roots, ...rest } = owner.capabilities;
-    return {
-      protocolVersion: owner.protocolVersion,
-      clientInfo: owner.clientInfo,
-      capabilities: forwardsRoots && roots !== undefined ? { ...rest, roots } : rest,
-    };
-  }
 }
 
-function startFailure(
-  server: string,
-  startTimeoutMs: number,
-  error: GatewayError,
-  tail: readonly string[],
-): GatewayError {
-  if (error.code === 'ERR_DEADLINE') {
-    const last = tail.at(-1);
-    const said = last === undefined ? '' : `its last line on stderr: ${last}; `;
-    return new StartTimeoutError(
-      `server ${server} did not finish initialize within ${startTimeoutMs / 1000} s; ${said}` +
-        'raise start_timeout_seconds if it needs longer',
-      { cause: error },
-    );
-  }
-  const own = error instanceof StartFailedError ? error.stderrTail : [];
-  return new StartFailedError(
-    `server ${server} could not be started: ${error.message}`,
-    own.length > 0 ? own : tail,
-    {
-      cause: error,
-    },
-  );
+/** Whether a client's call on it gets on without anybody's doing. */
+function isAtWork({ inFlight, connection }: Member): boolean {
+  let suspended = 0;
+  if (inFlight > 0) for (const call of connection.calls()) if (call.isSuspended) suspended += 1;
+  return inFlight > suspended;
 }

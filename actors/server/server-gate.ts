@@ -110,7 +110,7 @@ export class ServerGate {
     if (before !== 'failed') return;
     if (state === 'starting') notes.restarts += 1;
     // Whoever left `failed`, by hand or by its time, is parked no more.
-    handle.parkedUntil = undefined;
+    handle.parking.end();
   }
 
   #endClocks(): void {

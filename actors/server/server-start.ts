@@ -59,9 +59,9 @@ export class ServerStart {
     const { entry, handle, life, wake } = this.#options;
     if (!entry.enabled) return;
     this.#demandedBy = owner;
-    const { parkedUntil } = handle;
-    if (parkedUntil === undefined) life.send({ type: 'demand' });
-    else if (parkedUntil <= Date.now()) wake();
+    const { until } = handle.parking;
+    if (until === undefined) life.send({ type: 'demand' });
+    else if (until <= Date.now()) wake();
   }
 
   /** Whether a start is wanted by now; after a crash open streams count as well. */

@@ -1,6 +1,6 @@
 // One managed server over fake links: what its calls live through when links die, hang, or say strange things.
 
-import { afterEach, describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { watch } from '../../../../actors/client/watch.ts';
 import { deadLettersOf } from '../../../../actors/dead-letters.ts';
 import { ConnectionLostError, OverloadedError, SessionExpiredError } from '../../../../actors/errors.ts';
@@ -10,11 +10,12 @@ import { FakeManaged, FakeOwner, settle } from '../../../fixtures/fake-server.ts
 
 const open: FakeManaged[] = [];
 afterEach(() => {
+  vi.useRealTimers();
   for (const managed of open.splice(0)) managed.end();
 });
 
-function make(entry: Partial<ServerEntry> = {}, fake: FakeServer = {}): FakeManaged {
-  const managed = new FakeManaged(entry, fake);
+function make(entry: Partial<ServerEntry> = {}, fake: FakeServer = {}, graceMs = 0): FakeManaged {
+  const managed = new FakeManaged(entry, fake, graceMs);
   open.push(managed);
   return managed;
 }
@@ -445,6 +446,37 @@ describe('a stop', () => {
     expect(managed.link.wasClosed).toBe(true);
     expect(ear.errors.map(({ code }) => code)).toEqual(['ERR_STOPPED']);
   });
+
+  test('does not wait for calls that wait for their clients, which are told what happened', async () => {
+    const managed = make({}, {}, 60_000);
+    const calls = ['a', 'b'].map((marker) => managed.call(undefined, '1', marker));
+    await settle();
+    for (const { call } of calls) call.suspend();
+    await managed.server.stop();
+    expect(managed.link.wasClosed).toBe(true);
+    expect(calls.map(({ ear }) => ear.errors.map(({ code }) => code))).toEqual([
+      ['ERR_STOPPED'],
+      ['ERR_STOPPED'],
+    ]);
+  }, 5000);
+
+  test('lets a call go on whose client comes back while another is under way', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    const managed = make({}, {}, 60_000);
+    const [parked, working] = [managed.call(undefined, '1', 'a'), managed.call(undefined, '2', 'b')];
+    await settle();
+    parked.call.suspend();
+    const stopped = managed.server.stop();
+    parked.call.resume();
+    const [first, second] = managed.link.calls.map(({ message }) => message.id);
+    managed.link.answer(second, 'b');
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(managed.server.state).toBe('stopping');
+    managed.link.answer(first, 'a');
+    await vi.advanceTimersByTimeAsync(100);
+    await stopped;
+    expect([parked.ear.result, working.ear.result]).toEqual(['a', 'b']);
+  }, 5000);
 
   test('of a parked server is a stop: its next call starts it again', async () => {
     const managed = make({}, { isManual: true });
