@@ -269,7 +269,12 @@ export class Automation implements Part {
 
   async #sweep(): Promise<void> {
     try {
-      const rows = await this.store.sweep();
+      const keepMs = this.#options.retentionDays * DAY_MS;
+      let rows = await this.store.sweep();
+      for (const { type, tidy } of this.#adapters.all) {
+        const isThere = (name: string) => this.fleet.get(name)?.type === type;
+        rows += (await tidy?.(this.store, isThere, keepMs)) ?? 0;
+      }
       if (rows > 0) this.gateway.log.debug({ rows }, 'store swept');
     } catch (error) {
       this.gateway.log.warn({ reason: (error as Error).message }, 'store could not be swept');

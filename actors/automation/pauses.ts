@@ -3,7 +3,8 @@
 //
 // PA1  one change at a time, in the order in which they were asked for: memory and store never come to differ for good.
 // PA2  what is held by a trigger that is not paused is let go, whatever came first: its resumption, the end of the process
-//      in the middle of it, or the commit of what was still judged before it.
+//      in the middle of it, or the commit of what was still judged before it. The latter two may meet: so it is looked
+//      for at the start as well.
 
 import type { Store } from '../store/store.ts';
 
@@ -13,19 +14,24 @@ export class Pauses {
   readonly #names = new Set<string>();
   #last: Promise<unknown> = Promise.resolve();
 
+  /** To be called once, at the start. */
   async load(store: Store): Promise<void> {
     for (const name of await store.keys(SPACE)) this.#names.add(name);
+    for (const name of await store.holders()) await this.onHeld(store, name);
   }
 
   has(name: string): boolean {
     return this.#names.has(name);
   }
 
-  /** After a restart it holds once it is resolved. */
+  /**
+   * It holds, over restarts too, once it is resolved. Rejected, the trigger goes on as before; where the store was too late
+   * to say that it had written it, it is paused from the next start on.
+   */
   pause(store: Store, name: string): Promise<void> {
     return this.#inTurn(async () => {
-      this.#names.add(name);
       await store.put(SPACE, name, new Date().toISOString());
+      this.#names.add(name);
     });
   }
 

@@ -1,4 +1,4 @@
-// One active mailbox: the claim on it, the event it is at, and the run that handles that.
+// One active mailbox: the run that handles the event it is at, and what comes after it. Its claim is a Tenure.
 //
 //   resting ── a turn ──► running ──► ended ──► committing ── the next turn, or ──► resting
 //
@@ -21,26 +21,10 @@ import type { Linked } from '../linked-list.ts';
 import type { Committed, StoredEvent, Turn, TurnRef, TurnResult } from '../store/store.ts';
 import { Attempt } from './attempt.ts';
 import type { Commit } from './committer.ts';
+import { type Claimed, Tenure } from './tenure.ts';
 import { stoppedResult, turnResult } from './turn-result.ts';
 import type { Outcome } from './work.ts';
 import type { WorkLine } from './work-line.ts';
-
-/** In place of the event that was handled, which may be large. */
-const NOTHING: StoredEvent = {
-  seq: 0,
-  id: '',
-  key: '',
-  meta: '',
-  body: new Uint8Array(),
-  trace: '',
-  at: 0,
-  attempt: 0,
-};
-
-interface Claimed {
-  readonly turn: Turn;
-  heldUntil: number;
-}
 
 /** A run that goes on for longer is an actor of its own. */
 const MOMENT_MS = 100;
@@ -61,11 +45,7 @@ export class Mailbox implements Linked<Mailbox>, Commit {
   /** Since when it has nothing to do. */
   restingSince = 0;
 
-  #turn: Turn;
-  #heldUntil = 0;
-  #turnsOfClaim = 0;
-  /** A turn under a newer claim, which waits until the run under the old one has ended. */
-  #pending: Claimed | undefined;
+  readonly #tenure: Tenure;
   #phase: 'resting' | 'running' | 'ended' | 'committing' = 'resting';
   #isSurrendered = false;
   #wasRefused = false;
@@ -79,11 +59,11 @@ export class Mailbox implements Linked<Mailbox>, Commit {
   constructor(line: WorkLine, key: string) {
     this.line = line;
     this.key = key;
-    this.#turn = { key, fence: 0, event: NOTHING, snapshot: undefined };
+    this.#tenure = new Tenure(key);
   }
 
   get event(): StoredEvent {
-    return this.#turn.event;
+    return this.#tenure.turn.event;
   }
 
   get result(): TurnResult {
@@ -98,26 +78,27 @@ export class Mailbox implements Linked<Mailbox>, Commit {
 
   /** The newest claim, which is the one to be renewed. */
   claim(): TurnRef {
-    return this.#pending?.turn ?? this.#turn;
+    return this.#tenure.newest;
   }
 
   /** A claim has brought a turn; `heldUntil` is when it surely holds no longer, in performance.now() milliseconds. */
   offer(turn: Turn, heldUntil: number): void {
-    if (this.#phase !== 'resting') {
-      this.#pending = { turn, heldUntil };
-      this.#loseClaim();
+    const claimed = { turn, heldUntil };
+    if (this.#phase === 'resting') {
+      this.#goOn(claimed);
       return;
     }
-    this.#goOn({ turn, heldUntil });
+    this.#tenure.wait(claimed);
+    this.#loseClaim();
   }
 
   /** Looks whether something is overdue; `now` in performance.now() milliseconds. */
   tick(now: number): void {
-    if (this.#pending !== undefined && now >= this.#pending.heldUntil) this.#pending = undefined;
+    this.#tenure.dropOverdue(now);
     const attempt = this.#attempt;
     if (this.#phase !== 'running' || attempt === undefined) return;
     if (attempt.ageMs(now) >= MOMENT_MS) this.#last();
-    if (now >= this.#heldUntil) this.#loseClaim();
+    if (this.#tenure.isOver(now)) this.#loseClaim();
     if (attempt.isOverdue(now)) {
       attempt.cut = 'deadline';
       this.#tell({ type: 'deadline' });
@@ -149,19 +130,17 @@ export class Mailbox implements Linked<Mailbox>, Commit {
   surrender(): void {
     if (this.#phase !== 'running' && this.#phase !== 'ended') return;
     this.#isSurrendered = true;
-    const turn = this.#pending?.turn ?? this.#turn;
-    this.#commitResult(stoppedResult(turn, turn.event));
+    const { newest } = this.#tenure;
+    this.#commitResult(stoppedResult(newest, newest.event));
   }
 
   onRenewed(fence: number, heldUntil: number): void {
-    if (this.#pending?.turn.fence === fence) this.#pending.heldUntil = heldUntil;
-    else if (this.#turn.fence === fence) this.#heldUntil = heldUntil;
+    this.#tenure.onRenewed(fence, heldUntil);
   }
 
   /** The store no longer knows the claim; where a commit is under way its answer says what became of it. */
   onMissed(fence: number): void {
-    if (this.#pending?.turn.fence === fence) this.#pending = undefined;
-    else if (this.#turn.fence === fence && this.#phase === 'running') this.#loseClaim();
+    if (this.#tenure.onMissed(fence)) this.#loseClaim();
   }
 
   // For the machine.
@@ -207,7 +186,7 @@ export class Mailbox implements Linked<Mailbox>, Commit {
   // For the committer.
 
   hasLostClaim(): boolean {
-    return performance.now() >= this.#heldUntil;
+    return this.#tenure.isOver(performance.now());
   }
 
   onCommitted({ isCurrent, next }: Committed): void {
@@ -217,9 +196,8 @@ export class Mailbox implements Linked<Mailbox>, Commit {
     if (isCurrent && heldBy !== undefined) this.line.work.onHeld?.(heldBy);
     if (this.#isSurrendered) this.line.forget(this);
     else if (isCurrent && next !== undefined) {
-      const { key, fence } = this.#turn;
-      const left = snapshot === undefined ? this.#turn.snapshot : (snapshot ?? undefined);
-      this.#goOn({ turn: { key, fence, event: next, snapshot: left }, heldUntil: this.#heldUntil });
+      const left = snapshot === undefined ? this.#tenure.turn.snapshot : (snapshot ?? undefined);
+      this.#goOn(this.#tenure.after(next, left));
     } else this.#leave();
   }
 
@@ -238,12 +216,9 @@ export class Mailbox implements Linked<Mailbox>, Commit {
   }
 
   /** Takes a turn in hand, and starts its run. */
-  #goOn({ turn, heldUntil }: Claimed): void {
+  #goOn(claimed: Claimed): void {
     const { line } = this;
-    this.#turnsOfClaim = turn.fence === this.#turn.fence ? this.#turnsOfClaim + 1 : 1;
-    this.#turn = turn;
-    this.#heldUntil = heldUntil;
-    this.#pending = undefined;
+    this.#tenure.begin(claimed);
     this.#wasRefused = false;
     this.#whenEnded = undefined;
     line.occupy(this);
@@ -252,30 +227,33 @@ export class Mailbox implements Linked<Mailbox>, Commit {
     this.#attempt = attempt;
     this.#phase = 'running';
     if (line.isStopping) attempt.skip(this.#end);
-    else attempt.start(line.work, turn, line.noteOf, this.#end);
+    else attempt.start(line.work, claimed.turn, line.noteOf, this.#end);
   }
 
   /** There is nothing more to do under this claim. */
   #leave(): void {
-    if (this.ref !== undefined) this.#rest();
-    else if (this.#pending === undefined) this.line.forget(this);
-    else this.#goOn(this.#pending);
+    if (this.ref !== undefined) {
+      this.#rest();
+      return;
+    }
+    const waiting = this.#tenure.end();
+    if (waiting === undefined) this.line.forget(this);
+    else this.#goOn(waiting);
   }
 
   #rest(): void {
-    const pending = this.#pending;
+    const waiting = this.#tenure.end();
     this.#phase = 'resting';
-    this.#turn = { key: this.key, fence: this.#turn.fence, event: NOTHING, snapshot: undefined };
     this.#attempt = undefined;
     this.#result = undefined;
     this.line.rest(this);
-    if (pending !== undefined) this.#goOn(pending);
+    if (waiting !== undefined) this.#goOn(waiting);
   }
 
   /** Hands the run that is under way to the machine. */
   #last(): void {
     if (this.#whenEnded === undefined && this.ref !== undefined)
-      tell(this.ref, { type: 'lasting', attempt: this.#turn.event.attempt });
+      tell(this.ref, { type: 'lasting', attempt: this.event.attempt });
   }
 
   #tell(event: ConversationEvent): void {
@@ -300,15 +278,16 @@ export class Mailbox implements Linked<Mailbox>, Commit {
     const attempt = this.#attempt;
     if (attempt === undefined) throw new Error('there is nothing to judge');
     const outcome = attempt.judged();
-    if (outcome === undefined && attempt.cut === 'stopped') return stoppedResult(this.#turn, this.event);
+    if (outcome === undefined && attempt.cut === 'stopped')
+      return stoppedResult(this.#tenure.turn, this.event);
     // A work that gives nothing is refused there.
     return this.#resultOf(outcome as Outcome);
   }
 
   #resultOf(outcome: Outcome): TurnResult {
     const { line } = this;
-    const isLast = line.isDraining || (this.#turnsOfClaim >= TURNS_IN_A_ROW && line.isFull);
-    return turnResult(this.#turn, this.event, outcome, line.random(), isLast, line.noteOf);
+    const isLast = line.isDraining || (this.#tenure.turnsInARow >= TURNS_IN_A_ROW && line.isFull);
+    return turnResult(this.#tenure.turn, this.event, outcome, line.random(), isLast, line.noteOf);
   }
 
   #commitJudged(): void {

@@ -71,6 +71,11 @@ export interface Adapter<T extends Trigger = Trigger> {
   filters?(trigger: T): Filters;
   /** How the answer goes out: rows for the outbox. Without this method answers are only kept in the record. */
   reply?(trigger: T, event: StoredEvent, inbound: InboundEvent, answer: Answer): readonly NewEvent[];
+  /**
+   * Removes what it keeps in the store for triggers that have been gone for `keepMs`; asked for every few minutes. Gives how
+   * many rows. Rejects as the store does.
+   */
+  tidy?(store: Store, isThere: (trigger: string) => boolean, keepMs: number): Promise<number>;
   /** Sends one row of the outbox that `reply` made. Rejects with a HandlerError. */
   send?(trigger: T, row: StoredEvent, signal: AbortSignal): Promise<void>;
 }

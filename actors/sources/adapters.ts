@@ -9,6 +9,7 @@ import { repoHostAdapter } from './repohost/repohost-adapter.ts';
 import { scheduleAdapter } from './schedule/schedule-adapter.ts';
 
 export interface Adapters {
+  readonly all: readonly Adapter[];
   ofType(type: Trigger['type']): Adapter;
   /** By the second part of a mailbox's key, `repohost`. */
   ofPlatform(platform: string): Adapter | undefined;
@@ -25,6 +26,7 @@ export function makeAdapters({ maxBodyBytes }: { readonly maxBodyBytes: number }
   } satisfies Record<Trigger['type'], Adapter>;
   const byPlatform = new Map(Object.entries(byType).map(([type, adapter]) => [type.toLowerCase(), adapter]));
   return {
+    all: Object.values(byType),
     ofType: (type) => byType[type],
     ofPlatform: (platform) => byPlatform.get(platform),
   };

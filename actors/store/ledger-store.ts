@@ -84,6 +84,10 @@ export class LedgerStore implements Store {
     return this.#line.call('lastTick', [name]);
   }
 
+  forgetTicks(name: string): Promise<void> {
+    return this.#line.call('forgetTicks', [name]);
+  }
+
   put(space: string, key: string, value: string, options: PutOptions = {}): Promise<boolean> {
     return this.#line.call('put', [space, key, value, options]);
   }
@@ -124,6 +128,10 @@ export class LedgerStore implements Store {
 
   release(heldBy: string): Promise<number> {
     return this.#line.call('release', [heldBy]);
+  }
+
+  holders(): Promise<readonly string[]> {
+    return this.#line.call('holders', []);
   }
 
   counts(): Promise<DeliveryCounts> {

@@ -160,11 +160,12 @@ export class Mailboxes {
     return event;
   }
 
-  /** Lets go on what was held by that name; gives how many mailboxes. */
+  /** Lets go on what was held by that name; gives how many mailboxes held something so. */
   release(heldBy: string, now: number): number {
     const name = storable(heldBy);
-    const keys = this.#deliveries.keysHeldBy(name).filter((key) => this.#table.get(key)?.claim === undefined);
-    for (const key of keys) this.#setReady(key, now);
+    const keys = this.#deliveries.keysHeldBy(name);
+    // Whoever holds a claim looks for the first one after its own event anyway.
+    for (const key of keys) if (this.#table.get(key)?.claim === undefined) this.#setReady(key, now);
     this.#deliveries.release(name);
     return keys.length;
   }

@@ -54,6 +54,7 @@ export class SqliteDeliveries {
   >;
   readonly #allUnfinished: Statement<readonly [string, number, number]>;
   readonly #heldKeys: Statement<readonly [string]>;
+  readonly #holders: Statement<readonly [string]>;
   readonly #begin: Statement<Nothing>;
   readonly #end: Statement<Nothing>;
   readonly #fail: Statement<Nothing>;
@@ -85,6 +86,9 @@ export class SqliteDeliveries {
       `SELECT key, seq, state FROM delivery WHERE state < ${firstSettled}`,
     );
     this.#heldKeys = connection.prepare('SELECT DISTINCT key FROM delivery WHERE held_by = ?');
+    this.#holders = connection.prepare(
+      'SELECT DISTINCT held_by FROM delivery WHERE held_by IS NOT NULL ORDER BY held_by',
+    );
     this.#begin = connection.prepare(
       `UPDATE delivery SET state = ${running}, attempts = ?, started = ?, retry_at = NULL WHERE seq = ?`,
     );
@@ -177,6 +181,10 @@ export class SqliteDeliveries {
 
   keysHeldBy(heldBy: string): readonly string[] {
     return this.#heldKeys.all([heldBy]).map(([key]) => key);
+  }
+
+  holders(): readonly string[] {
+    return this.#holders.all([]).map(([name]) => name);
   }
 
   /** The attempt begins, and counts from now on whatever becomes of the process. */

@@ -3,10 +3,10 @@
 //
 // SE1  operations run inside `transaction` only, and see the time at which it began (LE1).
 // SE2  after a transaction that failed, what is kept in memory is what it was before, or read anew from the file.
-// SE3  time does not go back by less than CLOCK_STEP_MS: it stands until the clock has come up to it.
-// SE4  what a clock is set by has not passed: no claim ends by it.
+// SE3  what a clock is set by (EC2) has not passed: no claim ends by it.
 
 import { OverloadedError } from '../errors.ts';
+import { EngineClock, type Moment, NO_MOMENT } from './engine-clock.ts';
 import type { Entered, Ledger, SweptPart } from './ledger.ts';
 import { Mailboxes } from './mailboxes.ts';
 import { SqliteConnection, storable } from './sqlite-connection.ts';
@@ -59,8 +59,6 @@ const CLAIMED_BYTES = 16 * 1024 * 1024;
 /** Timers that become events in one claim. */
 const TIMERS_AT_ONCE = 500;
 const ROWS_AT_ONCE = 500;
-/** A clock that is set by less is not noticed; one that is set back by less is waited for. */
-const CLOCK_STEP_MS = 1_000;
 
 export class SqliteEngine implements Ledger {
   readonly #options: EngineOptions;
@@ -73,15 +71,16 @@ export class SqliteEngine implements Ledger {
   readonly #values: SqliteValues;
   readonly #history: SqliteHistory;
   readonly #snapshots: SqliteSnapshots;
-  #time = 0;
-  /** At `#time`. */
-  #uptime = 0;
+  readonly #clock: EngineClock;
+  /** At which the transaction began, or the last one that was committed. */
+  #moment: Moment = NO_MOMENT;
   /** A transaction was rolled back since the file was counted. */
   #isStale = false;
 
   /** Opens the file, brings it to this version and ends all claims. Throws StoreUnavailableError. */
   constructor(options: EngineOptions) {
     this.#options = options;
+    this.#clock = new EngineClock(options.now, options.uptime);
     let connection: SqliteConnection | undefined;
     try {
       connection = new SqliteConnection(options.file);
@@ -107,27 +106,21 @@ export class SqliteEngine implements Ledger {
 
   /** All or nothing. Throws what the action throws, and errors of SQLite. */
   transaction<T>(action: () => T): T {
-    const before = this.#time;
-    const uptimeBefore = this.#uptime;
-    const clock = this.#options.now();
-    const uptime = this.#options.uptime?.() ?? uptimeBefore + Math.max(0, clock - before);
-    const setBy = before === 0 ? 0 : clock - before - (uptime - uptimeBefore);
-    const wasSet = Math.abs(setBy) > CLOCK_STEP_MS;
-    const now = wasSet ? clock : Math.max(before, clock);
-    this.#mailboxes.begin(now);
+    const before = this.#moment;
+    const moment = this.#clock.after(before);
+    const { time, setByMs } = moment;
+    this.#mailboxes.begin(time);
     try {
       return this.#connection.transaction(() => {
-        this.#time = now;
-        this.#uptime = uptime;
-        if (wasSet) this.#mailboxes.onClockSet(setBy, now);
+        this.#moment = moment;
+        if (setByMs !== 0) this.#mailboxes.onClockSet(setByMs, time);
         if (this.#isStale) this.#deliveries.recount();
         this.#isStale = false;
         return action();
       });
     } catch (error) {
       this.#mailboxes.rollBack();
-      this.#time = before;
-      this.#uptime = uptimeBefore;
+      this.#moment = before;
       this.#isStale = true;
       throw error;
     }
@@ -181,6 +174,10 @@ export class SqliteEngine implements Ledger {
     return this.#ticks.last(name);
   }
 
+  forgetTicks(name: string): void {
+    this.#ticks.forget(name);
+  }
+
   put(space: string, key: string, value: string, options: PutOptions = {}): boolean {
     return this.#values.put(space, key, value, options, this.#time);
   }
@@ -225,6 +222,10 @@ export class SqliteEngine implements Ledger {
     return this.#mailboxes.release(heldBy, this.#time);
   }
 
+  holders(): readonly string[] {
+    return this.#deliveries.holders();
+  }
+
   counts(): DeliveryCounts {
     return this.#history.counts();
   }
@@ -260,6 +261,10 @@ export class SqliteEngine implements Ledger {
 
   close(): void {
     this.#connection.close();
+  }
+
+  get #time(): number {
+    return this.#moment.time;
   }
 
   #add(event: NewEvent): Entered {

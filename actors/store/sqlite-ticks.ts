@@ -1,6 +1,6 @@
 // Which instants of a schedule have ticked, so that each ticks once however many ask (S7).
 //
-// ST1  the last tick of a name is never removed: a schedule goes on from there, however long nothing ran.
+// ST1  the last tick of a name is removed by no sweep: a schedule goes on from there, however long nothing ran.
 
 import type { SqliteConnection, Statement } from './sqlite-connection.ts';
 import { storable } from './sqlite-connection.ts';
@@ -9,6 +9,7 @@ export class SqliteTicks {
   readonly #note: Statement<readonly []>;
   readonly #last: Statement<readonly [number | null]>;
   readonly #sweep: Statement<readonly []>;
+  readonly #forget: Statement<readonly []>;
 
   constructor(connection: SqliteConnection) {
     this.#note = connection.prepare('INSERT INTO tick (name, at) VALUES (?, ?) ON CONFLICT DO NOTHING');
@@ -17,6 +18,7 @@ export class SqliteTicks {
       `DELETE FROM tick WHERE (name, at) IN (SELECT name, at FROM tick WHERE at < ?
          AND at < (SELECT max(later.at) FROM tick AS later WHERE later.name = tick.name) LIMIT ?)`,
     );
+    this.#forget = connection.prepare('DELETE FROM tick WHERE name = ?');
   }
 
   /** False: it had ticked then already. */
@@ -26,6 +28,10 @@ export class SqliteTicks {
 
   last(name: string): number | undefined {
     return this.#last.get([storable(name)])?.[0] ?? undefined;
+  }
+
+  forget(name: string): void {
+    this.#forget.run([storable(name)]);
   }
 
   /** Removes ticks before that time; gives how many, at most `limit`. */

@@ -208,6 +208,8 @@ export interface Store {
   /** Notes that `name` ticked at `at` (epoch ms) and appends the event, unless it had ticked then already. */
   tick(name: string, at: number, event: NewEvent): Promise<boolean>;
   lastTick(name: string): Promise<number | undefined>;
+  /** As if the name had never ticked: for one that nobody will use again. What its ticks appended stays. */
+  forgetTicks(name: string): Promise<void>;
 
   /** Gives false when a condition did not hold. */
   put(space: string, key: string, value: string, options?: PutOptions): Promise<boolean>;
@@ -229,8 +231,10 @@ export interface Store {
   requeue(id: string): Promise<boolean>;
   /** Ends a delivery that waits, is held or dead as `ignored`; false for any other. */
   discard(id: string, note: string): Promise<boolean>;
-  /** Lets go on what was held by that name; gives how many mailboxes. */
+  /** Lets go on what was held by that name; gives how many mailboxes held something so, first in them or not, claimed or not. */
   release(heldBy: string): Promise<number>;
+  /** The names by which anything is held. */
+  holders(): Promise<readonly string[]>;
   counts(): Promise<DeliveryCounts>;
 
   /** Calls `onWake` when there may be something to claim. Gives the way to stop that. */

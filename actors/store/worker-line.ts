@@ -5,6 +5,7 @@
 //      counts until its answer comes, for the worker still has it.
 // WL3  after `close` the thread is gone, or is told to end if it hangs in the disk.
 // WL4  turns that come with an answer for which nobody waits any more are given back at once, and cost no attempt.
+// WL5  a call that cannot be posted fails alone; those that were posted with it keep their order.
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
@@ -35,6 +36,7 @@ const CLOSE_TIMEOUT_MS = 10_000;
 const POSTED_TOGETHER = 16;
 
 interface PostedCall extends Waiting<PostedCall> {
+  readonly moved: readonly ArrayBuffer[];
   readonly bytes: number;
   settle(answer: SentAnswer): void;
 }
@@ -46,7 +48,6 @@ export class WorkerLine implements Line {
   /** Calls of this tick, in the form in which they will be posted. */
   #gathered: LedgerCall[] = [];
   #gatheredCalls: PostedCall[] = [];
-  readonly #moved = new Set<ArrayBuffer>();
   /** Groups that were posted, oldest first; of the first one so many were answered. */
   readonly #groups: PostedCall[][] = [];
   #answered = 0;
@@ -82,7 +83,6 @@ export class WorkerLine implements Line {
     const refusal = this.#refusal(bytes);
     if (refusal !== undefined) throw refusal;
     handOver(moved);
-    for (const memory of moved) this.#moved.add(memory);
     this.#inFlight += 1;
     this.#bytes += bytes;
     if (this.#gathered.length === 0) setImmediate(() => this.#post(false));
@@ -93,6 +93,7 @@ export class WorkerLine implements Line {
         previous: undefined,
         next: undefined,
         dueAt: 0,
+        moved,
         bytes,
         expire: () => {
           isGivenUp = true;
@@ -141,19 +142,34 @@ export class WorkerLine implements Line {
   #post(close: boolean): void {
     const message: CallsMessage = { calls: this.#gathered, close };
     const calls = this.#gatheredCalls;
-    const moved = [...this.#moved];
     this.#gathered = [];
     this.#gatheredCalls = [];
-    this.#moved.clear();
     if ((calls.length === 0 && !close) || this.#end !== undefined) return;
     try {
-      this.#worker.postMessage(message, moved);
-    } catch (cause) {
-      const error = new InternalError('something was to be stored that cannot be', { cause });
-      for (const call of calls) this.#settle(call, { error });
+      this.#worker.postMessage(
+        message,
+        calls.flatMap(({ moved }) => moved),
+      );
+    } catch {
+      this.#postSingly(message, calls);
       return;
     }
     if (calls.length > 0) this.#groups.push(calls);
+  }
+
+  /** One of the calls cannot be posted, and so none was: each goes by itself, and that one alone is refused (WL5). */
+  #postSingly({ calls: gathered, close }: CallsMessage, calls: readonly PostedCall[]): void {
+    for (const [index, call] of calls.entries()) {
+      const message: CallsMessage = { calls: gathered.slice(index, index + 1), close: false };
+      try {
+        this.#worker.postMessage(message, call.moved);
+        this.#groups.push([call]);
+      } catch (cause) {
+        const error = new InternalError('something was to be stored that cannot be', { cause });
+        this.#settle(call, { error });
+      }
+    }
+    if (close) this.#worker.postMessage({ calls: [], close } satisfies CallsMessage);
   }
 
   #take(message: WorkerMessage): void {

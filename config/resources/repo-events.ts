@@ -31,6 +31,12 @@ export const repoEvents: Readonly<Record<string, readonly string[]>> = {
   delete: [],
 };
 
+/**
+ * Events that triggers for different branches may both take: the first three have no branch, and the commit of a `status`
+ * may be on several.
+ */
+export const eventsOfAnyBranch: readonly string[] = ['issues', 'issue_comment', 'release', 'status'];
+
 /** What is wrong with the name of an event, or undefined. */
 export function repoEventFault(name: string): string | undefined {
   const dot = name.indexOf('.');

@@ -1,7 +1,9 @@
 // Two triggers of one path between which only their names decide: an event that both accept, and for which both have a
-// command or a default agent. What is certain to be apart (other secrets, methods, repositories, branches, events) is no tie;
-// of two wildcards only their beginnings and ends are compared, so that some that are apart count as a tie.
+// command or a default agent. What is certain to be apart (other secrets, methods, repositories, events, and branches for
+// events that have just one) is no tie; of two wildcards only their beginnings and ends are compared, so that some that
+// are apart count as a tie.
 
+import { eventsOfAnyBranch } from './repo-events.ts';
 import type { HttpTrigger, RepoHostTrigger, Trigger } from './trigger.ts';
 
 /** Whether there may be an event of which only the names of two triggers of one path decide who gets it. */
@@ -33,13 +35,12 @@ function doRequestsMeet({ config: a }: HttpTrigger, { config: b }: HttpTrigger):
 function doReposMeet(a: RepoHostTrigger, b: RepoHostTrigger): boolean {
   if (!haveSecretInCommon(a.config, b.config)) return false;
   if (!doListsMeet(a.config.repositories, b.config.repositories, doNamesMeet, true)) return false;
-  if (!doListsMeet(a.config.branches, b.config.branches, doNamesMeet)) return false;
-  const lists = [a.config.repo_events, b.config.repo_events] as const;
-  return sharedCommands(a, b).some((command) =>
-    command === undefined
-      ? doListsMeet(...lists, doEventsMeet)
-      : lists.every((list) => doListsMeet(list, [command], doEventsMeet)),
-  );
+  const { repo_events: as } = a.config;
+  const { repo_events: bs } = b.config;
+  const commands = sharedCommands(a, b).map((command) => (command === undefined ? [] : [command]));
+  const areOfOneBranch = doListsMeet(a.config.branches, b.config.branches, doNamesMeet);
+  const reaches = areOfOneBranch ? [[]] : eventsOfAnyBranch.map((event) => [event]);
+  return commands.some((command) => reaches.some((reach) => haveEventInCommon([as, bs, command, reach])));
 }
 
 interface Secrets {
@@ -69,6 +70,20 @@ function doListsMeet(
   const bs = isCaseless ? b.map((each) => each.toLowerCase()) : b;
   return as.some((each) => bs.some((other) => doMeet(each, other)));
 }
+
+/** Whether there is an event that each of the lists takes. */
+function haveEventInCommon(lists: readonly (readonly string[])[]): boolean {
+  const [first = [], ...others] = lists.filter((list) => list.length > 0);
+  if (others.length === 0) return true;
+  // Of two that meet one is the other, or an action of it: what both stand for is the longer one.
+  const [second = [], ...rest] = others;
+  const common = first.flatMap((each) =>
+    second.filter((other) => doEventsMeet(each, other)).map((other) => longer(each, other)),
+  );
+  return common.length > 0 && haveEventInCommon([common, ...rest]);
+}
+
+const longer = (one: string, other: string) => (one.length < other.length ? other : one);
 
 /** `pull_request` stands for all of its actions. */
 function doEventsMeet(a: string, b: string): boolean {

@@ -63,6 +63,9 @@ const shapes: Readonly<Record<string, Shape>> = {
 /** Actions with which somebody has just written something; at the others old words would be answered once more. */
 const writing: ReadonlySet<string> = new Set(['opened', 'created', 'edited', 'submitted']);
 
+/** Of a repository. It becomes a part of addresses, in which `..` would lead elsewhere. */
+const fullName = /^(?!\.{1,2}\/)[\w.-]+\/(?!\.{1,2}$)[\w.-]+$/;
+
 /** What a payload says. Each fact is read when it is asked for: at the door few are, and each event passes there. */
 export class RepoFacts {
   readonly event: string;
@@ -104,9 +107,14 @@ export class RepoFacts {
     return ref?.startsWith('refs/heads/') ? ref.slice('refs/heads/'.length) : undefined;
   }
 
+  /** Where the ref is one of another repository: its name, or `unknown` for one that is gone. */
+  get home(): string | undefined {
+    return homeOf(this.#shape, this.payload, this.repository);
+  }
+
   /** Every branch of the repository by which a trigger may know it; undefined for events that have nothing to do with branches. */
   get branches(): readonly string[] | undefined {
-    return branchesOf(this.#shape, this.payload, this.branch);
+    return branchesOf(this.#shape, this.payload, this.home === undefined ? this.branch : undefined);
   }
 
   get text(): string | undefined {
@@ -144,8 +152,7 @@ export function isRepoEvent(event: string): boolean {
 export function repoFacts(event: string, payload: unknown): RepoFacts | undefined {
   const shape = isRepoEvent(event) ? shapes[event] : undefined;
   const repository = textMember(payload, 'repository.full_name');
-  if (shape === undefined || repository === undefined || !/^[\w.-]+\/[\w.-]+$/.test(repository))
-    return undefined;
+  if (shape === undefined || repository === undefined || !fullName.test(repository)) return undefined;
   return new RepoFacts(event, repository, shape, payload);
 }
 
@@ -168,24 +175,20 @@ function refOf(shape: Shape, payload: unknown, sha: string | undefined): string 
   return memberOf(payload, 'ref_type') === 'tag' ? `refs/tags/${name}` : `refs/heads/${name}`;
 }
 
-function branchesOf(
-  shape: Shape,
-  payload: unknown,
-  branch: string | undefined,
-): readonly string[] | undefined {
+function branchesOf(shape: Shape, payload: unknown, own: string | undefined): readonly string[] | undefined {
   if (shape.branch === undefined && shape.hasRef !== true) return undefined;
   const more = memberOf(payload, 'branches');
   const names = Array.isArray(more) ? more.map((each) => textMember(each, 'name')) : [];
-  const own = isElsewhere(shape, payload) ? undefined : branch;
   const first = shape.target === undefined ? own : at(payload, shape.target);
   return [first, ...names].filter((name) => name !== undefined);
 }
 
-/** Whether the branch is that of another repository, or of one that is gone. */
-function isElsewhere({ branchHome }: Shape, payload: unknown): boolean {
+function homeOf({ branchHome }: Shape, payload: unknown, repository: string): string | undefined {
   const home = branchHome === undefined ? undefined : memberOf(payload, branchHome);
-  if (home === undefined) return false;
-  return textMember(home, 'full_name') !== textMember(payload, 'repository.full_name');
+  if (home === undefined) return undefined;
+  const name = textMember(home, 'full_name') ?? '';
+  if (name === repository) return undefined;
+  return fullName.test(name) ? name : 'unknown';
 }
 
 function wordsOf(shape: Shape, payload: unknown): string | undefined {

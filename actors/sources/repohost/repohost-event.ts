@@ -65,8 +65,12 @@ export function readRepoEvent(stored: StoredEvent): InboundEvent {
   };
 }
 
-/** What the conversation is about: `owner/repo#7`, `owner/repo@refs/heads/main`, `owner/repo`. */
-function placeOf({ repository, number, ref }: RepoFacts): string {
+/**
+ * What the conversation is about: `owner/repo#7`, `owner/repo@refs/heads/main`, `owner/repo`. A branch of a fork is none of
+ * the repository, whatever a stranger calls it: `owner/repo@stranger/repo:refs/heads/main`.
+ */
+function placeOf({ repository, number, ref, home }: RepoFacts): string {
   if (number !== undefined) return `${repository}#${number}`;
-  return ref === undefined ? repository : `${repository}@${ref}`;
+  if (ref === undefined) return repository;
+  return home === undefined ? `${repository}@${ref}` : `${repository}@${home}:${ref}`;
 }

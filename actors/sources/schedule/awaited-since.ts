@@ -4,20 +4,9 @@
 
 import type { ScheduleTrigger } from '../../../config/resources/trigger.ts';
 import type { SourceHost } from '../adapter.ts';
+import { notedPlan, notePlan, type Plan } from './plan-notes.ts';
 import { readScheduleEvent, scheduleId } from './schedule-event.ts';
 import { tickName } from './tick-writer.ts';
-
-const SPACE = 'schedule';
-
-interface Plan {
-  readonly cron: string;
-  readonly timezone: string;
-}
-
-interface Noted extends Plan {
-  /** Epoch ms. */
-  readonly since: number;
-}
 
 /**
  * Instants after this one (epoch ms) have been awaited: the newest that counted, or the first load of this plan, whichever
@@ -29,13 +18,16 @@ export async function awaitedSince(
   now: number,
 ): Promise<number> {
   const plan = { cron, timezone };
-  const value = (await store.get(SPACE, name))?.value;
-  const noted = value === undefined ? undefined : (JSON.parse(value) as Noted);
+  const noted = (await notedPlan(store, name))?.note;
   const last = await store.lastTick(tickName(name));
-  if (noted !== undefined && isSame(noted, plan)) return Math.max(noted.since, last ?? 0);
+  if (noted !== undefined && isSame(noted, plan)) {
+    // It was gone for a while, and is there again.
+    if (noted.goneSince !== undefined) await notePlan(store, name, { ...plan, since: noted.since });
+    return Math.max(noted.since, last ?? 0);
+  }
   const hasCounted = last !== undefined && (await isOfPlan(plan, name, last, { store }, noted));
   const since = hasCounted ? last : now;
-  await store.put(SPACE, name, JSON.stringify({ ...plan, since } satisfies Noted));
+  await notePlan(store, name, { ...plan, since });
   return since;
 }
 

@@ -12,6 +12,7 @@ import type { ScheduleTrigger } from '../../../config/resources/trigger.ts';
 import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
 import { awaitedSince } from './awaited-since.ts';
 import { CronInstants, lastInstants } from './cron-instants.ts';
+import { forgetGone } from './gone-plans.ts';
 import { readScheduleEvent } from './schedule-event.ts';
 import { MAX_PENDING, TickWriter } from './tick-writer.ts';
 
@@ -41,6 +42,7 @@ export function scheduleAdapter({
       open.start(since);
       return open;
     },
+    tidy: (store, isThere, keepMs) => forgetGone(store, { isThere, keepMs, now: now() }),
   };
 }
 

@@ -71,6 +71,28 @@ test('a trigger stays paused, here and in the store, when what it holds cannot b
   expect([pauses.has('orders'), (await loaded()).has('orders')]).toEqual([false, false]);
 });
 
+test('a trigger is not paused, here nor in the store, when that cannot be written', async () => {
+  const pauses = new Pauses();
+  const refusing: Store = Object.assign(Object.create(store), {
+    put: () => Promise.reject(new Error('full')),
+  });
+  await expect(pauses.pause(refusing, 'orders')).rejects.toThrow('full');
+  expect([pauses.has('orders'), (await loaded()).has('orders')]).toEqual([false, false]);
+});
+
+test('what is held by a trigger that is not paused is let go at the start, and by no other (PA2)', async () => {
+  const pauses = new Pauses();
+  await pauses.pause(store, 'orders');
+  await store.append([newEvent(key, 'a'), newEvent('conversation/http/mails', 'b')]);
+  for (const { key, fence, event } of await store.claim(2, 60_000)) {
+    const heldBy = event.id === 'a' ? 'orders' : 'mails';
+    await store.commit([{ key, fence, seq: event.seq, outcome: 'held', heldBy }]);
+  }
+  // The process ended before it could let go what was held by mails.
+  await loaded();
+  expect([await stateOf('a'), await stateOf('b')]).toEqual(['held', 'queued']);
+});
+
 test('changes that are asked for together come in their order, in memory as in the store (PA1)', async () => {
   const pauses = new Pauses();
   for (const last of ['pause', 'resume'] as const) {

@@ -197,6 +197,11 @@ describe('a delivery', () => {
       'of a repository with a strange name',
       { event: 'push', payload: { repository: { full_name: 'a/b/../c' } } },
     ],
+    [
+      'of a repository whose name leads elsewhere',
+      { event: 'push', payload: { repository: { full_name: '../..' } } },
+    ],
+    ['of one whose owner does', { event: 'push', payload: { repository: { full_name: './a' } } }],
     ['a list', { event: 'issues', payload: [] }],
     ['of no event', { event: '', payload: {} }],
     ['of an event that is none', { event: 'a b', payload: {} }],
@@ -282,6 +287,24 @@ describe('the conversation and the context', () => {
     ['create', { ref: 'topic/x', ref_type: 'branch' }, '@refs/heads/topic/x', 'topic/x'],
     ['deployment', { deployment: { ref: 'c0ffee', sha: 'c0ffee' } }, '', undefined],
     ['workflow_run', { workflow_run: { head_branch: null, head_sha: 'c0ffee' } }, '', undefined],
+    [
+      'workflow_run',
+      { workflow_run: { head_branch: 'main', head_sha: 'c0ffee', head_repository: { full_name: 'o/r' } } },
+      '@refs/heads/main',
+      'main',
+    ],
+    [
+      'workflow_run',
+      { workflow_run: { head_branch: 'main', head_sha: 'c0ffee', head_repository: { full_name: 'x/r' } } },
+      '@x/r:refs/heads/main',
+      'main',
+    ],
+    [
+      'workflow_run',
+      { workflow_run: { head_branch: 'main', head_sha: 'c0ffee', head_repository: null } },
+      '@unknown:refs/heads/main',
+      'main',
+    ],
     ['status', { sha: 'c0ffee', branches: [{ name: 'main' }, { name: 'next' }] }, '@refs/heads/main', 'main'],
     ['issues', { issue: { number: '7; drop' } }, '', undefined],
   ])('of %s with %j are found', async (event, part, place, branch) => {

@@ -9,6 +9,7 @@ import { repoFacts } from '../../../../actors/sources/repohost/context.ts';
 import { readRepoEvent } from '../../../../actors/sources/repohost/repohost-event.ts';
 import { takesRepoEvent } from '../../../../actors/sources/repohost/repohost-filter.ts';
 import { wildcards } from '../../../../actors/sources/repohost/wildcard.ts';
+import { eventsOfAnyBranch } from '../../../../config/resources/repo-events.ts';
 import type { RepoHostTrigger } from '../../../../config/resources/trigger.ts';
 import { type Example, repoExample, repoExamples, repoFork } from '../../../fixtures/repo-payloads.ts';
 import { repoHostTrigger } from '../../../fixtures/triggers.ts';
@@ -152,4 +153,12 @@ describe('wildcards', () => {
       }),
     );
   });
+});
+
+test('events of any branch are those that triggers for different branches may both take', () => {
+  const several = repoExamples.filter(({ event, payload }) => {
+    const { branches } = repoFacts(event, payload) ?? { branches: [] };
+    return branches === undefined || branches.length > 1;
+  });
+  expect(new Set(several.map(({ event }) => event))).toEqual(new Set(eventsOfAnyBranch));
 });

@@ -159,6 +159,34 @@ describe('calls', () => {
     await store.close();
   });
 
+  test('that cannot be posted take none of those along that were made with them, nor their bodies, nor the end', async () => {
+    const store = await open();
+    const wrong = { ...eventOf('a:2'), meta: (() => '') as unknown as string };
+    const large = { ...eventOf('a:3'), body: new Uint8Array(256 * 1024).fill(7) };
+    const calls = [
+      store.append([eventOf('a:1')]),
+      store.append([wrong]),
+      store.append([large]),
+      store.put('s', 'k', 'v'),
+      store.get('s', 'k'),
+      store.delivery('a:3'),
+    ];
+    const closed = store.close();
+    const settled = await Promise.allSettled(calls);
+    expect(settled.map(({ status }) => status)).toEqual([
+      'fulfilled',
+      'rejected',
+      'fulfilled',
+      'fulfilled',
+      'fulfilled',
+      'fulfilled',
+    ]);
+    expect(settled[1]).toMatchObject({ reason: expect.any(InternalError) });
+    expect(settled[4]).toMatchObject({ value: { value: 'v' } });
+    expect(settled[5]).toMatchObject({ value: { body: new Uint8Array(256 * 1024).fill(7) } });
+    await closed;
+  });
+
   test('that come in thousands at once are all kept', async () => {
     const store = await open();
     const count = 5_000;

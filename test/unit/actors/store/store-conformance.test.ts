@@ -56,5 +56,5 @@ describeStore(
       },
     };
   },
-  { isSingleNode: true },
+  { isSingleNode: true, shortMs: 300 },
 );

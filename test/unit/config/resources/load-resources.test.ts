@@ -688,12 +688,30 @@ describe('resources beside each other', () => {
     ['repo_events: [pull_request]', 'repo_events: [pull_request.opened]', 1],
     ['repo_events: [pull_request.closed]', 'repo_events: [pull_request.opened, push]', 0],
     ['branches: [main]', '', 1],
-    ['branches: [main]', 'branches: [Main]', 0],
+    ['branches: [main], repo_events: [push]', 'branches: [Main]', 0],
+    ['branches: [main], repo_events: [push]', 'branches: [main]', 1],
+    // An issue has no branch: both take it. A commit may be on both.
+    ['branches: [main]', 'branches: [Main]', 1],
+    ['branches: [main], repo_events: [issues.opened]', 'branches: [next], repo_events: [issues]', 1],
+    ['branches: [main], repo_events: [issues.opened]', 'branches: [next], repo_events: [issues.closed]', 0],
+    ['branches: [main], repo_events: [push, status]', 'branches: [next], repo_events: [push, status]', 1],
+    ['branches: [main], repo_events: [push, release]', 'branches: [next], repo_events: [push, status]', 0],
     ['branches: ["**"]', 'branches: [release/*]', 1],
   ])('of a repository host tie with %s and %s %i times', async (one, two, count) => {
     const repo = (name: string, config: string) =>
       http(name, `${signed}${config === '' ? '' : `, ${config}`}`).replace('HTTP', 'RepoHost');
     expect((await together(repo('a', one), repo('b', two))).lines).toHaveLength(count);
+  });
+
+  test.each([
+    ['push: { agent: echo }', 0],
+    ['pull_request.opened: { agent: echo }', 0],
+    ['issues.opened: { agent: echo }', 1],
+    ['push: { agent: echo }, release: { agent: echo }', 1],
+  ])('of other branches tie with the commands %s %i times', async (commands, count) => {
+    const repo = (name: string, branch: string) =>
+      http(name, `${signed}, branches: [${branch}]`, `commands: { ${commands} }`).replace('HTTP', 'RepoHost');
+    expect((await together(repo('a', 'main'), repo('b', 'next'))).lines).toHaveLength(count);
   });
 });
 
