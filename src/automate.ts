@@ -4,7 +4,7 @@
 import { Automation } from '../actors/automation/automation.ts';
 import type { GatewayConfig } from '../config/gateway-schema.ts';
 import { parseListenAddr } from '../config/listen-addr.ts';
-import { ConfigError, hasError } from '../config/problem.ts';
+import { ConfigError, hasError, type Problem } from '../config/problem.ts';
 import { type LoadedResources, loadResources } from '../config/resources/load-resources.ts';
 import { SecretValues } from '../config/secret-values.ts';
 import type { Front } from './http/front.ts';
@@ -17,8 +17,14 @@ export interface AutomateOptions {
   addSecrets(secrets: readonly string[]): void;
 }
 
+export interface Automated {
+  readonly automation: Automation;
+  /** What is wrong with the files of triggers and agents, as they are now. */
+  problems(): Promise<readonly Problem[]>;
+}
+
 /** Reads the triggers and agents. Throws ConfigError with every problem of them; the store and the rest come with its boot. */
-export async function automate(options: AutomateOptions): Promise<Automation> {
+export async function automate(options: AutomateOptions): Promise<Automated> {
   const { config, front } = options;
   const { triggers, agents } = config.spec;
   const resources = await readResources(options);
@@ -36,7 +42,7 @@ export async function automate(options: AutomateOptions): Promise<Automation> {
     concurrency: config.deliveries.concurrency,
   });
   front.automation = automation;
-  return automation;
+  return { automation, problems: async () => (await readResources(options)).problems };
 }
 
 async function readResources(options: AutomateOptions): Promise<LoadedResources> {

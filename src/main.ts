@@ -2,18 +2,17 @@
 // gateway-http: reads the configuration, starts the gateway with its HTTP front, and obeys signals. Named with a command
 // it asks a gateway that runs instead.
 
-import type { Automation } from '../actors/automation/automation.ts';
-import type { TriggerDifference } from '../actors/automation/trigger-fleet.ts';
 import { Gateway } from '../actors/gateway/gateway.ts';
-import type { CatalogDifference } from '../actors/gateway/server-fleet.ts';
 import { isLoopback } from '../config/listen-addr.ts';
 import { type Loaded, loadConfig } from '../config/load-config.ts';
 import { ConfigError, formatProblem } from '../config/problem.ts';
+import type { Automated } from './automate.ts';
 import { banner } from './cli/banner.ts';
 import { check, printProblems } from './cli/check.ts';
 import { parseOptions } from './cli/options.ts';
 import { Front } from './http/front.ts';
 import { createLog } from './log.ts';
+import { Reloads } from './reloads.ts';
 import { version } from './version.ts';
 
 /** Beyond the deadline of the drain: whatever still hangs then is a fault. */
@@ -45,17 +44,12 @@ async function main(): Promise<number | undefined> {
   return run(loaded);
 }
 
-/** What a reload has changed. */
-interface Reloaded extends CatalogDifference {
-  readonly triggers?: TriggerDifference;
-}
-
 /** Undefined without a folder of triggers: then their code is not even loaded. */
 async function automationOf(
   config: Loaded['config'],
   front: Front,
   addSecrets: (secrets: readonly string[]) => void,
-): Promise<Automation | undefined> {
+): Promise<Automated | undefined> {
   if (config.spec.triggers.directory === undefined) return undefined;
   const { automate } = await import('./automate.ts');
   return automate({ config, environment: process.env, front, addSecrets });
@@ -66,17 +60,18 @@ async function run(loaded: Loaded): Promise<number | undefined> {
   // The logger is there before the gateway, whose redactor it uses.
   let redact = (line: string) => line;
   const log = await createLog({ level: config.log_level, fd: 1, redact: (line) => redact(line) });
-  const front = new Front({ reload });
+  const front = new Front({ reload: () => reloads.ask() });
   const triggerSecrets: string[] = [];
   let addSecrets = (values: readonly string[]): void => void triggerSecrets.push(...values);
-  let automation: Automation | undefined;
+  let automated: Automated | undefined;
   try {
-    automation = await automationOf(config, front, (values) => addSecrets(values));
+    automated = await automationOf(config, front, (values) => addSecrets(values));
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     printProblems(error.problems);
     return 2;
   }
+  const automation = automated?.automation;
   const gateway = new Gateway({
     config,
     catalog,
@@ -92,26 +87,24 @@ async function run(loaded: Loaded): Promise<number | undefined> {
   addSecrets = (values) => gateway.redactor.add(...values);
   for (const warning of loaded.warnings) log.warn({}, formatProblem(warning));
 
-  async function reload(): Promise<Reloaded> {
-    try {
-      const next = await loadConfig(loaded.configPath, process.env);
-      for (const warning of next.warnings) log.warn({}, formatProblem(warning));
-      if (JSON.stringify(next.config) !== JSON.stringify(config)) {
-        log.warn(
-          {},
-          'the gateway file has changed too; its settings need a restart, only catalog and triggers were reloaded',
-        );
-      }
-      // First what may refuse as a whole: a bad trigger must not leave the catalog changed.
-      const triggers = await automation?.reload();
-      const difference = await gateway.reload(next.catalog, next.secrets);
-      return triggers === undefined ? difference : { ...difference, triggers };
-    } catch (error) {
-      const problems = error instanceof ConfigError ? error.lines : [String(error)];
-      log.error({ problems }, 'reload failed; nothing was changed');
-      throw error;
-    }
-  }
+  const reloads = new Reloads({
+    catalog: {
+      read: () => loadConfig(loaded.configPath, process.env),
+      apply: (next) => {
+        for (const warning of next.warnings) log.warn({}, formatProblem(warning));
+        if (JSON.stringify(next.config) !== JSON.stringify(config)) {
+          log.warn(
+            {},
+            'the gateway file has changed too; its settings need a restart, only catalog and triggers were reloaded',
+          );
+        }
+        return gateway.reload(next.catalog, next.secrets);
+      },
+    },
+    triggers: automated && { problems: automated.problems, reload: () => automated.automation.reload() },
+    isStopping: () => gateway.isDraining,
+    log,
+  });
 
   process.on('uncaughtException', (error) => fault('uncaught exception', error));
   process.on('unhandledRejection', (error) => fault('unhandled rejection', error));
@@ -151,12 +144,13 @@ async function run(loaded: Loaded): Promise<number | undefined> {
     });
   }
   process.on('SIGHUP', () => {
-    // What is wrong stands in the log already.
-    reload().catch(() => {});
+    // One that comes early waits: until its servers are there nothing can be compared. What is wrong stands in the log.
+    started.then(() => reloads.ask()).catch(() => {});
   });
 
+  const started = gateway.start();
   try {
-    await gateway.start();
+    await started;
   } catch (error) {
     log.error(
       { code: (error as { code?: string }).code },

@@ -2,15 +2,14 @@
 // its own while the call is under way; a modern client is asked by the result of its request, and comes back with a
 // new one. Between the two the call is parked: it goes on at the server, and nobody listens.
 //
-// Y1  an answer of the client goes to the question it was given for, on the very connection that asked.
+// Y1  an answer of the client goes to the question it was given for, on the very connection that asked (OQ1).
 // Y2  the client gets one answer for each of its requests: questions, or the result; never both (A2).
 // Y3  what the server says while the call is parked is kept for the client's return, at most MAX_KEPT messages of
 //     MAX_KEPT_BYTES in all (A8).
 // Y4  while it is parked the call has no deadline of its own; its place has (PK2).
-// Y5  at most MAX_ASKED questions of the server wait for the client's answer; one more is refused (A8).
+// Y5  what the server may ask is bounded (OQ3), and nothing it has asked is left unanswered when the call ends.
 
 import { type GatewayError, OverloadedError } from '../errors.ts';
-import { errorMessage, resultTextMessage } from '../jsonrpc/compose.ts';
 import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
 import { memberOf } from '../jsonrpc/members.ts';
 import { changeResult, metaKeys, toLegacy } from '../jsonrpc/modern-meta.ts';
@@ -24,18 +23,16 @@ import type { Cancellable, ClientExchange } from './client-exchange.ts';
 import type { Lane, Lanes, LaneUser } from './lane.ts';
 import { isDeclared } from './legacy-on-modern.ts';
 import type { ModernAsker } from './modern-asker.ts';
+import { OpenQuestions } from './open-questions.ts';
 import { type Parkable, type ParkedCalls, requestDigest } from './parked-calls.ts';
 import type { ClientRequest, Route } from './route.ts';
-import { urlsRequired, withoutElicitationId } from './url-elicitation.ts';
+import { urlsRequired } from './url-elicitation.ts';
 
 /** Questions asked within so many milliseconds become one answer: a server that asks several writes them one by one. */
 const GATHER_MS = 5;
 
-const MAX_ASKED = 256;
 const MAX_KEPT = 256;
 const MAX_KEPT_BYTES = 4 * 1024 * 1024;
-
-const BRACE = 0x7b;
 
 /** The requests a modern client takes questions as the answer to (2026-07-28, "Multi Round-Trip Requests"). */
 const interactive = /^(tools\/call|prompts\/get|resources\/read)$/;
@@ -43,20 +40,14 @@ const interactive = /^(tools\/call|prompts\/get|resources\/read)$/;
 /** Results of these say how long they may be kept (2026-07-28, "Caching"). */
 const cacheable = /^(tools\/list|prompts\/list|resources\/list|resources\/templates\/list|resources\/read)$/;
 
-interface Question {
-  readonly connection: Connection;
-  readonly rawId: string;
-  readonly method: string;
-  readonly rawParams: string | undefined;
-}
-
 export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable {
   readonly server: string;
   readonly #route: Route;
   readonly #asker: ModernAsker;
   readonly #parked: ParkedCalls;
   readonly #lanes: Lanes;
-  readonly #questions = new Map<string, Question>();
+  /** Undefined until the first: most calls are asked nothing. */
+  #questions: OpenQuestions | undefined;
   #digest: string | undefined;
   #lane: Lane | undefined;
   #call: Call | undefined;
@@ -65,7 +56,6 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
   /** The message of that request, or of the last there was. */
   #current: Envelope;
   #askedSoon: NodeJS.Timeout | undefined;
-  #asked = 0;
   #kept: Buffer[] = [];
   #keptBytes = 0;
   /** What the client is told when it comes back, if the call has ended meanwhile. */
@@ -137,26 +127,19 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
   }
 
   onServerRequest(connection: Connection, envelope: Envelope): void {
-    const { method, bytes, params, rawId } = envelope;
-    if (!isDeclared(method, this.#asker)) {
+    if (!isDeclared(envelope.method, this.#asker)) {
       refuseServerRequest(connection, envelope);
       return;
     }
-    if (this.#questions.size >= MAX_ASKED) {
-      connection.sendRaw(errorMessage(rawId, -32000, 'too many questions to this client are open'));
-      return;
-    }
-    const rawParams = params && withoutElicitationId(method, bytes, params);
-    this.#asked += 1;
-    this.#questions.set(`input-${this.#asked}`, { connection, rawId, method, rawParams });
-    this.#askSoon();
+    this.#questions ??= new OpenQuestions();
+    if (this.#questions.ask(connection, envelope)) this.#askSoon();
   }
 
   onServerNotification(connection: Connection, envelope: Envelope): void {
     const { method, bytes } = envelope;
     if (method === 'notifications/cancelled') {
       const requestId = envelope.param('requestId');
-      if (requestId !== undefined) this.#forget(connection, rawOf(bytes, requestId));
+      if (requestId !== undefined) this.#questions?.takeBack(connection, rawOf(bytes, requestId));
     } else if (method === 'notifications/message') {
       const { logLevel } = this.#asker;
       if (logLevel !== undefined && isAtLeast(envelope, logLevel)) this.relay(bytes);
@@ -175,15 +158,8 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
       end(exchange);
       return;
     }
-    const responses = envelope.param('inputResponses');
-    for (const [key, question] of [...this.#questions]) {
-      const span = memberOf(envelope.bytes, responses, key);
-      // What is no object is no answer: the server could not even read it, and would wait for ever.
-      if (span === undefined || envelope.bytes[span.start] !== BRACE) continue;
-      this.#questions.delete(key);
-      question.connection.sendRaw(resultTextMessage(question.rawId, rawOf(envelope.bytes, span)));
-    }
-    if (this.#questions.size > 0) {
+    this.#questions?.answer(envelope);
+    if (this.#isAsked) {
       this.#park();
       return;
     }
@@ -209,10 +185,14 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
     );
   }
 
+  get #isAsked(): boolean {
+    return this.#questions !== undefined && this.#questions.size > 0;
+  }
+
   #askSoon(): void {
     this.#askedSoon ??= setTimeout(() => {
       this.#askedSoon = undefined;
-      if (this.#exchange !== undefined && this.#questions.size > 0) this.#park();
+      if (this.#exchange !== undefined && this.#isAsked) this.#park();
     }, GATHER_MS);
   }
 
@@ -222,7 +202,7 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
     const requestState = this.#parked.park(this);
     if (requestState === undefined) {
       const reason = 'too many calls wait for input of their clients';
-      this.#refuseQuestions(reason);
+      this.#questions?.refuseAll(reason);
       exchange.fail(new OverloadedError(`${reason}; try again shortly`));
       this.#call?.cancel(reason);
       return;
@@ -231,34 +211,19 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
     this.#exchange = undefined;
     // It has its answer: whoever cancels it now cancels nothing.
     exchange.call = undefined;
-    const requests = [...this.#questions].map(([key, { method, rawParams }]) => {
-      const params = rawParams === undefined ? '' : `,"params":${rawParams}`;
-      return `${rawJson(key)}:{"method":${rawJson(method)}${params}}`;
-    });
     exchange.resultText(
-      `{"resultType":"input_required","inputRequests":{${requests.join(',')}},"requestState":${rawJson(requestState)}}`,
+      `{"resultType":"input_required","inputRequests":${this.#questions?.rawRequests ?? '{}'},"requestState":${rawJson(requestState)}}`,
     );
   }
 
   #finish(end: (exchange: ClientExchange) => void, isSpoilt: boolean): void {
     clearTimeout(this.#askedSoon);
-    this.#refuseQuestions('the call has ended');
+    this.#questions?.refuseAll('the call has ended');
     if (this.#lane !== undefined) this.#lanes.giveBack(this.#lane, isSpoilt);
     this.#lane = undefined;
     const exchange = this.#exchange;
     if (exchange === undefined) this.#end = end;
     else end(exchange);
-  }
-
-  #forget(connection: Connection, rawId: string): void {
-    for (const [key, question] of this.#questions)
-      if (question.connection === connection && question.rawId === rawId) this.#questions.delete(key);
-  }
-
-  #refuseQuestions(why: string): void {
-    for (const { connection, rawId } of this.#questions.values())
-      connection.sendRaw(errorMessage(rawId, -32000, why));
-    this.#questions.clear();
   }
 
   #tellKept(): void {

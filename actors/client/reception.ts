@@ -5,18 +5,17 @@ import type { Gateway } from '../gateway/gateway.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
 import { rawOf } from '../jsonrpc/span.ts';
-import { type Advert, isSessionVersion, latestSessionVersion } from '../server/advert.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
 import type { Trace } from '../upstream/link.ts';
-import { acquaint } from './acquaint.ts';
 import { type Everything, routeToAny } from './aggregate-router.ts';
 import { ClientExchange, type ExchangeEnd } from './client-exchange.ts';
+import { gatewayIntroduction, introduceServer, readIntroduction } from './introduction.ts';
 import { listen } from './listen.ts';
 import { readAsker } from './modern-asker.ts';
 import { routeModern } from './modern-router.ts';
 import type { Outlet } from './outlet.ts';
-import { type Route, routeTo } from './route.ts';
-import { routeToServer, withEras } from './server-router.ts';
+import { routeTo } from './route.ts';
+import { routeToServer } from './server-router.ts';
 import type { ClientSession } from './session.ts';
 
 /** What is known of the request that carried a message; it stands in every log line about it. */
@@ -29,11 +28,6 @@ const SLOW_MS = 5_000;
 
 /** A name in a log line is cut here: clients choose it, and its length. */
 const MAX_SHOWN = 200;
-
-/** What a client says of itself is kept as long as its session: ten thousand sessions must stay affordable (A8). */
-const MAX_INTRODUCTION = 65_536;
-
-type IntroducingRoute = Route & { readonly session: ClientSession };
 
 export class Reception {
   /** Requests of all clients, as GET /stats shows them. */
@@ -60,31 +54,16 @@ export class Reception {
     origin: Origin,
     onSession: (session: ClientSession) => void,
   ): void {
-    const { params } = envelope;
-    if (params !== undefined && params.end - params.start > MAX_INTRODUCTION) {
-      const message = `params of initialize are larger than ${MAX_INTRODUCTION} bytes`;
-      throw new RpcFault(rpcCodes.invalidParams, message, envelope.rawId);
-    }
-    const { protocolVersion, clientInfo, capabilities } = (envelope.parse(envelope.params) ?? {}) as Record<
-      string,
-      unknown
-    >;
-    if (typeof protocolVersion !== 'string') {
-      throw new RpcFault(rpcCodes.invalidParams, 'params.protocolVersion must be a string', envelope.rawId);
-    }
-    const session = this.#gateway.sessions.create({
-      target: server?.id,
-      protocolVersion: isSessionVersion(protocolVersion) ? protocolVersion : latestSessionVersion,
-      clientInfo: clientInfo ?? { name: 'unknown', version: '0' },
-      capabilities: isRecord(capabilities) ? capabilities : {},
-    });
+    const session = this.#gateway.sessions.create({ target: server?.id, ...readIntroduction(envelope) });
     onSession(session);
     const exchange = this.#exchange(envelope, outlet, origin, session);
     if (exchange === undefined) this.end(session);
-    else if (server === undefined) exchange.result(this.#introduction(session));
+    else if (server === undefined) exchange.result(gatewayIntroduction(this.#gateway, session));
     else {
       try {
-        this.#introduce(server, session, envelope, exchange);
+        introduceServer({ session, asker: undefined, envelope, exchange, server, trace: undefined }, () =>
+          this.#gateway.sessions.end(session, 'its server could not be started'),
+        );
       } catch (error) {
         endBy(error, exchange);
         this.end(session);
@@ -235,64 +214,6 @@ export class Reception {
     return undefined;
   }
 
-  /** At /mcp the gateway introduces itself. */
-  #introduction(session: ClientSession): Record<string, unknown> {
-    const instructions = this.#gateway.aggregate.instructions();
-    return {
-      protocolVersion: session.protocolVersion,
-      capabilities: this.#gateway.aggregate.capabilities(),
-      serverInfo: this.#gateway.serverInfo,
-      ...(instructions === undefined ? {} : { instructions }),
-    };
-  }
-
-  /** At /mcp/:id the server is introduced; if it has never been heard of, it is started by asking it for a sign. */
-  #introduce(
-    server: ManagedServer,
-    session: ClientSession,
-    envelope: Envelope,
-    exchange: ClientExchange,
-  ): void {
-    const answer = (advert: Advert) => {
-      const { capabilities, serverInfo, instructions } = advert;
-      const { protocolVersion } = session;
-      exchange.result({
-        protocolVersion,
-        capabilities,
-        serverInfo,
-        ...(instructions === undefined ? {} : { instructions }),
-      });
-    };
-    const { advert } = server.known;
-    if (advert !== undefined && server.entry.enabled) {
-      answer(advert);
-      return;
-    }
-    exchange.server = server.id;
-    const route = { session, asker: undefined, envelope, exchange, server, trace: undefined };
-    withEras(route, () => this.#awaitSign(route, answer));
-  }
-
-  #awaitSign({ server, session, exchange }: IntroducingRoute, answer: (advert: Advert) => void): void {
-    const fail = (error: GatewayError) => {
-      // Another session's start has made it known meanwhile; this one needs a place only for its first call.
-      if (server.known.advert !== undefined && server.entry.enabled) {
-        answer(server.known.advert);
-        return;
-      }
-      exchange.fail(error);
-      this.#gateway.sessions.end(session, 'its server could not be started');
-    };
-    if (server.known.advert !== undefined && server.entry.enabled) {
-      // To be asked for its eras it had to introduce itself.
-      answer(server.known.advert);
-      return;
-    }
-    const asker = { clientInfo: session.clientInfo, capabilities: {} };
-    const done = (learnt: Advert) => answer(server.known.advert ?? learnt);
-    exchange.call = acquaint(server, asker, { done, fail, drop: () => exchange.drop() }, session);
-  }
-
   #log(
     exchange: ClientExchange,
     envelope: Envelope,
@@ -326,8 +247,4 @@ function endBy(error: unknown, exchange: ClientExchange): void {
   if (error instanceof RpcFault) exchange.refuse(error);
   else if (error instanceof GatewayError) exchange.fail(error);
   else exchange.fail(new InternalError('the request could not be routed', { cause: error }));
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,20 +1,14 @@
 // The gateway as a library: servers, client sessions and the way between them, without any front end. A front end
 // hands messages in and gets them back through an Outlet; src/http does so for HTTP.
 
-import { join } from 'node:path';
-import { type ActorRefFrom, createActor, fromPromise } from 'xstate';
 import type { Catalog, ServerEntry } from '../../config/catalog-schema.ts';
 import type { GatewayConfig } from '../../config/gateway-schema.ts';
-import { gatewayMachine } from '../../machines/gateway.ts';
-import { supervisorMachine } from '../../machines/supervisor.ts';
 import { Aggregate } from '../client/aggregate.ts';
 import { Discovery } from '../client/discovery.ts';
 import { Crossings } from '../client/forward.ts';
 import { EVERY_SERVER, Sessions } from '../client/sessions.ts';
 import { ToolSearch } from '../client/tool-search.ts';
-import { deadLettersOf } from '../dead-letters.ts';
 import { type GatewayError, StoppedError, UnknownServerError } from '../errors.ts';
-import { guarded } from '../guarded.ts';
 import type { Log } from '../log.ts';
 import { Redactor } from '../redact.ts';
 import { Known } from '../server/known.ts';
@@ -22,19 +16,12 @@ import { everyListKind } from '../server/lists.ts';
 import { ManagedServer } from '../server/managed-server.ts';
 import type { Owner } from '../server/owner.ts';
 import { UnfitTools } from '../server/unfit-tools.ts';
-import { ChildRecords } from '../state/child-records.ts';
-import { identityOf } from '../state/process-identity.ts';
-import { acquireStateLock, type StateLock } from '../state/state-lock.ts';
+import { Residence } from '../state/residence.ts';
 import { makeLink } from '../upstream/make-link.ts';
+import { Life, type Part, REAP_MS, type RootRef } from './life.ts';
 import { type CatalogDifference, SERVERS, ServerFleet } from './server-fleet.ts';
 
-/** A part of the program that starts after the gateway's own and is drained before them, such as a listener. */
-export interface Part {
-  readonly name: string;
-  boot(): Promise<void>;
-  /** Ends the part within `graceMs`. */
-  drain(graceMs: number): Promise<void>;
-}
+export type { Part } from './life.ts';
 
 export interface GatewayOptions {
   readonly config: GatewayConfig;
@@ -44,6 +31,7 @@ export interface GatewayOptions {
   readonly log: Log;
   readonly version: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
+  /** Parts that start after the gateway's own and are drained before them. */
   readonly parts?: readonly Part[];
   /**
    * The state folder: `own` takes it for this process alone, `shared` lives beside its owner and others like itself,
@@ -51,14 +39,6 @@ export interface GatewayOptions {
    */
   readonly state?: 'own' | 'shared' | 'none';
 }
-
-type RootRef = ActorRefFrom<typeof gatewayMachine>;
-
-/** Closing stdin, TERM and KILL of a stubborn process take this long together. */
-const REAP_MS = 2_500;
-/** For what was learnt last to reach the disk. */
-const FLUSH_MS = 1_000;
-const OWN_PARTS = ['state', SERVERS, 'sessions'] as const;
 
 export class Gateway {
   readonly config: GatewayConfig;
@@ -73,20 +53,15 @@ export class Gateway {
   /** Set under `expose: search`. */
   readonly search: ToolSearch | undefined;
   readonly startedAt = Date.now();
-  isDraining = false;
   /** How it introduces itself to clients that see all servers as one. */
   readonly serverInfo: { readonly name: string; readonly title: string; readonly version: string };
-  /** The actor tree, for whoever wants to watch it. */
-  readonly root: RootRef;
 
   readonly #options: GatewayOptions;
-  readonly #parts: ReadonlyMap<string, Part>;
+  readonly #residence: Residence;
+  readonly #life: Life;
   #catalog: Catalog;
   /** Of what is known of all servers together: to ask each of a thousand would cost more than what is made of it. */
   #revision = 0;
-  #lock: StateLock | undefined;
-  #records: ChildRecords | undefined;
-  #shutdownDeadline: number | undefined;
 
   constructor(options: GatewayOptions) {
     const { config, log } = options;
@@ -103,6 +78,13 @@ export class Gateway {
       make: (id, entry, hash, wake, previous) => this.#makeServer(id, entry, hash, wake, previous),
       onGone: (server, isReplaced) => this.#onServerGone(server, isReplaced),
     });
+    this.#residence = new Residence({
+      stateDir: config.state_dir,
+      kind: options.state ?? 'own',
+      listenAddr: config.listen_addr,
+      log,
+      usedHashes: () => this.fleet.hashes(),
+    });
     const servers = () => this.fleet.all();
     this.aggregate = new Aggregate(servers, () => this.#revision);
     const tagsOf = (id: string) => this.#catalog.servers[id]?.tags ?? [];
@@ -115,45 +97,40 @@ export class Gateway {
       log,
       onEnd: (session) => this.release(session),
     });
-    this.#parts = new Map((options.parts ?? []).map((part) => [part.name, part]));
-    this.root = this.#makeRoot();
+    this.#life = new Life({
+      parts: [...this.#ownParts(), ...(options.parts ?? [])],
+      servers: this.fleet.supervisorInput(),
+      shutdownMs: config.shutdown_seconds * 1000,
+    });
+  }
+
+  /** The actor tree, for whoever wants to watch it. */
+  get root(): RootRef {
+    return this.#life.root;
+  }
+
+  get isDraining(): boolean {
+    return this.#life.isEnding;
   }
 
   /** Boots everything; rejects with the first reason it cannot, and then nothing is left running. */
   start(): Promise<void> {
-    return new Promise((resolve, reject) => {
-      this.root.subscribe({
-        next: (snapshot) => {
-          if (snapshot.value === 'serving') resolve();
-          else if (snapshot.status === 'done') reject(snapshot.context.error);
-        },
-        error: reject,
-      });
-      this.root.start();
-    });
+    return this.#life.start();
   }
 
   /** Drains everything in reverse order within `shutdown_seconds`. */
-  async stop(): Promise<void> {
-    this.isDraining = true;
-    this.#shutdownDeadline ??= performance.now() + this.config.shutdown_seconds * 1000;
-    await new Promise<void>((resolve) => {
-      this.root.subscribe({ complete: resolve, error: () => resolve() });
-      this.root.send({ type: 'shutdown' });
-    });
+  stop(): Promise<void> {
+    return this.#life.stop();
   }
 
   /** Calls back when the actor tree fails for good while serving; the process has to end then. */
   whenFailed(listener: (error: unknown) => void): void {
-    const report = (error: unknown) => {
-      if (error !== undefined) listener(error);
-    };
-    this.root.subscribe({ complete: () => report(this.root.getSnapshot().context.error), error: report });
+    this.#life.whenFailed(listener);
   }
 
   /** Events that were sent to actors which had ended. */
   get deadLetters(): number {
-    return deadLettersOf(this.root.system).count;
+    return this.#life.deadLetters;
   }
 
   /** The very last resort: kills every process at once. */
@@ -194,6 +171,7 @@ export class Gateway {
     await Promise.all(fresh.map((id) => this.fleet.get(id)?.known.load()));
     for (const id of fresh) this.sessions.announce(id, everyListKind);
     if (difference.removed.length > 0) this.sessions.announce(EVERY_SERVER, everyListKind);
+    this.#residence.sweepLists();
     this.log.info(difference, 'catalog reloaded');
     return difference;
   }
@@ -206,9 +184,8 @@ export class Gateway {
     previous: ManagedServer | undefined,
   ): ManagedServer {
     const { log, redactor } = this;
-    const file = join(this.config.state_dir, 'lists', `${hash}.json`);
     const known = new Known(
-      this.#options.state === 'none' ? undefined : file,
+      this.#residence.listFile(hash),
       (kinds, isFirst) => {
         if (kinds.includes('tools')) unfit.tell();
         this.sessions.announce(isFirst ? EVERY_SERVER : id, kinds);
@@ -224,7 +201,7 @@ export class Gateway {
       known,
       log,
       clientInfo: { name: 'actor-gateway', version: this.version },
-      graceMs: () => this.#graceMs(),
+      graceMs: () => this.#life.graceMs,
       subscriptions: previous?.subscriptions,
       makeLink: (events, era) =>
         makeLink(entry, era, events, {
@@ -233,7 +210,7 @@ export class Gateway {
           maxMessageBytes: this.config.limits.message_bytes,
           redactor,
           environment: this.#options.environment,
-          records: this.#records,
+          records: this.#residence.records,
           log,
         }),
       wake,
@@ -242,12 +219,6 @@ export class Gateway {
     });
     const unfit = new UnfitTools(() => server, log);
     return server;
-  }
-
-  /** How long calls in flight may still take when a server is stopped now. */
-  #graceMs(): number {
-    if (this.#shutdownDeadline === undefined) return this.config.shutdown_seconds * 1000;
-    return Math.max(0, this.#shutdownDeadline - performance.now() - REAP_MS);
   }
 
   #onServerGone(server: ManagedServer, isReplaced: boolean): void {
@@ -260,65 +231,27 @@ export class Gateway {
     else this.fleet.get(session.target)?.release(session);
   }
 
-  #makeRoot(): RootRef {
-    const logic = gatewayMachine.provide({
-      actors: {
-        servers: guarded(supervisorMachine),
-        bootPart: fromPromise(({ input }) => this.#boot(input.part)),
-        drainPart: fromPromise(({ input }) => this.#drain(input.part)),
+  #ownParts(): readonly Part[] {
+    return [
+      {
+        name: 'state',
+        boot: () => this.#residence.begin(),
+        drain: () => this.#residence.end(this.#flush()),
       },
-    });
-    const parts = [...OWN_PARTS, ...this.#parts.keys()];
-    return createActor(logic, {
-      id: 'gateway',
-      systemId: 'gateway',
-      input: { parts, servers: this.fleet.supervisorInput() },
-    });
-  }
-
-  async #boot(part: string): Promise<void> {
-    if (part === 'state') await this.#bootState();
-    else if (part === SERVERS) await this.#bootServers();
-    else await this.#parts.get(part)?.boot();
-  }
-
-  async #drain(part: string): Promise<void> {
-    this.isDraining = true;
-    this.#shutdownDeadline ??= performance.now() + this.config.shutdown_seconds * 1000;
-    if (part === 'sessions') this.#endClients();
-    else if (part === SERVERS) await this.#drainServers();
-    else if (part === 'state') await this.#releaseState();
-    else await this.#parts.get(part)?.drain(this.#graceMs());
-  }
-
-  async #bootState(): Promise<void> {
-    const { config } = this;
-    const { state = 'own' } = this.#options;
-    if (state === 'none') return;
-    if (state === 'own') {
-      this.#lock = await acquireStateLock(config.state_dir, { listenAddr: config.listen_addr });
-    }
-    this.#records = new ChildRecords(config.state_dir, identityOf(process.pid), (what) =>
-      this.log.warn({}, what),
-    );
-    for (const { pid, server, wasKilled } of await this.#records.sweep()) {
-      this.log.warn(
-        { pid, server, was_killed: wasKilled },
-        'ended a process that an earlier gateway had left behind',
-      );
-    }
+      { name: SERVERS, boot: () => this.#bootServers(), drain: () => this.#drainServers() },
+      { name: 'sessions', boot: async () => {}, drain: async () => this.#endClients() },
+    ];
   }
 
   async #bootServers(): Promise<void> {
     this.fleet.attach(this.root.system);
     this.fleet.apply(this.#catalog);
     await Promise.all(this.fleet.all().map((server) => server.known.load()));
+    this.#residence.sweepLists();
   }
 
-  async #releaseState(): Promise<void> {
-    const written = Promise.all([...this.fleet.everyone()].map(({ known }) => known.flush()));
-    await Promise.race([written, new Promise((resolve) => setTimeout(resolve, FLUSH_MS).unref())]);
-    await this.#lock?.release();
+  #flush(): Promise<unknown> {
+    return Promise.all([...this.fleet.everyone()].map(({ known }) => known.flush()));
   }
 
   #endClients(): void {

@@ -87,6 +87,11 @@ export class ServerFleet {
     return this.#order;
   }
 
+  /** Of the entries of the catalog. */
+  hashes(): ReadonlySet<string> {
+    return new Set([...this.#placed.values()].map(({ hash }) => hash));
+  }
+
   /** Those that are on their way out included. */
   everyone(): Iterable<ManagedServer> {
     return this.#byKey.values();

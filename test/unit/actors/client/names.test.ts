@@ -44,6 +44,18 @@ describe('a tool filter', () => {
     ['read', 'read2', false],
     ['!read', 'write', false],
     ['!read', '!read', true],
+    ['[!rw]*', 'write', false],
+    ['v[0-9]', 'v7', true],
+    ['{get,set}_{a,b*}', 'set_bcd', true],
+    ['{get,set}_{a,b*}', 'set_cd', false],
+    ['{read,}', '', true],
+    ['{read', '{read', true],
+    ['a,b', 'a,b', true],
+    ['{a}', '{a}', true],
+    ['[a', '[a', true],
+    ['\\*', '*', true],
+    ['\\*', 'a', false],
+    ['?', '😀', true],
   ])('with allow %s: is %s let through? %s', (pattern, name, isAllowed) => {
     expect(filter([pattern])(name)).toBe(isAllowed);
     expect(filter(['*'], [pattern])(name)).toBe(!isAllowed);
@@ -52,6 +64,29 @@ describe('a tool filter', () => {
   test('denies what both lists name, and everything when nothing is allowed', () => {
     expect(filter(['read_*'], ['*_secret'])('read_secret')).toBe(false);
     expect(filter([])('read')).toBe(false);
+  });
+
+  test('lets no name through that is longer than any tool has, unless nothing is filtered', () => {
+    expect(filter(['a*'])('a'.repeat(256))).toBe(true);
+    expect(filter(['a*'])('a'.repeat(257))).toBe(false);
+    expect(filter(['*'], ['b*'])('a'.repeat(257))).toBe(false);
+    expect(filter(['*'])('a'.repeat(257))).toBe(true);
+  });
+
+  test('takes no time over patterns and names that are made for each other', () => {
+    const hostile = [
+      `${'*a'.repeat(100)}b`,
+      '{a,aa,*}'.repeat(30),
+      `${'{a,aa}'.repeat(100)}b`,
+      `{${'*a'.repeat(50)},${'?'.repeat(50)}*}x`,
+      `*${'[a-c]'.repeat(100)}d`,
+      `${'{a*,'.repeat(100)}b${'}'.repeat(100)}c`,
+    ];
+    const startedAt = performance.now();
+    for (const pattern of hostile)
+      for (const length of [30, 64, 128, 256]) filter(['*'], [pattern])('a'.repeat(length));
+    // As a regular expression the first would take longer than the sun has.
+    expect(performance.now() - startedAt).toBeLessThan(5_000);
   });
 
   test('of `*` denied lets nothing through, whatever its name', () => {

@@ -1,0 +1,82 @@
+// A gateway's residence in its state folder, from its boot to its end: the lock, the records of its children, the files with
+// lists. How it stays is the program's choice: as the owner, beside one, or not at all.
+//
+// RE1  `own`: nothing in the folder is touched before its lock is held, and the lock is given back when what was learnt is
+//      written.
+// RE2  `shared`: takes no lock, and touches of others only what is proven to be nobody's any more.
+// RE3  `none`: nothing is read or written.
+
+import type { Log } from '../log.ts';
+import { ChildRecords } from './child-records.ts';
+import { ListFiles } from './list-files.ts';
+import { identityOf } from './process-identity.ts';
+import { acquireStateLock, type StateLock } from './state-lock.ts';
+
+export interface ResidenceOptions {
+  readonly stateDir: string;
+  readonly kind: 'own' | 'shared' | 'none';
+  /** Named in the lock, for whoever finds the folder taken. */
+  readonly listenAddr: string;
+  readonly log: Log;
+  /** Hashes of the catalog's entries, as they are now. */
+  readonly usedHashes: () => ReadonlySet<string>;
+}
+
+/** For what was learnt last to reach the disk. */
+const FLUSH_MS = 1_000;
+const DAY_MS = 86_400_000;
+
+export class Residence {
+  readonly #options: ResidenceOptions;
+  readonly #lists: ListFiles | undefined;
+  #records: ChildRecords | undefined;
+  #lock: StateLock | undefined;
+  #marking: NodeJS.Timeout | undefined;
+
+  constructor(options: ResidenceOptions) {
+    const { kind, stateDir, log } = options;
+    this.#options = options;
+    if (kind !== 'none')
+      this.#lists = new ListFiles(stateDir, options.usedHashes, (what) => log.warn({}, what));
+  }
+
+  /** Where running children are written down; from `begin` on, and where anything is kept. */
+  get records(): ChildRecords | undefined {
+    return this.#records;
+  }
+
+  /** The file for the lists of the entry of this hash, where anything is kept. */
+  listFile(hash: string): string | undefined {
+    return this.#lists?.path(hash);
+  }
+
+  /** Rejects with AlreadyHeldError or StateFolderError; ends what a gateway before this one has left behind. */
+  async begin(): Promise<void> {
+    const { kind, stateDir, listenAddr, log } = this.#options;
+    if (kind === 'none') return;
+    if (kind === 'own') this.#lock = await acquireStateLock(stateDir, { listenAddr });
+    this.#records = new ChildRecords(stateDir, identityOf(process.pid), (what) => log.warn({}, what));
+    for (const { pid, server, wasKilled } of await this.#records.sweep()) {
+      log.warn(
+        { pid, server, was_killed: wasKilled },
+        'ended a process that an earlier gateway had left behind',
+      );
+    }
+    this.#marking = setInterval(() => this.sweepLists(), DAY_MS).unref();
+  }
+
+  /** Sees to the files with lists, on the side: to be called when the catalog has been applied. */
+  sweepLists(): void {
+    void this.#lists?.sweep().then((removed) => {
+      if (removed > 0)
+        this.#options.log.debug({ removed }, 'lists of entries that are long gone were removed');
+    });
+  }
+
+  /** Gives the folder back when `written` has settled, or after a second. */
+  async end(written: Promise<unknown>): Promise<void> {
+    clearInterval(this.#marking);
+    await Promise.race([written, new Promise((resolve) => setTimeout(resolve, FLUSH_MS).unref())]);
+    await this.#lock?.release();
+  }
+}
