@@ -9,7 +9,16 @@ import { headersByName, text, variablesByName } from './text-schema.ts';
 export const serverIdPattern = '^[A-Za-z0-9._-]{1,64}$';
 
 const toolPatterns = (description: string, byDefault: string[]) =>
-  Type.Array(Type.String({ minLength: 1 }), { description, default: byDefault });
+  Type.Array(
+    Type.String({
+      minLength: 1,
+      maxLength: 1024,
+      // Taken literally, what other programs give a meaning would let tools through that a `deny` is to hold back.
+      pattern: '^(?!.*\\[\\[:)(?!.*\\{[^{}]*\\.\\.)[^()]*$',
+      patternErrorMessage: 'a pattern of * ? [a-z] [!a-z] {a,b}, without ( ), {1..3} and [[:alpha:]]',
+    }),
+    { description, default: byDefault },
+  );
 
 // `Type.Partial` would bring TypeBox's type engine with it, 8 ms of each start.
 const partial = <P extends Type.TProperties>(properties: P) =>

@@ -130,7 +130,8 @@ export const gatewaySchema = Type.Object(
       default: 'info',
     }),
     state_dir: Type.String({
-      description: 'Folder for child records and caches, relative to this file; one gateway per folder.',
+      description:
+        'Folder for what the gateway keeps: accepted events, conversations, child records, lists. Relative to this file; one gateway per folder.',
       default: './.gateway',
       minLength: 1,
       pattern: '^[^\\0]*$',

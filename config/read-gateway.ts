@@ -5,6 +5,7 @@ import { daemonListenAddr, isDaemonForm, withoutPlatforms } from './daemon-form.
 import { fillDefaults, type Written } from './fill-defaults.ts';
 import { type GatewayConfig, gatewaySchema } from './gateway-schema.ts';
 import { isLoopback, parseListenAddr } from './listen-addr.ts';
+import { memberOf, withoutMembers } from './resources/yaml-members.ts';
 import type { SchemaReader } from './schema-reader.ts';
 import type { YamlTree } from './yaml-tree.ts';
 
@@ -13,18 +14,15 @@ export function readGateway(reader: SchemaReader, root: YamlTree, file: string):
   const isDaemon = isDaemonForm(root);
   // In the form of a resource there is a default for where to listen, and servers are not what it is about.
   const schema = isDaemon ? { ...gatewaySchema, required: [] } : gatewaySchema;
-  const written = reader.read(schema, isDaemon ? withoutPlatforms(root) : root, '') as
-    | Written<GatewayConfig>
-    | undefined;
+  const own = withoutCatalog(reader, isDaemon ? withoutPlatforms(root) : root);
+  const written = reader.read(schema, own, '') as Written<GatewayConfig> | undefined;
   if (written === undefined) return {};
   const filled: Written<GatewayConfig> = fillDefaults(gatewaySchema, written);
   const listen_addr = isDaemon ? daemonListenAddr(reader, filled) : filled.listen_addr;
   const config = { ...filled, listen_addr };
   checkListenAddr(reader, listen_addr);
   checkInspector(reader, config);
-  if (written.api_key === '' && !isChosenEmpty(root)) {
-    reader.report('api_key', 'is empty, so authentication is off; remove it if that is meant', 'warning');
-  }
+  if (written.api_key === '') checkEmptyKey(reader, root);
   const folder = dirname(file);
   return {
     ...config,
@@ -34,6 +32,20 @@ export function readGateway(reader: SchemaReader, root: YamlTree, file: string):
     allowed_origins: config.allowed_origins?.map((origin) => origin && asBrowsersWriteIt(origin)),
     spec: withAbsoluteFolders(config.spec, folder),
   };
+}
+
+const catalogKeys = ['servers', 'mcpServers'];
+
+/** Servers are written into the wrong file easily, or the catalog is given for the gateway file. */
+function withoutCatalog(reader: SchemaReader, root: YamlTree): YamlTree {
+  const found = root.kind === 'map' ? root.pairs.find(({ key }) => catalogKeys.includes(key)) : undefined;
+  if (found === undefined) return root;
+  reader.place(found.key, found.keyOffset, found.value.offset);
+  reader.reportKey(
+    found.key,
+    'belongs in the catalog, a file of its own that catalog_path of the gateway file names',
+  );
+  return withoutMembers(root, [found.key]);
 }
 
 /** '' for no catalog, undefined for one that was written badly. */
@@ -89,10 +101,17 @@ function checkInspector(
   );
 }
 
-/** An empty default, as in `${GATEWAY_API_KEY:-}`, says that no key is fine. */
-function isChosenEmpty(root: YamlTree): boolean {
-  const pair = root.kind === 'map' ? root.pairs.find(({ key }) => key === 'api_key') : undefined;
-  return pair?.value.kind === 'scalar' && /^\$\{\w+:-\}$/.test(String(pair.value.value));
+/** A key that a variable should have given must not be lost with the variable. An empty default, as in `${NAME:-}`, says that no key is fine. */
+function checkEmptyKey(reader: SchemaReader, root: YamlTree): void {
+  const key = memberOf(root, 'api_key');
+  const written = key?.kind === 'scalar' ? String(key.value) : '';
+  if (/^\$\{\w+:-\}$/.test(written)) return;
+  if (written.includes('${'))
+    reader.report(
+      'api_key',
+      `is empty, because its variable is set to nothing; give that a value, or write \${NAME:-} where no key is fine`,
+    );
+  else reader.report('api_key', 'is empty, so authentication is off; remove it if that is meant', 'warning');
 }
 
 /** Lower case, and without the port that the scheme implies. */

@@ -3,6 +3,7 @@
 
 import { pino } from 'pino';
 import type { Log } from '../actors/log.ts';
+import { hasColours } from './cli/paint.ts';
 
 export interface LogOptions {
   readonly level: string;
@@ -13,14 +14,14 @@ export interface LogOptions {
 
 export async function createLog({ level, fd, redact }: LogOptions): Promise<Log> {
   const output = lastingOutput(fd);
-  const isTerminal = fd === 1 ? process.stdout.isTTY : process.stderr.isTTY;
+  const stream = fd === 1 ? process.stdout : process.stderr;
   const options = {
     level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
     hooks: { streamWrite: redact },
   };
-  if (!isTerminal) {
+  if (!stream.isTTY) {
     const log: Log = pino({ ...options, formatters: { level: (label) => ({ level: label }) } }, output);
     return log;
   }
@@ -30,7 +31,7 @@ export async function createLog({ level, fd, redact }: LogOptions): Promise<Log>
     options,
     pretty({
       destination: output,
-      colorize: true,
+      colorize: hasColours(stream, process.env),
       singleLine: true,
       ignore: 'pid,hostname',
       translateTime: 'HH:MM:ss.l',

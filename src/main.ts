@@ -138,6 +138,7 @@ async function run(loaded: Loaded): Promise<number | undefined> {
       signalledAt = performance.now();
       if (stopping === undefined) void stop(signal).then(() => process.exit());
       else if (sinceMs > SAME_SIGNAL_MS) {
+        log.warn({ why: signal }, 'a second signal: everything is ended at once');
         gateway.kill();
         process.exit(1);
       }
@@ -152,10 +153,11 @@ async function run(loaded: Loaded): Promise<number | undefined> {
   try {
     await started;
   } catch (error) {
-    log.error(
-      { code: (error as { code?: string }).code },
-      `the gateway could not start: ${(error as Error).message}`,
-    );
+    const { code, message } = error as Error & { code?: string };
+    const text = `the gateway could not start: ${message}`;
+    log.error({ code }, text);
+    // Whoever wants no log wants to know all the same why nothing runs.
+    if (['fatal', 'silent'].includes(config.log_level)) console.error(gateway.redactor.redact(text));
     return 1;
   }
   const { address, kind } = front;

@@ -15,6 +15,7 @@ import type { Environment } from '../config/substitute.ts';
 import { printProblems } from './cli/check.ts';
 import { desktopEntry } from './cli/print-config.ts';
 import { parseStdioOptions, type StdioOptions, type StdioTarget } from './cli/stdio-options.ts';
+import { hintFor } from './cli/unknown-name.ts';
 import { createLog } from './log.ts';
 import { StdioFront } from './stdio/stdio-front.ts';
 import { version } from './version.ts';
@@ -74,7 +75,9 @@ async function read(target: StdioTarget): Promise<{ program?: Program; files: re
   const { server } = target;
   const ids = Object.keys(loaded.catalog.servers);
   if (server !== undefined && !ids.includes(server)) {
-    console.error(`gateway-stdio: --server: the catalog has no such server; it has ${ids.join(', ')}`);
+    console.error(
+      `gateway-stdio: --server: there is no server ${JSON.stringify(server)}; ${hintFor(server, ids)}`,
+    );
     return { files: [] };
   }
   const warnings = loaded.warnings.map(formatProblem);

@@ -56,7 +56,10 @@ export async function runProgram({ title, command, start }: ToolProgram): Promis
   command
     .version(manifest.version, '-V, --version')
     .exitOverride()
-    .showHelpAfterError('(--help shows what there is)');
+    // On one line: the last line is what a gateway shows of a server that does not start.
+    .configureOutput({
+      outputError: (text, write) => write(`${text.trimEnd()} (--help shows what there is)\n`),
+    });
   let service: ToolService;
   try {
     command.parse();

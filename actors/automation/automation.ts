@@ -50,7 +50,7 @@ const STORE_FILE = 'store.sqlite';
 const DAY_MS = 86_400_000;
 const SWEEP_MS = 600_000;
 /** Of the grace of a drain: for the store to close. */
-const CLOSE_MS = 1_000;
+const CLOSE_MS = 500;
 /** The outbox has places of its own: a platform that hangs must not hold up the handlers. */
 const OUTBOX_PLACES = 64;
 

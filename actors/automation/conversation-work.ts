@@ -104,7 +104,10 @@ export class ConversationWork implements Work {
     const { event, snapshot, signal } = assignment;
     const { trigger, binding, command } = match;
     const given = parametersOf(match, inbound);
-    if (given.isMissing) return this.#done(assignment, adapter, inbound, match, { text: given.help });
+    if (given.isMissing) {
+      const told = this.#answered(assignment, adapter, inbound, match, { text: given.help });
+      return { ...told, kind: 'ignored', note: 'a parameter is missing, so nothing was run' };
+    }
     const agent = binding?.agent ?? trigger.default_agent ?? '';
     const handler = this.#routing.handlerOf(agent);
     const { retry } = trigger;
@@ -122,7 +125,7 @@ export class ConversationWork implements Work {
     const own = this.#deadline(limit.seconds * 1000);
     try {
       const answer = await handler.run(job, own === undefined ? signal : AbortSignal.any([signal, own]));
-      return this.#done(assignment, adapter, inbound, match, answer, job);
+      return { kind: 'done', ...this.#answered(assignment, adapter, inbound, match, answer, job) };
     } catch (error) {
       const { isFinal, retryAfterMs } = error instanceof HandlerError ? error : new HandlerError('');
       const isLate = own?.aborted === true || signal.reason instanceof DeadlineError;
@@ -136,16 +139,16 @@ export class ConversationWork implements Work {
     return ms < this.#routing.longestTimeoutMs ? AbortSignal.timeout(ms) : undefined;
   }
 
-  #done(
+  /** What is to be kept and sent of an answer. */
+  #answered(
     { event }: Assignment,
     adapter: Adapter,
     inbound: InboundEvent,
     { trigger }: Match,
     answer: Answer,
     job?: Job,
-  ): Outcome {
+  ) {
     return {
-      kind: 'done',
       trigger: trigger.name,
       answer: answer.text,
       emit: answer.text === '' ? [] : adapter.reply?.(trigger, event, inbound, answer),

@@ -183,7 +183,7 @@ export class ServerFleet {
       case 'restarting':
         server.nextRetryAt = Date.now() + (change.inMs ?? 0);
         log.warn(
-          { server: server.id, in_ms: change.inMs, restarts: change.restarts },
+          { server: server.id, in_ms: change.inMs, restarts_in_period: change.restarts },
           'server may start again after a pause',
         );
         break;

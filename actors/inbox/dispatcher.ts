@@ -46,7 +46,7 @@ export interface DispatcherOptions {
 }
 
 /** Of the grace of a drain: for runs to end that were told to, and for the last commits. */
-const LAST_MS = 2_000;
+const LAST_MS = 500;
 
 export class Dispatcher {
   readonly #options: DispatcherOptions;

@@ -33,7 +33,7 @@ export class Handle {
   readonly id: string;
   readonly latency = new Latency();
   readonly deadlines: Deadlines<Call>;
-  /** Calls accepted since the gateway has started. */
+  /** Calls accepted since the gateway has started, or a reload has changed the entry. */
   requests = 0;
   /** Calls that ended with an error, the server's or the gateway's. */
   failed = 0;

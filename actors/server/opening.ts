@@ -137,14 +137,17 @@ export class Opening {
   /** Why the member could not be opened, in words for the operator. */
   #failure({ era, connection }: Member, error: GatewayError): GatewayError {
     const { server, startTimeoutMs } = this.#options;
-    const { stderrTail } = connection.link;
+    const { stderrTail, noiseLines = 0 } = connection.link;
     const cause = withEraAdvice(era, error);
     if (cause.code === 'ERR_DEADLINE') {
       const last = stderrTail.at(-1);
       const said = last === undefined ? '' : `its last line on stderr: ${last}; `;
+      const advice =
+        noiseLines === 0
+          ? 'raise start_timeout_seconds if it needs longer'
+          : `it wrote ${noiseLines} lines to stdout that are no MCP messages, so is it an MCP server?`;
       return new StartTimeoutError(
-        `server ${server} did not finish initialize within ${startTimeoutMs / 1000} s; ${said}` +
-          'raise start_timeout_seconds if it needs longer',
+        `server ${server} did not finish initialize within ${startTimeoutMs / 1000} s; ${said}${advice}`,
         { cause },
       );
     }

@@ -1,6 +1,6 @@
 // Whose event is this? Triggers that share a path may have secrets of their own, and only those whose secret fits may take
-// what came (issue: "each distinct secret is tried"). Each secret is tried once, however many triggers have it, since a
-// body may be large. Where nothing is verified the sender must at least be on this machine.
+// what came. Each secret is tried once, however many triggers have it, since a body may be large. Where nothing is
+// verified the sender must at least be on this machine.
 
 import { BlockList, isIP } from 'node:net';
 import type { WebhookRequest } from './webhook.ts';

@@ -3,9 +3,10 @@
 //
 // SC1  a transaction that throws has changed nothing.
 // SC2  the file is this process's alone while it is open.
-// SC3  no value reaches the driver that it cannot bind: a boolean would end the whole process (libsql 0.5).
+// SC3  nothing is written to a file that is not found any more where it was opened: it would be gone with the process.
+// SC4  no value reaches the driver that it cannot bind: a boolean would end the whole process (libsql 0.5).
 
-import { closeSync, openSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, type Stats, statSync } from 'node:fs';
 import Database from 'libsql';
 
 export type SqlValue = string | number | Uint8Array | null;
@@ -46,12 +47,18 @@ export class UnusableFileError extends Error {
 }
 
 export class SqliteConnection {
+  readonly #file: string;
   readonly #db: Database.Database;
+  /** Which file it is, whatever is at its place. */
+  readonly #identity: Stats;
   #isDurable = false;
 
   /** Creates the file, for its owner only, when there is none. Throws errors of the file system and of SQLite. */
   constructor(file: string) {
-    closeSync(openSync(file, 'a', 0o600));
+    const descriptor = openSync(file, 'a', 0o600);
+    this.#file = file;
+    this.#identity = fstatSync(descriptor);
+    closeSync(descriptor);
     this.#db = new Database(file, { timeout: BUSY_TIMEOUT_MS });
     // Said before the first read, this also saves the file by which processes share the log, and for which a full disk
     // has no room.
@@ -83,8 +90,12 @@ export class SqliteConnection {
     return this.prepare<readonly SqlValue[]>(`PRAGMA ${name}`).get([])?.[0];
   }
 
-  /** Runs the action in one transaction that has the right to write from its beginning; throws what it throws. */
+  /**
+   * Runs the action in one transaction that has the right to write from its beginning. Throws what it throws, and
+   * UnusableFileError.
+   */
   transaction<T>(action: () => T): T {
+    this.#checkPlace();
     // One that could not be rolled back when it failed would be in the way for ever.
     this.#rollBack();
     this.#db.exec('BEGIN IMMEDIATE');
@@ -100,6 +111,15 @@ export class SqliteConnection {
       }
       throw error;
     }
+  }
+
+  #checkPlace(): void {
+    const found = statSync(this.#file, { throwIfNoEntry: false });
+    const { dev, ino } = this.#identity;
+    if (found?.ino === ino && found.dev === dev) return;
+    throw new UnusableFileError(
+      'was removed or replaced while it was open; put it back, or restart the gateway with what is there',
+    );
   }
 
   /** Some errors, a full disk among them, have rolled the transaction back already. */

@@ -49,7 +49,7 @@ function adviceOn(code: string): string | undefined {
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':
-      return 'may not be written; change its rights, or name another file';
+      return 'may not be written; change its rights, or name another folder in state_dir';
     case 'ENOENT':
     case 'ENOTDIR':
     case 'EISDIR':
@@ -58,7 +58,7 @@ function adviceOn(code: string): string | undefined {
     default:
   }
   if (code.startsWith('SQLITE_CORRUPT'))
-    return 'is damaged; stop the gateway, keep a copy, and restore it or try `sqlite3 FILE .recover`';
+    return 'is damaged; keep a copy, and restore a backup or try `sqlite3 FILE .recover` while no gateway runs';
   if (code.startsWith('SQLITE_READONLY'))
     return 'cannot be written; its disk or its rights have become read-only';
   if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED'))

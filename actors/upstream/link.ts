@@ -39,6 +39,8 @@ export interface Link {
   readonly pid: number | undefined;
   /** Last lines the server wrote to stderr, redacted; empty for remote servers. */
   readonly stderrTail: readonly string[];
+  /** Lines a local server wrote to stdout that were no messages. */
+  readonly noiseLines?: number;
   /** It takes nothing more, and `onEnd` follows or has been. */
   readonly isOver: boolean;
   /** Bytes accepted by `send` and not yet taken by the server. */

@@ -40,5 +40,7 @@ export function parseProgram<Options>(program: Program<Options>, args: readonly 
 
 /** An option with a slip in its name is repeated with the value that stands behind it, which may be a secret (A9). */
 function withoutValue(text: string): string {
-  return text.replace(/(unknown option) '(--[\w-]+|-\w).*'/s, "$1 '$2'");
+  const cut = text.replace(/(unknown option) '(--[\w-]+|-\w).*'/s, "$1 '$2'");
+  // What it suggests is the option itself where one without a value was given one.
+  return cut.replace(/unknown option '(--[\w-]+)'\n\(Did you mean \1\?\)/, "option '$1' takes no value");
 }

@@ -25,8 +25,12 @@ export function isTerminal(stream: { readonly isTTY?: boolean }, env: NodeJS.Pro
   return stream.isTTY === true && env.TERM !== 'dumb';
 }
 
+export function hasColours(stream: { readonly isTTY?: boolean }, env: NodeJS.ProcessEnv): boolean {
+  return isTerminal(stream, env) && !env.NO_COLOR;
+}
+
 export function paintFor(stream: { readonly isTTY?: boolean }, env: NodeJS.ProcessEnv): Paint {
-  return isTerminal(stream, env) && !env.NO_COLOR ? coloured : plain;
+  return hasColours(stream, env) ? coloured : plain;
 }
 
 export const styleOf: Readonly<Record<ServerState, Style>> = {

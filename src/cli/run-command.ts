@@ -28,6 +28,10 @@ export async function runCommand(name: string, args: readonly string[], version:
     return 0;
   }
   const known = Object.keys(commandList);
+  if (/\.ya?ml$/i.test(name)) {
+    console.error('error: a file is no command; the configuration of the gateway is named by --config FILE');
+    return 2;
+  }
   if (!known.includes(name)) return unknownWord('command', name, known);
   try {
     if (name === 'machines') return await (await import('./machines.ts')).machines(args, version);

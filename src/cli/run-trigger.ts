@@ -62,7 +62,7 @@ export const runTrigger = {
   },
   show: ({ body }: Answer) => {
     const { id, state, answer, note } = body as RunAnswer;
-    if (state === 'done') return [answer ?? ''];
+    if (state === 'done' || answer !== null) return [answer ?? ''];
     if (state === 'accepted')
       return [`${printable(id)} is accepted; "deliveries show ${printable(id)}" tells how it ends`];
     return [`${printable(id)} is ${state}${note === null ? '' : `: ${printable(note)}`}`];

@@ -29,7 +29,7 @@ export function serverTable(rows: readonly ServerRow[], paint: Paint, width?: nu
     { title: 'SERVER', text: ({ id }) => id },
     {
       title: 'STATE',
-      text: ({ state }) => state,
+      text: ({ state, enabled }) => (enabled ? state : 'off'),
       paint: ({ state }, text) => paint(styleOf[state], text),
     },
     { title: 'RUNTIME', text: ({ runtime }) => runtime },
@@ -48,7 +48,7 @@ export function uptime({ state, uptime_seconds }: Pick<ServerRecord, 'state' | '
 export function serverPage(server: ServerDetails, stats: ServerStats | undefined, paint: Paint): string[] {
   const { p50 = null, p95 = null, p99 = null } = stats?.latency_ms ?? {};
   const { state, last_error, next_retry_at } = server;
-  const shown = server.is_parked ? 'failed, parked' : state;
+  const shown = shownState(server);
   const isWaiting = state === 'failed' && next_retry_at !== null;
   const entries: readonly (readonly [string, string])[] = [
     ['server', server.id],
@@ -70,6 +70,11 @@ export function serverPage(server: ServerDetails, stats: ServerStats | undefined
   ];
   const lines = entries.map(([name, text]) => `${name.padEnd(12)}  ${text}`);
   return server.connections.length === 0 ? lines : [...lines, ...connectionTable(server.connections)];
+}
+
+function shownState({ state, is_parked, enabled }: ServerDetails): string {
+  if (!enabled) return 'off (enabled: false in the catalog)';
+  return is_parked ? 'failed, parked' : state;
 }
 
 /** When a failed server is tried again. Without a start by hand that takes a request, too. */

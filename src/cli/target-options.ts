@@ -100,7 +100,9 @@ function firstLine(file: string): string {
   try {
     return readFileSync(file, 'utf8').split('\n', 1)[0] ?? '';
   } catch (error) {
-    throw new UsageError(`${file} cannot be read (${(error as { code?: string }).code ?? 'unknown reason'})`);
+    const { code = 'unknown reason' } = error as { code?: string };
+    const why = code === 'ENOENT' ? 'the file does not exist' : `cannot be read (${code})`;
+    throw new UsageError(`--api-key-file ${file}: ${why}`);
   }
 }
 

@@ -6,7 +6,7 @@ import { type Paint, plain, styleOf } from './paint.ts';
 import { counterColumns, retryText, stateCounts } from './server-views.ts';
 import { type Column, table } from './table.ts';
 import { type Order, orders, type TopRow } from './top-order.ts';
-import { ratePerSecond, type Sample } from './top-sample.ts';
+import { MAX_TROUBLES, ratePerSecond, type Sample } from './top-sample.ts';
 
 export interface View {
   readonly address: string;
@@ -35,7 +35,7 @@ export function topFrame(now: Sample, before: Sample | undefined, view: View): s
   const places = Math.max(1, height - above.length - 1);
   // No window shows more rows than it has lines.
   const [titles = '', ...lines] = table(columns(paint), rows.slice(0, places), width);
-  const blocks = lines.map((line, at) => [line, ...troubleLines(rows[at], view)]);
+  const blocks = lines.map((line, at) => [line, ...troubleLines(rows[at], now, view)]);
   return [...above, titles, ...fitted(blocks, rows.length, places, paint)].slice(0, height);
 }
 
@@ -127,7 +127,9 @@ function columns(paint: Paint): Column<TopRow>[] {
 }
 
 /** Below a server that has failed: when it is tried again, and why it failed. */
-function troubleLines(row: TopRow | undefined, { paint, width }: View): string[] {
+function troubleLines(row: TopRow | undefined, { troubles }: Sample, { paint, width }: View): string[] {
+  if (row?.state === 'failed' && row.trouble === undefined && troubles.size >= MAX_TROUBLES)
+    return [paint('busy', `    "servers ${row.id}" tells why`.slice(0, width))];
   if (row?.trouble === undefined) return [];
   const { nextRetryAt, reason } = row.trouble;
   const text = `    next try ${retryText(nextRetryAt, Date.now())}: ${printable(reason)}`;

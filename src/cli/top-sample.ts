@@ -1,6 +1,7 @@
 // One look at a running gateway: its counters, and of the servers that have failed why and until when. What two looks
 // tell together are rates.
 
+import { setMaxListeners } from 'node:events';
 import type { ServerDetails, Stats } from './api-answers.ts';
 import { pathOf } from './api-answers.ts';
 import { type ApiClient, ApiProblem } from './api-client.ts';
@@ -20,12 +21,14 @@ export interface Sample {
 }
 
 /** A catalog full of failed servers is not asked for one by one: the first are enough for a window. */
-const MAX_TROUBLES = 20;
+export const MAX_TROUBLES = 20;
 
 /** Rejects with an ApiProblem. */
 export async function takeSample(client: ApiClient, timeoutMs: number, signal: AbortSignal): Promise<Sample> {
   const stats = (await client.ask('GET', 'stats', timeoutMs, { signal })).body as Stats;
   const at = performance.now();
+  // Each question listens to the signal while it is out.
+  setMaxListeners(MAX_TROUBLES + 1, signal);
   const failed = Object.entries(stats.servers).filter(([, { state }]) => state === 'failed');
   const found = await Promise.all(
     failed.slice(0, MAX_TROUBLES).map(async ([id]) => {

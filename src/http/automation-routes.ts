@@ -74,7 +74,7 @@ export function automationRouteOf(path: string): FoundRoute | undefined {
 }
 
 /** `fail` answers what was thrown. */
-export function automate(
+export function answerAutomation(
   operator: Operator,
   context: ExchangeContext,
   { route, id }: FoundRoute,

@@ -1,8 +1,8 @@
 // The HTTP front: a listener, the gate every request passes, and the routes behind it. A part of the gateway's actor
 // tree: booted last, drained first.
 //
-// W1  every request passes, in this order: Host and Origin, key, route, method, limits; /health only what it must, and
-//     a webhook nothing but its own checks.
+// W1  every request passes, in this order: Host and Origin, key, route, method, limits; /health only what it must. A
+//     webhook passes nothing but its own checks, and the inspector has an access of its own in the place of the key.
 // W2  while draining, /health says so, work in flight ends, and new work is refused with 503.
 
 import type { Automation } from '../../actors/automation/automation.ts';
@@ -15,7 +15,7 @@ import { InspectorAccess, isInspector } from '../inspector/access.ts';
 import { Inspector } from '../inspector/inspector.ts';
 import { ApiKey } from './api-key.ts';
 import { AutomationFigures } from './automation-figures.ts';
-import { automate, automationRouteOf } from './automation-routes.ts';
+import { answerAutomation, automationRouteOf } from './automation-routes.ts';
 import { ExchangeContext, retryAfter } from './exchange-context.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { listen } from './listen.ts';
@@ -231,7 +231,7 @@ export class Front implements Part {
     const { request } = context;
     const found = automationRouteOf(request.path);
     if (found !== undefined && this.automation !== undefined)
-      return automate(this.automation.operator, context, found, this.#fail);
+      return answerAutomation(this.automation.operator, context, found, this.#fail);
     if (found !== undefined)
       context.error(404, 'this gateway has no triggers; spec.triggers.directory names their folder');
     else

@@ -35,6 +35,7 @@ export function serverRecord(server: ManagedServer) {
     runtime: server.entry.runtime,
     state: server.state,
     isolation: server.entry.isolation,
+    enabled: server.entry.enabled,
     ...countersOf(server),
     started_at: iso(server.openSince),
     last_used_at: iso(handle.lastUsedTime),

@@ -99,7 +99,8 @@ function syncReply(id: string, settled: Settled | undefined): WebhookReply {
   if (settled === undefined) return answer(202, id, 'accepted');
   const { state, answer: text, note } = settled;
   if (state === 'done') return answer(200, id, state, { answer: text ?? '' });
-  return answer(state === 'dead' ? 502 : 200, id, state, note === undefined ? {} : { note });
+  const said = text === undefined ? {} : { answer: text };
+  return answer(state === 'dead' ? 502 : 200, id, state, note === undefined ? said : { note, ...said });
 }
 
 function answer(

@@ -3,7 +3,7 @@ import type { ServerStats } from '../../../src/cli/api-answers.ts';
 import { plain } from '../../../src/cli/paint.ts';
 import { topFrame, type View } from '../../../src/cli/top-frame.ts';
 import { orderAfter, orderNames } from '../../../src/cli/top-order.ts';
-import type { Sample, Trouble } from '../../../src/cli/top-sample.ts';
+import { MAX_TROUBLES, type Sample, type Trouble } from '../../../src/cli/top-sample.ts';
 
 const view: View = {
   address: 'http://127.0.0.1:8080',
@@ -89,6 +89,17 @@ describe('a frame of top', () => {
       'z',
       'a',
     ]);
+  });
+
+  test('says where to look for the reason of failed servers beyond those that were asked for theirs', () => {
+    const ids = Array.from({ length: MAX_TROUBLES + 1 }, (_, at) => `s${String(at).padStart(2, '0')}`);
+    const trouble = { isParked: false, nextRetryAt: null, reason: 'gone' };
+    const now = sample(
+      0,
+      Object.fromEntries(ids.map((id) => [id, server({ state: 'failed' })])),
+      Object.fromEntries(ids.slice(0, MAX_TROUBLES).map((id) => [id, trouble])),
+    );
+    expect(topFrame(now, undefined, view).at(-1)).toBe('    "servers s20" tells why');
   });
 
   test('says of a failed server whether it is parked, when it is tried again, and why it failed', () => {

@@ -269,6 +269,10 @@ describe('the catalog', () => {
       '{ command: x, tools: { deny: [""] } }',
       '2:36: servers.a.tools.deny[0]: expected text that is not empty, found empty text',
     ],
+    ...['@(a|b)', '{1..3}', '[[:alpha:]]*'].map((pattern) => [
+      `{ command: x, tools: { deny: ["${pattern}"] } }`,
+      `2:36: servers.a.tools.deny[0]: expected a pattern of * ? [a-z] [!a-z] {a,b}, without ( ), {1..3} and [[:alpha:]], found "${pattern}"`,
+    ]),
     [
       '{ command: x, tags: ["a b"] }',
       '2:27: servers.a.tags[0]: expected 1 to 64 of A-Z a-z 0-9 . _ -, found "a b"',

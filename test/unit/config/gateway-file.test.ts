@@ -154,11 +154,23 @@ inspector: { enabled: false }
     ]);
   });
 
-  test.each([
-    ['api_key: ""', {}],
-    ['api_key: ${KEY}', { KEY: '' }],
-  ])('warns that %s switches authentication off', async (line, env) => {
-    const { loaded, lines } = await folder.loadGateway(`${minimal}${line}\n`, env);
+  test('refuses a key that its variable has lost', async () => {
+    const { loaded, lines } = await folder.loadGateway(`${minimal}api_key: \${KEY}\n`, { KEY: '' });
+    expect(loaded).toBeUndefined();
+    expect(lines).toEqual([
+      'gateway.yaml:3:10: api_key: is empty, because its variable is set to nothing; give that a value, or write ${NAME:-} where no key is fine',
+    ]);
+  });
+
+  test.each(['servers', 'mcpServers'])('says where %s belong', async (key) => {
+    const { lines } = await folder.loadGateway(`${minimal}${key}:\n  a: { command: node }\n`);
+    expect(lines).toEqual([
+      `gateway.yaml:3:1: ${key}: belongs in the catalog, a file of its own that catalog_path of the gateway file names`,
+    ]);
+  });
+
+  test('warns that an empty key switches authentication off', async () => {
+    const { loaded, lines } = await folder.loadGateway(`${minimal}api_key: ""\n`);
     expect(loaded?.config.api_key).toBe('');
     expect(lines).toEqual([
       'gateway.yaml:3:10: warning: api_key: is empty, so authentication is off; remove it if that is meant',

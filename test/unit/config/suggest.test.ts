@@ -21,6 +21,8 @@ describe('suggest', () => {
     ['maxx', 'max'],
     ['arg', 'args'],
     ['envs', 'env'],
+    ['evn', 'env'],
+    ['agrs', 'args'],
   ])('finds behind %s %s', (written, meant) => {
     expect(suggest(written, known)).toBe(meant);
   });

@@ -5,6 +5,7 @@ import {
   mkdtempSync,
   openSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   writeFileSync,
@@ -176,6 +177,26 @@ describe('a disk', () => {
 });
 
 describe('a file', () => {
+  test.each(['removed', 'replaced'])(
+    'that was %s while it was open takes nothing more until it is back',
+    async (how) => {
+      const file = newFile();
+      const store = await openFile(file);
+      await store.append([eventOf('before')]);
+      renameSync(file, `${file}.away`);
+      if (how === 'replaced') writeFileSync(file, '');
+      await expect(store.append([eventOf('lost')])).rejects.toThrow(
+        /^the store .*store-\d+\.db was removed or replaced while it was open; put it back/,
+      );
+      renameSync(`${file}.away`, file);
+      await store.append([eventOf('after')]);
+      await store.close();
+      const again = await openFile(file);
+      expect((await allRecords(again)).map(({ id }) => id).sort()).toEqual(['after', 'before']);
+      await again.close();
+    },
+  );
+
   test('that is no database is refused and left as it is', async () => {
     const file = newFile();
     writeFileSync(file, 'something else entirely, '.repeat(400));
@@ -235,7 +256,7 @@ describe('a file', () => {
       })
       .catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(StoreUnavailableError);
-    expect(String(failure)).toMatch(/store-\d+\.db is damaged; stop the gateway, keep a copy/);
+    expect(String(failure)).toMatch(/store-\d+\.db is damaged; keep a copy, and restore a backup/);
     expect(String(failure)).not.toContain('secret');
   });
 
