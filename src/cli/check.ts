@@ -1,5 +1,6 @@
 // --check: says what is wrong with a configuration, or what it would serve, and starts nothing.
 
+import { Redactor } from '../../actors/redact.ts';
 import type { GatewayConfig } from '../../config/gateway-schema.ts';
 import { parseListenAddr } from '../../config/listen-addr.ts';
 import { loadConfig } from '../../config/load-config.ts';
@@ -8,11 +9,18 @@ import type { LoadedResources } from '../../config/resources/load-resources.ts';
 import { SecretValues } from '../../config/secret-values.ts';
 import { counted } from './figures.ts';
 import type { CliOptions } from './options.ts';
+import { whyUnstartable } from './unstartable.ts';
 
 /** Prints the findings and gives the exit code: 0 good, 2 bad. */
 export async function check({ config, isJson }: CliOptions): Promise<number> {
   try {
-    const { config: settings, catalog, warnings, catalogPath } = await loadConfig(config, process.env);
+    const {
+      config: settings,
+      catalog,
+      warnings,
+      catalogPath,
+      secrets,
+    } = await loadConfig(config, process.env);
     const resources = await resourcesOf(settings);
     const problems = [...warnings, ...(resources?.problems ?? [])];
     if (hasError(problems)) throw new ConfigError(problems);
@@ -25,8 +33,11 @@ export async function check({ config, isJson }: CliOptions): Promise<number> {
     printProblems(problems);
     const where = catalogPath === '' ? 'it' : catalogPath;
     console.log(`${config} is good; ${where} has ${counted(servers.length, 'server')}`);
+    const redactor = new Redactor(secrets);
     for (const [id, entry] of servers) {
-      console.log(`  ${id}  ${entry.runtime}  ${entry.enabled ? entry.isolation : 'switched off'}`);
+      const why = entry.enabled ? whyUnstartable(entry, process.env) : undefined;
+      const note = why === undefined ? '' : `  (would not start here: ${redactor.redact(why)})`;
+      console.log(`  ${id}  ${entry.runtime}  ${entry.enabled ? entry.isolation : 'switched off'}${note}`);
     }
     if (resources !== undefined) {
       const { triggers, agents } = resources;

@@ -39,6 +39,12 @@ export const commandList: Readonly<Record<CommandName, CommandSummary>> = {
   machines: { usage: '[name]', description: 'print the state machines as Mermaid diagrams' },
 };
 
+/** The description of a command as a sentence, for its own help. */
+export function sentenceOf(name: CommandName): string {
+  const { description } = commandList[name];
+  return `${description.charAt(0).toUpperCase()}${description.slice(1)}.`;
+}
+
 /** The part of the help that lists them. */
 export function commandHelp(): string {
   const lines = Object.entries(commandList).map(([name, { usage, description }]) => {

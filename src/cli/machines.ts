@@ -8,7 +8,7 @@ import { serverMachine } from '../../machines/server.ts';
 import { supervisorMachine } from '../../machines/supervisor.ts';
 import { triggerMachine } from '../../machines/trigger.ts';
 import { parseProgram } from './command.ts';
-import { commandList } from './command-list.ts';
+import { sentenceOf } from './command-list.ts';
 import { mermaid } from './mermaid.ts';
 import { print } from './output.ts';
 import { UsageError } from './target-options.ts';
@@ -28,7 +28,7 @@ export async function machines(args: readonly string[], version: string): Promis
   const parsed = parseProgram(
     {
       name: 'gateway-http machines',
-      description: `${commandList.machines.description}.`,
+      description: sentenceOf('machines'),
       version,
       after: '\nExit codes: 0 done, 2 wrong usage',
       declare: (command) => command.argument('[name]', `one of ${names.join(', ')}; all without it`),

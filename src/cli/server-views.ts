@@ -37,7 +37,7 @@ export function serverTable(rows: readonly ServerRow[], paint: Paint, width?: nu
     { title: 'P50', isNumber: true, text: (row) => latency(row.latency?.p50 ?? null) },
     { title: 'P95', isNumber: true, text: (row) => latency(row.latency?.p95 ?? null) },
   ];
-  return table(columns, rows, width);
+  return rows.length === 0 ? ['no servers: the catalog is empty'] : table(columns, rows, width);
 }
 
 /** `-` while it does not run. */

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Option } from 'commander';
 import { ApiClient, ApiProblem } from './api-client.ts';
 import { type Parsed, parseProgram } from './command.ts';
-import { commandList } from './command-list.ts';
+import { sentenceOf } from './command-list.ts';
 import { print } from './output.ts';
 import { isTerminal, paintFor } from './paint.ts';
 import { Screen } from './screen.ts';
@@ -135,7 +135,7 @@ function parse(args: readonly string[], version: string): Parsed<Options> {
   return parseProgram<Options>(
     {
       name: 'gateway-http top',
-      description: `${commandList.top.description}. Keys: ${KEYS}. Without a terminal it prints one frame after the other.`,
+      description: `${sentenceOf('top')} Keys: ${KEYS}. Without a terminal it prints one frame after the other.`,
       version,
       after: targetHelp,
       declare: (command) => {

@@ -4,7 +4,7 @@ import { isError } from '../../config/problem.ts';
 import type { LoadedResources } from '../../config/resources/load-resources.ts';
 import { printProblems } from './check.ts';
 import { parseProgram } from './command.ts';
-import { commandList } from './command-list.ts';
+import { sentenceOf } from './command-list.ts';
 import { counted } from './figures.ts';
 import { print } from './output.ts';
 import { isGood, readResourceFiles } from './resource-files.ts';
@@ -28,7 +28,7 @@ export async function validate(args: readonly string[], version: string): Promis
   const parsed = parseProgram<Options>(
     {
       name: 'gateway-http validate',
-      description: `${commandList.validate.description}.`,
+      description: sentenceOf('validate'),
       version,
       after,
       declare: (command) =>

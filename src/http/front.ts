@@ -230,6 +230,7 @@ export class Front implements Part {
   #elsewhere(context: ExchangeContext): undefined | BodyHandler {
     const { request } = context;
     const found = automationRouteOf(request.path);
+    const browsers = this.#inspector === undefined ? 'and ' : 'browsers /inspector, and ';
     if (found !== undefined && this.automation !== undefined)
       return answerAutomation(this.automation.operator, context, found, this.#fail);
     if (found !== undefined)
@@ -237,7 +238,7 @@ export class Front implements Part {
     else
       context.error(
         404,
-        `nothing is at ${JSON.stringify(request.path.slice(0, 200))}; MCP clients use /mcp, and GET /servers lists the servers`,
+        `nothing is at ${JSON.stringify(request.path.slice(0, 200))}; MCP clients use /mcp, ${browsers}GET /servers lists the servers`,
       );
     return undefined;
   }
