@@ -18,13 +18,15 @@ class SlowFirst extends BaseSequencer {
 
 export default defineConfig({
   test: {
-    // Real processes and sockets: give slow machines room, but let nothing hang for ever.
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
+    // Real processes and sockets: give slow machines room, but let nothing hang for ever. Longer than any wait of the
+    // fixtures, which say what they waited for.
+    testTimeout: 90_000,
+    hookTimeout: 90_000,
     teardownTimeout: 10_000,
     pool: 'forks',
-    // Each of them starts programs of its own: more files at once would be quicker, and starve one another.
-    maxWorkers: Math.min(8, Math.max(2, availableParallelism())),
+    // Tests that run programs wait for them half of the time: one file more than there are processors keeps these busy. So
+    // no test may count on being alone: what is told apart by time lies seconds apart.
+    maxWorkers: Math.min(8, availableParallelism() + 1),
     allowOnly: false,
     sequence: { sequencer: SlowFirst },
     reporters: report === undefined ? ['default'] : ['default', 'json'],

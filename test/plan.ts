@@ -14,7 +14,7 @@ const root = resolve(import.meta.dirname, '..');
 export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
   'the command line, and front ends that are not HTTP': [
     ...['automation-commands', 'cli', 'operator-commands', 'trigger-commands', 'top', 'npm-start'],
-    ...['gateway-stdio', 'gateway-stdio-clients', 'log-output'],
+    ...['gateway-stdio', 'gateway-stdio-clients', 'log-output', 'operator-at-night'],
   ],
   'programs and libraries without a gateway': [
     ...['actors/child-records', 'actors/state-lock', 'actors/stdio-link', 'both-eras-fixture'],
@@ -29,8 +29,9 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     ...['remote-refusals', 'remote-streams', 'unfit-tools'],
   ],
   'servers as processes: starts, ends, idleness, failures, what is kept of them': [
-    ...['automation-killed', 'children', 'idle-and-hung', 'killed', 'last-words', 'mcp-own-process'],
-    ...['names-of-servers', 'starts', 'state-homes'],
+    ...['abandoned-sessions', 'automation-killed', 'automation-operated', 'automation-swept', 'children'],
+    ...['idle-and-hung', 'killed', 'last-words', 'mcp-own-process', 'names-of-servers', 'reload-turns'],
+    ...['starts', 'state-homes'],
   ],
   'eras, crossings, lists and names: made of messages, whatever carried them': [
     ...['aggregate-eras', 'both-eras-crowd', 'crossings', 'crossings-back', 'eras', 'lists-by-capability'],

@@ -45,6 +45,7 @@ const asleep = {
   runtime: 'stdio',
   state: 'stopped',
   isolation: 'shared',
+  enabled: true,
   requests: 0,
   failed: 0,
   in_flight: 0,

@@ -7,7 +7,7 @@ import { BrowserClient } from '../fixtures/browser-pages-client.ts';
 
 const STEP_MS = 2_000;
 /** Besides the time limit: for a page to show that it is still there, twice, and to be closed. */
-const GRACE_MS = 5_000;
+const GRACE_MS = 18_000;
 
 let pages: PageServer;
 let browser: BrowserClient;

@@ -29,7 +29,8 @@ beforeAll(async () => {
     '/hog': `<title>Hog</title><script>const all = []; setInterval(() => { for (let n = 0; n < 3; n++)
       all.push(new Uint8Array(10000000).fill(7)); }, 20);</script>`,
     '/spin': '<title>Spin</title><script>setTimeout(() => { while (true); }, 50);</script>',
-    '/flood': `<title>Flood</title><script>setInterval(() => { for (let n = 0; n < 10; n++) console.log('x'.repeat(100000), { n }); }, 5);</script>`,
+    // Few and large, since it is their number that costs the browser time: a hundred and sixty of them are too many.
+    '/flood': `<title>Flood</title><script>setInterval(() => { for (let n = 0; n < 2; n++) console.log('x'.repeat(300000), { n }); }, 10);</script>`,
     '/crowd': '<title>Crowd</title><iframe src="/"></iframe>',
   });
 });
@@ -39,7 +40,7 @@ afterAll(() => {
 });
 
 const start = (...options: string[]) =>
-  BrowserClient.start(['--allow-private', '--timeout-seconds', '10', ...options]);
+  BrowserClient.start(['--allow-private', '--timeout-seconds', '30', ...options]);
 const foldersOf = (pid: number) =>
   readdirSync(temporary).filter(
     (name) => name.startsWith('actor-gateway-browser-') && name.includes(`-${pid}-`),
@@ -50,10 +51,8 @@ const openStart = async (browser: BrowserClient) => {
   return result;
 };
 const areGone = (processes: readonly ProcessFacts[]) =>
-  eventually(
-    'the end of the browser',
-    () => processes.every(({ pid, commandLine }) => factsOf(pid)?.commandLine !== commandLine),
-    8_000,
+  eventually('the end of the browser', () =>
+    processes.every(({ pid, commandLine }) => factsOf(pid)?.commandLine !== commandLine),
   );
 
 /** A program in place of the browser. */
@@ -173,7 +172,7 @@ describe('the browser', () => {
         peakKb = Math.max(peakKb, Number(/^VmRSS:\s*(\d+)/m.exec(factsOf(browser.pid)?.status ?? '')?.[1]));
         return result.isError && result;
       },
-      20_000,
+      60_000,
     );
     expect(told.text).toContain('1000 lines a second to the console');
     expect(peakKb).toBeGreaterThan(50_000);
@@ -224,15 +223,16 @@ describe('the limits', () => {
     const browser = await start(
       '--max-memory-mb',
       '600',
+      // So little that a page gets it on a busy machine too, for longer than one takes to load.
       '--max-cpu-percent',
-      '70',
+      '40',
       '--max-cpu-seconds',
-      '1',
+      '2',
     );
     await browser.call('browser_navigate', { url: `${pages.url}/store` });
     for (const [path, reason] of [
       ['/hog', 'MB of memory (limit: 600 MB'],
-      ['/spin', '% of a processor core for 1 s (limit: 70 %'],
+      ['/spin', '% of a processor core for 2 s (limit: 40 %'],
     ]) {
       const processes = browser.processes().map(({ pid }) => pid);
       await browser.call('browser_navigate', { url: `${pages.url}${path}` });
@@ -242,7 +242,7 @@ describe('the limits', () => {
           const result = await browser.call('browser_wait_for', { seconds: 0.1 });
           return result.isError && result.text.includes('limit') && result;
         },
-        15_000,
+        60_000,
       );
       expect(told.text).toContain(reason);
       const next = await browser.call('browser_navigate', { url: `${pages.url}/stored` });
@@ -346,6 +346,6 @@ describe('the command line', () => {
     const started = performance.now();
     const { status, stderr } = run();
     expect([status, stderr]).toEqual([0, '']);
-    expect(performance.now() - started).toBeLessThan(5_000);
+    expect(performance.now() - started).toBeLessThan(20_000);
   });
 });

@@ -53,7 +53,8 @@ describe('without --allow-private', () => {
     const { isError, text } = await browser.call('browser_navigate', { url });
     expect(isError).toBe(true);
     expect(text).toMatch(/link-local|private|carrier-grade/);
-    expect(performance.now() - started).toBeLessThan(5_000);
+    // A connection that is tried lasts until the time limit of the server, 30 s.
+    expect(performance.now() - started).toBeLessThan(15_000);
   });
 
   test('no way that a script has reaches this machine', async () => {

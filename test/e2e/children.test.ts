@@ -51,7 +51,8 @@ describe.concurrent('a child that ignores SIGTERM and the end of its stdin', () 
       const pids = [...(await family(gateway)), ...(await family(gateway, 'second'))];
       const stoppedAt = performance.now();
       expect(await gateway.stop(signal)).toBe(0);
-      expect(performance.now() - stoppedAt).toBeLessThan(4000);
+      // One after the other, or with a grace per signal and process, they would take twice that and more.
+      expect(performance.now() - stoppedAt).toBeLessThan(8000);
       expect(pids.filter(isAlive)).toEqual([]);
       expect(gateway.text()).not.toMatch(signsOfBugs);
     },
@@ -71,7 +72,8 @@ describe.concurrent('a child that ignores SIGTERM and the end of its stdin', () 
     expect(answer.status).toBe(503);
     expect(answer.error?.message).toMatch(/stop/);
     expect(await exit).toBe(0);
-    expect(performance.now() - stoppedAt).toBeLessThan(5000);
+    // The call would have had a minute.
+    expect(performance.now() - stoppedAt).toBeLessThan(12_000);
     expect(pids.filter(isAlive)).toEqual([]);
   });
 
@@ -81,7 +83,7 @@ describe.concurrent('a child that ignores SIGTERM and the end of its stdin', () 
     await gateway.stop('SIGKILL');
     expect(pids.filter(isAlive)).toEqual(pids);
     const next = await startGateway({ servers: { stubborn: stubborn() }, folder: gateway.folder });
-    await until('the end of both', () => pids.filter(isAlive).length === 0, 3000);
+    await until('the end of both', () => pids.filter(isAlive).length === 0);
     expect(next.text()).toContain('ended a process that an earlier gateway had left behind');
     expect(await family(next)).not.toEqual(pids);
     expect(await next.stop()).toBe(0);
@@ -95,7 +97,7 @@ describe.concurrent('a child that ignores SIGTERM and the end of its stdin', () 
     await until('the end of the leader', () => !isAlive(leader));
     expect(isAlive(grandchild)).toBe(true);
     await startGateway({ servers: {}, folder: gateway.folder });
-    await until('the end of the grandchild', () => !isAlive(grandchild), 3000);
+    await until('the end of the grandchild', () => !isAlive(grandchild));
   });
 
   it('is gone when the gateway is stopped while it starts', async () => {
@@ -113,9 +115,10 @@ describe.concurrent('a child that ignores SIGTERM and the end of its stdin', () 
     const exit = gateway.stop();
     for (const answer of await Promise.all(waiting)) expect(answer.status).toBe(503);
     expect(await exit).toBe(0);
-    expect(performance.now() - stoppedAt).toBeLessThan(3500);
+    // Both starts would have taken a minute.
+    expect(performance.now() - stoppedAt).toBeLessThan(12_000);
     // Killed, but nobody's child any more: whoever inherits it has to notice its end.
-    await until('the end of both', () => pids.filter(isAlive).length === 0, 2000);
+    await until('the end of both', () => pids.filter(isAlive).length === 0);
   });
 
   it('is gone when its session is ended, under session isolation', async () => {
@@ -124,7 +127,7 @@ describe.concurrent('a child that ignores SIGTERM and the end of its stdin', () 
     const pids = JSON.parse((await session.call('pids')).text) as number[];
     for (const pid of pids) strays.add(pid);
     expect(await session.end()).toBe(204);
-    await until('the end of both', () => pids.filter(isAlive).length === 0, 4000);
+    await until('the end of both', () => pids.filter(isAlive).length === 0);
     expect((await session.call('pids')).status).toBe(404);
   });
 });
@@ -148,7 +151,7 @@ describe('a process that is not ours', () => {
     expect(forged).not.toBe(text);
     writeFileSync(join(folder, name.replaceAll(String(pids[0]), String(foreignPid))), forged);
     const next = await startGateway({ servers: {}, folder: gateway.folder });
-    await until('the sweep', () => pids.filter(isAlive).length === 0, 3000);
+    await until('the sweep', () => pids.filter(isAlive).length === 0);
     expect(isAlive(foreignPid)).toBe(true);
     // The record is of no more use and is gone.
     expect(readdirSync(folder)).toEqual([]);

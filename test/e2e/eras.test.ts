@@ -116,34 +116,30 @@ describe.concurrent('a server over stdio under era: auto', () => {
       modernOnly,
       ['modern', 'modern'],
     ],
-  ])(
-    'that %s is found out, and its clients are served',
-    async (_, character, verdict, eras) => {
-      const server = local(character);
-      const gateway = await startGateway({ servers: { it: server.entry } });
-      const reachedIn = await reached(gateway, 'it');
-      expect(erasOf(reachedIn)).toEqual(eras);
-      expect(verdicts(gateway)).toEqual([verdict]);
-      // One process for each era that is in use; what was only asked is gone.
-      const serving = new Set([reachedIn.legacy.pid, reachedIn.modern.pid]);
-      expect(serving.size).toBe(eras[0] === eras[1] ? 1 : 2);
-      await eventually('the end of the probes', () => server.pids().filter(isAlive).length === serving.size);
-      expect(await details(gateway.url, 'it')).toMatchObject({
-        restarts: 0,
-        state: 'running',
-        last_error: null,
-      });
+  ])('that %s is found out, and its clients are served', async (_, character, verdict, eras) => {
+    const server = local(character);
+    const gateway = await startGateway({ servers: { it: server.entry } });
+    const reachedIn = await reached(gateway, 'it');
+    expect(erasOf(reachedIn)).toEqual(eras);
+    expect(verdicts(gateway)).toEqual([verdict]);
+    // One process for each era that is in use; what was only asked is gone.
+    const serving = new Set([reachedIn.legacy.pid, reachedIn.modern.pid]);
+    expect(serving.size).toBe(eras[0] === eras[1] ? 1 : 2);
+    await eventually('the end of the probes', () => server.pids().filter(isAlive).length === serving.size);
+    expect(await details(gateway.url, 'it')).toMatchObject({
+      restarts: 0,
+      state: 'running',
+      last_error: null,
+    });
 
-      // The verdict outlives the gateway: the next one asks nothing.
-      const before = starts(server);
-      await stopOnceKept(gateway, verdict);
-      const next = await startGateway({ servers: { it: server.entry }, folder: gateway.folder });
-      expect(erasOf(await reached(next, 'it'))).toEqual(eras);
-      expect(verdicts(next)).toEqual([]);
-      expect(starts(server)).toBe(before + serving.size);
-    },
-    40_000,
-  );
+    // The verdict outlives the gateway: the next one asks nothing.
+    const before = starts(server);
+    await stopOnceKept(gateway, verdict);
+    const next = await startGateway({ servers: { it: server.entry }, folder: gateway.folder });
+    expect(erasOf(await reached(next, 'it'))).toEqual(eras);
+    expect(verdicts(next)).toEqual([]);
+    expect(starts(server)).toBe(before + serving.size);
+  });
 
   test('has one process for each era, and each client sees its own', async () => {
     const gateway = await startGateway({ servers: { it: { ...bothErasOverStdio(), era: 'auto' } } });

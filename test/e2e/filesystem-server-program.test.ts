@@ -11,7 +11,7 @@ import { errorOf, eventually } from '../fixtures/mcp-client.ts';
 
 function run(args: readonly string[], env?: NodeJS.ProcessEnv) {
   return new Promise<{ code: unknown; stdout: string; stderr: string }>((resolve) => {
-    const options = { timeout: 20_000, ...(env && { env }) };
+    const options = { timeout: 60_000, ...(env && { env }) };
     execFile(process.execPath, [filesystemProgram, ...args], options, (error, stdout, stderr) =>
       resolve({ code: error ? error.code : 0, stdout, stderr }),
     ).stdin?.end();

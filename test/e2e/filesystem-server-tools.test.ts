@@ -113,12 +113,13 @@ describe('read_file', () => {
 
   test('gives the end of a huge file at once', async () => {
     const path = file('huge.log');
-    truncateSync(path, 10 * 1_024 ** 3);
+    truncateSync(path, 200 * 1_024 ** 3);
     writeFileSync(path, '\nthe end\n', { flag: 'a' });
     const start = performance.now();
     const { text } = await server.call('read_file', { path, tail: 1 });
     expect(text).toBe('the end\n');
-    expect(performance.now() - start).toBeLessThan(2_000);
+    // Nobody reads 200 GB in that time.
+    expect(performance.now() - start).toBeLessThan(10_000);
     truncateSync(path, 0);
   });
 

@@ -79,7 +79,7 @@ function echo(request: HttpRequest, body: Buffer | BodyProblem, reply: HttpReply
 }
 
 async function settled(): Promise<void> {
-  await vi.waitFor(() => expect(listener.open).toBe(0), { timeout: 10_000, interval: 10 });
+  await vi.waitFor(() => expect(listener.open).toBe(0), { timeout: 40_000, interval: 10 });
 }
 
 describe.each(fillings)('the HTTP seam on %s', (kind) => {
@@ -356,7 +356,8 @@ describe.each(fillings)('the HTTP seam on %s', (kind) => {
         expect((await raw.answer()).status).toBe(408);
         await raw.closed();
       }
-      expect(Date.now() - begun).toBeLessThan(2_000);
+      // Without that limit Node would wait for minutes.
+      expect(Date.now() - begun).toBeLessThan(15_000);
       expect(Date.now() - begun).toBeGreaterThanOrEqual(190);
     });
   });

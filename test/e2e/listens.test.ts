@@ -262,7 +262,7 @@ describe('when a client goes', () => {
   test('one that leaves before it is acknowledged leaves nothing behind', async () => {
     const folder = temporaryFolder();
     const log = join(folder, 'log');
-    const args = [fixture('eras.mjs'), JSON.stringify({ startMs: 500, log })];
+    const args = [fixture('eras.mjs'), JSON.stringify({ startMs: 1500, log })];
     const own = await startGateway({
       servers: { slow: { command: process.execPath, args, idle_timeout_seconds: 1 } },
     });
@@ -272,7 +272,6 @@ describe('when a client goes', () => {
     await eventually(
       'the end of the server',
       async () => (await details(own.url, 'slow')).state === 'stopped',
-      15_000,
     );
     expect((await ask(`${own.url}/stats`)).json.requests.in_flight).toBe(0);
   });
@@ -281,18 +280,14 @@ describe('when a client goes', () => {
 describe('a thousand resources', () => {
   const many = [...Array(1100).keys()].map((number) => `old://n/${number}`);
 
-  test.each(['old', 'new', 'far'] as const)(
-    'and no more are watched at %s by one listen',
-    async (id) => {
-      const reader = listen(at(id), { resourceSubscriptions: many });
-      const { resourceSubscriptions } = await acknowledged(reader);
-      expect(resourceSubscriptions).toEqual(many.slice(0, 1000));
-      await modern(at(id), toolCall('update', { uri: many[999] }));
-      expect((await told(reader, 'notifications/resources/updated')).params.uri).toBe(many[999]);
-      reader.drop();
-    },
-    30_000,
-  );
+  test.each(['old', 'new', 'far'] as const)('and no more are watched at %s by one listen', async (id) => {
+    const reader = listen(at(id), { resourceSubscriptions: many });
+    const { resourceSubscriptions } = await acknowledged(reader);
+    expect(resourceSubscriptions).toEqual(many.slice(0, 1000));
+    await modern(at(id), toolCall('update', { uri: many[999] }));
+    expect((await told(reader, 'notifications/resources/updated')).params.uri).toBe(many[999]);
+    reader.drop();
+  });
 });
 
 describe.concurrent('a listen outlives its server', () => {

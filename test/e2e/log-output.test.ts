@@ -20,7 +20,7 @@ test('a gateway whose log is on a full disk starts, serves and stops as ever', a
     stdio: ['ignore', full, 'pipe'],
     // As under `npm start`, where the address is told on stderr.
     env: { ...process.env, npm_lifecycle_event: 'start' },
-    timeout: 20_000,
+    timeout: 60_000,
     killSignal: 'SIGKILL',
   });
   const exited = once(child, 'exit');

@@ -173,7 +173,7 @@ describe.each(['local', 'remote', 'older'])('a server of the session’s own (%s
   test('asks its client after the call is over, on the client’s stream', async () => {
     const { client, asked } = await answering(id, 'ann');
     // A remote server's stream may open a little after its session; what is asked before that is lost at the server.
-    await client.call('ask-later', { ms: 500, method: 'elicitation/create' });
+    await client.call('ask-later', { ms: 1500, method: 'elicitation/create' });
     await eventually('the late question', () => asked.length === 1);
     await eventually('its answer', async () =>
       (await client.stats()).notes.some((note) => note.startsWith('answer') && note.includes('ann on late')),

@@ -19,7 +19,7 @@ beforeAll(async () => {
       fleeting: {
         ...everythingOverStdio({ name: 'fleeting', tools }),
         isolation: 'session',
-        idle_timeout_seconds: 0.7,
+        idle_timeout_seconds: 1.5,
       },
       narrow: { ...own, pool: { max: 2 } },
       started: own,
@@ -133,7 +133,7 @@ describe('the process of a session', () => {
     const pid = await pidOf(listening);
     const stream = await listening.listen();
     const calling = await open('fleeting');
-    const answer = await calling.call('slow', { steps: 1, ms: 1500 });
+    const answer = await calling.call('slow', { steps: 1, ms: 3000 });
     expect(answer.status).toBe(200);
     expect(isAlive(pid)).toBe(true);
     expect(await pidOf(listening)).toBe(pid);
@@ -164,7 +164,7 @@ describe('the process of a session', () => {
     expect(await pidOf(first)).toBe(firstPid);
     // Both places are in use now: one by a stream, one by a call.
     const stream = await first.listen();
-    const slow = third.call('slow', { steps: 1, ms: 1000 });
+    const slow = third.call('slow', { steps: 1, ms: 2500 });
     await eventually('the call', async () => (await details(gateway.url, 'narrow')).in_flight === 1);
     const fourth = await open('narrow');
     const refused = await fourth.call('echo');

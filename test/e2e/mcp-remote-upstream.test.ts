@@ -184,8 +184,8 @@ describe.each(kinds)('a remote server (%s)', (_, runtime, options) => {
       return answer.status === 200 && answer;
     });
     expect(JSON.parse(back.text)).toEqual({ back: true });
-    // A backoff that has grown from 300 ms meanwhile, a handshake, and a busy machine.
-    expect(performance.now() - began).toBeLessThan(4000);
+    // A backoff that has grown from 300 ms meanwhile, a handshake, and a busy machine; not a park.
+    expect(performance.now() - began).toBeLessThan(12_000);
   });
 
   test('that is restarted between two calls is not noticed by its clients', async () => {

@@ -388,7 +388,7 @@ describe('the end of a link', () => {
       await link[how]();
       expect(link.isOver).toBe(true);
       expect(seen.ended?.code).toBe('ERR_STOPPED');
-      await server.noConnections(1_000);
+      await server.noConnections(3_500);
       expect(timers.count).toBe(0);
       expect(link.queuedBytes).toBe(0);
       expect(seen.undelivered).toEqual([]);

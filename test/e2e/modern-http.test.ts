@@ -399,7 +399,7 @@ describe.each(fillings)('a modern request over %s', (http) => {
     test('a long silence begins one as well, with comments to keep it open', async () => {
       const held = latch();
       const stream = modernStream(legacy, toolCall('hold', { until: held.path }));
-      await stream.until('the first comment', ({ text }) => text.startsWith(':'), 10_000);
+      await stream.until('the first comment', ({ text }) => text.startsWith(':'));
       expect(stream.messages).toEqual([]);
       held.open();
       await stream.ended();
@@ -689,6 +689,6 @@ describe.each(fillings)('bounds and ends over %s', (http) => {
     await streaming.ended();
     expect(streaming.messages.at(-1)?.json).toMatchObject({ id: 'c', error: { code: -32000 } });
     expect(await exited).toBe(0);
-    expect(Date.now() - since).toBeLessThan(8000);
+    expect(Date.now() - since).toBeLessThan(20_000);
   });
 });

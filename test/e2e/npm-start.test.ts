@@ -40,7 +40,7 @@ const start = (args: readonly string[]) =>
   spawnSync(process.execPath, ['scripts/start.mjs', ...args], {
     cwd: root,
     encoding: 'utf8',
-    timeout: 20_000,
+    timeout: 60_000,
     env: { ...process.env, npm_lifecycle_event: 'start' },
   });
 

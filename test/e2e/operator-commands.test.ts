@@ -293,7 +293,7 @@ describe('the address', () => {
     const url = `http://127.0.0.1:${(silent.address() as AddressInfo).port}`;
     const begun = performance.now();
     const { code, stderr } = await runMain(['servers', '--url', url, '--timeout', '0.3'], { env: bare });
-    expect(performance.now() - begun).toBeLessThan(5_000);
+    expect(performance.now() - begun).toBeLessThan(9_000);
     expect([code, stderr]).toEqual([
       1,
       `${url} has not answered within 0.3 s; --timeout SECONDS waits longer\n`,

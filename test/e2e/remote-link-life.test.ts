@@ -49,7 +49,7 @@ describe('the end of a link', () => {
     await until('everything under way', () => held.length === 2 && timers.count >= 3);
     await link[how]();
     expect(seen.ended?.code).toBe('ERR_STOPPED');
-    await server.noConnections(1_000);
+    await server.noConnections(3_500);
     expect(timers.count).toBe(0);
     expect(seen.undelivered).toEqual([]);
   });
@@ -59,7 +59,7 @@ describe('the end of a link', () => {
     const { link, seen } = await shakeHands(httpLink(server.url()));
     link.send(request(2, 'x'), 2);
     await seen.end();
-    await server.noConnections(500);
+    await server.noConnections(3_500);
     expect(timers.count).toBe(0);
   });
 
@@ -97,7 +97,8 @@ describe('the end of a link', () => {
     const before = performance.now();
     await link.close();
     expect(performance.now() - before).toBeGreaterThan(1_500);
-    expect(performance.now() - before).toBeLessThan(4_000);
+    // Without a limit of its own it would be that of other notes, 30 s.
+    expect(performance.now() - before).toBeLessThan(15_000);
     expect(seen.ended?.code).toBe('ERR_STOPPED');
   });
 

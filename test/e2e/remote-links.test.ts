@@ -201,10 +201,10 @@ describe('a resumable stream', () => {
   test('does not take part any more once its call is forgotten', async () => {
     const server = await sdk({ isResumable: true });
     const { link, seen } = await shakeHands(httpLink(server.url()));
-    link.send(tool(2, 'poll', { ms: 100 }), 2);
+    link.send(tool(2, 'poll', { ms: 1000 }), 2);
     await until('the first half', () => seen.messages.some(({ text }) => text.includes('before')));
     link.forget(2);
-    link.send(tool(3, 'wait', { ms: 200 }), 3);
+    link.send(tool(3, 'wait', { ms: 1500 }), 3);
     await seen.answer(3);
     expect(seen.answers(2)).toEqual([]);
     expect(seen.undelivered).toEqual([]);

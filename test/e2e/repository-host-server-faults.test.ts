@@ -18,6 +18,8 @@ let host: RestHost;
 let stranger: RestHost;
 let tools: Repository;
 let ada: HostClient;
+/** As ada, but gives an answer two seconds only. */
+let hasty: HostClient;
 let nobody: HostClient;
 
 beforeAll(async () => {
@@ -26,7 +28,8 @@ beforeAll(async () => {
   host.addToken('token-only-to-read', 'ada', true);
   tools = host.world.addRepository('ada/tools', { files: { 'a.txt': 'a' } });
   stranger.world.addRepository('ada/tools', { files: { 'a.txt': 'strange' } });
-  [ada, nobody] = await Promise.all([
+  [ada, hasty, nobody] = await Promise.all([
+    HostClient.start({ host, token: TOKEN }),
     HostClient.start({ host, token: TOKEN, args: ['--timeout-seconds', '2'] }),
     HostClient.start({ host }),
   ]);
@@ -34,8 +37,8 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  for (const { faults, stderr } of [ada, nobody]) expect([faults, stderr]).toEqual([[], '']);
-  await Promise.all([ada.close(), nobody.close()]);
+  for (const { faults, stderr } of [ada, hasty, nobody]) expect([faults, stderr]).toEqual([[], '']);
+  await Promise.all([ada.close(), hasty.close(), nobody.close()]);
   await Promise.all([host.stop(), stranger.stop()]);
 });
 
@@ -163,13 +166,13 @@ describe('a fault of the host', () => {
     host.failNext({ unending: 'trickle', when: /^GET/ });
     const began = performance.now();
     const [write, read] = await Promise.all([
-      ada.refusal('create_issue', { ...where, title: 'Hangs' }),
-      ada.refusal('get_issue', issue),
+      hasty.refusal('create_issue', { ...where, title: 'Hangs' }),
+      hasty.refusal('get_issue', issue),
     ]);
     expect(write).toMatch(/did not answer within 2 s.*not known whether/);
     expect(read).toMatch(/did not answer within 2 s.*later/);
     expect(performance.now() - began).toBeGreaterThan(1900);
-    expect(performance.now() - began).toBeLessThan(8000);
+    expect(performance.now() - began).toBeLessThan(20_000);
     expect(host.asked(/^POST/)).toHaveLength(1);
   });
 
@@ -392,7 +395,7 @@ describe('the start', () => {
       env: { PATH: process.env.PATH ?? '', ...env },
       input: '',
       encoding: 'utf8',
-      timeout: 10_000,
+      timeout: 60_000,
     });
   }
 
@@ -439,7 +442,7 @@ describe('the start', () => {
       env: { PATH: process.env.PATH ?? '' },
       input,
       encoding: 'utf8',
-      timeout: 10_000,
+      timeout: 60_000,
     });
     const answers = stdout
       .trim()

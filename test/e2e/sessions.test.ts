@@ -223,7 +223,7 @@ describe.each(fillings)('idle and many sessions on %s', (http) => {
   test('an idle session is 404 after session_idle_seconds; one with an open stream or a call in flight is not', async () => {
     const gateway = await startGateway({
       http,
-      settings: { limits: { session_idle_seconds: 0.5 } },
+      settings: { limits: { session_idle_seconds: 1 } },
       servers: { api: apiServer() },
     });
     const address = `${gateway.url}/mcp/api`;
@@ -240,7 +240,7 @@ describe.each(fillings)('idle and many sessions on %s', (http) => {
     );
     expect((await post(address, message('ping'), idle)).status).toBe(404);
     // Three times the idle time, all in all.
-    await new Promise((wake) => setTimeout(wake, 1000));
+    await new Promise((wake) => setTimeout(wake, 2000));
     expect((await ask(`${gateway.url}/stats`)).json.sessions).toBe(2);
     held.open();
     expect((await pending).status).toBe(200);

@@ -32,7 +32,8 @@ describe('a server that cannot be started', () => {
       `${url}/servers/${id}/start`,
       'POST',
     );
-    expect(performance.now() - askedAt).toBeLessThan(4000);
+    // Whoever waited for the next try, and the one after that, would learn it from the park, 30 s long.
+    expect(performance.now() - askedAt).toBeLessThan(15_000);
     expect(answer.status).toBe(502);
     expect(answer.body).toMatchObject({ error: 'Bad Gateway', message: expect.stringMatching(why) });
     if (id === 'exits') {
@@ -66,14 +67,14 @@ describe('a server that cannot be started', () => {
 
   it('a start that hangs ends with 504 and leaves no process', async () => {
     const { url } = await startGateway({
-      servers: { hangs: fault('hangs-at-initialize', { start_timeout_seconds: 0.5, restart }) },
+      servers: { hangs: fault('hangs-at-initialize', { start_timeout_seconds: 1.5, restart }) },
     });
     const asked = json(`${url}/servers/hangs/start`, 'POST');
     const pid = await until('the process', async () => (await details(url, 'hangs')).pids[0]);
     const { status, body } = await asked;
     expect(status).toBe(504);
     expect(body.message).toMatch(/start_timeout_seconds/);
-    await until('the end of the process', () => !isAlive(pid), 3000);
+    await until('the end of the process', () => !isAlive(pid));
   });
 
   it('never shows what its stderr says of a secret, in logs and in answers', async () => {
@@ -129,7 +130,8 @@ describe('starting on demand', () => {
     );
     const startedAt = performance.now();
     const gateway = await startGateway({ servers });
-    expect(performance.now() - startedAt).toBeLessThan(6000);
+    // 600 processes, were they started, would take longer than that on any machine.
+    expect(performance.now() - startedAt).toBeLessThan(15_000);
     for (const id of ['server-0', 'server-599']) {
       expect((await callOnce(gateway.url, id, 'crash')).status).toBe(502);
       expect((await callOnce(gateway.url, id, 'echo', 1)).status).toBe(200);

@@ -320,7 +320,7 @@ describe.each(fillings)('streams on %s', (http) => {
     await stream.opened();
     expect(stream.headers['content-type']).toBe('text/event-stream');
     expect(stream.messages).toEqual([]);
-    await stream.until('a heartbeat', ({ text }) => /\n\n:.*\n\n/.test(text), 20_000);
+    await stream.until('a heartbeat', ({ text }) => /\n\n:.*\n\n/.test(text));
     held.open();
     await stream.ended();
     expect(stream.messages.map(({ json }) => json.id)).toEqual(['q']);

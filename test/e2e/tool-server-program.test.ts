@@ -68,9 +68,12 @@ class Line {
 
   read(): void {
     this.child.stdout.setEncoding('utf8').on('data', (text: string) => {
-      const lines = (this.#rest + text).split('\n');
-      this.#rest = lines.pop() ?? '';
-      for (const line of lines) this.messages.push(JSON.parse(line));
+      const [end = '', ...lines] = text.split('\n');
+      this.#rest += end;
+      for (const line of lines) {
+        this.messages.push(JSON.parse(this.#rest));
+        this.#rest = line;
+      }
     });
   }
 
@@ -108,7 +111,7 @@ describe('a tool server', () => {
     }
     expect(line.rssBytes()).toBeLessThan(200 * 1024 * 1024);
     line.read();
-    await eventually('all answers', () => line.ids().length === id + 1, 20_000);
+    await eventually('all answers', () => line.ids().length === id + 1, 80_000);
     expect(line.ids()).toEqual(upTo(id));
     expect(line.stderr).toBe('');
     line.child.stdin.end();

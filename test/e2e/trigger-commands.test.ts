@@ -277,7 +277,7 @@ describe('run trigger', () => {
     expect([other.code, other.stdout]).toEqual([1, '']);
     expect(other.stderr).toMatch(/release does not run "drop"; allowed_commands are ship, status/);
     const missing = await run('run', 'trigger', 'release', '--yes', '--command', 'ship');
-    expect(missing.stdout).toMatch(/version/);
+    expect([missing.code, missing.stdout]).toEqual([1, expect.stringMatching(/version/)]);
     const broken = await run('run', 'trigger', 'notes', '--text', 'fail');
     expect([broken.code, broken.stdout]).toEqual([1, expect.stringMatching(/^manual:\S+ is dead: /)]);
   });

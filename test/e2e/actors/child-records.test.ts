@@ -102,7 +102,8 @@ describe('the records of children', () => {
     expect(isAlive(child)).toBe(true);
     const start = performance.now();
     expect(await recordsOf().sweep()).toEqual([{ pid: child.pid, server: 'files', wasKilled: true }]);
-    expect(performance.now() - start).toBeLessThan(1800);
+    // One grace of a second; a child that is asked without end would be asked for ever.
+    expect(performance.now() - start).toBeLessThan(8000);
     expect(isAlive(child)).toBe(false);
     expect(files()).toEqual([]);
   });
@@ -113,7 +114,7 @@ describe('the records of children', () => {
     const launcher = identityOf(said.child ?? 0);
     await killOwner(gateway);
     // The launcher ends with its stdin.
-    await expect.poll(() => isAlive(launcher), { timeout: 5000 }).toBe(false);
+    await expect.poll(() => isAlive(launcher), { timeout: 30_000 }).toBe(false);
     expect(isAlive(grandchild)).toBe(true);
     expect(await recordsOf().sweep()).toEqual([{ pid: launcher.pid, server: 'files', wasKilled: true }]);
     expect(isAlive(grandchild)).toBe(false);
