@@ -15,9 +15,9 @@ import { type ClientRequest, type Route, routeTo } from './route.ts';
 import { isSearchTool, rawSearchTools } from './search-tools.ts';
 import {
   askedLevel,
-  type Desk,
   forwardToServer,
   listMethods,
+  type RoutingContext,
   routeToServer,
   unknownTool,
   withEras,
@@ -25,7 +25,7 @@ import {
 import type { SearchAnswer, ToolSearch } from './tool-search.ts';
 import { withoutTasks } from './without-tasks.ts';
 
-export interface Everything extends Desk {
+export interface AggregateContext extends RoutingContext {
   readonly discovery: Discovery;
   /** Set where clients are to search for tools instead of being shown them all. */
   readonly search: ToolSearch | undefined;
@@ -36,16 +36,16 @@ export interface Everything extends Desk {
 const searchToolsHint = { ttlMs: 3_600_000, scope: 'public' } as const;
 
 /** Routes a request to whichever server it is for, or answers for all of them. */
-export function routeToAny(route: ClientRequest, all: Everything): void {
+export function routeToAny(route: ClientRequest, context: AggregateContext): void {
   const { envelope, exchange, asker } = route;
   const { method } = envelope;
   const kind = listMethods.get(method);
-  if (kind === 'tools' && all.search !== undefined && envelope.param('cursor') === undefined) {
+  if (kind === 'tools' && context.search !== undefined && envelope.param('cursor') === undefined) {
     exchange.resultText(rawSearchTools, searchToolsHint);
     return;
   }
   if (kind !== undefined) {
-    afterSettling(route, all, () => list(route, all, kind));
+    afterSettling(route, context, () => list(route, context, kind));
     return;
   }
   if (asker !== undefined && isRemoved(route)) return;
@@ -55,26 +55,30 @@ export function routeToAny(route: ClientRequest, all: Everything): void {
       return;
     case 'server/discover':
       if (asker === undefined) exchange.refuse(unknownMethod(method));
-      else exchange.result(discovery(all.aggregate.capabilities(), all.aggregate.instructions()), noCache);
+      else
+        exchange.result(
+          discovery(context.aggregate.capabilities(), context.aggregate.instructions()),
+          noCache,
+        );
       return;
     case 'logging/setLevel':
-      setLevelEverywhere(route, all);
+      setLevelEverywhere(route, context);
       return;
     case 'tools/call':
-      if (all.search !== undefined && isSearchTool(envelope.paramText('name')))
-        bySearch(route, all, all.search);
-      else byName(route, all, 'tools');
+      if (context.search !== undefined && isSearchTool(envelope.paramText('name')))
+        bySearch(route, context, context.search);
+      else byName(route, context, 'tools');
       return;
     case 'prompts/get':
-      byName(route, all, 'prompts');
+      byName(route, context, 'prompts');
       return;
     case 'resources/read':
     case 'resources/subscribe':
     case 'resources/unsubscribe':
-      byUri(route, all);
+      byUri(route, context);
       return;
     case 'completion/complete':
-      byReference(route, all);
+      byReference(route, context);
       return;
     default:
       exchange.refuse(unknownMethod(method));
@@ -85,7 +89,7 @@ function unknownMethod(method: string): RpcFault {
   return new RpcFault(rpcCodes.methodNotFound, `Method not found: ${method.slice(0, 200)}`);
 }
 
-function list({ envelope, exchange }: ClientRequest, { aggregate }: Everything, kind: ListKind): void {
+function list({ envelope, exchange }: ClientRequest, { aggregate }: AggregateContext, kind: ListKind): void {
   const cursor = envelope.param('cursor');
   try {
     const page =
@@ -97,7 +101,7 @@ function list({ envelope, exchange }: ClientRequest, { aggregate }: Everything, 
   }
 }
 
-function byName(route: ClientRequest, all: Everything, kind: 'tools' | 'prompts'): void {
+function byName(route: ClientRequest, context: AggregateContext, kind: 'tools' | 'prompts'): void {
   const { envelope, exchange } = route;
   const name = envelope.paramText('name');
   const span = envelope.param('name');
@@ -105,33 +109,33 @@ function byName(route: ClientRequest, all: Everything, kind: 'tools' | 'prompts'
     exchange.refuse(new RpcFault(rpcCodes.invalidParams, 'params.name must be a string'));
     return;
   }
-  locate(route, all, {
-    find: () => all.aggregate.find(kind, name),
-    guess: () => all.aggregate.findUnlisted(kind, name),
+  locate(route, context, {
+    find: () => context.aggregate.find(kind, name),
+    guess: () => context.aggregate.findUnlisted(kind, name),
     edits: (target) => [replacing(span, rawJson(target.key))],
     refusal: () => (kind === 'tools' ? unknownTool(name) : unknown('prompt', name)),
   });
 }
 
 /** A call of one of the tools for searching: answered here, or made the call of the tool it names. */
-function bySearch(route: ClientRequest, all: Everything, search: ToolSearch): void {
+function bySearch(route: ClientRequest, context: AggregateContext, search: ToolSearch): void {
   const act = (answer: SearchAnswer) => {
-    if ('target' in answer) send(route, all, answer.target, answer.edits);
+    if ('target' in answer) send(route, context, answer.target, answer.edits);
     else route.exchange.resultText(answer.rawResult);
   };
   const known = search.target(route.envelope);
   if (known !== undefined) act(known);
-  else afterSettling(route, all, () => act(search.answer(route.envelope)));
+  else afterSettling(route, context, () => act(search.answer(route.envelope)));
 }
 
-function byUri(route: ClientRequest, all: Everything): void {
+function byUri(route: ClientRequest, context: AggregateContext): void {
   const uri = route.envelope.paramText('uri');
   if (uri === undefined) {
     route.exchange.refuse(new RpcFault(rpcCodes.invalidParams, 'params.uri must be a string'));
     return;
   }
-  locate(route, all, {
-    find: () => all.aggregate.findResource(uri),
+  locate(route, context, {
+    find: () => context.aggregate.findResource(uri),
     edits: () => [],
     refusal: () => {
       const code = route.asker === undefined ? rpcCodes.resourceNotFound : rpcCodes.invalidParams;
@@ -140,7 +144,7 @@ function byUri(route: ClientRequest, all: Everything): void {
   });
 }
 
-function byReference(route: ClientRequest, all: Everything): void {
+function byReference(route: ClientRequest, context: AggregateContext): void {
   const reference = readReference(route.envelope);
   if (reference === undefined) {
     const fault = new RpcFault(
@@ -151,8 +155,9 @@ function byReference(route: ClientRequest, all: Everything): void {
     return;
   }
   const { name, uri = '', nameSpan } = reference;
-  locate(route, all, {
-    find: () => (name === undefined ? all.aggregate.findTemplate(uri) : all.aggregate.find('prompts', name)),
+  locate(route, context, {
+    find: () =>
+      name === undefined ? context.aggregate.findTemplate(uri) : context.aggregate.find('prompts', name),
     edits: (target) => (nameSpan === undefined ? [] : [replacing(nameSpan, rawJson(target.key))]),
     refusal: () => unknown(name === undefined ? 'resource template' : 'prompt', name ?? uri),
   });
@@ -168,38 +173,47 @@ interface Search {
 }
 
 /** Sends the message to the server it is for; what is unknown may belong to a server not asked for its lists yet. */
-function locate(route: ClientRequest, all: Everything, { find, guess, edits, refusal }: Search): void {
+function locate(
+  route: ClientRequest,
+  context: AggregateContext,
+  { find, guess, edits, refusal }: Search,
+): void {
   const target = find();
   if (target !== undefined) {
-    send(route, all, target, edits(target));
+    send(route, context, target, edits(target));
     return;
   }
-  afterSettling(route, all, () => {
+  afterSettling(route, context, () => {
     const found = find() ?? guess?.();
     if (found === undefined) route.exchange.refuse(refusal());
-    else send(route, all, found, edits(found));
+    else send(route, context, found, edits(found));
   });
 }
 
-function send(request: ClientRequest, all: Everything, { server }: Target, edits: readonly Edit[]): void {
+function send(
+  request: ClientRequest,
+  context: AggregateContext,
+  { server }: Target,
+  edits: readonly Edit[],
+): void {
   const route = routeTo(request, server, edits);
-  if (request.asker !== undefined) withEras(route, () => sendModern(route, all));
+  if (request.asker !== undefined) withEras(route, () => sendModern(route, context));
   // The tool filter was applied when the name was found, and the name in the message is no longer the server's.
-  else if (request.envelope.method === 'tools/call') withEras(route, () => forwardToServer(route, all));
-  else routeToServer(route, all);
+  else if (request.envelope.method === 'tools/call') withEras(route, () => forwardToServer(route, context));
+  else routeToServer(route, context);
 }
 
-function sendModern(request: Route, all: Everything): void {
+function sendModern(request: Route, context: AggregateContext): void {
   const edits = [...(request.edits ?? []), ...withoutTasks(request.envelope)];
   const route = routeTo(request, request.server, inOrder(edits));
   if (route.exchange.dress !== undefined) route.exchange.dress.isMethodKnown = true;
   if (route.server.eras.for('modern') === 'modern') signed(route);
-  resumeOrForward(route, all);
+  resumeOrForward(route, context);
 }
 
-function afterSettling(request: ClientRequest, all: Everything, act: () => void): void {
+function afterSettling(request: ClientRequest, context: AggregateContext, act: () => void): void {
   const { exchange } = request;
-  const settled = all.discovery.settle(all.listTimeoutMs, all.crossings.guestOf(request));
+  const settled = context.discovery.settle(context.listTimeoutMs, context.crossings.guestOf(request));
   if (settled === undefined) {
     act();
     return;
@@ -214,10 +228,11 @@ function afterSettling(request: ClientRequest, all: Everything, act: () => void)
     );
 }
 
-function setLevelEverywhere({ envelope, exchange, session }: ClientRequest, all: Everything): void {
+function setLevelEverywhere({ envelope, exchange, session }: ClientRequest, context: AggregateContext): void {
   const level = askedLevel(envelope, exchange);
   if (level === undefined) return;
-  if (session !== undefined) for (const server of all.aggregate.servers()) server.setLevel(session, level);
+  if (session !== undefined)
+    for (const server of context.aggregate.servers()) server.setLevel(session, level);
   exchange.result({});
 }
 

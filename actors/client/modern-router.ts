@@ -8,7 +8,14 @@ import { noCache } from '../server/lists.ts';
 import { acquaint, advertOf } from './acquaint.ts';
 import type { ModernAsker } from './modern-asker.ts';
 import type { ClientRequest, Route } from './route.ts';
-import { type Desk, forwardToServer, list, listMethods, unknownTool, withEras } from './server-router.ts';
+import {
+  forwardToServer,
+  list,
+  listMethods,
+  type RoutingContext,
+  unknownTool,
+  withEras,
+} from './server-router.ts';
 
 const removed = new Set([
   'initialize',
@@ -34,15 +41,15 @@ export function isRemoved({ envelope, exchange }: ClientRequest): boolean {
 }
 
 /** Routes a modern request to one server. */
-export function routeModern(route: Route, asker: ModernAsker, desk: Desk): void {
+export function routeModern(route: Route, asker: ModernAsker, context: RoutingContext): void {
   if (isRemoved(route)) return;
   withEras(route, () => {
     // Whose the answer is can be told only once the server has introduced itself.
-    introduced(route, asker, (advert) => dispatch(route, desk, advert));
+    introduced(route, asker, (advert) => dispatch(route, context, advert));
   });
 }
 
-function dispatch(route: Route, desk: Desk, advert: Advert): void {
+function dispatch(route: Route, context: RoutingContext, advert: Advert): void {
   const { envelope, exchange, server } = route;
   const { method } = envelope;
   const capability = Object.hasOwn(capabilityOf, method) ? capabilityOf[method] : undefined;
@@ -52,15 +59,15 @@ function dispatch(route: Route, desk: Desk, advert: Advert): void {
   }
   const kind = listMethods.get(method);
   if (kind !== undefined) {
-    list(route, kind, desk);
+    list(route, kind, context);
   } else if (method === 'server/discover') {
     exchange.result(discovery(advert.capabilities, advert.instructions), noCache);
   } else if (method === 'tools/call') {
     const name = envelope.paramText('name');
-    if (name !== undefined && !desk.aggregate.isAllowed(server, name)) exchange.refuse(unknownTool(name));
-    else resumeOrForward(route, desk);
+    if (name !== undefined && !context.aggregate.isAllowed(server, name)) exchange.refuse(unknownTool(name));
+    else resumeOrForward(route, context);
   } else {
-    resumeOrForward(route, desk);
+    resumeOrForward(route, context);
   }
 }
 
@@ -80,13 +87,13 @@ export function discovery(
 }
 
 /** A retry goes on with the call it is for, where that is parked here; any other request is sent. */
-export function resumeOrForward(route: Route, desk: Desk): void {
+export function resumeOrForward(route: Route, context: RoutingContext): void {
   const { envelope, exchange, server } = route;
   const state = envelope.paramText('requestState');
-  const { parked } = desk.crossings;
+  const { parked } = context.crossings;
   // A call may have been parked before the server turned out to speak the modern era.
   if (state === undefined || (!parked.has(state) && server.eras.for('modern') === 'modern')) {
-    forwardToServer(route, desk);
+    forwardToServer(route, context);
     return;
   }
   try {

@@ -7,7 +7,7 @@ import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
 import { rawOf } from '../jsonrpc/span.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
 import type { Trace } from '../upstream/link.ts';
-import { type Everything, routeToAny } from './aggregate-router.ts';
+import { type AggregateContext, routeToAny } from './aggregate-router.ts';
 import { ClientExchange, type ExchangeEnd } from './client-exchange.ts';
 import { gatewayIntroduction, introduceServer, readIntroduction } from './introduction.ts';
 import { listen } from './listen.ts';
@@ -33,13 +33,13 @@ export class Reception {
   /** Requests of all clients, as GET /stats shows them. */
   readonly counts = { total: 0, failed: 0, in_flight: 0 };
   readonly #gateway: Gateway;
-  readonly #everything: Everything;
+  readonly #context: AggregateContext;
 
   constructor(gateway: Gateway) {
     this.#gateway = gateway;
     const { aggregate, discovery, crossings, search, config } = gateway;
     const listTimeoutMs = config.list_timeout_seconds * 1000;
-    this.#everything = { aggregate, discovery, crossings, search, listTimeoutMs };
+    this.#context = { aggregate, discovery, crossings, search, listTimeoutMs };
   }
 
   /**
@@ -79,7 +79,7 @@ export class Reception {
       if (envelope.method === 'initialize') {
         exchange.refuse(new RpcFault(rpcCodes.invalidRequest, 'the session is initialised already'));
       } else if (session.target === undefined) {
-        routeToAny({ session, asker: undefined, envelope, exchange, trace: origin }, this.#everything);
+        routeToAny({ session, asker: undefined, envelope, exchange, trace: origin }, this.#context);
       } else {
         const server = this.#gateway.server(session.target);
         routeToServer(
@@ -110,7 +110,7 @@ export class Reception {
     exchange.dress = { serverInfo: this.#gateway.serverInfo, isMethodKnown: false };
     const request = { session: undefined, asker, envelope, exchange, trace: origin };
     try {
-      if (server === undefined) routeToAny(request, this.#everything);
+      if (server === undefined) routeToAny(request, this.#context);
       else routeModern(routeTo(request, server), asker, this.#gateway);
     } catch (error) {
       endBy(error, exchange);

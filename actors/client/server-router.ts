@@ -23,14 +23,14 @@ export const listMethods = new Map(
 );
 
 /** What routing needs beside the request. */
-export interface Desk {
+export interface RoutingContext {
   readonly aggregate: Aggregate;
   readonly crossings: Crossings;
 }
 
 /** Sends the message to its server, apart from the route's edits as it is, or across the eras. */
-export function forwardToServer(route: Route, desk: Desk): void {
-  desk.crossings.forward(route);
+export function forwardToServer(route: Route, context: RoutingContext): void {
+  context.crossings.forward(route);
 }
 
 /** Acts once it is known which eras the server speaks: at once, but for the first request to one that is asked. */
@@ -64,16 +64,16 @@ export function withEras({ server, exchange }: Route, act: () => void): void {
 }
 
 /** Routes a request of the session era to one server. */
-export function routeToServer(route: Route, desk: Desk): void {
-  if (route.server.eras.known !== undefined) dispatch(route, desk);
-  else withEras(route, () => dispatch(route, desk));
+export function routeToServer(route: Route, context: RoutingContext): void {
+  if (route.server.eras.known !== undefined) dispatch(route, context);
+  else withEras(route, () => dispatch(route, context));
 }
 
-function dispatch(route: Route, desk: Desk): void {
+function dispatch(route: Route, context: RoutingContext): void {
   const { envelope, exchange, server } = route;
   const kind = listMethods.get(envelope.method);
   if (kind !== undefined) {
-    list(route, kind, desk);
+    list(route, kind, context);
     return;
   }
   switch (envelope.method) {
@@ -82,21 +82,22 @@ function dispatch(route: Route, desk: Desk): void {
       return;
     case 'tools/call': {
       const name = envelope.paramText('name');
-      if (name !== undefined && !desk.aggregate.isAllowed(server, name)) exchange.refuse(unknownTool(name));
-      else forwardToServer(route, desk);
+      if (name !== undefined && !context.aggregate.isAllowed(server, name))
+        exchange.refuse(unknownTool(name));
+      else forwardToServer(route, context);
       return;
     }
     case 'logging/setLevel':
-      inSession(route, (one) => setLevel(one, desk));
+      inSession(route, (one) => setLevel(one, context));
       return;
     case 'resources/subscribe':
-      inSession(route, (one) => subscribe(one, desk));
+      inSession(route, (one) => subscribe(one, context));
       return;
     case 'resources/unsubscribe':
-      inSession(route, (one) => unsubscribe(one, desk));
+      inSession(route, (one) => unsubscribe(one, context));
       return;
     default:
-      forwardToServer(route, desk);
+      forwardToServer(route, context);
   }
 }
 
@@ -125,13 +126,13 @@ export function askedLevel(envelope: Envelope, exchange: ClientExchange): LogLev
 }
 
 /** A list of one server: asked of it when it is awake for this client, and else from what is known of it. */
-export function list(route: Route, kind: ListKind, desk: Desk): void {
+export function list(route: Route, kind: ListKind, context: RoutingContext): void {
   const { envelope, exchange, server, session, asker } = route;
-  const { aggregate } = desk;
+  const { aggregate } = context;
   const known = server.known.lists[kind];
   // A server that lists more for those who can be asked more is asked itself until it has been.
   const client = session ?? (asker && { era: 'modern' as const, capabilities: asker.capabilities });
-  const isAwake = isAwakeFor(route, desk) || (client !== undefined && server.mayShowMoreTo(client));
+  const isAwake = isAwakeFor(route, context) || (client !== undefined && server.mayShowMoreTo(client));
   if (!isAwake && known !== undefined && envelope.param('cursor') === undefined) {
     const shown = kind === 'tools' ? known.filter((item) => aggregate.isShown(server, item)) : known;
     const items = Buffer.from(`[${shown.map((item) => itemJson(item)).join(',')}]`, 'utf8').toString(
@@ -141,10 +142,10 @@ export function list(route: Route, kind: ListKind, desk: Desk): void {
     return;
   }
   if (kind === 'tools') exchange.rewrite = (answer) => withoutDenied(answer, server, aggregate);
-  forwardToServer(route, desk);
+  forwardToServer(route, context);
 }
 
-function isAwakeFor({ server, session, asker }: Route, { crossings }: Desk): boolean {
+function isAwakeFor({ server, session, asker }: Route, { crossings }: RoutingContext): boolean {
   if (server.entry.isolation === 'shared') return server.isRunning || server.state === 'starting';
   if (session !== undefined && server.pool.memberOf(session) !== undefined) return true;
   // Requests without a session share a connection; a modern one that may be asked something has a lane beside it.
@@ -168,7 +169,7 @@ function withoutDenied(answer: Envelope, server: ManagedServer, aggregate: Aggre
   return [replacing(span, Buffer.from(text, 'utf8').toString('latin1'))];
 }
 
-function setLevel(route: SessionRoute, desk: Desk): void {
+function setLevel(route: SessionRoute, context: RoutingContext): void {
   const { envelope, exchange, server, session } = route;
   const level = askedLevel(envelope, exchange);
   if (level === undefined) return;
@@ -181,7 +182,7 @@ function setLevel(route: SessionRoute, desk: Desk): void {
     return;
   }
   if (advert !== undefined && advert.capabilities.logging === undefined) {
-    forwardToServer(route, desk);
+    forwardToServer(route, context);
     return;
   }
   const isShared = server.entry.isolation === 'shared';
@@ -202,10 +203,10 @@ function setLevel(route: SessionRoute, desk: Desk): void {
   const lowest = isShared ? server.subscriptions.lowestLevel : level;
   const span = envelope.param('level');
   const edits = span === undefined ? undefined : [replacing(span, rawJson(lowest))];
-  forwardToServer({ ...route, edits }, desk);
+  forwardToServer({ ...route, edits }, context);
 }
 
-function subscribe(route: SessionRoute, desk: Desk): void {
+function subscribe(route: SessionRoute, context: RoutingContext): void {
   const { envelope, exchange, server, session } = route;
   const uri = envelope.paramText('uri');
   if (uri !== undefined && server.eras.for('legacy') === 'modern') {
@@ -226,14 +227,14 @@ function subscribe(route: SessionRoute, desk: Desk): void {
       if (end !== 'answered') server.subscriptions.remove(uri, session);
     };
   }
-  forwardToServer(route, desk);
+  forwardToServer(route, context);
 }
 
-function unsubscribe(route: SessionRoute, desk: Desk): void {
+function unsubscribe(route: SessionRoute, context: RoutingContext): void {
   const { envelope, exchange, server, session } = route;
   const uri = envelope.paramText('uri');
   if (uri === undefined) {
-    forwardToServer(route, desk);
+    forwardToServer(route, context);
     return;
   }
   if (server.eras.for('legacy') === 'modern') {
@@ -242,6 +243,6 @@ function unsubscribe(route: SessionRoute, desk: Desk): void {
     return;
   }
   const isLast = server.subscriptions.remove(uri, session);
-  if (isLast || server.entry.isolation === 'session') forwardToServer(route, desk);
+  if (isLast || server.entry.isolation === 'session') forwardToServer(route, context);
   else exchange.result({});
 }

@@ -132,7 +132,7 @@ describe('the page of the inspector', () => {
     expect(await page.locator('[style]').count()).toBeGreaterThan(0);
   });
 
-  test('shows a server go from stopped to stopped within a second of each step', async () => {
+  test('shows a server go from stopped to stopped within two seconds of each step', async () => {
     const { url } = await startGateway({ servers: { echo: fault('echo', { idle_timeout_seconds: 4 }) } });
     const { page, complaints } = await openPage();
     await page.goto(`${url}/inspector/view/echo/log`);

@@ -3,7 +3,7 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Everything, routeToAny } from '../../../../actors/client/aggregate-router.ts';
+import { type AggregateContext, routeToAny } from '../../../../actors/client/aggregate-router.ts';
 import { ClientExchange } from '../../../../actors/client/client-exchange.ts';
 import type { Route } from '../../../../actors/client/route.ts';
 import { ToolSearch } from '../../../../actors/client/tool-search.ts';
@@ -24,10 +24,12 @@ function listed(id: string, listing: Listing): ListedServer {
 }
 
 /** Where a message goes, and what has become of it; undefined when it goes nowhere. */
-function routed(all: Everything, text: string, era: Era): { server: string; text: string } | undefined {
+function routed(all: AggregateContext, text: string, era: Era): { server: string; text: string } | undefined {
   const envelope = readClientMessage(Buffer.from(text));
   const sent: Route[] = [];
-  const crossings = { forward: (route: Route) => sent.push(route) } as unknown as Everything['crossings'];
+  const crossings = {
+    forward: (route: Route) => sent.push(route),
+  } as unknown as AggregateContext['crossings'];
   const silent = { send: () => {}, finish: () => {}, drop: () => {} };
   const exchange = new ClientExchange('1', silent, { redact: (said) => said, onEnd: () => {} });
   const asker = { capabilities: {}, clientInfo: {}, logLevel: undefined };
@@ -88,11 +90,11 @@ test.each<Era>(['legacy', 'modern'])('each name leads to its server and key, for
       const servers = list.map(({ id: one, ...listing }) => listed(one, listing).asManaged);
       const aggregate = aggregateOf(() => servers);
       const search = new ToolSearch({ aggregate, tagsOf: () => [] });
-      const all = { aggregate, discovery: { settle: async () => {} } } as unknown as Everything;
+      const all = { aggregate, discovery: { settle: async () => {} } } as unknown as AggregateContext;
       const message = (method: string, before: string, told: string, after: string) =>
         `{"jsonrpc":"2.0","id":1,"method":"${method}","params":{${before}${told}${after}}}`;
       const way = (
-        all_: Everything,
+        all_: AggregateContext,
         method: string,
         before: string,
         told: string,

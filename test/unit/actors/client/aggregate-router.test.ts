@@ -1,7 +1,7 @@
 // What happens to a request at /mcp while its server is still looked for.
 
 import { expect, test } from 'vitest';
-import { type Everything, routeToAny } from '../../../../actors/client/aggregate-router.ts';
+import { type AggregateContext, routeToAny } from '../../../../actors/client/aggregate-router.ts';
 import { ClientExchange } from '../../../../actors/client/client-exchange.ts';
 import { ClientSession } from '../../../../actors/client/session.ts';
 import { readClientMessage } from '../../../../actors/jsonrpc/envelope.ts';
@@ -36,7 +36,7 @@ test('a subscription whose session ends meanwhile is not noted: nothing of the s
     discovery: { settle: () => settled },
     crossings: { guestOf: () => undefined },
     aggregate: { findResource: () => (isFound ? { server: managed.server, key: 'x://1' } : undefined) },
-  } as unknown as Everything;
+  } as unknown as AggregateContext;
   routeToAny({ session, asker: undefined, envelope, exchange, trace: undefined }, all);
   session.end('the client ended it');
   managed.server.release(session);
