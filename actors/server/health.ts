@@ -1,6 +1,8 @@
 // Pings the open connections of a server and ends those that stay silent. A connection that was heard of since the
 // last round is alive already; any answer to a ping counts, an error too. Pings are not use: they keep no server
 // from becoming idle.
+//
+// HE1  a connection has one ping under way at most: pings that are missed in a row are missed one after the other.
 
 import type { Member } from './member.ts';
 
@@ -36,7 +38,7 @@ export class Health {
   #round(): void {
     const heardSince = performance.now() - this.#options.intervalMs;
     for (const member of this.#options.members()) {
-      if (!member.isOpen) continue;
+      if (!member.isOpen || member.isPinged) continue;
       if (member.connection.lastHeardAt > heardSince) member.missedPings = 0;
       else void this.#ping(member);
     }
@@ -45,6 +47,7 @@ export class Health {
   async #ping(member: Member): Promise<void> {
     const { timeoutMs, failures, onSilent } = this.#options;
     const { connection } = member;
+    member.isPinged = true;
     try {
       await connection.ping(timeoutMs);
       member.missedPings = 0;
@@ -52,6 +55,8 @@ export class Health {
       if (connection.isEnded || member.isClosing) return;
       member.missedPings += 1;
       if (member.missedPings >= failures) onSilent(member, member.missedPings);
+    } finally {
+      member.isPinged = false;
     }
   }
 }

@@ -20,6 +20,8 @@ export interface Member {
   /** performance.now() of the last call of a client. */
   lastUsedAt: number;
   missedPings: number;
+  /** A ping has not been answered yet, nor given up. */
+  isPinged: boolean;
   /** Ended and opened anew in place since the last answer, because the remote side forgot the session. */
   renewals: number;
   /** performance.now() of the end of its last handshake. */

@@ -70,6 +70,7 @@ export class Opening {
       inFlight: 0,
       lastUsedAt: now,
       missedPings: 0,
+      isPinged: false,
       renewals: 0,
       openedAt: now,
     };
