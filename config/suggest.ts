@@ -13,7 +13,9 @@ export function suggest(written: string, known: readonly string[]): string | und
     const distance = isBeginning ? 1 : editDistance(plain, target);
     if (distance < bestDistance) [best, bestDistance] = [candidate, distance];
   }
-  return bestDistance <= Math.max(1, Math.floor(plain.length / 3)) ? best : undefined;
+  // Of a word in which every sign is a slip nothing is left to go by.
+  const most = Math.min(plain.length - 1, Math.max(1, Math.floor(plain.length / 3)));
+  return bestDistance <= most ? best : undefined;
 }
 
 function flatten(key: string): string {

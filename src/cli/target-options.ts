@@ -89,7 +89,7 @@ function readKey(file: string | undefined, env: NodeJS.ProcessEnv): Target['key'
   const value = (file === undefined ? (env.GATEWAY_API_KEY ?? '') : firstLine(file)).trim();
   if (value === '') {
     if (file === undefined) return undefined;
-    throw new UsageError(`${file} has no key on its first line`);
+    throw new UsageError(`--api-key-file ${file}: it has no key on its first line`);
   }
   if (!/^[ -~]+$/.test(value))
     throw new UsageError(`the key from ${source} has characters that cannot be sent in a header`);

@@ -23,6 +23,7 @@ const recordKeys = [
   'runtime',
   'state',
   'isolation',
+  'enabled',
   'requests',
   'failed',
   'in_flight',

@@ -58,7 +58,7 @@ describe('servers', () => {
     expect(rows.map((row) => row.split(/\s+/).slice(0, 3))).toEqual([
       ['files', 'stopped', 'stdio'],
       ['other', 'stopped', 'stdio'],
-      ['off', 'stopped', 'stdio'],
+      ['off', 'off', 'stdio'],
       ['broken', expect.stringMatching(/stopped|failed/), 'stdio'],
     ]);
     expect(stdout).not.toContain('\u001b');
@@ -229,11 +229,12 @@ describe('a gateway with a key', () => {
     const empty = join(guarded.folder, 'empty');
     writeFileSync(empty, '\n');
     for (const [file, reason] of [
-      [empty, 'has no key on its first line'],
-      [join(guarded.folder, 'gone'), 'cannot be read (ENOENT)'],
+      [empty, 'it has no key on its first line'],
+      [join(guarded.folder, 'gone'), 'the file does not exist'],
+      [guarded.folder, 'cannot be read (EISDIR)'],
     ] as const) {
       const { code, stderr } = await at(['servers', '--api-key-file', file]);
-      expect([code, stderr]).toEqual([2, `error: ${file} ${reason}\n`]);
+      expect([code, stderr]).toEqual([2, `error: --api-key-file ${file}: ${reason}\n`]);
     }
   });
 });
