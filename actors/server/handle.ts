@@ -172,7 +172,7 @@ export class Handle {
   /** Sends whatever can be sent by now, oldest first. */
   drain(): void {
     // A call that cannot be sent ends, and its end comes back here: thousands of them would fill the stack.
-    if (this.#isDraining) return;
+    if (this.#isDraining || this.#room.size === 0) return;
     this.#isDraining = true;
     try {
       for (const call of this.#room) {
