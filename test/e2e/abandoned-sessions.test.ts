@@ -31,10 +31,10 @@ describe('sessions that are opened and abandoned', () => {
       else expect([answer.status, answer.headers['retry-after']]).toEqual([503, '1']);
       if (number % 50 === 0) most = Math.max(most, (await details(url, 'own')).pids.length);
     };
-    // The first half makes what is there for good, and for as many sessions at once.
-    await crowd(500, 4, abandon);
+    // The first ones make what is there for good, and for as many sessions at once.
+    await crowd(300, 4, abandon);
     const before = residentBytes(gateway.pid);
-    await crowd(500, 4, abandon);
+    await crowd(1000, 4, abandon);
     expect(most).toBeGreaterThan(1);
     expect(most).toBeLessThanOrEqual(MAX);
     expect(pids.size).toBeGreaterThan(900);

@@ -13,8 +13,7 @@ import {
 } from '../fixtures/automation.ts';
 import type { GatewayProcess } from '../fixtures/gateway-process.ts';
 
-/** Some six hundred between two kills, forty of them under way at each. */
-const EVENTS = 4_000;
+const EVENTS = 10_000;
 const CONVERSATIONS = 40;
 const KILLS = 6;
 

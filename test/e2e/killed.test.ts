@@ -12,8 +12,8 @@ import { seeded } from '../fixtures/seeded.ts';
 const startedPids = (file: string) => readFileSync(file, 'utf8').trim().split('\n').map(Number);
 
 describe('a server that is killed again and again', () => {
-  it('under load ends every call, and is back within one backoff, fifty times', async () => {
-    const KILLS = 50;
+  it('under load ends every call, and is back within one backoff, a hundred times', async () => {
+    const KILLS = 100;
     const [starts, done] = ['starts', 'calls'].map((name) => join(temporaryFolder(), name)) as [
       string,
       string,
