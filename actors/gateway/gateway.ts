@@ -21,8 +21,6 @@ import { makeLink } from '../upstream/make-link.ts';
 import { Life, type Part, REAP_MS, type RootRef } from './life.ts';
 import { type CatalogDifference, SERVERS, ServerFleet } from './server-fleet.ts';
 
-export type { Part } from './life.ts';
-
 export interface GatewayOptions {
   readonly config: GatewayConfig;
   readonly catalog: Catalog;

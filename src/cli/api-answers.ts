@@ -1,7 +1,5 @@
 // What the HTTP API answers, as docs/http-api.md describes it; the types are those of the code that writes it.
 
-import type { TriggerDifference } from '../../actors/automation/trigger-fleet.ts';
-import type { CatalogDifference } from '../../actors/gateway/server-fleet.ts';
 import type { AutomationStats } from '../http/automation-figures.ts';
 import type {
   agentRecord,
@@ -28,11 +26,6 @@ export interface Stats extends Partial<AutomationStats> {
   readonly sessions: number;
   readonly listens: number;
   readonly servers: Readonly<Record<string, ServerStats>>;
-}
-
-export interface Reloaded extends CatalogDifference {
-  /** Where the gateway has triggers. */
-  readonly triggers?: TriggerDifference;
 }
 
 export const pathOf = (id: string): string => `servers/${encodeURIComponent(id)}`;

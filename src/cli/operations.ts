@@ -1,7 +1,8 @@
 // The commands that ask a running gateway one thing about its servers: which request each makes, and what it shows of the
 // answer.
 
-import type { Reloaded, ServerDetails, ServerList, ServerRecord, Stats } from './api-answers.ts';
+import type { Reloaded } from '../reloads.ts';
+import type { ServerDetails, ServerList, ServerRecord, Stats } from './api-answers.ts';
 import { pathOf } from './api-answers.ts';
 import type { Operation } from './operation.ts';
 import { reloadedPage, serverPage, serverTable, startedLine, statsPage } from './server-views.ts';

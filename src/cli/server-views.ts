@@ -1,7 +1,8 @@
 // What the commands print for people: servers as a table, one server in detail, the counters of the gateway, and what
 // a command has done.
 
-import type { Reloaded, ServerDetails, ServerRecord, ServerStats, Stats } from './api-answers.ts';
+import type { Reloaded } from '../reloads.ts';
+import type { ServerDetails, ServerRecord, ServerStats, Stats } from './api-answers.ts';
 import { conversationCounts, deliveryCounts, triggerCounts } from './automation-views.ts';
 import { counted, duration, latency, printable } from './figures.ts';
 import { type Paint, styleOf } from './paint.ts';
