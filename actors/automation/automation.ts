@@ -152,6 +152,7 @@ export class Automation implements Part {
     for (const watch of this.#watches) watch.close();
     this.endWaits();
     await this.#closeTriggers();
+    await this.listeners.end();
     await this.#dispatcher?.drain(Math.max(0, endsAt - performance.now()));
     await this.#store?.close();
   }
@@ -253,7 +254,7 @@ export class Automation implements Part {
       store,
       log: gateway.log,
       accept: (event) => dispatcher.accept(event),
-      settled: (id, timeoutMs) => dispatcher.settled(id, timeoutMs),
+      settled: (id, timeoutMs, givenUp) => dispatcher.settled(id, timeoutMs, givenUp),
       cancel: (id, note) => dispatcher.cancel(id, note),
       listen: (webhook, address) => this.listeners.listen(webhook, address),
     };

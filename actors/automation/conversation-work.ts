@@ -158,10 +158,13 @@ export class ConversationWork implements Work {
 }
 
 /** Text is looked through only where something may be in it. */
-function parametersOf({ binding, command, rest }: Match, { parameters }: InboundEvent): CommandParameters {
+function parametersOf(
+  { binding, command, rest }: Match,
+  { commandRest = rest, parameters }: InboundEvent,
+): CommandParameters {
   if (binding === undefined || binding.parameters.length === 0)
     return { isMissing: false, values: parameters };
-  return commandParameters(binding.parameters, rest, parameters, command);
+  return commandParameters(binding.parameters, commandRest, parameters, command);
 }
 
 /** An attempt counts from its claim on: one whose process ended with it has failed, though nobody could say so. */

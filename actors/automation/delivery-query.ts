@@ -1,10 +1,14 @@
 // What an operator asks of the deliveries, from the text of a query to a filter of the store. Every bound is checked here,
 // so that a slip gets an answer and no page is without end.
 
+import { triggerTypes } from '../../config/resources/trigger-types.ts';
+import { platformOf, typeNames } from '../../config/resources/type-names.ts';
 import { InvalidQueryError } from '../errors.ts';
 import type { DeliveryFilter, DeliveryState } from '../store/store.ts';
 
 const STATES: readonly DeliveryState[] = ['queued', 'running', 'retrying', 'held', 'done', 'dead', 'ignored'];
+/** Those that events can come from: what is not built yet has sent none. */
+const SOURCES = typeNames.filter((name) => triggerTypes[name].isBuilt).map(platformOf);
 const MAX_LIMIT = 1_000;
 const DEFAULT_LIMIT = 50;
 const units: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -27,9 +31,11 @@ export function deliveryFilter(query: string, now: number): DeliveryFilter {
   const before = asked.get('before');
   return {
     limit: wholeNumber('limit', asked.get('limit') ?? String(DEFAULT_LIMIT), MAX_LIMIT),
-    ...(states === undefined ? {} : { states: states.split(',').map(stateOf) }),
+    ...(states === undefined
+      ? {}
+      : { states: states.split(',').map((state) => oneOf('state', STATES, state)) }),
     ...(trigger === undefined ? {} : { trigger }),
-    ...(source === undefined ? {} : { idPrefix: `${source}:` }),
+    ...(source === undefined ? {} : { idPrefix: `${oneOf('source', SOURCES, source.toLowerCase())}:` }),
     ...(conversation === undefined ? {} : { keyPrefix: mailboxPrefix(conversation) }),
     ...(since === undefined ? {} : { since: instant(since, now) }),
     ...(before === undefined ? {} : { beforeSeq: wholeNumber('before', before, Number.MAX_SAFE_INTEGER) }),
@@ -51,11 +57,11 @@ function mailboxPrefix(conversation: string): string {
   return /^(?:conversation|outbox)\//.test(conversation) ? conversation : `conversation/${conversation}`;
 }
 
-function stateOf(text: string): DeliveryState {
-  const state = STATES.find((each) => each === text.trim());
-  if (state !== undefined) return state;
+function oneOf<Word extends string>(name: string, words: readonly Word[], text: string): Word {
+  const word = words.find((each) => each === text.trim());
+  if (word !== undefined) return word;
   throw new InvalidQueryError(
-    `state: there is no ${JSON.stringify(text.slice(0, 40))}; there are ${STATES.join(', ')}`,
+    `${name}: there is no ${JSON.stringify(text.slice(0, 40))}; there are ${words.join(', ')}`,
   );
 }
 

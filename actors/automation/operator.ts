@@ -77,13 +77,20 @@ export class Operator {
       );
     if (!trigger.enabled) throw new ConflictError(`${name} is switched off (spec.enabled)`);
     const event = manualEvent(trigger, run, randomUUID(), trace);
-    const settled = run.waitSeconds > 0 ? dispatcher.settled(event.id, run.waitSeconds * 1000) : undefined;
+    const waiting = new AbortController();
+    const settled =
+      run.waitSeconds > 0 ? dispatcher.settled(event.id, run.waitSeconds * 1000, waiting.signal) : undefined;
     // Where too many wait already this must be known before anything is accepted: the caller will try again.
     await Promise.race([settled, undefined]);
-    await dispatcher.accept(event);
-    const ended = await settled;
-    if (ended === undefined) return { id: event.id, state: 'accepted', answer: null, note: null };
-    return { id: event.id, state: ended.state, answer: ended.answer ?? null, note: ended.note ?? null };
+    try {
+      await dispatcher.accept(event);
+      const ended = await settled;
+      if (ended === undefined) return { id: event.id, state: 'accepted', answer: null, note: null };
+      return { id: event.id, state: ended.state, answer: ended.answer ?? null, note: ended.note ?? null };
+    } finally {
+      // Of what was refused no end comes: the place of the wait is for others.
+      waiting.abort();
+    }
   }
 
   deliveries(filter: DeliveryFilter): Promise<readonly Delivery[]> {
@@ -118,10 +125,12 @@ export class Operator {
 
   async discard(id: string): Promise<Delivery> {
     const { state } = await this.delivery(id);
-    if (!(await this.#automation.store.discard(id, 'discarded by an operator')))
+    const note = 'discarded by an operator';
+    if (!(await this.#automation.store.discard(id, note)))
       throw new ConflictError(
         `the delivery is ${state}; only one that waits, is held or dead can be discarded`,
       );
+    this.#automation.dispatcher.discarded(id, note);
     return this.delivery(id);
   }
 

@@ -3,32 +3,51 @@
 //
 // WL1  a path of a listener has one webhook; a second one is refused, not put in its place, unless nobody is behind the
 //      first any more.
+// WL2  whoever is connected to a listener of its own is served to the end: requests under way are answered, and others
+//      hear from the webhook that was taken away, which asks them to come again; 404 would be final for a sender. With the
+//      last webhook the address is free at once, and with others there the path stays for a while.
 
 import type { Webhook } from '../sources/webhook.ts';
+import { LINGER_MS } from '../sources/webhook-table.ts';
 
 export interface Address {
   readonly host: string;
   readonly port: number;
 }
 
+/**
+ * Stops listening before it returns; resolves when nothing is under way any more, or has been cut off after `graceMs`; never
+ * rejects. To be called again by whoever has less time.
+ */
+export type CloseListener = (graceMs?: number) => Promise<void>;
+
 /** Opens a listener whose requests go to the webhook that `at` finds; gives the way to close it. */
 export type OpenListener = (
   address: Address,
   at: (path: string) => Webhook | undefined,
-) => Promise<() => Promise<void>>;
+) => Promise<CloseListener>;
 
 interface OwnListener {
   readonly paths: Map<string, Webhook>;
-  readonly opened: Promise<() => Promise<void>>;
+  readonly opened: Promise<CloseListener>;
+  /** Webhooks that were not taken away. */
+  users: number;
 }
+
+/** For the last answers to leave when the gateway stops; a client that takes none must not hold up the end. */
+const LAST_WORDS_MS = 250;
 
 export class WebhookListeners {
   readonly #openListener: OpenListener;
   readonly #main = new Map<string, Webhook>();
   readonly #own = new Map<string, OwnListener>();
+  /** Of those that no longer listen, and have requests under way. */
+  readonly #closing = new Set<CloseListener>();
+  readonly #lingerMs: number;
 
-  constructor(openListener: OpenListener) {
+  constructor(openListener: OpenListener, lingerMs = LINGER_MS) {
     this.#openListener = openListener;
+    this.#lingerMs = lingerMs;
   }
 
   /** The webhook at a path of the gateway's own listener. */
@@ -42,25 +61,38 @@ export class WebhookListeners {
     const name = `${address.host}:${address.port}`;
     const own = this.#own.get(name) ?? this.#open(name, address);
     const release = claimed(own.paths, webhook);
-    const leave = async () => {
-      await release();
-      if (own.paths.size > 0 || this.#own.get(name) !== own) return;
-      this.#own.delete(name);
-      await (await own.opened)();
-    };
+    own.users += 1;
     try {
-      await own.opened;
-      return leave;
+      const close = await own.opened;
+      return async () => {
+        own.users -= 1;
+        if (own.users > 0) {
+          setTimeout(release, this.#lingerMs).unref();
+          return;
+        }
+        this.#own.delete(name);
+        void this.#close(close);
+      };
     } catch (error) {
-      await release();
       if (this.#own.get(name) === own) this.#own.delete(name);
       throw error;
     }
   }
 
+  /** The gateway stops: what is still under way on listeners of their own has a moment to end. */
+  async end(): Promise<void> {
+    await Promise.all([...this.#closing].map((close) => close(LAST_WORDS_MS)));
+  }
+
+  async #close(close: CloseListener): Promise<void> {
+    this.#closing.add(close);
+    await close();
+    this.#closing.delete(close);
+  }
+
   #open(name: string, address: Address): OwnListener {
     const paths = new Map<string, Webhook>();
-    const own = { paths, opened: this.#openListener(address, (path) => paths.get(path)) };
+    const own = { paths, opened: this.#openListener(address, (path) => paths.get(path)), users: 0 };
     // Everybody who asked for it waits for it; nobody else has to hear of its failure.
     own.opened.catch(() => {});
     this.#own.set(name, own);

@@ -1,7 +1,9 @@
 // Keeps the claims of turns that take long: prolongs them all well before they expire, and tells those whose claim the
-// store no longer knows. Whether a claim has expired by our own clock is seen by the mailbox itself.
+// store no longer knows. One that has run out while this process stood still is prolonged, too: the store gave it to nobody
+// else meanwhile, and what it holds need not be broken off.
 //
 // CK1  one call at a time; one that failed is repeated soon, since there is room for several within a lease.
+// CK2  a claim is lost by what the store says, or when the store could not be asked about one that had run out by then.
 
 import type { Log } from '../log.ts';
 import type { Store } from '../store/store.ts';
@@ -30,7 +32,7 @@ export class ClaimKeeper {
     this.#dueAt = now + times.renewMs;
   }
 
-  /** Renews what these hold, when it is time to. */
+  /** Renews what these hold, when it is time to; the call is made before this returns. */
   tick(now: number, mailboxes: () => readonly Mailbox[]): void {
     if (now < this.#dueAt || this.#isRenewing) return;
     this.#dueAt = now + this.#times.renewMs;
@@ -38,10 +40,13 @@ export class ClaimKeeper {
   }
 
   async #renew(now: number, mailboxes: readonly Mailbox[]): Promise<void> {
-    if (mailboxes.length === 0) return;
+    const sent = mailboxes.flatMap((mailbox) => {
+      const claim = mailbox.claim();
+      return claim === undefined ? [] : [{ mailbox, claim }];
+    });
+    if (sent.length === 0) return;
     this.#isRenewing = true;
     const { leaseMs } = this.#times;
-    const sent = mailboxes.map((mailbox) => ({ mailbox, claim: mailbox.claim() }));
     try {
       const kept = await this.#store.renew(
         sent.map(({ claim }) => claim),
@@ -55,6 +60,7 @@ export class ClaimKeeper {
       this.#isFailing = false;
     } catch (error) {
       this.#dueAt = Math.min(this.#dueAt, now + AGAIN_MS);
+      for (const { mailbox } of sent) mailbox.onNotRenewed(now);
       if (!this.#isFailing) {
         const reason = error instanceof Error ? error.message : String(error);
         this.#log.warn({ reason }, 'claims on conversations cannot be renewed; it is tried again');

@@ -76,6 +76,7 @@ export class Dispatcher {
       random: options.random ?? Math.random,
       redact: options.redact ?? ((text: string) => text),
       leaseMs,
+      renewFirst: () => this.#renew(performance.now()),
       lingerMs: options.lingerMs ?? 5_000,
       maxResting: options.maxResting ?? 1_024,
       patienceMs: options.patienceMs ?? 5_000,
@@ -116,10 +117,16 @@ export class Dispatcher {
 
   /**
    * Resolves when that event has ended in this process, or with undefined after `timeoutMs`; ask before it is accepted.
-   * Rejects with OverloadedError when too many wait.
+   * `givenUp` ends the wait: for whoever finds that there is nothing to wait for. Rejects with OverloadedError when too
+   * many wait.
    */
-  settled(id: string, timeoutMs: number): Promise<Settled | undefined> {
-    return this.#settlements.wait(id, timeoutMs);
+  settled(id: string, timeoutMs: number, givenUp?: AbortSignal): Promise<Settled | undefined> {
+    return this.#settlements.wait(id, timeoutMs, givenUp);
+  }
+
+  /** That event was ended in the store, by somebody who is no work; whoever waits for it is told. */
+  discarded(id: string, note: string): void {
+    this.#settlements.settle(id, { state: 'ignored', answer: undefined, note });
   }
 
   /** Everybody who waits hears undefined, and so does at once who asks from now on. */
@@ -140,11 +147,16 @@ export class Dispatcher {
   readonly #tick = (): void => {
     const now = performance.now();
     for (const line of this.#lines) line.tick(now);
-    this.#keeper.tick(now, () => this.#active());
+    this.#renew(now);
     if (now < this.#pollAt) return;
     this.#pollAt = now + this.#pollMs;
     for (const line of this.#lines) line.pump();
   };
+
+  /** Claims that are held long are renewed, when it is time to. */
+  #renew(now: number): void {
+    this.#keeper.tick(now, () => this.#active());
+  }
 
   #active() {
     return this.#lines.flatMap((line) => line.active());

@@ -30,6 +30,8 @@ export interface IntakeOptions {
   readonly store: Pick<Store, 'append' | 'claim'>;
   readonly log: Log;
   readonly leaseMs: number;
+  /** Renews what is held, where it is time to. Claims that ran out while the process stood still would be given out anew. */
+  readonly renewFirst: () => void;
 }
 
 interface Given {
@@ -140,7 +142,8 @@ export class Intake {
 
   /** Gives whether there may be more. */
   async #claimUpTo(max: number): Promise<boolean> {
-    const { store, leaseMs } = this.#options;
+    const { store, leaseMs, renewFirst } = this.#options;
+    renewFirst();
     const heldUntil = performance.now() + leaseMs;
     this.#reserved += max;
     try {

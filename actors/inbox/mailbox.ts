@@ -76,9 +76,9 @@ export class Mailbox implements Linked<Mailbox>, Commit {
     return this.#attempt?.tookMs ?? 0;
   }
 
-  /** The newest claim, which is the one to be renewed. */
-  claim(): TurnRef {
-    return this.#tenure.newest;
+  /** The claim to be renewed, which is the newest; none once that is lost, for it would go on with nobody to use it. */
+  claim(): TurnRef | undefined {
+    return this.#attempt?.cut === 'lost' ? this.#tenure.waiting : this.#tenure.newest;
   }
 
   /** A claim has brought a turn; `heldUntil` is when it surely holds no longer, in performance.now() milliseconds. */
@@ -94,11 +94,9 @@ export class Mailbox implements Linked<Mailbox>, Commit {
 
   /** Looks whether something is overdue; `now` in performance.now() milliseconds. */
   tick(now: number): void {
-    this.#tenure.dropOverdue(now);
     const attempt = this.#attempt;
     if (this.#phase !== 'running' || attempt === undefined) return;
     if (attempt.ageMs(now) >= MOMENT_MS) this.#last();
-    if (this.#tenure.isOver(now)) this.#loseClaim();
     if (attempt.isOverdue(now)) {
       attempt.cut = 'deadline';
       this.#tell({ type: 'deadline' });
@@ -136,6 +134,12 @@ export class Mailbox implements Linked<Mailbox>, Commit {
 
   onRenewed(fence: number, heldUntil: number): void {
     this.#tenure.onRenewed(fence, heldUntil);
+  }
+
+  /** The store could not be asked; `askedAt` in performance.now() milliseconds. */
+  onNotRenewed(askedAt: number): void {
+    this.#tenure.dropOverdue(askedAt);
+    if (this.#tenure.isOver(askedAt)) this.#loseClaim();
   }
 
   /** The store no longer knows the claim; where a commit is under way its answer says what became of it. */

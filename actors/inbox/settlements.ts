@@ -1,6 +1,7 @@
 // Who waits for the end of an event: a request that is answered when its event has been handled.
 //
-// SE1  each wait ends once: with how the event ended in this process, or with undefined at its deadline and at the end.
+// SE1  each wait ends once: with how the event ended in this process, or with undefined at its deadline, at the end, and
+//      when its caller gives it up.
 // SE2  at most `max` wait at a time; beyond that the caller is told at once (A8).
 
 import { OverloadedError } from '../errors.ts';
@@ -25,9 +26,12 @@ export class Settlements {
     return this.#size;
   }
 
-  /** Resolves when that event has ended, or with undefined. Rejects with OverloadedError when too many wait already. */
-  wait(id: string, timeoutMs: number): Promise<Settled | undefined> {
-    if (this.#isClosed) return Promise.resolve(undefined);
+  /**
+   * Resolves when that event has ended, or with undefined; `givenUp` gives its place back at once. Rejects with
+   * OverloadedError when too many wait already.
+   */
+  wait(id: string, timeoutMs: number, givenUp?: AbortSignal): Promise<Settled | undefined> {
+    if (this.#isClosed || givenUp?.aborted === true) return Promise.resolve(undefined);
     if (this.#size >= this.#max)
       return Promise.reject(
         new OverloadedError(`${this.#max} requests wait for their events already; try again`),
@@ -35,6 +39,7 @@ export class Settlements {
     return new Promise((resolve) => {
       const timer = setTimeout(() => this.#end(id, wait, undefined), timeoutMs);
       const wait: Wait = { resolve, timer };
+      givenUp?.addEventListener('abort', () => this.#end(id, wait, undefined), { once: true });
       let waits = this.#waits.get(id);
       if (waits === undefined) {
         waits = new Set();

@@ -49,6 +49,11 @@ export class Tenure {
     return this.#waiting?.turn ?? this.#turn;
   }
 
+  /** Of the claim that waits for the end of the turn. */
+  get waiting(): Turn | undefined {
+    return this.#waiting?.turn;
+  }
+
   begin({ turn, heldUntil }: Claimed): void {
     this.#turnsInARow = turn.fence === this.#turn.fence ? this.#turnsInARow + 1 : 1;
     this.#turn = turn;

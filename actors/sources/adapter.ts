@@ -22,6 +22,11 @@ export interface InboundEvent {
   readonly user: string | undefined;
   readonly context: Readonly<Record<string, unknown>>;
   readonly payload: unknown;
+  /**
+   * What stands behind the command, where the command came apart from the text: parameters are read from this alone, since
+   * what is said besides is no part of the command. Undefined where the command, if any, is in the text.
+   */
+  readonly commandRest?: string | undefined;
   /** Values given with it beside the text: of a manual run. */
   readonly parameters: Readonly<Record<string, string>>;
 }
@@ -32,8 +37,11 @@ export interface SourceHost {
   readonly log: Log;
   /** Makes the event durable; the answer to the platform comes after this. */
   accept(event: NewEvent): Promise<Appended>;
-  /** Resolves when the delivery has ended, or with undefined at the deadline. Ask before `accept`. */
-  settled(id: string, timeoutMs: number): Promise<Settled | undefined>;
+  /**
+   * Resolves when the delivery has ended, or with undefined at the deadline, or when it is `givenUp`: a wait takes one of
+   * few places. Ask before `accept`.
+   */
+  settled(id: string, timeoutMs: number, givenUp: AbortSignal): Promise<Settled | undefined>;
   /**
    * Ends the attempt at a delivery that is under way: its signal is aborted, and it is recorded as ignored with the note.
    * Gives false when none is under way. A host that cannot do it lets the attempt end by itself.

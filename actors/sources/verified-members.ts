@@ -1,9 +1,9 @@
 // Whose event is this? Triggers that share a path may have secrets of their own, and only those whose secret fits may take
 // what came. Each secret is tried once, however many triggers have it, since a body may be large. Where nothing is
-// verified the sender must at least be on this machine.
+// verified the sender must at least be on this machine, and no web page.
 
 import { BlockList, isIP } from 'node:net';
-import type { WebhookRequest } from './webhook.ts';
+import type { WebhookReply, WebhookRequest } from './webhook.ts';
 
 /** How the requests for one trigger are told from forged ones. */
 export interface Verifier {
@@ -32,11 +32,31 @@ export function verifiedMembers<M extends Verifiable>(
   });
 }
 
-/** For a trigger with `insecure_allow_unverified`: only who is on this machine is believed. */
+/**
+ * For a trigger with `insecure_allow_unverified`: only who is on this machine is believed. The operator's browser is, and
+ * sends what any page asks it to.
+ */
 export const loopbackOnly: Verifier = {
   identity: 'loopback',
-  fits: ({ remoteAddress }) => isLoopback(remoteAddress),
+  fits: ({ remoteAddress, headers }) => isLoopback(remoteAddress) && !isFromPage(headers),
 };
+
+/** The answer to what fits no verifier: `message`, and to a web page what it can never do. */
+export function refusal({ headers }: WebhookRequest, message: string): WebhookReply {
+  const more = isFromPage(headers)
+    ? '; what nobody has signed is not taken from a web page (Origin, Sec-Fetch-Site)'
+    : '';
+  return { status: 401, body: `${message}${more}` };
+}
+
+/**
+ * Browsers send `Origin` with whatever may change something, and of a GET to this machine, which has none, they tell by
+ * Fetch Metadata where it comes from: `none` is what a person has typed. A page cannot forge them; only a GET of a page
+ * that has our address by DNS rebinding has neither.
+ */
+function isFromPage(headers: WebhookRequest['headers']): boolean {
+  return headers.origin !== undefined || (headers['sec-fetch-site'] ?? 'none') !== 'none';
+}
 
 /** IPv4 in IPv6 is seen through; one of the listeners writes IPv6 in full. */
 const loopback = new BlockList();

@@ -5,7 +5,8 @@
 // WT2  a path whose last trigger was closed answers 503 with Retry-After for LINGER_MS, and only then goes away: a sender
 //      that saw 404 while a trigger is started again or exchanged would give up. A trigger that comes back takes it over,
 //      and so does one of another type: whose table that is, this one does not know, and it forgets the path.
-// WT3  a listener of its own closes with its last trigger: a refused connection is tried again, too.
+// WT3  a listener of its own closes with its last trigger: a refused connection is tried again, too. Whoever is connected
+//      to it still finds its webhooks, and hears 503.
 
 import type { Trigger } from '../../config/resources/trigger.ts';
 import type { SourceHost } from './adapter.ts';
@@ -70,10 +71,18 @@ export class WebhookTable<M extends Member> {
     return () => this.#leave(name, joined, member, lingerMs);
   }
 
+  /** Those on a path of the gateway's own listener, in the order that PathUse has them. */
+  membersOf(path: string): readonly M[] {
+    return this.#paths.get(path)?.members ?? [];
+  }
+
   async #leave(name: string, shared: SharedPath<M>, member: M, lingerMs: number): Promise<void> {
     if (!shared.leave(member) || shared.members.length > 0) return;
     const end = (): Promise<void> => {
-      shared.ending = shared.stopListening(member.host).finally(() => this.#paths.delete(name));
+      shared.ending = shared.stopListening(member.host).finally(() => {
+        this.#paths.delete(name);
+        shared.ending = undefined;
+      });
       return shared.ending;
     };
     if (lingerMs === 0) await end();
@@ -90,7 +99,7 @@ class SharedPath<M extends Member> implements Webhook {
   #forget = (): void => {};
   /** Resolves with the way to stop listening. */
   opened: Promise<() => Promise<void>> = Promise.resolve(async () => {});
-  /** Set from when it is being taken away; never rejects. */
+  /** Set while it is being taken away; never rejects. */
   ending: Promise<void> | undefined;
 
   constructor(use: PathUse<M>, path: string) {

@@ -19,7 +19,7 @@
 export type DeliveryState = 'queued' | 'running' | 'retrying' | 'held' | 'done' | 'dead' | 'ignored';
 
 export interface NewEvent {
-  /** Unique among all events of the retention time: the source's word and the platform's delivery id, `repohost:72d3…`. */
+  /** Unique among all events of the retention time: the source's word, its trigger, its own id, `repohost:reviews/72d3…`. */
   readonly id: string;
   /** The mailbox it is for. */
   readonly key: string;

@@ -5,7 +5,7 @@ import { type Answer, ApiProblem } from './api-client.ts';
 import { deliveryLine, deliveryPage, deliveryTable, triggerLine } from './automation-views.ts';
 import { printable } from './figures.ts';
 import { explainUnknownTrigger, getOperations, triggerPath } from './get-operations.ts';
-import { askForDeliveries, declareFilter } from './list-deliveries.ts';
+import { askForDeliveries, declareFilter, explainBadFilter } from './list-deliveries.ts';
 import type { Operation, Situation } from './operation.ts';
 import { runTrigger } from './run-trigger.ts';
 
@@ -88,6 +88,7 @@ export const automationOperations = {
     declare: declareFilter,
     ask: askForDeliveries,
     show: ({ body }, { paint, width }) => deliveryTable(body as DeliveryList, paint, width),
+    explain: explainBadFilter,
   },
   'deliveries show': {
     description: 'One delivery with its attempts, its answer and its body.',

@@ -4,9 +4,11 @@
 
 import type { Command } from 'commander';
 import type { DeliveryList, DeliveryRecord } from './api-answers.ts';
-import type { Answer } from './api-client.ts';
+import type { Answer, ApiProblem } from './api-client.ts';
+import { printable } from './figures.ts';
 import type { Situation } from './operation.ts';
 import { isTerminal } from './paint.ts';
+import { UsageError } from './target-options.ts';
 
 const DEFAULT_LIMIT = 50;
 const filters = ['state', 'trigger', 'source', 'conversation', 'since', 'before', 'limit'];
@@ -45,6 +47,11 @@ export async function askForDeliveries({ client, options, timeoutMs }: Situation
   }
   const body: DeliveryList = { deliveries: found, next_before };
   return { status: first.status, body, text: JSON.stringify(body) };
+}
+
+/** The gateway knows which values the options may have: 400 is about one of them. */
+export async function explainBadFilter(problem: ApiProblem): Promise<ApiProblem | UsageError> {
+  return problem.answer?.status === 400 ? new UsageError(printable(problem.message)) : problem;
 }
 
 function queryOf(options: Situation['options']): URLSearchParams {

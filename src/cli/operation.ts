@@ -3,6 +3,7 @@
 import type { Command } from 'commander';
 import type { Answer, ApiClient, ApiProblem } from './api-client.ts';
 import type { Paint } from './paint.ts';
+import type { UsageError } from './target-options.ts';
 
 export interface Situation {
   readonly client: ApiClient;
@@ -31,6 +32,6 @@ export interface Operation {
   show(answer: Answer, situation: Situation): Promise<readonly string[]> | readonly string[];
   /** The exit code where the answer is not simply good. */
   exitCode?(answer: Answer): number;
-  /** A better explanation of a refusal, or the same. */
-  explain?(problem: ApiProblem, situation: Situation): Promise<ApiProblem>;
+  /** A better explanation of a refusal, or the same. UsageError: what was asked for cannot be. */
+  explain?(problem: ApiProblem, situation: Situation): Promise<ApiProblem | UsageError>;
 }

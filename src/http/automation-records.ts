@@ -39,16 +39,20 @@ export function agentRecord(agent: Agent) {
   };
 }
 
-/** One line of GET /deliveries. `duration_seconds` is of the last attempt, `total_seconds` from the acceptance to the end. */
+/**
+ * One line of GET /deliveries. `duration_seconds` is of the last attempt, `total_seconds` from the acceptance to the end. A
+ * claim that was no attempt (held, or given back) is no start: it was never run.
+ */
 export function deliveryRecord(delivery: Delivery) {
-  const { receivedAt, startedAt, endedAt } = delivery;
+  const { receivedAt, endedAt, attempts } = delivery;
+  const startedAt = attempts === 0 ? undefined : delivery.startedAt;
   return {
     id: delivery.id,
     seq: delivery.seq,
     state: delivery.state,
     trigger: delivery.trigger ?? null,
     conversation: delivery.key,
-    attempts: delivery.attempts,
+    attempts,
     received_at: iso(receivedAt),
     started_at: iso(startedAt),
     ended_at: iso(endedAt),

@@ -17,6 +17,7 @@ import { Inspector } from '../inspector/inspector.ts';
 import { ApiKey } from './api-key.ts';
 import { AutomationFigures } from './automation-figures.ts';
 import { answerAutomation, automationRouteOf } from './automation-routes.ts';
+import { closing } from './closing.ts';
 import { ExchangeContext, retryAfter } from './exchange-context.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { listen } from './listen.ts';
@@ -132,13 +133,7 @@ export class Front implements Part {
       setting: 'port',
       ...(this.options.prefer === undefined ? {} : { prefer: this.options.prefer }),
     });
-    return async () => {
-      listener.stopListening();
-      const deadline = performance.now() + LAST_WORDS_MS;
-      while (listener.open > 0 && performance.now() < deadline)
-        await new Promise((resolve) => setTimeout(resolve, DRAIN_POLL_MS));
-      listener.close();
-    };
+    return closing(listener);
   };
 
   async drain(graceMs: number): Promise<void> {
@@ -231,7 +226,6 @@ export class Front implements Part {
   #elsewhere(context: ExchangeContext): undefined | BodyHandler {
     const { request } = context;
     const found = automationRouteOf(request.path);
-    const browsers = this.#inspector === undefined ? 'and ' : 'browsers /inspector, and ';
     if (found !== undefined && this.automation !== undefined)
       return answerAutomation(this.automation.operator, context, found, this.#fail);
     if (found !== undefined)
@@ -239,9 +233,20 @@ export class Front implements Part {
     else
       context.error(
         404,
-        `nothing is at ${JSON.stringify(request.path.slice(0, 200))}; MCP clients use /mcp, ${browsers}GET /servers lists the servers`,
+        `nothing is at ${JSON.stringify(request.path.slice(0, 200))}; ${this.#whereToLook(request.path)}`,
       );
     return undefined;
+  }
+
+  #whereToLook(path: string): string {
+    const hasTriggers = this.automation !== undefined;
+    if (hasTriggers && /^\/deliveries\/[^/]/.test(path))
+      return 'percent-encode the id of a delivery: it is one segment of the path, with %2F for a slash';
+    const browsers = this.#inspector === undefined ? '' : 'browsers /inspector, ';
+    const lists = hasTriggers
+      ? 'GET /servers lists the servers, and GET /triggers the triggers'
+      : 'and GET /servers lists the servers';
+    return `MCP clients use /mcp, ${browsers}${lists}`;
   }
 
   #dispatch(route: Route, context: ExchangeContext): BodyHandler | undefined {

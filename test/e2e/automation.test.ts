@@ -150,12 +150,33 @@ describe('an event of a signed webhook', () => {
     const answer = await postRepoEvent(gateway.url, 'issues', payload, { id: 'c1' });
     expect(answer.ok).toBe(true);
     await eventually(async () =>
-      expect(await json(`${gateway.url}/deliveries/repohost%3Ac1`)).toMatchObject({
+      expect(await json(`${gateway.url}/deliveries/repohost%3Aissues%2Fc1`)).toMatchObject({
         state: 'ignored',
         attempts: 1,
       }),
     );
   });
+});
+
+test('an address that leads nowhere names the list of triggers, or how the id of a delivery is written', async () => {
+  const program = await startAgent();
+  const gateway = await startAutomation({
+    resources: [trigger('orders', hook()), httpAgent('orders', program.url)],
+  });
+  const at = async (path: string) => {
+    const answer = await fetch(gateway.url + path, { method: 'POST' });
+    return [answer.status, ((await answer.json()) as { message: string }).message];
+  };
+  for (const path of ['/hooks/orders/', '/deliveries/'])
+    expect(await at(path)).toEqual([
+      404,
+      `nothing is at "${path}"; MCP clients use /mcp, browsers /inspector, GET /servers lists the servers, and GET /triggers the triggers`,
+    ]);
+  for (const path of ['/deliveries/http:orders/a1', '/deliveries/http:orders/a1/replay'])
+    expect(await at(path)).toEqual([
+      404,
+      `nothing is at "${path}"; percent-encode the id of a delivery: it is one segment of the path, with %2F for a slash`,
+    ]);
 });
 
 describe('the files of triggers', () => {

@@ -66,7 +66,7 @@ test('a terminal shows how far it has come, until the list is there', async () =
   expect(shown).not.toContain('looking');
 });
 
-test('a limit that is none is refused as before', async () => {
+test('a limit that is none is wrong usage', async () => {
   const { code, stderr } = await run('--limit', 'many');
-  expect([code, stderr]).toEqual([1, 'limit should be a whole number from 1 to 1000\n']);
+  expect([code, stderr]).toEqual([2, 'error: limit should be a whole number from 1 to 1000\n']);
 });

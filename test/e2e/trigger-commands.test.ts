@@ -314,7 +314,7 @@ describe('deliveries', () => {
       JSON.parse((await run('deliveries', 'list', '--json', ...args)).stdout).deliveries.map(
         ({ id }: { id: string }) => id,
       );
-    expect(await idsOf('--state', 'dead', '--source', 'http')).toEqual([dead]);
+    expect(await idsOf('--state', 'dead', '--source', 'HTTP')).toEqual([dead]);
     expect(await idsOf('--conversation', 'http/orders', '--since', '1h', '--limit', '1')).toEqual([dead]);
     expect(await idsOf('--since', '2099-01-01')).toEqual([]);
     const page = await run('deliveries', 'list', '--limit', '1', '--conversation', 'http/orders');
@@ -323,14 +323,15 @@ describe('deliveries', () => {
     expect((await run('deliveries', 'list', '--since', '2099-01-01')).stdout).toBe('no deliveries\n');
   });
 
-  test('are asked for by filters that are checked', async () => {
+  test('are asked for by filters that are checked; a bad one is wrong usage', async () => {
     for (const [option, value, words] of [
       ['--state', 'late', 'there are queued, running'],
       ['--since', 'yesterday', 'since should be a time'],
       ['--limit', '0', 'limit should be a whole number'],
+      ['--source', 'shop', 'there are repohost, http, schedule, manual'],
     ] as const) {
       const { code, stdout, stderr } = await run('deliveries', 'list', option, value);
-      expect([code, stdout, stderr]).toEqual([1, '', expect.stringContaining(words)]);
+      expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(words)]);
     }
   });
 

@@ -6,7 +6,7 @@
 
 import type { HttpTrigger } from '../../../config/resources/trigger.ts';
 import type { Adapter, OpenTrigger, Settled, SourceHost } from '../adapter.ts';
-import { verifiedMembers } from '../verified-members.ts';
+import { refusal, verifiedMembers } from '../verified-members.ts';
 import type { WebhookReply, WebhookRequest } from '../webhook.ts';
 import { type Member, type PathUse, WebhookTable } from '../webhook-table.ts';
 import { deliveryId, httpEvent, readHttpEvent, takerOf } from './http-event.ts';
@@ -49,7 +49,9 @@ class HttpPath implements PathUse<HttpMember> {
 
   admit(members: readonly HttpMember[], { method, headers }: WebhookRequest): WebhookReply | undefined {
     const able = members.filter(({ methods }) => methods.includes(method));
-    return able.some(({ verifier }) => verifier.mayFit(headers)) ? undefined : unauthorised;
+    return able.some(({ verifier }) => verifier.mayFit(headers))
+      ? undefined
+      : { status: 401, body: UNAUTHORISED };
   }
 
   async receive(
@@ -59,7 +61,7 @@ class HttpPath implements PathUse<HttpMember> {
   ): Promise<WebhookReply> {
     const able = members.filter(({ methods }) => methods.includes(request.method));
     const [first, ...others] = verifiedMembers(able, request, body);
-    if (first === undefined) return unauthorised;
+    if (first === undefined) return refusal(request, UNAUTHORISED);
     const said = saidBy(request, body);
     if (said === undefined) return { status: 400, body: 'the content type says JSON, and the body is none' };
     const delivery = deliveryId(request);
@@ -70,25 +72,21 @@ class HttpPath implements PathUse<HttpMember> {
     const event = httpEvent(triggers, taker, request, said, delivery);
     const { respond, respond_timeout_seconds } = taker.config;
     const waitMs = respond === 'sync' ? respond_timeout_seconds * 1000 : 0;
+    const waiting = waitMs > 0 ? new AbortController() : undefined;
     // Before the event is there: it might be over before we ask.
-    const isWaiting = waitMs > 0 && !(await isOver(first.host, event.id));
-    const settled = isWaiting ? quiet(first.host.settled(event.id, waitMs)) : undefined;
-    const { outcome } = await first.host.accept(event);
-    if (outcome === 'duplicate') return answer(200, event.id, 'duplicate');
-    return settled === undefined ? answer(202, event.id, 'accepted') : syncReply(event.id, await settled);
+    const settled = waiting && quiet(first.host.settled(event.id, waitMs, waiting.signal));
+    try {
+      const { outcome } = await first.host.accept(event);
+      if (outcome === 'duplicate') return answer(200, event.id, 'duplicate');
+      return settled === undefined ? answer(202, event.id, 'accepted') : syncReply(event.id, await settled);
+    } finally {
+      // Of what was refused, or is known already, no end may come: the place of the wait is for others.
+      waiting?.abort();
+    }
   }
 }
 
-const unauthorised: WebhookReply = {
-  status: 401,
-  body: 'the credentials of this request are missing, or fit no trigger of this path',
-};
-
-/** What has ended does not end again: to wait for it would take a place from others until the time is up. */
-async function isOver({ store }: SourceHost, id: string): Promise<boolean> {
-  const state = (await store.delivery(id))?.state;
-  return state === 'done' || state === 'ignored';
-}
+const UNAUTHORISED = 'the credentials of this request are missing, or fit no trigger of this path';
 
 /** Nobody may be left to hear how a wait failed; it counts as one that took too long. */
 function quiet(wait: Promise<Settled | undefined>): Promise<Settled | undefined> {

@@ -86,12 +86,13 @@ export function readHttpEvent(event: StoredEvent): InboundEvent {
   };
 }
 
-function wordsOf(payload: unknown): Pick<InboundEvent, 'names' | 'text'> {
+function wordsOf(payload: unknown): Pick<InboundEvent, 'names' | 'text' | 'commandRest'> {
   const [name = '', parameters = ''] = commandParts(textMember(payload, 'command') ?? '');
   const text = typeof payload === 'string' ? payload : textMember(payload, 'text', 'message', 'input');
   return {
     names: name === '' ? [] : [name],
     text: parameters === '' ? text : [parameters, text].filter((each) => each !== undefined).join('\n'),
+    commandRest: name === '' ? undefined : parameters,
   };
 }
 

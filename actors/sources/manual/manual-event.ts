@@ -67,6 +67,7 @@ export function readManualEvent(event: StoredEvent): InboundEvent {
     triggers: [trigger],
     names: [],
     text: words === '' ? undefined : words,
+    commandRest: command === '' ? undefined : command.replace(/^\S+\s*/, ''),
     channel: undefined,
     user,
     context: {},

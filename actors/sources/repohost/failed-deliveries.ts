@@ -10,6 +10,7 @@ import { memberOf, textMember } from '../payload-member.ts';
 import { isRepoEvent } from './context.ts';
 import { nextPage } from './next-page.ts';
 import type { RepoHostApi } from './repohost-api.ts';
+import { repoEventId } from './repohost-event.ts';
 
 const KEPT_MS = 3 * 86_400_000;
 const MAX_REPOSITORIES = 50;
@@ -19,6 +20,8 @@ const MAX_ASKED = 200;
 interface Asking {
   readonly api: RepoHostApi;
   readonly trigger: RepoHostTrigger;
+  /** By whose name the store knows them: the trigger's, or that of another with the same path and secret. */
+  readonly verifiedFor: string;
   readonly host: SourceHost;
   readonly signal: AbortSignal;
 }
@@ -71,7 +74,7 @@ function leadsTo(path: string, url: string | undefined): boolean {
 async function failedOf(
   path: string,
   repository: string,
-  { api, host, signal }: Asking,
+  { api, verifiedFor, host, signal }: Asking,
 ): Promise<readonly string[]> {
   const since = Date.now() - KEPT_MS;
   const failed = new Map<string, string>();
@@ -91,7 +94,7 @@ async function failedOf(
   const wanted: string[] = [];
   for (const [guid, id] of [...failed].reverse()) {
     if (settled.has(guid)) continue;
-    const known = await host.store.delivery(`repohost:${guid}`);
+    const known = await host.store.delivery(repoEventId(verifiedFor, guid));
     if (known === undefined || known.state === 'dead') wanted.push(id);
   }
   return wanted;

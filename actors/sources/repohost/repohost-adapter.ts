@@ -1,24 +1,26 @@
 // Triggers of type RepoHost: webhooks of a repository host, and comments as answers. The headers, the signature and the
 // API are those of the platform itself. A redelivery keeps its id, so the store knows what to do with it: one that is done
-// is ignored, one that is dead runs again.
+// is ignored, one that is dead runs again. Several hooks that send one event are several deliveries, as far as triggers
+// with other secrets or paths take them.
 
 import type { RepoHostTrigger } from '../../../config/resources/trigger.ts';
 import { HandlerError } from '../../handlers/handler.ts';
 import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
 import { isHubShaped, isHubSigned } from '../hub-signature.ts';
-import { loopbackOnly, type Verifier, verifiedMembers } from '../verified-members.ts';
+import { loopbackOnly, refusal, type Verifier, verifiedMembers } from '../verified-members.ts';
 import type { WebhookReply, WebhookRequest } from '../webhook.ts';
 import { type Member, type PathUse, WebhookTable } from '../webhook-table.ts';
 import { isRepoEvent, type RepoFacts, repoFacts } from './context.ts';
 import { askForFailed } from './failed-deliveries.ts';
 import { RepoHostApi } from './repohost-api.ts';
-import { isForm, readRepoEvent, repoEvent, repoPayload } from './repohost-event.ts';
+import { isForm, readRepoEvent, repoEvent, repoEventId, repoPayload } from './repohost-event.ts';
 import { takesRepoEvent } from './repohost-filter.ts';
 import { commentRows, sendComment } from './send-comment.ts';
 
 const SIGNATURE = 'x-hub-signature-256';
 /** What was asked for again comes within seconds, and the listener opens after the triggers. */
 const ASK_AFTER_MS = 10_000;
+const ASK_LOGIN_EVERY_MS = 60_000;
 
 interface RepoMember extends Member {
   readonly trigger: RepoHostTrigger;
@@ -30,11 +32,14 @@ export interface RepoHostOptions {
   readonly maxBodyBytes: number;
   /** When failed deliveries are asked for, counted from `open`. */
   readonly askAfterMs?: number;
+  /** How soon a host that could not say whose token it is is asked again. */
+  readonly askLoginEveryMs?: number;
 }
 
 export function repoHostAdapter({
   maxBodyBytes,
   askAfterMs = ASK_AFTER_MS,
+  askLoginEveryMs = ASK_LOGIN_EVERY_MS,
 }: RepoHostOptions): Adapter<RepoHostTrigger> {
   const table = new WebhookTable<RepoMember>(new RepoHostPath(maxBodyBytes));
   const apis = new WeakMap<RepoHostTrigger, RepoHostApi>();
@@ -42,7 +47,7 @@ export function repoHostAdapter({
   function apiOf(trigger: RepoHostTrigger): RepoHostApi | undefined {
     const { api_url, token } = trigger.config;
     if (token === undefined) return undefined;
-    const api = apis.get(trigger) ?? new RepoHostApi(api_url, token);
+    const api = apis.get(trigger) ?? new RepoHostApi(api_url, token, askLoginEveryMs);
     apis.set(trigger, api);
     return api;
   }
@@ -62,9 +67,11 @@ export function repoHostAdapter({
       const leave = await table.add(member, path);
       const closing = new AbortController();
       const timer = setTimeout(() => {
-        if (api !== undefined) void askForFailed({ api, trigger, host, signal: closing.signal });
+        if (api === undefined) return;
+        const verifiedFor = firstAlike(table.membersOf(path), member);
+        void askForFailed({ api, trigger, verifiedFor, host, signal: closing.signal });
       }, askAfterMs).unref();
-      void api?.learnOwnLogin();
+      api?.learnOwnLogin();
       return {
         close: async () => {
           clearTimeout(timer);
@@ -96,6 +103,15 @@ function verifierOf({ config }: RepoHostTrigger): Verifier {
   };
 }
 
+/**
+ * The name in the ids of what is signed for a trigger, as `receive` will choose it. While the secrets of a path are being
+ * changed it may choose another; then what is here already is asked for once more, and known when it comes.
+ */
+function firstAlike(members: readonly RepoMember[], { trigger, verifier }: RepoMember): string {
+  const first = members.find((each) => each.verifier.identity === verifier.identity);
+  return (first?.trigger ?? trigger).name;
+}
+
 class RepoHostPath implements PathUse<RepoMember> {
   readonly maxBodyBytes: number;
 
@@ -105,7 +121,9 @@ class RepoHostPath implements PathUse<RepoMember> {
 
   admit(members: readonly RepoMember[], { headers }: WebhookRequest): WebhookReply | undefined {
     const needsSignature = members.every(({ verifier }) => verifier !== loopbackOnly);
-    return needsSignature && !isHubShaped(headers[SIGNATURE]) ? unauthorised : undefined;
+    return needsSignature && !isHubShaped(headers[SIGNATURE])
+      ? { status: 401, body: UNAUTHORISED }
+      : undefined;
   }
 
   async receive(
@@ -115,30 +133,29 @@ class RepoHostPath implements PathUse<RepoMember> {
   ): Promise<WebhookReply> {
     const verified = verifiedMembers(members, request, body);
     const [first] = verified;
-    if (first === undefined) return unauthorised;
+    if (first === undefined) return refusal(request, UNAUTHORISED);
     const { 'x-github-event': event = '', 'x-github-delivery': delivery = '' } = request.headers;
     if (!/^\w{1,64}$/.test(event)) return malformed('X-GitHub-Event is missing, or names no event');
     if (!/^[\w.:-]{1,128}$/.test(delivery)) return malformed('X-GitHub-Delivery is missing, or is no id');
     if (event === 'ping') return { status: 200, body: { status: 'pong' } };
-    const id = `repohost:${delivery}`;
+    // Of all it was verified for, not of those that take it: whose token sent it may become known in between.
+    const id = repoEventId(first.trigger.name, delivery);
     if (!isRepoEvent(event)) return ignored(id);
     const facts = factsOf(event, request, body);
     if (facts === undefined) return malformed(`the body is not the payload of an event ${event}`);
+    for (const { api } of verified) api?.learnOwnLogin();
     // By the name of the token's user: what a token wrote must not come back to the trigger that has it.
     const takers = verified.filter(({ api }) => !isSame(api?.ownLogin, facts.sender));
     if (takers.length === 0) return ignored(id);
     // Each once: while a trigger is exchanged it is there twice.
     const names = [...new Set(takers.map(({ trigger }) => trigger.name))];
-    const { outcome } = await first.host.accept(repoEvent(names, request, { event, delivery, facts }, body));
+    const { outcome } = await first.host.accept(repoEvent(names, request, { id, event, facts }, body));
     if (outcome === 'duplicate') return { status: 200, body: { id, status: 'duplicate' } };
     return { status: 202, body: { id, status: 'accepted' } };
   }
 }
 
-const unauthorised: WebhookReply = {
-  status: 401,
-  body: 'X-Hub-Signature-256 is missing, or fits no secret of this path',
-};
+const UNAUTHORISED = 'X-Hub-Signature-256 is missing, or fits no secret of this path';
 
 const malformed = (message: string): WebhookReply => ({ status: 400, body: message });
 

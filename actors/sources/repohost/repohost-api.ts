@@ -36,12 +36,16 @@ export class RepoHostApi {
   readonly #octokit: InstanceType<typeof Client>;
   readonly #host: string;
   #ownLogin: string | undefined;
-  #asking: Promise<string | undefined> | undefined;
+  readonly #askLoginEveryMs: number;
+  /** When whose token it is may be asked, in terms of performance.now. */
+  #askLoginAt = 0;
   #writing = 0;
   /** When the last of those that were sent away may come again, epoch ms. */
   #awayUntil = 0;
 
-  constructor(apiUrl: string, token: string) {
+  /** `askLoginEveryMs` is the least pause between two questions whose token it is. */
+  constructor(apiUrl: string, token: string, askLoginEveryMs: number) {
+    this.#askLoginEveryMs = askLoginEveryMs;
     this.#host = new URL(apiUrl).host;
     const isLimited = (): boolean => false;
     this.#octokit = new Client({
@@ -65,18 +69,24 @@ export class RepoHostApi {
     return this.#ownLogin;
   }
 
-  /** Asks once whose token it is; a host that does not say (tokens of an app) is not asked again. Never rejects. */
-  learnOwnLogin(): Promise<string | undefined> {
-    this.#asking ??= this.read('/user', 'the name of its own user', AbortSignal.timeout(REQUEST_MS)).then(
+  /**
+   * Asks whose token it is, in the background, where that is not known: again after a failure when it is called later, but
+   * not of a host that does not say (tokens of an app).
+   */
+  learnOwnLogin(): void {
+    if (this.#ownLogin !== undefined || performance.now() < this.#askLoginAt) return;
+    this.#askLoginAt = Number.POSITIVE_INFINITY;
+    this.read('/user', 'the name of its own user', AbortSignal.timeout(REQUEST_MS)).then(
       ({ data }) => this.noteOwnLogin(textMember(data, 'login')),
-      () => this.#ownLogin,
+      (error: unknown) => {
+        const { isFinal, retryAfterMs = 0 } = error instanceof HandlerError ? error : new HandlerError('');
+        if (!isFinal) this.#askLoginAt = performance.now() + Math.max(retryAfterMs, this.#askLoginEveryMs);
+      },
     );
-    return this.#asking;
   }
 
-  noteOwnLogin(login: string | undefined): string | undefined {
+  noteOwnLogin(login: string | undefined): void {
     this.#ownLogin ??= login;
-    return this.#ownLogin;
   }
 
   /** GET of a path below the API's address. Rejects with a HandlerError; `what` is what it says was asked for. */

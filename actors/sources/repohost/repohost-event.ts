@@ -23,20 +23,24 @@ export function repoPayload(bytes: Uint8Array, isInForm: boolean): unknown {
   return JSON.parse(isInForm ? (new URLSearchParams(text).get('payload') ?? '') : text);
 }
 
-/** `delivery` is the host's id of it, which a redelivery keeps. */
+/**
+ * The id of an event: `delivery` is the host's, which a redelivery keeps, and which all hooks that send the event share. So
+ * `verifiedFor` is before it, the first by name of the triggers it was verified for: one team must not silence another.
+ */
+export function repoEventId(verifiedFor: string, delivery: string): string {
+  return `repohost:${verifiedFor}/${delivery}`;
+}
+
+/** `triggers` are those that may take it. */
 export function repoEvent(
   triggers: readonly string[],
   request: WebhookRequest,
-  {
-    event,
-    delivery,
-    facts,
-  }: { readonly event: string; readonly delivery: string; readonly facts: RepoFacts },
+  { id, event, facts }: { readonly id: string; readonly event: string; readonly facts: RepoFacts },
   body: Buffer,
 ): NewEvent {
   const meta: RepoMeta = { triggers, event, isForm: isForm(request) };
   return {
-    id: `repohost:${delivery}`,
+    id,
     key: `conversation/repohost/${placeOf(facts)}`,
     meta: JSON.stringify(meta),
     body,

@@ -3,18 +3,18 @@
 import { expect, test } from 'vitest';
 import { ConversationWork, type Routing } from '../../../../actors/automation/conversation-work.ts';
 import { timeLimit } from '../../../../actors/automation/time-limit.ts';
-import type { Handler } from '../../../../actors/handlers/handler.ts';
+import type { Handler, Job } from '../../../../actors/handlers/handler.ts';
 import { chatFilters } from '../../../../actors/inbox/chat-filters.ts';
 import type { Adapter } from '../../../../actors/sources/adapter.ts';
 import { manualAdapter } from '../../../../actors/sources/manual/manual-adapter.ts';
-import { manualEvent } from '../../../../actors/sources/manual/manual-event.ts';
+import { type ManualInput, manualEvent } from '../../../../actors/sources/manual/manual-event.ts';
 import type { ManualTrigger } from '../../../../config/resources/trigger.ts';
 import { manualTrigger } from '../../../fixtures/triggers.ts';
 
 const run = { command: '', input: {}, text: 'go', isConfirmed: true };
 
 /** A work with one trigger and one handler, and an event for both. */
-function bench(trigger: ManualTrigger, handler: Handler) {
+function bench(trigger: ManualTrigger, handler: Handler, said: Partial<ManualInput> = {}) {
   const routing: Routing = {
     adapterOf: () => manualAdapter as Adapter,
     trigger: () => trigger,
@@ -24,7 +24,7 @@ function bench(trigger: ManualTrigger, handler: Handler) {
     count: () => {},
     longestTimeoutMs: 60_000,
   };
-  const event = { ...manualEvent(trigger, run, '1', ''), seq: 1, at: 0 };
+  const event = { ...manualEvent(trigger, { ...run, ...said }, '1', ''), seq: 1, at: 0 };
   const { signal } = new AbortController();
   const work = new ConversationWork(routing);
   return {
@@ -46,6 +46,37 @@ test('a run by hand ends with its own timeout, not with that of other triggers',
   expect(await perform()).toMatchObject({ kind: 'failed', note: 'no answer within timeout (0.05)' });
   expect(timeLimit(manualTrigger('deploy'))).toEqual({ seconds: 60, field: 'timeout_seconds' });
 });
+
+test.each([
+  ['a word for a parameter', { command: 'deploy staging' }, { env: 'staging', version: 'latest' }],
+  ['one by name', { command: 'deploy', input: { env: 'x' } }, { env: 'x', version: 'latest' }],
+  ['none', { command: 'deploy' }, undefined],
+] as [string, Partial<ManualInput>, Record<string, string> | undefined][])(
+  'what is said beside a command with %s is no parameter of it',
+  async (_, said, parameters) => {
+    const heard: Job[] = [];
+    const handler: Handler = {
+      run: async (job) => {
+        heard.push(job);
+        return { text: '' };
+      },
+    };
+    const env = { name: 'env', description: undefined, required: true, default: undefined };
+    const version = { name: 'version', description: undefined, required: false, default: 'latest' };
+    const binding = {
+      command: 'deploy',
+      agent: 'echo',
+      description: undefined,
+      parameters: [env, version],
+    };
+    const trigger = { ...manualTrigger('ops'), commands: [binding] };
+    const text = 'because version=9 is slow';
+    const { kind } = await bench(trigger, handler, { ...said, text }).perform();
+    expect(kind).toBe(parameters === undefined ? 'ignored' : 'done');
+    expect(heard.map((job) => ({ ...job.parameters }))).toEqual(parameters === undefined ? [] : [parameters]);
+    for (const { input } of heard) expect(input).toBe(`${said.command}\n${text}`);
+  },
+);
 
 test('an event whose attempts all ended with the process is dead, and is not tried once more', async () => {
   const trigger = manualTrigger('deploy');

@@ -22,9 +22,19 @@ test('a time is one of the calendar, or a while ago', () => {
   expect(() => deliveryFilter('since=yesterday', now)).toThrow(/since should be a time/);
 });
 
+test.each(['http', 'HTTP', 'RepoHost', 'Schedule', 'manual'])(
+  'a source is known by its word and by the type of its triggers: %s',
+  (source) => {
+    expect(deliveryFilter(`source=${source}`, now).idPrefix).toBe(`${source.toLowerCase()}:`);
+  },
+);
+
 test.each([
   ['stat=dead', /there is no parameter "stat"; there are state, trigger/],
   ['state=dead,gone', /there is no "gone"; there are queued, running/],
+  ['source=x', /source: there is no "x"; there are repohost, http, schedule, manual$/],
+  ['source=teamchat', /there is no "teamchat"/],
+  ['source=', /source: there is no ""/],
   ['limit=1001', /limit should be a whole number from 1 to 1000/],
   ['before=-1', /before should be a whole number/],
 ])('what cannot be is refused with what can: %s', (query, message) => {

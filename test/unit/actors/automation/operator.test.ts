@@ -3,9 +3,11 @@ import type { Automation } from '../../../../actors/automation/automation.ts';
 import { Operator } from '../../../../actors/automation/operator.ts';
 import { Pauses } from '../../../../actors/automation/pauses.ts';
 import { Tally } from '../../../../actors/automation/tally.ts';
+import { UnavailableError } from '../../../../actors/errors.ts';
 import { Settlements } from '../../../../actors/inbox/settlements.ts';
 import { Redactor } from '../../../../actors/redact.ts';
 import type { Trigger } from '../../../../config/resources/trigger.ts';
+import { done, FakeWork, newEvent, startInbox } from '../../../fixtures/inbox.ts';
 import { MemoryStore } from '../../../fixtures/memory-store.ts';
 
 const unhandled: unknown[] = [];
@@ -45,6 +47,30 @@ test('a run that would wait where too many wait is refused before anything is ac
   await expect(operator.run('deploy', run, '')).rejects.toMatchObject({ code: 'ERR_OVERLOADED' });
   await new Promise((resolve) => setTimeout(resolve, 20));
   expect([unhandled, await store.deliveries({ limit: 10 })]).toEqual([[], []]);
+});
+
+test('a run that the store refuses keeps no place among those who wait', async () => {
+  const store = new MemoryStore();
+  const { dispatcher } = startInbox({ works: [new FakeWork(async () => done)], store, maxWaiting: 1 });
+  const operator = new Operator({ store, fleet: { get: () => manual }, dispatcher } as unknown as Automation);
+  const run = { command: '', input: {}, text: 'now', isConfirmed: true, waitSeconds: 60 };
+  const append = store.append.bind(store);
+  store.append = () => Promise.reject(new UnavailableError('the store is full', 5));
+  await expect(operator.run('deploy', run, '')).rejects.toThrow('the store is full');
+  store.append = append;
+  expect(await operator.run('deploy', run, '')).toMatchObject({ state: 'done' });
+  await dispatcher.drain(200);
+});
+
+test('whoever waits for a delivery hears that an operator has discarded it', async () => {
+  const store = new MemoryStore();
+  const { dispatcher } = startInbox({ works: [new FakeWork(async () => done)], store });
+  const operator = new Operator({ store, dispatcher } as unknown as Automation);
+  const settled = dispatcher.settled('a1', 60_000);
+  await store.append([newEvent('elsewhere/a', 'a1')]);
+  expect(await operator.discard('a1')).toMatchObject({ state: 'ignored' });
+  expect(await settled).toEqual({ state: 'ignored', answer: undefined, note: 'discarded by an operator' });
+  await dispatcher.drain(200);
 });
 
 test('what a paused trigger holds can be let go when the trigger is gone; one that never was is unknown', async () => {

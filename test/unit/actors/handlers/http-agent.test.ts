@@ -58,7 +58,7 @@ test('a job is sent as JSON, with its key, its trace and the configured headers'
   const [sent] = requests;
   expect(sent?.headers).toMatchObject({
     'content-type': 'application/json',
-    'idempotency-key': 'repohost:d-1',
+    'idempotency-key': 'repohost:reviews/d-1',
     traceparent: aJob().trace,
     authorization: KEY,
   });

@@ -22,6 +22,19 @@ test('whoever waits hears of the end once, and no timer is left (SE1)', async ()
   expect([vi.getTimerCount(), settlements.size]).toEqual([0, 0]);
 });
 
+test('a wait that is given up ends at once, and its place is for others', async () => {
+  const settlements = new Settlements(1);
+  const waiting = new AbortController();
+  const first = settlements.wait('a', 100, waiting.signal);
+  waiting.abort();
+  expect([settlements.size, vi.getTimerCount()]).toEqual([0, 0]);
+  expect(await first).toBeUndefined();
+  const second = settlements.wait('a', 100, new AbortController().signal);
+  expect(await settlements.wait('b', 100, waiting.signal)).toBeUndefined();
+  settlements.settle('a', end);
+  expect(await second).toEqual(end);
+});
+
 test('beyond the bound a wait is refused, and there is room again when one is over (SE2)', async () => {
   const settlements = new Settlements(1);
   const first = settlements.wait('a', 100);

@@ -156,6 +156,6 @@ describe('the last instants of a span', () => {
       expect(lastInstants(seconds, 0, Date.parse('2026-03-29T04:00Z'), 1_000)).toHaveLength(1_000);
     }
     expect(lastInstants(new CronInstants('0 0 29 2 *', 'UTC'), 0, to, 1)).toEqual([Date.UTC(2024, 1, 29)]);
-    expect(performance.now() - began).toBeLessThan(2_000);
+    expect(performance.now() - began).toBeLessThan(10_000);
   });
 });

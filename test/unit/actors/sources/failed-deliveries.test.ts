@@ -9,6 +9,7 @@ import { TestSourceHost } from '../../../fixtures/source-host.ts';
 import { repoHostTrigger } from '../../../fixtures/triggers.ts';
 
 const TOKEN = 'ghp_the_token_that_nobody_may_see';
+const SECRET = 'a secret of the tests';
 const HOUR = 3_600_000;
 
 let rest: RepoRestHost;
@@ -25,8 +26,11 @@ afterEach(async () => {
   await rest.stop();
 });
 
-async function open(config: Partial<RepoHostTrigger['config']> = {}, askAfterMs = 0) {
-  const adapter = repoHostAdapter({ maxBodyBytes: 1_000, askAfterMs });
+async function open(
+  config: Partial<RepoHostTrigger['config']> = {},
+  askAfterMs = 0,
+  adapter = repoHostAdapter({ maxBodyBytes: 1_000, askAfterMs }),
+) {
   const settings = { token: `${TOKEN}${Math.random()}`, api_url: rest.url, repositories: ['o/r'], ...config };
   opened = await adapter.open(repoHostTrigger('reviews', settings), host);
 }
@@ -68,8 +72,9 @@ test('those of our hook that never arrived are asked for, the oldest first', asy
     delivery('11', 'too-old', 500, 73 * HOUR),
   ]);
   rest.deliveries.set(2, [delivery('20', 'of-another', 500)]);
-  await handled('repohost:is-here', 'done');
-  await handled('repohost:is-dead', 'dead');
+  await handled('repohost:reviews/is-here', 'done');
+  await handled('repohost:reviews/is-dead', 'dead');
+  await handled('repohost:of-another-path/never', 'done');
   await open();
   await expect.poll(() => line(DONE), { timeout: 15_000 }).toBeDefined();
   expect(again()).toEqual([
@@ -78,6 +83,19 @@ test('those of our hook that never arrived are asked for, the oldest first', asy
     '1/deliveries/17/attempts',
   ]);
   expect(line(DONE)?.fields).toMatchObject({ trigger: 'reviews', repository: 'o/r', count: 3 });
+});
+
+test('those that came for a trigger with the same path and secret are not asked for', async () => {
+  rest.addHook('o/r', 1, `${host.url}/webhook/repohost`);
+  rest.deliveries.set(1, [delivery('12', 'is-here', 500), delivery('11', 'of-another-secret', 500)]);
+  await handled('repohost:b-alike/is-here', 'done');
+  await handled('repohost:a-other/of-another-secret', 'done');
+  const adapter = repoHostAdapter({ maxBodyBytes: 1_000, askAfterMs: 0 });
+  for (const [name, webhook_secret] of Object.entries({ 'a-other': 'another', 'b-alike': SECRET }))
+    await adapter.open(repoHostTrigger(name, { webhook_secret }), host);
+  await open({ webhook_secret: SECRET }, 0, adapter);
+  await expect.poll(() => line(DONE), { timeout: 15_000 }).toBeDefined();
+  expect(again()).toEqual(['1/deliveries/11/attempts']);
 });
 
 test('pages are followed on the host of the API, whatever the link says', async () => {

@@ -1,8 +1,11 @@
 // Triggers of type HTTP over real sockets: who is let in, what is kept of a request, and what is answered.
 
 import { createHmac } from 'node:crypto';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
 import { Webhook as StandardSigner } from 'standardwebhooks';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { UnavailableError } from '../../../../actors/errors.ts';
 import type { Adapter } from '../../../../actors/sources/adapter.ts';
 import { httpAdapter } from '../../../../actors/sources/http/http-adapter.ts';
@@ -205,6 +208,33 @@ describe('a trigger that verifies nothing', () => {
   });
 });
 
+describe('a trigger that verifies nothing, and a web page', () => {
+  test.each([
+    ['a request with an Origin', 'POST', { origin: 'https://evil.example' }],
+    ['a request of a page without an address', 'POST', { origin: 'null' }],
+    ['an image, or a link, of another site', 'GET', { 'sec-fetch-site': 'cross-site' }],
+  ] as [string, string, Record<string, string>][])('refuses %s, and says why', async (_, method, headers) => {
+    await open('any', { insecure_allow_unverified: true, methods: ['GET', 'POST'] });
+    const asked = request(`${host.url}/hooks`, { method, headers }).end();
+    const [response] = (await once(asked, 'response')) as [IncomingMessage];
+    expect([response.statusCode, await text(response)]).toEqual([401, expect.stringMatching(/a web page/)]);
+    expect(host.store.events).toEqual([]);
+  });
+
+  test('takes what a person opens in a browser', async () => {
+    await open('any', { insecure_allow_unverified: true, methods: ['GET'] });
+    const asked = request(`${host.url}/hooks`, { headers: { 'sec-fetch-site': 'none' } }).end();
+    const [response] = (await once(asked, 'response')) as [IncomingMessage];
+    response.resume();
+    expect(response.statusCode).toBe(202);
+  });
+
+  test('asks nothing of the kind where a signature proves who sends', async () => {
+    await open('orders', { webhook_secret: SECRET });
+    expect((await postSigned('x', { origin: 'https://shop.example' })).status).toBe(202);
+  });
+});
+
 describe('what a request says', () => {
   async function sent(body: string, headers: Record<string, string>) {
     await postSigned(body, headers);
@@ -219,14 +249,24 @@ describe('what a request says', () => {
       { 'content-type': 'application/cloudevents+json' },
       { text: 'hi' },
     ],
-    ['a command', '{"command":"/deploy","message":"now"}', json, { text: 'now', names: ['deploy'] }],
+    [
+      'a command',
+      '{"command":"/deploy","message":"now"}',
+      json,
+      { text: 'now', names: ['deploy'], commandRest: '' },
+    ],
     [
       'a command with more',
       '{"command":"deploy a b","text":"c"}',
       json,
-      { text: 'a b\nc', names: ['deploy'] },
+      { text: 'a b\nc', names: ['deploy'], commandRest: 'a b' },
     ],
-    ['an empty command', '{"command":" / ","text":"c"}', json, { text: 'c', names: [] }],
+    [
+      'an empty command',
+      '{"command":" / ","text":"c"}',
+      json,
+      { text: 'c', names: [], commandRest: undefined },
+    ],
     ['JSON that is text', '"hi"', json, { text: 'hi', payload: 'hi' }],
     ['JSON that is a list', '[1]', json, { text: undefined, payload: [1] }],
     ['text', '{"text":"hi"}', { 'content-type': 'text/plain' }, { text: '{"text":"hi"}' }],
@@ -331,16 +371,25 @@ describe('respond: sync', () => {
     expect((await first).status).toBe(200);
   });
 
-  test('takes no place among those who wait for a delivery that has ended', async () => {
+  test.each(['done', 'ignored'] as const)(
+    'keeps no place among those who wait for a delivery that is %s',
+    async (state) => {
+      await open('asks', config);
+      const first = postSigned('x', { 'idempotency-key': '1' });
+      await expect.poll(() => host.store.events.length).toBe(1);
+      await host.settle('http:asks/1', state);
+      await first;
+      const again = await postSigned('x', { 'idempotency-key': '1' });
+      expect(await again.json()).toMatchObject({ status: 'duplicate' });
+      expect(host.settlements.size).toBe(0);
+    },
+  );
+
+  test('keeps no place among those who wait for what the store refused', async () => {
     await open('asks', config);
-    const first = postSigned('x', { 'idempotency-key': '1' });
-    await expect.poll(() => host.store.events.length).toBe(1);
-    await host.settle('http:asks/1', 'done');
-    await first;
-    const settled = vi.spyOn(host, 'settled');
-    const again = await postSigned('x', { 'idempotency-key': '1' });
-    expect(await again.json()).toMatchObject({ status: 'duplicate' });
-    expect(settled).not.toHaveBeenCalled();
+    host.store.fault = new UnavailableError('the store is full', 5);
+    expect((await postSigned('x')).status).toBe(503);
+    expect(host.settlements.size).toBe(0);
   });
 });
 

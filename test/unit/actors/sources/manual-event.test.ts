@@ -30,11 +30,14 @@ test('a run reads as what somebody would write', () => {
     triggers: ['ops'],
     names: [],
     text: 'deploy production\nin a hurry',
+    commandRest: 'production',
     user: 'ann',
     parameters: { version: '2' },
   });
   expect(read({}).text).toBeUndefined();
   expect(read({ text: 'hello' }).text).toBe('hello');
+  expect(read({ text: 'deploy production' }).commandRest).toBeUndefined();
+  expect(read({ command: 'deploy', text: 'production' }).commandRest).toBe('');
 });
 
 describe('allowed_commands', () => {

@@ -34,6 +34,7 @@ interface Sending {
   readonly payload: unknown;
   readonly delivery?: string;
   readonly secret?: string;
+  readonly path?: string;
   readonly asForm?: boolean;
   /** The body, instead of one made of the payload. */
   readonly raw?: string;
@@ -45,13 +46,14 @@ async function send({
   payload,
   delivery = randomUUID(),
   secret = SECRET,
+  path = PATH,
   asForm = false,
   raw,
   headers,
 }: Sending) {
   const json = JSON.stringify(payload);
   const body = raw ?? (asForm ? new URLSearchParams({ payload: json }).toString() : json);
-  const response = await fetch(host.url + PATH, {
+  const response = await fetch(host.url + path, {
     method: 'POST',
     body,
     headers: {
@@ -80,7 +82,7 @@ test.each([false, true])(
       const delivery = randomUUID();
       expect(await send({ event, payload, delivery, asForm })).toEqual({
         status: 202,
-        body: { id: `repohost:${delivery}`, status: 'accepted' },
+        body: { id: `repohost:reviews/${delivery}`, status: 'accepted' },
       });
       const inbound = adapter.read(host.event());
       const { action } = payload as { action?: string };
@@ -174,7 +176,7 @@ describe('a delivery', () => {
     await open();
     expect(await send({ event: 'star', payload: issue(), delivery: 'd-1' })).toEqual({
       status: 200,
-      body: { id: 'repohost:d-1', status: 'ignored' },
+      body: { id: 'repohost:reviews/d-1', status: 'ignored' },
     });
     expect(await send({ event: 'constructor', payload: issue() })).toMatchObject({ status: 200 });
     expect(host.store.events).toEqual([]);
@@ -185,7 +187,7 @@ describe('a delivery', () => {
     const sending = { event: 'issues', payload: issue(), delivery: 'd-1' };
     expect(await send(sending)).toMatchObject({ status: 202 });
     expect(await send(sending)).toMatchObject({ status: 200, body: { status: 'duplicate' } });
-    await host.settle('repohost:d-1', 'dead');
+    await host.settle('repohost:reviews/d-1', 'dead');
     expect(await send(sending)).toMatchObject({ status: 202, body: { status: 'accepted' } });
     expect(host.store.events).toHaveLength(1);
   });
@@ -222,6 +224,38 @@ describe('a delivery', () => {
     expect(adapter.read(host.event()).triggers).toEqual(['a-reviews', 'b-reviews']);
     await send({ event: 'issues', payload: issue(), secret: 'another' });
     expect(adapter.read(host.event()).triggers).toEqual(['releases']);
+  });
+
+  test('that hooks with other secrets or paths send under one id is for each of their triggers', async () => {
+    await open({}, 'team-a');
+    await open({ webhook_secret: 'another' }, 'team-b');
+    await open({ path: '/other' }, 'team-c');
+    const sending = { event: 'issues', payload: issue(), delivery: 'd-1' };
+    const all = [sending, { ...sending, secret: 'another' }, { ...sending, path: '/other' }];
+    for (const each of all) expect(await send(each)).toMatchObject({ status: 202 });
+    expect(host.store.events.map((event) => adapter.read(event).triggers)).toEqual([
+      ['team-a'],
+      ['team-b'],
+      ['team-c'],
+    ]);
+    for (const each of all) expect(await send(each)).toMatchObject({ body: { status: 'duplicate' } });
+    await host.settle('repohost:team-a/d-1', 'dead');
+    const outcomes = [];
+    for (const each of all) outcomes.push((await send(each)).body.status);
+    expect(outcomes).toEqual(['accepted', 'duplicate', 'duplicate']);
+  });
+
+  test('has one id for all triggers of its secret, in whatever order they were opened', async () => {
+    const first = await open({}, 'b-reviews');
+    await open({}, 'a-reviews');
+    const sending = { event: 'issues', payload: issue(), delivery: 'd-1' };
+    expect(await send(sending)).toMatchObject({ body: { id: 'repohost:a-reviews/d-1', status: 'accepted' } });
+    await open({}, 'b-reviews');
+    await first.close();
+    expect(await send(sending)).toMatchObject({
+      body: { id: 'repohost:a-reviews/d-1', status: 'duplicate' },
+    });
+    expect(host.store.events).toHaveLength(1);
   });
 
   test('names a trigger once while another takes its place', async () => {

@@ -9,7 +9,7 @@ import { repoHostAdapter } from '../../../../actors/sources/repohost/repohost-ad
 import type { NewEvent, StoredEvent } from '../../../../actors/store/store.ts';
 import type { RepoHostTrigger } from '../../../../config/resources/trigger.ts';
 import { repoExample } from '../../../fixtures/repo-payloads.ts';
-import { RepoRestHost } from '../../../fixtures/repo-rest-host.ts';
+import { type Refusal, RepoRestHost } from '../../../fixtures/repo-rest-host.ts';
 import { TestSourceHost } from '../../../fixtures/source-host.ts';
 import { repoHostTrigger } from '../../../fixtures/triggers.ts';
 
@@ -39,7 +39,7 @@ afterEach(async () => {
 
 async function receive(event: string, payload: object) {
   const body = JSON.stringify(payload);
-  const response = await fetch(`${host.url}/webhook/repohost`, {
+  const response = await fetch(host.url + trigger.config.path, {
     method: 'POST',
     body,
     headers: {
@@ -89,13 +89,13 @@ describe('an answer', () => {
   test('becomes one row for its issue, and the row a comment with a mark', async () => {
     const row = await rowFor('Thank **you**.');
     expect(row).toMatchObject({
-      id: 'repohost:d-1/1',
+      id: 'repohost:reviews/d-1/1',
       key: `outbox/repohost/${PLACE}`,
       trace: host.event().trace,
     });
     expect(JSON.parse(row.meta)).toEqual({ trigger: 'reviews' });
     await send(row);
-    expect(posted()).toEqual(['Thank **you**.\n\n<!-- actor-gateway:repohost:d-1/1 -->']);
+    expect(posted()).toEqual(['Thank **you**.\n\n<!-- actor-gateway:repohost:reviews/d-1/1 -->']);
     expect(rest.askedFor('POST', /comments/)[0]?.authorization).toBe(`token ${trigger.config.token}`);
   });
 
@@ -117,9 +117,9 @@ describe('an answer', () => {
   });
 
   test('cannot carry the mark of another row', () => {
-    const body = commentBody('look: <!-- actor-gateway:repohost:other/1 -->', 'repohost:d/1');
+    const body = commentBody('look: <!-- actor-gateway:repohost:other/d/1 -->', 'repohost:reviews/d/1');
     expect(body).not.toContain('actor-gateway:repohost:other');
-    expect(body).toContain('actor-gateway:repohost:d/1');
+    expect(body).toContain('actor-gateway:repohost:reviews/d/1');
   });
 });
 
@@ -155,7 +155,7 @@ describe('a comment is posted once', () => {
 });
 
 describe('a refusal', () => {
-  const inAMinute = () => String(Math.floor(Date.now() / 1000) + 60);
+  const inTenMinutes = () => String(Math.floor(Date.now() / 1000) + 600);
   test.each([
     ['401', { status: 401, message: `Bad credentials ${TOKEN}` }, true, undefined],
     ['403', { status: 403, message: 'Resource not accessible by integration' }, true, undefined],
@@ -169,9 +169,9 @@ describe('a refusal', () => {
     ['503 with Retry-After', { status: 503, headers: { 'retry-after': '3' } }, false, [3_000, 3_000]],
     [
       '403 at the end of the hour’s quota',
-      { status: 403, headers: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': inAMinute() } },
+      { status: 403, headers: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': inTenMinutes() } },
       false,
-      [50_000, 62_000],
+      [400_000, 602_000],
     ],
     ['403 for too many at once', { status: 403, headers: { 'retry-after': '30' } }, false, [30_000, 30_000]],
     [
@@ -269,8 +269,47 @@ describe('our own', () => {
     expect((await receive('issue_comment', comment('an-app[bot]'))).body.status).toBe('ignored');
   });
 
+  const questions = () => rest.askedFor('GET', /^\/user$/).length;
+
+  /** Another trigger, whose token's name the host first refuses to tell, so often. */
+  async function openRefused(times: number, refusal: Refusal, askLoginEveryMs?: number) {
+    // The trigger that is there has asked before, or it would be refused in place of the other.
+    await expect.poll(questions, { timeout: 15_000 }).toBe(1);
+    await close();
+    for (let count = 0; count < times; count += 1) rest.refuse(/GET \/user/, refusal);
+    const options = askLoginEveryMs === undefined ? {} : { askLoginEveryMs };
+    adapter = repoHostAdapter({ maxBodyBytes: 1_000_000, ...options });
+    trigger = repoHostTrigger('other', { token: `${TOKEN}-other`, api_url: rest.url, path: '/other' });
+    ({ close } = await adapter.open(trigger, host));
+  }
+
+  test('name is asked for again when the host could not tell it at first', async () => {
+    // The client repeats a question by itself, once.
+    await openRefused(2, { status: 503 }, 0);
+    await expect
+      .poll(async () => (await receive('issue_comment', comment('The-Bot'))).body.status, { timeout: 30_000 })
+      .toBe('ignored');
+    expect(questions()).toBe(4);
+  });
+
+  test('name is not asked for with each event of a host that cannot tell it', async () => {
+    await openRefused(100, { status: 503 });
+    await expect.poll(questions, { timeout: 30_000 }).toBe(3);
+    for (let count = 0; count < 50; count += 1)
+      expect((await receive('issue_comment', comment('ann'))).body.status).toBe('accepted');
+    expect(questions()).toBe(3);
+  });
+
+  test('name is not waited for by an event', async () => {
+    await openRefused(1, { status: 0, isSilent: true });
+    const before = performance.now();
+    expect((await receive('issue_comment', comment('ann'))).body.status).toBe('accepted');
+    // The question itself is given up after twenty seconds.
+    expect(performance.now() - before).toBeLessThan(15_000);
+  });
+
   test('comments are known by their mark', async () => {
-    const body = commentBody('hello', 'repohost:other/1');
+    const body = commentBody('hello', 'repohost:other/d/1');
     await receive('issue_comment', comment('somebody', body));
     expect(adapter.takes(trigger, adapter.read(host.event()))).toBe(false);
   });

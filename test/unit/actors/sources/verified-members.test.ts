@@ -15,6 +15,23 @@ test.each([
   ['127.0.0.1.example.com', false],
   ['', false],
 ])('a sender at %j is on this machine: %s', (remoteAddress, isHere) => {
-  const request = { remoteAddress } as WebhookRequest;
+  const request = { remoteAddress, headers: {} } as WebhookRequest;
   expect(loopbackOnly.fits(request, Buffer.alloc(0))).toBe(isHere);
 });
+
+test.each([
+  [{}, true],
+  [{ 'sec-fetch-site': 'none' }, true],
+  [{ 'sec-fetch-mode': 'cors' }, true],
+  [{ 'sec-fetch-site': 'same-origin' }, false],
+  [{ 'sec-fetch-site': 'cross-site' }, false],
+  [{ origin: 'http://127.0.0.1:8080' }, false],
+  [{ origin: 'null' }, false],
+  [{ origin: '' }, false],
+] as [Record<string, string>, boolean][])(
+  'a sender on this machine with the headers %j is no web page: %s',
+  (headers, isProgram) => {
+    const request = { remoteAddress: '127.0.0.1', headers } as WebhookRequest;
+    expect(loopbackOnly.fits(request, Buffer.alloc(0))).toBe(isProgram);
+  },
+);

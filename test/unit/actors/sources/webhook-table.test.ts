@@ -18,8 +18,10 @@ afterEach(() => host.stop());
 class Names implements PathUse<Member> {
   readonly maxBodyBytes = 1_000;
   gate: Promise<void> = Promise.resolve();
+  asked = 0;
   admit(): undefined {}
   async receive(members: readonly Member[]): Promise<WebhookReply> {
+    this.asked += 1;
     await this.gate;
     return { status: 200, body: members.map(({ trigger }) => trigger.name).join() };
   }
@@ -81,7 +83,7 @@ describe('a path', () => {
       openGate = resolve;
     });
     const asked = ask();
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await expect.poll(() => use.asked, { timeout: 30_000 }).toBe(1);
     await leave();
     openGate();
     expect(await asked).toMatchObject({ status: 200, text: 'a' });

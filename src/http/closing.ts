@@ -1,0 +1,31 @@
+// The end of a listener whose requests may go on: of webhooks at an address of their own, which the trigger has left. Each
+// request has a deadline of its own, for its body and for what it waits for, so that the end comes by itself; the gateway,
+// when it stops, has less time.
+
+import type { Listener } from './seam.ts';
+
+const POLL_MS = 20;
+
+/**
+ * Gives the way to close the listener: each call stops listening at once, and resolves when no request is open any more, or
+ * `graceMs` after the call with the least left; then whoever is still connected is cut off.
+ */
+export function closing(
+  listener: Pick<Listener, 'open' | 'stopListening' | 'close'>,
+): (graceMs?: number) => Promise<void> {
+  let deadline = Number.POSITIVE_INFINITY;
+  let closed: Promise<void> | undefined;
+  const close = async () => {
+    while (listener.open > 0 && performance.now() < deadline)
+      await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    listener.close();
+  };
+  return (graceMs = Number.POSITIVE_INFINITY) => {
+    deadline = Math.min(deadline, performance.now() + graceMs);
+    if (closed === undefined) {
+      listener.stopListening();
+      closed = close();
+    }
+    return closed;
+  };
+}
