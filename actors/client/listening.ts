@@ -21,7 +21,7 @@ import type { Cancellable } from './client-exchange.ts';
 import type { ModernAsker } from './modern-asker.ts';
 import type { Outlet } from './outlet.ts';
 
-/** More resources than this in one listen are not honoured. */
+/** More resources than this in one listen are not honoured, nor more of one server in a session. */
 export const MAX_URIS = 1000;
 /** What comes before the acknowledgement waits for it; more than this is dropped. */
 const MAX_EARLY = 256;

@@ -13,9 +13,13 @@ import { isLogLevel, type LogLevel } from '../server/subscriptions.ts';
 import type { Aggregate } from './aggregate.ts';
 import type { ClientExchange } from './client-exchange.ts';
 import type { Crossings } from './forward.ts';
+import { MAX_URIS } from './listening.ts';
 import type { Route } from './route.ts';
 import type { ClientSession } from './session.ts';
 import { unwatch, watch } from './watch.ts';
+
+/** HTTP servers, as a rule, take no longer ones either. */
+const MAX_URI_CHARS = 8192;
 
 /** Which list each list method asks for. */
 export const listMethods = new Map(
@@ -209,6 +213,11 @@ function setLevel(route: SessionRoute, context: RoutingContext): void {
 function subscribe(route: SessionRoute, context: RoutingContext): void {
   const { envelope, exchange, server, session } = route;
   const uri = envelope.paramText('uri');
+  const fault = uri === undefined ? undefined : excess(uri, server, session);
+  if (fault !== undefined) {
+    exchange.refuse(new RpcFault(rpcCodes.invalidParams, fault));
+    return;
+  }
   if (uri !== undefined && server.eras.for('legacy') === 'modern') {
     void watch(server, session, uri).then((isAgreed) => {
       if (isAgreed) exchange.result({});
@@ -228,6 +237,17 @@ function subscribe(route: SessionRoute, context: RoutingContext): void {
     };
   }
   forwardToServer(route, context);
+}
+
+/** A8: a subscription is kept as long as its session, and said again to every new connection. */
+function excess(
+  uri: string,
+  { id, subscriptions }: ManagedServer,
+  session: ClientSession,
+): string | undefined {
+  if (uri.length > MAX_URI_CHARS) return `a uri to subscribe to has at most ${MAX_URI_CHARS} characters`;
+  if (subscriptions.countBeside(uri, session) < MAX_URIS) return undefined;
+  return `the session is subscribed to ${MAX_URIS} resources of server ${id} already; unsubscribe from some`;
 }
 
 function unsubscribe(route: SessionRoute, context: RoutingContext): void {

@@ -53,6 +53,11 @@ export class Sessions {
     return this.#byId.size;
   }
 
+  /** The number of the one that came last, listening clients included. */
+  get youngest(): number {
+    return this.#count;
+  }
+
   all(): Iterable<ClientSession> {
     return this.#byId.values();
   }
@@ -128,10 +133,14 @@ export class Sessions {
     this.#announcing ??= setTimeout(() => this.#tell(), COALESCE_MS);
   }
 
-  /** Ends the sessions of a server that is no longer in the catalog. */
-  endAllOf(server: string, why: string): void {
-    for (const session of [...this.#byId.values()]) if (session.target === server) this.end(session, why);
-    for (const listening of [...this.#listening]) if (listening.target === server) listening.end();
+  /**
+   * Ends the sessions of a server that has left the catalog, and the clients that listen to it, up to the number
+   * `youngest`: those that have come since are its successor's.
+   */
+  endAllOf(server: string, youngest: number, why: string): void {
+    const isOf = ({ target, number }: ClientSession | Listening) => target === server && number <= youngest;
+    for (const session of [...this.#byId.values()]) if (isOf(session)) this.end(session, why);
+    for (const listening of [...this.#listening]) if (isOf(listening)) listening.end();
   }
 
   close(): void {

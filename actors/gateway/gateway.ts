@@ -74,7 +74,7 @@ export class Gateway {
       log,
       shutdownMs: config.shutdown_seconds * 1000 + REAP_MS + 1000,
       make: (id, entry, hash, wake, previous) => this.#makeServer(id, entry, hash, wake, previous),
-      onGone: (server, isReplaced) => this.#onServerGone(server, isReplaced),
+      onLeft: (server) => this.#onServerLeft(server),
     });
     this.#residence = new Residence({
       stateDir: config.state_dir,
@@ -219,8 +219,9 @@ export class Gateway {
     return server;
   }
 
-  #onServerGone(server: ManagedServer, isReplaced: boolean): void {
-    if (!isReplaced) this.sessions.endAllOf(server.id, `server ${server.id} left the catalog`);
+  #onServerLeft({ id }: ManagedServer): () => void {
+    const { youngest } = this.sessions;
+    return () => this.sessions.endAllOf(id, youngest, `server ${id} left the catalog`);
   }
 
   /** A client is over: no server keeps anything for it any more. */

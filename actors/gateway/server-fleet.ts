@@ -34,8 +34,8 @@ export interface FleetOptions {
   ): ManagedServer;
   /** How long a server may take to end after it was asked to, in milliseconds. */
   readonly shutdownMs: number;
-  /** A server that left the catalog, or was replaced, has ended. */
-  onGone(server: ManagedServer, isReplaced: boolean): void;
+  /** A server has left the catalog. What this gives is called once it has ended; there may be another of its id by then. */
+  onLeft(server: ManagedServer): () => void;
 }
 
 interface Placed {
@@ -142,9 +142,10 @@ export class ServerFleet {
     if (!isReplaced) this.#placed.delete(id);
     if (!isReplaced) placed.server.eras.kill();
     placed.server.handle.retire(isReplaced ? this.get(id)?.handle : undefined);
+    const onEnded = isReplaced ? undefined : this.#options.onLeft(placed.server);
     const ended = () => {
       this.#byKey.delete(placed.key);
-      this.#options.onGone(placed.server, isReplaced);
+      onEnded?.();
     };
     if (!placed.server.entry.enabled) {
       ended();

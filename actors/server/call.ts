@@ -53,6 +53,8 @@ export interface CallTerms {
   /** Of `timeoutMs`, where there are many calls; without it the call sets a timer of its own. */
   readonly deadlines?: Deadlines<Call>;
   readonly onEnd?: OnCallEnd;
+  /** Why no call can be sent: the server has failed and is not back. Asked only when a call's time is up. */
+  readonly whyShut?: () => GatewayError | undefined;
 }
 
 /** `answer` is the server's, where there was one. */
@@ -81,7 +83,7 @@ export class Call implements Waiting<Call> {
 
   readonly #exchange: Exchange;
   readonly #patience: Patience;
-  readonly #server: string;
+  readonly #terms: CallTerms;
   readonly #deadlines: Deadlines<Call> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #hasLastTimer = false;
@@ -96,7 +98,7 @@ export class Call implements Waiting<Call> {
     this.trace = request.trace;
     this.#exchange = request.exchange;
     this.#patience = terms.patience;
-    this.#server = terms.server;
+    this.#terms = terms;
     this.#deadlines = terms.deadlines;
     this.onEnd = terms.onEnd;
     this.#begin(this.acceptedAt);
@@ -164,13 +166,18 @@ export class Call implements Waiting<Call> {
   expire(): void {
     const seconds = Math.round((performance.now() - this.acceptedAt) / 100) / 10;
     this.connection?.abandon(this, 'the deadline has passed');
-    const where = this.connection === undefined ? 'while waiting to be sent' : 'without an answer';
-    this.fail(
-      new DeadlineError(
-        `${this.envelope.method} on server ${this.#server} timed out after ${seconds} s ${where}; ` +
-          'raise request_timeout_seconds (progress) or max_request_seconds in the catalog if it needs longer',
-      ),
-    );
+    const what = `${this.envelope.method} on server ${this.#terms.server} timed out after ${seconds} s`;
+    this.fail(new DeadlineError(`${what} ${this.#whereItWas()}`));
+  }
+
+  #whereItWas(): string {
+    const advice =
+      'raise request_timeout_seconds (progress) or max_request_seconds in the catalog if it needs longer';
+    if (this.connection !== undefined) return `without an answer; ${advice}`;
+    const failure = this.#terms.whyShut?.();
+    return failure === undefined
+      ? `while waiting to be sent; ${advice}`
+      : `while the server was being started: ${failure.message}`;
   }
 
   #begin(now: number): void {

@@ -96,8 +96,9 @@ export class ConnectionNews {
 
   /** The machine has entered `failed`. */
   onFailure(error: GatewayError): void {
-    const { id, log, notes } = this.#options;
+    const { id, handle, log, notes } = this.#options;
     notes.lastError = error;
+    handle.failure = error;
     log.warn({ server: id, ...reason(error) }, 'server failed');
   }
 

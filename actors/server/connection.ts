@@ -49,7 +49,7 @@ export class Connection {
   /** When the server last sent anything, in performance.now() milliseconds. */
   lastHeardAt = performance.now();
   isEnded = false;
-  /** Why it has ended. */
+  /** Why it has ended, or is ending. */
   endError: GatewayError | undefined;
 
   readonly #events: ConnectionEvents;
@@ -178,6 +178,13 @@ export class Connection {
     for (const call of calls) call.fail(error);
   }
 
+  /** Ends it at once for a reason of ours: everybody hears of that, and not of how the link was ended. */
+  kill(reason: GatewayError): void {
+    this.endError ??= reason;
+    this.failAll(reason);
+    this.link.kill();
+  }
+
   #onMessage(bytes: Buffer, callId: CallId | undefined): void {
     this.lastHeardAt = performance.now();
     let envelope: Envelope;
@@ -254,9 +261,9 @@ export class Connection {
   #onEnd(error: GatewayError): void {
     if (this.isEnded) return;
     this.isEnded = true;
-    this.endError = error;
-    this.failAll(error);
-    this.#events.onEnd(this, error);
+    this.endError ??= error;
+    this.failAll(this.endError);
+    this.#events.onEnd(this, this.endError);
   }
 }
 

@@ -44,6 +44,8 @@ export class Handle {
   isOpen = false;
   /** The machine is in `idle`: the next call has to tell it. */
   isIdle = false;
+  /** Why the server has failed, until it is open again. */
+  failure: GatewayError | undefined;
   readonly parking: Parking;
 
   readonly #entry: ServerEntry;
@@ -76,6 +78,8 @@ export class Handle {
       patience,
       deadlines: this.deadlines,
       onEnd: (call, outcome, answer) => this.#onEnd(call, outcome, answer),
+      // Of the server that they wait for by now.
+      whyShut: () => (this.#successor ?? this).failure,
     };
   }
 
@@ -123,6 +127,7 @@ export class Handle {
 
   open(): void {
     this.isOpen = true;
+    this.failure = undefined;
     this.parking.end();
     this.drain();
   }

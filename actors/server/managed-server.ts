@@ -103,6 +103,7 @@ export class ManagedServer implements ServerNotes {
       makeLink,
       forwardsRoots: entry.forward_roots,
       isRemote: entry.runtime !== 'stdio',
+      command: entry.runtime === 'stdio' ? entry.command : undefined,
       isHeardBySome: (member) => occupancy.isHeardBySome(member),
       onHandshake: (member, leftMs) => news.onHandshake(member, leftMs),
       onOpen: () => news.onOpen(),

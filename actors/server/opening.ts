@@ -9,6 +9,7 @@ import { type GatewayError, StartFailedError, StartTimeoutError } from '../error
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import type { Era } from '../jsonrpc/modern-meta.ts';
 import type { Link, LinkEvents } from '../upstream/link.ts';
+import { tellingLine } from '../upstream/telling-line.ts';
 import type { Call } from './call.ts';
 import { Connection, type Introduction } from './connection.ts';
 import { withEraAdvice } from './era-advice.ts';
@@ -23,6 +24,8 @@ export interface OpeningOptions {
   readonly forwardsRoots: boolean;
   /** The far end is a session, not a process: when it is lost by itself, another takes its place. */
   readonly isRemote: boolean;
+  /** Of a local server. */
+  readonly command: string | undefined;
   makeLink(events: LinkEvents, era: Era): Link;
   /** Called after each handshake, within what is left of the start timeout. */
   onHandshake(member: Member, leftMs: number): Promise<void>;
@@ -138,17 +141,12 @@ export class Opening {
   /** Why the member could not be opened, in words for the operator. */
   #failure({ era, connection }: Member, error: GatewayError): GatewayError {
     const { server, startTimeoutMs } = this.#options;
-    const { stderrTail, noiseLines = 0 } = connection.link;
+    const { stderrTail } = connection.link;
     const cause = withEraAdvice(era, error);
     if (cause.code === 'ERR_DEADLINE') {
-      const last = stderrTail.at(-1);
-      const said = last === undefined ? '' : `its last line on stderr: ${last}; `;
-      const advice =
-        noiseLines === 0
-          ? 'raise start_timeout_seconds if it needs longer'
-          : `it wrote ${noiseLines} lines to stdout that are no MCP messages, so is it an MCP server?`;
+      const advice = this.#adviceFor(connection.link);
       return new StartTimeoutError(
-        `server ${server} did not finish initialize within ${startTimeoutMs / 1000} s; ${said}${advice}`,
+        `server ${server} did not finish initialize within ${startTimeoutMs / 1000} s; ${advice}`,
         { cause },
       );
     }
@@ -156,4 +154,27 @@ export class Opening {
     const tail = own.length > 0 ? own : stderrTail;
     return new StartFailedError(`server ${server} could not be started: ${cause.message}`, tail, { cause });
   }
+
+  /** What a server that takes too long has said, and what to do about it. */
+  #adviceFor({ stderrTail, noiseLines = 0 }: Link): string {
+    const said = tellingLine(stderrTail);
+    const before = said === undefined ? '' : `${said}; `;
+    if (noiseLines > 0) {
+      const noise =
+        noiseLines === 1
+          ? '1 line to stdout that is no MCP message'
+          : `${noiseLines} lines to stdout that are no MCP messages`;
+      return `${before}it wrote ${noise}, so is it an MCP server?`;
+    }
+    // They are silent while they install, and while they cannot reach their registry.
+    const [installer] = installers.exec(this.#options.command ?? '') ?? [];
+    const silence =
+      installer === undefined || said !== undefined
+        ? ''
+        : `${installer} may still be installing: run it once by hand, and check the network; `;
+    return `${before}${silence}raise start_timeout_seconds if it needs longer`;
+  }
 }
+
+/** Commands that fetch a program before they run it. */
+const installers = /(?<![^/])(?:npx|uvx)$/;

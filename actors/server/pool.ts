@@ -125,10 +125,11 @@ export class Pool {
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
     const { server } = this.#options;
-    const error = new StoppedError(
-      `server ${server} was stopped before the call was answered; it starts again on the next`,
-    );
-    for (const member of [...this.#members]) void this.close(member, error, parting);
+    for (const member of [...this.#members]) {
+      const when = member.inFlight > 0 ? ' before the call was answered' : '';
+      const error = new StoppedError(`server ${server} was stopped${when}; it starts again on the next call`);
+      void this.close(member, error, parting);
+    }
     await this.#departures.everybody();
   }
 

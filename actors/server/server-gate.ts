@@ -134,7 +134,6 @@ export class ServerGate {
       `server ${id} did not answer ${missed} health pings in a row and was ended`,
     );
     notes.lastError = error;
-    member.connection.failAll(error);
-    member.connection.link.kill();
+    member.connection.kill(error);
   }
 }

@@ -67,6 +67,12 @@ export class Subscriptions {
     return this.#byOwner.has(owner);
   }
 
+  /** To how many resources this client is subscribed beside this one. */
+  countBeside(uri: string, owner: Owner): number {
+    const uris = this.#byOwner.get(owner);
+    return uris === undefined ? 0 : uris.size - (uris.has(uri) ? 1 : 0);
+  }
+
   /** Whether anybody `isMeant` is subscribed to anything. */
   some(isMeant: (owner: Owner) => boolean): boolean {
     for (const owner of this.#byOwner.keys()) if (isMeant(owner)) return true;

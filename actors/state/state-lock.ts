@@ -79,9 +79,11 @@ function parseHolder(text: string): Holder | undefined {
 
 function alreadyHeld(folder: string, path: string, holder: Holder | undefined): AlreadyHeldError {
   const doubt =
-    holder?.startTime === undefined ? `; if process ${holder?.pid} is no gateway, remove ${path}` : '';
+    holder?.startTime === undefined
+      ? `if process ${holder?.pid} is no gateway`
+      : 'if this folder is a copy of the one it uses';
   return new AlreadyHeldError(
     `the state folder ${folder} belongs to a running gateway (process ${holder?.pid}, listening on ` +
-      `${holder?.listenAddr}); stop that one, or give this one another \`state_dir\`${doubt}`,
+      `${holder?.listenAddr}); stop that one, or give this one another \`state_dir\`; ${doubt}, remove ${path}`,
   );
 }

@@ -19,6 +19,7 @@ import { LineWriter } from './line-writer.ts';
 import type { CallId, Link, LinkEvents } from './link.ts';
 import { bytesToKeep, shownLine } from './shown-line.ts';
 import { StderrTail } from './stderr-tail.ts';
+import { tellingLine } from './telling-line.ts';
 
 const DEFAULT_MAX_QUEUED_BYTES = 64 * 1024 * 1024;
 const NOISE_CHARS = 200;
@@ -209,9 +210,8 @@ export class StdioLink implements Link {
 
   #lost({ code, signal }: ExitStatus): ConnectionLostError {
     const how = signal === null ? `exited with code ${code}` : `was ended by ${signal}`;
-    const lastLine = this.#tail.lines.at(-1);
-    const said = lastLine === undefined ? '' : `; its last line on stderr: ${lastLine}`;
-    return new ConnectionLostError(`${this.#name()} ${how}${said}`);
+    const said = tellingLine(this.#tail.lines);
+    return new ConnectionLostError(`${this.#name()} ${how}${said === undefined ? '' : `; ${said}`}`);
   }
 
   #overloaded(): OverloadedError {

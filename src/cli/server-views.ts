@@ -50,7 +50,7 @@ export function serverPage(server: ServerDetails, stats: ServerStats | undefined
   const { p50 = null, p95 = null, p99 = null } = stats?.latency_ms ?? {};
   const { state, last_error, next_retry_at } = server;
   const shown = shownState(server);
-  const isWaiting = state === 'failed' && next_retry_at !== null;
+  const retry = retryText(next_retry_at, Date.now());
   const entries: readonly (readonly [string, string])[] = [
     ['server', server.id],
     ['state', paint(styleOf[state], shown)],
@@ -64,8 +64,8 @@ export function serverPage(server: ServerDetails, stats: ServerStats | undefined
     ['eras', server.eras.join(', ') || 'not known yet'],
     ['tools', String(server.tools.length)],
     ['last error', last_error === null ? 'none' : `${last_error.code}: ${printable(last_error.message)}`],
-    ...(isWaiting
-      ? [['next try', `${next_retry_at}, ${retryText(next_retry_at, Date.now())}`] as const]
+    ...(state === 'failed'
+      ? [['next try', next_retry_at === null ? retry : `${next_retry_at}, ${retry}`] as const]
       : []),
     ['connections', String(server.connections.length)],
   ];

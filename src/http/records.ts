@@ -7,6 +7,11 @@ const MAX_STDERR = 100;
 
 const iso = (epochMs: number | undefined) => (epochMs ? new Date(epochMs).toISOString() : null);
 
+/** Undefined once it has come: then the next request starts the server, and nothing does before. */
+function nextRetryAt({ nextRetryAt: at }: ManagedServer): number | undefined {
+  return at !== undefined && at > Date.now() ? at : undefined;
+}
+
 function uptimeSeconds(server: ManagedServer): number {
   return server.openSince === undefined ? 0 : Math.floor((Date.now() - server.openSince) / 1000);
 }
@@ -51,7 +56,7 @@ export function serverDetails(server: ManagedServer, redact: (text: string) => s
     eras: Object.entries(server.eras.known ?? {}).flatMap(([era, isSpoken]) => (isSpoken ? [era] : [])),
     tools: (server.known.lists.tools ?? []).map((item) => item.key),
     last_error: lastError === undefined ? null : { code: lastError.code, message: redact(lastError.message) },
-    next_retry_at: iso(server.nextRetryAt),
+    next_retry_at: iso(nextRetryAt(server)),
     is_parked: server.handle.isParked,
     connections: [...server.pool.members].map((member) => ({
       session: member.owner?.label ?? null,

@@ -34,7 +34,8 @@ describe.each(fillings)('a reload on %s', (http) => {
   beforeEach(async () => {
     gateway = await startGateway({
       http,
-      settings: { shutdown_seconds: 10 },
+      // Longer than any call here is held.
+      settings: { shutdown_seconds: 60 },
       servers: { kept, changing: old, doomed },
     });
     url = gateway.url;
@@ -153,6 +154,47 @@ describe.each(fillings)('a reload on %s', (http) => {
       }
     });
     listening.drop();
+  });
+
+  test('the end of a removed server ends what was begun at it, and nothing of those that were put back under its id', async () => {
+    const address = `${url}/mcp/doomed`;
+    const catalogs = [{ kept }, { kept, doomed }, { kept }, { kept, doomed: young }];
+    const reloadTwice = async () => {
+      for (const servers of catalogs.splice(0, 2)) {
+        gateway.writeCatalog(servers);
+        expect((await reload()).status).toBe(200);
+      }
+    };
+    const live = async () => {
+      const session = await initialize(address);
+      const stream = new EventReader(address, { headers: session });
+      await stream.opened();
+      const held = latch();
+      const answer = post(address, call('hold', { until: held.path }), session);
+      await eventually('the call', async () => (await ask(`${url}/servers/doomed`)).json.in_flight === 1);
+      const isKnown = async () => (await post(address, message('ping'), session)).status === 200;
+      return { held, answer, stream, isKnown };
+    };
+    const first = await live();
+    await reloadTwice();
+    const second = await live();
+    await reloadTwice();
+    const third = await live();
+    // Each of the old ones ends with its call.
+    for (const [old, ...others] of [
+      [first, second, third],
+      [second, third],
+    ] as const) {
+      old.held.open();
+      expect((await old.answer).text).toContain('"held"');
+      await old.stream.ended();
+      expect(await old.isKnown()).toBe(false);
+      for (const { stream, isKnown } of others)
+        expect([await isKnown(), stream.isOver]).toEqual([true, false]);
+    }
+    third.held.open();
+    expect((await third.answer).text).toContain('"held"');
+    third.stream.drop();
   });
 
   test('a bad catalog is 422 with every problem, and nothing has changed', async () => {

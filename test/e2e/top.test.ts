@@ -45,7 +45,7 @@ describe('top in a terminal', () => {
     const terminal = new Terminal(['top', '--url', url, '--interval', '0.2']);
     const [head, counts, , titles, ...rows] = await terminal.shows(/^busy/);
     expect(head).toMatch(
-      new RegExp(`^${url} {2}up \\d+s {2}- requests/s {2}0 in flight {2}0 sessions {2}0 listens$`),
+      new RegExp(`^${url} {2}up \\d+s {2}[-\\d.]+ requests/s {2}0 in flight {2}0 sessions {2}0 listens$`),
     );
     expect(counts).toMatch(/^2 servers: 2 stopped {2}sorted by activity; s: next order, q: quit$/);
     expect(titles).toMatch(

@@ -179,6 +179,16 @@ describe('the end of a local server', () => {
     expect(server.stderr).toEqual(server.link.stderrTail);
   });
 
+  test('a Node program that ends by an error tells the error, and not the version of Node', async () => {
+    const server = linkTo(['no-such-script.mjs']);
+    await server.link.open();
+    await ended(server);
+    expect(server.ends[0]?.message).toMatch(
+      /exited with code 1; its last error on stderr: Error: Cannot find module '.*no-such-script\.mjs'$/,
+    );
+    expect(server.link.stderrTail.at(-1)).toBe(`Node.js ${process.version}`);
+  });
+
   test('fifty links leave no listener and no process behind', async () => {
     const count = (): number =>
       process.eventNames().reduce((sum, name) => sum + process.listenerCount(name), 0);

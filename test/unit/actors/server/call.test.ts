@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Deadlines } from '../../../../actors/deadlines.ts';
-import { ConnectionLostError } from '../../../../actors/errors.ts';
+import { ConnectionLostError, type GatewayError, StartTimeoutError } from '../../../../actors/errors.ts';
 import { readServerMessage } from '../../../../actors/jsonrpc/envelope.ts';
 import { Call, type Outcome } from '../../../../actors/server/call.ts';
 import type { Connection } from '../../../../actors/server/connection.ts';
@@ -18,7 +18,7 @@ afterEach(() => {
 
 let isOneOfMany = false;
 
-function make(timeoutMs = 100, maxMs = 1000) {
+function make(timeoutMs = 100, maxMs = 1000, failure?: GatewayError) {
   const ear = new Ear();
   const outcomes: Outcome[] = [];
   const abandoned: string[] = [];
@@ -28,6 +28,7 @@ function make(timeoutMs = 100, maxMs = 1000) {
       server: 's',
       patience: { timeoutMs, maxMs },
       onEnd: (_, outcome) => outcomes.push(outcome),
+      whyShut: () => failure,
       ...(isOneOfMany ? { deadlines: new Deadlines<Call>(timeoutMs) } : {}),
     },
   );
@@ -99,6 +100,24 @@ describe.each([
     const { ear } = make();
     vi.advanceTimersByTime(100);
     expect(ear.errors[0]?.message).toContain('while waiting to be sent');
+  });
+
+  test('that never left because its server fails is told why, and not to have more time', () => {
+    const { ear } = make(100, 1000, new StartTimeoutError('server s did not finish initialize within 30 s'));
+    vi.advanceTimersByTime(100);
+    expect(ear.errors[0]).toMatchObject({
+      code: 'ERR_DEADLINE',
+      message:
+        'tools/call on server s timed out after 0.1 s while the server was being started: ' +
+        'server s did not finish initialize within 30 s',
+    });
+  });
+
+  test('that was sent says nothing of a failure of its server that others wait for', () => {
+    const { call, ear, connection } = make(100, 1000, new ConnectionLostError('gone'));
+    call.connection = connection;
+    vi.advanceTimersByTime(100);
+    expect(ear.errors[0]?.message).toContain('without an answer; raise request_timeout_seconds');
   });
 
   test('gets more time with each progress, up to the hard maximum and not a moment beyond', () => {

@@ -4,8 +4,9 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import { watch } from '../../../../actors/client/watch.ts';
 import { deadLettersOf } from '../../../../actors/dead-letters.ts';
 import { ConnectionLostError, OverloadedError, SessionExpiredError } from '../../../../actors/errors.ts';
+import { type Log, silentLog } from '../../../../actors/log.ts';
 import type { ServerEntry } from '../../../../config/catalog-schema.ts';
-import type { FakeServer } from '../../../fixtures/fake-link.ts';
+import type { FakeLink, FakeServer } from '../../../fixtures/fake-link.ts';
 import { FakeManaged, FakeOwner, settle } from '../../../fixtures/fake-server.ts';
 
 const open: FakeManaged[] = [];
@@ -14,8 +15,13 @@ afterEach(() => {
   for (const managed of open.splice(0)) managed.end();
 });
 
-function make(entry: Partial<ServerEntry> = {}, fake: FakeServer = {}, graceMs = 0): FakeManaged {
-  const managed = new FakeManaged(entry, fake, graceMs);
+function make(
+  entry: Partial<ServerEntry> = {},
+  fake: FakeServer = {},
+  graceMs = 0,
+  log: Log = silentLog,
+): FakeManaged {
+  const managed = new FakeManaged(entry, fake, graceMs, log);
   open.push(managed);
   return managed;
 }
@@ -111,6 +117,73 @@ describe('a start', () => {
     expect(managed.server.state).toBe('starting');
   });
 
+  test('that has failed is what a call is told that waited in vain, until the server is open', async () => {
+    const managed = make({ pool: { ...pool, in_flight: 1 } }, { isManual: true });
+    const first = managed.call(undefined, '1', 'a');
+    const second = managed.call(undefined, '2', 'b');
+    await settle();
+    managed.link.die(new ConnectionLostError('no database'));
+    await settle();
+    const told = 'while the server was being started: server fake could not be started: no database';
+    first.call.expire();
+    expect(first.ear.errors[0]?.message).toMatch(new RegExp(`${told}$`));
+    managed.actor.send({ type: 'due' });
+    await settle();
+    managed.link.introduce(1);
+    managed.call(undefined, '3', 'c');
+    const waiting = managed.call(undefined, '4', 'd');
+    await settle();
+    expect(managed.server.state).toBe('running');
+    waiting.call.expire();
+    expect(waiting.ear.errors[0]?.message).toContain('while waiting to be sent; raise');
+    expect(second.ear.ends).toBe(0);
+  });
+
+  test('that has failed is told of the server that has taken the place of a changed one', async () => {
+    const [old, changed] = [make({}, { isManual: true }), make({}, { isManual: true })];
+    const { ear, call } = old.call(undefined, '1', 'a');
+    await settle();
+    old.link.die(new ConnectionLostError('the old one'));
+    await settle();
+    old.server.handle.retire(changed.server.handle);
+    await settle();
+    changed.link.die(new ConnectionLostError('the new one'));
+    await settle();
+    call.expire();
+    expect(ear.errors[0]?.message).toMatch(/could not be started: the new one$/);
+  });
+
+  const installing = 'may still be installing: run it once by hand, and check the network';
+  const raise = 'raise start_timeout_seconds if it needs longer';
+  test.each([
+    ['in a silent installer names the installer', 'npx', 0, [], `npx ${installing}; ${raise}`],
+    ['in one named by its path names it too', '/opt/bin/uvx', 0, [], `uvx ${installing}; ${raise}`],
+    ['and says something is told with that', 'npx', 0, ['a', 'b'], `its last line on stderr: b; ${raise}`],
+    ['in any other program wants more time', 'snpx', 0, [], raise],
+    [
+      'counts one line of noise as one',
+      'npx',
+      1,
+      [],
+      'it wrote 1 line to stdout that is no MCP message, so is it an MCP server?',
+    ],
+    [
+      'counts the lines of more noise',
+      'sh',
+      2,
+      [],
+      'it wrote 2 lines to stdout that are no MCP messages, so is it an MCP server?',
+    ],
+  ] as const)('that takes too long %s', async (_, command, noiseLines, stderrTail, advice) => {
+    const says = { noiseLines, stderrTail };
+    const onSent = (link: FakeLink) => void Object.assign(link, says);
+    const managed = make({ command, start_timeout_seconds: 0.01 }, { isManual: true, onSent });
+    await expect(managed.server.start()).rejects.toMatchObject({
+      code: 'ERR_START_TIMEOUT',
+      message: `server fake did not finish initialize within 0.01 s; ${advice}`,
+    });
+  });
+
   test('that a session began is given to the next who waits when that session ends', async () => {
     const managed = make({ isolation: 'session', pool: { ...pool, max: 2 } }, { isManual: true });
     const [anna, ben] = [new FakeOwner('anna'), new FakeOwner('ben')];
@@ -163,6 +236,24 @@ describe('the death of the last connection', () => {
     await settle();
     expect(managed.links).toHaveLength(2);
     expect(managed.link.calls.map(({ message }) => message.params.arguments.marker)).toEqual(['b']);
+  });
+});
+
+describe('a server that does not answer its health pings', () => {
+  const health = { interval_seconds: 0.01, timeout_seconds: 0.01, failures: 2 };
+
+  test('is said to have failed for that: to the call, in its record and its log, and when it is parked', async () => {
+    const warnings: unknown[] = [];
+    const managed = make({ health }, {}, 0, { ...silentLog, warn: (fields) => warnings.push(fields) });
+    const { ear } = managed.call(undefined, '1', 'a');
+    await vi.waitFor(() => expect(managed.server.state).toBe('failed'), 10_000);
+    const reason = 'server fake did not answer 2 health pings in a row and was ended';
+    expect(ear.errors[0]?.message).toBe(reason);
+    expect(managed.server.lastError?.message).toBe(reason);
+    const told = { server: 'fake', code: 'ERR_CONNECTION_LOST', reason };
+    expect(warnings).toEqual([told, told]);
+    managed.actor.send({ type: 'park', until: Date.now() + 60_000 });
+    expect(managed.call(undefined, '2', 'b').ear.errors[0]?.message).toContain(`: ${reason}`);
   });
 });
 
@@ -325,6 +416,25 @@ describe('session isolation', () => {
       [1, -32601],
       [2, -32601],
     ]);
+  });
+});
+
+describe('a stop by hand', () => {
+  test('speaks of a call to those only who had one that was not answered', async () => {
+    const managed = make({ isolation: 'session', pool: { max: 2, in_flight: 9, waiting: 9 } });
+    const [anna, ben] = [new FakeOwner('anna'), new FakeOwner('ben')];
+    const reasons: string[] = [];
+    for (const owner of [anna, ben])
+      owner.onParting = (_server, _why, { message }) => void reasons.push(message);
+    managed.call(anna, '1', 'anna');
+    await settle();
+    managed.link.answer(managed.link.calls[0]?.message.id, 'done');
+    const his = managed.call(ben, '1', 'ben');
+    await settle();
+    await managed.server.stop();
+    const cut = 'server fake was stopped before the call was answered; it starts again on the next call';
+    expect(reasons).toEqual(['server fake was stopped; it starts again on the next call', cut]);
+    expect(his.ear.errors.map(({ message }) => message)).toEqual([cut]);
   });
 });
 

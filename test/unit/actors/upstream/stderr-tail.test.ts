@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Redactor } from '../../../../actors/redact.ts';
 import { LineRate } from '../../../../actors/upstream/line-rate.ts';
+import { shownLine } from '../../../../actors/upstream/shown-line.ts';
 import { StderrTail } from '../../../../actors/upstream/stderr-tail.ts';
 
 function tailOf(
@@ -34,6 +35,35 @@ describe('the tail of stderr', () => {
   test('takes out colours, control characters, carriage returns and empty lines', () => {
     const { tail } = tailOf('\u001b[31mred\u001b[0m\u0007\tx\r\n\r\n \n10%\r20%\r\u001b]0;title\u0007done\n');
     expect(tail.lines).toEqual(['red\tx', 'done']);
+  });
+
+  test('takes out links whole, colours that begin with one character, and the beginning of what is cut', () => {
+    const link = '\u001b]8;;https://example.com/a;b\u001b\\text\u001b]8;;\u001b\\';
+    const { tail } = tailOf(
+      `\u009b1;31mred\u009b0m ${link} \u001b(Ba\u001b[?25lb\u001b[38:2::1:2:3mc \u001b[12\n`,
+    );
+    expect(tail.lines).toEqual(['red text abc 12']);
+  });
+
+  test('shows the last state of a line that was written over, however often the cursor went back', () => {
+    expect(tailOf('10%\r20%\r\r\r\n\r\rdone\r\n').tail.lines).toEqual(['20%', 'done']);
+  });
+
+  test.each([
+    ['carriage returns', (n: number) => `${'\r'.repeat(n)}x`],
+    ['words between carriage returns', (n: number) => 'x\r'.repeat(n / 2)],
+    ['a title that does not end', (n: number) => `\u001b]${';#'.repeat(n / 2)}!`],
+    ['titles that do not end', (n: number) => '\u001b]a'.repeat(n / 3)],
+    ['the same as single characters', (n: number) => '\u009d'.repeat(n)],
+    ['a colour that does not end', (n: number) => `\u001b[${'1;'.repeat(n / 2)}`],
+    ['what comes before a letter that never comes', (n: number) => `\u001b${'#'.repeat(n)}`],
+  ])('a long line of %s takes no time worth mentioning', (_, lineOf) => {
+    const redactor = new Redactor([]);
+    // With the square of the length it would be half a minute.
+    const raw = Buffer.from(lineOf(100_000));
+    const start = performance.now();
+    shownLine(raw, 500, redactor, false);
+    expect(performance.now() - start).toBeLessThan(5000);
   });
 
   test('strikes secrets, also where a colour stands in the middle of one', () => {

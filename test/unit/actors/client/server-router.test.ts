@@ -1,0 +1,96 @@
+// What a session asks of its server that outlasts the request.
+
+import { afterEach, expect, test } from 'vitest';
+import { ClientExchange } from '../../../../actors/client/client-exchange.ts';
+import { Crossings } from '../../../../actors/client/forward.ts';
+import { MAX_URIS } from '../../../../actors/client/listening.ts';
+import { type RoutingContext, routeToServer } from '../../../../actors/client/server-router.ts';
+import { ClientSession } from '../../../../actors/client/session.ts';
+import { readClientMessage } from '../../../../actors/jsonrpc/envelope.ts';
+import { FakeManaged, settle } from '../../../fixtures/fake-server.ts';
+
+let managed: FakeManaged;
+afterEach(() => managed.end());
+
+const aSession = () =>
+  new ClientSession({
+    id: 's',
+    target: 'fake',
+    protocolVersion: '2025-06-18',
+    clientInfo: {},
+    capabilities: {},
+    onParting: () => {},
+  });
+
+/** Asks, and gives the answer to come. */
+function ask(session: ClientSession, method: string, params: unknown) {
+  const envelope = readClientMessage(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })));
+  const context = { crossings: new Crossings(), aggregate: {} } as unknown as RoutingContext;
+  return new Promise<{ error?: { code: number; message: string } }>((resolve) => {
+    const outlet = {
+      send: () => {},
+      finish: (answer: Buffer) => resolve(JSON.parse(answer.toString())),
+      drop: () => {},
+    };
+    const exchange = new ClientExchange('1', outlet, {
+      redact: (text) => text,
+      onEnd: (ended) => session.finish(ended),
+    });
+    session.begin(exchange);
+    routeToServer(
+      { session, asker: undefined, server: managed.server, envelope, exchange, trace: undefined },
+      context,
+    );
+  });
+}
+
+test.each(['legacy', 'modern'] as const)(
+  'a session subscribes to so many resources of a %s server and no more, until it unsubscribes from one',
+  async (era) => {
+    const discovery = {
+      supportedVersions: ['2026-07-28'],
+      capabilities: { resources: { subscribe: true } },
+    };
+    managed = new FakeManaged(
+      { era, pool: { max: 1, in_flight: 256, waiting: 2000 } },
+      {
+        answers: {
+          'resources/subscribe': {},
+          'resources/unsubscribe': {},
+          'server/discover': discovery,
+        },
+      },
+    );
+    const session = aSession();
+    const subscribe = (uri: string) => ask(session, 'resources/subscribe', { uri });
+    const full = { code: -32602, message: expect.stringContaining(`${MAX_URIS} resources of server fake`) };
+    const { subscriptions } = managed.server;
+    for (let n = 0; n < MAX_URIS; n += 1) subscriptions.add(`x://${n}`, session);
+    expect((await subscribe('x://more')).error).toEqual(full);
+    expect(managed.links).toHaveLength(0);
+    expect([...subscriptions.subscribers('x://more')]).toEqual([]);
+    if (era === 'legacy') {
+      expect((await subscribe('x://7')).error).toBeUndefined();
+      const other = await ask(aSession(), 'resources/subscribe', { uri: 'x://more' });
+      expect(other.error).toBeUndefined();
+    }
+    expect((await ask(session, 'resources/unsubscribe', { uri: 'x://7' })).error).toBeUndefined();
+    void subscribe('x://more');
+    await settle();
+    expect([...subscriptions.subscribers('x://more')]).toContain(session);
+    expect((await subscribe('x://evenmore')).error).toEqual(full);
+  },
+);
+
+test('a uri that is too long to be kept is refused, and not noted', async () => {
+  managed = new FakeManaged({}, { answers: { 'resources/subscribe': {} } });
+  const session = aSession();
+  const of = (length: number) =>
+    ask(session, 'resources/subscribe', { uri: `x://${'y'.repeat(length - 4)}` });
+  expect((await of(8193)).error).toEqual({
+    code: -32602,
+    message: expect.stringContaining('8192 characters'),
+  });
+  expect(managed.server.subscriptions.isEmpty).toBe(true);
+  expect((await of(8192)).error).toBeUndefined();
+});
