@@ -177,7 +177,7 @@ export const gatewaySchema = Type.Object(
       4,
     ),
     shutdown_seconds: secondsOrZero(
-      'The end takes no longer, of the gateway or of a server; calls in flight may take it less 2.5 s.',
+      "The gateway's end takes no longer; calls in flight may take it less 2.5 s. Of a server that is stopped, calls in flight may take all of it; then its processes are ended, within 2.5 s.",
       10,
     ),
     inspector: Type.Object(

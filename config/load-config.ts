@@ -1,6 +1,6 @@
 // Loads the gateway file and the catalog that it names: read, parse, substitute, check, fill. Either everything
-// is good, or a ConfigError reports every problem of both files at once; nothing else is ever thrown.
-// A reload calls the same function again and compares.
+// is good, or a ConfigError reports every problem of both files at once, and of those of triggers and agents where there
+// will be any; nothing else is ever thrown. A reload calls the same function again and compares.
 
 import { resolve } from 'node:path';
 import type { Catalog, ServerEntry } from './catalog-schema.ts';
@@ -10,6 +10,8 @@ import type { GatewayConfig } from './gateway-schema.ts';
 import { ConfigError, hasError, type Problem } from './problem.ts';
 import { readCatalog } from './read-catalog.ts';
 import { readGateway } from './read-gateway.ts';
+import type { ResourceSettings } from './resources/gateway-resources.ts';
+import { placeFault } from './resources/resource-files.ts';
 import { SchemaReader } from './schema-reader.ts';
 import { SecretValues } from './secret-values.ts';
 import { readSourceFile, SourceFile } from './source-file.ts';
@@ -31,6 +33,8 @@ export interface Loaded {
 export interface LoadOptions {
   /** For the entries that do not say; without it a local server is shared and a remote one is not. */
   readonly defaultIsolation?: ServerEntry['isolation'];
+  /** The triggers will be loaded next: their folders must be there, and an error is told with the problems of their files. */
+  readonly hasTriggers?: boolean;
 }
 
 /**
@@ -46,12 +50,16 @@ export async function loadConfig(path: string, env: Environment, options: LoadOp
     throw new ConfigError([new SourceFile(configPath, '').problem(0, source.reason)]);
   }
   const reader = new SchemaReader(source, env, secrets);
-  const { value: config = {}, problems } = await readTree(
-    source,
-    reader,
-    'listen_addr and catalog_path',
-    (root) => readConfig(reader, root, configPath),
-  );
+  const { hasTriggers = false } = options;
+  const {
+    value: config = {},
+    problems,
+    isBroken,
+  } = await readTree(source, reader, 'listen_addr and catalog_path', async (root) => {
+    const read = await readConfig(reader, root, configPath);
+    if (hasTriggers) await checkFolders(reader, read);
+    return read;
+  });
   const { catalog_path: catalogPath } = config;
   const catalog =
     catalogPath === '' ? noCatalog : catalogPath && (await loadCatalog(catalogPath, env, secrets, options));
@@ -59,7 +67,10 @@ export async function loadConfig(path: string, env: Environment, options: LoadOp
     problems.push(reader.problemAt('catalog_path', `${catalogPath}: ${catalog.reason}`));
   }
   const all = [...inOrder(problems), ...(catalog ? inOrder(catalog.problems) : [])];
-  if (!catalog || hasError(all)) throw new ConfigError(all);
+  if (!catalog || hasError(all)) {
+    if (hasTriggers && !isBroken) all.push(...(await resourceProblems(reader, config, env, secrets)));
+    throw new ConfigError(all);
+  }
   return {
     config: config as GatewayConfig,
     catalog: catalog.value ?? { servers: {} },
@@ -80,6 +91,31 @@ async function readConfig(
   if (platforms === undefined) return config;
   const { readPlatforms } = await import('./read-platforms.ts');
   return { ...config, platforms: readPlatforms(reader, platforms) };
+}
+
+/** A folder that is not there is a slip in this file. */
+async function checkFolders(reader: SchemaReader, { spec }: Written<GatewayConfig>): Promise<void> {
+  if (spec?.triggers?.directory === undefined) return;
+  for (const kind of ['triggers', 'agents'] as const) {
+    const folder = spec[kind]?.directory;
+    const fault = folder === undefined ? undefined : await placeFault(folder);
+    if (fault !== undefined) reader.report(`spec.${kind}.directory`, `${folder}: ${fault}`);
+  }
+}
+
+/** None where the settings that hold for all triggers are wrong themselves: what came of that would only mislead. */
+async function resourceProblems(
+  reader: SchemaReader,
+  config: Written<GatewayConfig>,
+  env: Environment,
+  secrets: SecretValues,
+): Promise<readonly Problem[]> {
+  if (config.spec?.triggers?.directory === undefined) return [];
+  if (reader.isFaulty('spec') || reader.isFaulty('platforms')) return [];
+  const listen_addr = reader.isFaulty('listen_addr') ? undefined : config.listen_addr;
+  const { loadGatewayResources } = await import('./resources/gateway-resources.ts');
+  const settings = { ...config, listen_addr } as ResourceSettings;
+  return (await loadGatewayResources(settings, env, secrets)).problems;
 }
 
 interface LoadedCatalog {
@@ -112,14 +148,14 @@ async function readTree<T>(
   reader: SchemaReader,
   content: string,
   read: (root: YamlTree) => T | Promise<T>,
-): Promise<{ value: T | undefined; problems: Problem[] }> {
+): Promise<{ value: T | undefined; problems: Problem[]; isBroken: boolean }> {
   const { root, problems, isBroken } = parseYamlTree(source);
   if (root === undefined) {
     if (problems.length === 0) problems.push(source.problem(0, `the file is empty; expected ${content}`));
-    return { value: undefined, problems };
+    return { value: undefined, problems, isBroken };
   }
   const value = await read(root);
-  return { value, problems: isBroken ? problems : [...problems, ...reader.problems] };
+  return { value, problems: isBroken ? problems : [...problems, ...reader.problems], isBroken };
 }
 
 function inOrder(problems: readonly Problem[]): Problem[] {

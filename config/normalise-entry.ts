@@ -88,7 +88,8 @@ function isEnabled(reader: SchemaReader, { enabled, disabled }: WrittenEntry, at
 
 function localEntry(reader: SchemaReader, written: WrittenEntry, at: At, folder: string): StdioEntry {
   const { command = '' } = written;
-  if (/\s/.test(command) && !command.includes('/') && !reader.has(at('args'))) {
+  // A path may hold spaces: only the name of a program is taken for the beginning of a line.
+  if (/\s/.test(command) && !/^\S*\//.test(command) && !reader.has(at('args'))) {
     reader.report(
       at('command'),
       'is one program and not a shell line; put what follows it into args',

@@ -5,12 +5,13 @@ import { daemonListenAddr, isDaemonForm, withoutPlatforms } from './daemon-form.
 import { fillDefaults, type Written } from './fill-defaults.ts';
 import { type GatewayConfig, gatewaySchema } from './gateway-schema.ts';
 import { isLoopback, parseListenAddr } from './listen-addr.ts';
-import { memberOf, withoutMembers } from './resources/yaml-members.ts';
+import { memberOf, textOf, withoutMembers } from './resources/yaml-members.ts';
 import type { SchemaReader } from './schema-reader.ts';
 import type { YamlTree } from './yaml-tree.ts';
 
 /** Without `platforms`. Relative paths are relative to the folder of `file`. With problems reported the result is a best effort. */
 export function readGateway(reader: SchemaReader, root: YamlTree, file: string): Written<GatewayConfig> {
+  if (isResource(reader, root)) return {};
   const isDaemon = isDaemonForm(root);
   // In the form of a resource there is a default for where to listen, and servers are not what it is about.
   const schema = isDaemon ? { ...gatewaySchema, required: [] } : gatewaySchema;
@@ -46,6 +47,17 @@ function withoutCatalog(reader: SchemaReader, root: YamlTree): YamlTree {
     'belongs in the catalog, a file of its own that catalog_path of the gateway file names',
   );
   return withoutMembers(root, [found.key]);
+}
+
+/** Whether a trigger or an agent was given for the gateway file, whose form is alike; that is reported. */
+function isResource(reader: SchemaReader, root: YamlTree): boolean {
+  const kind = memberOf(root, 'kind');
+  const written = textOf(kind);
+  if (kind === undefined || (written !== 'Trigger' && written !== 'Agent')) return false;
+  const setting = written === 'Trigger' ? 'spec.triggers.directory' : 'spec.agents.directory';
+  reader.place('kind', kind.offset, kind.offset);
+  reader.report('kind', `${written} files belong in the folder that ${setting} of the gateway file names`);
+  return true;
 }
 
 /** '' for no catalog, undefined for one that was written badly. */

@@ -27,6 +27,8 @@ export class SchemaReader {
   readonly #secrets: SecretValues;
   readonly #keyOffsets = new Map<string, number>();
   readonly #valueOffsets = new Map<string, number>();
+  /** Paths of the fields that have an error. */
+  readonly #faulty: string[] = [];
 
   constructor(source: SourceFile, env: Environment, secrets: SecretValues) {
     this.#source = source;
@@ -53,8 +55,12 @@ export class SchemaReader {
 
   /** How many fields below this one were written, well or badly. */
   countBelow(path: string): number {
-    const below = (each: string) => each.startsWith(`${path}.`) || each.startsWith(`${path}[`);
-    return [...this.#keyOffsets.keys()].filter(below).length;
+    return [...this.#keyOffsets.keys()].filter((each) => isBelow(each, path)).length;
+  }
+
+  /** Whether an error of this field, or of one below it, was reported. */
+  isFaulty(path: string): boolean {
+    return this.#faulty.some((each) => each === path || isBelow(each, path));
   }
 
   /** A problem at a field's value, or at the nearest enclosing field that was written. */
@@ -64,12 +70,12 @@ export class SchemaReader {
 
   /** Reports `problemAt`. */
   report(path: string, message: string, severity: Problem['severity'] = 'error'): void {
-    this.problems.push(this.problemAt(path, message, severity));
+    this.#add(nearest(this.#valueOffsets, path), path, message, severity);
   }
 
   /** Reports at a field's key. */
   reportKey(path: string, message: string, severity: Problem['severity'] = 'error'): void {
-    this.#add(nearest(this.#keyOffsets, path), atPath(path, message), severity);
+    this.#add(nearest(this.#keyOffsets, path), path, message, severity);
   }
 
   /** Remembers where a field stands that the caller has looked up by itself. */
@@ -103,7 +109,7 @@ export class SchemaReader {
       if (member === undefined) {
         this.#unknownKey(key, keyOffset, Object.keys(known ?? {}), path);
       } else if (isKey !== undefined && !isKey.test(key)) {
-        this.#add(keyOffset, atPath(memberPath, `the key should be ${schema.patternErrorMessage}`));
+        this.#add(keyOffset, memberPath, `the key should be ${schema.patternErrorMessage}`);
       } else {
         this.#keyOffsets.set(memberPath, keyOffset);
         const read = this.#read(member, value, memberPath);
@@ -113,7 +119,7 @@ export class SchemaReader {
     for (const key of schema.required ?? []) {
       const isMissing = !map.pairs.some((pair) => pair.key === key);
       if (isMissing && known?.[key]?.default === undefined) {
-        this.#add(map.offset, atPath(joinPath(path, key), 'required, but missing'));
+        this.#add(map.offset, joinPath(path, key), 'required, but missing');
       }
     }
     return result;
@@ -138,7 +144,7 @@ export class SchemaReader {
     if (isSecret) this.#secrets.add(text);
     for (const fault of faults) {
       const at = scalar.offset + referenceOffset(written, fault.reference);
-      this.#add(at, atPath(path, fault.message), fault.isUnset ? this.unsetVariables : 'error');
+      this.#add(at, path, fault.message, fault.isUnset ? this.unsetVariables : 'error');
     }
     return { text, names, isWhole: faults.length === 0 };
   }
@@ -152,19 +158,24 @@ export class SchemaReader {
   ): undefined {
     const expected = expectedBySchema(schema, value);
     const found = foundInFile(schema, tree, names);
-    this.#add(tree.offset, atPath(path, `expected ${expected}, found ${found}`));
+    this.#add(tree.offset, path, `expected ${expected}, found ${found}`);
     return undefined;
   }
 
   #unknownKey(key: string, offset: number, known: readonly string[], path: string): void {
     const near = suggest(key, known);
     const advice = near === undefined ? '' : `; did you mean ${near}?`;
-    this.#add(offset, atPath(joinPath(path, key.slice(0, 80)), `unknown key${advice}`), this.unknownKeys);
+    this.#add(offset, joinPath(path, key.slice(0, 80)), `unknown key${advice}`, this.unknownKeys);
   }
 
-  #add(offset: number, message: string, severity: Problem['severity'] = 'error'): void {
-    this.problems.push(this.#source.problem(offset, message, severity));
+  #add(offset: number, path: string, message: string, severity: Problem['severity'] = 'error'): void {
+    if (severity === 'error') this.#faulty.push(path);
+    this.problems.push(this.#source.problem(offset, atPath(path, message), severity));
   }
+}
+
+function isBelow(field: string, path: string): boolean {
+  return field.startsWith(`${path}.`) || field.startsWith(`${path}[`);
 }
 
 /** A field's path begins with the path of what encloses it, so the longest known beginning is the nearest. */

@@ -38,6 +38,7 @@ const maxAliasedValues = 10_000;
 const maxDepth = 64;
 /** One slip often gives a trail of complaints; the first ones matter. */
 const maxSyntaxProblems = 20;
+const quotesHint = 'put the value in quotes, if it is text';
 
 export interface ParsedYaml {
   /** Undefined for a file without content. */
@@ -91,9 +92,12 @@ export function parseYamlDocuments(
       problems.push(source.problem(range[0], message));
       break;
     }
+    const before = problems.length;
     problems.push(...syntaxProblems(source, [...errors, ...warnings]));
     const root = contents === null ? undefined : builder.build(contents);
-    documents.push({ root, isBroken: errors.length > 0 });
+    const isBroken = errors.length > 0;
+    if (isBroken) problems.push(...firstOfEachLine(problems.splice(before)));
+    documents.push({ root, isBroken });
   }
   return { documents, problems };
 }
@@ -129,11 +133,22 @@ function syntaxProblems(source: SourceFile, errors: readonly YAMLError[]): Probl
     .map((error) => source.problem(error.pos[0], plainMessage(source.text, error)));
 }
 
+/** Where the syntax is wrong, what follows on the line is misread as well. */
+function firstOfEachLine(problems: readonly Problem[]): Problem[] {
+  const first = new Map<number, Problem>();
+  for (const problem of problems) {
+    const known = first.get(problem.line);
+    if (known === undefined || problem.column < known.column) first.set(problem.line, problem);
+  }
+  return [...first.values()];
+}
+
 function plainMessage(text: string, { code, message, pos }: YAMLError): string {
   if (code === 'TAG_RESOLVE_FAILED') return `${message}; tags are not supported here`;
   if (code === 'NON_STRING_KEY') return 'a key must be plain text';
   // What follows the colon is the text itself.
   const said = code === 'UNEXPECTED_TOKEN' ? message.replace(/: .*$/s, '') : message;
+  if (code === 'BAD_SCALAR_START' || code === 'BAD_ALIAS') return `YAML syntax: ${said}; ${quotesHint}`;
   const lineStart = text.lastIndexOf('\n', pos[0] - 1) + 1;
   const before = text.slice(lineStart, pos[0] + 1);
   const hint = /[[{,:]\s*\$\{/.test(before)
@@ -214,7 +229,8 @@ class TreeBuilder {
 
   #alias(name: string, offset: number): { tree: YamlTree; size: number } {
     const target = this.#anchors.get(name);
-    if (target === undefined) return this.#refuse(offset, `alias *${name} has no anchor &${name} before it`);
+    if (target === undefined)
+      return this.#refuse(offset, `alias *${name} has no anchor &${name} before it; ${quotesHint}`);
     if (target === 'open') return this.#refuse(offset, `alias *${name} stands inside its own anchor`);
     this.#aliased += target.size;
     if (this.#aliased > maxAliasedValues) {

@@ -3,9 +3,9 @@
 
 import { Automation } from '../actors/automation/automation.ts';
 import type { GatewayConfig } from '../config/gateway-schema.ts';
-import { parseListenAddr } from '../config/listen-addr.ts';
 import { ConfigError, hasError, type Problem } from '../config/problem.ts';
-import { type LoadedResources, loadResources } from '../config/resources/load-resources.ts';
+import { loadGatewayResources } from '../config/resources/gateway-resources.ts';
+import type { LoadedResources } from '../config/resources/load-resources.ts';
 import { SecretValues } from '../config/secret-values.ts';
 import type { Front } from './http/front.ts';
 
@@ -46,17 +46,8 @@ export async function automate(options: AutomateOptions): Promise<Automated> {
 }
 
 async function readResources(options: AutomateOptions): Promise<LoadedResources> {
-  const { spec, platforms, listen_addr } = options.config;
   const secrets = new SecretValues();
-  const resources = await loadResources({
-    triggers: spec.triggers.directory,
-    agents: spec.agents.directory,
-    env: options.environment,
-    secrets,
-    defaultAgent: spec.runtime.default_agent,
-    platforms,
-    listen: parseListenAddr(listen_addr),
-  });
+  const resources = await loadGatewayResources(options.config, options.environment, secrets);
   options.addSecrets(secrets.list());
   return resources;
 }

@@ -35,7 +35,7 @@ async function main(): Promise<number | undefined> {
 
   let loaded: Loaded;
   try {
-    loaded = await loadConfig(options.config, process.env);
+    loaded = await loadConfig(options.config, process.env, { hasTriggers: true });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     printProblems(error.problems);
@@ -68,7 +68,7 @@ async function run(loaded: Loaded): Promise<number | undefined> {
     automated = await automationOf(config, front, (values) => addSecrets(values));
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    printProblems(error.problems);
+    printProblems([...loaded.warnings, ...error.problems]);
     return 2;
   }
   const automation = automated?.automation;

@@ -12,23 +12,22 @@
 //
 // The first rule whose conditions all hold answers; where none does nothing is answered. In an answer {{name}} stands for
 // input, command, agent, trigger, conversation, attempt, event.name, event.id, parameters.…, and every name of the context.
-// The file is read again when it has changed, which is looked for once a second at most.
+// The file is read again when it has changed, which is looked for once a second at most. One that is half written, or gone
+// for a moment, ends no event: the rules before it stay, and where there are none yet the attempt is made again.
 
-import { readFile, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { RE2JS } from 're2js';
 import { readScript, type ScriptRule } from '../../config/resources/script.ts';
+import { readSourceFile, SourceFile } from '../../config/source-file.ts';
 import { type Answer, type Handler, HandlerError, type Job } from './handler.ts';
-
-interface Rule extends ScriptRule {
-  readonly pattern: RE2JS | undefined;
-}
 
 const LOOK_MS = 1_000;
 
 export class ScriptedAgent implements Handler {
   readonly #file: string;
-  #rules: readonly Rule[] = [];
+  /** Undefined until the file was good once. */
+  #rules: readonly ScriptRule[] | undefined;
   #version: string | undefined;
   #lookAt = 0;
 
@@ -48,21 +47,28 @@ export class ScriptedAgent implements Handler {
     };
   }
 
-  async #current(): Promise<readonly Rule[]> {
-    if (performance.now() < this.#lookAt) return this.#rules;
-    try {
-      const { mtimeMs, size } = await stat(this.#file);
-      const version = `${mtimeMs} ${size}`;
-      if (version !== this.#version) {
-        this.#rules = rulesOf(await readFile(this.#file, 'utf8'));
-        this.#version = version;
-      }
-      this.#lookAt = performance.now() + LOOK_MS;
-      return this.#rules;
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      throw new HandlerError(`the script cannot be used: ${reason}`, { isFinal: true });
-    }
+  async #current(): Promise<readonly ScriptRule[]> {
+    if (this.#rules !== undefined && performance.now() < this.#lookAt) return this.#rules;
+    const fault = await this.#look();
+    if (this.#rules === undefined)
+      // Without its folder: whoever sent the event may be told.
+      throw new HandlerError(`the script ${basename(this.#file)} cannot be used: ${fault}`);
+    this.#lookAt = performance.now() + LOOK_MS;
+    return this.#rules;
+  }
+
+  /** Takes the rules of a file that has changed; gives what is wrong with it. */
+  async #look(): Promise<string | undefined> {
+    const found = await stat(this.#file).catch(() => undefined);
+    const version = found && `${found.mtimeMs} ${found.size}`;
+    if (version !== undefined && version === this.#version) return undefined;
+    const source = await readSourceFile(this.#file);
+    if (!(source instanceof SourceFile)) return source.reason;
+    const { rules, faults } = readScript(source);
+    if (faults.length > 0) return faults[0];
+    this.#rules = rules;
+    this.#version = version;
+    return undefined;
   }
 }
 
@@ -74,8 +80,8 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
   }
 }
 
-function isFor({ pattern, command, event }: Rule, job: Job): boolean {
-  if (pattern !== undefined && !pattern.matcher(job.input).find()) return false;
+function isFor({ text, command, event }: ScriptRule, job: Job): boolean {
+  if (text !== undefined && !text(job.input)) return false;
   if (command !== undefined && command !== job.command) return false;
   return event === undefined || event === job.event.name || event === job.event.name?.split('.')[0];
 }
@@ -100,14 +106,4 @@ function placeValue(job: Job, name: string): string {
 function own(values: Readonly<Record<string, unknown>>, name: string): string {
   const value = Object.hasOwn(values, name) ? values[name] : undefined;
   return value === undefined ? '' : String(value);
-}
-
-function rulesOf(source: string): readonly Rule[] {
-  return readScript(source).map((rule, index) => {
-    try {
-      return { ...rule, pattern: rule.text === undefined ? undefined : RE2JS.compile(rule.text) };
-    } catch {
-      throw new Error(`rule ${index + 1}: match.text is no pattern`);
-    }
-  });
 }

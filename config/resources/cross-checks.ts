@@ -1,6 +1,7 @@
-// What is right by itself may be wrong beside others: names that are there twice, agents that are not there, paths that
-// two types want, and triggers between which only their names decide.
+// What is right by itself may be wrong beside others: names that are there twice, agents and commands that are not there,
+// paths that two types want, and triggers between which only their names decide.
 
+import { joinPath } from '../field-path.ts';
 import { suggest } from '../suggest.ts';
 import type { Agent } from './agent.ts';
 import type { ReadResource } from './resource-context.ts';
@@ -15,6 +16,7 @@ export function crossCheck(
 ): void {
   checkNames(resources);
   checkAgents(resources, defaultAgent, mayLackAgents);
+  checkAllowedCommands(resources);
   checkPaths(resources);
 }
 
@@ -68,6 +70,22 @@ function checkAgents(
   );
 }
 
+/** What a default agent is there to take may have any name. */
+function checkAllowedCommands(resources: readonly ReadResource[]): void {
+  const path = 'spec.config.allowed_commands';
+  for (const { reader, trigger } of resources) {
+    // One list for all triggers, in the settings of the platform, may name more than each of them has.
+    if (trigger?.type !== 'Manual' || trigger.default_agent !== undefined || !reader.has(path)) continue;
+    const commands = trigger.commands.map(({ command }) => command);
+    for (const [index, name] of trigger.config.allowed_commands.entries()) {
+      if (commands.includes(name)) continue;
+      const near = suggest(name, commands);
+      const advice = near === undefined ? '' : `; did you mean ${near}?`;
+      reader.report(joinPath(path, index), `there is no command ${name}${advice}`, 'warning');
+    }
+  }
+}
+
 function checkPaths(resources: readonly ReadResource[]): void {
   const ownerOf = new Map<string, Trigger>();
   const earlierAt = new Map<string, Trigger[]>();
@@ -81,7 +99,8 @@ function checkPaths(resources: readonly ReadResource[]): void {
       continue;
     }
     const earlier = earlierAt.get(place) ?? [];
-    const twin = earlier.find((other) => areTied(other, trigger));
+    // Two of one name are an error already.
+    const twin = earlier.find((other) => other.name !== trigger.name && areTied(other, trigger));
     earlierAt.set(place, earlier);
     earlier.push(trigger);
     if (twin === undefined) continue;

@@ -13,6 +13,7 @@ import { checkAddress } from './address.ts';
 import type { Agent, AgentRuntime, ToolServerEntry } from './agent.ts';
 import { agentSchema, agentSpecSchema } from './agent-schema.ts';
 import type { ReadResource } from './resource-context.ts';
+import { readScript } from './script.ts';
 import { Fields } from './trigger-type.ts';
 
 type WrittenAgent = Written<Static<typeof agentSchema>>;
@@ -31,7 +32,7 @@ export async function readAgent(reader: SchemaReader, root: YamlTree, file: stri
   const spec = fillDefaults(agentSpecSchema, (written?.spec ?? {}) as Written<AgentSpec>);
   if (!reader.has('spec.model') && !reader.has('spec.runtime') && reader.has('spec'))
     reader.report('spec', 'nobody runs it: give it a runtime, or a model');
-  const script = await readScript(reader, spec.model, file);
+  const script = await scriptOf(reader, spec.model, file);
   const runtime = runtimeOf(reader, spec, script?.path);
   const mcp_servers = toolServers(reader, spec);
   const read = { kind: 'Agent', name, reader };
@@ -55,7 +56,7 @@ export async function readAgent(reader: SchemaReader, root: YamlTree, file: stri
 }
 
 /** The script's text counts for the hash: a changed script is a changed agent. */
-async function readScript(
+async function scriptOf(
   reader: SchemaReader,
   model: string | undefined,
   file: string,
@@ -63,9 +64,10 @@ async function readScript(
   if (model?.startsWith(SCRIPTED) !== true) return undefined;
   const path = resolve(dirname(file), model.slice(SCRIPTED.length));
   const source = await readSourceFile(path);
-  if (source instanceof SourceFile) return { path, text: source.text };
-  reader.report('spec.model', `${path}: ${source.reason}`);
-  return undefined;
+  const isThere = source instanceof SourceFile;
+  for (const fault of isThere ? readScript(source).faults : [source.reason])
+    reader.report('spec.model', `${path}: ${fault}`);
+  return isThere ? { path, text: source.text } : undefined;
 }
 
 function runtimeOf(

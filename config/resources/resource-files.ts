@@ -28,6 +28,12 @@ export async function resourceFiles(
   return { files: [...files].slice(0, MAX_FILES), problems };
 }
 
+/** Why there are no files to be had there; undefined where there may be some. Never rejects. */
+export async function placeFault(place: string): Promise<string | undefined> {
+  const found = await filesAt(resolve(place));
+  return 'reason' in found ? found.reason : undefined;
+}
+
 async function filesAt(path: string): Promise<{ readonly files: string[] } | { readonly reason: string }> {
   try {
     if (!(await stat(path)).isDirectory()) return { files: [path] };

@@ -1,11 +1,14 @@
 // The script of an agent that is none (`model: scripted:<file>`): an ordered list of rules, as actors/handlers/
-// scripted-agent.ts explains them. Only the form is read here.
+// scripted-agent.ts explains them. It is read with the agent, so that mistakes are told at once, and again by the handler
+// when it has changed.
 
-import { parse } from 'yaml';
+import type { SourceFile } from '../source-file.ts';
+import { parseYamlTree, type YamlTree } from '../yaml-tree.ts';
+import { compilePattern, type Pattern } from './patterns.ts';
 
 export interface ScriptRule {
-  /** A pattern for the text. */
-  readonly text: string | undefined;
+  /** Holds for a text in which the pattern is found. */
+  readonly text: Pattern | undefined;
   /** Without a leading slash. */
   readonly command: string | undefined;
   readonly event: string | undefined;
@@ -17,17 +20,38 @@ export interface ScriptRule {
 
 const MAX_DELAY_MS = 3_600_000;
 
-/** The rules of a script in YAML or JSON. Throws an Error that names the rule and what is wrong with it. */
-export function readScript(source: string): readonly ScriptRule[] {
-  const value: unknown = parse(source);
-  if (!Array.isArray(value)) throw new Error('it should be a list of rules');
-  return value.map((each: unknown, index) => {
+export interface Script {
+  readonly rules: readonly ScriptRule[];
+  /** What is wrong, and where; with any of it the script cannot be used. */
+  readonly faults: readonly string[];
+}
+
+/** Reads a script in YAML or JSON. Never throws. */
+export function readScript(source: SourceFile): Script {
+  const { root, problems } = parseYamlTree(source);
+  if (problems.length > 0)
+    return {
+      rules: [],
+      faults: problems.map(({ line, column, message }) => `line ${line}, column ${column}: ${message}`),
+    };
+  if (root === undefined) return { rules: [], faults: ['the file is empty; expected a list of rules'] };
+  if (root.kind !== 'list') return { rules: [], faults: ['it should be a list of rules'] };
+  const rules: ScriptRule[] = [];
+  const faults: string[] = [];
+  for (const [index, each] of root.items.entries()) {
     try {
-      return ruleOf(each);
+      rules.push(ruleOf(plainValue(each)));
     } catch (error) {
-      throw new Error(`rule ${index + 1}: ${error instanceof Error ? error.message : String(error)}`);
+      faults.push(`rule ${index + 1}: ${error instanceof Error ? error.message : String(error)}`);
     }
-  });
+  }
+  return { rules, faults };
+}
+
+function plainValue(tree: YamlTree): unknown {
+  if (tree.kind === 'scalar') return tree.value;
+  if (tree.kind === 'list') return tree.items.map(plainValue);
+  return Object.fromEntries(tree.pairs.map(({ key, value }) => [key, plainValue(value)]));
 }
 
 function ruleOf(value: unknown): ScriptRule {
@@ -37,7 +61,7 @@ function ruleOf(value: unknown): ScriptRule {
   if (unknown !== undefined) throw new Error(`there is no field ${unknown}`);
   if (typeof answer !== 'string') throw new Error('answer should be a text');
   return {
-    text: textOf(text, 'match.text'),
+    text: patternOf(textOf(text, 'match.text')),
     command: textOf(command, 'match.command')?.replace(/^\//, ''),
     event: textOf(event, 'match.event'),
     answer,
@@ -55,6 +79,13 @@ function objectOf(value: unknown, what: string): Readonly<Record<string, unknown
 function textOf(value: unknown, what: string): string | undefined {
   if (value === undefined || typeof value === 'string') return value;
   throw new Error(`${what} should be a text`);
+}
+
+function patternOf(text: string | undefined): Pattern | undefined {
+  if (text === undefined) return undefined;
+  const pattern = compilePattern(text);
+  if ('fault' in pattern) throw new Error(`match.text ${pattern.fault}`);
+  return pattern;
 }
 
 function numberOf(value: unknown, what: string, most: number): number {

@@ -132,11 +132,12 @@ export class ApiClient {
   #refusal(answer: Answer): ApiProblem {
     const { status, body } = answer;
     const { address } = this;
-    const { key } = this.#target;
+    const { key, url } = this.#target;
     const { message, stderr, problems } = (body ?? {}) as ErrorBody;
+    const hint = status === 404 ? hintForMcp(url) : '';
     if (typeof message !== 'string') {
-      const text = `${address} answered ${status}, but not as a gateway does; is the address right?`;
-      return new ApiProblem(text, status >= 500, answer);
+      const text = `${address} answered ${status}, but not as a gateway does`;
+      return new ApiProblem(`${text}${hint || '; is the address right?'}`, status >= 500, answer);
     }
     if (status === 401) {
       const text = `${address} asks for a key; give it in GATEWAY_API_KEY, or by --api-key-file FILE`;
@@ -145,8 +146,15 @@ export class ApiClient {
     if (status === 403 && key !== undefined && /key/i.test(message))
       return new ApiProblem(`${address} refuses the key from ${key.source}`, false, answer);
     const details = [...lines(stderr, 'stderr: '), ...lines(problems, '')];
-    return new ApiProblem(message, status >= 500, answer, details);
+    return new ApiProblem(`${message}${hint}`, status >= 500, answer, details);
   }
+}
+
+/** For the address that MCP clients are given. Only once it has failed: a path before the gateway's own may end so too. */
+function hintForMcp({ origin, pathname }: URL): string {
+  const [, before] = /^(.*)\/mcp(?:\/[^/]*)?\/?$/.exec(pathname) ?? [];
+  if (before === undefined) return '';
+  return `; --url is the gateway's own address: is it ${origin}${before}, without /mcp?`;
 }
 
 const TIMEOUT = 'timeout';

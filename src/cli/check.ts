@@ -2,7 +2,6 @@
 
 import { Redactor } from '../../actors/redact.ts';
 import type { GatewayConfig } from '../../config/gateway-schema.ts';
-import { parseListenAddr } from '../../config/listen-addr.ts';
 import { loadConfig } from '../../config/load-config.ts';
 import { ConfigError, formatProblem, hasError, type Problem } from '../../config/problem.ts';
 import type { LoadedResources } from '../../config/resources/load-resources.ts';
@@ -20,7 +19,7 @@ export async function check({ config, isJson }: CliOptions): Promise<number> {
       warnings,
       catalogPath,
       secrets,
-    } = await loadConfig(config, process.env);
+    } = await loadConfig(config, process.env, { hasTriggers: true });
     const resources = await resourcesOf(settings);
     const problems = [...warnings, ...(resources?.problems ?? [])];
     if (hasError(problems)) throw new ConfigError(problems);
@@ -55,22 +54,10 @@ export async function check({ config, isJson }: CliOptions): Promise<number> {
 }
 
 /** The triggers and agents, read as a start would read them; undefined without a folder of triggers. */
-async function resourcesOf({
-  spec,
-  platforms,
-  listen_addr,
-}: GatewayConfig): Promise<LoadedResources | undefined> {
-  if (spec.triggers.directory === undefined) return undefined;
-  const { loadResources } = await import('../../config/resources/load-resources.ts');
-  return loadResources({
-    triggers: spec.triggers.directory,
-    agents: spec.agents.directory,
-    env: process.env,
-    secrets: new SecretValues(),
-    defaultAgent: spec.runtime.default_agent,
-    platforms,
-    listen: parseListenAddr(listen_addr),
-  });
+async function resourcesOf(config: GatewayConfig): Promise<LoadedResources | undefined> {
+  if (config.spec.triggers.directory === undefined) return undefined;
+  const { loadGatewayResources } = await import('../../config/resources/gateway-resources.ts');
+  return loadGatewayResources(config, process.env, new SecretValues());
 }
 
 /** One line per problem on stderr, as compilers write them. */

@@ -18,7 +18,7 @@ Examples:
   node dist/main.js top --url http://127.0.0.1:8080
 
 Signals:
-  SIGHUP            reads the catalog again; what did not change keeps running
+  SIGHUP            reads the catalog and the triggers again; what did not change keeps running
   SIGTERM, SIGINT   stops: calls in flight may end within shutdown_seconds; a second one stops at once
 
 Exit codes: 0 stopped as asked, 1 failure while running, 2 bad configuration or usage`;

@@ -219,10 +219,8 @@ function admitVersion(context: ExchangeContext): boolean {
 function accepts(accept: string, type: string): boolean {
   const [kind] = type.split('/');
   return accept.split(',').some((range) => {
-    const [name = '', ...parameters] = range
-      .trim()
-      .toLowerCase()
-      .split(/\s*;\s*/);
+    // Blanks around the separator are cut off each part: a pattern with them would try every blank of a long run.
+    const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
     if (parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))) return false;
     return name === type || name === '*/*' || name === `${kind}/*`;
   });

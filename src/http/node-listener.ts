@@ -51,8 +51,15 @@ class NodeRequest implements HttpRequest {
 function collectHeaders(rawHeaders: readonly string[]): Record<string, string> {
   const headers = new HeaderRecord();
   for (let at = 0; at + 1 < rawHeaders.length; at += 2)
-    addHeader(headers, (rawHeaders[at] ?? '').toLowerCase(), rawHeaders[at + 1] ?? '');
+    addHeader(headers, (rawHeaders[at] ?? '').toLowerCase(), textOf(rawHeaders[at + 1] ?? ''));
   return headers;
+}
+
+const BEYOND_ASCII = /[\x80-\xff]/;
+
+/** node:http gives each byte of a value as a character, the other filling reads them as UTF-8. */
+function textOf(value: string): string {
+  return BEYOND_ASCII.test(value) ? Buffer.from(value, 'latin1').toString('utf8') : value;
 }
 
 class NodeListener implements Listener, ReplyOwner {

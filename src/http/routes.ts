@@ -41,7 +41,7 @@ const onServer = (
   act: (front: Front, context: ExchangeContext, server: ManagedServer) => Promise<void> | void,
 ): Action => {
   return (front, context, id) => {
-    const server = targetOf(front, context, id);
+    const server = targetOf(front, context, id, fail);
     if (server === undefined || server === null) return undefined;
     return () => {
       const done = Promise.resolve(act(front, context, server));
@@ -59,19 +59,24 @@ export function fail(front: Front, context: ExchangeContext, error: unknown): vo
   context.fail(error, (text) => front.gateway.redactor.redact(text));
 }
 
+/** On a JSON-RPC route. */
+function failRpc(_: Front, context: ExchangeContext, error: GatewayError): void {
+  context.rpcError(error, undefined);
+}
+
 const mcp = byMethod({
   POST: (front, context, id) => {
-    const server = targetOf(front, context, id);
+    const server = targetOf(front, context, id, failRpc);
     if (server === null || !admitPost(context)) return undefined;
     return (_, body) => post(front, context, server, body);
   },
   GET: (front, context, id) => {
-    const server = targetOf(front, context, id);
+    const server = targetOf(front, context, id, failRpc);
     if (server === null) return undefined;
     return () => get(front, context, server);
   },
   DELETE: (front, context, id) => {
-    const server = targetOf(front, context, id);
+    const server = targetOf(front, context, id, failRpc);
     if (server !== null) remove(front, context, server);
     return undefined;
   },
@@ -151,17 +156,19 @@ function decodeSegment(segment: string): string | undefined {
   }
 }
 
-/** The server an MCP address is for, undefined for all of them; null when it was unknown, and that is answered. */
+/** The server that a path names, undefined for all of them; null when it is unknown, and `refuse` has answered. */
 function targetOf(
   front: Front,
   context: ExchangeContext,
   id: string | undefined,
+  refuse: (front: Front, context: ExchangeContext, error: GatewayError) => void,
 ): ManagedServer | undefined | null {
   if (id === undefined) return undefined;
   try {
     return front.gateway.server(id);
   } catch (error) {
-    fail(front, context, error);
+    if (!(error instanceof GatewayError)) throw error;
+    refuse(front, context, error);
     return null;
   }
 }

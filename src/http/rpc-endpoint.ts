@@ -16,11 +16,15 @@ import type { BodyProblem } from './seam.ts';
 export function admitRpc(front: Front, context: ExchangeContext): boolean {
   const { 'x-mcp-server': server, 'content-type': type = '' } = context.request.headers;
   if (server === undefined || server === '') {
-    context.error(400, 'the X-MCP-Server header is missing; it names the server, GET /servers lists them');
+    const message = 'the X-MCP-Server header is missing; it names the server, GET /servers lists them';
+    context.rpcFault(new RpcFault(rpcCodes.invalidRequest, message), 400);
     return false;
   }
-  if (front.gateway.fleet.get(server) === undefined) {
-    context.error(404, `there is no server ${JSON.stringify(server.slice(0, 64))}; GET /servers lists them`);
+  try {
+    front.gateway.server(server);
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    context.rpcError(error, undefined);
     return false;
   }
   if (!isJson(type)) {

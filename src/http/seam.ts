@@ -15,7 +15,10 @@ export interface HttpRequest {
   readonly path: string;
   /** What stands after the first `?`, raw; '' without one. */
   readonly query: string;
-  /** Names in lower case; repeated headers joined by ', '. No prototype, so that `__proto__` is a name like any other. */
+  /**
+   * Names in lower case; repeated headers joined by ', '. Values are read as UTF-8, what is none becomes U+FFFD. No
+   * prototype, so that `__proto__` is a name like any other.
+   */
   readonly headers: Readonly<Record<string, string>>;
   /** Address of the peer; '' once it is gone. */
   readonly remoteAddress: string;

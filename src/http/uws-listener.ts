@@ -1,6 +1,7 @@
 // The filling of the seam on uWebSockets.js: the fast one, where its native addon loads.
 // Known limits of that server: it answers HTTP/1.0 with 505; it drops a connection on which a request is pipelined
-// behind one not yet answered; it drops a request whose body comes slower than 16 kB/s over 10 s (no 408 then).
+// behind one not yet answered; it drops a request whose body comes slower than 16 kB/s over 10 s (no 408 then); it takes
+// bytes beyond ASCII off both ends of a header's value, as if they were blanks.
 
 import type { HttpResponse, HttpRequest as RawRequest, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import { Deadlines } from '../../actors/deadlines.ts';

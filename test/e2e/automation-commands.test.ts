@@ -1,5 +1,6 @@
 // The commands about triggers and deliveries, run against a gateway that runs, and the check of their files without one.
 
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
@@ -75,6 +76,20 @@ test('--check reads triggers and agents as a start would', async () => {
       severity: 'error',
     }),
   );
+});
+
+test('a start and --check tell at once what is wrong with the catalog and with triggers', async () => {
+  const folder = temporaryFolder();
+  const settings = { spec: { triggers: { directory: './triggers' }, agents: { directory: './agents' } } };
+  const config = writeConfiguration(folder, { settings });
+  writeFileSync(join(folder, 'catalog.yaml'), 'servers: { one: { comand: node } }\n');
+  writeResources(folder, [orders]);
+  for (const more of [[], ['--check']]) {
+    const { code, stderr } = await runMain(['--config', config, ...more]);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/catalog\.yaml:1:19: servers\.one\.comand: unknown key/);
+    expect(stderr).toMatch(/triggers\/orders\.yaml:\d+:\d+: spec\.default_agent: there is no agent orders\n/);
+  }
 });
 
 test('an instant that replaces the one before ends its attempt', async () => {

@@ -20,6 +20,16 @@ import { RawClient } from '../fixtures/raw-http.ts';
 
 const LIMIT = 4096;
 
+const unknownServer = {
+  jsonrpc: '2.0',
+  id: null,
+  error: {
+    code: -32000,
+    message: expect.stringMatching(/^there is no server ".*" in the catalog/),
+    data: { reason: 'ERR_UNKNOWN_SERVER' },
+  },
+};
+
 describe.each(fillings)('bad input on %s', (http) => {
   let gateway: GatewayProcess;
   let url: string;
@@ -215,6 +225,14 @@ describe.each(fillings)('bad input on %s', (http) => {
       expect(answer.status).toBe(200);
     });
 
+    test.each(['POST', 'GET', 'DELETE'])('%s to an unknown server is 404 with −32000', async (method) => {
+      const headers = { accept: BOTH, 'content-type': JSON_TYPE };
+      const sent = method === 'POST' ? { body: message('initialize', introduction('2025-11-25')) } : {};
+      const answer = await ask(`${url}/mcp/none`, { method, headers, ...sent });
+      expect([answer.status, answer.headers['content-type']]).toEqual([404, JSON_TYPE]);
+      expect(answer.json).toEqual(unknownServer);
+    });
+
     test('a GET that does not accept a stream is 406', async () => {
       const answer = await ask(`${url}/mcp/api`, { headers: { ...session, accept: JSON_TYPE } });
       expect(answer.status).toBe(406);
@@ -271,22 +289,22 @@ describe.each(fillings)('bad input on %s', (http) => {
   });
 
   describe('at /rpc', () => {
-    test('without X-MCP-Server it is 400, and the message says what is missing', async () => {
+    test('without X-MCP-Server it is 400 with −32600, and the message says what is missing', async () => {
       const answer = await post(`${url}/rpc`, call('echo'));
       expect(answer.status).toBe(400);
       expect(answer.json).toEqual({
-        error: 'Bad Request',
-        message: expect.stringMatching(/X-MCP-Server/),
-        request_id: answer.headers['x-request-id'],
+        jsonrpc: '2.0',
+        id: null,
+        error: { code: -32600, message: expect.stringMatching(/X-MCP-Server/) },
       });
     });
 
     test.each(['none', 'API', '../api', 'api, api', '__proto__', 'x'.repeat(3000)])(
-      'with the unknown server %s it is 404',
+      'with the unknown server %s it is 404 with −32000',
       async (id) => {
         const answer = await rpc(url, id, call('echo'));
         expect(answer.status).toBe(404);
-        expect(answer.json.error).toBe('Not Found');
+        expect(answer.json).toEqual(unknownServer);
         expect(answer.text.length).toBeLessThan(400);
       },
     );
@@ -343,7 +361,8 @@ describe.each(fillings)('bad input on %s', (http) => {
     const answer = await client.answer();
     expect(answer.status).toBe(404);
     expect(answer.headers.has('x-injected')).toBe(false);
-    expect(JSON.parse(answer.body.toString())).toMatchObject({ error: 'Not Found' });
+    const error = path.startsWith('/mcp/') && !path.includes('../') ? unknownServer.error : 'Not Found';
+    expect(JSON.parse(answer.body.toString())).toMatchObject({ error });
     client.destroy();
   });
 

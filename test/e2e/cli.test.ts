@@ -23,7 +23,15 @@ describe('the command line', () => {
     for (const flag of ['--help', '-h']) {
       const { code, stdout, stderr } = await runMain([flag]);
       expect([code, stderr]).toEqual([0, '']);
-      for (const word of ['--config', '--check', '--json', '--version', 'SIGHUP', 'Exit codes'])
+      for (const word of [
+        '--config',
+        '--check',
+        '--json',
+        '--version',
+        'SIGHUP',
+        'triggers again;',
+        'Exit codes',
+      ])
         expect(stdout).toContain(word);
     }
   });

@@ -114,6 +114,18 @@ describe.each(fillings)('the HTTP seam on %s', (kind) => {
       expect(told.remoteAddress).toBe('127.0.0.1');
     });
 
+    test.each([
+      ['UTF-8', Buffer.from('a schlüssel, a key: 😀.')],
+      ['Latin-1', Buffer.from('a schl\xfcssel', 'latin1')],
+      ['half a character', Buffer.from('a\xe2\x82b', 'latin1')],
+      ['a surrogate', Buffer.from('a\xed\xa0\x80b', 'latin1')],
+    ])('show the value of a header as UTF-8, here %s', async (_, value) => {
+      const raw = await client();
+      raw.write(get('/', `X-A: ${value.toString('latin1')}\r\n`));
+      const told = JSON.parse((await raw.answer()).body.toString());
+      expect(told.headers['x-a']).toBe(value.toString('utf8'));
+    });
+
     test('may come byte by byte', async () => {
       const raw = await client();
       for (const piece of pieces(post('/slow', 'hello', 'X-B: c\r\n'))) {

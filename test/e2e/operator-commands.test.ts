@@ -274,6 +274,32 @@ describe('the address', () => {
     },
   );
 
+  test.each([
+    ['/mcp', ['servers']],
+    ['/mcp/', ['stats', '--json']],
+    ['/mcp/files/', ['top']],
+    ['/mcp/files', ['servers', 'files']],
+  ])('with the %s of MCP clients behind it fails with a word on that: %j', async (path, command) => {
+    const { code, stderr } = await runMain([...command, '--url', gateway.url + path], { env: bare });
+    expect(code).toBe(1);
+    expect(stderr).toContain(`; --url is the gateway's own address: is it ${gateway.url}, without /mcp?\n`);
+  });
+
+  test('that ends in /mcp/prod by a proxy’s rule leads to the gateway behind it', async () => {
+    const proxy = createServer(async ({ url = '' }, answer) => {
+      const behind = await fetch(gateway.url + url.replace('/mcp/prod/', '/'));
+      answer.writeHead(behind.status).end(await behind.text());
+    });
+    await new Promise<void>((done) => proxy.listen(0, '127.0.0.1', done));
+    const url = `http://127.0.0.1:${(proxy.address() as AddressInfo).port}/mcp/prod`;
+    const good = await runMain(['servers', '--url', url], { env: bare });
+    expect([good.code, good.stderr]).toEqual([0, '']);
+    expect(good.stdout).toMatch(/^files /m);
+    const slip = await runMain(['servers', 'file', '--url', url], { env: bare });
+    expect(slip.stderr).toBe('there is no server "file"; did you mean files?\n');
+    proxy.close();
+  });
+
   test('where nobody listens is told with what to do', async () => {
     const closed = createServer();
     await new Promise<void>((done) => closed.listen(0, '127.0.0.1', done));

@@ -126,11 +126,17 @@ function isProvenByHeader({ required_headers }: HttpConfig, fields: Fields): boo
   return values.some((value) => value !== '*') || !fields.isWhole('required_headers', required_headers);
 }
 
-/** Everybody can send an empty header: the variable behind it has no value, say. */
+/** Everybody can send an empty header: the variable behind it has no value, say. Of others the ends may not arrive. */
 function checkHeaderValues({ required_headers }: HttpConfig, fields: Fields): void {
   for (const [name, value] of Object.entries(required_headers)) {
     if (value.trim() === '')
       fields.reportItem('required_headers', name, 'is empty, which proves nothing; * is any value');
+    else if (!/^[!-~](.*[!-~])?$/.test(value))
+      fields.reportItem(
+        'required_headers',
+        name,
+        'begins or ends with a blank or a character beyond ASCII, which headers lose on their way',
+      );
   }
 }
 

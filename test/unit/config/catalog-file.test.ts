@@ -311,13 +311,23 @@ describe('the catalog', () => {
     expect(lines).toContain(`catalog.yaml:${problem}`);
   });
 
-  test('warns of a command that looks like a shell line', async () => {
-    const { loaded, lines } = await folder.loadCatalog('servers:\n  a: { command: node server.js }\n');
-    expect(loaded).toBeDefined();
-    expect(lines).toEqual([
-      'catalog.yaml:2:17: warning: servers.a.command: is one program and not a shell line; put what follows it into args',
-    ]);
-  });
+  test.each(['node server.js', 'node /srv/server.js'])(
+    'warns of the command %s, which looks like a shell line',
+    async (command) => {
+      const { loaded, lines } = await folder.loadCatalog(`servers:\n  a: { command: ${command} }\n`);
+      expect(loaded).toBeDefined();
+      expect(lines).toEqual([
+        'catalog.yaml:2:17: warning: servers.a.command: is one program and not a shell line; put what follows it into args',
+      ]);
+    },
+  );
+
+  test.each(['/opt/my servers/files', './my servers/files'])(
+    'takes %s for a path with a space in it',
+    async (command) => {
+      expect((await folder.loadCatalog(`servers:\n  a: { command: ${command} }\n`)).lines).toEqual([]);
+    },
+  );
 
   test('and the gateway file report all their problems at once, in order', async () => {
     folder.write('gateway.yaml', 'catalog_path: catalog.yaml\nlog_level: loud\nzebra: 1\n');

@@ -3,7 +3,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { type Loaded, loadConfig } from '../../../config/load-config.ts';
+import { type Loaded, type LoadOptions, loadConfig } from '../../../config/load-config.ts';
 import { ConfigError, type Problem } from '../../../config/problem.ts';
 import type { Environment } from '../../../config/substitute.ts';
 
@@ -28,9 +28,9 @@ export class ConfigFolder {
   }
 
   /** Loads; rejects with whatever is not a ConfigError. */
-  async load(env: Environment = {}, name = 'gateway.yaml'): Promise<Attempt> {
+  async load(env: Environment = {}, name = 'gateway.yaml', options: LoadOptions = {}): Promise<Attempt> {
     try {
-      const loaded = await loadConfig(join(this.path, name), env);
+      const loaded = await loadConfig(join(this.path, name), env, options);
       return { loaded, ...this.#told(loaded.warnings) };
     } catch (error) {
       if (!(error instanceof ConfigError)) throw error;

@@ -169,6 +169,18 @@ inspector: { enabled: false }
     ]);
   });
 
+  test.each([
+    ['Trigger', 'triggers'],
+    ['Agent', 'agents'],
+  ])('says where a %s belongs that is given for it, and nothing else', async (kind, folders) => {
+    const { lines } = await folder.loadGateway(
+      `apiVersion: a/v1\nkind: ${kind}\nmetadata: { name: a }\nspec: { type: Manual, model: "x:y" }\n`,
+    );
+    expect(lines).toEqual([
+      `gateway.yaml:2:7: kind: ${kind} files belong in the folder that spec.${folders}.directory of the gateway file names`,
+    ]);
+  });
+
   test('warns that an empty key switches authentication off', async () => {
     const { loaded, lines } = await folder.loadGateway(`${minimal}api_key: ""\n`);
     expect(loaded?.config.api_key).toBe('');

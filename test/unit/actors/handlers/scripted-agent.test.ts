@@ -2,7 +2,8 @@
 
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ScriptedAgent } from '../../../../actors/handlers/scripted-agent.ts';
 import { aJob } from '../../../fixtures/jobs.ts';
@@ -78,25 +79,56 @@ test('a script is read again when it has changed', async () => {
   await expect.poll(() => agent.run(aJob(), never), { timeout: 10_000 }).toEqual({ text: 'and after' });
 });
 
+test('a script that turns bad or goes away answers by its rules before, until it is good again', async () => {
+  const { agent, file } = script('- answer: before');
+  const isAsBefore = async () => expect(await agent.run(aJob(), never)).toEqual({ text: 'before' });
+  await isAsBefore();
+  for (const spoil of [() => writeFileSync(file, ''), () => rmSync(file)]) {
+    spoil();
+    // Longer than it may go unnoticed.
+    const until = performance.now() + 1_200;
+    while (performance.now() < until) {
+      await isAsBefore();
+      await sleep(100);
+    }
+    await isAsBefore();
+  }
+  writeFileSync(file, '- answer: and after');
+  await expect.poll(() => agent.run(aJob(), never), { timeout: 10_000 }).toEqual({ text: 'and after' });
+});
+
 test.each([
-  ['a file that is no list', 'answer: x', /list of rules/],
-  ['a field that is none', '- { answer: x, delay: 3 }', /rule 1: there is no field delay/],
+  ['that is empty', '', /the file is empty/],
+  ['that is no list', 'answer: x', /list of rules/],
+  ['with a field that is none', '- { answer: x, delay: 3 }', /rule 1: there is no field delay/],
   [
-    'a condition that is none',
+    'with a condition that is none',
     '- { answer: x }\n- { answer: x, match: { word: a } }',
     /rule 2: there is no field word/,
   ],
-  ['an answer that is none', '- { match: { text: a } }', /answer should be a text/],
-  ['a delay that is none', '- { answer: x, delay_ms: soon }', /delay_ms should be a number/],
-  ['a pattern that is none', `- { answer: x, match: { text: '(' } }`, /rule 1/],
-  ['a file that is no YAML', '- {', /script cannot be used/],
-])('a script with %s fails for good, and says why', async (_, text, message) => {
-  const running = script(text).agent.run(aJob(), never);
-  await expect(running).rejects.toMatchObject({ isFinal: true });
+  ['with an answer that is none', '- { match: { text: a } }', /answer should be a text/],
+  ['with a delay that is none', '- { answer: x, delay_ms: soon }', /delay_ms should be a number/],
+  [
+    'with a pattern that is none',
+    `- { answer: x, match: { text: '(' } }`,
+    /rule 1: match.text is no regular expression/,
+  ],
+  ['that is no YAML', '- {', /line 1, column 4: YAML syntax/],
+])('a script %s fails the attempt and not the event, and says why', async (_, text, message) => {
+  const { agent, file } = script(text);
+  const running = agent.run(aJob(), never);
+  await expect(running).rejects.toMatchObject({ code: 'ERR_HANDLER', isFinal: false });
+  await expect(running).rejects.toThrow(`the script ${basename(file)} cannot be used: `);
   await expect(running).rejects.toThrow(message);
+  writeFileSync(file, '- answer: well');
+  expect(await agent.run(aJob({ attempt: 2 }), never)).toEqual({ text: 'well' });
 });
 
-test('a script that is not there fails for good', async () => {
+test('a script that is not there is named without its folder, which a sender should not learn', async () => {
   const running = new ScriptedAgent(join(folder, 'none.yaml')).run(aJob(), never);
-  await expect(running).rejects.toMatchObject({ isFinal: true, code: 'ERR_HANDLER' });
+  await expect(running).rejects.toMatchObject({
+    code: 'ERR_HANDLER',
+    isFinal: false,
+    message: 'the script none.yaml cannot be used: the file does not exist',
+  });
 });

@@ -340,7 +340,7 @@ spec:
   });
 
   test('may be a script beside its file, and changes with it', async () => {
-    folder.write('scripts/a.yaml', 'first');
+    folder.write('scripts/a.yaml', '- answer: first');
     const file = folder.write('a.yaml', agent('a', 'model: "scripted:./scripts/a.yaml"'));
     const first = await folder.load({ files: [file] });
     expect(first.lines).toEqual([]);
@@ -349,7 +349,7 @@ spec:
       script: join(folder.path, 'scripts/a.yaml'),
     });
     expect((await folder.load({ files: [file] })).agents[0]?.hash).toBe(first.agents[0]?.hash);
-    folder.write('scripts/a.yaml', 'second');
+    folder.write('scripts/a.yaml', '- answer: second');
     expect((await folder.load({ files: [file] })).agents[0]?.hash).not.toBe(first.agents[0]?.hash);
   });
 
@@ -385,8 +385,30 @@ spec:
     expect(agents).toEqual([]);
   });
 
+  test.each([
+    ['', ['the file is empty; expected a list of rules']],
+    ['answer: x', ['it should be a list of rules']],
+    [
+      '- { matc: { text: x }, answer: x }\n- { answer: well }\n- answer: [x]\n',
+      ['rule 1: there is no field matc', 'rule 3: answer should be a text'],
+    ],
+    [
+      `- { answer: x, match: { text: '(' } }`,
+      ['rule 1: match.text is no regular expression (RE2 syntax): missing closing )'],
+    ],
+    ['- answer: @x', [expect.stringMatching(/^line 1, column 11: YAML syntax: .*; put the value in quotes/)]],
+  ])('is refused with a script of which %j is all, for all that is wrong with it', async (text, faults) => {
+    folder.write('a.txt', text);
+    const file = folder.write('a.yaml', agent('a', 'model: "scripted:a.txt"'));
+    const { agents, errors } = await folder.load({ files: [file] });
+    const where = 'a.yaml:4:16: spec.model: a.txt: ';
+    expect(errors.map((line) => line.replace(where, ''))).toEqual(faults);
+    expect(errors.every((line) => line.startsWith(where))).toBe(true);
+    expect(agents).toEqual([]);
+  });
+
   test('with a script and a runtime contradicts itself', async () => {
-    folder.write('a.txt', '');
+    folder.write('a.txt', '[]');
     const file = folder.write(
       'a.yaml',
       agent('a', 'model: "scripted:a.txt", runtime: { http: { url: "http://a" } }'),
@@ -461,7 +483,7 @@ describe('files', () => {
     expect(lines).toEqual([
       expect.stringContaining('all.yaml:17:7: warning: spec: leads nowhere'),
       'all.yaml:17:35: spec.defaul_agent: unknown key; did you mean default_agent?',
-      'all.yaml:17:49: alias *who has no anchor &who before it',
+      'all.yaml:17:49: alias *who has no anchor &who before it; put the value in quotes, if it is text',
     ]);
   });
 
@@ -671,6 +693,12 @@ describe('resources beside each other', () => {
     ['commands alone', http('b', signed, 'commands: { x: { agent: echo } }'), []],
   ])('are decided by name with %s, or not at all', async (_, other, expected) => {
     expect((await together(http('a', signed), other)).lines).toEqual(expected);
+  });
+
+  test('of one name are told that, and no more', async () => {
+    expect((await together(http('a', signed), http('a', signed))).lines).toEqual([
+      expect.stringContaining('there is a Trigger a already'),
+    ]);
   });
 
   test('are not with the same secret and headers that contradict each other', async () => {

@@ -127,6 +127,10 @@ describe('a trigger of type HTTP', () => {
       `${secret}, required_headers: { X-A: " " }`,
       '6:67: spec.config.required_headers.X-A: is empty, which proves nothing; * is any value',
     ],
+    ...['" a"', 'a¡', '¡a'].map((value) => [
+      `${secret}, required_headers: { X-A: ${value} }`,
+      '6:67: spec.config.required_headers.X-A: begins or ends with a blank or a character beyond ASCII, which headers lose on their way',
+    ]),
     [
       `${secret}, key: alert`,
       '6:47: spec.config.key: expected header:NAME or body:MEMBER.MEMBER, found "alert"',
@@ -342,6 +346,33 @@ describe('a trigger of type Manual', () => {
       require_confirmation: false,
       allowed_commands: ['deploy', 'check'],
       timeout: undefined,
+    });
+  });
+
+  describe('warns of allowed commands that it has not', () => {
+    const commands = '  commands: { /deploy: { agent: echo }, status: { agent: echo } }';
+    const listed = (names: string) => `allowed_commands: [${names}]`;
+
+    test('with the one that was probably meant', async () => {
+      const text = triggerText('Manual', listed('deplo, /status, deploy, ship'), commands);
+      const { triggers, lines } = await folder.loadText(text);
+      expect(lines).toEqual([
+        't.yaml:6:32: warning: spec.config.allowed_commands[0]: there is no command deplo; did you mean deploy?',
+        't.yaml:6:56: warning: spec.config.allowed_commands[3]: there is no command ship',
+      ]);
+      expect(triggers).toHaveLength(1);
+    });
+
+    test('unless a default agent takes them', async () => {
+      const text = triggerText('Manual', listed('deplo'), `${commands}\n  default_agent: echo`);
+      expect((await folder.loadText(text)).lines).toEqual([]);
+    });
+
+    test('unless they are those of the platform, for all its triggers', async () => {
+      const platforms = { manual: { allowed_commands: ['ship', 'deploy'] } };
+      const { triggers, lines } = await folder.loadText(triggerText('Manual', '', commands), { platforms });
+      expect(lines).toEqual([]);
+      expect(triggers).toMatchObject([{ config: { allowed_commands: ['ship', 'deploy'] } }]);
     });
   });
 
