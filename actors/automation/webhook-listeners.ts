@@ -3,9 +3,9 @@
 //
 // WL1  a path of a listener has one webhook; a second one is refused, not put in its place, unless nobody is behind the
 //      first any more.
-// WL2  whoever is connected to a listener of its own is served to the end: requests under way are answered, and others
-//      hear from the webhook that was taken away, which asks them to come again; 404 would be final for a sender. With the
-//      last webhook the address is free at once, and with others there the path stays for a while.
+// WL2  requests under way on a listener of its own are answered; until then others on open connections hear from the
+//      webhook that was taken away, which asks them to come again: 404 would be final for a sender. With the last webhook
+//      the address is free at once, and with others there the path stays for a while.
 
 import type { Webhook } from '../sources/webhook.ts';
 import { LINGER_MS } from '../sources/webhook-table.ts';

@@ -3,7 +3,8 @@
 // else meanwhile, and what it holds need not be broken off.
 //
 // CK1  one call at a time; one that failed is repeated soon, since there is room for several within a lease.
-// CK2  a claim is lost by what the store says, or when the store could not be asked about one that had run out by then.
+// CK2  a claim is lost by what the store says, or when the store could not be asked about one that had run out by then. A
+//      standstill that begins while a renewal is under way is not outlasted: events come again, as after a crash.
 
 import type { Log } from '../log.ts';
 import type { Store } from '../store/store.ts';

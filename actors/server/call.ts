@@ -53,8 +53,11 @@ export interface CallTerms {
   /** Of `timeoutMs`, where there are many calls; without it the call sets a timer of its own. */
   readonly deadlines?: Deadlines<Call>;
   readonly onEnd?: OnCallEnd;
-  /** Why no call can be sent: the server has failed and is not back. Asked only when a call's time is up. */
-  readonly whyShut?: () => GatewayError | undefined;
+  /**
+   * Why no call could be sent: the server has failed since that moment, in performance.now() milliseconds, and is not back.
+   * Asked only when a call's time is up.
+   */
+  readonly whyShut?: (since: number) => GatewayError | undefined;
 }
 
 /** `answer` is the server's, where there was one. */
@@ -174,7 +177,7 @@ export class Call implements Waiting<Call> {
     const advice =
       'raise request_timeout_seconds (progress) or max_request_seconds in the catalog if it needs longer';
     if (this.connection !== undefined) return `without an answer; ${advice}`;
-    const failure = this.#terms.whyShut?.();
+    const failure = this.#terms.whyShut?.(this.acceptedAt);
     return failure === undefined
       ? `while waiting to be sent; ${advice}`
       : `while the server was being started: ${failure.message}`;

@@ -98,7 +98,7 @@ export class ConnectionNews {
   onFailure(error: GatewayError): void {
     const { id, handle, log, notes } = this.#options;
     notes.lastError = error;
-    handle.failure = error;
+    handle.fail(error);
     log.warn({ server: id, ...reason(error) }, 'server failed');
   }
 

@@ -44,8 +44,6 @@ export class Handle {
   isOpen = false;
   /** The machine is in `idle`: the next call has to tell it. */
   isIdle = false;
-  /** Why the server has failed, until it is open again. */
-  failure: GatewayError | undefined;
   readonly parking: Parking;
 
   readonly #entry: ServerEntry;
@@ -59,6 +57,8 @@ export class Handle {
   #isDraining = false;
   #isRetired = false;
   #successor: Handle | undefined;
+  /** Why the server has failed, and when, until it is open again. */
+  #failure: { readonly error: GatewayError; readonly at: number } | undefined;
 
   constructor(id: string, entry: ServerEntry, pool: Pool, hooks: HandleHooks) {
     this.id = id;
@@ -78,8 +78,7 @@ export class Handle {
       patience,
       deadlines: this.deadlines,
       onEnd: (call, outcome, answer) => this.#onEnd(call, outcome, answer),
-      // Of the server that they wait for by now.
-      whyShut: () => (this.#successor ?? this).failure,
+      whyShut: (since) => this.#whyShut(since),
     };
   }
 
@@ -127,9 +126,20 @@ export class Handle {
 
   open(): void {
     this.isOpen = true;
-    this.failure = undefined;
+    this.#failure = undefined;
     this.parking.end();
     this.drain();
+  }
+
+  /** The machine has entered `failed`. */
+  fail(error: GatewayError): void {
+    this.#failure = { error, at: performance.now() };
+  }
+
+  /** Of the server that calls wait for by now. What was before `since` is over: it may have been mended. */
+  #whyShut(since: number): GatewayError | undefined {
+    if (this.#successor !== undefined) return this.#successor.#whyShut(since);
+    return this.#failure !== undefined && this.#failure.at >= since ? this.#failure.error : undefined;
   }
 
   close(): void {

@@ -5,8 +5,8 @@
 // WT2  a path whose last trigger was closed answers 503 with Retry-After for LINGER_MS, and only then goes away: a sender
 //      that saw 404 while a trigger is started again or exchanged would give up. A trigger that comes back takes it over,
 //      and so does one of another type: whose table that is, this one does not know, and it forgets the path.
-// WT3  a listener of its own closes with its last trigger: a refused connection is tried again, too. Whoever is connected
-//      to it still finds its webhooks, and hears 503.
+// WT3  a listener of its own closes with its last trigger: a refused connection is tried again, too. While it has requests
+//      under way whoever is connected to it still finds its webhooks, and hears 503.
 
 import type { Trigger } from '../../config/resources/trigger.ts';
 import type { SourceHost } from './adapter.ts';

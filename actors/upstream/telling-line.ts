@@ -12,10 +12,12 @@ const errorLine = /^\w*Error\b/;
 export function tellingLine(lines: readonly string[]): string | undefined {
   const last = lines.at(-1);
   if (last === undefined) return undefined;
-  const error = nodesEnd.test(last) ? lines.findLast(isError) : undefined;
+  const error = nodesEnd.test(last) ? errorIn(lines) : undefined;
   return error === undefined ? `its last line on stderr: ${last}` : `its last error on stderr: ${error}`;
 }
 
-function isError(line: string, at: number, lines: readonly string[]): boolean {
-  return errorLine.test(line) || pointer.test(lines[at - 1] ?? '');
+/** Lines of a message may look like errors, too: where there is a pointer, it is what counts. */
+function errorIn(lines: readonly string[]): string | undefined {
+  const below = lines.findLast((_, at) => pointer.test(lines[at - 1] ?? ''));
+  return below ?? lines.findLast((line) => errorLine.test(line));
 }

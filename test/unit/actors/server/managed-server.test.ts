@@ -153,6 +153,38 @@ describe('a start', () => {
     expect(ear.errors[0]?.message).toMatch(/could not be started: the new one$/);
   });
 
+  test('that has failed is told of the last of several that have taken its place', async () => {
+    const [old, changed, newest] = [0, 1, 2].map(() => make({}, { isManual: true }));
+    if (old === undefined || changed === undefined || newest === undefined)
+      throw new Error('there are three');
+    const { ear, call } = old.call(undefined, '1', 'a');
+    await settle();
+    old.server.handle.retire(changed.server.handle);
+    await settle();
+    changed.link.die(new ConnectionLostError('the one between'));
+    await settle();
+    changed.server.handle.retire(newest.server.handle);
+    await settle();
+    newest.link.die(new ConnectionLostError('the newest'));
+    await settle();
+    call.expire();
+    expect(ear.errors[0]?.message).toMatch(/could not be started: the newest$/);
+  });
+
+  test('that is slow is not told for one that had failed before the call came', async () => {
+    const managed = make({}, { isManual: true });
+    managed.call(undefined, '1', 'a');
+    await settle();
+    managed.link.die(new ConnectionLostError('no database, then'));
+    await settle();
+    await new Promise((done) => setTimeout(done, 2));
+    const { ear, call } = managed.call(undefined, '2', 'b');
+    managed.actor.send({ type: 'due' });
+    await settle();
+    call.expire();
+    expect(ear.errors[0]?.message).toContain('while waiting to be sent; raise');
+  });
+
   const installing = 'may still be installing: run it once by hand, and check the network';
   const raise = 'raise start_timeout_seconds if it needs longer';
   test.each([

@@ -4,7 +4,7 @@ import { sign } from '@octokit/webhooks-methods';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { HandlerError } from '../../../../actors/handlers/handler.ts';
 import type { Adapter } from '../../../../actors/sources/adapter.ts';
-import { commentBody } from '../../../../actors/sources/repohost/comment.ts';
+import { commentBody, commentMark } from '../../../../actors/sources/repohost/comment.ts';
 import { repoHostAdapter } from '../../../../actors/sources/repohost/repohost-adapter.ts';
 import type { NewEvent, StoredEvent } from '../../../../actors/store/store.ts';
 import type { RepoHostTrigger } from '../../../../config/resources/trigger.ts';
@@ -95,7 +95,7 @@ describe('an answer', () => {
     });
     expect(JSON.parse(row.meta)).toEqual({ trigger: 'reviews' });
     await send(row);
-    expect(posted()).toEqual(['Thank **you**.\n\n<!-- actor-gateway:repohost:reviews/d-1/1 -->']);
+    expect(posted()).toEqual([`Thank **you**.\n\n${commentMark(row.id)}`]);
     expect(rest.askedFor('POST', /comments/)[0]?.authorization).toBe(`token ${trigger.config.token}`);
   });
 
@@ -117,9 +117,11 @@ describe('an answer', () => {
   });
 
   test('cannot carry the mark of another row', () => {
-    const body = commentBody('look: <!-- actor-gateway:repohost:other/d/1 -->', 'repohost:reviews/d/1');
-    expect(body).not.toContain('actor-gateway:repohost:other');
-    expect(body).toContain('actor-gateway:repohost:reviews/d/1');
+    const [ours, other] = [commentMark('repohost:reviews/d/1'), commentMark('repohost:other/d/1')];
+    const body = commentBody(`look: ${other}`, 'repohost:reviews/d/1');
+    expect(body).not.toContain(other);
+    expect(body).toContain(ours);
+    expect(ours).not.toContain('reviews');
   });
 });
 

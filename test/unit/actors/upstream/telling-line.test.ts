@@ -32,6 +32,7 @@ describe('of a Node program that ends by an error nobody caught', () => {
     ],
     ['one with a cause', 'throw new Error("no key", { cause: new Error("why") })', 'Error: no key'],
     ['one of several lines', 'throw new RangeError("no key\\n- a\\n- b")', 'RangeError: no key'],
+    ['one that repeats another', 'throw new Error("no key\\nError: why")', 'Error: no key'],
     ['one with a name of its own', 'class Mishap extends Error {}; throw new Mishap("no key")', /: no key$/],
     ['one of the platform', 'throw new DOMException("no key", "AbortError")', /AbortError\b.*: no key$/],
     [
