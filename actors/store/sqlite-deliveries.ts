@@ -50,7 +50,18 @@ export class SqliteDeliveries {
   readonly #byId: Statement<readonly [number, string, number]>;
   readonly #first: Statement<readonly [number, number, number | null]>;
   readonly #wholeFirst: Statement<
-    readonly [number, number, number | null, string, string, number, number, string, Uint8Array]
+    readonly [
+      number,
+      number,
+      number | null,
+      string,
+      string,
+      number,
+      number,
+      number | null,
+      string,
+      Uint8Array,
+    ]
   >;
   readonly #allUnfinished: Statement<readonly [string, number, number]>;
   readonly #heldKeys: Statement<readonly [string]>;
@@ -78,7 +89,7 @@ export class SqliteDeliveries {
       `SELECT seq, state, retry_at FROM delivery WHERE key = ? AND state < ${firstSettled} ORDER BY seq LIMIT 1`,
     );
     this.#wholeFirst = connection.prepare(
-      `SELECT delivery.seq, state, retry_at, id, trace, at, attempts, meta, body
+      `SELECT delivery.seq, state, retry_at, id, trace, at, attempts, started, meta, body
        FROM delivery JOIN body ON body.seq = delivery.seq
        WHERE key = ? AND state < ${firstSettled} ORDER BY delivery.seq LIMIT 1`,
     );
@@ -166,8 +177,10 @@ export class SqliteDeliveries {
   wholeFirst(key: string): WholeFirst | undefined {
     const row = this.#wholeFirst.get([key]);
     if (row === undefined) return undefined;
-    const [seq, state, retryAt, id, trace, at, attempts, meta, body] = row;
-    const event = { seq, id, key, trace, at, attempt: attempts + 1, meta, body };
+    const [seq, state, retryAt, id, trace, at, attempts, started, meta, body] = row;
+    // `attempts` may have been taken back; when one began is never forgotten.
+    const wasClaimed = started !== null;
+    const event = { seq, id, key, trace, at, attempt: attempts + 1, wasClaimed, meta, body };
     return { seq, state: stateOf(state), retryAt, event };
   }
 

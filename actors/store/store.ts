@@ -62,6 +62,11 @@ export interface StoredEvent extends NewEvent {
   readonly at: number;
   /** Counted from 1, the present one included; one that ended with the process counts too. */
   readonly attempt: number;
+  /**
+   * An attempt was begun before the present one, whether it counts or not: a stop may have taken it off again, or the event
+   * has all its attempts before it once more. What that attempt did in the world, nobody may know.
+   */
+  readonly wasClaimed?: boolean | undefined;
 }
 
 /** A claim on a mailbox. */

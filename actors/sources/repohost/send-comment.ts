@@ -1,7 +1,7 @@
 // Answers as comments on issues and pull requests: the row of the outbox, and how it is sent.
 //
-// SC1  an attempt after the first looks whether the comment is there already: the first may have posted it and have ended
-//      before it could say so.
+// SC1  where an attempt was begun before, it is looked first whether the comment is there already: that one may have posted
+//      it and have ended before it could say so, whether it counts as an attempt or not.
 
 import type { RepoHostTrigger } from '../../../config/resources/trigger.ts';
 import { type Answer, HandlerError } from '../../handlers/handler.ts';
@@ -53,7 +53,8 @@ export async function sendComment(api: RepoHostApi, row: StoredEvent, signal: Ab
   const { repository, number, body } = comment;
   const path = `/repos/${repository}/issues/${number}/comments`;
   const place = `${repository}#${number}`;
-  if (row.attempt > 1 && (await isPosted(api, path, row, place, signal))) return;
+  const mayBePosted = row.attempt > 1 || row.wasClaimed === true;
+  if (mayBePosted && (await isPosted(api, path, row, place, signal))) return;
   const { status, data } = await api.write(path, { body }, `a comment on ${place}`, signal);
   // A redirect turns a POST into a GET, which is answered 200 and has posted nothing.
   if (status !== 201)

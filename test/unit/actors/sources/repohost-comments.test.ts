@@ -134,6 +134,14 @@ describe('a comment is posted once', () => {
     expect(posted()).toHaveLength(1);
   });
 
+  test('although that attempt does not count: a stop cut it short, or its row was dead and is replayed', async () => {
+    const row = await rowFor('once');
+    rest.refuse(POST, { status: 0, isCut: true });
+    await failure(row);
+    await send({ ...row, attempt: 1, wasClaimed: true });
+    expect(posted()).toHaveLength(1);
+  });
+
   test('and looked for on all pages of what came since', async () => {
     const row = await rowFor('once');
     await send(row);
