@@ -7,8 +7,8 @@
 //     and .NET may take `ID` for `id`, so that a client's message must not hold such a twin either.
 
 import { isUtf8 } from 'node:buffer';
-import { JsonScanner, NotJsonError, textOf } from './json-scanner.ts';
-import { RpcFault, rpcCodes } from './rpc-fault.ts';
+import { JsonScanner, NotJsonError, TooDeepError, textOf } from './json-scanner.ts';
+import { RpcFault, rpcCodes, TooDeepFault } from './rpc-fault.ts';
 import { between, isInPieces, type Message, rawOf, type Span, whole } from './span.ts';
 
 export type Kind = 'request' | 'notification' | 'answer';
@@ -150,7 +150,7 @@ export function readClientMessage(bytes: Buffer): Envelope {
   return read(bytes, true);
 }
 
-/** Reads a message a server sent, which need not carry `"jsonrpc"`. Throws RpcFault when it is no message at all. */
+/** Reads a message a server sent, which need not carry `"jsonrpc"`. Throws RpcFault when it is no message at all, TooDeepFault when it may be one. */
 export function readServerMessage(bytes: Buffer): Envelope {
   return read(bytes, false);
 }
@@ -202,6 +202,7 @@ function read(bytes: Buffer, isStrict: boolean): Envelope {
     });
     scanner.end();
   } catch (error) {
+    if (error instanceof TooDeepError) throw new TooDeepFault(rpcCodes.parseError, error.message);
     if (error instanceof NotJsonError) throw new RpcFault(rpcCodes.parseError, `not JSON: ${error.message}`);
     throw error;
   }

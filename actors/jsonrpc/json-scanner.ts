@@ -27,6 +27,9 @@ export class NotJsonError extends Error {
   }
 }
 
+/** The text is nested deeper than MAX_DEPTH. */
+export class TooDeepError extends NotJsonError {}
+
 export class JsonScanner {
   readonly bytes: Buffer;
   pos: number;
@@ -155,7 +158,7 @@ export class JsonScanner {
    * member begins.
    */
   object(depth: number, onMember: ((key: string, keyStart: number) => void) | undefined): void {
-    if (depth > MAX_DEPTH) this.fail('nested too deeply');
+    if (depth > MAX_DEPTH) this.#failAtDepth();
     this.pos += 1;
     if (this.take(0x7d)) return;
     do {
@@ -175,7 +178,7 @@ export class JsonScanner {
 
   /** Walks over an array; `pos` must be at its bracket. `onItem` works like `onMember`. */
   array(depth: number, onItem: (() => void) | undefined): void {
-    if (depth > MAX_DEPTH) this.fail('nested too deeply');
+    if (depth > MAX_DEPTH) this.#failAtDepth();
     this.pos += 1;
     if (this.take(0x5d)) return;
     do {
@@ -186,6 +189,10 @@ export class JsonScanner {
       }
     } while (this.take(0x2c));
     if (!this.take(0x5d)) this.fail('expected a comma or a bracket');
+  }
+
+  #failAtDepth(): never {
+    throw new TooDeepError(`nested too deeply (more than ${MAX_DEPTH} levels)`, this.pos);
   }
 
   #literal(word: string): void {

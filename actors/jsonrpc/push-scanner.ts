@@ -1,6 +1,7 @@
 // Checks JSON text that arrives piece by piece, and tells where the members of its outermost object stand. It accepts
 // exactly what JsonScanner accepts. That one is for a message that is there as a whole; this one is for large ones, which
-// then need not be put together, and are checked while they arrive.
+// then need not be put together, and are checked while they arrive. What is nested too deeply is not accepted either, but
+// passed over, so that the id of such a message is found wherever it stands.
 //
 // G1  what it holds does not grow with the text: the nesting, and the first bytes of one outermost name or value.
 
@@ -33,10 +34,12 @@ const FIRST_NAME = 2;
 const NAME = 3;
 const COLON = 4;
 const AFTER_VALUE = 5;
-const STRING = 6;
-const ESCAPE = 7;
-const HEX = 8;
-const WORD = 9;
+/** Somewhere in what is nested too deeply: only brackets are counted there. */
+const TOO_DEEP = 6;
+const STRING = 7;
+const ESCAPE = 8;
+const HEX = 9;
+const WORD = 10;
 
 /** So much of an outermost name or value is told. */
 export const MAX_TOKEN = 256;
@@ -58,6 +61,9 @@ export class PushScanner {
   #closing = NOTHING;
   readonly #outer: number[] = [];
   #isName = false;
+  /** Levels beyond MAX_DEPTH that are open. */
+  #excess = 0;
+  #wasTooDeep = false;
   /** Digits of a unicode escape still to come. */
   #hexLeft = 0;
   /** The literal at hand, and how much of it was there. */
@@ -76,7 +82,8 @@ export class PushScanner {
 
   /** What was fed is one JSON text from beginning to end. */
   get isComplete(): boolean {
-    return this.#closing === NOTHING && (this.#state === AFTER_VALUE || isWholeNumber(this.#state));
+    if (this.#closing !== NOTHING || this.#wasTooDeep) return false;
+    return this.#state === AFTER_VALUE || isWholeNumber(this.#state);
   }
 
   feed(piece: Buffer): void {
@@ -112,6 +119,8 @@ export class PushScanner {
         return this.#closing === END_OF_OBJECT ? NAME : VALUE;
       case FIRST_ITEM:
         return byte === this.#closing ? this.#close(pos) : this.#beginValue(byte, pos);
+      case TOO_DEEP:
+        return this.#passOver(byte);
       default:
         return this.#beginValue(byte, pos);
     }
@@ -126,7 +135,7 @@ export class PushScanner {
   #beginValue(byte: number, pos: number): number {
     if (this.#outer.length === 1) this.#valueStart = this.size + pos;
     if (byte === BRACE || byte === BRACKET) {
-      if (this.#outer.length > MAX_DEPTH) return WRONG;
+      if (this.#outer.length > MAX_DEPTH) return this.#passOver(byte);
       this.#outer.push(this.#closing);
       this.#closing = byte === BRACE ? END_OF_OBJECT : END_OF_ARRAY;
       return byte === BRACE ? FIRST_NAME : FIRST_ITEM;
@@ -139,6 +148,15 @@ export class PushScanner {
     this.#word = word;
     this.#wordAt = 1;
     return WORD;
+  }
+
+  #passOver(byte: number): number {
+    this.#wasTooDeep = true;
+    this.#isName = false;
+    if (byte === QUOTE) return STRING;
+    if (byte === BRACE || byte === BRACKET) this.#excess += 1;
+    else if (byte === END_OF_OBJECT || byte === END_OF_ARRAY) this.#excess -= 1;
+    return this.#excess > 0 ? TOO_DEEP : AFTER_VALUE;
   }
 
   /** The object or array that was opened last ends at `pos`. */
@@ -163,6 +181,10 @@ export class PushScanner {
 
   /** A name, or a value that is no object or array, ends before `end`. */
   #endToken(piece: Buffer, end: number): void {
+    if (this.#excess > 0) {
+      this.#state = TOO_DEEP;
+      return;
+    }
     const isOutermost = this.#tokenFrom >= 0;
     if (isOutermost) this.#keep(piece, end);
     this.#tokenFrom = -1;

@@ -27,3 +27,6 @@ export class RpcFault extends Error {
     this.data = data;
   }
 }
+
+/** The message may be what it seems, but is nested deeper than anybody reads. */
+export class TooDeepFault extends RpcFault {}

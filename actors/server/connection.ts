@@ -7,11 +7,17 @@
 // N3  an answer to an unknown id (late, doubled, invented) reaches nobody.
 // N4  when the link ends, every call on it ends (A2).
 
-import { ConnectionLostError, type GatewayError, MessageTooLargeError } from '../errors.ts';
+import {
+  ConnectionLostError,
+  type GatewayError,
+  MessageTooLargeError,
+  UpstreamProtocolError,
+} from '../errors.ts';
 import { errorMessage, notificationMessage, renumbered, resultMessage } from '../jsonrpc/compose.ts';
 import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
+import { LargeMessage } from '../jsonrpc/large-message.ts';
 import type { Era } from '../jsonrpc/modern-meta.ts';
-import { rpcCodes } from '../jsonrpc/rpc-fault.ts';
+import { rpcCodes, TooDeepFault } from '../jsonrpc/rpc-fault.ts';
 import { rawOf, replacing, splice } from '../jsonrpc/span.ts';
 import type { CallId, Link, LinkEvents } from '../upstream/link.ts';
 import { type Advert, readAdvert, readDiscovery } from './advert.ts';
@@ -192,6 +198,7 @@ export class Connection {
       envelope = readServerMessage(bytes);
     } catch (error) {
       this.#events.onNoise(this, (error as Error).message);
+      if (error instanceof TooDeepFault) this.#onTooDeep(bytes, error);
       return;
     }
     if (envelope.kind === 'answer') {
@@ -246,6 +253,22 @@ export class Connection {
         `the answer of server ${this.server} to ${call.envelope.method} is larger than limits.message_bytes ` +
           `(${size} bytes or more); ask for less, or raise the limit`,
       ),
+    );
+  }
+
+  /** Nobody reads it, but whoever waits for it, or for an answer to it, must not wait for a deadline. */
+  #onTooDeep(bytes: Buffer, fault: TooDeepFault): void {
+    const message = new LargeMessage();
+    message.feed(bytes);
+    if (message.requestId !== undefined)
+      this.sendRaw(errorMessage(message.requestId, fault.code, fault.message));
+    const call = message.id === undefined ? undefined : this.#calls.get(Number(message.id));
+    if (call === undefined) return;
+    this.#calls.delete(call.id);
+    this.link.forget(call.id);
+    const what = `the answer of server ${this.server} to ${call.envelope.method} is ${fault.message}`;
+    call.fail(
+      new UpstreamProtocolError(`${what}; nothing deeper is passed on, so the server has to answer flatter`),
     );
   }
 

@@ -70,6 +70,22 @@ describe('an oversized message', () => {
     expect(idOf(text)).toBeUndefined();
   });
 
+  test('tells it behind what is nested too deeply, wherever it is cut, and is no answer', () => {
+    const nested = fc
+      .array(fc.constantFrom('[', '{"id":9,"a":', '[{"]}":"\\"}]"},'), { minLength: 300, maxLength: 400 })
+      .map((opened) => {
+        const closed = opened.map((one) => (one.startsWith('{') ? '}' : ']'));
+        return `${opened.join('')}"}]\\u005d"${closed.reverse().join('')}`;
+      });
+    fc.assert(
+      fc.property(nested, fc.array(fc.nat(), { maxLength: 20 }), (deep, cuts) => {
+        const bytes = Buffer.from(`{"result":${deep},"id":7}`);
+        const message = inPieces(bytes, cuts);
+        expect([message.id, message.answer()]).toEqual(['7', undefined]);
+      }),
+    );
+  });
+
   test('survives any bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => {

@@ -1,6 +1,6 @@
 // One connection by itself: what goes out on its link for a call, and what of that comes back to whom.
 
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ConnectionLostError } from '../../../../actors/errors.ts';
 import { Call } from '../../../../actors/server/call.ts';
 import { Connection, type Introduction } from '../../../../actors/server/connection.ts';
@@ -154,6 +154,34 @@ test('what is no message is noise, and hurts no call', () => {
   expect([noise.length, ear.ends]).toEqual([6, 0]);
   link.answer(1, 'fine');
   expect(ear.result).toBe('fine');
+});
+
+describe('a message nested too deeply', () => {
+  const deep = `${'[{"id":2,"x":"]}"},'.repeat(300)}1${']'.repeat(300)}`;
+
+  test.each([
+    ['before', `{"jsonrpc":"2.0","id":1,"result":{"content":${deep}}}`],
+    ['behind', `{"jsonrpc":"2.0","result":{"content":${deep}},"id":1}`],
+    ['before an error with', `{"id":1,"error":{"code":1,"message":"x","data":${deep}}}`],
+  ])('fails the call it answers at once, with its id %s the depth', (_, text) => {
+    const { link, send } = make();
+    const [call, other] = [send('"a"'), send('"b"')];
+    link.say(text);
+    expect(call.ear.errors).toEqual([expect.objectContaining({ code: 'ERR_UPSTREAM_PROTOCOL' })]);
+    expect(call.ear.errors[0]?.message).toMatch(/server s to tools\/call is nested too deeply.*256 levels/);
+    expect([link.forgotten, other.ear.ends]).toEqual([[1], 0]);
+    link.answer(2, 'fine');
+    expect(other.ear.result).toBe('fine');
+  });
+
+  test('that asks is refused, and one that only tells hurts no call', () => {
+    const { link, send, noise } = make();
+    const { ear } = send('1');
+    link.say(`{"method":"notifications/message","params":{"data":${deep}}}`);
+    link.say(`{"method":"sampling/createMessage","params":{"x":${deep}},"id":1}`);
+    expect([noise.length, ear.ends]).toEqual([2, 0]);
+    expect(link.sent.at(-1)?.message).toMatchObject({ id: 1, error: { code: -32700 } });
+  });
 });
 
 test('a ping of the server is answered at once, with its own id', () => {
