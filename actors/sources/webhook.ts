@@ -12,6 +12,8 @@ export interface WebhookRequest {
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly remoteAddress: string;
+  /** False where the body may be another than the one that was sent, so that it has to prove itself. */
+  readonly isBodyExact: boolean;
   readonly requestId: string;
   readonly traceparent: string;
 }

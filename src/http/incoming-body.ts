@@ -40,6 +40,13 @@ export class IncomingBody implements Waiting<IncomingBody> {
     this.#end('too_slow');
   }
 
+  /** The deadline, unless it is over, runs from here anew. */
+  waitAnew(now: number): void {
+    if (this.#isLate || this.#isIn || this.#release !== undefined) return;
+    this.#deadlines.delete(this);
+    this.#deadlines.add(this, now);
+  }
+
   /** `deliver` is called once, unless `drop` or `cancel` come first. Call this before the first byte can come. */
   deliverTo(deliver: (body: Buffer | BodyProblem) => void): void {
     // An answer held already wants no body.

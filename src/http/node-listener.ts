@@ -26,6 +26,7 @@ export async function listenNode(options: ListenerOptions, fallbackReason?: stri
 }
 
 class NodeRequest implements HttpRequest {
+  readonly isBodyExact = true;
   readonly method: string;
   readonly path: string;
   readonly query: string;

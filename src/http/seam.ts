@@ -22,6 +22,11 @@ export interface HttpRequest {
   readonly headers: Readonly<Record<string, string>>;
   /** Address of the peer; '' once it is gone. */
   readonly remoteAddress: string;
+  /**
+   * False where the server beneath does not read the framing strictly, so that the body may be another than the one that
+   * was sent: of chunks on uWebSockets.js (uws-chunks.ts). Who acts on bytes that prove nothing of themselves asks this.
+   */
+  readonly isBodyExact: boolean;
 }
 
 /** Bytes, or text in UTF-8; in pieces where to put them together would cost a copy of what is large. */

@@ -1,7 +1,7 @@
 // The filling of the seam on uWebSockets.js: the fast one, where its native addon loads.
 // Known limits of that server: it answers HTTP/1.0 with 505; it drops a connection on which a request is pipelined
 // behind one not yet answered; it drops a request whose body comes slower than 16 kB/s over 10 s (no 408 then); it takes
-// bytes beyond ASCII off both ends of a header's value, as if they were blanks.
+// bytes beyond ASCII off both ends of a header's value, as if they were blanks; what it makes of chunks, see uws-chunks.ts.
 
 import type { HttpResponse, HttpRequest as RawRequest, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import { Deadlines } from '../../actors/deadlines.ts';
@@ -16,6 +16,7 @@ import {
   MAX_HEADER_BYTES,
 } from './seam.ts';
 import { refuse, reportFault, serve } from './serve.ts';
+import { UwsChunks } from './uws-chunks.ts';
 import { UwsReply } from './uws-reply.ts';
 
 type UwsModule = typeof import('uWebSockets.js');
@@ -53,6 +54,10 @@ class UwsRequest implements HttpRequest {
     this.#remoteAddress ??= this.#reply.remoteAddress;
     return this.#remoteAddress;
   }
+
+  get isBodyExact(): boolean {
+    return this.headers['transfer-encoding'] === undefined;
+  }
 }
 
 // One callback for all requests: forEach is synchronous, so one variable is enough and no request makes a closure.
@@ -73,13 +78,16 @@ class UwsListener implements Listener, ReplyOwner {
   readonly #app: TemplatedApp;
   readonly #options: ListenerOptions;
   readonly #bodyDeadlines: Deadlines<IncomingBody>;
+  readonly #chunks: UwsChunks;
   #socket: us_listen_socket | false = false;
   #open = 0;
 
   constructor(uws: UwsModule, options: ListenerOptions) {
     this.#uws = uws;
     this.#options = options;
-    this.#bodyDeadlines = new Deadlines(options.bodyTimeoutMs ?? BODY_TIMEOUT_MS);
+    const bodyTimeoutMs = options.bodyTimeoutMs ?? BODY_TIMEOUT_MS;
+    this.#bodyDeadlines = new Deadlines(bodyTimeoutMs);
+    this.#chunks = new UwsChunks(bodyTimeoutMs);
     this.#app = uws.App().any('/*', (res, raw) => this.#onRequest(res, raw));
     listenExclusively(this.#app, options, (socket) => {
       this.#socket = socket;
@@ -120,7 +128,10 @@ class UwsListener implements Listener, ReplyOwner {
     const reply = new UwsReply(res, method === 'HEAD', this);
     const request = new UwsRequest(raw, method, reply);
     this.#open += 1;
-    if (!serve(request, reply, this.#options, this.#bodyDeadlines)) {
+    const isChunked = !request.isBodyExact;
+    reply.isLastOfConnection = isChunked;
+    const deadlines = isChunked ? this.#chunks.deadlines : this.#bodyDeadlines;
+    if (!serve(request, reply, this.#options, deadlines)) {
       // Not at once: an answer at once, even one that closes, lets the server read what follows as the next request.
       // While this one is open, anything that follows makes the server drop the connection.
       setImmediate(() => refuse(request, reply));
@@ -128,6 +139,10 @@ class UwsListener implements Listener, ReplyOwner {
     reply.watch();
     const { body } = reply;
     if (body === undefined || reply.isSettled) return;
+    if (isChunked) {
+      this.#chunks.receive(res, body, reply);
+      return;
+    }
     res.onData((chunk, isLast) => {
       // The server takes its memory back when this returns, so the bytes are copied.
       body.push(Buffer.from(new Uint8Array(chunk)));

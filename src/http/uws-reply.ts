@@ -9,6 +9,8 @@ import { PIECE_BYTES, UwsStream } from './uws-stream.ts';
 
 export class UwsReply extends Reply {
   readonly #res: HttpResponse;
+  /** Its connection takes no request after it, and is not read any more once it has ended. */
+  isLastOfConnection = false;
   #isWatched = false;
   #stream: UwsStream | undefined;
 
@@ -31,8 +33,10 @@ export class UwsReply extends Reply {
     });
   }
 
-  protected answer(status: number, headers: HeaderList, body: Body, close: boolean): void {
+  protected answer(status: number, headers: HeaderList, body: Body, wantsClose: boolean): void {
     if (this.isSettled) return;
+    const close = wantsClose || this.isLastOfConnection;
+    this.stopReading();
     const isBodiless = isBodilessStatus(status);
     // A large answer is handed over as the client takes it; the server would copy all of it into its buffer.
     // Only `end` can close the connection, so an answer that closes is handed over at once all the same.
@@ -57,11 +61,16 @@ export class UwsReply extends Reply {
     this.settle();
   }
 
-  protected begin(status: number, headers: HeaderList, close: boolean): HttpStream {
+  /** Before the end of the last answer of a connection: what closes it does so not always, nor at once. */
+  stopReading(): void {
+    if (this.isLastOfConnection) this.#res.pause();
+  }
+
+  protected begin(status: number, headers: HeaderList, wantsClose: boolean): HttpStream {
     this.watch();
     this.#res.cork(() => {
       this.#writeHead(status, headers);
-      if (close) this.#res.writeHeader('Connection', 'close');
+      if (wantsClose || this.isLastOfConnection) this.#res.writeHeader('Connection', 'close');
     });
     this.#stream = new UwsStream(this.#res, this);
     return this.#stream;

@@ -5,14 +5,14 @@
 // cork counts as a write, which is why every onWritable goes through one.
 
 import type { HttpResponse } from 'uWebSockets.js';
-import type { Reply } from './reply.ts';
 import type { HttpStream } from './seam.ts';
+import type { UwsReply } from './uws-reply.ts';
 
 export const PIECE_BYTES = 65_536;
 
 export class UwsStream implements HttpStream {
   readonly #res: HttpResponse;
-  readonly #reply: Reply;
+  readonly #reply: UwsReply;
   #queue: Uint8Array[] = [];
   #queuedBytes = 0;
   /** The piece that the server took into its buffer, where one is there. */
@@ -21,7 +21,7 @@ export class UwsStream implements HttpStream {
   #isOver = false;
   #onDrain: (() => void) | undefined;
 
-  constructor(res: HttpResponse, reply: Reply) {
+  constructor(res: HttpResponse, reply: UwsReply) {
     this.#res = res;
     this.#reply = reply;
     res.onWritable(() => {
@@ -95,6 +95,7 @@ export class UwsStream implements HttpStream {
 
   #finish(): void {
     this.#isOver = true;
+    this.#reply.stopReading();
     // Without the flag that closes: after a chunk uWebSockets.js 20 would write a header into the body.
     this.#res.cork(() => this.#res.end());
     this.#reply.settle();

@@ -46,15 +46,17 @@ class HookRequest implements WebhookRequest {
   readonly path: string;
   readonly query: string;
   readonly headers: WebhookRequest['headers'];
+  readonly isBodyExact: boolean;
   readonly requestId: string;
   readonly #context: ExchangeContext;
 
   constructor(context: ExchangeContext) {
-    const { method, path, query, headers } = context.request;
+    const { method, path, query, headers, isBodyExact } = context.request;
     this.method = method;
     this.path = path;
     this.query = query;
     this.headers = headers;
+    this.isBodyExact = isBodyExact;
     this.requestId = context.requestId;
     this.#context = context;
   }

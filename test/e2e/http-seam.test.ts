@@ -279,6 +279,121 @@ describe.each(fillings)('the HTTP seam on %s', (kind) => {
       await raw.closed();
     });
 
+    test('in chunks with what HTTP allows besides are taken whole or refused unseen, and never left without an answer', async () => {
+      const bodies: string[] = [];
+      await serveWith(kind, () => (request, body, reply) => {
+        if (Buffer.isBuffer(body)) bodies.push(`${request.query} ${body}`);
+        setTimeout(() => echo(request, body, reply), 20);
+      });
+      const cases = {
+        trailers: '3\r\nabc\r\n0\r\nX-Sum: 1\r\nX-More: 2\r\n\r\n',
+        extension: '3;a=b\r\nabc\r\n0\r\n\r\n',
+        bare: '3;a\r\nabc\r\n0;a\r\n\r\n',
+        quoted: '3;a="b;\\"c"\r\nabc\r\n0\r\n\r\n',
+        last: '3\r\nabc\r\n0;a=b\r\n\r\n',
+      };
+      await Promise.all(
+        Object.entries(cases).map(async ([name, rest]) => {
+          const raw = await client();
+          raw.write(CHUNKED.replace('/echo', `/echo?${name}`) + rest);
+          const { status } = await raw.answer();
+          if (kind === 'node') expect([name, status]).toEqual([name, 200]);
+          if (status === 200) expect(bodies).toContain(`${name} abc`);
+          else
+            expect([name, status >= 400, bodies.filter((each) => each.startsWith(name))]).toEqual([
+              name,
+              true,
+              [],
+            ]);
+        }),
+      );
+    });
+
+    test('in chunks whose trailers come late are answered, and what follows them is no request', async () => {
+      const seen: string[] = [];
+      await serveWith(kind, () => (request, body, reply) => {
+        seen.push(`${request.method} ${request.path}`);
+        setTimeout(() => echo(request, body, reply), 100);
+      });
+      for (const late of [
+        'X-Sum: 1\r\n\r\n',
+        `X${kind === 'uws' ? 'X' : ': y\r\n\r\n'}${get('/smuggled')}`,
+      ]) {
+        seen.length = 0;
+        const raw = await client();
+        raw.write(`${CHUNKED}3\r\nabc\r\n0\r\n`);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        raw.write(late);
+        expect(JSON.parse((await raw.answer()).body.toString())).toMatchObject({ body: 'abc' });
+        if (kind === 'node') continue;
+        await raw.closed();
+        expect(seen).toEqual(['POST /echo']);
+      }
+    });
+
+    test.each([
+      ['a blank before the size', ' 3\r\nabc\r\n0\r\n\r\n'],
+      ['a tab before the size', '3\r\nabc\r\n\t2\r\nde\r\n0\r\n\r\n'],
+      ['a blank before the last size', '3\r\nabc\r\n 0\r\n\r\n'],
+      ['a blank after the size', '3 \r\nabc\r\n0\r\n\r\n'],
+      ['bare line feeds', '3\nabc\r\n0\n\r\n'],
+      ['no size', '\r\nabc\r\n0\r\n\r\n'],
+      ['more bytes than its size', '3\r\nabcXX0\r\n\r\n'],
+    ])(
+      'in chunks with %s are refused, or say that their body proves nothing; their connection ends',
+      async (_, rest) => {
+        let isExact: boolean | undefined;
+        const seen: string[] = [];
+        await serveWith(kind, () => (request, body, reply) => {
+          isExact = request.isBodyExact;
+          seen.push(request.path);
+          echo(request, body, reply);
+        });
+        const raw = await client();
+        raw.write(CHUNKED + rest);
+        const { status } = await raw.answer();
+        expect(kind === 'node' ? status : isExact).toBe(kind === 'node' ? 400 : false);
+        // Whatever the parser makes of the rest.
+        raw.write(`\r\n\r\n${get('/smuggled')}`);
+        await raw.closed();
+        expect(seen).toEqual(kind === 'node' ? [] : ['/echo']);
+      },
+    );
+
+    test('in chunks end their connection with any kind of answer', async () => {
+      if (kind === 'node') return;
+      await serveWith(kind, () => (request, _body, reply) => {
+        if (request.path === '/204') reply.send(204, []);
+        else if (request.path === '/202') reply.send(202, []);
+        else if (request.path === '/large') reply.send(200, TEXT, big.subarray(0, 300_000));
+        else {
+          const stream = reply.stream(200, TEXT);
+          stream.write('one');
+          setTimeout(() => stream.end(), 20);
+        }
+      });
+      for (const path of ['/202', '/204', '/large', '/stream']) {
+        const raw = await client();
+        raw.write(`${CHUNKED.replace('/echo', path)}3\r\nabc\r\n0\r\n\r\n`);
+        expect((await raw.answer()).headers.get('connection')).toEqual(['close']);
+        raw.write(get('/after'));
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        expect(raw.text).toBe('');
+        raw.destroy();
+      }
+    });
+
+    test('in chunks are ended when their client goes away while the answer is made', async () => {
+      const aborts = vi.fn();
+      await serveWith(kind, () => (_request, _body, reply) => reply.onAbort(aborts));
+      const raw = await client();
+      raw.write(`${CHUNKED}3\r\nabc\r\n0\r\n\r\n`);
+      await vi.waitFor(() => expect(listener.open).toBe(1));
+      raw.destroy();
+      await settled();
+      expect(aborts).toHaveBeenCalledTimes(1);
+    });
+
     test('may have 12 kB of headers in pieces, and get 431 for 40 kB', async () => {
       const raw = await client();
       raw.write(`GET /h HTTP/1.1\r\nHost: a\r\nX-Long: ${'a'.repeat(6_000)}`);

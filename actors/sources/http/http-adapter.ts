@@ -64,6 +64,9 @@ class HttpPath implements PathUse<HttpMember> {
     if (first === undefined) return refusal(request, UNAUTHORISED);
     const said = saidBy(request, body);
     if (said === undefined) return { status: 400, body: 'the content type says JSON, and the body is none' };
+    const isProven =
+      request.isBodyExact || said.kind === 'json' || first.verifier.isSigned || others.some(isSigned);
+    if (!isProven) return { status: 411, body: LENGTH_REQUIRED };
     const delivery = deliveryId(request);
     if (delivery === undefined)
       return { status: 400, body: 'webhook-id and Idempotency-Key are up to 255 printable ASCII characters' };
@@ -86,7 +89,15 @@ class HttpPath implements PathUse<HttpMember> {
   }
 }
 
+/** JSON that was cut is none any more, and a signature would not fit; any other text says nothing about its end. */
+const LENGTH_REQUIRED =
+  'send Content-Length instead of chunks: uWebSockets.js reads chunks too loosely for a body that is neither signed nor JSON';
+
 const UNAUTHORISED = 'the credentials of this request are missing, or fit no trigger of this path';
+
+function isSigned({ verifier }: HttpMember): boolean {
+  return verifier.isSigned;
+}
 
 /** Nobody may be left to hear how a wait failed; it counts as one that took too long. */
 function quiet(wait: Promise<Settled | undefined>): Promise<Settled | undefined> {

@@ -15,6 +15,8 @@ type Headers = WebhookRequest['headers'];
 
 export interface HttpVerifier extends Verifier {
   readonly isOpen: boolean;
+  /** Whether what fits proves its body as well. */
+  readonly isSigned: boolean;
   /** Whether the headers that must be there are there: all that can be told before the body is in. */
   mayFit(headers: Headers): boolean;
 }
@@ -40,6 +42,7 @@ export function httpVerifier({ config }: HttpTrigger): HttpVerifier {
     secrets.length === 0 ? undefined : scheme === 'hub' ? signature_header : 'webhook-signature';
   return {
     isOpen,
+    isSigned: signature !== undefined,
     identity: JSON.stringify([scheme, signature_header, secrets, replay_window_seconds, required_headers]),
     mayFit(headers) {
       if (!hasHeaders(headers)) return false;

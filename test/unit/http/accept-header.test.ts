@@ -19,7 +19,14 @@ function statusOf(accept: string): number | undefined {
     },
     onAbort: () => {},
   };
-  const request = { method: 'GET', path: '/mcp', query: '', headers: { accept }, remoteAddress: '' };
+  const request = {
+    method: 'GET',
+    path: '/mcp',
+    query: '',
+    headers: { accept },
+    remoteAddress: '',
+    isBodyExact: true,
+  };
   get({} as Front, new ExchangeContext(request, reply), undefined);
   return sent;
 }

@@ -28,7 +28,7 @@ describe.each(Object.entries(endpoints))('%s', (path, handle) => {
       },
       onAbort: () => {},
     };
-    const request = { method: 'POST', path, query: '', headers: {}, remoteAddress: '' };
+    const request = { method: 'POST', path, query: '', headers: {}, remoteAddress: '', isBodyExact: true };
     handle(new ExchangeContext(request, reply), problem);
     expect(sent).toHaveLength(1);
     const [[status, body] = [0, '']] = sent;

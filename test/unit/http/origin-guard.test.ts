@@ -37,7 +37,7 @@ function passes({ host = '0.0.0.0', allowedHosts = [], key = KEY }: Setup, sent:
   let answered: number | undefined;
   const reply = { send: (status: number) => (answered = status) } as unknown as HttpReply;
   const { method = 'POST', path = STOP, headers } = sent;
-  const request = { method, path, query: '', headers, remoteAddress: '' };
+  const request = { method, path, query: '', headers, remoteAddress: '', isBodyExact: true };
   const isOn = guard.admits(new ExchangeContext(request, reply), false);
   expect(isOn).toBe(answered === undefined);
   return answered ?? 'on';

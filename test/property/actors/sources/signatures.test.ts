@@ -41,6 +41,7 @@ async function receive(headers: Record<string, string>, body: Buffer): Promise<W
     query: '',
     headers,
     remoteAddress: '127.0.0.1',
+    isBodyExact: true,
     requestId: 'r',
     traceparent: '',
   };

@@ -24,6 +24,7 @@ const asked: WebhookRequest = {
   query: '',
   headers: {},
   remoteAddress: '127.0.0.1',
+  isBodyExact: true,
   requestId: 'r',
   traceparent: '',
 };

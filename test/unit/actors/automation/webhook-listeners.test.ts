@@ -34,6 +34,7 @@ const said = (hook: Webhook | undefined) => {
     remoteAddress: '',
     requestId: '',
     traceparent: '',
+    isBodyExact: true,
   };
   const reply = hook?.admit(request);
   return reply?.status === 200 ? reply.body : reply?.status;

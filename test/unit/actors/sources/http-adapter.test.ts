@@ -235,6 +235,37 @@ describe('a trigger that verifies nothing, and a web page', () => {
   });
 });
 
+describe('a body in chunks that were not read strictly', () => {
+  function postChunked(body: string, headers: Record<string, string> = {}) {
+    const stream = new Blob([body]).stream();
+    return fetch(`${host.url}/hooks`, {
+      method: 'POST',
+      body: stream,
+      duplex: 'half',
+      headers,
+    } as RequestInit);
+  }
+
+  test('is taken where a signature or its own grammar shows that it is whole', async () => {
+    await open('orders', { webhook_secret: SECRET });
+    expect((await postChunked('x', { 'x-hub-signature-256': hub('x') })).status).toBe(202);
+    expect((await postChunked('x', { 'x-hub-signature-256': hub('xy') })).status).toBe(401);
+    await open('alarms', { path: '/hooks', required_headers: { 'x-token': 'open sesame' } });
+    const token = { 'x-token': 'open sesame' };
+    expect((await postChunked('{"a":1}', { ...token, ...json })).status).toBe(202);
+  });
+
+  test('is refused where nothing does, and nothing of it is kept', async () => {
+    await open('alarms', { required_headers: { 'x-token': 'open sesame' } });
+    const token = { 'x-token': 'open sesame' };
+    const answer = await postChunked('half a text', { ...token, 'content-type': 'text/plain' });
+    expect([answer.status, await answer.text()]).toEqual([411, expect.stringMatching(/Content-Length/)]);
+    expect((await postChunked('{"a":', { ...token, ...json })).status).toBe(400);
+    expect(host.store.events).toEqual([]);
+    expect((await post('whole', token)).status).toBe(202);
+  });
+});
+
 describe('what a request says', () => {
   async function sent(body: string, headers: Record<string, string>) {
     await postSigned(body, headers);
