@@ -80,6 +80,7 @@ export class Gateway {
       stateDir: config.state_dir,
       kind: options.state ?? 'own',
       listenAddr: config.listen_addr,
+      environment: options.environment,
       log,
       usedHashes: () => this.fleet.hashes(),
     });
@@ -209,6 +210,7 @@ export class Gateway {
           redactor,
           environment: this.#options.environment,
           records: this.#residence.records,
+          newMark: (server) => this.#residence.newMark(server),
           log,
         }),
       wake,

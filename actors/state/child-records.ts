@@ -1,11 +1,14 @@
 // Every running child is written down, one small file each, so that children of a gateway that was killed are
 // found and ended by the next one (A5). A child is ended only if its owner is dead and it is provably the same
 // process: pid and start time, never its name. Nothing here throws; what goes wrong is told to `onWarning`.
+// Where the system shows the marks of processes, a sweep finds by them what no record knows: what was started in the last
+// moment before a kill, and what has left its group. Records stay for systems without, and for programs that drop the mark.
 
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ChildRecord, parseRecord, recordText } from './child-record.ts';
+import { type SweptChild, sweepMarked } from './end-marked.ts';
 import { isGroupGone, signalGroup } from './process-group.ts';
 import { isAlive, isStartedSince, type ProcessIdentity, startTimeOf } from './process-identity.ts';
 import { membersOf, statOf } from './process-stat.ts';
@@ -15,14 +18,16 @@ import { makeStateFolder } from './state-folder.ts';
 const TERM_GRACE_MS = 1000;
 const KILL_GRACE_MS = 1000;
 
-export interface SweptChild {
-  readonly pid: number;
-  readonly server: string;
-  /** It did not end on TERM. */
-  readonly wasKilled: boolean;
+/** A record whose owner is dead. */
+interface DeadRecord {
+  readonly path: string;
+  readonly record: ChildRecord;
+  /** Its process group is there, and provably still the same. */
+  readonly isSame: boolean;
 }
 
 export class ChildRecords {
+  readonly #stateDir: string;
   readonly #folder: string;
   /** Makes the names our own: owners that share the folder, or had our pid, must not meet. */
   readonly #tag = randomBytes(6).toString('hex');
@@ -30,6 +35,7 @@ export class ChildRecords {
   readonly #onWarning: (message: string) => void;
 
   constructor(stateDir: string, owner: ProcessIdentity, onWarning: (message: string) => void = () => {}) {
+    this.#stateDir = stateDir;
     this.#folder = join(stateDir, 'children');
     this.#owner = owner;
     this.#onWarning = onWarning;
@@ -50,17 +56,25 @@ export class ChildRecords {
     this.#removeFile(this.#path(pid));
   }
 
-  /** Ends the children of dead owners; takes two seconds when one resists. Gives those that were ended. */
+  /** Ends the children of dead owners; takes three seconds when one resists. Gives those that were ended. */
   async sweep(): Promise<SweptChild[]> {
-    const swept = await Promise.all(this.#files().map((path) => this.#sweepFile(path)));
-    return swept.filter((each) => each !== undefined);
+    const records = this.#files().flatMap((path) => {
+      const record = this.#read(path);
+      return record === undefined || isAlive(record.owner)
+        ? []
+        : [{ path, record, isSame: isSameGroup(record.child) }];
+    });
+    const known = new Set(records.flatMap(({ record, isSame }) => (isSame ? [record.child.pid] : [])));
+    const [swept, marked] = await Promise.all([
+      Promise.all(records.map((each) => this.#sweepRecorded(each))),
+      sweepMarked(this.#stateDir, known),
+    ]);
+    return [...swept.filter((each) => each !== undefined), ...marked];
   }
 
-  async #sweepFile(path: string): Promise<SweptChild | undefined> {
-    const record = this.#read(path);
-    if (record === undefined || isAlive(record.owner)) return undefined;
+  async #sweepRecorded({ path, record, isSame }: DeadRecord): Promise<SweptChild | undefined> {
     const { child, server } = record;
-    const swept = isSameGroup(child) ? await this.#endGroup(record) : undefined;
+    const swept = isSame ? await this.#endGroup(record) : undefined;
     if (swept === undefined && child.startTime === undefined && isAlive(child))
       this.#onWarning(
         `process ${child.pid} may be left over from server ${server}; this system cannot prove it, so it is not ended`,

@@ -1,5 +1,5 @@
 // Ends a local server together with everything it started: they share the process group that its first process
-// leads (A5). What has left the group on purpose (a daemon with a session of its own) cannot be followed.
+// leads (A5). What has left the group on purpose (a daemon with a session of its own) is followed by its mark: end-marked.ts.
 // On Windows there are no groups: taskkill ends the tree instead, without asking first. That path is untested.
 
 import { spawn } from 'node:child_process';

@@ -9,6 +9,7 @@
 import type { Log } from '../log.ts';
 import { ChildRecords } from './child-records.ts';
 import { ListFiles } from './list-files.ts';
+import { MARK_VARIABLE, markOfFolder, newMark } from './owner-mark.ts';
 import { identityOf } from './process-identity.ts';
 import { acquireStateLock, type StateLock } from './state-lock.ts';
 
@@ -17,6 +18,8 @@ export interface ResidenceOptions {
   readonly kind: 'own' | 'shared' | 'none';
   /** Named in the lock, for whoever finds the folder taken. */
   readonly listenAddr: string;
+  /** The gateway's own: it is somebody's child itself where there is a mark in it. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
   readonly log: Log;
   /** Hashes of the catalog's entries, as they are now. */
   readonly usedHashes: () => ReadonlySet<string>;
@@ -43,6 +46,12 @@ export class Residence {
   /** Where running children are written down; from `begin` on, and where anything is kept. */
   get records(): ChildRecords | undefined {
     return this.#records;
+  }
+
+  /** For a child that is about to be started; undefined where the system shows no marks. */
+  newMark(server: string): string | undefined {
+    const { kind, stateDir, environment } = this.#options;
+    return newMark(kind === 'none' ? '-' : markOfFolder(stateDir), server, environment[MARK_VARIABLE]);
   }
 
   /** The file for the lists of the entry of this hash, where anything is kept. */

@@ -2,10 +2,14 @@
 // it to: stdin closed, TERM to the group after 1 s, KILL to the group after 1 s more (A5). The same way is taken
 // when the process exits by itself and leaves descendants in its group (a launcher such as npx).
 // No signal is sent any more once the group is empty: its number may be somebody else's by then.
+// What it has started and has left the group (a browser, a daemon) is found by the mark of the child, where the system shows
+// it, and is ended beside the group.
 
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import type { Readable, Writable } from 'node:stream';
 import type { Redactor } from '../redact.ts';
+import { endMarked } from '../state/end-marked.ts';
+import { MARK_VARIABLE, parseMarks } from '../state/owner-mark.ts';
 import { isGroupGone, signalGroup } from '../state/process-group.ts';
 import { startTimeOf } from '../state/process-identity.ts';
 import { type Launch, startFailure } from './start-failure.ts';
@@ -24,6 +28,8 @@ export interface ExitStatus {
 
 export interface ChildOptions extends Launch {
   readonly redactor: Redactor;
+  /** For the environment of the process; without it what leaves the process group is not followed. */
+  readonly mark?: string | undefined;
   /** Called in the same tick in which the process was started, before anything else can fail. */
   readonly onSpawn?: ((pid: number, startTime: string | undefined) => void) | undefined;
   /** The process is reaped and its group is empty. Not called when the kernel would not let go of them. */
@@ -37,13 +43,16 @@ export class ChildProcess {
   readonly stderr: Readable;
   /** Resolves when the process itself has exited; its descendants and its output may still be there. */
   readonly exited: Promise<ExitStatus>;
-  /** Resolves when nothing is left: process reaped, group empty, output read. Never rejects. */
+  /** Resolves when nothing is left: process reaped, group empty, what carries its mark gone, output read. Never rejects. */
   readonly gone: Promise<void>;
 
   readonly #closed: Promise<void>;
   readonly #onReaped: ((pid: number) => void) | undefined;
+  readonly #token: string | undefined;
   #ending: Promise<void> | undefined;
   #isGroupGone = false;
+  /** The end of its stdin was not enough: its group was signalled. */
+  #wasAsked = false;
   #resolveGone: () => void = () => {};
 
   /** Starts the process, without a shell. Rejects with StartFailedError. */
@@ -52,7 +61,7 @@ export class ChildProcess {
     try {
       child = spawn(options.command, options.args, {
         cwd: options.cwd,
-        env: options.env,
+        env: options.mark === undefined ? options.env : { ...options.env, [MARK_VARIABLE]: options.mark },
         stdio: ['pipe', 'pipe', 'pipe'],
         detached: process.platform !== 'win32',
         windowsHide: true,
@@ -66,19 +75,20 @@ export class ChildProcess {
       throw startFailure(options, error, options.redactor);
     }
     options.onSpawn?.(pid, startTimeOf(pid));
-    return new ChildProcess(child, pid, options.onReaped);
+    return new ChildProcess(child, pid, options);
   }
 
   private constructor(
     child: ChildProcessWithoutNullStreams,
     pid: number,
-    onReaped: ((pid: number) => void) | undefined,
+    { onReaped, mark = '' }: ChildOptions,
   ) {
     this.pid = pid;
     this.stdin = child.stdin;
     this.stdout = child.stdout;
     this.stderr = child.stderr;
     this.#onReaped = onReaped;
+    this.#token = parseMarks(mark)[0]?.token;
     // A pipe that breaks is seen as the end of the stream, or of the process.
     for (const source of [child, child.stdin, child.stdout, child.stderr]) source.on('error', () => {});
     this.exited = new Promise((resolve) => child.once('exit', (code, signal) => resolve({ code, signal })));
@@ -89,7 +99,7 @@ export class ChildProcess {
     void this.exited.then(() => this.end());
   }
 
-  /** Ends the process and its group gracefully. Resolves when nothing is left, within about 3.5 s at worst. */
+  /** Ends the process and all that is its own gracefully. Resolves when nothing is left, within about 4.5 s at worst. */
   end(): Promise<void> {
     this.#ending ??= this.#bringDown();
     return this.gone;
@@ -104,16 +114,32 @@ export class ChildProcess {
   async #bringDown(): Promise<void> {
     this.stdin.end();
     await isSettledWithin(this.exited, EOF_GRACE_MS);
-    const isGone =
-      !signalGroup(this.pid, 'SIGTERM') ||
-      (await this.#isGoneWithin(TERM_GRACE_MS)) ||
-      !signalGroup(this.pid, 'SIGKILL') ||
-      (await this.#isGoneWithin(KILL_GRACE_MS));
+    const [isGone, hadEscaped] = await Promise.all([this.#endGroup(), this.#endEscaped()]);
     this.#isGroupGone = isGone;
+    // What was asked to end may have started something on its way.
+    if (this.#wasAsked || hadEscaped) await this.#endEscaped(false);
     if (isGone) this.#onReaped?.(this.pid);
     await isSettledWithin(this.#closed, DRAIN_MS);
     for (const stream of [this.stdin, this.stdout, this.stderr]) stream.destroy();
     this.#resolveGone();
+  }
+
+  async #endGroup(): Promise<boolean> {
+    if (!signalGroup(this.pid, 'SIGTERM')) return true;
+    this.#wasAsked = true;
+    if (await this.#isGoneWithin(TERM_GRACE_MS)) return true;
+    return !signalGroup(this.pid, 'SIGKILL') || (await this.#isGoneWithin(KILL_GRACE_MS));
+  }
+
+  /** True when there was something of ours outside of the group. */
+  async #endEscaped(hasGrace = true): Promise<boolean> {
+    const token = this.#token;
+    if (token === undefined) return false;
+    const ended = await endMarked(
+      (marked) => marked.ofChild(token).filter(({ group }) => group !== this.pid),
+      hasGrace,
+    );
+    return ended.length > 0;
   }
 
   async #isGoneWithin(graceMs: number): Promise<boolean> {

@@ -21,13 +21,15 @@ export interface LinkContext {
   /** The gateway's own environment, of which a child gets little. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly records: ChildRecords | undefined;
+  /** A new mark for a process that is about to be started. */
+  readonly newMark: (server: string) => string | undefined;
   /** What is known of a tool's arguments: some of them become headers in the modern era. */
   readonly inputSchemaOf: SchemaLookup;
   readonly log: Log;
 }
 
 export function makeLink(entry: ServerEntry, era: Era, events: LinkEvents, context: LinkContext): Link {
-  const { server, maxMessageBytes, redactor, environment, records, log, inputSchemaOf } = context;
+  const { server, maxMessageBytes, redactor, environment, records, newMark, log, inputSchemaOf } = context;
   if (entry.runtime === 'stdio') {
     return new StdioLink(
       {
@@ -35,6 +37,7 @@ export function makeLink(entry: ServerEntry, era: Era, events: LinkEvents, conte
         args: entry.args,
         cwd: entry.cwd,
         env: childEnvironment(entry, environment),
+        mark: newMark(server),
         maxMessageBytes,
         redactor,
         onStderr: (line) => log.info({ server, stream: 'stderr' }, line),

@@ -3,12 +3,18 @@
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { fault, signsOfBugs } from '../fixtures/fault-servers.ts';
-import { type GatewayProcess, startGateway } from '../fixtures/gateway-process.ts';
+import {
+  type GatewayProcess,
+  startGateway,
+  temporaryFolder,
+  writeConfiguration,
+} from '../fixtures/gateway-process.ts';
 import { callOnce, details, isAlive, json, RawSession, until } from '../fixtures/raw-session.ts';
+import { StdioWrapper, stdioFile } from '../fixtures/stdio-gateway.ts';
 
 const strays = new Set<number>();
 afterAll(() => {
@@ -129,6 +135,85 @@ describe.concurrent('a child that ignores SIGTERM and the end of its stdin', () 
     expect(await session.end()).toBe(204);
     await until('the end of both', () => pids.filter(isAlive).length === 0);
     expect((await session.call('pids')).status).toBe(404);
+  });
+});
+
+/** What leaves its process group on purpose, as browsers and daemons do. */
+const withDaemon = (more: object = {}) => fault('stubborn', { env: { GRANDCHILD: 'session' }, ...more });
+
+describe.skipIf(process.platform !== 'linux').concurrent('a grandchild in a session of its own', () => {
+  it('is gone when POST stop has answered, and one of a neighbour lives', async () => {
+    const gateway = await startGateway({ servers: { stubborn: withDaemon(), other: withDaemon() } });
+    const pids = await family(gateway);
+    const others = await family(gateway, 'other');
+    expect((await json(`${gateway.url}/servers/stubborn/stop`, 'POST')).status).toBe(200);
+    expect(pids.filter(isAlive)).toEqual([]);
+    expect(others.filter(isAlive)).toEqual(others);
+    expect(await gateway.stop()).toBe(0);
+    expect(others.filter(isAlive)).toEqual([]);
+    expect(gateway.text()).not.toMatch(signsOfBugs);
+  });
+
+  it('is gone when its server has ended by itself, and when its session is over', async () => {
+    const gateway = await startGateway({
+      servers: { stubborn: withDaemon(), own: withDaemon({ isolation: 'session' }) },
+    });
+    const [leader = 0, daemon = 0] = await family(gateway);
+    process.kill(leader, 'SIGKILL');
+    await until('the end of the daemon', () => !isAlive(daemon));
+    const [first, second] = await Promise.all(
+      [1, 2].map(async () => {
+        const session = await RawSession.open(gateway.url, '/mcp/own');
+        const pids = JSON.parse((await session.call('pids')).text) as number[];
+        for (const pid of pids) strays.add(pid);
+        return { session, pids };
+      }),
+    );
+    await first?.session.end();
+    await until('the end of the first', () => first?.pids.filter(isAlive).length === 0);
+    expect(second?.pids.filter(isAlive)).toEqual(second?.pids);
+  });
+
+  it('is gone at the start that follows a kill -9, and so is a child that no record knows', async () => {
+    const gateway = await startGateway({ servers: { stubborn: withDaemon(), other: withDaemon() } });
+    const pids = [...(await family(gateway)), ...(await family(gateway, 'other'))];
+    await gateway.stop('SIGKILL');
+    // As if it had been killed between the start of the processes and their records.
+    rmSync(recordsOf(gateway), { recursive: true });
+    expect(pids.filter(isAlive)).toEqual(pids);
+    const next = await startGateway({ servers: {}, folder: gateway.folder });
+    expect(pids.filter(isAlive)).toEqual([]);
+    const told = next.logs().filter(({ msg }) => msg.startsWith('ended a process that an earlier gateway'));
+    expect(told.map(({ server }) => server).sort()).toEqual(['other', 'stubborn']);
+  });
+
+  it('is gone, and what a gateway within the gateway has started, when that one was killed', async () => {
+    const inner = temporaryFolder();
+    const config = writeConfiguration(inner, { servers: { stubborn: withDaemon() } });
+    const gateway = await startGateway({
+      servers: { inner: { command: process.execPath, args: [stdioFile, '--config', config] } },
+    });
+    const { text } = await callOnce(gateway.url, 'inner', 'stubborn__pids');
+    const pids = JSON.parse(text) as number[];
+    for (const pid of pids) strays.add(pid);
+    expect(pids.filter(isAlive)).toHaveLength(2);
+    const [innerPid = 0] = (await details(gateway.url, 'inner')).pids;
+    process.kill(innerPid, 'SIGKILL');
+    await until('the end of both', () => pids.filter(isAlive).length === 0);
+  });
+
+  it('is left alone by a gateway with another folder, and by one beside its living owner', async () => {
+    const gateway = await startGateway({ servers: { stubborn: withDaemon() } });
+    const pids = await family(gateway);
+    const beside = new StdioWrapper(['--config', join(gateway.folder, 'gateway.yaml')]);
+    await beside.initialize();
+    beside.child.stdin.end();
+    expect(await beside.exited).toBe(0);
+    expect(pids.filter(isAlive)).toEqual(pids);
+    await gateway.stop('SIGKILL');
+    const elsewhere = await startGateway({ servers: {} });
+    expect(await elsewhere.stop()).toBe(0);
+    expect(pids.filter(isAlive)).toEqual(pids);
   });
 });
 

@@ -23,7 +23,11 @@ const CLOSE_MS = 2_000;
 const VIEWPORT = { width: 1280, height: 800 };
 
 /** What the browser may see of our environment. */
-const PASSED_ENV = ['PATH', 'LANG', 'LC_ALL', 'TZ', 'FONTCONFIG_PATH', 'FONTCONFIG_FILE'];
+const PASSED_ENV = [
+  ...['PATH', 'LANG', 'LC_ALL', 'TZ', 'FONTCONFIG_PATH', 'FONTCONFIG_FILE'],
+  // The mark by which a gateway finds what its servers have started, should this one not have ended it.
+  'ACTOR_GATEWAY_OWNER',
+];
 const PASSED_ENV_WITH_WINDOW = ['DISPLAY', 'WAYLAND_DISPLAY', 'XAUTHORITY', 'XDG_RUNTIME_DIR'];
 
 export interface ProcessInfo {

@@ -1,0 +1,114 @@
+// The mark in the environment of children, and how it is found again.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import fc from 'fast-check';
+import { afterAll, describe, expect, test } from 'vitest';
+import { endMarked } from '../../../../actors/state/end-marked.ts';
+import { markedProcesses } from '../../../../actors/state/marked-processes.ts';
+import {
+  isOrphaned,
+  MARK_VARIABLE,
+  markOfFolder,
+  newMark,
+  parseMarks,
+} from '../../../../actors/state/owner-mark.ts';
+import { isAlive } from '../../../../actors/state/process-identity.ts';
+
+const folder = markOfFolder('/srv/state');
+const strays: number[] = [];
+afterAll(() => {
+  for (const pid of strays) if (isAlive({ pid, startTime: undefined })) process.kill(pid, 'SIGKILL');
+});
+
+/** A process with this value of the variable, and with as many bytes before it in its environment. */
+async function marked(mark: string, bytesBefore = 0): Promise<number> {
+  const ready = "process.stdout.write('ready'); setInterval(() => {}, 1000);";
+  const before = { A: 'x'.repeat(bytesBefore) };
+  const child = spawn(process.execPath, ['-e', ready], {
+    env: bytesBefore === 0 ? { [MARK_VARIABLE]: mark } : { ...before, [MARK_VARIABLE]: mark, Z: '1' },
+    stdio: ['ignore', 'pipe', 'ignore'],
+    detached: true,
+  });
+  const { pid = 0 } = child;
+  strays.push(pid);
+  await once(child.stdout, 'data');
+  return pid;
+}
+
+describe.skipIf(process.platform !== 'linux')('the mark of a child', () => {
+  test('names folder, owner and server, and no two are equal', () => {
+    const texts = [newMark(folder, 'a.b-c_d'), newMark(folder, 'a.b-c_d')].map((text) => text ?? '');
+    const [first, second] = texts.map((text) => parseMarks(text));
+    expect(first).toEqual([
+      expect.objectContaining({
+        folder,
+        server: 'a.b-c_d',
+        owner: expect.objectContaining({ pid: process.pid }),
+      }),
+    ]);
+    expect(first?.[0]?.token).not.toBe(second?.[0]?.token);
+    expect(isOrphaned(first?.[0] as never, folder)).toBe(false);
+  });
+
+  test('of a gateway within gateways stands before theirs, and the whole is bounded', () => {
+    let mark = '';
+    const tokens: string[] = [];
+    for (let depth = 0; depth < 100; depth += 1) {
+      mark = newMark(folder, 's'.repeat(64), mark) ?? '';
+      tokens.unshift(parseMarks(mark)[0]?.token ?? '');
+      expect(mark.length).toBeLessThan(2_500);
+    }
+    const found = parseMarks(mark).map(({ token }) => token);
+    expect(found.length).toBeGreaterThan(5);
+    expect(found).toEqual(tokens.slice(0, found.length));
+  });
+
+  test('is an orphan only in its own folder and pid namespace, and when its owner is dead', () => {
+    const [mark] = parseMarks(newMark(folder, 'files') ?? '');
+    if (mark === undefined) throw new Error('no mark');
+    const dead = { ...mark, owner: { pid: mark.owner.pid, startTime: 'another-boot/1' } };
+    expect(isOrphaned(dead, folder)).toBe(true);
+    expect(isOrphaned(dead, markOfFolder('/srv/other'))).toBe(false);
+    expect(isOrphaned({ ...dead, namespace: '1' }, folder)).toBe(false);
+  });
+
+  test('is read from whatever text there is without a fault, and only where it is whole', () => {
+    const real = newMark(folder, 'files') ?? '';
+    fc.assert(
+      fc.property(fc.string(), fc.nat(real.length), (noise, cut) => {
+        parseMarks(noise);
+        expect(parseMarks(`${noise} ${real}`).at(-1)?.server).toBe('files');
+        const part = parseMarks(real.slice(0, cut));
+        if (part.length > 0) expect(real).toContain(part[0]?.token);
+      }),
+    );
+  });
+});
+
+describe.skipIf(process.platform !== 'linux')('a look for marked processes', () => {
+  test('finds them wherever the mark stands in an environment, and ends those that are meant only', async () => {
+    const marks = [1, 2, 3].map(() => newMark(folder, 'files') ?? '');
+    const tokens = marks.map((mark) => parseMarks(mark)[0]?.token ?? '');
+    const [first = '', second = '', third = ''] = marks;
+    // The third stands across the border of two pieces that are read.
+    const pids = await Promise.all([marked(first), marked(second, 100_000), marked(third, 65_536 - 20)]);
+    const found = await markedProcesses();
+    expect(tokens.map((token) => found.ofChild(token).map(({ pid }) => pid))).toEqual(
+      pids.map((pid) => [pid]),
+    );
+    const ended = await endMarked((all) => all.ofChild(tokens[1] ?? ''));
+    expect(ended.map(({ process: { pid }, wasKilled }) => [pid, wasKilled])).toEqual([[pids[1], false]]);
+    expect(pids.map((pid) => isAlive({ pid, startTime: undefined }))).toEqual([true, false, true]);
+  });
+
+  test('is shared: a thousand who ask at once cost two looks, and each begins after it was asked for', async () => {
+    const asked = Array.from({ length: 1000 }, () => markedProcesses());
+    expect(new Set(asked).size).toBe(2);
+    const mark = newMark(folder, 'files') ?? '';
+    const pid = await marked(mark);
+    await Promise.all(asked);
+    const found = await markedProcesses();
+    expect(found.ofChild(parseMarks(mark)[0]?.token ?? '').map((each) => each.pid)).toEqual([pid]);
+  });
+});
