@@ -98,7 +98,10 @@ const daemonFields = {
         maximum: 3650,
       }),
       max_waiting: count('Events that may wait; one more is refused.', 100_000),
-      concurrency: count('Conversations that are answered at the same time.', 256),
+      concurrency: count(
+        'Conversations that are answered at the same time. One agent or trigger alone gets half of them.',
+        256,
+      ),
     },
     { description: 'What triggers have accepted.', default: {} },
   ),

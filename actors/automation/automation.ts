@@ -19,16 +19,17 @@ import type { OpenTrigger, SourceHost } from '../sources/adapter.ts';
 import { type Adapters, makeAdapters } from '../sources/adapters.ts';
 import { openSqliteStore } from '../store/sqlite-store.ts';
 import type { Store } from '../store/store.ts';
-import { ConversationWork, type Routing } from './conversation-work.ts';
+import type { Routing } from './conversation-work.ts';
 import { FolderWatch } from './folder-watch.ts';
 import { Handlers } from './handlers.ts';
 import { keptResources } from './kept-resources.ts';
 import { Operator } from './operator.ts';
-import { OutboxWork, type Sendings } from './outbox-work.ts';
+import type { Sendings } from './outbox-work.ts';
 import { Pauses } from './pauses.ts';
 import { Tally } from './tally.ts';
 import { TRIGGERS, type TriggerDifference, TriggerFleet } from './trigger-fleet.ts';
 import { type OpenListener, WebhookListeners } from './webhook-listeners.ts';
+import { Works } from './works.ts';
 
 export interface AutomationOptions {
   readonly resources: LoadedResources;
@@ -52,8 +53,6 @@ const DAY_MS = 86_400_000;
 const SWEEP_MS = 600_000;
 /** Of the grace of a drain: for the store to close. */
 const CLOSE_MS = 500;
-/** The outbox has places of its own: a platform that hangs must not hold up the handlers. */
-const OUTBOX_PLACES = 64;
 
 export class Automation implements Part {
   readonly name = 'automation';
@@ -68,6 +67,7 @@ export class Automation implements Part {
   readonly #watches: FolderWatch[] = [];
   #gateway: Gateway | undefined;
   #store: Store | undefined;
+  #works: Works | undefined;
   #dispatcher: Dispatcher | undefined;
   #sweeping: NodeJS.Timeout | undefined;
   #reloading: Promise<unknown> = Promise.resolve();
@@ -123,15 +123,13 @@ export class Automation implements Part {
     });
     this.#store = store;
     await this.pauses.load(store);
-    const routing = this.#routing();
+    const { maxBodyBytes } = this.#options;
+    this.#works = new Works({ store, routing: this.#routing(), concurrency, maxBodyBytes });
     this.#dispatcher = new Dispatcher({
       store,
       log,
       redact: (text) => this.gateway.redactor.redact(text),
-      lines: [
-        { name: 'conversations', work: new ConversationWork(routing), places: concurrency },
-        { name: 'outbox', work: new OutboxWork(routing), places: OUTBOX_PLACES },
-      ],
+      lines: this.#works.lines,
     });
     root.send({
       type: 'part.spawn',
@@ -153,6 +151,7 @@ export class Automation implements Part {
     this.endWaits();
     await this.#closeTriggers();
     await this.listeners.end();
+    this.#works?.close();
     await this.#dispatcher?.drain(Math.max(0, endsAt - performance.now()));
     await this.#store?.close();
   }
@@ -211,7 +210,9 @@ export class Automation implements Part {
   #use(resources: LoadedResources): TriggerDifference {
     this.#resources = resources;
     this.#handlers.use(resources.agents);
-    return this.fleet.apply(resources.triggers, (name) => this.pauses.has(name));
+    const difference = this.fleet.apply(resources.triggers, (name) => this.pauses.has(name));
+    this.#works?.judgeAnew();
+    return difference;
   }
 
   #routing(): Routing & Sendings {

@@ -3,13 +3,15 @@
 //
 // CW1  an event that nobody takes is `ignored`, with the reason in its record; it is never an error.
 // CW2  nothing runs for a paused trigger: the event is held, and with it what comes after it in its conversation.
-// CW3  the handler is asked once per attempt, always under the same key, so that it can tell a repetition.
+// CW3  nothing runs without a place either (inbox/places.ts), which is given back when the handler has really ended.
+// CW4  the handler is asked once per attempt, always under the same key, so that it can tell a repetition.
 
 import type { Trigger } from '../../config/resources/trigger.ts';
 import { type CommandParameters, commandParameters } from '../../machines/command-parameters.ts';
 import { type Filters, type Match, matched } from '../../machines/matching.ts';
 import { DeadlineError } from '../errors.ts';
 import { type Answer, type Handler, HandlerError, type Job } from '../handlers/handler.ts';
+import type { Places } from '../inbox/places.ts';
 import type { Assignment, Outcome, Work } from '../inbox/work.ts';
 import type { Adapter, InboundEvent } from '../sources/adapter.ts';
 import type { StoredEvent } from '../store/store.ts';
@@ -38,11 +40,13 @@ export interface Routing {
 export class ConversationWork implements Work {
   readonly prefix = PREFIX;
   readonly #routing: Routing;
+  readonly #places: Places;
   /** A trigger that a reload has changed is another one. */
   readonly #filters = new WeakMap<Trigger, Filters>();
 
-  constructor(routing: Routing) {
+  constructor(routing: Routing, places: Places) {
     this.#routing = routing;
+    this.#places = places;
   }
 
   /** Which trigger takes an event is known when it has been read; each run has the deadline of its own trigger besides. */
@@ -50,8 +54,8 @@ export class ConversationWork implements Work {
     return this.#routing.longestTimeoutMs || NO_TRIGGER_MS;
   }
 
-  onHeld(trigger: string): void {
-    this.#routing.onHeld(trigger);
+  onHeld(name: string): void {
+    if (!this.#places.onHeld(name)) this.#routing.onHeld(name);
   }
 
   async perform(assignment: Assignment): Promise<Outcome> {
@@ -114,16 +118,13 @@ export class ConversationWork implements Work {
     if (event.attempt > retry.attempts) return neverEnded(trigger);
     if (handler === undefined)
       return { kind: 'failed', trigger: trigger.name, note: `there is no agent ${agent}`, retry };
-    const job = jobOf(event, inbound, {
-      command,
-      parameters: given.values,
-      trigger,
-      agent,
-      history: historyOf(snapshot),
-    });
+    const place = this.#places.take(agent, trigger.name, event);
+    if (typeof place === 'string') return withoutPlace(place, trigger, `the agent ${agent}`);
     const limit = timeLimit(trigger);
     const own = this.#deadline(limit.seconds * 1000);
     try {
+      const history = historyOf(snapshot);
+      const job = jobOf(event, inbound, { command, parameters: given.values, trigger, agent, history });
       const answer = await handler.run(job, own === undefined ? signal : AbortSignal.any([signal, own]));
       return { kind: 'done', ...this.#answered(assignment, adapter, inbound, match, answer, job) };
     } catch (error) {
@@ -131,6 +132,8 @@ export class ConversationWork implements Work {
       const isLate = own?.aborted === true || signal.reason instanceof DeadlineError;
       const note = isLate ? `no answer within ${limit.field} (${limit.seconds})` : messageOf(error);
       return { kind: 'failed', trigger: trigger.name, note, isFinal, retryAfterMs, retry };
+    } finally {
+      place.end();
     }
   }
 
@@ -176,6 +179,12 @@ export function neverEnded({ name, retry }: Trigger): Outcome {
     note: `its ${retry.attempts} attempts are used up; the last of them ended with the gateway`,
     retry,
   };
+}
+
+/** It waits under the name that was given instead of a place. */
+export function withoutPlace(heldBy: string, { name }: Trigger, whom: string): Outcome {
+  const note = `it waits for a place: ${whom}, or this trigger, has as many events at work as it may have now`;
+  return { kind: 'queued', heldBy, trigger: name, note };
 }
 
 /** Nothing of a trigger is known, so nothing of its patience. */

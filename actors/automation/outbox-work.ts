@@ -3,9 +3,10 @@
 
 import type { Trigger } from '../../config/resources/trigger.ts';
 import { HandlerError } from '../handlers/handler.ts';
+import type { Places } from '../inbox/places.ts';
 import type { Assignment, Outcome, Work } from '../inbox/work.ts';
 import type { Adapter } from '../sources/adapter.ts';
-import { neverEnded } from './conversation-work.ts';
+import { neverEnded, withoutPlace } from './conversation-work.ts';
 
 /** A platform that takes longer for one message has not taken it. */
 const SEND_MS = 60_000;
@@ -23,9 +24,15 @@ interface RowMeta {
 export class OutboxWork implements Work {
   readonly prefix = 'outbox/';
   readonly #sendings: Sendings;
+  readonly #places: Places;
 
-  constructor(sendings: Sendings) {
+  constructor(sendings: Sendings, places: Places) {
     this.#sendings = sendings;
+    this.#places = places;
+  }
+
+  onHeld(name: string): void {
+    this.#places.onHeld(name);
   }
 
   timeoutMs(): number {
@@ -43,6 +50,9 @@ export class OutboxWork implements Work {
         note: `there is no trigger ${name} any more that could send it`,
       };
     if (event.attempt > trigger.retry.attempts) return neverEnded(trigger);
+    const platform = `${adapter.type} ${adapter.sendsTo?.(trigger) ?? ''}`;
+    const place = this.#places.take(platform, name, event);
+    if (typeof place === 'string') return withoutPlace(place, trigger, platform);
     try {
       await adapter.send(trigger, event, signal);
       return { kind: 'done', trigger: name };
@@ -50,6 +60,8 @@ export class OutboxWork implements Work {
       const { isFinal, retryAfterMs } = error instanceof HandlerError ? error : new HandlerError('');
       const note = error instanceof Error ? error.message : String(error);
       return { kind: 'failed', trigger: name, note, isFinal, retryAfterMs, retry: trigger.retry };
+    } finally {
+      place.end();
     }
   }
 }

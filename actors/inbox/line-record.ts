@@ -72,7 +72,9 @@ export class LineRecord {
         log.debug(fieldsOf(mailbox, result), 'delivery is held: its trigger is paused');
         return;
       case 'queued':
-        log.info(fieldsOf(mailbox, result), 'delivery was given back: the gateway stops');
+        if (result.heldBy === undefined)
+          log.info(fieldsOf(mailbox, result), 'delivery was given back: the gateway stops');
+        else log.debug(fieldsOf(mailbox, result), 'delivery waits for a place');
         return;
       case 'retrying':
         this.#retried += 1;

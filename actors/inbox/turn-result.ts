@@ -43,6 +43,10 @@ export function turnResult(
     }
     case 'held':
       return { key, fence, seq, outcome: 'held', heldBy: outcome.trigger, trigger: outcome.trigger, isLast };
+    case 'queued': {
+      const { heldBy, trigger, note } = outcome;
+      return { key, fence, seq, outcome: 'queued', heldBy, trigger, note: noteOf(note), isLast };
+    }
     case 'failed': {
       const { trigger, isFinal, retryAfterMs } = outcome;
       const note = noteOf(outcome.note);

@@ -1,9 +1,9 @@
 // All active mailboxes of one work, and the places in which their runs take turns. Each work has a line of its own, so
 // that one whose places are all taken holds up no other (A6). How turns come is the intake's affair (intake.ts).
 //
-// WL1  at most `places` mailboxes are claimed and not yet given back, and at most as many again are strays: runs that go
-//      on although they were told to end and waited for. Beyond that nothing more is claimed (A8). A stray that has
-//      ended at last goes on with its claim; only by those may there be more than `places`.
+// WL1  at most `places` mailboxes, and `spare` ones, are claimed and not yet given back, and at most as many again are
+//      strays: runs that go on although they were told to end and waited for. Beyond that nothing more is claimed (A8). A
+//      stray that has ended at last goes on with its claim; only by those may there be more.
 // WL2  a mailbox is in `active` while it has a turn, in `resting` while it has none, and forgotten with its actor.
 // WL3  at most `maxResting` actors rest, none of them much longer than `lingerMs`.
 
@@ -25,6 +25,8 @@ export interface LineOptions {
   readonly work: Work;
   /** How many mailboxes are worked at a time. @default 256 */
   readonly places?: number;
+  /** Claims beyond them, where the work may find that there is no place for an event (places.ts). @default 0 */
+  readonly spare?: number;
 }
 
 /** What the lines share. */
@@ -58,6 +60,7 @@ export class WorkLine implements IntakeLine {
   readonly name: string;
   readonly work: Work;
   readonly places: number;
+  readonly #claims: number;
   readonly record: LineRecord;
   /** Nothing is claimed any more, and every claim is given back with its turn. */
   isDraining = false;
@@ -78,17 +81,18 @@ export class WorkLine implements IntakeLine {
     this.name = options.name;
     this.work = options.work;
     this.places = options.places ?? DEFAULT_PLACES;
+    this.#claims = this.places + (options.spare ?? 0);
     this.record = new LineRecord(host.log, host.settlements);
     this.#host = host;
     this.#intake = new Intake(this, host);
   }
 
   get isFull(): boolean {
-    return this.#taken >= this.places;
+    return this.#taken >= this.#claims;
   }
 
   get hasRoomForStrays(): boolean {
-    return this.#strays < this.places;
+    return this.#strays < this.#claims;
   }
 
   /** Nothing is under way, nor on its way from the store. */
@@ -101,7 +105,7 @@ export class WorkLine implements IntakeLine {
   }
 
   get freePlaces(): number {
-    return this.places - this.#taken;
+    return this.#claims - this.#taken;
   }
 
   get isOpen(): boolean {

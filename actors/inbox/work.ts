@@ -19,6 +19,8 @@ export type Outcome =
     >)
   /** A paused trigger would take it: it stays first until that trigger is resumed. */
   | { readonly kind: 'held'; readonly trigger: string }
+  /** There is no place for it at present (places.ts): it was no attempt, and waits until that name is released. */
+  | { readonly kind: 'queued'; readonly heldBy: string; readonly trigger: string; readonly note: string }
   | {
       readonly kind: 'failed';
       readonly trigger?: string | undefined;
@@ -37,6 +39,6 @@ export interface Work {
   timeoutMs(event: StoredEvent): number;
   /** What it throws counts as a failed attempt that may be repeated. */
   perform(assignment: Assignment): Promise<Outcome>;
-  /** An event is held by that trigger from now on, which may have been resumed since the event was judged. */
-  onHeld?(trigger: string): void;
+  /** An event is held by that name from now on: a trigger, which may have been resumed since the event was judged, or a place. */
+  onHeld?(name: string): void;
 }

@@ -84,6 +84,8 @@ export interface Adapter<T extends Trigger = Trigger> {
    * many rows. Rejects as the store does.
    */
   tidy?(store: Store, isThere: (trigger: string) => boolean, keepMs: number): Promise<number>;
+  /** The address that `send` goes to: what hangs there hangs for every trigger that sends there. */
+  sendsTo?(trigger: T): string;
   /** Sends one row of the outbox that `reply` made. Rejects with a HandlerError. */
   send?(trigger: T, row: StoredEvent, signal: AbortSignal): Promise<void>;
 }

@@ -126,8 +126,8 @@ export class LedgerStore implements Store {
     return this.#line.call('discard', [id, note]);
   }
 
-  release(heldBy: string): Promise<number> {
-    return this.#line.call('release', [heldBy]);
+  release(heldBy: string, max?: number): Promise<number> {
+    return this.#line.call('release', [heldBy, max]);
   }
 
   holders(): Promise<readonly string[]> {

@@ -160,14 +160,12 @@ export class Mailboxes {
     return event;
   }
 
-  /** Lets go on what was held by that name; gives how many mailboxes held something so. */
-  release(heldBy: string, now: number): number {
-    const name = storable(heldBy);
-    const keys = this.#deliveries.keysHeldBy(name);
+  /** Lets go on so much of what was held by that name; gives how many mailboxes held something so. */
+  release(heldBy: string, max: number, now: number): number {
+    const keys = this.#deliveries.release(storable(heldBy), max);
     // Whoever holds a claim looks for the first one after its own event anyway.
     for (const key of keys) if (this.#table.get(key)?.claim === undefined) this.#setReady(key, now);
-    this.#deliveries.release(name);
-    return keys.length;
+    return keys.size;
   }
 
   /**
@@ -191,7 +189,7 @@ export class Mailboxes {
       // Only a retry has more to say than its state; everything else is asked nothing, for there may be very many.
       this.#settle(
         key,
-        state === 'retrying' ? this.#deliveries.first(key) : { seq, state, retryAt: null },
+        state === 'retrying' ? this.#deliveries.first(key) : { seq, isHeld: state === 'held', retryAt: null },
         now,
       );
     }
@@ -215,7 +213,7 @@ export class Mailboxes {
   /** The mailbox is unclaimed from now on; MX2. */
   #settle(key: string, first: FirstOfKey | undefined, now: number): void {
     if (first === undefined) this.#table.delete(key);
-    else if (first.state === 'held') this.#table.set(key, HELD);
+    else if (first.isHeld) this.#table.set(key, HELD);
     else if (first.retryAt !== null && first.retryAt > now) this.#table.set(key, first.retryAt);
     else this.#setReady(key, now);
   }
@@ -236,5 +234,5 @@ function isUnfinished(outcome: TurnResult['outcome']): boolean {
 }
 
 function canBegin(first: WholeFirst | undefined, now: number): first is WholeFirst {
-  return first !== undefined && first.state !== 'held' && (first.retryAt ?? 0) <= now;
+  return first !== undefined && !first.isHeld && (first.retryAt ?? 0) <= now;
 }

@@ -18,7 +18,8 @@ const FAILURES_KEPT = 50;
 
 export interface FirstOfKey {
   readonly seq: number;
-  readonly state: DeliveryState;
+  /** By some name, whatever the state says of it. */
+  readonly isHeld: boolean;
   readonly retryAt: number | null;
 }
 
@@ -48,11 +49,11 @@ export class SqliteDeliveries {
   readonly #insert: Statement<Nothing>;
   readonly #insertBody: Statement<Nothing>;
   readonly #byId: Statement<readonly [number, string, number]>;
-  readonly #first: Statement<readonly [number, number, number | null]>;
+  readonly #first: Statement<readonly [number, number | null, number | null]>;
   readonly #wholeFirst: Statement<
     readonly [
       number,
-      number,
+      number | null,
       number | null,
       string,
       string,
@@ -64,7 +65,7 @@ export class SqliteDeliveries {
     ]
   >;
   readonly #allUnfinished: Statement<readonly [string, number, number]>;
-  readonly #heldKeys: Statement<readonly [string]>;
+  readonly #heldBy: Statement<readonly [number, string]>;
   readonly #holders: Statement<readonly [string]>;
   readonly #begin: Statement<Nothing>;
   readonly #end: Statement<Nothing>;
@@ -86,17 +87,17 @@ export class SqliteDeliveries {
     this.#insertBody = connection.prepare('INSERT INTO body (seq, meta, body) VALUES (?, ?, ?)');
     this.#byId = connection.prepare('SELECT seq, key, state FROM delivery WHERE id = ?');
     this.#first = connection.prepare(
-      `SELECT seq, state, retry_at FROM delivery WHERE key = ? AND state < ${firstSettled} ORDER BY seq LIMIT 1`,
+      `SELECT seq, held_by IS NOT NULL, retry_at FROM delivery WHERE key = ? AND state < ${firstSettled} ORDER BY seq LIMIT 1`,
     );
     this.#wholeFirst = connection.prepare(
-      `SELECT delivery.seq, state, retry_at, id, trace, at, attempts, started, meta, body
+      `SELECT delivery.seq, held_by IS NOT NULL, retry_at, id, trace, at, attempts, started, meta, body
        FROM delivery JOIN body ON body.seq = delivery.seq
        WHERE key = ? AND state < ${firstSettled} ORDER BY delivery.seq LIMIT 1`,
     );
     this.#allUnfinished = connection.prepare(
       `SELECT key, seq, state FROM delivery WHERE state < ${firstSettled}`,
     );
-    this.#heldKeys = connection.prepare('SELECT DISTINCT key FROM delivery WHERE held_by = ?');
+    this.#heldBy = connection.prepare('SELECT seq, key FROM delivery WHERE held_by = ? ORDER BY seq LIMIT ?');
     this.#holders = connection.prepare(
       'SELECT DISTINCT held_by FROM delivery WHERE held_by IS NOT NULL ORDER BY held_by',
     );
@@ -117,7 +118,7 @@ export class SqliteDeliveries {
          trigger = coalesce(?, trigger), note = ? WHERE seq = ?`,
     );
     this.#giveBack = connection.prepare(
-      `UPDATE delivery SET state = ${queued}, attempts = attempts - 1, note = ? WHERE seq = ?`,
+      `UPDATE delivery SET state = ${queued}, held_by = ?, attempts = attempts - 1, note = ? WHERE seq = ?`,
     );
     this.#break = connection.prepare(`UPDATE delivery SET state = ${queued}, ${withFailure} WHERE seq = ?`);
     this.#again = connection.prepare(
@@ -125,7 +126,7 @@ export class SqliteDeliveries {
        WHERE seq = ?`,
     );
     this.#release = connection.prepare(
-      `UPDATE delivery SET state = ${queued}, held_by = NULL WHERE held_by = ? AND state = ${held}`,
+      `UPDATE delivery SET state = ${queued}, held_by = NULL, note = NULL WHERE seq = ?`,
     );
     this.#count = connection.prepare(`SELECT count(*) FROM delivery WHERE state < ${firstSettled}`);
     this.#unfinished = 0;
@@ -170,18 +171,18 @@ export class SqliteDeliveries {
   /** The unfinished event of the key that is before all others. */
   first(key: string): FirstOfKey | undefined {
     const row = this.#first.get([key]);
-    return row === undefined ? undefined : { seq: row[0], state: stateOf(row[1]), retryAt: row[2] };
+    return row === undefined ? undefined : { seq: row[0], isHeld: row[1] === 1, retryAt: row[2] };
   }
 
   /** The same with its body. */
   wholeFirst(key: string): WholeFirst | undefined {
     const row = this.#wholeFirst.get([key]);
     if (row === undefined) return undefined;
-    const [seq, state, retryAt, id, trace, at, attempts, started, meta, body] = row;
+    const [seq, isHeld, retryAt, id, trace, at, attempts, started, meta, body] = row;
     // `attempts` may have been taken back; when one began is never forgotten.
     const wasClaimed = started !== null;
     const event = { seq, id, key, trace, at, attempt: attempts + 1, wasClaimed, meta, body };
-    return { seq, state: stateOf(state), retryAt, event };
+    return { seq, isHeld: isHeld === 1, retryAt, event };
   }
 
   /** All that wait or run, in the order in which they came. */
@@ -190,10 +191,6 @@ export class SqliteDeliveries {
       .all([])
       .map(([key, seq, code]) => [key, seq, stateOf(code)] as const)
       .sort(([, seq], [, other]) => seq - other);
-  }
-
-  keysHeldBy(heldBy: string): readonly string[] {
-    return this.#heldKeys.all([heldBy]).map(([key]) => key);
   }
 
   holders(): readonly string[] {
@@ -216,7 +213,7 @@ export class SqliteDeliveries {
       return;
     }
     if (outcome === 'queued') {
-      this.#giveBack.run([note, seq]);
+      this.#giveBack.run([result.heldBy === undefined ? null : storable(result.heldBy), note, seq]);
       return;
     }
     if (outcome === 'retrying') {
@@ -247,8 +244,12 @@ export class SqliteDeliveries {
     if (state !== 'dead') this.#unfinished -= 1;
   }
 
-  release(heldBy: string): void {
-    this.#release.run([heldBy]);
+  /** Lets go on up to `max` of what is held by that name, in order; gives their keys. */
+  release(heldBy: string, max: number): ReadonlySet<string> {
+    const limit = Number.isFinite(max) ? Math.max(0, Math.floor(max)) : -1;
+    const rows = this.#heldBy.all([heldBy, limit]);
+    for (const [seq] of rows) this.#release.run([seq]);
+    return new Set(rows.map(([, key]) => key));
   }
 }
 

@@ -218,8 +218,8 @@ export class SqliteEngine implements Ledger {
     return true;
   }
 
-  release(heldBy: string): number {
-    return this.#mailboxes.release(heldBy, this.#time);
+  release(heldBy: string, max = Number.POSITIVE_INFINITY): number {
+    return this.#mailboxes.release(heldBy, max, this.#time);
   }
 
   holders(): readonly string[] {

@@ -94,12 +94,12 @@ export interface TurnResult extends TurnRef {
   readonly seq: number;
   /**
    * `retrying`, `held` and `queued` leave the event first in its mailbox; the latter two were no attempts: `queued` gives
-   * back what was not tried to its end. The others are final.
+   * back what was not tried to its end, or with `heldBy` what has to wait until that lets it go. The others are final.
    */
   readonly outcome: 'done' | 'ignored' | 'dead' | 'retrying' | 'held' | 'queued';
   /** With `retrying`: the pause. */
   readonly retryInMs?: number | undefined;
-  /** With `held`: the trigger whose resumption lets it go on. */
+  /** With `held` the trigger whose resumption lets it go on, with `queued` another name that is to be released. */
   readonly heldBy?: string | undefined;
   /** For the record: which trigger took it, why it ended so, what was answered. Bounded by the store. */
   readonly trigger?: string | undefined;
@@ -236,8 +236,11 @@ export interface Store {
   requeue(id: string): Promise<boolean>;
   /** Ends a delivery that waits, is held or dead as `ignored`; false for any other. */
   discard(id: string, note: string): Promise<boolean>;
-  /** Lets go on what was held by that name; gives how many mailboxes held something so, first in them or not, claimed or not. */
-  release(heldBy: string): Promise<number>;
+  /**
+   * Lets go on what was held by that name; with `max` so many events at most, those that were accepted first. Gives how many
+   * mailboxes held something so, first in them or not, claimed or not.
+   */
+  release(heldBy: string, max?: number): Promise<number>;
   /** The names by which anything is held. */
   holders(): Promise<readonly string[]>;
   counts(): Promise<DeliveryCounts>;

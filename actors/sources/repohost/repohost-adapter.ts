@@ -80,6 +80,7 @@ export function repoHostAdapter({
         },
       };
     },
+    sendsTo: ({ config }) => config.api_url,
     async send(trigger, row, signal): Promise<void> {
       const api = apiOf(trigger);
       if (api === undefined)

@@ -5,11 +5,14 @@ import { ConversationWork, type Routing } from '../../../../actors/automation/co
 import { timeLimit } from '../../../../actors/automation/time-limit.ts';
 import type { Handler, Job } from '../../../../actors/handlers/handler.ts';
 import { chatFilters } from '../../../../actors/inbox/chat-filters.ts';
+import { Places } from '../../../../actors/inbox/places.ts';
 import type { Adapter } from '../../../../actors/sources/adapter.ts';
 import { manualAdapter } from '../../../../actors/sources/manual/manual-adapter.ts';
 import { type ManualInput, manualEvent } from '../../../../actors/sources/manual/manual-event.ts';
 import type { ManualTrigger } from '../../../../config/resources/trigger.ts';
 import { manualTrigger } from '../../../fixtures/triggers.ts';
+
+const places = new Places({ places: 16, bytes: 1_000_000, release: async () => 0 });
 
 const run = { command: '', input: {}, text: 'go', isConfirmed: true };
 
@@ -26,7 +29,7 @@ function bench(trigger: ManualTrigger, handler: Handler, said: Partial<ManualInp
   };
   const event = { ...manualEvent(trigger, { ...run, ...said }, '1', ''), seq: 1, at: 0 };
   const { signal } = new AbortController();
-  const work = new ConversationWork(routing);
+  const work = new ConversationWork(routing, places);
   return {
     perform: (attempt = 1) => work.perform({ event: { ...event, attempt }, snapshot: undefined, signal }),
   };
@@ -111,15 +114,18 @@ test('of the triggers of a chat the one takes an event whose filters fit it best
       return chatFilters(configs.get(name) ?? {});
     },
   };
-  const work = new ConversationWork({
-    adapterOf: () => adapter,
-    trigger: (name) => triggers.get(name),
-    isPaused: () => false,
-    onHeld: () => {},
-    handlerOf: () => ({ run: async () => ({ text: 'yes' }) }),
-    count: () => {},
-    longestTimeoutMs: 60_000,
-  });
+  const work = new ConversationWork(
+    {
+      adapterOf: () => adapter,
+      trigger: (name) => triggers.get(name),
+      isPaused: () => false,
+      onHeld: () => {},
+      handlerOf: () => ({ run: async () => ({ text: 'yes' }) }),
+      count: () => {},
+      longestTimeoutMs: 60_000,
+    },
+    places,
+  );
   const say = async (text: string) => {
     const posted = manualEvent(manualTrigger('everybody'), { ...run, text }, '1', '');
     const event = { ...posted, seq: 1, at: 0, attempt: 1 };

@@ -1,0 +1,125 @@
+// The works with their places: what hangs, among agents or among platforms, leaves places for others.
+
+import { afterEach, expect, test } from 'vitest';
+import type { Routing } from '../../../../actors/automation/conversation-work.ts';
+import type { Sendings } from '../../../../actors/automation/outbox-work.ts';
+import { Works } from '../../../../actors/automation/works.ts';
+import { Dispatcher } from '../../../../actors/inbox/dispatcher.ts';
+import type { Adapter } from '../../../../actors/sources/adapter.ts';
+import { manualAdapter } from '../../../../actors/sources/manual/manual-adapter.ts';
+import type { NewEvent } from '../../../../actors/store/store.ts';
+import { LogNotes, startRoot, until } from '../../../fixtures/inbox.ts';
+import { MemoryStore } from '../../../fixtures/memory-store.ts';
+import { manualTrigger } from '../../../fixtures/triggers.ts';
+
+const ending: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const end of ending.splice(0)) await end();
+});
+
+const never = new Promise<never>(() => {});
+
+/** A dispatcher with both works; what a test says of the routing, and of where triggers send to. */
+function start(routing: Partial<Routing & Sendings>, concurrency = 8) {
+  const store = new MemoryStore();
+  const works = new Works({
+    store,
+    concurrency,
+    maxBodyBytes: 1_000,
+    routing: {
+      adapterOf: () => manualAdapter as Adapter,
+      trigger: (name) => manualTrigger(name),
+      isPaused: () => false,
+      onHeld: () => {},
+      handlerOf: () => undefined,
+      count: () => {},
+      longestTimeoutMs: 600_000,
+      ...routing,
+    },
+  });
+  const dispatcher = new Dispatcher({
+    store,
+    log: new LogNotes(),
+    lines: works.lines,
+    patienceMs: 20,
+    tickMs: 10,
+    pollMs: 50,
+  });
+  dispatcher.start(startRoot());
+  ending.push(async () => {
+    works.close();
+    await dispatcher.drain(100);
+  });
+  return { store, dispatcher };
+}
+
+const rowOf = (trigger: string, n: number): NewEvent => ({
+  id: `${trigger}/${n}`,
+  key: `outbox/test/${trigger}/${n}`,
+  meta: JSON.stringify({ trigger }),
+  body: new Uint8Array(),
+  trace: '',
+});
+
+test('a platform that hangs leaves places for the answers to another, whatever many triggers send to it', async () => {
+  let hanging = 0;
+  const sent: string[] = [];
+  const adapter: Adapter = {
+    ...(manualAdapter as Adapter),
+    sendsTo: ({ name }) => (name === 'other' ? 'https://other.example' : 'https://hangs.example'),
+    send: async (_, { id }) => {
+      if (id.startsWith('other/')) sent.push(id);
+      else {
+        hanging += 1;
+        await never;
+      }
+    },
+  };
+  const { store } = start({ adapterOf: () => adapter });
+  const triggers = Array.from({ length: 12 }, (_, n) => `t${n}`);
+  await store.append(triggers.flatMap((name) => Array.from({ length: 40 }, (_, n) => rowOf(name, n))));
+  await until('the platform hangs', () => hanging > 0);
+  await store.append([rowOf('other', 1), rowOf('other', 2)]);
+  const isDone = async (n: number) => (await store.delivery(`other/${n}`))?.state === 'done';
+  await until('the other answers are sent', async () => (await isDone(1)) && (await isDone(2)));
+  expect([hanging, sent]).toEqual([32, ['other/1', 'other/2']]);
+  expect(await store.delivery('other/1')).toMatchObject({ attempts: 1 });
+  expect(await store.counts()).toMatchObject({ running: 32, queued: 12 * 40 - 32, held: 0 });
+});
+
+test('a handler that goes on although it was told to end keeps its place, and its agent gets no others for it', async () => {
+  let hanging = 0;
+  const answered: string[] = [];
+  const { store, dispatcher } = start({
+    trigger: (name) => ({
+      ...manualTrigger(name, { timeout: 0.01 }),
+      default_agent: name,
+      retry: { attempts: 1, min_backoff_seconds: 0.01, max_backoff_seconds: 0.01, factor: 1 },
+    }),
+    longestTimeoutMs: 20,
+    handlerOf: (agent) => ({
+      run: async ({ event }) => {
+        if (agent === 'hangs') {
+          hanging += 1;
+          return never;
+        }
+        answered.push(event.id);
+        return { text: '' };
+      },
+    }),
+  });
+  const eventOf = (trigger: string, n: number): NewEvent => ({
+    id: `manual:${trigger}-${n}`,
+    key: `conversation/manual/${trigger}/${n}`,
+    meta: JSON.stringify({ trigger }),
+    body: Buffer.from(JSON.stringify({ command: '', parameters: {}, text: 'go' })),
+    trace: '',
+  });
+  await store.append(Array.from({ length: 60 }, (_, n) => eventOf('hangs', n)));
+  await until('they are strays', () => (dispatcher.stats().conversations?.strays ?? 0) === 4);
+  for (let n = 0; n < 10; n += 1) {
+    await store.append([eventOf('answers', n)]);
+    await until('another is answered', () => answered.length === n + 1);
+  }
+  expect(hanging).toBe(4);
+});
