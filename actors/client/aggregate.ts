@@ -36,6 +36,8 @@ export interface Shown extends Target {
   /** The name clients see; of resources and templates the uri. */
   readonly name: string;
   readonly item: ListItem;
+  /** Characters of its text in the list. */
+  readonly chars: number;
 }
 
 /** Pages that are kept ready, in bytes over all lists; those of a longer list are made anew each time. */
@@ -131,7 +133,7 @@ export class Aggregate {
 
   /**
    * Where a name leads that is in no list. It may still be right where what is listed does not hold for everybody: at a
-   * server that lists more for some clients, or whose lists could not be learnt. It knows best.
+   * server that lists more for some clients, or more than is kept, or whose lists could not be learnt. It knows best.
    */
   findUnlisted(kind: 'tools' | 'prompts', name: string): Target | undefined {
     let found: ManagedServer | undefined;
@@ -139,10 +141,12 @@ export class Aggregate {
       const isLonger = found === undefined || server.id.length > found.id.length;
       if (isLonger && name.startsWith(`${server.id}__`)) found = server;
     }
-    if (found === undefined || (found.entry.isolation === 'shared' && found.known.isLearnt)) return undefined;
+    if (found === undefined) return undefined;
+    const { known, entry } = found;
+    if (entry.isolation === 'shared' && known.isLearnt && known.cuts[kind] === undefined) return undefined;
     const key = name.slice(found.id.length + 2);
     const isHidden = kind === 'tools' && !this.isAllowed(found, key);
-    const isKnown = found.known.lists[kind]?.some((item) => item.key === key) === true;
+    const isKnown = known.lists[kind]?.some((item) => item.key === key) === true;
     return isHidden || isKnown ? undefined : { server: found, key };
   }
 
@@ -237,7 +241,8 @@ export class Aggregate {
           name = hashedName(server.id, key);
         // A resource is its uri: a second server's resource of the same uri could never be read.
         if (targets.has(name)) continue;
-        const shown = { name, server, key, item };
+        const chars = name.length + item.before.length + item.after.length;
+        const shown = { name, server, key, item, chars };
         targets.set(name, shown);
         items.push(shown);
       }

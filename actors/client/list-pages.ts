@@ -6,6 +6,7 @@
 //     server's item: of two servers with the same uri each counts for itself.
 // P2  there is a cursor exactly when there is more, so that a walk ends as soon as nothing is left.
 // P3  a cursor is short: one bit for each server there ever was, and one place.
+// P4 (A8)  a page has at most PAGE_ITEMS items, and no more text than PAGE_CHARS, or one item.
 
 import { createHash } from 'node:crypto';
 import type { ListKind } from '../server/lists.ts';
@@ -13,6 +14,8 @@ import { CursorSeal } from './cursor.ts';
 
 /** Most catalogs fit on one page, which is then the same bytes for everybody. */
 export const PAGE_ITEMS = 1000;
+/** A page is one message; many clients cannot take larger ones. */
+const PAGE_CHARS = 4 * 1024 * 1024;
 
 /** What one server adds to the list. */
 export interface ServerItems<Item> {
@@ -23,6 +26,12 @@ export interface ServerItems<Item> {
 export interface Page<Item> {
   readonly items: readonly Item[];
   readonly nextCursor: string | undefined;
+}
+
+interface Listed {
+  readonly key: string;
+  /** Characters of its text. */
+  readonly chars: number;
 }
 
 /** How far a walk has come. */
@@ -44,11 +53,7 @@ export class ListPages {
   }
 
   /** The page at a cursor, or the first. Throws RpcFault -32602 for what is no cursor of this kind of list. */
-  page<Item extends { readonly key: string }>(
-    kind: ListKind,
-    list: readonly ServerItems<Item>[],
-    cursor?: string,
-  ): Page<Item> {
+  page<Item extends Listed>(kind: ListKind, list: readonly ServerItems<Item>[], cursor?: string): Page<Item> {
     const place = cursor === undefined ? start : readPlace(this.#seal.open(kind, cursor));
     const numbered = list.map((one) => ({ ...one, number: this.#numberOf(one.server) }));
     const done = Buffer.alloc(Math.ceil(this.#numbers.size / 8));
@@ -59,16 +64,22 @@ export class ListPages {
       .filter(({ number }) => !hasBit(done, number))
       .sort((a, b) => Number(b.number === partly) - Number(a.number === partly));
     const items: Item[] = [];
+    let chars = 0;
     for (const { number, items: all } of open) {
       const from = number === partly ? resumeAt(all, seen) : 0;
-      const to = Math.min(all.length, from + this.#pageItems - items.length);
-      const isFull = items.length === this.#pageItems;
-      if (isFull && from < all.length)
-        return { items, nextCursor: this.#cursor(kind, { done, part: undefined }) };
-      for (let at = from; at < to; at += 1) items.push(all[at] as Item);
-      const last = all[to - 1];
-      if (to < all.length && last !== undefined)
-        return { items, nextCursor: this.#cursor(kind, { done, part: [number, to, markOf(last.key)] }) };
+      let at = from;
+      for (let item = all[at]; item !== undefined; item = all[at]) {
+        const isFull = items.length === this.#pageItems || chars + item.chars > PAGE_CHARS;
+        if (isFull && items.length > 0) break;
+        items.push(item);
+        chars += item.chars;
+        at += 1;
+      }
+      if (at < all.length) {
+        const last = all[at - 1];
+        const part = last === undefined ? undefined : ([number, at, markOf(last.key)] as const);
+        return { items, nextCursor: this.#cursor(kind, { done, part }) };
+      }
       // A server that nothing is known of yet may still have something to show on a later page.
       if (all.length > 0) setBit(done, number);
     }

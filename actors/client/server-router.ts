@@ -133,7 +133,8 @@ export function askedLevel(envelope: Envelope, exchange: ClientExchange): LogLev
 export function list(route: Route, kind: ListKind, context: RoutingContext): void {
   const { envelope, exchange, server, session, asker } = route;
   const { aggregate } = context;
-  const known = server.known.lists[kind];
+  // What is cut here the server itself may give whole.
+  const known = server.known.cuts[kind] === undefined ? server.known.lists[kind] : undefined;
   // A server that lists more for those who can be asked more is asked itself until it has been.
   const client = session ?? (asker && { era: 'modern' as const, capabilities: asker.capabilities });
   const isAwake = isAwakeFor(route, context) || (client !== undefined && server.mayShowMoreTo(client));

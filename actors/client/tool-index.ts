@@ -4,10 +4,13 @@
 // X1  only tools of the list are found: what `tools: { allow, deny }` hides is not in it.
 // X2  the same list and query give the same hits in the same order: equal scores go by the place in the list.
 // X3  a tool whose exact name is asked for comes before every other.
+// X4 (A8)  tools are found by MAX_WORDS words at most, and no server can take them all: a tool beyond that is found by its
+//          exact name, and in the list of all.
 
 import MiniSearch, { type SearchOptions } from 'minisearch';
 import { editDistance } from '../../config/suggest.ts';
-import { itemJson } from '../server/lists.ts';
+import { Budget, Share } from '../budget.ts';
+import { isSameItem, itemJson } from '../server/lists.ts';
 import type { Shown } from './aggregate.ts';
 import { isTelling, wordsOf } from './tool-words.ts';
 
@@ -20,6 +23,7 @@ export interface ToolQuery {
 
 export interface IndexedTool {
   readonly shown: Shown;
+  /** Of this and the description the beginning. */
   readonly title: string | undefined;
   readonly description: string | undefined;
 }
@@ -32,12 +36,15 @@ export interface ToolHit {
 
 interface Entry extends IndexedTool {
   readonly id: string;
-  readonly json: string;
+  /** How many the index holds for it; undefined when it is not in there. */
+  words: number | undefined;
   place: number;
 }
 
 /** The gist of a tool stands at the beginning; a manual behind it would only thin it out. */
 const MAX_DESCRIPTION = 400;
+/** Over all tools. A word takes some 60 bytes for each tool that has it, and 650 where no other has it, as measured. */
+const MAX_WORDS = 500_000;
 const MAX_QUERY_WORDS = 16;
 /** Comparing two names letter by letter takes the product of their lengths. */
 const MAX_NEAR_LENGTH = 100;
@@ -60,11 +67,20 @@ export class ToolIndex {
   readonly #search = new MiniSearch<Entry>({
     fields,
     extractField,
-    tokenize: wordsOf,
+    tokenize: (text) => {
+      const words = wordsOf(text);
+      this.#words += words.length;
+      return words;
+    },
     processTerm: (word) => (isTelling(word) ? word : null),
     autoVacuum: false,
     searchOptions,
   });
+  readonly #budget = new Budget(MAX_WORDS);
+  /** By server, for as long as the process lives: ids are few and short. */
+  readonly #shares = new Map<string, Share>();
+  /** Words that were ever made. */
+  #words = 0;
   #entries = new Map<string, Entry>();
   /** By the name its server has for it, in lower case. */
   readonly #byKey = new Map<string, Set<Entry>>();
@@ -124,23 +140,22 @@ export class ToolIndex {
     const entries = new Map<string, Entry>();
     const fresh: Entry[] = [];
     for (const shown of list.values()) {
-      const json = itemJson(shown.item, shown.name);
       const known = before.get(shown.name);
       const place = entries.size;
       if (
-        known?.json === json &&
+        known !== undefined &&
         known.shown.server.id === shown.server.id &&
-        known.shown.key === shown.key
+        isSameItem(known.shown.item, shown.item)
       ) {
         entries.set(shown.name, { ...known, shown, place });
         continue;
       }
-      const entry = { id: shown.name, json, shown, place, ...gist(json) };
+      const entry = { id: shown.name, shown, place, words: undefined, ...gist(itemJson(shown.item)) };
       entries.set(shown.name, entry);
       fresh.push(entry);
     }
     this.#drop(before, entries, fresh);
-    this.#search.addAll(fresh);
+    for (const entry of entries.values()) if (entry.words === undefined) this.#add(entry);
     this.#entries = entries;
     this.#byKey.clear();
     for (const entry of entries.values()) {
@@ -155,9 +170,25 @@ export class ToolIndex {
   #drop(before: ReadonlyMap<string, Entry>, now: ReadonlyMap<string, Entry>, fresh: readonly Entry[]): void {
     const changed = new Set(fresh.map(({ id }) => id));
     const gone = [...before.values()].filter(({ id }) => !now.has(id) || changed.has(id));
+    for (const entry of gone) this.#budget.give(entry.words ?? 0, this.#shareOf(entry));
     // Taking out costs as much as putting in, so that a list that is all new is built anew.
     if (gone.length > 0 && gone.length === before.size) this.#search.removeAll();
-    else for (const entry of gone) this.#search.remove(entry);
+    else for (const entry of gone) if (entry.words !== undefined) this.#search.remove(entry);
+  }
+
+  #add(entry: Entry): void {
+    const before = this.#words;
+    this.#search.add(entry);
+    const words = this.#words - before;
+    if (this.#budget.take(words, this.#shareOf(entry))) entry.words = words;
+    else this.#search.remove(entry);
+  }
+
+  #shareOf({ shown }: Entry): Share {
+    const { id } = shown.server;
+    const share = this.#shares.get(id) ?? new Share();
+    this.#shares.set(id, share);
+    return share;
   }
 }
 
@@ -170,13 +201,13 @@ function extractField(entry: Entry, field: string): string {
     case 'id':
       return entry.id;
     case 'name':
-      return entry.shown.key;
+      return entry.shown.key.slice(0, MAX_DESCRIPTION);
     case 'title':
       return entry.title ?? '';
     case 'server':
       return entry.shown.server.id;
     default:
-      return entry.description?.slice(0, MAX_DESCRIPTION) ?? '';
+      return entry.description ?? '';
   }
 }
 
@@ -194,6 +225,8 @@ function gist(json: string): Pick<IndexedTool, 'title' | 'description'> {
   };
 }
 
+/** Its beginning, as a text of its own: a piece of a long one would hold all of it. */
 function textIn(value: unknown): string | undefined {
-  return typeof value === 'string' && value !== '' ? value : undefined;
+  if (typeof value !== 'string' || value === '') return undefined;
+  return value.length <= MAX_DESCRIPTION ? value : Buffer.from(value.slice(0, MAX_DESCRIPTION)).toString();
 }

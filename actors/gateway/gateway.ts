@@ -3,6 +3,7 @@
 
 import type { Catalog, ServerEntry } from '../../config/catalog-schema.ts';
 import type { GatewayConfig } from '../../config/gateway-schema.ts';
+import { Budget } from '../budget.ts';
 import { Aggregate } from '../client/aggregate.ts';
 import { Discovery } from '../client/discovery.ts';
 import { Crossings } from '../client/forward.ts';
@@ -12,6 +13,7 @@ import { type GatewayError, StoppedError, UnknownServerError } from '../errors.t
 import type { Log } from '../log.ts';
 import { Redactor } from '../redact.ts';
 import { Known } from '../server/known.ts';
+import { ALL_LIST_BYTES, ListRoom } from '../server/list-hold.ts';
 import { everyListKind } from '../server/lists.ts';
 import { ManagedServer } from '../server/managed-server.ts';
 import type { Owner } from '../server/owner.ts';
@@ -38,6 +40,8 @@ export interface GatewayOptions {
   readonly state?: 'own' | 'shared' | 'none';
 }
 
+const FILES_AT_A_TIME = 8;
+
 export class Gateway {
   readonly config: GatewayConfig;
   readonly version: string;
@@ -57,6 +61,8 @@ export class Gateway {
   readonly #options: GatewayOptions;
   readonly #residence: Residence;
   readonly #life: Life;
+  /** In bytes, for the lists of all servers together. */
+  readonly #listBudget = new Budget(ALL_LIST_BYTES);
   #catalog: Catalog;
   /** Of what is known of all servers together: to ask each of a thousand would cost more than what is made of it. */
   #revision = 0;
@@ -167,7 +173,7 @@ export class Gateway {
     this.#catalog = catalog;
     const difference = this.fleet.apply(catalog);
     const fresh = [...difference.added, ...difference.changed];
-    await Promise.all(fresh.map((id) => this.fleet.get(id)?.known.load()));
+    await loadKnown(fresh.flatMap((id) => this.fleet.get(id) ?? []));
     for (const id of fresh) this.sessions.announce(id, everyListKind);
     if (difference.removed.length > 0) this.sessions.announce(EVERY_SERVER, everyListKind);
     this.#residence.sweepLists();
@@ -193,6 +199,7 @@ export class Gateway {
       () => {
         this.#revision += 1;
       },
+      new ListRoom(this.#listBudget),
     );
     const server: ManagedServer = new ManagedServer({
       id,
@@ -247,7 +254,7 @@ export class Gateway {
   async #bootServers(): Promise<void> {
     this.fleet.attach(this.root.system);
     this.fleet.apply(this.#catalog);
-    await Promise.all(this.fleet.all().map((server) => server.known.load()));
+    await loadKnown(this.fleet.all());
     this.#residence.sweepLists();
   }
 
@@ -270,4 +277,13 @@ export class Gateway {
       supervisor.send({ type: 'shutdown' });
     });
   }
+}
+
+/** A few files at a time: they may be large, and only what is taken from them is counted. */
+async function loadKnown(servers: readonly ManagedServer[]): Promise<void> {
+  const queue = servers[Symbol.iterator]();
+  const worker = async () => {
+    for (const { known } of queue) await known.load();
+  };
+  await Promise.all(Array.from({ length: FILES_AT_A_TIME }, worker));
 }

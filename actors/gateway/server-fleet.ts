@@ -145,6 +145,7 @@ export class ServerFleet {
     const onEnded = isReplaced ? undefined : this.#options.onLeft(placed.server);
     const ended = () => {
       this.#byKey.delete(placed.key);
+      placed.server.known.close();
       onEnded?.();
     };
     if (!placed.server.entry.enabled) {

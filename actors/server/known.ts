@@ -1,18 +1,20 @@
 // What is known of a server without asking it: its introduction and its lists. Kept in memory and, by the hash of
 // its catalog entry, in the state folder, so that a restarted gateway lists everything without starting anything.
-// The file is a cache: an unreadable one is as good as none, and a failed write costs a start, not a request.
+//
+// KN1 (A8)  a list is held as far as its bounds allow (list-hold.ts), read from the file or from the server; where the
+//           gateway has no room for a new one the old one stays. What is cut is told once, and stands in `cuts`.
+// KN2       after `close` nothing of the lists is held, whatever was still being fetched.
 
-import { randomUUID } from 'node:crypto';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
-import { dirname } from 'node:path';
 import type { Era } from '../jsonrpc/modern-meta.ts';
 import type { Advert } from './advert.ts';
 import type { Connection } from './connection.ts';
 import type { Eras } from './eras.ts';
+import { type Adverts, type Cuts, type Hints, KnownFile, type Stored } from './known-file.ts';
+import { fetchList } from './list-fetch.ts';
+import { type Cut, cutMessages, type ListHold, ListRoom } from './list-hold.ts';
 import {
-  type CacheHint,
   everyListKind,
-  fetchList,
+  isSameItem,
   itemJson,
   type ListItem,
   type ListKind,
@@ -20,38 +22,27 @@ import {
   listKinds,
 } from './lists.ts';
 
-const FORMAT = 3;
-
-interface Stored {
-  readonly format?: unknown;
-  readonly adverts: Adverts;
-  readonly lists: Lists;
-  readonly hints: Hints;
-  readonly eras?: Eras;
-  readonly isLearnt: boolean;
-  readonly offered: readonly string[];
-}
-
-type Adverts = Readonly<Partial<Record<Era, Advert>>>;
-type Hints = Readonly<Partial<Record<ListKind, CacheHint>>>;
-
 export class Known {
   lists: Lists = {};
   /** How long, and for whom, a modern server lets its lists be kept. */
   hints: Hints = {};
   /** What a server under `era: auto` has turned out to speak. */
   eras: Eras | undefined;
+  /** Why the rest of a list is left out; of lists that are whole there is none. */
+  cuts: Cuts = {};
 
-  readonly #file: string | undefined;
+  readonly #file: KnownFile;
+  readonly #room: ListRoom;
   readonly #onProblem: (what: string) => void;
   readonly #onRevision: () => void;
   readonly #onChange: (kinds: readonly ListKind[], isFirst: boolean) => void;
+  readonly #toldCuts = new Set<string>();
+  #holds: Readonly<Partial<Record<ListKind, ListHold>>> = {};
   #adverts: Adverts = {};
   #isLearnt = false;
+  #isClosed = false;
   /** What the client could do on whose connection the lists were learnt; some servers offer more to those who can more. */
   #offered: readonly string[] = [];
-  #writing: Promise<void> | undefined;
-  #isDirty = false;
 
   constructor(
     file: string | undefined,
@@ -60,8 +51,11 @@ export class Known {
     onProblem: (what: string) => void,
     /** Told of every change, so that derived views are made anew. */
     onRevision: () => void = () => {},
+    /** What the lists may take; by default they have a budget of their own. */
+    room: ListRoom = new ListRoom(),
   ) {
-    this.#file = file;
+    this.#file = new KnownFile(file, onProblem);
+    this.#room = room;
     this.#onChange = onChange;
     this.#onProblem = onProblem;
     this.#onRevision = onRevision;
@@ -107,24 +101,29 @@ export class Known {
 
   /** Reads what an earlier run of the gateway has learnt. */
   async load(): Promise<void> {
-    if (this.#file === undefined) return;
-    try {
-      const stored = JSON.parse(await readFile(this.#file, 'utf8')) as Stored;
-      if (stored.format !== FORMAT || this.advert !== undefined) return;
-      this.#adverts = stored.adverts;
-      this.lists = stored.lists;
-      this.hints = stored.hints;
-      this.eras = stored.eras;
-      this.#isLearnt = stored.isLearnt;
-      this.#offered = stored.offered;
-      this.#onRevision();
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
-        this.#onProblem(
-          `the cached lists in ${this.#file} are unreadable and are fetched anew: ${(error as Error).message}`,
-        );
-      }
+    const stored = await this.#file.read();
+    if (stored === undefined || this.#isClosed || this.advert !== undefined) return;
+    this.#adverts = stored.adverts;
+    for (const kind of everyListKind) {
+      const items = stored.lists[kind];
+      if (items === undefined) continue;
+      const hold = this.#room.hold();
+      for (const item of items) hold.add(item);
+      hold.cut ??= stored.cuts?.[kind];
+      this.#put(kind, hold);
     }
+    this.hints = stored.hints;
+    this.eras = stored.eras;
+    this.#isLearnt = stored.isLearnt;
+    this.#offered = stored.offered;
+    this.#onRevision();
+  }
+
+  /** The server is gone for good. */
+  close(): void {
+    this.#isClosed = true;
+    for (const hold of Object.values(this.#holds)) hold.release();
+    this.#holds = {};
   }
 
   /** Takes the introduction and asks for every list; a list that fails keeps its last known state. */
@@ -162,22 +161,23 @@ export class Known {
     await Promise.all(
       kinds.map(async (kind) => {
         if (capabilities[listKinds[kind].capability] === undefined) return;
+        const hold = this.#room.hold();
         try {
-          const { items: shown, hint } = await fetchList(connection, kind, timeoutMs);
-          this.hints = { ...this.hints, [kind]: hint };
+          const hint = await fetchList(connection, kind, timeoutMs, hold);
           const before = this.lists[kind];
-          const items = isPartial && before !== undefined ? united(shown, before) : shown;
-          if (before === undefined) learnt.push(kind);
-          else if (JSON.stringify(items) !== JSON.stringify(before)) changed.push(kind);
-          this.lists = { ...this.lists, [kind]: items };
+          if (isPartial && before !== undefined) unite(hold, before);
+          if (this.#take(kind, hold)) (before === undefined ? learnt : changed).push(kind);
+          this.hints = { ...this.hints, [kind]: hint };
         } catch (error) {
+          hold.release();
           // Many servers declare resources and know no templates: an unknown method is an empty list.
           if (this.lists[kind] === undefined && kind === 'resourceTemplates')
-            this.lists = { ...this.lists, [kind]: [] };
+            this.#put(kind, this.#room.hold());
           else this.#onProblem(`${listKinds[kind].method} failed: ${(error as Error).message}`);
         }
       }),
     );
+    if (this.#isClosed) return [];
     this.#onRevision();
     const news = learnt.filter((kind) => this.lists[kind]?.length !== 0);
     if (news.length > 0) this.#onChange(news, true);
@@ -185,57 +185,64 @@ export class Known {
     return changed;
   }
 
+  /** Holds a list that was fetched, unless it is the one that is held already; whether there is another one now. */
+  #take(kind: ListKind, hold: ListHold): boolean {
+    const before = this.lists[kind];
+    const isKept = before !== undefined && (hold.cut === 'gateway_full' || areSame(hold.items, before));
+    if (this.#isClosed || isKept) hold.release();
+    if (this.#isClosed) return false;
+    if (isKept) this.#noteCut(kind, hold.cut);
+    else this.#put(kind, hold);
+    return !isKept;
+  }
+
+  #put(kind: ListKind, hold: ListHold): void {
+    this.#holds[kind]?.release();
+    this.#holds = { ...this.#holds, [kind]: hold };
+    this.lists = { ...this.lists, [kind]: hold.items };
+    this.#noteCut(kind, hold.cut);
+  }
+
+  #noteCut(kind: ListKind, cut: Cut | undefined): void {
+    const { [kind]: told, ...others } = this.cuts;
+    if (cut === told) return;
+    this.cuts = cut === undefined ? others : { ...others, [kind]: cut };
+    if (cut === undefined || this.#toldCuts.has(`${kind} ${cut}`)) return;
+    this.#toldCuts.add(`${kind} ${cut}`);
+    this.#onProblem(
+      `${listKinds[kind].method} is cut off after ${this.lists[kind]?.length ?? 0} items (${cut}): ${cutMessages[cut]}`,
+    );
+  }
+
   /** Resolves when everything learnt so far is on the disk, or could not be put there. */
-  async flush(): Promise<void> {
-    await this.#writing;
+  flush(): Promise<void> {
+    return this.#file.flush();
   }
 
   #save(): Promise<void> {
-    this.#isDirty = true;
-    this.#writing ??= this.#write().finally(() => {
-      this.#writing = undefined;
-    });
-    return this.#writing;
+    return this.#file.save(() => this.#stored());
   }
 
-  async #write(): Promise<void> {
-    if (this.#file === undefined) return;
-    try {
-      while (this.#isDirty) {
-        this.#isDirty = false;
-        const { lists, hints, eras } = this;
-        const stored: Stored = {
-          format: FORMAT,
-          adverts: this.#adverts,
-          lists,
-          hints,
-          ...(eras === undefined ? {} : { eras }),
-          isLearnt: this.#isLearnt,
-          offered: this.#offered,
-        };
-        await replaceFile(this.#file, JSON.stringify(stored));
-      }
-    } catch (error) {
-      this.#onProblem(`the lists could not be kept in ${this.#file}: ${(error as Error).message}`);
-    }
+  #stored(): Stored {
+    const { lists, hints, cuts, eras } = this;
+    return {
+      adverts: this.#adverts,
+      lists,
+      hints,
+      cuts,
+      ...(eras === undefined ? {} : { eras }),
+      isLearnt: this.#isLearnt,
+      offered: this.#offered,
+    };
   }
 }
 
 /** What one client is shown, and what another is that can do more: what is missing here may be hidden here only. */
-function united(shown: readonly ListItem[], before: readonly ListItem[]): ListItem[] {
-  const keys = new Set(shown.map(({ key }) => key));
-  return [...shown, ...before.filter(({ key }) => !keys.has(key))];
+function unite(shown: ListHold, before: readonly ListItem[]): void {
+  const keys = new Set(shown.items.map(({ key }) => key));
+  for (const item of before) if (!keys.has(item.key)) shown.add(item);
 }
 
-/** Servers with equal entries share a file, and may write it at the same moment: each under a name of its own first. */
-async function replaceFile(file: string, text: string): Promise<void> {
-  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
-  const temporary = `${file}.${randomUUID()}.tmp`;
-  try {
-    await writeFile(temporary, text, { mode: 0o600 });
-    await rename(temporary, file);
-  } catch (error) {
-    await rm(temporary, { force: true });
-    throw error;
-  }
+function areSame(some: readonly ListItem[], others: readonly ListItem[]): boolean {
+  return some.length === others.length && some.every((item, at) => isSameItem(item, others[at] as ListItem));
 }

@@ -3,8 +3,6 @@
 
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { JsonScanner, textOf } from '../jsonrpc/json-scanner.ts';
-import type { Connection } from './connection.ts';
-import { resultOf } from './result-of.ts';
 
 export type ListKind = 'tools' | 'prompts' | 'resources' | 'resourceTemplates';
 
@@ -59,41 +57,14 @@ export const listKinds: Record<
 
 export const everyListKind = Object.keys(listKinds) as ListKind[];
 
-/** A server that never stops giving cursors is cut off here. */
-const MAX_PAGES = 1000;
+/** Whether both say the same in the same words. */
+export function isSameItem(one: ListItem, other: ListItem): boolean {
+  return one.key === other.key && one.before === other.before && one.after === other.after;
+}
 
 /** The item as JSON, under another name if one is given. */
 export function itemJson(item: ListItem, key: string = item.key): string {
   return item.before + JSON.stringify(key) + item.after;
-}
-
-/** Fetches one list whole, page by page. Rejects with a GatewayError. */
-export async function fetchList(
-  connection: Connection,
-  kind: ListKind,
-  timeoutMs: number,
-): Promise<{ readonly items: ListItem[]; readonly hint: CacheHint }> {
-  const { method } = listKinds[kind];
-  const deadline = performance.now() + timeoutMs;
-  const items: ListItem[] = [];
-  let cursor: unknown;
-  let hint: CacheHint | undefined;
-  for (let page = 0; page < MAX_PAGES; page += 1) {
-    const leftMs = Math.max(1, deadline - performance.now());
-    const answer = await connection.request(method, cursor === undefined ? {} : { cursor }, leftMs);
-    const before = cursor;
-    const result = resultOf(connection.server, method, answer);
-    cursor = result.nextCursor;
-    hint = strictest([...(hint === undefined ? [] : [hint]), hintOf(result)]);
-    for (const item of itemsOf(answer, kind)) items.push(item);
-    if (typeof cursor !== 'string' || cursor === before) break;
-  }
-  return { items, hint: hint ?? noCache };
-}
-
-function hintOf({ ttlMs, cacheScope }: Record<string, unknown>): CacheHint {
-  const isTime = typeof ttlMs === 'number' && Number.isFinite(ttlMs) && ttlMs > 0;
-  return { ttlMs: isTime ? Math.floor(ttlMs) : 0, scope: cacheScope === 'public' ? 'public' : 'private' };
 }
 
 /** What holds for all of them together: the shortest time, and private if one is. */
@@ -116,15 +87,17 @@ export function itemsOf(answer: Envelope, kind: ListKind): ListItem[] {
       return;
     }
     scanner.array(2, () => {
-      const item = readItem(scanner, listKinds[kind].key);
+      const item = readItem(scanner, kind);
       if (item !== undefined) items.push(item);
     });
   });
   return items;
 }
 
-function readItem(scanner: JsonScanner, keyMember: string): ListItem | undefined {
+/** The item that the scanner is at, and walks over; undefined where its key member is missing. */
+export function readItem(scanner: JsonScanner, kind: ListKind): ListItem | undefined {
   const { bytes } = scanner;
+  const { key: keyMember } = listKinds[kind];
   const start = scanner.pos;
   if (scanner.peek() !== 0x7b) {
     scanner.value(3);

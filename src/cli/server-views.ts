@@ -63,6 +63,7 @@ export function serverPage(server: ServerDetails, stats: ServerStats | undefined
     ['last used', server.last_used_at ?? 'never'],
     ['eras', server.eras.join(', ') || 'not known yet'],
     ['tools', String(server.tools.length)],
+    ...cutEntries(server),
     ['last error', last_error === null ? 'none' : `${last_error.code}: ${printable(last_error.message)}`],
     ...(state === 'failed'
       ? [['next try', next_retry_at === null ? retry : `${next_retry_at}, ${retry}`] as const]
@@ -71,6 +72,15 @@ export function serverPage(server: ServerDetails, stats: ServerStats | undefined
   ];
   const lines = entries.map(([name, text]) => `${name.padEnd(12)}  ${text}`);
   return server.connections.length === 0 ? lines : [...lines, ...connectionTable(server.connections)];
+}
+
+/** A line for each list that is not whole. */
+function cutEntries({ lists }: ServerDetails): readonly (readonly [string, string])[] {
+  return Object.entries(lists).flatMap(([name, list]) => {
+    if (list === null || list.cut === null) return [];
+    const { reason, message } = list.cut;
+    return [['cut off', `${name.replace('_', ' ')} after ${list.count} (${reason}): ${message}`] as const];
+  });
 }
 
 function shownState({ state, is_parked, enabled }: ServerDetails): string {

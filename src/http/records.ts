@@ -1,5 +1,7 @@
 // What GET /servers and GET /stats show of a server. Times are ISO 8601, durations seconds.
 
+import { cutMessages } from '../../actors/server/list-hold.ts';
+import type { ListKind } from '../../actors/server/lists.ts';
 import type { ManagedServer } from '../../actors/server/managed-server.ts';
 
 /** Lines; under session isolation a server is many processes. */
@@ -48,6 +50,25 @@ export function serverRecord(server: ManagedServer) {
   };
 }
 
+/** How many items are known of each list, and what is left out of it; null of a list that is not known. */
+function listRecords({ known }: ManagedServer) {
+  const record = (kind: ListKind) => {
+    const { lists, cuts } = known;
+    const cut = cuts[kind];
+    if (lists[kind] === undefined) return null;
+    return {
+      count: lists[kind].length,
+      cut: cut === undefined ? null : { reason: cut, message: cutMessages[cut] },
+    };
+  };
+  return {
+    tools: record('tools'),
+    prompts: record('prompts'),
+    resources: record('resources'),
+    resource_templates: record('resourceTemplates'),
+  };
+}
+
 /** GET /servers/:id. */
 export function serverDetails(server: ManagedServer, redact: (text: string) => string) {
   const { lastError } = server;
@@ -55,6 +76,7 @@ export function serverDetails(server: ManagedServer, redact: (text: string) => s
     ...serverRecord(server),
     eras: Object.entries(server.eras.known ?? {}).flatMap(([era, isSpoken]) => (isSpoken ? [era] : [])),
     tools: (server.known.lists.tools ?? []).map((item) => item.key),
+    lists: listRecords(server),
     last_error: lastError === undefined ? null : { code: lastError.code, message: redact(lastError.message) },
     next_retry_at: iso(nextRetryAt(server)),
     is_parked: server.handle.isParked,

@@ -118,6 +118,7 @@ describe.each(fillings)('the endpoints on %s', (http) => {
       ...recordKeys,
       'eras',
       'tools',
+      'lists',
       'last_error',
       'next_retry_at',
       'is_parked',
@@ -128,6 +129,7 @@ describe.each(fillings)('the endpoints on %s', (http) => {
       id: 'one',
       state: 'running',
       tools: ['echo', 'pid', 'name', 'hold', 'talk', 'change', 'fail'],
+      lists: { tools: { count: 7, cut: null } },
       last_error: null,
       next_retry_at: null,
     });

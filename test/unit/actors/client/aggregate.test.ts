@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Aggregate } from '../../../../actors/client/aggregate.ts';
 import type { KeptResult } from '../../../../actors/jsonrpc/compose.ts';
+import { describedServer } from '../../../fixtures/described-server.ts';
 import { aggregateOf, ListedServer } from '../../../fixtures/listed-server.ts';
 
 const of = (...servers: ListedServer[]) => aggregateOf(() => servers.map(({ asManaged }) => asManaged));
@@ -69,6 +70,21 @@ describe('the merged list', () => {
     expect(parse(aggregate.list('resources')).resources).toHaveLength(1);
     expect(aggregate.findResource('x://1')?.server.id).toBe('a');
   });
+});
+
+test('pages of a list with long items are no larger than a client can take, but for an item that is itself', () => {
+  const mega = 1024 * 1024;
+  const tool = (name: string, length: number) => ({ name, description: 'd'.repeat(length) });
+  const few = describedServer('few', [tool('a', mega), tool('b', 2 * mega), tool('c', 2 * mega)]);
+  const aggregate = of(few, describedServer('one', [tool('d', 6 * mega), tool('e', 1)]));
+  const pages: string[][] = [];
+  let cursor: string | undefined;
+  do {
+    const page = parse(aggregate.list('tools', cursor));
+    pages.push(page.tools.map(({ name }: { name: string }) => name));
+    cursor = page.nextCursor;
+  } while (cursor !== undefined);
+  expect(pages).toEqual([['few__a', 'few__b'], ['few__c'], ['one__d'], ['one__e']]);
 });
 
 describe('a name that two servers could have', () => {

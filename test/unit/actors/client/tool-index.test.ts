@@ -114,6 +114,21 @@ describe('a search', () => {
     expect(names(index, 'commit')).toEqual([]);
   });
 
+  test('leaves room for others in the index, whatever one server fills it with; what has none is found by its name (X4)', () => {
+    const words = (n: number) => Array.from({ length: 60 }, (_, at) => `w${n}x${at}`).join(' ');
+    const tools = Array.from({ length: 6000 }, (_, n) => ({ name: `t${n}`, description: words(n) }));
+    const [greedy, modest] = [describedServer('greedy', tools), git()];
+    const index = indexOf(greedy, modest);
+    expect(names(index, 'w5x5')[0]).toBe('greedy__t5');
+    expect(names(index, 'w5999x5')).not.toContain('greedy__t5999');
+    expect(names(index, 't5999')[0]).toBe('greedy__t5999');
+    expect(names(index, '')).toHaveLength(6003);
+    expect(names(index, 'branch')).toHaveLength(2);
+    // What it gives back can be had again.
+    give(greedy, tools.slice(5990));
+    expect(names(index, 'w5999x5')[0]).toBe('greedy__t5999');
+  });
+
   test('tells names that are near one that is not there', () => {
     const index = indexOf(files(), git());
     expect(index.near('files__reed_file')[0]).toBe('files__read_file');

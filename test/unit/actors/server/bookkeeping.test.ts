@@ -3,18 +3,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readServerMessage } from '../../../../actors/jsonrpc/envelope.ts';
-import { Connection } from '../../../../actors/server/connection.ts';
 import { Latency } from '../../../../actors/server/latency.ts';
-import {
-  everyListKind,
-  fetchList,
-  itemJson,
-  itemsOf,
-  type ListKind,
-  listKinds,
-} from '../../../../actors/server/lists.ts';
+import { everyListKind, itemJson, itemsOf, listKinds } from '../../../../actors/server/lists.ts';
 import { logLevels, Subscriptions } from '../../../../actors/server/subscriptions.ts';
-import { FakeLink, type FakeServer } from '../../../fixtures/fake-link.ts';
 import { FakeOwner } from '../../../fixtures/fake-server.ts';
 
 describe('latencies', () => {
@@ -176,48 +167,5 @@ describe('the items of a list', () => {
       ),
       { numRuns: 300 },
     );
-  });
-});
-
-describe('a list that comes in pages', () => {
-  async function fetch(kind: ListKind, onRequest: (cursor: unknown) => unknown) {
-    let requests = 0;
-    const server: FakeServer = {
-      onSent: (link, { message }) => {
-        requests += 1;
-        queueMicrotask(() => link.answer(message.id, onRequest(message.params.cursor)));
-      },
-    };
-    const ignore = () => {};
-    const connection = new Connection('s', 'legacy', (events) => new FakeLink(events, server), {
-      onRequest: ignore,
-      onNotification: ignore,
-      onUndelivered: ignore,
-      onNoise: ignore,
-      onEnd: ignore,
-    });
-    const { items } = await fetchList(connection, kind, 5000);
-    return { keys: items.map(({ key }) => key), requests };
-  }
-
-  test('is fetched to its end', async () => {
-    const pages: Record<string, unknown> = {
-      undefined: { tools: [{ name: 'a' }], nextCursor: 'p2' },
-      p2: { tools: [{ name: 'b' }], nextCursor: '' },
-      '': { tools: [{ name: 'c' }] },
-    };
-    expect((await fetch('tools', (cursor) => pages[String(cursor)])).keys).toEqual(['a', 'b', 'c']);
-  });
-
-  test('whose cursor never moves is cut off, and one without end too', async () => {
-    expect((await fetch('tools', () => ({ tools: [], nextCursor: 'same' }))).requests).toBe(2);
-    let page = 0;
-    const endless = await fetch('tools', () => ({ tools: [], nextCursor: `${page++}` }));
-    expect(endless.requests).toBe(1000);
-  });
-
-  test('of 200,000 items is no matter', async () => {
-    const tools = Array.from({ length: 200_000 }, (_, i) => ({ name: `t${i}` }));
-    expect((await fetch('tools', () => ({ tools }))).keys).toHaveLength(200_000);
   });
 });

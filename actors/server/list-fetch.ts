@@ -1,0 +1,103 @@
+// Fetches a list from its server, page by page. A page is given up as soon as its items are taken.
+//
+// LF1 (A8)  a list that has no end, or pages that are something else than items, end the fetch: by the number of pages,
+//           by the bytes of all pages, by the length of a cursor, or by a cursor that was there before.
+
+import { createHash } from 'node:crypto';
+import { UpstreamProtocolError } from '../errors.ts';
+import type { Envelope } from '../jsonrpc/envelope.ts';
+import { JsonScanner, textOf } from '../jsonrpc/json-scanner.ts';
+import type { Connection } from './connection.ts';
+import type { ListHold } from './list-hold.ts';
+import { type CacheHint, type ListKind, listKinds, noCache, readItem, strictest } from './lists.ts';
+import { refusalOf } from './result-of.ts';
+
+export const MAX_PAGES = 1000;
+/** Of all pages together: few servers wrap their items in more than they are. */
+export const MAX_FETCHED_BYTES = 64 * 1024 * 1024;
+const MAX_CURSOR_CHARS = 65_536;
+
+interface Page {
+  readonly bytes: number;
+  readonly cursor: string | undefined;
+  readonly hint: CacheHint;
+}
+
+/** Fetches one list whole into `hold`, which is cut where it ends before the list does. Rejects with a GatewayError. */
+export async function fetchList(
+  connection: Connection,
+  kind: ListKind,
+  timeoutMs: number,
+  hold: ListHold,
+): Promise<CacheHint> {
+  const { method } = listKinds[kind];
+  const deadline = performance.now() + timeoutMs;
+  const hints: CacheHint[] = [];
+  /** Digests of the cursors so far: cursors may be long. */
+  const seen = new Set<string>();
+  let cursor: string | undefined;
+  let fetched = 0;
+  for (let pages = 1; ; pages += 1) {
+    const leftMs = Math.max(1, deadline - performance.now());
+    const params = cursor === undefined ? {} : { cursor };
+    const page = takePage(connection, kind, await connection.request(method, params, leftMs), hold);
+    hints.splice(0, hints.length, strictest([...hints, page.hint]));
+    cursor = page.cursor;
+    fetched += page.bytes;
+    if (cursor === undefined || hold.cut !== undefined) break;
+    const digest = createHash('sha256').update(cursor).digest('base64');
+    if (seen.has(digest)) hold.cut = 'cycle';
+    else if (pages === MAX_PAGES) hold.cut = 'too_many';
+    else if (fetched > MAX_FETCHED_BYTES || cursor.length > MAX_CURSOR_CHARS) hold.cut = 'too_large';
+    if (hold.cut !== undefined) break;
+    seen.add(digest);
+  }
+  return hints[0] ?? noCache;
+}
+
+/** Takes the items of a page, and gives what else is needed of it: nothing of the page is held afterwards. */
+function takePage({ server }: Connection, kind: ListKind, answer: Envelope, hold: ListHold): Page {
+  const { method } = listKinds[kind];
+  if (answer.error !== undefined) throw refusalOf(server, method, answer);
+  const { bytes, result } = answer;
+  const scanner = new JsonScanner(bytes, result?.start);
+  if (scanner.peek() !== 0x7b)
+    throw new UpstreamProtocolError(`server ${server} answered ${method} with a result that is no object`);
+  const rest: Record<string, unknown> = {};
+  scanner.object(1, (member) => {
+    if (member === kind && scanner.peek() === 0x5b) {
+      scanner.array(2, () => {
+        // What is left out is walked over only.
+        if (hold.cut !== undefined) scanner.value(3);
+        else {
+          const item = readItem(scanner, kind);
+          if (item !== undefined) hold.add(item);
+        }
+      });
+      return;
+    }
+    const start = scanner.pos;
+    scanner.value(2);
+    if (pageMembers.has(member)) rest[member] = scalar(bytes, start, scanner.pos);
+  });
+  const { nextCursor, ...hint } = rest;
+  return {
+    bytes: bytes.length,
+    cursor: typeof nextCursor === 'string' ? nextCursor : undefined,
+    hint: hintOf(hint),
+  };
+}
+
+const pageMembers = new Set(['nextCursor', 'ttlMs', 'cacheScope']);
+
+/** A text or a number; anything else is of no meaning here. */
+function scalar(bytes: Buffer, start: number, end: number): unknown {
+  if (bytes[start] === 0x22) return textOf(bytes, start, end);
+  const number = end - start > 32 ? Number.NaN : Number(bytes.toString('latin1', start, end));
+  return Number.isNaN(number) ? undefined : number;
+}
+
+function hintOf({ ttlMs, cacheScope }: Record<string, unknown>): CacheHint {
+  const isTime = typeof ttlMs === 'number' && Number.isFinite(ttlMs) && ttlMs > 0;
+  return { ttlMs: isTime ? Math.floor(ttlMs) : 0, scope: cacheScope === 'public' ? 'public' : 'private' };
+}
