@@ -4,6 +4,8 @@
 // R1  of one event at most `attempts` attempts fail; the last of them, or one that is final, makes it dead.
 // R2  a pause is never longer than the longest that was configured, nor 0, unless the other side asked for a longer one.
 // R3  what the other side asked for is kept to, up to an hour.
+// R4  "not now" is no failure: it is no attempt either, for an hour from the event's acceptance. From then on it is one like
+//      any other, or the event would wait for ever.
 
 import type { TriggerRetry } from '../config/resources/trigger.ts';
 
@@ -29,6 +31,9 @@ export const defaultRetry: TriggerRetry = {
 /** Whoever asks for a longer pause is tried in between: a mistaken date must not silence a conversation for a year. */
 const LONGEST_ASKED_MS = 3_600_000;
 
+/** After this an event has waited long enough for its turn. */
+const PATIENCE_MS = 3_600_000;
+
 /** Events that failed together, because one service was down, should not come back together. */
 const JITTER = 0.2;
 
@@ -40,4 +45,23 @@ export function redelivery(settings: TriggerRetry, failed: FailedAttempt, random
   const pauseMs = Math.min(settings.max_backoff_seconds * 1000, grownMs) * (1 - JITTER * random);
   const askedMs = Math.min(LONGEST_ASKED_MS, Math.max(0, retryAfterMs));
   return { do: 'retry', inMs: Math.max(1, Math.round(pauseMs), Math.ceil(askedMs)) };
+}
+
+export interface TooSoon {
+  /** Counted from 1. */
+  readonly attempt: number;
+  /** Since the event was accepted. */
+  readonly ageMs: number;
+  /** When the other side may take it. */
+  readonly inMs: number;
+}
+
+/** What becomes of an event that the other side does not take now. `random` as above. */
+export function deferral(
+  settings: TriggerRetry,
+  { attempt, ageMs, inMs }: TooSoon,
+  random: number,
+): Redelivery | { readonly do: 'defer'; readonly inMs: number } {
+  if (ageMs >= PATIENCE_MS) return redelivery(settings, { attempt, retryAfterMs: inMs }, random);
+  return { do: 'defer', inMs: Math.max(1, Math.ceil(Math.min(LONGEST_ASKED_MS, inMs))) };
 }

@@ -10,6 +10,8 @@ import { neverEnded, withoutPlace } from './conversation-work.ts';
 
 /** A platform that takes longer for one message has not taken it. */
 const SEND_MS = 60_000;
+/** Where a platform that takes no more does not say for how long. */
+const TOO_SOON_MS = 60_000;
 
 export interface Sendings {
   adapterOf(platform: string): Adapter | undefined;
@@ -57,9 +59,13 @@ export class OutboxWork implements Work {
       await adapter.send(trigger, event, signal);
       return { kind: 'done', trigger: name };
     } catch (error) {
-      const { isFinal, retryAfterMs } = error instanceof HandlerError ? error : new HandlerError('');
+      const { isFinal, isTooSoon, retryAfterMs } =
+        error instanceof HandlerError ? error : new HandlerError('');
       const note = error instanceof Error ? error.message : String(error);
-      return { kind: 'failed', trigger: name, note, isFinal, retryAfterMs, retry: trigger.retry };
+      const { retry } = trigger;
+      if (isTooSoon)
+        return { kind: 'deferred', trigger: name, note, inMs: retryAfterMs ?? TOO_SOON_MS, retry };
+      return { kind: 'failed', trigger: name, note, isFinal, retryAfterMs, retry };
     } finally {
       place.end();
     }

@@ -80,10 +80,14 @@ export class Attempt {
   judged(): Outcome | undefined {
     const outcome = this.#outcome;
     if (this.cut === 'stopped' && (outcome === undefined || outcome.kind === 'failed')) return undefined;
-    if (this.cut === 'cancelled' && (outcome === undefined || outcome.kind === 'failed'))
+    if (this.cut === 'cancelled' && (outcome === undefined || mayComeAgain(outcome)))
       return { kind: 'ignored', trigger: outcome?.trigger, note: this.cancelNote };
-    if (this.cut !== 'deadline' || outcome?.kind === 'failed') return outcome;
+    if (this.cut !== 'deadline' || (outcome !== undefined && mayComeAgain(outcome))) return outcome;
     const note = `it had not ended after ${Math.round(this.#dueAt - this.#startedAt)} ms`;
     return { kind: 'failed', note, retry: defaultRetry };
   }
+}
+
+function mayComeAgain({ kind }: Outcome): boolean {
+  return kind === 'failed' || kind === 'deferred';
 }

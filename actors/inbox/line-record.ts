@@ -71,6 +71,9 @@ export class LineRecord {
         this.#held += 1;
         log.debug(fieldsOf(mailbox, result), 'delivery is held: its trigger is paused');
         return;
+      case 'deferred':
+        log.debug(fieldsOf(mailbox, result), 'delivery waits: the other side takes no more for now');
+        return;
       case 'queued':
         if (result.heldBy === undefined)
           log.info(fieldsOf(mailbox, result), 'delivery was given back: the gateway stops');

@@ -4,7 +4,7 @@
 // TR2  of a failed attempt nothing is taken but its note: no snapshot, no emitted event, no timer.
 // TR3  a note has passed `noteOf`: what others say of a failure may repeat what they were sent (A9).
 
-import { redelivery } from '../../machines/redelivery.ts';
+import { deferral, redelivery } from '../../machines/redelivery.ts';
 import type { StoredEvent, TurnRef, TurnResult } from '../store/store.ts';
 import type { Outcome } from './work.ts';
 
@@ -54,6 +54,17 @@ export function turnResult(
       return next.do === 'dead'
         ? { key, fence, seq, outcome: 'dead', trigger, note, isLast }
         : { key, fence, seq, outcome: 'retrying', retryInMs: next.inMs, trigger, note, isLast };
+    }
+    case 'deferred': {
+      const { trigger, inMs } = outcome;
+      const note = noteOf(outcome.note);
+      const { attempt, wasClaimed } = event;
+      const next = deferral(outcome.retry, { attempt, ageMs: Date.now() - event.at, inMs }, random);
+      if (next.do === 'dead') return { key, fence, seq, outcome: 'dead', trigger, note, isLast };
+      const wait = { key, fence, seq, retryInMs: next.inMs, trigger, note, isLast };
+      return next.do === 'defer'
+        ? { ...wait, outcome: 'deferred', wasClaimed }
+        : { ...wait, outcome: 'retrying' };
     }
     default:
       throw new TypeError('the work gave an outcome of no known kind');

@@ -21,6 +21,17 @@ export type Outcome =
   | { readonly kind: 'held'; readonly trigger: string }
   /** There is no place for it at present (places.ts): it was no attempt, and waits until that name is released. */
   | { readonly kind: 'queued'; readonly heldBy: string; readonly trigger: string; readonly note: string }
+  /**
+   * Not now: nothing was done, since the other side takes no more before that time. It is no attempt, within bounds
+   * (machines/redelivery.ts, R4), and waits without a place.
+   */
+  | {
+      readonly kind: 'deferred';
+      readonly trigger?: string | undefined;
+      readonly note: string;
+      readonly inMs: number;
+      readonly retry: TriggerRetry;
+    }
   | {
       readonly kind: 'failed';
       readonly trigger?: string | undefined;

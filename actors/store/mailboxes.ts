@@ -230,7 +230,7 @@ export class Mailboxes {
 }
 
 function isUnfinished(outcome: TurnResult['outcome']): boolean {
-  return outcome === 'retrying' || outcome === 'held' || outcome === 'queued';
+  return outcome === 'retrying' || outcome === 'deferred' || outcome === 'held' || outcome === 'queued';
 }
 
 function canBegin(first: WholeFirst | undefined, now: number): first is WholeFirst {

@@ -88,6 +88,7 @@ function resultToPost(result: TurnResult): TurnResult {
     seq: result.seq,
     outcome: result.outcome,
     retryInMs: result.retryInMs,
+    wasClaimed: result.wasClaimed,
     heldBy: result.heldBy,
     trigger: result.trigger,
     note: result.note,

@@ -70,6 +70,7 @@ export class SqliteDeliveries {
   readonly #begin: Statement<Nothing>;
   readonly #end: Statement<Nothing>;
   readonly #fail: Statement<Nothing>;
+  readonly #defer: Statement<Nothing>;
   readonly #hold: Statement<Nothing>;
   readonly #giveBack: Statement<Nothing>;
   readonly #break: Statement<Nothing>;
@@ -111,6 +112,11 @@ export class SqliteDeliveries {
     this.#fail = connection.prepare(
       `UPDATE delivery SET state = ?, ended = ?, retry_at = ?, trigger = coalesce(?, trigger), note = ?, answer = ?,
          ${withFailure} WHERE seq = ?`,
+    );
+    // Nothing was done: what tells that an attempt was begun is as it was before.
+    this.#defer = connection.prepare(
+      `UPDATE delivery SET state = ${stateCodes.retrying}, retry_at = ?, attempts = attempts - 1,
+         started = CASE WHEN ? THEN started END, trigger = coalesce(?, trigger), note = ? WHERE seq = ?`,
     );
     // It was not tried, so it has not used up an attempt.
     this.#hold = connection.prepare(
@@ -216,8 +222,12 @@ export class SqliteDeliveries {
       this.#giveBack.run([result.heldBy === undefined ? null : storable(result.heldBy), note, seq]);
       return;
     }
+    const retryAt = now + Math.max(0, Math.ceil(result.retryInMs ?? 0));
+    if (outcome === 'deferred') {
+      this.#defer.run([retryAt, result.wasClaimed === true ? 1 : 0, trigger, note, seq]);
+      return;
+    }
     if (outcome === 'retrying') {
-      const retryAt = now + Math.max(0, Math.ceil(result.retryInMs ?? 0));
       this.#fail.run([stateCodes.retrying, null, retryAt, trigger, note, answer, now, note ?? '', seq]);
       return;
     }

@@ -93,12 +93,15 @@ export interface NewTimer {
 export interface TurnResult extends TurnRef {
   readonly seq: number;
   /**
-   * `retrying`, `held` and `queued` leave the event first in its mailbox; the latter two were no attempts: `queued` gives
-   * back what was not tried to its end, or with `heldBy` what has to wait until that lets it go. The others are final.
+   * `retrying`, `deferred`, `held` and `queued` leave the event first in its mailbox; the latter three were no attempts:
+   * `queued` gives back what was not tried to its end, or with `heldBy` what has to wait until that lets it go; `deferred` is
+   * what could not begin yet, and `retrying` until then. The others are final.
    */
-  readonly outcome: 'done' | 'ignored' | 'dead' | 'retrying' | 'held' | 'queued';
-  /** With `retrying`: the pause. */
+  readonly outcome: 'done' | 'ignored' | 'dead' | 'retrying' | 'deferred' | 'held' | 'queued';
+  /** With `retrying` and `deferred`: the pause. */
   readonly retryInMs?: number | undefined;
+  /** With `deferred`: what the event said. Nothing was done, so that it says the same at its next turn. */
+  readonly wasClaimed?: boolean | undefined;
   /** With `held` the trigger whose resumption lets it go on, with `queued` another name that is to be released. */
   readonly heldBy?: string | undefined;
   /** For the record: which trigger took it, why it ended so, what was answered. Bounded by the store. */

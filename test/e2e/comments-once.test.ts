@@ -1,4 +1,5 @@
-// A comment that may have been written before is looked for before it is written: over a stop, and when it is replayed.
+// A comment that may have been written before is looked for before it is written: over a stop, and when it is replayed. What
+// the host refuses because it was asked too much waits, with everything else of the same token.
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import {
@@ -39,7 +40,9 @@ async function start(attempts: number) {
 
 async function rows(url: string) {
   const answer = await fetch(`${url}/deliveries?conversation=outbox/`);
-  const { deliveries } = (await answer.json()) as { deliveries: { id: string; state: string }[] };
+  const { deliveries } = (await answer.json()) as {
+    deliveries: { id: string; state: string; attempts: number }[];
+  };
   return deliveries;
 }
 
@@ -67,4 +70,19 @@ test('a dead comment whose answer was lost is not written again when it is repla
   expect((await fetch(path, { method: 'POST' })).ok).toBe(true);
   await eventually(async () => expect(await rows(gateway.url)).toMatchObject([{ state: 'done' }]));
   expect(posted()).toBe(1);
+});
+
+test('a pause of the host is one for the token: nothing leaves meanwhile, no attempt is used up, nothing dies', async () => {
+  const gateway = await start(1);
+  rest.limitedUntil = performance.now() + 4_000;
+  const payload = repoExample('issue_comment', 'created') as { readonly issue: object };
+  for (const number of [1, 2, 3])
+    await postRepoEvent(gateway.url, 'issue_comment', { ...payload, issue: { ...payload.issue, number } });
+  await eventually(() => expect(rest.askedFor('POST', /comments$/)).toHaveLength(1));
+  await eventually(async () =>
+    expect((await rows(gateway.url)).map(({ state }) => state)).toEqual(['done', 'done', 'done']),
+  );
+  expect(rest.askedFor('POST', /comments$/).length).toBeLessThanOrEqual(4);
+  expect(rest.askedFor('GET', /comments$/)).toHaveLength(0);
+  expect((await rows(gateway.url)).map(({ attempts }) => attempts)).toEqual([1, 1, 1]);
 });

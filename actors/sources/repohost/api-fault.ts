@@ -10,29 +10,44 @@ import { memberOf } from '../payload-member.ts';
 const SECONDARY_LIMIT_MS = 60_000;
 
 /** `what` was asked of `host`; `error` is what the request was rejected with. */
-export function apiFault(error: unknown, host: string, what: string, nowMs: number): HandlerError {
+export function apiFault(error: unknown, host: string, what: string): HandlerError {
   if (error instanceof HandlerError) return error;
   const headers = memberOf(error, 'response.headers');
   if (headers === undefined)
     return new HandlerError(`${host} could not be reached for ${what}: ${reasonOf(error)}`);
   const status = Number(memberOf(error, 'status'));
-  const pauseMs = pauseOf(headers, status, error, nowMs);
   const message = `${host} answered ${status} to ${what}`;
-  if (pauseMs !== undefined) return new HandlerError(message, { retryAfterMs: pauseMs });
+  const tooSoonForMs = refusedForMs(error);
+  if (tooSoonForMs !== undefined)
+    return new HandlerError(message, { isTooSoon: true, retryAfterMs: tooSoonForMs });
+  const retryAfterMs = status === 503 ? askedPause(headers) : undefined;
   // 401 and 403 do not mend by themselves; 404 is also what a token without the right sees.
-  return new HandlerError(message, { isFinal: status < 500 && status !== 408 });
+  return new HandlerError(message, { isFinal: status < 500 && status !== 408, retryAfterMs });
 }
 
-function pauseOf(headers: unknown, status: number, error: unknown, nowMs: number): number | undefined {
-  if (status !== 403 && status !== 429 && status !== 503) return undefined;
-  const named = retryAfterMs(headerOf(headers, 'retry-after'), nowMs);
-  if (named !== undefined) return named;
+/** For how long the host takes nothing more from this token, where that is what its answer says. */
+export function refusedForMs(error: unknown): number | undefined {
+  const status = Number(memberOf(error, 'status'));
+  const headers = memberOf(error, 'response.headers');
+  if (headers === undefined || (status !== 403 && status !== 429)) return undefined;
+  const asked = askedPause(headers);
+  if (asked !== undefined) return asked;
   if (headerOf(headers, 'x-ratelimit-remaining') === '0') {
     const reset = Number(headerOf(headers, 'x-ratelimit-reset'));
-    if (Number.isFinite(reset) && reset > 0) return Math.max(1_000, reset * 1000 - nowMs + 1_000);
+    if (Number.isFinite(reset) && reset > 0) return Math.max(1_000, reset * 1000 - timeAt(headers) + 1_000);
   }
   const isTooMany = status === 429 || /\bsecondary rate\b/i.test(String(memberOf(error, 'message')));
   return isTooMany ? SECONDARY_LIMIT_MS : undefined;
+}
+
+function askedPause(headers: unknown): number | undefined {
+  return retryAfterMs(headerOf(headers, 'retry-after'), timeAt(headers));
+}
+
+/** When the host answered, by its own clock where it says so: what it means by a time does not depend on ours. Epoch ms. */
+function timeAt(headers: unknown): number {
+  const time = Date.parse(headerOf(headers, 'date') ?? '');
+  return Number.isFinite(time) ? time : Date.now();
 }
 
 function headerOf(headers: unknown, name: string): string | undefined {

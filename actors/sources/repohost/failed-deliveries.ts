@@ -1,10 +1,13 @@
 // Asks the host for the deliveries that failed while nobody was here, since it repeats none by itself: of the repositories
 // that are named without wildcards, for the hooks that lead to our path, of the last three days (it keeps no more).
 //
-// FD1  it runs in the background, within bounds, and whatever goes wrong is a line in the log.
+// FD1  it runs in the background, within bounds, and whatever goes wrong is a line in the log. Where the host takes no more
+//      for now it comes again, since comments go before.
 // FD2  what is in the store already is not asked for, unless it is dead there; what comes twice the store knows.
 
+import { setTimeout } from 'node:timers/promises';
 import type { RepoHostTrigger } from '../../../config/resources/trigger.ts';
+import { HandlerError } from '../../handlers/handler.ts';
 import type { SourceHost } from '../adapter.ts';
 import { memberOf, textMember } from '../payload-member.ts';
 import { isRepoEvent } from './context.ts';
@@ -16,6 +19,8 @@ const KEPT_MS = 3 * 86_400_000;
 const MAX_REPOSITORIES = 50;
 const MAX_PAGES = 10;
 const MAX_ASKED = 200;
+const MAX_PUT_OFF = 50;
+const LONGEST_PAUSE_MS = 3_600_000;
 
 interface Asking {
   readonly api: RepoHostApi;
@@ -46,23 +51,34 @@ export async function askForFailed(asking: Asking): Promise<void> {
 async function askForFailedOf(repository: string, asking: Asking): Promise<number> {
   const { api, trigger, signal } = asking;
   const path = `/repos/${repository}/hooks`;
-  const { data } = await api.read(`${path}?per_page=100`, `the hooks of ${repository}`, signal);
+  const { data } = await inTurn(signal, () =>
+    api.read(`${path}?per_page=100`, `the hooks of ${repository}`, signal),
+  );
   let count = 0;
   for (const hook of Array.isArray(data) ? data : []) {
     if (!leadsTo(trigger.config.path, textMember(hook, 'config.url'))) continue;
     const deliveries = `${path}/${String(memberOf(hook, 'id'))}/deliveries`;
     for (const id of await failedOf(deliveries, repository, asking)) {
       if (count === MAX_ASKED) return count;
-      await api.write(
-        `${deliveries}/${id}/attempts`,
-        {},
-        `another attempt at a delivery of ${repository}`,
-        signal,
-      );
+      const what = `another attempt at a delivery of ${repository}`;
+      await inTurn(signal, () => api.write(`${deliveries}/${id}/attempts`, {}, what, signal));
       count += 1;
     }
   }
   return count;
+}
+
+/** What the host does not take now is asked for when it may be, so often. Rejects when the signal is aborted. */
+async function inTurn<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
+  for (let count = 1; ; count += 1) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof HandlerError) || !error.isTooSoon || count === MAX_PUT_OFF) throw error;
+      const pauseMs = Math.min(LONGEST_PAUSE_MS, error.retryAfterMs ?? LONGEST_PAUSE_MS);
+      await setTimeout(pauseMs, undefined, { signal, ref: false });
+    }
+  }
 }
 
 /** A proxy may have put something before the path. */
@@ -81,7 +97,10 @@ async function failedOf(
   const settled = new Set<string>();
   let page: string | undefined = `${path}?per_page=100`;
   for (let count = 0; page !== undefined && count < MAX_PAGES; count += 1) {
-    const { data, link } = await api.read(page, `the deliveries of ${repository}`, signal);
+    const asked = page;
+    const { data, link } = await inTurn(signal, () =>
+      api.read(asked, `the deliveries of ${repository}`, signal),
+    );
     page = nextPage(path, link);
     for (const each of Array.isArray(data) ? data : []) {
       const guid = textMember(each, 'guid');

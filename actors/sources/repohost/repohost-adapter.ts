@@ -12,10 +12,11 @@ import type { WebhookReply, WebhookRequest } from '../webhook.ts';
 import { type Member, type PathUse, WebhookTable } from '../webhook-table.ts';
 import { isRepoEvent, type RepoFacts, repoFacts } from './context.ts';
 import { askForFailed } from './failed-deliveries.ts';
-import { RepoHostApi } from './repohost-api.ts';
+import type { RepoHostApi } from './repohost-api.ts';
 import { isForm, readRepoEvent, repoEvent, repoEventId, repoPayload } from './repohost-event.ts';
 import { takesRepoEvent } from './repohost-filter.ts';
 import { commentRows, sendComment } from './send-comment.ts';
+import { TokenApis } from './token-apis.ts';
 
 const SIGNATURE = 'x-hub-signature-256';
 /** What was asked for again comes within seconds, and the listener opens after the triggers. */
@@ -42,15 +43,7 @@ export function repoHostAdapter({
   askLoginEveryMs = ASK_LOGIN_EVERY_MS,
 }: RepoHostOptions): Adapter<RepoHostTrigger> {
   const table = new WebhookTable<RepoMember>(new RepoHostPath(maxBodyBytes));
-  const apis = new WeakMap<RepoHostTrigger, RepoHostApi>();
-
-  function apiOf(trigger: RepoHostTrigger): RepoHostApi | undefined {
-    const { api_url, token } = trigger.config;
-    if (token === undefined) return undefined;
-    const api = apis.get(trigger) ?? new RepoHostApi(api_url, token, askLoginEveryMs);
-    apis.set(trigger, api);
-    return api;
-  }
+  const { apiOf } = new TokenApis(askLoginEveryMs);
 
   return {
     type: 'RepoHost',

@@ -3,18 +3,21 @@
 // RA1  a request that writes is never repeated here: whether the first one arrived is for the outbox to find out.
 // RA2  every request has a deadline; how many wait for their turn is bounded, beyond that the outbox keeps them.
 // RA3  the token is in the Authorization header and nowhere else.
+// RA4  what the host refuses for having been asked too much is refused to the token: nothing leaves under it meanwhile.
 
 import { createHash } from 'node:crypto';
 import { Octokit } from '@octokit/core';
+import type { OctokitOptions } from '@octokit/core/types';
 import { retry } from '@octokit/plugin-retry';
 import { throttling } from '@octokit/plugin-throttling';
 import { HandlerError } from '../../handlers/handler.ts';
+import { Pace } from '../pace.ts';
 import { textMember } from '../payload-member.ts';
-import { apiFault } from './api-fault.ts';
+import { apiFault, refusedForMs } from './api-fault.ts';
 
 const REQUEST_MS = 20_000;
-/** The plugin lets one write go every three seconds; more than this could not leave within the time of an attempt. */
-const MAX_WAITING = 10;
+/** The plugin lets one write go every three seconds. One waits here for that, so that none of them is missed. */
+const MAX_WRITING = 2;
 const WRITE_EVERY_MS = 3_000;
 /** Statuses for which a second attempt a second later changes nothing. */
 const NO_RETRY = [400, 401, 403, 404, 409, 410, 422, 429, 451];
@@ -22,7 +25,15 @@ const NO_RETRY = [400, 401, 403, 404, 409, 410, 422, 429, 451];
 /** The version of the API all this was written for. */
 const HEADERS = { 'x-github-api-version': '2022-11-28' };
 
-const Client = Octokit.plugin(retry, throttling);
+/** Inside of the others, which may have kept a request for seconds: what it says counts as it leaves. */
+function paced(octokit: Octokit, { leave }: OctokitOptions): object {
+  octokit.hook.wrap('request', (request, parameters) => (leave as Leave)(async () => request(parameters)));
+  return {};
+}
+
+type Leave = <T>(request: () => Promise<T>) => Promise<T>;
+
+const Client = Octokit.plugin(paced, retry, throttling);
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 export interface ApiAnswer {
@@ -32,6 +43,7 @@ export interface ApiAnswer {
   readonly link: string | undefined;
 }
 
+/** One for each token. */
 export class RepoHostApi {
   readonly #octokit: InstanceType<typeof Client>;
   readonly #host: string;
@@ -39,9 +51,8 @@ export class RepoHostApi {
   readonly #askLoginEveryMs: number;
   /** When whose token it is may be asked, in terms of performance.now. */
   #askLoginAt = 0;
+  readonly #pace = new Pace(WRITE_EVERY_MS);
   #writing = 0;
-  /** When the last of those that were sent away may come again, epoch ms. */
-  #awayUntil = 0;
 
   /** `askLoginEveryMs` is the least pause between two questions whose token it is. */
   constructor(apiUrl: string, token: string, askLoginEveryMs: number) {
@@ -53,6 +64,7 @@ export class RepoHostApi {
       auth: token,
       userAgent: 'actor-gateway',
       log: silent,
+      leave: this.#leave,
       request: { log: silent },
       retry: { doNotRetry: NO_RETRY, retries: 1 },
       throttle: {
@@ -94,9 +106,11 @@ export class RepoHostApi {
     return this.#request(`GET ${path}`, {}, what, signal);
   }
 
-  /** POST. Rejects with a HandlerError. */
+  /** POST. Rejects with a HandlerError, at once where it is not its turn. */
   async write(path: string, body: object, what: string, signal: AbortSignal): Promise<ApiAnswer> {
-    if (this.#writing >= MAX_WAITING) throw this.#sentAway();
+    const pauseMs =
+      this.#writing < MAX_WRITING ? this.#pace.takeTurn() : this.#pace.putOff(this.#writing * WRITE_EVERY_MS);
+    if (pauseMs !== undefined) throw this.#tooSoon(pauseMs);
     this.#writing += 1;
     try {
       return await this.#request(`POST ${path}`, { ...body, request: { retries: 0 } }, what, signal);
@@ -107,7 +121,7 @@ export class RepoHostApi {
 
   async #request(route: string, parameters: object, what: string, signal: AbortSignal): Promise<ApiAnswer> {
     const { request = {} } = parameters as { readonly request?: object };
-    const inTime = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS + MAX_WAITING * WRITE_EVERY_MS)]);
+    const inTime = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS + MAX_WRITING * WRITE_EVERY_MS)]);
     try {
       signal.throwIfAborted();
       const asked = this.#octokit.request(route, {
@@ -118,16 +132,19 @@ export class RepoHostApi {
       const { status, data, headers } = await untilAborted(asked, inTime);
       return { status, data, link: headers.link };
     } catch (error) {
-      throw apiFault(error, this.#host, what, Date.now());
+      throw apiFault(error, this.#host, what);
     }
   }
 
-  /** One after the other, so that they do not all come back at the same moment. */
-  #sentAway(): HandlerError {
-    const now = Date.now();
-    this.#awayUntil = Math.max(this.#awayUntil, now + MAX_WAITING * WRITE_EVERY_MS) + WRITE_EVERY_MS;
-    return new HandlerError(`too many requests wait for ${this.#host}`, {
-      retryAfterMs: this.#awayUntil - now,
+  readonly #leave: Leave = async (request) => {
+    if (this.#pace.isHeld) throw this.#tooSoon(this.#pace.putOff());
+    return this.#pace.run(request, refusedForMs);
+  };
+
+  #tooSoon(retryAfterMs: number): HandlerError {
+    return new HandlerError(`${this.#host} takes no more for now; it is not yet the turn of this`, {
+      isTooSoon: true,
+      retryAfterMs,
     });
   }
 }

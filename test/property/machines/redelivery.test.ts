@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { defaultRetry, redelivery } from '../../../machines/redelivery.ts';
+import { defaultRetry, deferral, redelivery } from '../../../machines/redelivery.ts';
 
 const settings = fc
   .record({
@@ -79,4 +79,16 @@ describe('an event that failed', () => {
     expect(minutes).toBeLessThan(12);
     expect(redelivery(defaultRetry, { attempt: 6 }, 0.5)).toEqual({ do: 'dead' });
   });
+});
+
+test('what comes too soon is put off and no attempt within its first hour, and from then on an attempt like any other (R4)', () => {
+  const inMs = fc.double({ min: -10, max: 1e12, noNaN: true });
+  const ageMs = fc.integer({ min: -HOUR_MS, max: 3 * HOUR_MS });
+  fc.assert(
+    fc.property(settings, attempt, random, ageMs, inMs, (retry, n, chance, age, ms) => {
+      const given = deferral(retry, { attempt: n, ageMs: age, inMs: ms }, chance);
+      if (age >= HOUR_MS) expect(given).toEqual(redelivery(retry, { attempt: n, retryAfterMs: ms }, chance));
+      else expect(given).toEqual({ do: 'defer', inMs: Math.max(1, Math.ceil(Math.min(HOUR_MS, ms))) });
+    }),
+  );
 });

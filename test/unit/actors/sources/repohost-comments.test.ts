@@ -236,6 +236,48 @@ describe('a refusal', () => {
   });
 });
 
+describe('a refusal of the host for too many requests', () => {
+  const posts = () => rest.askedFor('POST', /comments/).length;
+  const refuseFor = (seconds: number) =>
+    rest.refuse(POST, { status: 429, headers: { 'retry-after': String(seconds) } });
+
+  test('is one to all that have the token, whatever trigger and destination: nothing of theirs leaves', async () => {
+    const row = await rowFor('x');
+    refuseFor(600);
+    expect(await failure(row)).toMatchObject({ isTooSoon: true, retryAfterMs: 600_000 });
+    const other = repoHostTrigger('other', { token: trigger.config.token, api_url: rest.url });
+    const sent = adapter.send?.(other, { ...row, id: 'other' }, new AbortController().signal);
+    const error: unknown = await sent?.catch((reason: unknown) => reason);
+    expect(error).toMatchObject({ isTooSoon: true });
+    expect((error as HandlerError).retryAfterMs).toBeGreaterThan(600_000);
+    expect(await failure({ ...row, attempt: 2 })).toMatchObject({ isTooSoon: true });
+    expect([posts(), rest.askedFor('GET', /comments/).length]).toEqual([1, 0]);
+  });
+
+  test('is none to who has another token', async () => {
+    const row = await rowFor('x');
+    refuseFor(600);
+    await failure(row);
+    trigger = repoHostTrigger('reviews', { token: `${TOKEN}${Math.random()}`, api_url: rest.url });
+    await send(row);
+    expect(posted()).toHaveLength(1);
+  });
+
+  test('goes by the clock of the host, not by ours', async () => {
+    const row = await rowFor('x');
+    const tomorrow = Date.now() + 86_400_000;
+    rest.refuse(POST, {
+      status: 403,
+      headers: {
+        date: new Date(tomorrow).toUTCString(),
+        'x-ratelimit-remaining': '0',
+        'x-ratelimit-reset': String(Math.floor(tomorrow / 1000) + 60),
+      },
+    });
+    expect((await failure(row)).retryAfterMs).toBeLessThan(100_000);
+  });
+});
+
 test('many comments at once wait for their turn within bounds, and the rest is sent away for different times', async () => {
   const row = await rowFor('x');
   const giving = new AbortController();
