@@ -55,4 +55,22 @@ export class Budget {
     share.held -= amount;
     if (other !== undefined) other.held -= amount;
   }
+
+  /**
+   * As `take`, for `amount` of something of `size` that several may hold and that is there once: the first takes the size,
+   * for each the amount is counted, and the others are judged as the first was.
+   */
+  takeCommon(amount: number, share: Share, size: number, isFirst: boolean): boolean {
+    const free = this.total - this.#taken + (isFirst ? 0 : size);
+    if (share.held + amount > free || size > free) return false;
+    if (isFirst) this.#taken += size;
+    share.held += amount;
+    return true;
+  }
+
+  /** The last that holds it gives the size back. */
+  giveCommon(amount: number, share: Share, size: number, isLast: boolean): void {
+    if (isLast) this.#taken -= size;
+    share.held -= amount;
+  }
 }

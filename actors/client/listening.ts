@@ -11,7 +11,7 @@ import { errorMessage, notificationMessage, resultTextMessage } from '../jsonrpc
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { changeMembers } from '../jsonrpc/members.ts';
 import { completeResult, metaKeys } from '../jsonrpc/modern-meta.ts';
-import { rawJson, splice } from '../jsonrpc/span.ts';
+import { edited, type Message, rawJson, sizeOf } from '../jsonrpc/span.ts';
 import { latestSessionVersion } from '../server/advert.ts';
 import type { Connection } from '../server/connection.ts';
 import { type ListKind, listKinds } from '../server/lists.ts';
@@ -25,6 +25,7 @@ import type { Outlet } from './outlet.ts';
 export const MAX_URIS = 1000;
 /** What comes before the acknowledgement waits for it; more than this is dropped. */
 const MAX_EARLY = 256;
+const MAX_EARLY_BYTES = 65_536;
 
 export interface ListeningOptions {
   /** The server it listens to; undefined at /mcp. */
@@ -56,7 +57,8 @@ export class Listening implements Owner {
   isEnded = false;
   readonly #rawId: string;
   readonly #options: ListeningOptions;
-  #early: Buffer[] | undefined = [];
+  #early: Message[] | undefined = [];
+  #earlyBytes = 0;
 
   constructor(envelope: Envelope, options: ListeningOptions) {
     this.#rawId = envelope.rawId;
@@ -105,7 +107,8 @@ export class Listening implements Owner {
       meta !== undefined && bytes[meta.start] === 0x7b
         ? changeMembers(bytes, meta, mark)
         : changeMembers(bytes, params, { _meta: `{${rawJson(metaKeys.subscriptionId)}:${this.#rawId}}` });
-    this.#send(splice(bytes, edits));
+    // In pieces where it is large: all who listen are sent the same bytes.
+    this.#send(edited(bytes, edits));
   }
 
   /** There is no place for a connection on which it could hear: it is told, unless it hears of other servers too. */
@@ -151,10 +154,13 @@ export class Listening implements Owner {
     return true;
   }
 
-  #send(message: Buffer): void {
+  #send(message: Message): void {
     if (this.isEnded) return;
     if (this.#early === undefined) this.#options.outlet.send(message);
-    else if (this.#early.length < MAX_EARLY) this.#early.push(message);
+    else if (this.#early.length < MAX_EARLY && this.#earlyBytes + sizeOf(message) <= MAX_EARLY_BYTES) {
+      this.#earlyBytes += sizeOf(message);
+      this.#early.push(message);
+    }
   }
 
   #marked(method: string, params: Record<string, unknown>): Buffer {

@@ -2,11 +2,12 @@
 // one per GET stream; a stdio front end has one for all. Sending never throws and never blocks.
 
 import type { GatewayError } from '../errors.ts';
+import type { Message } from '../jsonrpc/span.ts';
 
 /** Where one request's messages go. */
 export interface Outlet {
-  /** A message that comes before the answer. */
-  send(message: Buffer): void;
+  /** A message that comes before the answer; in pieces where others are sent the same. */
+  send(message: Message): void;
   /**
    * The answer; with `error` where the gateway made it up, and with the code of a JSON-RPC error that says something
    * of the request itself, so that a transport can show either in its own way.

@@ -17,6 +17,7 @@ import { Asked } from './asked.ts';
 import type { ClientExchange } from './client-exchange.ts';
 import type { Stream } from './outlet.ts';
 import { ReplayRing } from './replay-ring.ts';
+import type { Replays } from './replays.ts';
 
 export interface SessionOptions {
   readonly id: string;
@@ -25,6 +26,8 @@ export interface SessionOptions {
   readonly protocolVersion: string;
   readonly clientInfo: unknown;
   readonly capabilities: Readonly<Record<string, unknown>>;
+  /** Of all sessions. */
+  readonly replays: Replays;
   readonly onParting: (session: ClientSession, server: string, why: Parting, error: GatewayError) => void;
 }
 
@@ -50,6 +53,7 @@ export class ClientSession implements Owner {
   readonly #onParting: SessionOptions['onParting'];
   #exchanges: LinkedList<ClientExchange> | undefined;
   #asked: Asked | undefined;
+  readonly #replays: Replays;
   #replay: ReplayRing | undefined;
 
   constructor(options: SessionOptions) {
@@ -58,6 +62,7 @@ export class ClientSession implements Owner {
     this.protocolVersion = options.protocolVersion;
     this.clientInfo = options.clientInfo;
     this.capabilities = options.capabilities;
+    this.#replays = options.replays;
     this.#onParting = options.onParting;
   }
 
@@ -87,7 +92,7 @@ export class ClientSession implements Owner {
 
   /** What was sent on the session's streams, for clients that lost one. */
   get replay(): ReplayRing {
-    this.#replay ??= new ReplayRing();
+    this.#replay ??= new ReplayRing(this.#replays, this.isEnded ? 0 : undefined);
     return this.#replay;
   }
 
@@ -194,6 +199,7 @@ export class ClientSession implements Owner {
     }
     this.#asked?.withdrawAll(why);
     this.closeStream();
+    this.#replay?.clear();
     this.#replay = undefined;
   }
 

@@ -12,6 +12,7 @@ import type { Log } from '../log.ts';
 import { type ListKind, listKinds } from '../server/lists.ts';
 import type { Parting } from '../server/owner.ts';
 import type { Listening } from './listening.ts';
+import { Replays } from './replays.ts';
 import { ClientSession, type SessionOptions } from './session.ts';
 
 const MAX_SWEEP_MS = 30_000;
@@ -32,6 +33,7 @@ export class Sessions {
   readonly #options: SessionsOptions;
   readonly #byId = new Map<string, ClientSession>();
   readonly #listening = new Set<Listening>();
+  readonly #replays = new Replays();
   readonly #sweep: NodeJS.Timeout;
   /** How many there have ever been. */
   #count = 0;
@@ -41,7 +43,10 @@ export class Sessions {
   constructor(options: SessionsOptions) {
     this.#options = options;
     const sweepMs = Math.max(50, Math.min(MAX_SWEEP_MS, options.idleMs / 2));
-    this.#sweep = setInterval(() => this.#endIdle(), sweepMs).unref();
+    this.#sweep = setInterval(() => {
+      this.#endIdle();
+      this.#replays.sweep();
+    }, sweepMs).unref();
   }
 
   /** Modern clients that listen; each takes a place as a session does. */
@@ -75,11 +80,12 @@ export class Sessions {
   }
 
   /** Throws OverloadedError when there are too many. */
-  create(options: Omit<SessionOptions, 'id' | 'onParting'>): ClientSession {
+  create(options: Omit<SessionOptions, 'id' | 'replays' | 'onParting'>): ClientSession {
     this.#admit();
     const session = new ClientSession({
       ...options,
       id: randomUUID(),
+      replays: this.#replays,
       onParting: (parted, server, why, error) => this.#onParting(parted, server, why, error),
     });
     session.number = ++this.#count;

@@ -41,6 +41,10 @@ export function isInPieces(message: Message): message is readonly Buffer[] {
   return Array.isArray(message);
 }
 
+export function sizeOf(message: Message): number {
+  return isInPieces(message) ? message.reduce((sum, { length }) => sum + length, 0) : message.length;
+}
+
 /** The message in one buffer. */
 export function whole(message: Message): Buffer {
   return isInPieces(message) ? Buffer.concat(message) : message;

@@ -3,17 +3,18 @@
 // the rest of this stream and of no other (Streamable HTTP, "Resumability and Redelivery").
 //
 // T1  an event is numbered and kept before it is written.
-// T2  a reader that takes nothing is cut off at MAX_BUFFERED bytes; it may come back and ask for the rest.
+// T2  a reader that takes nothing is cut off at MAX_BUFFERED bytes, or when there is no room for it (readers.ts); it may
+//     come back and ask for the rest.
 
 import { eventId } from '../../actors/client/replay-ring.ts';
 import type { ClientSession } from '../../actors/client/session.ts';
-import { type Message, whole } from '../../actors/jsonrpc/span.ts';
+import type { Message } from '../../actors/jsonrpc/span.ts';
+import { writeEvent } from './event-frame.ts';
 import type { ExchangeContext } from './exchange-context.ts';
 import type { HttpStream } from './seam.ts';
 
 const MAX_BUFFERED = 16 * 1024 * 1024;
 const RETRY_MS = 1000;
-const TAIL = Buffer.from('\n\n');
 
 export class EventStream {
   readonly id: number;
@@ -67,9 +68,8 @@ export class EventStream {
   send(message: Message): void {
     if (this.isEnded) return;
     this.#number += 1;
-    const bytes = whole(message);
-    this.#session.replay.add({ stream: this.id, number: this.#number, message: bytes });
-    this.#write(this.#number, bytes);
+    this.#session.replay.add(this.id, this.#number, message);
+    this.#write(this.#number, message);
   }
 
   heartbeat(): void {
@@ -80,6 +80,7 @@ export class EventStream {
     if (this.isEnded) return;
     this.isEnded = true;
     liveStreams(this.#session).delete(this.id);
+    this.#session.replay.end(this.id);
     this.#http?.end();
     this.#http = undefined;
     this.whenEnded?.();
@@ -91,7 +92,7 @@ export class EventStream {
     this.#http = undefined;
   }
 
-  #write(number: number, message: Buffer): void {
+  #write(number: number, message: Message): void {
     const http = this.#http;
     if (http === undefined || http.isDone) return;
     if (http.bufferedBytes > MAX_BUFFERED) {
@@ -99,13 +100,8 @@ export class EventStream {
       http.destroy();
       return;
     }
-    http.write(frame(eventId(this.id, number), message));
+    writeEvent(http, `id: ${eventId(this.id, number)}\nevent: message\n`, message);
   }
-}
-
-/** The event as it stands on the wire; a message is one line, so that it needs one data field. */
-export function frame(id: string, message: Buffer): Buffer {
-  return Buffer.concat([Buffer.from(`id: ${id}\nevent: message\ndata: `, 'latin1'), message, TAIL]);
 }
 
 const streamsBySession = new WeakMap<ClientSession, Map<number, EventStream>>();

@@ -22,6 +22,7 @@ import { ExchangeContext, retryAfter } from './exchange-context.ts';
 import { Heartbeat } from './heartbeat.ts';
 import { listen } from './listen.ts';
 import { OriginGuard } from './origin-guard.ts';
+import { Readers } from './readers.ts';
 import { fail, type Route, routeOf } from './routes.ts';
 import type { BodyHandler, HttpReply, HttpRequest, Listener } from './seam.ts';
 import { statusOf } from './status.ts';
@@ -101,6 +102,7 @@ export class Front implements Part {
       host,
       port,
       maxBodyBytes: config.limits.body_bytes,
+      readers: Readers.for(config.limits.message_bytes),
       handler: (request, reply) => this.#handle(request, reply),
       onFault: this.#onFault,
       ...(prefer === undefined ? {} : { prefer }),

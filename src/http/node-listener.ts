@@ -7,6 +7,7 @@ import { Deadlines } from '../../actors/deadlines.ts';
 import { addHeader, HeaderRecord } from './framing.ts';
 import type { IncomingBody } from './incoming-body.ts';
 import { NodeReply } from './node-reply.ts';
+import { Readers } from './readers.ts';
 import type { ReplyOwner } from './reply.ts';
 import {
   BODY_TIMEOUT_MS,
@@ -67,6 +68,7 @@ class NodeListener implements Listener, ReplyOwner {
   readonly kind = 'node:http';
   readonly fallbackReason: string | undefined;
   readonly #server: Server;
+  readonly readers: Readers;
   readonly #options: ListenerOptions;
   readonly #bodyDeadlines: Deadlines<IncomingBody>;
   #port: number;
@@ -76,6 +78,7 @@ class NodeListener implements Listener, ReplyOwner {
 
   constructor(options: ListenerOptions, fallbackReason: string | undefined) {
     this.#options = options;
+    this.readers = options.readers ?? Readers.for(options.maxBodyBytes);
     this.#bodyDeadlines = new Deadlines(options.bodyTimeoutMs ?? BODY_TIMEOUT_MS);
     this.#port = options.port;
     this.fallbackReason = fallbackReason;

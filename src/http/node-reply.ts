@@ -4,8 +4,10 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { isBodilessStatus, isInPieces, isOwnHeader } from './framing.ts';
+import { PacedStream } from './paced-stream.ts';
+import type { Readers } from './readers.ts';
 import { Reply, type ReplyOwner } from './reply.ts';
-import { type Body, type HeaderList, type HttpStream, IDLE_TIMEOUT_MS } from './seam.ts';
+import { type Body, type HeaderList, IDLE_TIMEOUT_MS } from './seam.ts';
 
 export class NodeReply extends Reply {
   readonly #res: ServerResponse;
@@ -51,12 +53,14 @@ export class NodeReply extends Reply {
     for (const piece of pieces.slice(0, last)) this.#res.write(piece);
     this.#res.end(pieces[last]);
     // Ends with the answer: node sets its timeout between requests then.
-    if (this.#res.writableLength > 0) this.watchReader();
+    if (this.#res.writableLength === 0) return;
+    this.watchReader();
+    this.keep(pieces.map((piece) => (typeof piece === 'string' ? Buffer.from(piece) : piece)));
   }
 
-  protected begin(status: number, headers: HeaderList, close: boolean): HttpStream {
+  protected begin(status: number, headers: HeaderList, close: boolean, readers: Readers): PacedStream {
     this.#res.writeHead(status, flatten(headers, close));
-    return new NodeStream(this.#res, this);
+    return new NodeStream(this.#res, this, readers);
   }
 
   protected cut(): void {
@@ -71,46 +75,34 @@ function flatten(headers: HeaderList, close: boolean): string[] {
   return flat;
 }
 
-class NodeStream implements HttpStream {
+/** What is handed over at once: by reference, and for the next the event loop has to come round. */
+const PIECE_BYTES = 262_144;
+
+class NodeStream extends PacedStream {
   readonly #res: ServerResponse;
   readonly #reply: NodeReply;
-  #onDrain: (() => void) | undefined;
 
-  constructor(res: ServerResponse, reply: NodeReply) {
+  constructor(res: ServerResponse, reply: NodeReply, readers: Readers) {
+    super(reply, readers, PIECE_BYTES);
     this.#res = res;
     this.#reply = reply;
     res.on('drain', () => {
       reply.unwatchReader();
-      if (!reply.isDone && this.#onDrain !== undefined) reply.guard(this.#onDrain);
+      this.onTaken();
     });
   }
 
-  get isDone(): boolean {
-    return this.#reply.isDone;
-  }
-
-  get bufferedBytes(): number {
-    return this.#reply.isSettled ? 0 : this.#res.writableLength;
-  }
-
-  write(chunk: string | Uint8Array): boolean {
-    if (this.#reply.isDone || chunk.length === 0) return true;
-    const isTaken = this.#res.write(chunk);
+  protected hand(piece: Uint8Array): boolean {
+    const isTaken = this.#res.write(piece);
     if (!isTaken) this.#reply.watchReader();
     return isTaken;
   }
 
-  onDrain(listener: () => void): void {
-    this.#onDrain = listener;
+  protected gathered(code: () => void): void {
+    code();
   }
 
-  end(): void {
-    if (this.#reply.isDone) return;
-    this.#reply.markDone();
+  protected finish(): void {
     this.#res.end();
-  }
-
-  destroy(): void {
-    this.#reply.destroy();
   }
 }

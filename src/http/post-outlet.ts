@@ -28,7 +28,7 @@ export class PostOutlet implements Outlet, Awaited {
     if (session !== undefined) heartbeat.awaited.add(this);
   }
 
-  send(message: Buffer): void {
+  send(message: Message): void {
     this.becomeStream();
     this.#stream?.send(message);
   }

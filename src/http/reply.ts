@@ -1,12 +1,17 @@
 // What the answers of both fillings have in common: the states that make an answer end exactly once (H1), the wait
 // for a body that is still coming, and the barrier for what handlers throw (H2). The fillings only write bytes.
 
+import { Backlog } from './backlog.ts';
 import { checkHeaders, checkStatus, JSON_HEADERS, plainError } from './framing.ts';
 import type { IncomingBody } from './incoming-body.ts';
+import type { PacedStream } from './paced-stream.ts';
+import { Reader, type Readers } from './readers.ts';
 import type { Body, HeaderList, HttpReply, HttpStream } from './seam.ts';
 
 /** What the replies of one listener report to it. */
 export interface ReplyOwner {
+  /** Of all listeners together. */
+  readonly readers: Readers;
   /** The answer has wholly left, or the client has gone. */
   onSettled(): void;
   onFault(error: unknown): void;
@@ -20,6 +25,10 @@ export abstract class Reply implements HttpReply {
   #state: 'fresh' | 'streaming' | 'done' = 'fresh';
   #isSettled = false;
   #onAbort: (() => void) | undefined;
+  #stream: PacedStream | undefined;
+  /** The answer, while its client takes it bit by bit. */
+  #kept: Backlog | undefined;
+  #reader: Reader | undefined;
 
   constructor(isHead: boolean, owner: ReplyOwner) {
     this.#isHead = isHead;
@@ -54,7 +63,8 @@ export abstract class Reply implements HttpReply {
       checkStatus(status);
       const wantsClose = checkHeaders(headers);
       this.#state = 'streaming';
-      return this.begin(status, headers, wantsClose);
+      this.#stream = this.begin(status, headers, wantsClose, this.#owner.readers);
+      return this.#stream;
     }
     this.send(status, headers);
     return closedStream;
@@ -97,6 +107,13 @@ export abstract class Reply implements HttpReply {
     this.cut();
   }
 
+  /** The client does not take what it is sent: cut off, and for the routes it has left. */
+  giveUp(): void {
+    if (this.#isSettled) return;
+    this.cut();
+    this.abort();
+  }
+
   /** The routes have ended the stream; its last bytes may still be under way. */
   markDone(): void {
     this.#state = 'done';
@@ -106,6 +123,8 @@ export abstract class Reply implements HttpReply {
   settle(): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
+    if (this.#reader !== undefined) this.#owner.readers.isUp(this.#reader);
+    this.#kept?.clear();
     this.#owner.onSettled();
   }
 
@@ -113,15 +132,39 @@ export abstract class Reply implements HttpReply {
   abort(): void {
     if (this.#isSettled) return;
     this.settle();
+    this.#stream?.abort();
     this.body?.cancel();
     if (this.#state === 'done') return;
     this.#state = 'done';
     if (this.#onAbort !== undefined) this.guard(this.#onAbort);
   }
 
+  /** The client has not taken an answer at once: until it is settled that waits, or the client is cut off. */
+  protected keep(pieces: readonly Uint8Array[]): void {
+    const { readers } = this.#owner;
+    this.#reader = new Reader(() => this.giveUp());
+    this.#kept = new Backlog(readers, this.#reader);
+    for (const piece of pieces) {
+      if (this.#kept.push(piece)) continue;
+      this.giveUp();
+      return;
+    }
+    readers.isBehind(this.#reader);
+  }
+
+  /** The client has taken some of it. */
+  protected onTaken(): void {
+    if (this.#reader !== undefined && !this.#isSettled) this.#owner.readers.isBehind(this.#reader);
+  }
+
   /** Writes the whole answer, and closes the connection after it when `close` is set. May come after an abort. */
   protected abstract answer(status: number, headers: HeaderList, body: Body, close: boolean): void;
-  protected abstract begin(status: number, headers: HeaderList, close: boolean): HttpStream;
+  protected abstract begin(
+    status: number,
+    headers: HeaderList,
+    close: boolean,
+    readers: Readers,
+  ): PacedStream;
   protected abstract cut(): void;
 }
 

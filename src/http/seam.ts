@@ -3,7 +3,9 @@
 //
 // H1  every request ends exactly once: answered, or aborted; afterwards each method of its reply does nothing (A2).
 // H2  what a handler throws ends that request (500, or a cut stream) and is reported; never the process (A6).
-// H3  bodies in and bytes out are bounded: `maxBodyBytes`, `bodyTimeoutMs`, `bufferedBytes` (A8).
+// H3  bodies in and bytes out are bounded: `maxBodyBytes`, `bodyTimeoutMs`, `bufferedBytes`, and over all `readers` (A8).
+
+import type { Readers } from './readers.ts';
 
 /** Names and values of an answer. Content-Length, Transfer-Encoding and Date belong to the seam and are left out. */
 export type HeaderList = ReadonlyArray<readonly [name: string, value: string]>;
@@ -42,7 +44,10 @@ export interface HttpReply {
   send(status: number, headers: HeaderList, body?: Body): void;
   /** Begins a streamed answer; headers as for `send`. Only for use in a BodyHandler. */
   stream(status: number, headers: HeaderList): HttpStream;
-  /** Called at most once: the client went away before `send`, or before the stream's `end`. One listener. */
+  /**
+   * Called at most once: the client went away before `send`, or before the stream's `end`, or takes too little of a
+   * stream and was cut off. One listener.
+   */
   onAbort(listener: () => void): void;
 }
 
@@ -82,6 +87,8 @@ export interface ListenerOptions {
   readonly maxBodyBytes: number;
   readonly bodyTimeoutMs?: number;
   readonly handler: Handler;
+  /** What may wait for clients that read slowly; several listeners may share it. By default one of its own. */
+  readonly readers?: Readers;
   /** Told what a handler or a listener threw; by default it becomes a process warning. */
   readonly onFault?: (error: unknown) => void;
 }

@@ -5,15 +5,15 @@
 
 import type { Outlet } from '../../actors/client/outlet.ts';
 import type { GatewayError } from '../../actors/errors.ts';
-import { type Message, whole } from '../../actors/jsonrpc/span.ts';
+import type { Message } from '../../actors/jsonrpc/span.ts';
+import { writeEvent } from './event-frame.ts';
 import { type ExchangeContext, retryAfter } from './exchange-context.ts';
 import type { Awaited, Beating, Heartbeat } from './heartbeat.ts';
 import type { HttpStream } from './seam.ts';
 import { statusOf, statusOfCode } from './status.ts';
 
 const MAX_BUFFERED = 16 * 1024 * 1024;
-const HEAD = Buffer.from('event: message\ndata: ');
-const TAIL = Buffer.from('\n\n');
+const HEAD = 'event: message\n';
 
 export class StatelessOutlet implements Outlet, Awaited, Beating {
   readonly since = performance.now();
@@ -42,9 +42,15 @@ export class StatelessOutlet implements Outlet, Awaited, Beating {
     this.#onGone = onGone;
   }
 
-  send(message: Buffer): void {
+  send(message: Message): void {
     this.becomeStream();
-    this.#write(Buffer.concat([HEAD, message, TAIL]));
+    const http = this.#http;
+    if (http === undefined || http.isDone) return;
+    // A reader that takes nothing loses its stream, and with it the request (A8).
+    if (http.bufferedBytes > MAX_BUFFERED) {
+      http.destroy();
+      this.#gone();
+    } else writeEvent(http, HEAD, message);
   }
 
   finish(message: Message, error?: GatewayError, rpcCode?: number): void {
@@ -52,7 +58,7 @@ export class StatelessOutlet implements Outlet, Awaited, Beating {
     const http = this.#http;
     this.#release();
     if (http !== undefined) {
-      http.write(Buffer.concat([HEAD, whole(message), TAIL]));
+      writeEvent(http, HEAD, message);
       http.end();
     } else if (error !== undefined) this.#context.message(statusOf(error), message, retryAfter(error));
     else this.#context.message(rpcCode === undefined ? 200 : statusOfCode(rpcCode), message);
@@ -71,7 +77,7 @@ export class StatelessOutlet implements Outlet, Awaited, Beating {
   }
 
   heartbeat(): void {
-    this.#write(': \n\n');
+    this.#http?.write(': \n\n');
   }
 
   becomeStream(): void {
@@ -85,16 +91,6 @@ export class StatelessOutlet implements Outlet, Awaited, Beating {
     this.#http = this.#context.reply.stream(200, headers);
     this.#heartbeat.streams.add(this);
     this.#http.write(': open\n\n');
-  }
-
-  #write(text: string | Buffer): void {
-    const http = this.#http;
-    if (http === undefined || http.isDone) return;
-    // A reader that takes nothing loses its stream, and with it the request (A8).
-    if (http.bufferedBytes > MAX_BUFFERED) {
-      http.destroy();
-      this.#gone();
-    } else http.write(text);
   }
 
   #gone(): void {

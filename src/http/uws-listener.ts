@@ -7,6 +7,7 @@ import type { HttpResponse, HttpRequest as RawRequest, TemplatedApp, us_listen_s
 import { Deadlines } from '../../actors/deadlines.ts';
 import { addHeader, HeaderRecord } from './framing.ts';
 import type { IncomingBody } from './incoming-body.ts';
+import { Readers } from './readers.ts';
 import type { ReplyOwner } from './reply.ts';
 import {
   BODY_TIMEOUT_MS,
@@ -76,6 +77,7 @@ class UwsListener implements Listener, ReplyOwner {
   readonly address: { readonly host: string; readonly port: number };
   readonly #uws: UwsModule;
   readonly #app: TemplatedApp;
+  readonly readers: Readers;
   readonly #options: ListenerOptions;
   readonly #bodyDeadlines: Deadlines<IncomingBody>;
   readonly #chunks: UwsChunks;
@@ -88,6 +90,7 @@ class UwsListener implements Listener, ReplyOwner {
     const bodyTimeoutMs = options.bodyTimeoutMs ?? BODY_TIMEOUT_MS;
     this.#bodyDeadlines = new Deadlines(bodyTimeoutMs);
     this.#chunks = new UwsChunks(bodyTimeoutMs);
+    this.readers = options.readers ?? Readers.for(options.maxBodyBytes);
     this.#app = uws.App().any('/*', (res, raw) => this.#onRequest(res, raw));
     listenExclusively(this.#app, options, (socket) => {
       this.#socket = socket;

@@ -3,8 +3,9 @@
 
 import type { HttpResponse } from 'uWebSockets.js';
 import { isBodilessStatus, isInPieces, isOwnHeader, statusLine } from './framing.ts';
+import type { Readers } from './readers.ts';
 import { Reply, type ReplyOwner } from './reply.ts';
-import type { Body, HeaderList, HttpStream } from './seam.ts';
+import type { Body, HeaderList } from './seam.ts';
 import { PIECE_BYTES, UwsStream } from './uws-stream.ts';
 
 export class UwsReply extends Reply {
@@ -12,7 +13,6 @@ export class UwsReply extends Reply {
   /** Its connection takes no request after it, and is not read any more once it has ended. */
   isLastOfConnection = false;
   #isWatched = false;
-  #stream: UwsStream | undefined;
 
   constructor(res: HttpResponse, isHead: boolean, owner: ReplyOwner) {
     super(isHead, owner);
@@ -27,10 +27,7 @@ export class UwsReply extends Reply {
   watch(): void {
     if (this.#isWatched || this.isSettled) return;
     this.#isWatched = true;
-    this.#res.onAborted(() => {
-      this.#stream?.abort();
-      this.abort();
-    });
+    this.#res.onAborted(() => this.abort());
   }
 
   protected answer(status: number, headers: HeaderList, body: Body, wantsClose: boolean): void {
@@ -66,14 +63,13 @@ export class UwsReply extends Reply {
     if (this.isLastOfConnection) this.#res.pause();
   }
 
-  protected begin(status: number, headers: HeaderList, wantsClose: boolean): HttpStream {
+  protected begin(status: number, headers: HeaderList, wantsClose: boolean, readers: Readers): UwsStream {
     this.watch();
     this.#res.cork(() => {
       this.#writeHead(status, headers);
       if (wantsClose || this.isLastOfConnection) this.#res.writeHeader('Connection', 'close');
     });
-    this.#stream = new UwsStream(this.#res, this);
-    return this.#stream;
+    return new UwsStream(this.#res, this, readers);
   }
 
   protected cut(): void {
@@ -102,11 +98,18 @@ export class UwsReply extends Reply {
       }
       return true;
     };
+    let isTaken = true;
     res.cork(() => {
       this.#writeHead(status, headers);
-      // Most clients take it all at once.
-      if (!give(0) && !this.isSettled) res.onWritable(give);
+      isTaken = give(0);
     });
+    // Most clients take it all at once.
+    if (isTaken || this.isSettled) return;
+    res.onWritable((offset) => {
+      this.onTaken();
+      return give(offset);
+    });
+    this.keep(pieces);
   }
 
   #writeHead(status: number, headers: HeaderList): void {

@@ -5,6 +5,7 @@
 // machine, which shows in our own timers being late, the time grows, up to MAX_TICKS, the bound for both.
 
 import type { Outlet } from '../../actors/client/outlet.ts';
+import { holds, type Message, whole } from '../../actors/jsonrpc/span.ts';
 import type { LineOutput } from './line-output.ts';
 import type { ReadReceipts } from './read-receipts.ts';
 
@@ -36,10 +37,10 @@ export class LineOutlet implements Outlet {
     this.#onDone = onDone;
   }
 
-  send(message: Buffer): void {
-    this.#lines.write(message);
+  send(message: Message): void {
+    this.#lines.write(whole(message));
     // The words may stand elsewhere in a message; then the answer comes a moment later than it could.
-    if (!message.includes(PROGRESS)) return;
+    if (!holds(message, PROGRESS)) return;
     this.#progressEnd = this.#lines.accepted;
     this.#progressAt = performance.now();
   }

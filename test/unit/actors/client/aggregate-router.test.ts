@@ -3,6 +3,7 @@
 import { expect, test } from 'vitest';
 import { type AggregateContext, routeToAny } from '../../../../actors/client/aggregate-router.ts';
 import { ClientExchange } from '../../../../actors/client/client-exchange.ts';
+import { Replays } from '../../../../actors/client/replays.ts';
 import { ClientSession } from '../../../../actors/client/session.ts';
 import { readClientMessage } from '../../../../actors/jsonrpc/envelope.ts';
 import { FakeManaged, settle } from '../../../fixtures/fake-server.ts';
@@ -15,6 +16,7 @@ test('a subscription whose session ends meanwhile is not noted: nothing of the s
     protocolVersion: '2025-06-18',
     clientInfo: {},
     capabilities: {},
+    replays: new Replays(),
     onParting: () => {},
   });
   const message = { jsonrpc: '2.0', id: 1, method: 'resources/subscribe', params: { uri: 'x://1' } };

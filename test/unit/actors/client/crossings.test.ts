@@ -6,6 +6,7 @@ import { Crossings } from '../../../../actors/client/forward.ts';
 import { type Lane, Lanes, type LaneUser } from '../../../../actors/client/lane.ts';
 import type { ModernAsker } from '../../../../actors/client/modern-asker.ts';
 import { MAX_PARKED, PARK_MS, type Parkable } from '../../../../actors/client/parked-calls.ts';
+import { Replays } from '../../../../actors/client/replays.ts';
 import type { ClientRequest, Route } from '../../../../actors/client/route.ts';
 import { withEras } from '../../../../actors/client/server-router.ts';
 import { ClientSession } from '../../../../actors/client/session.ts';
@@ -430,6 +431,7 @@ describe('a legacy client before a modern server', () => {
       protocolVersion: '2025-11-25',
       clientInfo: { name: 'old', version: '1' },
       capabilities: { elicitation: {} },
+      replays: new Replays(),
       onParting: () => {},
     });
   });

@@ -4,6 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 import { ClientExchange } from '../../../../actors/client/client-exchange.ts';
 import { Crossings } from '../../../../actors/client/forward.ts';
 import { MAX_URIS } from '../../../../actors/client/listening.ts';
+import { Replays } from '../../../../actors/client/replays.ts';
 import { type RoutingContext, routeToServer } from '../../../../actors/client/server-router.ts';
 import { ClientSession } from '../../../../actors/client/session.ts';
 import { readClientMessage } from '../../../../actors/jsonrpc/envelope.ts';
@@ -19,6 +20,7 @@ const aSession = () =>
     protocolVersion: '2025-06-18',
     clientInfo: {},
     capabilities: {},
+    replays: new Replays(),
     onParting: () => {},
   });
 

@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Asked } from '../../../../actors/client/asked.ts';
 import { ClientExchange } from '../../../../actors/client/client-exchange.ts';
+import { Replays } from '../../../../actors/client/replays.ts';
 import { ClientSession } from '../../../../actors/client/session.ts';
 import { ConnectionLostError } from '../../../../actors/errors.ts';
 import { readClientMessage, readServerMessage } from '../../../../actors/jsonrpc/envelope.ts';
@@ -46,6 +47,7 @@ class Client {
     protocolVersion: '2025-06-18',
     clientInfo: {},
     capabilities: {},
+    replays: new Replays(),
     onParting: () => {},
   });
 
@@ -275,7 +277,7 @@ describe('a session', () => {
     const sent = client.request('1', connection);
     const unsent = client.request('2');
     client.session.onServerRequest(connection.asConnection, question('q'), sent.call);
-    client.session.replay.add({ stream: 1, number: 1, message: Buffer.from('x') });
+    client.session.replay.add(1, 1, Buffer.from('x'));
     client.session.end('enough');
     client.session.end('enough');
     for (const { finished } of [sent, unsent]) {
