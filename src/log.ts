@@ -4,6 +4,7 @@
 import { pino } from 'pino';
 import type { Log } from '../actors/log.ts';
 import { hasColours } from './cli/paint.ts';
+import { jsonForTerminal, printable, printableLines } from './cli/terminal-text.ts';
 
 export interface LogOptions {
   readonly level: string;
@@ -28,7 +29,7 @@ export async function createLog({ level, fd, redact }: LogOptions): Promise<Log>
   // Loaded only when somebody looks: it would be a third of the start-up time.
   const { default: pretty } = await import('pino-pretty');
   const log: Log = pino(
-    options,
+    { ...options, hooks: { streamWrite: (line: string) => legible(redact(line)) } },
     pretty({
       destination: output,
       colorize: hasColours(stream, process.env),
@@ -39,6 +40,22 @@ export async function createLog({ level, fd, redact }: LogOptions): Promise<Log>
   );
   return log;
 }
+
+/** The line as a terminal may have it: pino-pretty writes what the JSON says, escapes and all. */
+function legible(line: string): string {
+  if (!MAY_HOLD_CONTROLS.test(line)) return line;
+  const clean = (key: string, value: unknown): unknown =>
+    typeof value !== 'string' ? value : key === 'msg' ? printable(value) : printableLines(value);
+  try {
+    return `${JSON.stringify(JSON.parse(line, clean))}\n`;
+  } catch {
+    // What was struck out of the line may have broken it; pino-pretty shows such a line as it is.
+    return `${jsonForTerminal(line.trimEnd())}\n`;
+  }
+}
+
+/** An escape, or what JSON needs not escape. */
+const MAY_HOLD_CONTROLS = /\\[bfnrtu]|[\u007f-\u009f]|\p{Cf}/u;
 
 /** So much is held while it cannot be written; what comes beyond that is lost. */
 const MAX_HELD_BYTES = 1024 * 1024;

@@ -10,6 +10,7 @@ import type { Automated } from './automate.ts';
 import { banner } from './cli/banner.ts';
 import { check, printProblems } from './cli/check.ts';
 import { parseOptions } from './cli/options.ts';
+import { complain, print } from './cli/output.ts';
 import { Front } from './http/front.ts';
 import { createLog } from './log.ts';
 import { Reloads } from './reloads.ts';
@@ -157,7 +158,7 @@ async function run(loaded: Loaded): Promise<number | undefined> {
     const text = `the gateway could not start: ${message}`;
     log.error({ code }, text);
     // Whoever wants no log wants to know all the same why nothing runs.
-    if (['fatal', 'silent'].includes(config.log_level)) console.error(gateway.redactor.redact(text));
+    if (['fatal', 'silent'].includes(config.log_level)) complain(gateway.redactor.redact(text));
     return 1;
   }
   const { address, kind } = front;
@@ -183,12 +184,12 @@ async function run(loaded: Loaded): Promise<number | undefined> {
 
 /** For people: on a terminal, and under `npm start`, where the log lines on stdout stay JSON for whoever reads them. */
 function greet(text: string): void {
-  if (process.stdout.isTTY) console.log(text);
-  else if (process.env.npm_lifecycle_event === 'start') console.error(text);
+  if (process.stdout.isTTY) void print(`${text}\n`);
+  else if (process.env.npm_lifecycle_event === 'start') complain(text);
 }
 
 const code = await main().catch((error: unknown) => {
-  console.error(error);
+  complain(error);
   return 1;
 });
 if (code !== undefined) process.exit(code);

@@ -13,6 +13,7 @@ import { type Loaded, loadConfig } from '../config/load-config.ts';
 import { ConfigError, formatProblem } from '../config/problem.ts';
 import type { Environment } from '../config/substitute.ts';
 import { printProblems } from './cli/check.ts';
+import { complain } from './cli/output.ts';
 import { desktopEntry } from './cli/print-config.ts';
 import { parseStdioOptions, type StdioOptions, type StdioTarget } from './cli/stdio-options.ts';
 import { hintFor } from './cli/unknown-name.ts';
@@ -68,14 +69,14 @@ async function read(target: StdioTarget): Promise<{ program?: Program; files: re
     const loaded = bridgeTo(target.url, target.headers, givenEnvironment());
     if (!('problems' in loaded))
       return { program: { loaded, warnings: [], state: 'none', server: BRIDGED }, files: [] };
-    for (const problem of loaded.problems) console.error(`gateway-stdio: ${problem}`);
+    for (const problem of loaded.problems) complain(`gateway-stdio: ${problem}`);
     return { files: [] };
   }
   const loaded = await loadConfig(target.config, givenEnvironment(), { defaultIsolation: 'session' });
   const { server } = target;
   const ids = Object.keys(loaded.catalog.servers);
   if (server !== undefined && !ids.includes(server)) {
-    console.error(
+    complain(
       `gateway-stdio: --server: there is no server ${JSON.stringify(server)}; ${hintFor(server, ids)}`,
     );
     return { files: [] };
@@ -178,7 +179,7 @@ async function run({ loaded, warnings, state, server }: Program): Promise<number
 }
 
 const code = await main().catch((error: unknown) => {
-  console.error(error);
+  complain(error);
   return 1;
 });
 if (code !== undefined) process.exit(code);

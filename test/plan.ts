@@ -14,7 +14,7 @@ const root = resolve(import.meta.dirname, '..');
 export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
   'the command line, and front ends that are not HTTP': [
     ...['automation-commands', 'cli', 'operator-commands', 'trigger-commands', 'top', 'npm-start'],
-    ...['gateway-stdio', 'gateway-stdio-clients', 'log-output', 'operator-at-night'],
+    ...['gateway-stdio', 'gateway-stdio-clients', 'log-output', 'operator-at-night', 'terminal-text'],
   ],
   'programs and libraries without a gateway': [
     ...['actors/child-records', 'actors/state-lock', 'actors/stdio-link', 'both-eras-fixture'],

@@ -3,20 +3,8 @@
 // Whatever a server writes, the time taken grows with the length of the line only (A6).
 
 import { StringDecoder } from 'node:string_decoder';
+import { withoutSequences } from '../control-sequences.ts';
 import type { Redactor } from '../redact.ts';
-
-/**
- * What a terminal would take as an order: control sequences and command strings (ECMA-48, sections 5.4 and 5.6), and what
- * else follows an ESC. No part can begin within another, so no character is looked at often; Node's
- * stripVTControlCharacters takes time with the square of a sequence's length.
- */
-const ESC = '\u001b';
-const SEQUENCE = new RegExp(
-  `(?:${ESC}\\[|\u009b)[0-?]*[ -/]*[@-~]` +
-    `|(?:${ESC}[\\]PX^_]|[\u0090\u0098\u009d-\u009f])[^${ESC}\u0007\u0080-\u009f]*(?:[\u0007\u009c]|${ESC}\\\\)` +
-    `|${ESC}[ -/]*[0-~]`,
-  'g',
-);
 
 /** So many bytes of a line must be kept to show `maxChars` of it safely; what is beyond may be dropped. */
 export function bytesToKeep(maxChars: number, redactor: Redactor): number {
@@ -31,6 +19,6 @@ export function shownLine(raw: Buffer, maxChars: number, redactor: Redactor, isC
   let end = text.length;
   while (text[end - 1] === '\r') end -= 1;
   const visible = text.slice(text.lastIndexOf('\r', end - 1) + 1, end);
-  const plain = visible.replace(SEQUENCE, '').replace(/[^\P{Cc}\t]/gu, '');
+  const plain = withoutSequences(visible).replace(/[^\P{Cc}\t]/gu, '');
   return redactor.excerpt(plain, maxChars, isCut);
 }

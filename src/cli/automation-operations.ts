@@ -3,11 +3,11 @@
 import type { DeliveryDetails, DeliveryList, DeliveryRecord, TriggerRecord } from './api-answers.ts';
 import { type Answer, ApiProblem } from './api-client.ts';
 import { deliveryLine, deliveryPage, deliveryTable, triggerLine } from './automation-views.ts';
-import { printable } from './figures.ts';
 import { explainUnknownTrigger, getOperations, triggerPath } from './get-operations.ts';
 import { askForDeliveries, declareFilter, explainBadFilter } from './list-deliveries.ts';
 import type { Operation, Situation } from './operation.ts';
 import { runTrigger } from './run-trigger.ts';
+import { printable } from './terminal-text.ts';
 
 const READ_SECONDS = 10;
 const CHANGE_SECONDS = 30;

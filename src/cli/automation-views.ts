@@ -10,10 +10,11 @@ import type {
   Stats,
   TriggerRecord,
 } from './api-answers.ts';
-import { counted, latency, printable } from './figures.ts';
+import { counted, latency } from './figures.ts';
 import type { Paint, Style } from './paint.ts';
 import type { AgentInFile, TriggerInFile } from './resource-files.ts';
 import { type Column, table } from './table.ts';
+import { printable } from './terminal-text.ts';
 
 const deliveryStyle: Readonly<Record<DeliveryState, Style>> = {
   queued: 'busy',
@@ -37,13 +38,13 @@ export function triggerTable(rows: readonly TriggerRecord[], paint: Paint, width
     { title: 'FAILED', isNumber: true, text: ({ failed }) => String(failed) },
     { title: 'COMMANDS', text: commandWords },
     { title: 'AGENT', text: ({ default_agent }) => default_agent ?? '-' },
-    { title: 'LAST ERROR', text: ({ last_error }) => (last_error === null ? '-' : printable(last_error)) },
+    { title: 'LAST ERROR', text: ({ last_error }) => last_error ?? '-' },
   ];
   return rows.length === 0 ? ['no triggers'] : table(columns, rows, width);
 }
 
 /** One that is paused may be in another state as well: failed, or on its way. */
-const fileText = ({ file }: { readonly file: string }) => printable(relative(process.cwd(), file));
+const fileText = ({ file }: { readonly file: string }) => relative(process.cwd(), file);
 
 const commandWords = ({ commands }: Pick<TriggerRecord, 'commands'>) =>
   commands.map(({ command }) => command).join(' ') || '-';
@@ -78,7 +79,7 @@ const agentColumns: readonly Column<AgentLine>[] = [
   { title: 'AGENT', text: ({ name }) => name },
   { title: 'RUNTIME', text: ({ runtime }) => runtime ?? 'none' },
   { title: 'MODEL', text: ({ model }) => model ?? '-' },
-  { title: 'DESCRIPTION', text: ({ description }) => printable(description ?? '') || '-' },
+  { title: 'DESCRIPTION', text: ({ description }) => description || '-' },
 ];
 
 export function agentTable(rows: readonly AgentRecord[], width?: number): string[] {
@@ -101,8 +102,8 @@ export function deliveryTable(
     { title: 'TRIES', isNumber: true, text: ({ attempts }) => String(attempts) },
     { title: 'TOOK', isNumber: true, text: took },
     { title: 'TRIGGER', text: ({ trigger }) => trigger ?? '-' },
-    { title: 'ID', text: ({ id }) => printable(id) },
-    { title: 'NOTE', text: ({ note }) => printable(note ?? '') },
+    { title: 'ID', text: ({ id }) => id },
+    { title: 'NOTE', text: ({ note }) => note ?? '' },
   ];
   const more = next_before === null ? [] : [paint('faint', `more: --before ${next_before}`)];
   return [...table(columns, deliveries, width), ...more];

@@ -8,6 +8,7 @@ import type { LoadedResources } from '../../config/resources/load-resources.ts';
 import { SecretValues } from '../../config/secret-values.ts';
 import { counted } from './figures.ts';
 import type { CliOptions } from './options.ts';
+import { complain, print, printJson } from './output.ts';
 import { whyUnstartable } from './unstartable.ts';
 
 /** Prints the findings and gives the exit code: 0 good, 2 bad. */
@@ -26,28 +27,28 @@ export async function check({ config, isJson }: CliOptions): Promise<number> {
     const servers = Object.entries(catalog.servers);
     if (isJson) {
       const triggers = resources?.triggers.map(({ name }) => name);
-      console.log(JSON.stringify({ ok: true, servers: servers.map(([id]) => id), triggers, problems }));
+      await printJson(JSON.stringify({ ok: true, servers: servers.map(([id]) => id), triggers, problems }));
       return 0;
     }
     printProblems(problems);
     const where = catalogPath === '' ? 'it' : catalogPath;
-    console.log(`${config} is good; ${where} has ${counted(servers.length, 'server')}`);
+    await print(`${config} is good; ${where} has ${counted(servers.length, 'server')}\n`);
     const redactor = new Redactor(secrets);
     for (const [id, entry] of servers) {
       const why = entry.enabled ? whyUnstartable(entry, process.env) : undefined;
       const note = why === undefined ? '' : `  (would not start here: ${redactor.redact(why)})`;
-      console.log(`  ${id}  ${entry.runtime}  ${entry.enabled ? entry.isolation : 'switched off'}${note}`);
+      await print(`  ${id}  ${entry.runtime}  ${entry.enabled ? entry.isolation : 'switched off'}${note}\n`);
     }
     if (resources !== undefined) {
       const { triggers, agents } = resources;
-      console.log(`with ${counted(triggers.length, 'trigger')} and ${counted(agents.length, 'agent')}`);
+      await print(`with ${counted(triggers.length, 'trigger')} and ${counted(agents.length, 'agent')}\n`);
       for (const { name, type, enabled } of triggers)
-        console.log(`  ${name}  ${type}${enabled ? '' : '  switched off'}`);
+        await print(`  ${name}  ${type}${enabled ? '' : '  switched off'}\n`);
     }
     return 0;
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
-    if (isJson) console.log(JSON.stringify({ ok: false, servers: [], problems: error.problems }));
+    if (isJson) await printJson(JSON.stringify({ ok: false, servers: [], problems: error.problems }));
     else printProblems(error.problems);
     return 2;
   }
@@ -64,6 +65,6 @@ async function resourcesOf(config: GatewayConfig): Promise<LoadedResources | und
 export function printProblems(problems: readonly Problem[]): void {
   for (const problem of problems) {
     const kind = problem.severity === 'warning' ? 'warning: ' : '';
-    console.error(formatProblem(kind === '' ? problem : { ...problem, message: kind + problem.message }));
+    complain(formatProblem(kind === '' ? problem : { ...problem, message: kind + problem.message }));
   }
 }

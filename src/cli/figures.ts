@@ -1,4 +1,4 @@
-// Durations, latencies and foreign text as a person reads them on a terminal.
+// Durations, latencies and counts as a person reads them.
 
 /** `48s`, `5m 03s`, `3h 12m` or `4d 02h`: two units are enough to know how old something is. */
 export function duration(seconds: number): string {
@@ -24,9 +24,4 @@ export function latency(ms: number | null): string {
 /** `1 server`, `2 servers`. */
 export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
-}
-
-/** One line without control characters: errors quote what servers wrote, and a terminal would obey it. */
-export function printable(text: string): string {
-  return text.replace(/\s+/g, ' ').replace(/[\p{Cc}\p{Cf}]/gu, '?');
 }

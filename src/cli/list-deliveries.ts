@@ -5,10 +5,10 @@
 import type { Command } from 'commander';
 import type { DeliveryList, DeliveryRecord } from './api-answers.ts';
 import type { Answer, ApiProblem } from './api-client.ts';
-import { printable } from './figures.ts';
 import type { Situation } from './operation.ts';
 import { isTerminal } from './paint.ts';
 import { UsageError } from './target-options.ts';
+import { printable } from './terminal-text.ts';
 
 const DEFAULT_LIMIT = 50;
 const filters = ['state', 'trigger', 'source', 'conversation', 'since', 'before', 'limit'];
@@ -66,5 +66,5 @@ function queryOf(options: Situation['options']): URLSearchParams {
 /** In place of what was told before. */
 function tell(text: string): void {
   const { stderr } = process;
-  if (isTerminal(stderr, process.env)) stderr.write(`\r\u001b[K${text}`);
+  if (isTerminal(stderr, process.env)) stderr.write(`\r\u001b[K${printable(text)}`);
 }

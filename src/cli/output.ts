@@ -1,9 +1,27 @@
-// Writing to stdout and waiting until it is written: the program ends with process.exit, which waits for nothing.
+// What is printed, and the one place where text meets a terminal. Writing to stdout waits until it is written: the program
+// ends with process.exit, which waits for nothing.
+
+import { inspect } from 'node:util';
+import { forTerminal, jsonForTerminal } from './terminal-text.ts';
 
 let isReaderGone = false;
 
-/** Writes text; resolves with false once the reader has left, as `head` does, which is no failure of ours. */
+/** For people, on stderr. A fault of ours is shown with its stack. */
+export function complain(what: unknown): void {
+  console.error(forTerminal(typeof what === 'string' ? what : inspect(what)));
+}
+
+/** JSON for programs, which a terminal may show as well. Resolves as `print` does. */
+export function printJson(json: string): Promise<boolean> {
+  return write(`${jsonForTerminal(json)}\n`);
+}
+
+/** For people; resolves with false once the reader has left, as `head` does, which is no failure of ours. */
 export function print(text: string): Promise<boolean> {
+  return write(forTerminal(text));
+}
+
+function write(text: string): Promise<boolean> {
   if (isReaderGone) return Promise.resolve(false);
   // Without a listener a closed pipe is an uncaught exception.
   if (process.stdout.listenerCount('error') === 0) {

@@ -16,6 +16,9 @@ const codes: Readonly<Record<Style, string>> = {
   strong: '1',
 };
 
+/** Each of our own sequences; captured, so that a text can be split at them. */
+export const ownColours = new RegExp(`(\u001b\\[(?:0|${Object.values(codes).join('|')})m)`);
+
 export const plain: Paint = (_, text) => text;
 
 const coloured: Paint = (style, text) => (text === '' ? '' : `\u001b[${codes[style]}m${text}\u001b[0m`);
@@ -23,6 +26,11 @@ const coloured: Paint = (style, text) => (text === '' ? '' : `\u001b[${codes[sty
 /** Whether a stream is a terminal that understands more than text. */
 export function isTerminal(stream: { readonly isTTY?: boolean }, env: NodeJS.ProcessEnv): boolean {
   return stream.isTTY === true && env.TERM !== 'dumb';
+}
+
+/** Characters in a line of a terminal. One that does not know says 0. */
+export function columnsOf(stream: { readonly columns?: number }): number {
+  return stream.columns || 80;
 }
 
 export function hasColours(stream: { readonly isTTY?: boolean }, env: NodeJS.ProcessEnv): boolean {

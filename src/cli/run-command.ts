@@ -5,11 +5,10 @@ import { ApiClient, ApiProblem } from './api-client.ts';
 import { automationOperations } from './automation-operations.ts';
 import { type Parsed, parseProgram } from './command.ts';
 import { commandHelp, commandList } from './command-list.ts';
-import { printable } from './figures.ts';
 import type { Operation } from './operation.ts';
 import { serverOperations } from './operations.ts';
-import { print } from './output.ts';
-import { isTerminal, paintFor } from './paint.ts';
+import { complain, print, printJson } from './output.ts';
+import { columnsOf, isTerminal, paintFor } from './paint.ts';
 import {
   declareTarget,
   readTarget,
@@ -18,6 +17,7 @@ import {
   targetHelp,
   UsageError,
 } from './target-options.ts';
+import { printable } from './terminal-text.ts';
 
 const operations: Readonly<Record<string, Operation>> = { ...serverOperations, ...automationOperations };
 
@@ -29,7 +29,7 @@ export async function runCommand(name: string, args: readonly string[], version:
   }
   const known = Object.keys(commandList);
   if (/\.ya?ml$/i.test(name)) {
-    console.error('error: a file is no command; the configuration of the gateway is named by --config FILE');
+    complain('error: a file is no command; the configuration of the gateway is named by --config FILE');
     return 2;
   }
   if (!known.includes(name)) return unknownWord('command', name, known);
@@ -59,7 +59,7 @@ async function runVerb(
     return 0;
   }
   if (verb === '') {
-    console.error(`error: ${name} needs a word that says what to do\n${verbHelp(name, verbs)}`);
+    complain(`error: ${name} needs a word that says what to do\n${verbHelp(name, verbs)}`);
     return 2;
   }
   const operation = verbs.includes(verb) ? operations[`${name} ${verb}`] : undefined;
@@ -89,18 +89,18 @@ function verbHelp(name: string, verbs: readonly string[]): string {
 function unknownWord(what: string, word: string, known: readonly string[]): number {
   const close = suggest(word, known);
   const hint = close === undefined ? `there are ${known.join(', ')}` : `did you mean ${close}?`;
-  console.error(`error: unknown ${what}; ${hint}\n(--help lists the commands and options)`);
+  complain(`error: unknown ${what}; ${hint}\n(--help lists the commands and options)`);
   return 2;
 }
 
 /** Prints what went wrong and gives the exit code. Throws what is a fault of ours. */
 function failed(error: unknown): number {
   if (error instanceof UsageError) {
-    console.error(`error: ${error.message}`);
+    complain(`error: ${error.message}`);
     return 2;
   }
   if (!(error instanceof ApiProblem)) throw error;
-  console.error([error.message, ...error.details].map(printable).join('\n  '));
+  complain([error.message, ...error.details].map(printable).join('\n  '));
   return 1;
 }
 
@@ -128,19 +128,17 @@ async function operate(
     options: options.own,
     timeoutMs: (options.timeout ?? operation.timeoutSeconds) * 1000,
     paint: paintFor(stdout, process.env),
-    width: isScreen ? stdout.columns : undefined,
+    width: isScreen ? columnsOf(stdout) : undefined,
   };
   try {
     const answer = await operation.ask(situation);
-    const text = options.isJson
-      ? asJson(answer.text, isScreen)
-      : (await operation.show(answer, situation)).join('\n');
-    await print(`${text}\n`);
+    if (options.isJson) await printJson(asJson(answer.text, isScreen));
+    else await print(`${(await operation.show(answer, situation)).join('\n')}\n`);
     return operation.exitCode?.(answer) ?? 0;
   } catch (error) {
     if (!(error instanceof ApiProblem)) throw error;
     const isShown = options.isJson && error.answer?.body !== undefined;
-    if (isShown) await print(`${asJson(error.answer?.text ?? '', isScreen)}\n`);
+    if (isShown) await printJson(asJson(error.answer?.text ?? '', isScreen));
     throw (await operation.explain?.(error, situation)) ?? error;
   }
 }

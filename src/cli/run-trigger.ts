@@ -4,10 +4,10 @@ import { createInterface, type Interface } from 'node:readline/promises';
 import { type Command, InvalidArgumentError } from 'commander';
 import type { RunAnswer, TriggerRecord } from './api-answers.ts';
 import type { Answer, ApiClient } from './api-client.ts';
-import { printable } from './figures.ts';
 import { explainUnknownTrigger, triggerPath } from './get-operations.ts';
 import type { Operation, Situation } from './operation.ts';
 import { UsageError } from './target-options.ts';
+import { printable, printableLines } from './terminal-text.ts';
 
 const WAIT_SECONDS = 300;
 /** The gateway bounds a wait, too. */
@@ -62,7 +62,7 @@ export const runTrigger = {
   },
   show: ({ body }: Answer) => {
     const { id, state, answer, note } = body as RunAnswer;
-    if (state === 'done' || answer !== null) return [answer ?? ''];
+    if (state === 'done' || answer !== null) return [printableLines(answer ?? '')];
     if (state === 'accepted')
       return [`${printable(id)} is accepted; "deliveries show ${printable(id)}" tells how it ends`];
     return [`${printable(id)} is ${state}${note === null ? '' : `: ${printable(note)}`}`];
@@ -115,7 +115,7 @@ async function confirmed({ name }: TriggerRecord, command: string): Promise<void
 /** Throws UsageError when the question is left with Ctrl-C or Ctrl-D. */
 async function asked(terminal: Interface, question: string): Promise<string> {
   try {
-    return await terminal.question(question);
+    return await terminal.question(printable(question));
   } catch (error) {
     if ((error as Error).name !== 'AbortError') throw error;
     process.stderr.write('\n');

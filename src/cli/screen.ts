@@ -4,6 +4,8 @@
 // T1  what was switched is switched back exactly once: at `leave`, or when the process exits by whatever way.
 
 import { writeSync } from 'node:fs';
+import { columnsOf } from './paint.ts';
+import { forTerminal } from './terminal-text.ts';
 
 const ENTER = '\u001b[?1049h\u001b[?25l';
 const LEAVE = '\u001b[?25h\u001b[?1049l';
@@ -44,13 +46,15 @@ export class Screen {
 
   /** One less than there are: after a full line terminals disagree about where the cursor is. */
   get width(): number {
-    return (process.stdout.columns || 80) - 1;
+    return columnsOf(process.stdout) - 1;
   }
 
   /** Shows these lines and nothing else. They must fit. */
   draw(lines: readonly string[]): void {
     if (this.#isOn)
-      process.stdout.write(`${HOME}${lines.join(`${END_OF_LINE}\n`)}${END_OF_LINE}${REST_OF_SCREEN}`);
+      process.stdout.write(
+        `${HOME}${lines.map(forTerminal).join(`${END_OF_LINE}\n`)}${END_OF_LINE}${REST_OF_SCREEN}`,
+      );
   }
 
   leave(): void {

@@ -4,9 +4,10 @@
 import type { Reloaded } from '../reloads.ts';
 import type { ServerDetails, ServerRecord, ServerStats, Stats } from './api-answers.ts';
 import { conversationCounts, deliveryCounts, triggerCounts } from './automation-views.ts';
-import { counted, duration, latency, printable } from './figures.ts';
+import { counted, duration, latency } from './figures.ts';
 import { type Paint, styleOf } from './paint.ts';
 import { type Column, table } from './table.ts';
+import { printable } from './terminal-text.ts';
 
 export interface ServerRow extends ServerRecord {
   /** Undefined for a server that came between two questions. */
@@ -99,10 +100,10 @@ type Connection = ServerDetails['connections'][number];
 function connectionTable(connections: readonly Connection[]): string[] {
   const columns: Column<Connection>[] = [
     { title: 'PID', isNumber: true, text: ({ pid }) => (pid === null ? '-' : String(pid)) },
-    { title: 'SESSION', text: ({ session }) => printable(session ?? 'shared') },
+    { title: 'SESSION', text: ({ session }) => session ?? 'shared' },
     { title: 'OPEN', text: ({ is_open }) => (is_open ? 'yes' : 'no') },
     { title: 'IN FLIGHT', isNumber: true, text: ({ in_flight }) => String(in_flight) },
-    { title: 'PROTOCOL', text: ({ protocol_version }) => printable(protocol_version ?? '-') },
+    { title: 'PROTOCOL', text: ({ protocol_version }) => protocol_version ?? '-' },
   ];
   return table(columns, connections).map((line) => `  ${line}`);
 }

@@ -1,6 +1,8 @@
 // Rows in columns for a terminal. Lines are cut before they are painted, so that a colour never loses its end and a row
 // never takes two lines.
 
+import { printable } from './terminal-text.ts';
+
 export interface Column<Row> {
   readonly title: string;
   /** Numbers stand to the right. */
@@ -16,7 +18,7 @@ export function table<Row>(
   rows: readonly Row[],
   width: number = Number.POSITIVE_INFINITY,
 ): string[] {
-  const texts = rows.map((row) => columns.map((column) => column.text(row)));
+  const texts = rows.map((row) => columns.map((column) => printable(column.text(row))));
   const widths = columns.map(({ title }, at) =>
     texts.reduce((widest, cells) => Math.max(widest, cells[at]?.length ?? 0), title.length),
   );

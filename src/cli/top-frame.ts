@@ -1,10 +1,11 @@
 // One picture of `top` as lines of text. Servers that have failed stand above all others, whatever the order.
 
 import { deliveryCounts, triggerCounts } from './automation-views.ts';
-import { duration, latency, printable } from './figures.ts';
+import { duration, latency } from './figures.ts';
 import { type Paint, plain, styleOf } from './paint.ts';
 import { counterColumns, retryText, stateCounts } from './server-views.ts';
 import { type Column, table } from './table.ts';
+import { printable } from './terminal-text.ts';
 import { type Order, orders, type TopRow } from './top-order.ts';
 import { MAX_TROUBLES, ratePerSecond, type Sample } from './top-sample.ts';
 

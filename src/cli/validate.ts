@@ -6,7 +6,7 @@ import { printProblems } from './check.ts';
 import { parseProgram } from './command.ts';
 import { sentenceOf } from './command-list.ts';
 import { counted } from './figures.ts';
-import { print } from './output.ts';
+import { print, printJson } from './output.ts';
 import { isGood, readResourceFiles } from './resource-files.ts';
 
 interface Options {
@@ -47,7 +47,7 @@ export async function validate(args: readonly string[], version: string): Promis
   if (parsed.do === 'exit') return parsed.code;
   const { paths, isJson } = parsed.options;
   const found = await readResourceFiles(paths);
-  if (isJson) await print(`${JSON.stringify(asJson(found))}\n`);
+  if (isJson) await printJson(JSON.stringify(asJson(found)));
   else {
     printProblems(found.problems);
     await print(`${summary(found)}\n`);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { counted, duration, latency, printable } from '../../../src/cli/figures.ts';
+import { counted, duration, latency } from '../../../src/cli/figures.ts';
 import { type Column, table } from '../../../src/cli/table.ts';
+import { printable } from '../../../src/cli/terminal-text.ts';
 
 interface Row {
   readonly name: string;
@@ -74,6 +75,6 @@ describe('figures', () => {
   });
 
   test('foreign text becomes one line that commands no terminal', () => {
-    expect(printable('two\nlines\t\u001b[2J\u009b31m \u202eback')).toBe('two lines ?[2J?31m ?back');
+    expect(printable('two\nlines\t\u001b[2J\u009b31m \u202eback')).toBe('two lines ?back');
   });
 });
