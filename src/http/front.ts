@@ -26,6 +26,7 @@ import { Readers } from './readers.ts';
 import { fail, type Route, routeOf } from './routes.ts';
 import type { BodyHandler, HttpReply, HttpRequest, Listener } from './seam.ts';
 import { statusOf } from './status.ts';
+import { UnprovenBodies } from './unproven-bodies.ts';
 import { webhook } from './webhook-endpoint.ts';
 
 export interface FrontOptions {
@@ -34,6 +35,9 @@ export interface FrontOptions {
   reload(): Promise<object>;
 }
 
+/** Bodies of which nobody knows yet who sent them; an address alone gets half of it, and can send the largest twice. */
+const UNPROVEN_BYTES = 64 * 1024 * 1024;
+const LARGEST_UNPROVEN = 4;
 const DRAIN_POLL_MS = 20;
 /** For the answers to calls that were given up to leave; a client that takes none must not hold up the end. */
 const LAST_WORDS_MS = 250;
@@ -51,6 +55,7 @@ export class Front implements Part {
   /** Set where there are triggers. */
   automation: Automation | undefined;
   #figures: AutomationFigures | undefined;
+  #unproven = new UnprovenBodies(UNPROVEN_BYTES);
 
   constructor(options: FrontOptions) {
     this.options = options;
@@ -61,6 +66,8 @@ export class Front implements Part {
     this.#gateway = gateway;
     this.#reception = new Reception(gateway);
     this.#key = new ApiKey(gateway.config.api_key);
+    const { body_bytes } = gateway.config.limits;
+    this.#unproven = new UnprovenBodies(Math.max(UNPROVEN_BYTES, LARGEST_UNPROVEN * body_bytes));
   }
 
   get gateway(): Gateway {
@@ -127,7 +134,7 @@ export class Front implements Part {
       handler: (request, reply) => {
         const context = new ExchangeContext(request, reply);
         const hook = at(request.path);
-        if (hook !== undefined) return webhook(context, hook, this.#failHook);
+        if (hook !== undefined) return webhook(context, hook, this.#unproven, this.#failHook);
         context.error(404, 'there is no webhook at this path');
         return undefined;
       },
@@ -210,7 +217,7 @@ export class Front implements Part {
     const { headers } = request;
     const context = new ExchangeContext(request, reply);
     const hook = this.automation?.listeners.at(request.path);
-    if (hook !== undefined) return webhook(context, hook, this.#failHook);
+    if (hook !== undefined) return webhook(context, hook, this.#unproven, this.#failHook);
     const route = routeOf(request.path);
     const isHealth = route?.isOpen === true;
     if (this.#guard?.admits(context, isHealth) !== true) return undefined;
@@ -218,7 +225,10 @@ export class Front implements Part {
       this.#guard.preflight(context);
       return undefined;
     }
-    if (this.#inspector !== undefined && isInspector(request.path)) return this.#inspector.handle(context);
+    if (this.#inspector !== undefined && isInspector(request.path)) {
+      reply.limitBody(this.#unproven.allowanceFor(request));
+      return this.#inspector.handle(context);
+    }
     if (!isHealth && !this.#key.admits(context)) return undefined;
     if (route === undefined) return this.#elsewhere(context);
     return this.#dispatch(route, context);

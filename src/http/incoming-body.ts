@@ -1,11 +1,12 @@
 // The body of one request on its way in: counted whatever Content-Length says, bounded in bytes and in time.
-// It is delivered once, whole or as a problem, and what comes after that is thrown away.
+// Where an allowance is set, what it holds is taken from that. It is delivered once, whole or as a problem, and what comes after that is thrown away.
 //
 // An answer given while the body is still coming is held until it is in: closing a socket with unread bytes makes
 // the system send a reset, and the client would lose the answer. The wait ends after LINGER_MS.
 
 import type { Deadlines, Waiting } from '../../actors/deadlines.ts';
 import { type BodyProblem, LINGER_MS } from './seam.ts';
+import type { Allowance } from './unproven-bodies.ts';
 
 export class IncomingBody implements Waiting<IncomingBody> {
   /** Set and read by the deadlines. */
@@ -13,9 +14,11 @@ export class IncomingBody implements Waiting<IncomingBody> {
   previous: IncomingBody | undefined;
   next: IncomingBody | undefined;
   readonly #maxBytes: number;
+  readonly #announced: number;
   readonly #deadlines: Deadlines<IncomingBody>;
   #deliver: ((body: Buffer | BodyProblem) => void) | undefined;
   #release: ((isIn: boolean) => void) | undefined;
+  #allowance: Allowance | undefined;
   #chunks: Buffer[] = [];
   #size = 0;
   #isIn = false;
@@ -23,9 +26,10 @@ export class IncomingBody implements Waiting<IncomingBody> {
   /** How long a held answer waits. */
   #timer: NodeJS.Timeout | undefined;
 
-  /** The deadline runs from here. */
-  constructor(maxBytes: number, deadlines: Deadlines<IncomingBody>) {
+  /** The deadline runs from here. `announced` bytes are to come, Infinity where that is not known. */
+  constructor(maxBytes: number, announced: number, deadlines: Deadlines<IncomingBody>) {
     this.#maxBytes = maxBytes;
+    this.#announced = announced;
     this.#deadlines = deadlines;
     deadlines.add(this, performance.now());
   }
@@ -47,6 +51,11 @@ export class IncomingBody implements Waiting<IncomingBody> {
     this.#deadlines.add(this, now);
   }
 
+  /** Its bytes are taken from there from now on; to be called before the first byte can come. */
+  limit(allowance: Allowance): void {
+    this.#allowance = allowance;
+  }
+
   /** `deliver` is called once, unless `drop` or `cancel` come first. Call this before the first byte can come. */
   deliverTo(deliver: (body: Buffer | BodyProblem) => void): void {
     // An answer held already wants no body.
@@ -57,7 +66,10 @@ export class IncomingBody implements Waiting<IncomingBody> {
   push(bytes: Buffer): void {
     if (this.#deliver === undefined || bytes.length === 0) return;
     this.#size += bytes.length;
+    // With the last byte it is whole, and delivered at once.
+    const hasRoom = this.#size === this.#announced || (this.#allowance?.take(bytes.length) ?? true);
     if (this.#size > this.#maxBytes) this.#end('too_large');
+    else if (!hasRoom) this.#end('no_room');
     else this.#chunks.push(bytes);
   }
 
@@ -84,6 +96,7 @@ export class IncomingBody implements Waiting<IncomingBody> {
   drop(): void {
     this.#deliver = undefined;
     this.#chunks = [];
+    this.#allowance?.giveBack();
   }
 
   /** Calls `release` when the body is in, with true; or with false when it is not worth waiting any longer. */

@@ -149,7 +149,7 @@ function readBody(context: ExchangeContext, body: Buffer | BodyProblem, limit: n
     context.rpcFault(new RpcFault(rpcCodes.invalidRequest, message), 413);
     return undefined;
   }
-  if (body === 'too_slow') {
+  if (typeof body === 'string') {
     context.rpcFault(new RpcFault(rpcCodes.invalidRequest, 'the body did not arrive in time'), 408);
     return undefined;
   }

@@ -7,6 +7,7 @@ import type { IncomingBody } from './incoming-body.ts';
 import type { PacedStream } from './paced-stream.ts';
 import { Reader, type Readers } from './readers.ts';
 import type { Body, HeaderList, HttpReply, HttpStream } from './seam.ts';
+import type { Allowance } from './unproven-bodies.ts';
 
 /** What the replies of one listener report to it. */
 export interface ReplyOwner {
@@ -55,6 +56,10 @@ export abstract class Reply implements HttpReply {
     this.#state = 'done';
     if (this.body === undefined || this.body.isIn) this.answer(status, headers, body, wantsClose);
     else this.body.hold((isIn) => this.answer(status, headers, body, wantsClose || !isIn));
+  }
+
+  limitBody(allowance: Allowance): void {
+    this.body?.limit(allowance);
   }
 
   stream(status: number, headers: HeaderList): HttpStream {

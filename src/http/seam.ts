@@ -7,6 +7,8 @@
 
 import type { Readers } from './readers.ts';
 
+import type { Allowance } from './unproven-bodies.ts';
+
 /** Names and values of an answer. Content-Length, Transfer-Encoding and Date belong to the seam and are left out. */
 export type HeaderList = ReadonlyArray<readonly [name: string, value: string]>;
 
@@ -42,6 +44,8 @@ export interface HttpReply {
    * answers nothing, for a header that cannot be sent as it is. Bytes given must not be changed afterwards.
    */
   send(status: number, headers: HeaderList, body?: Body): void;
+  /** What comes of the body is held at the cost of that allowance. To be called before the handler returns. */
+  limitBody(allowance: Allowance): void;
   /** Begins a streamed answer; headers as for `send`. Only for use in a BodyHandler. */
   stream(status: number, headers: HeaderList): HttpStream;
   /**
@@ -68,8 +72,11 @@ export interface HttpStream {
   destroy(): void;
 }
 
-/** The body is larger than `maxBodyBytes` (answer 413), or was not in within `bodyTimeoutMs` (answer 408). */
-export type BodyProblem = 'too_large' | 'too_slow';
+/**
+ * The body is larger than `maxBodyBytes` (answer 413), was not in within `bodyTimeoutMs` (answer 408), or there was no room
+ * for it where `limitBody` was called (answer 503).
+ */
+export type BodyProblem = 'too_large' | 'too_slow' | 'no_room';
 
 /** Runs once the whole body is in (at once when there is none); not called when the client has gone. */
 export type BodyHandler = (request: HttpRequest, body: Buffer | BodyProblem, reply: HttpReply) => void;

@@ -18,7 +18,7 @@ export function serve(
 ): boolean {
   if (framingProblem(request.path, request.headers) !== undefined) return false;
   const announced = announcedBytes(request.headers);
-  const body = announced > 0 ? new IncomingBody(options.maxBodyBytes, bodyDeadlines) : undefined;
+  const body = announced > 0 ? new IncomingBody(options.maxBodyBytes, announced, bodyDeadlines) : undefined;
   reply.body = body;
   try {
     const onBody = options.handler(request, reply);

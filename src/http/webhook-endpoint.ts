@@ -5,11 +5,15 @@ import type { Webhook, WebhookReply, WebhookRequest } from '../../actors/sources
 import type { ExchangeContext } from './exchange-context.ts';
 import { announcedBytes } from './framing.ts';
 import type { BodyHandler, HeaderList } from './seam.ts';
+import type { UnprovenBodies } from './unproven-bodies.ts';
+
+const RETRY_AFTER_SECONDS = 5;
 
 /** The second step of a request to `hook`; undefined when it has been answered. `fail` answers what was thrown. */
 export function webhook(
   context: ExchangeContext,
   hook: Webhook,
+  unproven: UnprovenBodies,
   fail: (context: ExchangeContext, error: unknown) => void,
 ): BodyHandler | undefined {
   const { method, headers } = context.request;
@@ -29,9 +33,13 @@ export function webhook(
     answer(context, refusal);
     return undefined;
   }
+  context.reply.limitBody(unproven.allowanceFor(context.request));
   return (_, body) => {
     if (body === 'too_slow') context.error(408, 'the body did not arrive in time');
-    else if (body === 'too_large' || body.length > hook.maxBodyBytes) tooLarge(context, hook);
+    else if (body === 'no_room') {
+      const message = 'too much is being received whose sender is not known yet; send it again later';
+      context.error(503, message, [['retry-after', String(RETRY_AFTER_SECONDS)]]);
+    } else if (body === 'too_large' || body.length > hook.maxBodyBytes) tooLarge(context, hook);
     else
       hook.receive(request, body).then(
         (reply) => answer(context, reply),

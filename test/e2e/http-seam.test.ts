@@ -70,6 +70,7 @@ const CHUNKED = 'POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\
 /** Tells what came: the request as the routes see it, or the problem with its body. */
 function echo(request: HttpRequest, body: Buffer | BodyProblem, reply: HttpReply): void {
   if (body === 'too_large') reply.send(413, TEXT, 'too large');
+  else if (body === 'no_room') reply.send(503, TEXT, 'no room');
   else if (body === 'too_slow') reply.send(408, [...TEXT, ['connection', 'close']], 'too slow');
   else {
     const { method, path, query, headers, remoteAddress } = request;

@@ -47,11 +47,9 @@ class HttpPath implements PathUse<HttpMember> {
     this.maxBodyBytes = maxBodyBytes;
   }
 
-  admit(members: readonly HttpMember[], { method, headers }: WebhookRequest): WebhookReply | undefined {
-    const able = members.filter(({ methods }) => methods.includes(method));
-    return able.some(({ verifier }) => verifier.mayFit(headers))
-      ? undefined
-      : { status: 401, body: UNAUTHORISED };
+  admit(members: readonly HttpMember[], request: WebhookRequest): WebhookReply | undefined {
+    const able = members.filter(({ methods }) => methods.includes(request.method));
+    return able.some(({ verifier }) => verifier.mayFit(request)) ? undefined : refusal(request, UNAUTHORISED);
   }
 
   async receive(

@@ -9,7 +9,12 @@ import type { HttpTrigger } from '../../../config/resources/trigger.ts';
 import { isHubShaped, isHubSigned } from '../hub-signature.ts';
 import { loopbackOnly, type Verifier } from '../verified-members.ts';
 import type { WebhookRequest } from '../webhook.ts';
-import { isStandardSigned, standardKey } from './standard-signature.ts';
+import {
+  isStandardShaped,
+  isStandardSigned,
+  type StandardHeaders,
+  standardKey,
+} from './standard-signature.ts';
 
 type Headers = WebhookRequest['headers'];
 
@@ -17,9 +22,12 @@ export interface HttpVerifier extends Verifier {
   readonly isOpen: boolean;
   /** Whether what fits proves its body as well. */
   readonly isSigned: boolean;
-  /** Whether the headers that must be there are there: all that can be told before the body is in. */
-  mayFit(headers: Headers): boolean;
+  /** Whether the headers that must be there are there and the signature is one: all that can be told before the body is in. */
+  mayFit(request: WebhookRequest): boolean;
 }
+
+const STANDARD_SIGNATURE = 'webhook-signature';
+const NO_BODY = Buffer.alloc(0);
 
 /** Throws for a secret that is none in its scheme, and where nothing would prove who sends unless that was asked for. */
 export function httpVerifier({ config }: HttpTrigger): HttpVerifier {
@@ -39,15 +47,17 @@ export function httpVerifier({ config }: HttpTrigger): HttpVerifier {
     );
   const keys = scheme === 'standard' ? secrets.map(standardKey) : [];
   const signature =
-    secrets.length === 0 ? undefined : scheme === 'hub' ? signature_header : 'webhook-signature';
+    secrets.length === 0 ? undefined : scheme === 'hub' ? signature_header : STANDARD_SIGNATURE;
   return {
     isOpen,
     isSigned: signature !== undefined,
     identity: JSON.stringify([scheme, signature_header, secrets, replay_window_seconds, required_headers]),
-    mayFit(headers) {
+    mayFit(request) {
+      const { headers } = request;
       if (!hasHeaders(headers)) return false;
+      if (isOpen) return loopbackOnly.fits(request, NO_BODY);
       if (signature === undefined) return true;
-      return scheme === 'hub' ? isHubShaped(headers[signature]) : headers[signature] !== undefined;
+      return scheme === 'hub' ? isHubShaped(headers[signature]) : isStandardShaped(partsOf(headers));
     },
     fits(request, body) {
       const { headers } = request;
@@ -56,13 +66,16 @@ export function httpVerifier({ config }: HttpTrigger): HttpVerifier {
       if (signature === undefined) return true;
       const bytes = signedBytes(request, body);
       if (scheme === 'hub') return isHubSigned(headers[signature], secrets, bytes);
-      const parts = {
-        id: headers['webhook-id'],
-        timestamp: headers['webhook-timestamp'],
-        signatures: headers[signature],
-      };
-      return isStandardSigned(parts, keys, bytes, replay_window_seconds, Date.now());
+      return isStandardSigned(partsOf(headers), keys, bytes, replay_window_seconds, Date.now());
     },
+  };
+}
+
+function partsOf(headers: Headers): StandardHeaders {
+  return {
+    id: headers['webhook-id'],
+    timestamp: headers['webhook-timestamp'],
+    signatures: headers[STANDARD_SIGNATURE],
   };
 }
 

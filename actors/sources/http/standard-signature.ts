@@ -23,6 +23,19 @@ export interface StandardHeaders {
   readonly signatures: string | undefined;
 }
 
+/** Whether these can be a signature at all: to find that out no body needs to be read. */
+export function isStandardShaped(headers: StandardHeaders): boolean {
+  return signaturesIn(headers).length > 0;
+}
+
+function signaturesIn({ id = '', timestamp = '', signatures = '' }: StandardHeaders): readonly Buffer[] {
+  if (id === '' || !/^\d{1,12}$/.test(timestamp)) return [];
+  return signatures
+    .split(' ', MAX_SIGNATURES)
+    .filter((each) => each.startsWith('v1,') && each.length === 47)
+    .map((each) => Buffer.from(each.slice(3), 'base64'));
+}
+
 /** Whether one of the keys signed it, at a time no further than `windowSeconds` from `nowMs` (epoch). */
 export function isStandardSigned(
   { id, timestamp, signatures }: StandardHeaders,
@@ -31,14 +44,10 @@ export function isStandardSigned(
   windowSeconds: number,
   nowMs: number,
 ): boolean {
-  if (id === undefined || timestamp === undefined || signatures === undefined) return false;
-  if (id === '' || !/^\d{1,12}$/.test(timestamp)) return false;
-  const given = signatures
-    .split(' ', MAX_SIGNATURES)
-    .filter((each) => each.startsWith('v1,') && each.length === 47)
-    .map((each) => Buffer.from(each.slice(3), 'base64'));
+  if (id === undefined || timestamp === undefined) return false;
+  const given = signaturesIn({ id, timestamp, signatures });
+  if (given.length === 0) return false;
   const isSigned = keys.some((key) => {
-    if (given.length === 0) return false;
     const expected = createHmac('sha256', key).update(`${id}.${timestamp}.`, 'latin1').update(bytes).digest();
     return given.some((each) => each.length === 32 && timingSafeEqual(each, expected));
   });

@@ -113,11 +113,11 @@ class RepoHostPath implements PathUse<RepoMember> {
     this.maxBodyBytes = maxBodyBytes;
   }
 
-  admit(members: readonly RepoMember[], { headers }: WebhookRequest): WebhookReply | undefined {
-    const needsSignature = members.every(({ verifier }) => verifier !== loopbackOnly);
-    return needsSignature && !isHubShaped(headers[SIGNATURE])
-      ? { status: 401, body: UNAUTHORISED }
-      : undefined;
+  admit(members: readonly RepoMember[], request: WebhookRequest): WebhookReply | undefined {
+    const isShaped = isHubShaped(request.headers[SIGNATURE]);
+    const mayFit = ({ verifier }: RepoMember) =>
+      verifier === loopbackOnly ? loopbackOnly.fits(request, NO_BODY) : isShaped;
+    return members.some(mayFit) ? undefined : refusal(request, UNAUTHORISED);
   }
 
   async receive(
@@ -149,6 +149,7 @@ class RepoHostPath implements PathUse<RepoMember> {
   }
 }
 
+const NO_BODY = Buffer.alloc(0);
 const UNAUTHORISED = 'X-Hub-Signature-256 is missing, or fits no secret of this path';
 
 const malformed = (message: string): WebhookReply => ({ status: 400, body: message });

@@ -11,6 +11,7 @@ function statusOf(accept: string): number | undefined {
   let sent: number | undefined;
   const reply: HttpReply = {
     isDone: false,
+    limitBody: () => {},
     send: (status) => {
       sent = status;
     },

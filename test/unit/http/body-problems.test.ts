@@ -22,6 +22,7 @@ describe.each(Object.entries(endpoints))('%s', (path, handle) => {
     const sent: [number, string][] = [];
     const reply: HttpReply = {
       isDone: false,
+      limitBody: () => {},
       send: (status, _, body) => sent.push([status, String(body)]),
       stream: () => {
         throw new Error('no stream was asked for');
