@@ -8,6 +8,7 @@
 
 import type { Trigger } from '../../config/resources/trigger.ts';
 import { type CommandParameters, commandParameters } from '../../machines/command-parameters.ts';
+import { CRASH_LIMIT } from '../../machines/crashes.ts';
 import { type Filters, type Match, matched } from '../../machines/matching.ts';
 import { DeadlineError } from '../errors.ts';
 import { type Answer, type Handler, HandlerError, type Job } from '../handlers/handler.ts';
@@ -115,7 +116,8 @@ export class ConversationWork implements Work {
     const agent = binding?.agent ?? trigger.default_agent ?? '';
     const handler = this.#routing.handlerOf(agent);
     const { retry } = trigger;
-    if (event.attempt > retry.attempts) return neverEnded(trigger);
+    const end = givenUp(trigger, event);
+    if (end !== undefined) return end;
     if (handler === undefined)
       return { kind: 'failed', trigger: trigger.name, note: `there is no agent ${agent}`, retry };
     const place = this.#places.take(agent, trigger.name, event);
@@ -170,15 +172,17 @@ function parametersOf(
   return commandParameters(binding.parameters, commandRest, parameters, command);
 }
 
-/** An attempt counts from its claim on: one whose process ended with it has failed, though nobody could say so. */
-export function neverEnded({ name, retry }: Trigger): Outcome {
-  return {
-    kind: 'failed',
-    isFinal: true,
-    trigger: name,
-    note: `its ${retry.attempts} attempts are used up; the last of them ended with the gateway`,
-    retry,
-  };
+/**
+ * An attempt counts from its claim on. One whose claim ran out has failed, though nobody could say so; one that ended with the
+ * process is the event's own affair.
+ */
+export function givenUp({ name, retry }: Trigger, event: StoredEvent): Outcome | undefined {
+  const { attempt, crashes } = event;
+  const final = { kind: 'failed', isFinal: true, trigger: name, retry } as const;
+  if (crashes >= CRASH_LIMIT)
+    return { ...final, note: `the gateway ended ${crashes} times while it was handled` };
+  if (attempt - crashes <= retry.attempts) return undefined;
+  return { ...final, note: `its ${retry.attempts} attempts are used up; the claim of the last one ran out` };
 }
 
 /** It waits under the name that was given instead of a place. */

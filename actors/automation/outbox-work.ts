@@ -6,7 +6,7 @@ import { HandlerError } from '../handlers/handler.ts';
 import type { Places } from '../inbox/places.ts';
 import type { Assignment, Outcome, Work } from '../inbox/work.ts';
 import type { Adapter } from '../sources/adapter.ts';
-import { neverEnded, withoutPlace } from './conversation-work.ts';
+import { givenUp, withoutPlace } from './conversation-work.ts';
 
 /** A platform that takes longer for one message has not taken it. */
 const SEND_MS = 60_000;
@@ -51,7 +51,8 @@ export class OutboxWork implements Work {
         trigger: name,
         note: `there is no trigger ${name} any more that could send it`,
       };
-    if (event.attempt > trigger.retry.attempts) return neverEnded(trigger);
+    const end = givenUp(trigger, event);
+    if (end !== undefined) return end;
     const platform = `${adapter.type} ${adapter.sendsTo?.(trigger) ?? ''}`;
     const place = this.#places.take(platform, name, event);
     if (typeof place === 'string') return withoutPlace(place, trigger, platform);

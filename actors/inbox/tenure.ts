@@ -23,6 +23,7 @@ const NOTHING: StoredEvent = {
   trace: '',
   at: 0,
   attempt: 0,
+  crashes: 0,
 };
 
 export class Tenure {

@@ -50,7 +50,9 @@ export function turnResult(
     case 'failed': {
       const { trigger, isFinal, retryAfterMs } = outcome;
       const note = noteOf(outcome.note);
-      const next = redelivery(outcome.retry, { attempt: event.attempt, isFinal, retryAfterMs }, random);
+      // What ended with the process was no failure of whoever handles it.
+      const attempt = event.attempt - event.crashes;
+      const next = redelivery(outcome.retry, { attempt, isFinal, retryAfterMs }, random);
       return next.do === 'dead'
         ? { key, fence, seq, outcome: 'dead', trigger, note, isLast }
         : { key, fence, seq, outcome: 'retrying', retryInMs: next.inMs, trigger, note, isLast };
@@ -58,7 +60,8 @@ export function turnResult(
     case 'deferred': {
       const { trigger, inMs } = outcome;
       const note = noteOf(outcome.note);
-      const { attempt, wasClaimed } = event;
+      const { wasClaimed } = event;
+      const attempt = event.attempt - event.crashes;
       const next = deferral(outcome.retry, { attempt, ageMs: Date.now() - event.at, inMs }, random);
       if (next.do === 'dead') return { key, fence, seq, outcome: 'dead', trigger, note, isLast };
       const wait = { key, fence, seq, retryInMs: next.inMs, trigger, note, isLast };

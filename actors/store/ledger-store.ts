@@ -179,7 +179,7 @@ function appendedOf(event: NewEvent, { outcome, state, claimed }: Entered): Appe
   const { id, key, meta, body, trace, parsed } = event;
   if (claimed === undefined) return { id, outcome, state };
   const { fence, seq, at, snapshot } = claimed;
-  const stored = { id, key, meta, body, trace, parsed, seq, at, attempt: 1 };
+  const stored = { id, key, meta, body, trace, parsed, seq, at, attempt: 1, crashes: 0 };
   const turn = { key, fence, event: stored, snapshot };
   return { id, outcome, state, turn };
 }

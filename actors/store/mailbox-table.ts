@@ -6,7 +6,9 @@
 //      that will be, by their time; or nowhere, while its first event is held.
 // MT2  `rollBack` makes of the table what it was at `begin`, but for the order among those that are ready.
 // MT3  time does not go back but by `turnBack`.
+// MT4  what is suspected of ending the process is given only where it may begin beside those of its kind that run.
 
+import { mayBeginBeside } from '../../machines/crashes.ts';
 import { type Linked, LinkedList } from '../linked-list.ts';
 import { DueHeap, type Timed } from './due-heap.ts';
 
@@ -16,6 +18,8 @@ export interface Claim {
   /** The event that was given with it. */
   readonly seq: number;
   readonly leaseMs: number;
+  /** Of the event: above 0 it is a suspect. */
+  readonly crashes: number;
 }
 
 /** Read by everybody, written by the table alone. */
@@ -28,6 +32,8 @@ export class MailboxEntry implements Linked<MailboxEntry>, Timed {
   claim: Claim | undefined;
   /** False only when the event under the claim is surely the only unfinished one of the key. */
   mayHaveMore = true;
+  /** Of the event that is first, or under the claim. */
+  crashes = 0;
   heapIndex = -1;
   previous: MailboxEntry | undefined;
   next: MailboxEntry | undefined;
@@ -44,12 +50,17 @@ interface Before {
   readonly dueAt: number;
   readonly claim: Claim | undefined;
   readonly mayHaveMore: boolean;
+  readonly crashes: number;
 }
 
 export class MailboxTable {
   readonly #entries = new Map<string, MailboxEntry>();
   /** By the first word of the key: whoever asks for one kind does not wade through a backlog of the others. */
   readonly #ready = new Map<string, LinkedList<MailboxEntry>>();
+  /** Of any kind, with a suspect for their first event. */
+  readonly #readySuspects = new LinkedList<MailboxEntry>();
+  /** How many suspects are under a claim, by their crashes. */
+  readonly #running: number[] = [];
   readonly #later = new DueHeap<MailboxEntry>();
   /** What has changed since `begin`, the last change last. */
   readonly #changes: Before[] = [];
@@ -63,9 +74,9 @@ export class MailboxTable {
 
   rollBack(): void {
     for (let change = this.#changes.pop(); change !== undefined; change = this.#changes.pop()) {
-      const { entry, wasThere, dueAt, claim, mayHaveMore } = change;
+      const { entry, wasThere, dueAt, claim, mayHaveMore, crashes } = change;
       this.#take(entry);
-      entry.claim = claim;
+      this.#give(entry, claim, crashes);
       entry.mayHaveMore = mayHaveMore;
       if (wasThere) {
         this.#entries.set(entry.key, entry);
@@ -88,13 +99,13 @@ export class MailboxTable {
   }
 
   /** Has the mailbox ready at that time, epoch ms; under the claim until then, if there is one. */
-  set(key: string, dueAt: number, claim?: Claim, mayHaveMore = true): void {
+  set(key: string, dueAt: number, claim?: Claim, mayHaveMore = true, crashes = claim?.crashes ?? 0): void {
     const known = this.#entries.get(key);
     const entry = known ?? new MailboxEntry(key);
     this.#note(entry, known !== undefined);
     if (known === undefined) this.#entries.set(key, entry);
     else this.#take(entry);
-    entry.claim = claim;
+    this.#give(entry, claim, crashes);
     entry.mayHaveMore = mayHaveMore;
     this.#put(entry, dueAt);
   }
@@ -111,11 +122,23 @@ export class MailboxTable {
     if (entry === undefined) return;
     this.#note(entry, true);
     this.#take(entry);
+    this.#give(entry, undefined, 0);
     this.#entries.delete(key);
   }
 
-  /** The one that has been ready for longest, of those whose keys begin so. */
+  /** Whether suspects wait for others to end. */
+  get hasReadySuspects(): boolean {
+    return this.#readySuspects.size > 0;
+  }
+
+  /** The one that has been ready for longest, of those whose keys begin so and that may begin. */
   firstReady(keyPrefix: string): MailboxEntry | undefined {
+    const found = this.#firstTrusted(keyPrefix);
+    const suspect = this.#firstSuspect(keyPrefix);
+    return suspect === undefined || (found !== undefined && found.dueAt <= suspect.dueAt) ? found : suspect;
+  }
+
+  #firstTrusted(keyPrefix: string): MailboxEntry | undefined {
     const kind = kindOf(keyPrefix);
     if (kind !== '' && kind === keyPrefix) return this.#ready.get(kind)?.first;
     let found: MailboxEntry | undefined;
@@ -130,6 +153,25 @@ export class MailboxTable {
       }
     }
     return found;
+  }
+
+  #firstSuspect(keyPrefix: string): MailboxEntry | undefined {
+    for (const entry of this.#readySuspects)
+      if (entry.key.startsWith(keyPrefix) && this.#mayBegin(entry)) return entry;
+    return undefined;
+  }
+
+  #mayBegin({ claim, crashes: own }: MailboxEntry): boolean {
+    let running = 0;
+    let worst = 0;
+    for (const [crashes, count = 0] of this.#running.entries()) {
+      // One whose claim ran out does not stand in its own way.
+      const others = count - Number(claim?.crashes === crashes);
+      if (crashes === 0 || others === 0) continue;
+      running += others;
+      worst = crashes;
+    }
+    return mayBeginBeside(own, running, worst);
   }
 
   /** When, after that time, the next one will be ready, epoch ms. */
@@ -164,29 +206,43 @@ export class MailboxTable {
     for (let first = this.#later.first; first !== undefined; first = this.#later.first) {
       if (first.dueAt > this.#now) break;
       this.#later.delete(first);
-      this.#listOf(first.kind).add(first);
+      this.#listOf(first).add(first);
       hasAny = true;
     }
     return hasAny;
   }
 
   #note(entry: MailboxEntry, wasThere: boolean): void {
-    const { dueAt, claim, mayHaveMore } = entry;
-    this.#changes.push({ entry, wasThere, dueAt, claim, mayHaveMore });
+    const { dueAt, claim, mayHaveMore, crashes } = entry;
+    this.#changes.push({ entry, wasThere, dueAt, claim, mayHaveMore, crashes });
+  }
+
+  /** It must stand nowhere: what it is suspected of decides where. */
+  #give(entry: MailboxEntry, claim: Claim | undefined, crashes: number): void {
+    this.#count(entry.claim, -1);
+    entry.claim = claim;
+    entry.crashes = crashes;
+    this.#count(claim, 1);
+  }
+
+  #count(claim: Claim | undefined, by: number): void {
+    if (claim === undefined || claim.crashes === 0) return;
+    this.#running[claim.crashes] = (this.#running[claim.crashes] ?? 0) + by;
   }
 
   #put(entry: MailboxEntry, dueAt: number): void {
     entry.dueAt = dueAt;
-    if (dueAt <= this.#now) this.#listOf(entry.kind).add(entry);
+    if (dueAt <= this.#now) this.#listOf(entry).add(entry);
     else if (dueAt !== Number.POSITIVE_INFINITY) this.#later.add(entry);
   }
 
   #take(entry: MailboxEntry): void {
     if (entry.heapIndex >= 0) this.#later.delete(entry);
-    else this.#listOf(entry.kind).delete(entry);
+    else this.#listOf(entry).delete(entry);
   }
 
-  #listOf(kind: string): LinkedList<MailboxEntry> {
+  #listOf({ kind, crashes }: MailboxEntry): LinkedList<MailboxEntry> {
+    if (crashes > 0) return this.#readySuspects;
     let list = this.#ready.get(kind);
     if (list === undefined) {
       list = new LinkedList();

@@ -6,7 +6,9 @@
 // MX2  an unclaimed one stands ready at the time at which the first unfinished event of its key may begin; never while
 //      that event is held.
 // MX3  at most one event of a key runs, the one the claim was given with, or the first one after it (S4).
+// MX4  a mailbox whose first event is suspected of ending the process stands among the suspects, wherever it stands.
 
+import { CRASH_LIMIT, pauseAfterCrashMs } from '../../machines/crashes.ts';
 import { type MailboxEntry, MailboxTable } from './mailbox-table.ts';
 import { storable } from './sqlite-connection.ts';
 import type { SqliteCounter } from './sqlite-counter.ts';
@@ -16,6 +18,7 @@ import type { StoredEvent, Turn, TurnRef, TurnResult } from './store.ts';
 
 const LEASE_ENDED = 'the attempt ended without a result: its claim ran out';
 const PROCESS_ENDED = 'the attempt ended without a result: the gateway ended';
+const ENDS_THE_PROCESS = `the gateway ended ${CRASH_LIMIT + 1} times while it was handled`;
 const HELD = Number.POSITIVE_INFINITY;
 /** Fences that are drawn at once, since to draw them is a write; those that are left over at an end are lost. */
 const FENCES_DRAWN = 2 ** 24;
@@ -84,7 +87,7 @@ export class Mailboxes {
   /** The key, which was free, has a new event that runs from the beginning. Gives the fence. */
   openClaimed(key: string, seq: number, leaseMs: number, now: number): number {
     const fence = this.#drawFence();
-    this.#table.set(key, now + leaseMs, { fence, seq, leaseMs }, false);
+    this.#table.set(key, now + leaseMs, { fence, seq, leaseMs, crashes: 0 }, false);
     return fence;
   }
 
@@ -115,7 +118,8 @@ export class Mailboxes {
       const fence = this.#drawFence();
       const snapshot = this.#snapshots.get(key);
       this.#deliveries.begin(event, now);
-      this.#table.set(key, now + leaseMs, { fence, seq: event.seq, leaseMs });
+      const { seq, crashes } = event;
+      this.#table.set(key, now + leaseMs, { fence, seq, leaseMs, crashes });
       turns.push({ key, fence, event, snapshot });
       bytes += event.body.byteLength + (snapshot?.length ?? 0);
     }
@@ -128,7 +132,7 @@ export class Mailboxes {
     return turns.filter(({ key, fence }) => {
       const entry = this.#table.get(storable(key));
       if (entry?.claim?.fence !== fence) return false;
-      this.#prolong(entry, entry.claim.seq, leaseMs, now);
+      this.#prolong(entry, entry.claim, leaseMs, now);
       return true;
     });
   }
@@ -143,6 +147,8 @@ export class Mailboxes {
   advance(key: string, result: TurnResult, now: number): StoredEvent | undefined {
     const entry = this.#table.get(key);
     if (entry?.claim === undefined) return undefined;
+    // Others may have waited for it to come to an end.
+    if (entry.crashes > 0 && this.#table.hasReadySuspects) this.#hasNews = true;
     const staysFirst = isUnfinished(result.outcome);
     if (!staysFirst && !entry.mayHaveMore) {
       this.#table.delete(key);
@@ -150,13 +156,14 @@ export class Mailboxes {
     }
     const isOver = staysFirst || result.isLast === true;
     const first = isOver ? undefined : this.#deliveries.wholeFirst(key);
-    if (!canBegin(first, now)) {
+    // A suspect begins by a claim: then it is known what else runs.
+    if (!canBegin(first, now) || first.crashes > 0) {
       this.#settle(key, isOver ? this.#deliveries.first(key) : first, now);
       return undefined;
     }
     const { event } = first;
     this.#deliveries.begin(event, now);
-    this.#prolong(entry, event.seq, entry.claim.leaseMs, now);
+    this.#prolong(entry, event, entry.claim.leaseMs, now);
     return event;
   }
 
@@ -164,7 +171,8 @@ export class Mailboxes {
   release(heldBy: string, max: number, now: number): number {
     const keys = this.#deliveries.release(storable(heldBy), max);
     // Whoever holds a claim looks for the first one after its own event anyway.
-    for (const key of keys) if (this.#table.get(key)?.claim === undefined) this.#setReady(key, now);
+    for (const key of keys)
+      if (this.#table.get(key)?.claim === undefined) this.#settle(key, this.#deliveries.first(key), now);
     return keys.size;
   }
 
@@ -183,16 +191,26 @@ export class Mailboxes {
 
   /** Finds what is unfinished in the file; the claims on it have ended with those who held them. */
   load(now: number): void {
-    for (const [key, seq, state] of this.#deliveries.unfinishedInOrder()) {
-      if (state === 'running') this.#deliveries.breakOff(seq, PROCESS_ENDED, now);
+    const suspects = this.#deliveries.suspects();
+    const unfinished = this.#deliveries.unfinishedInOrder();
+    for (const [, seq, state] of unfinished)
+      if (state === 'running') this.#crash(seq, (suspects.get(seq) ?? 0) + 1, now);
+    for (const [key, seq, state] of unfinished) {
       if (!this.isFree(key)) continue;
-      // Only a retry has more to say than its state; everything else is asked nothing, for there may be very many.
+      // Only these have more to say than their state; everything else is asked nothing, for there may be very many.
+      const isAsked = state === 'running' || state === 'retrying' || suspects.has(seq);
       this.#settle(
         key,
-        state === 'retrying' ? this.#deliveries.first(key) : { seq, isHeld: state === 'held', retryAt: null },
+        isAsked ? this.#deliveries.first(key) : { seq, isHeld: state === 'held', retryAt: null, crashes: 0 },
         now,
       );
     }
+  }
+
+  /** The process ended while the event was handled. One that was to be given up, and ended the process in that, is over. */
+  #crash(seq: number, crashes: number, now: number): void {
+    if (crashes > CRASH_LIMIT) this.#deliveries.crash(seq, ENDS_THE_PROCESS, crashes, undefined, now);
+    else this.#deliveries.crash(seq, PROCESS_ENDED, crashes, now + pauseAfterCrashMs(crashes), now);
   }
 
   /** When the next one after that time may be claimed, or a claim ends. */
@@ -200,22 +218,32 @@ export class Mailboxes {
     return this.#table.nextAfter(time);
   }
 
-  #setReady(key: string, now: number): void {
-    this.#table.set(key, now);
+  #setReady(key: string, now: number, crashes = 0): void {
+    this.#table.set(key, now, undefined, true, crashes);
     this.#hasNews = true;
   }
 
-  #prolong({ key, claim, mayHaveMore }: MailboxEntry, seq: number, leaseMs: number, now: number): void {
-    if (claim !== undefined)
-      this.#table.set(key, now + leaseMs, { fence: claim.fence, seq, leaseMs }, mayHaveMore);
+  #prolong(
+    { key, claim, mayHaveMore }: MailboxEntry,
+    event: Pick<StoredEvent, 'seq' | 'crashes'>,
+    leaseMs: number,
+    now: number,
+  ): void {
+    if (claim === undefined) return;
+    const { seq, crashes } = event;
+    this.#table.set(key, now + leaseMs, { fence: claim.fence, seq, leaseMs, crashes }, mayHaveMore);
   }
 
   /** The mailbox is unclaimed from now on; MX2. */
   #settle(key: string, first: FirstOfKey | undefined, now: number): void {
-    if (first === undefined) this.#table.delete(key);
-    else if (first.isHeld) this.#table.set(key, HELD);
-    else if (first.retryAt !== null && first.retryAt > now) this.#table.set(key, first.retryAt);
-    else this.#setReady(key, now);
+    if (first === undefined) {
+      this.#table.delete(key);
+      return;
+    }
+    const { isHeld, retryAt, crashes } = first;
+    if (isHeld) this.#table.set(key, HELD);
+    else if (retryAt !== null && retryAt > now) this.#table.set(key, retryAt, undefined, true, crashes);
+    else this.#setReady(key, now, crashes);
   }
 
   /** Fences grow over restarts too, and where the claim before is forgotten. */

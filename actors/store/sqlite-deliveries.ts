@@ -21,6 +21,7 @@ export interface FirstOfKey {
   /** By some name, whatever the state says of it. */
   readonly isHeld: boolean;
   readonly retryAt: number | null;
+  readonly crashes: number;
 }
 
 export interface Found {
@@ -44,27 +45,27 @@ const withFailure = `failures = json_insert(
   '$[#]', json_object('attempt', attempts, 'at', ?, 'note', ?))`;
 
 type Nothing = readonly [];
+type FirstRow = readonly [seq: number, isHeld: number | null, retryAt: number | null, crashes: number];
+type BodyRow = readonly [meta: string, body: Uint8Array];
 
 export class SqliteDeliveries {
   readonly #insert: Statement<Nothing>;
   readonly #insertBody: Statement<Nothing>;
   readonly #byId: Statement<readonly [number, string, number]>;
-  readonly #first: Statement<readonly [number, number | null, number | null]>;
+  readonly #first: Statement<FirstRow>;
   readonly #wholeFirst: Statement<
     readonly [
-      number,
-      number | null,
-      number | null,
-      string,
-      string,
-      number,
-      number,
-      number | null,
-      string,
-      Uint8Array,
+      ...FirstRow,
+      id: string,
+      trace: string,
+      at: number,
+      attempts: number,
+      started: number | null,
+      ...BodyRow,
     ]
   >;
   readonly #allUnfinished: Statement<readonly [string, number, number]>;
+  readonly #suspects: Statement<readonly [number, number]>;
   readonly #heldBy: Statement<readonly [number, string]>;
   readonly #holders: Statement<readonly [string]>;
   readonly #begin: Statement<Nothing>;
@@ -74,6 +75,7 @@ export class SqliteDeliveries {
   readonly #hold: Statement<Nothing>;
   readonly #giveBack: Statement<Nothing>;
   readonly #break: Statement<Nothing>;
+  readonly #crash: Statement<Nothing>;
   readonly #again: Statement<Nothing>;
   readonly #release: Statement<Nothing>;
   readonly #count: Statement<readonly [number]>;
@@ -88,10 +90,11 @@ export class SqliteDeliveries {
     this.#insertBody = connection.prepare('INSERT INTO body (seq, meta, body) VALUES (?, ?, ?)');
     this.#byId = connection.prepare('SELECT seq, key, state FROM delivery WHERE id = ?');
     this.#first = connection.prepare(
-      `SELECT seq, held_by IS NOT NULL, retry_at FROM delivery WHERE key = ? AND state < ${firstSettled} ORDER BY seq LIMIT 1`,
+      `SELECT seq, held_by IS NOT NULL, retry_at, crashes FROM delivery WHERE key = ? AND state < ${firstSettled}
+       ORDER BY seq LIMIT 1`,
     );
     this.#wholeFirst = connection.prepare(
-      `SELECT delivery.seq, held_by IS NOT NULL, retry_at, id, trace, at, attempts, started, meta, body
+      `SELECT delivery.seq, held_by IS NOT NULL, retry_at, crashes, id, trace, at, attempts, started, meta, body
        FROM delivery JOIN body ON body.seq = delivery.seq
        WHERE key = ? AND state < ${firstSettled} ORDER BY delivery.seq LIMIT 1`,
     );
@@ -99,6 +102,9 @@ export class SqliteDeliveries {
       `SELECT key, seq, state FROM delivery WHERE state < ${firstSettled}`,
     );
     this.#heldBy = connection.prepare('SELECT seq, key FROM delivery WHERE held_by = ? ORDER BY seq LIMIT ?');
+    this.#suspects = connection.prepare(
+      `SELECT seq, crashes FROM delivery WHERE crashes > 0 AND state < ${firstSettled}`,
+    );
     this.#holders = connection.prepare(
       'SELECT DISTINCT held_by FROM delivery WHERE held_by IS NOT NULL ORDER BY held_by',
     );
@@ -127,8 +133,12 @@ export class SqliteDeliveries {
       `UPDATE delivery SET state = ${queued}, held_by = ?, attempts = attempts - 1, note = ? WHERE seq = ?`,
     );
     this.#break = connection.prepare(`UPDATE delivery SET state = ${queued}, ${withFailure} WHERE seq = ?`);
+    this.#crash = connection.prepare(
+      `UPDATE delivery SET state = ?, ended = ?, retry_at = ?, note = ?, crashes = ?, ${withFailure}
+       WHERE seq = ?`,
+    );
     this.#again = connection.prepare(
-      `UPDATE delivery SET state = ${queued}, attempts = 0, ended = NULL, retry_at = NULL, note = NULL, answer = NULL
+      `UPDATE delivery SET state = ${queued}, attempts = 0, crashes = 0, ended = NULL, retry_at = NULL, note = NULL, answer = NULL
        WHERE seq = ?`,
     );
     this.#release = connection.prepare(
@@ -177,18 +187,20 @@ export class SqliteDeliveries {
   /** The unfinished event of the key that is before all others. */
   first(key: string): FirstOfKey | undefined {
     const row = this.#first.get([key]);
-    return row === undefined ? undefined : { seq: row[0], isHeld: row[1] === 1, retryAt: row[2] };
+    if (row === undefined) return undefined;
+    const [seq, isHeld, retryAt, crashes] = row;
+    return { seq, isHeld: isHeld === 1, retryAt, crashes };
   }
 
   /** The same with its body. */
   wholeFirst(key: string): WholeFirst | undefined {
     const row = this.#wholeFirst.get([key]);
     if (row === undefined) return undefined;
-    const [seq, isHeld, retryAt, id, trace, at, attempts, started, meta, body] = row;
+    const [seq, isHeld, retryAt, crashes, id, trace, at, attempts, started, meta, body] = row;
     // `attempts` may have been taken back; when one began is never forgotten.
     const wasClaimed = started !== null;
-    const event = { seq, id, key, trace, at, attempt: attempts + 1, wasClaimed, meta, body };
-    return { seq, isHeld: isHeld === 1, retryAt, event };
+    const event = { seq, id, key, trace, at, attempt: attempts + 1, crashes, wasClaimed, meta, body };
+    return { seq, isHeld: isHeld === 1, retryAt, crashes, event };
   }
 
   /** All that wait or run, in the order in which they came. */
@@ -240,6 +252,19 @@ export class SqliteDeliveries {
   /** An attempt ended without a word: the event waits again, and the record says why. */
   breakOff(seq: number, note: string, now: number): void {
     this.#break.run([now, note, seq]);
+  }
+
+  /** How often the process has ended with those that wait or run, by `seq`; of those only with which it has. */
+  suspects(): ReadonlyMap<number, number> {
+    return new Map(this.#suspects.all([]));
+  }
+
+  /** The process ended while it was handled: it has so many crashes now, and waits until then, or is dead. */
+  crash(seq: number, note: string, crashes: number, retryAt: number | undefined, now: number): void {
+    const { retrying, dead } = stateCodes;
+    if (retryAt === undefined) this.#unfinished -= 1;
+    const state = retryAt === undefined ? [dead, now, null] : [retrying, null, retryAt];
+    this.#crash.run([...state, note, crashes, now, note, seq]);
   }
 
   /** Has a record that is over wait again, with all its attempts before it. */

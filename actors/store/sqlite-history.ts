@@ -16,7 +16,7 @@ const LOOKED_AT = 10_000;
 /** Records looked at for one part of a sweep: each that is removed may take a body with it. */
 const SWEPT_AT_ONCE = 500;
 
-const columns = `seq, id, key, trace, state, attempts, at, started, ended, retry_at, trigger, note, answer, failures`;
+const columns = `seq, id, key, trace, state, attempts, crashes, at, started, ended, retry_at, trigger, note, answer, failures`;
 
 /** What a filter may be about. */
 const compared = 'seq, id, key, state, at, trigger';
@@ -28,6 +28,7 @@ type DeliveryRow = readonly [
   trace: string,
   state: number,
   attempts: number,
+  crashes: number,
   at: number,
   started: number | null,
   ended: number | null,
@@ -155,8 +156,8 @@ function conditions(filter: DeliveryFilter): { where: string; values: readonly S
 }
 
 function deliveryOf(row: DeliveryRow): Delivery {
-  const [seq, id, key, trace, state, attempts, at, started, ended, retryAt, trigger, note, answer, failures] =
-    row;
+  const [seq, id, key, trace, state, attempts, crashes, at, started, ended, retryAt, ...texts] = row;
+  const [trigger, note, answer, failures] = texts;
   return {
     seq,
     id,
@@ -164,6 +165,7 @@ function deliveryOf(row: DeliveryRow): Delivery {
     trace,
     state: stateOf(state),
     attempts,
+    crashes,
     receivedAt: at,
     startedAt: started ?? undefined,
     endedAt: ended ?? undefined,

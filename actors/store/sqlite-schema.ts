@@ -92,6 +92,11 @@ const migrations: readonly string[] = [
   `,
   // Who holds which mailbox is of no use to the next process.
   'DROP TABLE mailbox;',
+  // How often the process ended while the event was handled.
+  `
+  ALTER TABLE delivery ADD COLUMN crashes INTEGER NOT NULL DEFAULT 0;
+  CREATE INDEX delivery_suspect ON delivery (seq, crashes) WHERE crashes > 0 AND state < 4;
+  `,
 ];
 
 export const schemaVersion = migrations.length;

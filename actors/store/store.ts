@@ -15,6 +15,8 @@
 // S9   `append` never waits for a handler; a store that is full or cannot write refuses, and acknowledges nothing. What a
 //      commit emits is never refused for want of room: the event it comes from would stay for ever.
 // S10  `wake` may come late, twice or not at all without effect beyond delay.
+// S11  an event that ran when the process ended waits for a pause, and then for those that are suspected as it is; that it
+//      ran is an attempt, and a crash. What has ended the process too often is given once more, to be given up.
 
 export type DeliveryState = 'queued' | 'running' | 'retrying' | 'held' | 'done' | 'dead' | 'ignored';
 
@@ -62,6 +64,8 @@ export interface StoredEvent extends NewEvent {
   readonly at: number;
   /** Counted from 1, the present one included; one that ended with the process counts too. */
   readonly attempt: number;
+  /** How many of those before ended with the process: no failures of whoever handled it. See machines/crashes.ts. */
+  readonly crashes: number;
   /**
    * An attempt was begun before the present one, whether it counts or not: a stop may have taken it off again, or the event
    * has all its attempts before it once more. What that attempt did in the world, nobody may know.
@@ -160,6 +164,8 @@ export interface Delivery {
   readonly trace: string;
   readonly state: DeliveryState;
   readonly attempts: number;
+  /** So many of them ended with the process. */
+  readonly crashes: number;
   readonly receivedAt: number;
   /** Begin of the last attempt. */
   readonly startedAt: number | undefined;

@@ -99,7 +99,7 @@ export function deliveryTable(
       text: ({ state }) => state,
       paint: ({ state }, text) => paint(deliveryStyle[state], text),
     },
-    { title: 'TRIES', isNumber: true, text: ({ attempts }) => String(attempts) },
+    { title: 'TRIES', isNumber: true, text: tries },
     { title: 'TOOK', isNumber: true, text: took },
     { title: 'TRIGGER', text: ({ trigger }) => trigger ?? '-' },
     { title: 'ID', text: ({ id }) => id },
@@ -108,6 +108,10 @@ export function deliveryTable(
   const more = next_before === null ? [] : [paint('faint', `more: --before ${next_before}`)];
   return [...table(columns, deliveries, width), ...more];
 }
+
+/** `4`, and `4 (2 crashed)` where two of them ended with the gateway. */
+const tries = ({ attempts, crashes }: DeliveryRecord) =>
+  crashes === 0 ? String(attempts) : `${attempts} (${crashes} crashed)`;
 
 const took = ({ duration_seconds }: DeliveryRecord) =>
   latency(duration_seconds === null ? null : duration_seconds * 1000);
@@ -127,6 +131,9 @@ export function deliveryPage(delivery: DeliveryDetails, paint: Paint): string[] 
     ['ended', delivery.ended_at ?? '-'],
     ['took', took(delivery)],
     ['attempts', String(delivery.attempts)],
+    ...(delivery.crashes === 0
+      ? []
+      : [['crashes', `${delivery.crashes} of them ended with the gateway`] as const]),
     ...(delivery.next_attempt_at === null ? [] : [['next attempt', delivery.next_attempt_at] as const]),
     ...(delivery.note === null ? [] : [['note', printable(delivery.note)] as const]),
     ['trace', delivery.trace],

@@ -53,6 +53,7 @@ export function deliveryRecord(delivery: Delivery) {
     trigger: delivery.trigger ?? null,
     conversation: delivery.key,
     attempts,
+    crashes: delivery.crashes,
     received_at: iso(receivedAt),
     started_at: iso(startedAt),
     ended_at: iso(endedAt),

@@ -75,3 +75,39 @@ test('what was acknowledged is handled after kill -9, in order, and can be count
   const inOrder = Array.from({ length: EVENTS / CONVERSATIONS }, (_, n) => n);
   for (const name of names) expect(effects.get(name), name).toEqual(inOrder);
 }, 300_000);
+
+test('seven ends of the process in a row are no fault of an agent that hangs: its event is handled when it answers', async () => {
+  let asked = 0;
+  let isHanging = true;
+  const program = await startAgent(async () => {
+    asked += 1;
+    if (isHanging) await new Promise(() => {});
+    return { text: '' };
+  });
+  const retry = { attempts: 2, min_backoff_seconds: 1, max_backoff_seconds: 1 };
+  const resources = [
+    trigger('orders', {
+      type: 'HTTP',
+      config: { path: '/hooks/orders', webhook_secret: SECRET },
+      default_agent: 'orders',
+      retry,
+    }),
+    httpAgent('orders', program.url),
+  ];
+  let gateway = await startAutomation({ resources });
+  const { folder } = gateway;
+  expect((await postHook(gateway.url, '/hooks/orders', { n: 1 })).status).toBe(202);
+  for (let kill = 1; kill <= 7; kill += 1) {
+    // It runs at the first three of them; then its pauses are longer than we wait.
+    if (kill <= 3) await eventually(() => expect(asked).toBe(kill));
+    await gateway.stop('SIGKILL');
+    gateway = await startAutomation({ folder });
+  }
+  isHanging = false;
+  await eventually(async () => {
+    const { deliveries } = (await (await fetch(`${gateway.url}/deliveries`)).json()) as {
+      deliveries: { state: string; attempts: number; crashes: number }[];
+    };
+    expect(deliveries).toMatchObject([{ state: 'done', attempts: 4, crashes: 3 }]);
+  }, 30_000);
+}, 120_000);

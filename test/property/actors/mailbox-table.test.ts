@@ -4,12 +4,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type Claim, type MailboxEntry, MailboxTable } from '../../../actors/store/mailbox-table.ts';
+import { mayBeginBeside } from '../../../machines/crashes.ts';
 
 interface Row {
   readonly key: string;
   readonly dueAt: number;
   readonly claim: Claim | undefined;
   readonly mayHaveMore: boolean;
+  readonly crashes: number;
 }
 
 const keys = ['x', 'y', 'a/', 'a/1', 'a/b/1', 'a/b/2', 'ab/1', 'b/1', 'b/2', '/1'] as const;
@@ -21,7 +23,17 @@ class Model {
   rows = new Map<string, Row>();
 
   ready(prefix: string): readonly Row[] {
-    return [...this.rows.values()].filter(({ key, dueAt }) => key.startsWith(prefix) && dueAt <= this.now);
+    return [...this.rows.values()].filter(
+      (row) => row.key.startsWith(prefix) && row.dueAt <= this.now && this.mayBegin(row),
+    );
+  }
+
+  mayBegin({ key, crashes }: Row): boolean {
+    if (crashes === 0) return true;
+    const others = [...this.rows.values()].flatMap((row) =>
+      row.key === key || row.claim === undefined || row.claim.crashes === 0 ? [] : [row.claim.crashes],
+    );
+    return mayBeginBeside(crashes, others.length, Math.max(0, ...others));
   }
 
   nextAfterNow(): number | undefined {
@@ -32,7 +44,13 @@ class Model {
   }
 }
 
-const rowOf = ({ key, dueAt, claim, mayHaveMore }: MailboxEntry): Row => ({ key, dueAt, claim, mayHaveMore });
+const rowOf = ({ key, dueAt, claim, mayHaveMore, crashes }: MailboxEntry): Row => ({
+  key,
+  dueAt,
+  claim,
+  mayHaveMore,
+  crashes,
+});
 const sorted = (rows: Iterable<Row>) => [...rows].sort((one, other) => (one.key < other.key ? -1 : 1));
 
 /** Every question that can be asked without changing anything. */
@@ -63,12 +81,12 @@ function checkDrained(table: MailboxTable, model: Model, prefix: string): void {
     given.push(entry.key);
     table.delete(entry.key);
   }
-  expect([...given].sort()).toEqual(
-    model
-      .ready(prefix)
-      .map(({ key }) => key)
-      .sort(),
-  );
+  const expected: string[] = [];
+  for (let [row] = model.ready(prefix); row !== undefined; [row] = model.ready(prefix)) {
+    expected.push(row.key);
+    model.rows.delete(row.key);
+  }
+  expect(given.sort()).toEqual(expected.sort());
 }
 
 type Change = (table: MailboxTable, model: Model) => void;
@@ -77,17 +95,29 @@ const arbKey = fc.constantFrom(...keys);
 /** Ready since a while, ready now, in a while, or held. */
 const arbIn = fc.oneof(fc.integer({ min: -50, max: 50 }), fc.constant(Number.POSITIVE_INFINITY));
 const arbClaim = fc.option(
-  fc.record({ fence: fc.nat({ max: 99 }), seq: fc.nat({ max: 99 }), leaseMs: fc.nat({ max: 99 }) }),
+  fc.record({
+    fence: fc.nat({ max: 99 }),
+    seq: fc.nat({ max: 99 }),
+    leaseMs: fc.nat({ max: 99 }),
+    crashes: fc.nat({ max: 7 }),
+  }),
   { nil: undefined },
 );
-const arbSet = fc.record({ key: arbKey, inMs: arbIn, claim: arbClaim, mayHaveMore: fc.boolean() });
+const arbSet = fc.record({
+  key: arbKey,
+  inMs: arbIn,
+  claim: arbClaim,
+  mayHaveMore: fc.boolean(),
+  suspected: fc.nat({ max: 7 }),
+});
 
 const set = arbSet.map(
-  ({ key, inMs, claim, mayHaveMore }): Change =>
+  ({ key, inMs, claim, mayHaveMore, suspected }): Change =>
     (table, model) => {
       const dueAt = model.now + inMs;
-      table.set(key, dueAt, claim, mayHaveMore);
-      model.rows.set(key, { key, dueAt, claim, mayHaveMore });
+      const crashes = claim?.crashes ?? suspected;
+      table.set(key, dueAt, claim, mayHaveMore, crashes);
+      model.rows.set(key, { key, dueAt, claim, mayHaveMore, crashes });
     },
 );
 const setMore = arbKey.map(
@@ -208,7 +238,7 @@ test('a roll back undoes a transaction and not the one before it', () => {
   table.set('a/1', 10);
   table.begin(11);
   table.delete('a/1');
-  table.set('a/1', 50, { fence: 1, seq: 1, leaseMs: 39 });
+  table.set('a/1', 50, { fence: 1, seq: 1, leaseMs: 39, crashes: 0 });
   table.set('a/2', 11);
   table.rollBack();
   expect(table.all().map(({ key, dueAt, claim }) => ({ key, dueAt, claim }))).toEqual([

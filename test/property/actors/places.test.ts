@@ -17,6 +17,7 @@ const eventOf = (seq: number, bytes = 0): StoredEvent => ({
   trace: '',
   at: 0,
   attempt: 1,
+  crashes: 0,
 });
 
 interface Waiting {

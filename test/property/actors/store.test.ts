@@ -75,7 +75,8 @@ test('and so is the store in its worker', async () => {
         return store;
       };
       const model = new Model();
-      const world: World = { model, store, turns: [], advance: () => {}, setClock: () => {}, reopen };
+      const latest = Number.POSITIVE_INFINITY;
+      const world: World = { model, store, turns: [], advance: () => {}, setClock: () => {}, reopen, latest };
       try {
         await fc.asyncModelRun(() => ({ model, real: world }), steps);
       } finally {

@@ -11,6 +11,7 @@ const delivery: Delivery = {
   trace: '',
   state: 'ignored',
   attempts: 1,
+  crashes: 0,
   receivedAt: 1_000,
   startedAt: 2_000,
   endedAt: 7_500,

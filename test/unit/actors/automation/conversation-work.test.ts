@@ -10,6 +10,7 @@ import type { Adapter } from '../../../../actors/sources/adapter.ts';
 import { manualAdapter } from '../../../../actors/sources/manual/manual-adapter.ts';
 import { type ManualInput, manualEvent } from '../../../../actors/sources/manual/manual-event.ts';
 import type { ManualTrigger } from '../../../../config/resources/trigger.ts';
+import { CRASH_LIMIT } from '../../../../machines/crashes.ts';
 import { manualTrigger } from '../../../fixtures/triggers.ts';
 
 const places = new Places({ places: 16, bytes: 1_000_000, release: async () => 0 });
@@ -31,7 +32,8 @@ function bench(trigger: ManualTrigger, handler: Handler, said: Partial<ManualInp
   const { signal } = new AbortController();
   const work = new ConversationWork(routing, places);
   return {
-    perform: (attempt = 1) => work.perform({ event: { ...event, attempt }, snapshot: undefined, signal }),
+    perform: (attempt = 1, crashes = 0) =>
+      work.perform({ event: { ...event, attempt, crashes }, snapshot: undefined, signal }),
   };
 }
 
@@ -81,7 +83,7 @@ test.each([
   },
 );
 
-test('an event whose attempts all ended with the process is dead, and is not tried once more', async () => {
+test('an event whose attempts all ended without a word is dead, and is not tried once more', async () => {
   const trigger = manualTrigger('deploy');
   let runs = 0;
   const handler: Handler = {
@@ -94,6 +96,14 @@ test('an event whose attempts all ended with the process is dead, and is not tri
   expect(await perform(trigger.retry.attempts)).toMatchObject({ kind: 'done' });
   expect(await perform(trigger.retry.attempts + 1)).toMatchObject({ kind: 'failed', isFinal: true });
   expect(runs).toBe(1);
+  // Those that ended with the process are none of them; only what is to blame for that is dead by it.
+  expect(await perform(trigger.retry.attempts + 9, 9)).toMatchObject({ kind: 'done' });
+  expect(await perform(CRASH_LIMIT + 1, CRASH_LIMIT)).toMatchObject({
+    kind: 'failed',
+    isFinal: true,
+    note: `the gateway ended ${CRASH_LIMIT} times while it was handled`,
+  });
+  expect(runs).toBe(2);
 });
 
 test('of the triggers of a chat the one takes an event whose filters fit it best; they are made ready once', async () => {
@@ -128,7 +138,7 @@ test('of the triggers of a chat the one takes an event whose filters fit it best
   );
   const say = async (text: string) => {
     const posted = manualEvent(manualTrigger('everybody'), { ...run, text }, '1', '');
-    const event = { ...posted, seq: 1, at: 0, attempt: 1 };
+    const event = { ...posted, seq: 1, at: 0, attempt: 1, crashes: 0 };
     const { signal } = new AbortController();
     return (await work.perform({ event, snapshot: undefined, signal })).trigger;
   };

@@ -7,7 +7,7 @@ const claimed = (fence: number, heldUntil: number, seq = fence) => ({
   turn: {
     key: KEY,
     fence,
-    event: { ...newEvent(KEY, `e${seq}`), seq, at: 1, attempt: 1 },
+    event: { ...newEvent(KEY, `e${seq}`), seq, at: 1, attempt: 1, crashes: 0 },
     snapshot: undefined,
   },
   heldUntil,

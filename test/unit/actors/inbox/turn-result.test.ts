@@ -4,7 +4,17 @@ import type { Outcome } from '../../../../actors/inbox/work.ts';
 import { quickRetry } from '../../../fixtures/inbox.ts';
 
 test('a note of any outcome has passed what takes secrets out of it (TR3)', () => {
-  const event = { seq: 1, id: 'a', key: 'k', meta: '', body: new Uint8Array(), trace: '', at: 0, attempt: 1 };
+  const event = {
+    seq: 1,
+    id: 'a',
+    key: 'k',
+    meta: '',
+    body: new Uint8Array(),
+    trace: '',
+    at: 0,
+    attempt: 1,
+    crashes: 0,
+  };
   const note = 'refused: Bearer hunter2';
   const outcomes: readonly Outcome[] = [
     { kind: 'done', note },

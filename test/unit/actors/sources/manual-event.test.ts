@@ -13,7 +13,8 @@ function event(run: Partial<ManualInput>, config: Partial<ManualTrigger['config'
   const whole = { command: '', input: {}, text: '', isConfirmed: false, ...run };
   return manualEvent(manualTrigger('ops', config), whole, 'r-1', trace);
 }
-const read = (run: Partial<ManualInput>) => manualAdapter.read({ ...event(run), seq: 1, at: 0, attempt: 1 });
+const read = (run: Partial<ManualInput>) =>
+  manualAdapter.read({ ...event(run), seq: 1, at: 0, attempt: 1, crashes: 0 });
 
 test('a run is an event of its trigger', () => {
   expect(event({ command: 'deploy' })).toMatchObject({

@@ -65,7 +65,7 @@ async function rowsFor(
 async function rowFor(text: string): Promise<StoredEvent> {
   const [row] = await rowsFor('issue_comment', 'created', text);
   if (row === undefined) throw new Error('no row');
-  return { ...row, seq: 2, at: Date.now(), attempt: 1 };
+  return { ...row, seq: 2, at: Date.now(), attempt: 1, crashes: 0 };
 }
 
 function send(row: StoredEvent, signal = new AbortController().signal): Promise<void> {

@@ -17,7 +17,17 @@ import { repoHostTrigger } from '../../../fixtures/triggers.ts';
 function isTaken(event: string, payload: unknown, config: Partial<RepoHostTrigger['config']> = {}): boolean {
   const body = Buffer.from(JSON.stringify(payload));
   const meta = JSON.stringify({ triggers: ['reviews'], event, isForm: false });
-  const stored = { id: 'repohost:reviews/1', key: 'k', meta, body, trace: '', seq: 1, at: 1, attempt: 1 };
+  const stored = {
+    id: 'repohost:reviews/1',
+    key: 'k',
+    meta,
+    body,
+    trace: '',
+    seq: 1,
+    at: 1,
+    attempt: 1,
+    crashes: 0,
+  };
   return takesRepoEvent(repoHostTrigger('reviews', config), readRepoEvent(stored));
 }
 

@@ -1,0 +1,30 @@
+// An event was being handled when the process ended: has it ended the process, or was it near by when something else did?
+// Nobody can say of one time. But whatever ends the process does so each time it runs, and a bystander only by chance; so
+// what has been there often runs seldom and beside few others, until it has come to an end or is alone with its guilt. A
+// pure decision (A7): what follows from how often the process has ended with an event, which is then a suspect.
+//
+// CR1  an event that ends the process whenever it runs is given up after CRASH_LIMIT times.
+// CR2  from SEPARATED times on no suspect runs beside another one: what ends the process does so with no more than one of
+//      those that have been there often.
+// CR3  no pause is longer than LONGEST_PAUSE_MS; it is none of the pauses between failed attempts, and uses up none.
+
+/** So many times, and it is not tried again. */
+export const CRASH_LIMIT = 10;
+const SEPARATED = 5;
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 300_000;
+
+/** How long to wait after the process has ended with it with so many crashes by now. */
+export function pauseAfterCrashMs(crashes: number): number {
+  return Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (crashes - 1));
+}
+
+/** Whether a suspect may begin beside the suspects that run: so many, the worst of them with so many crashes. */
+export function mayBeginBeside(crashes: number, running: number, worst: number): boolean {
+  return running < togetherAt(Math.max(crashes, worst));
+}
+
+/** How many suspects may run at a time where one of them has so many crashes: 256, 64, 16, 4, and 1. */
+function togetherAt(crashes: number): number {
+  return crashes >= SEPARATED ? 1 : 4 ** (SEPARATED - crashes);
+}

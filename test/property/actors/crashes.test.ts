@@ -1,0 +1,145 @@
+// Nights in which the process ends again and again, on the real engine: by events that end it whenever they run, or by
+// something else. What ends it is given up after a bounded number of ends; what was only near by is handled.
+
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Turn } from '../../../actors/store/store.ts';
+import { CRASH_LIMIT } from '../../../machines/crashes.ts';
+import { type EngineStore, openEngineStore, storeFolder } from '../../fixtures/engine-store.ts';
+import { eventOf, resultOf } from '../../fixtures/store-conformance.ts';
+
+const LEASE_MS = 30_000_000;
+const folder = storeFolder();
+let nights = 0;
+
+/** An event by itself: how long it takes, or after what time it ends the process. */
+interface Kind {
+  readonly runMs: number;
+  readonly killsAfterMs: number | undefined;
+}
+
+interface Running {
+  readonly turn: Turn;
+  readonly endsAt: number;
+  readonly killsAt: number;
+}
+
+class Night {
+  readonly #kinds: readonly Kind[];
+  readonly #places: number;
+  /** Pauses between two ends of the process by something else. */
+  readonly #others: number[];
+  readonly #file = join(folder, `night-${++nights}.db`);
+  #opened: EngineStore = openEngineStore({ file: this.#file });
+  #running: Running[] = [];
+  ends = 0;
+
+  constructor(kinds: readonly Kind[], places: number, others: readonly number[]) {
+    this.#kinds = kinds;
+    this.#places = places;
+    this.#others = [...others];
+  }
+
+  /** Until everything has been handled or given up; gives the states. */
+  async pass(maxEnds: number): Promise<readonly string[]> {
+    await this.#opened.store.append(this.#kinds.map((_, at) => eventOf(`e:${at}`, `k/${at}`)));
+    let nextOther = this.#nextOther();
+    for (let step = 0; this.ends <= maxEnds && step < 100_000; step += 1) {
+      await this.#claim();
+      const { queued, running, retrying } = await this.#opened.store.counts();
+      if (queued + running + retrying === 0) break;
+      const now = this.#opened.now();
+      const kill = Math.min(nextOther, ...this.#running.map(({ killsAt }) => killsAt));
+      const end = Math.min(...this.#running.map(({ endsAt }) => endsAt), now + 1_000);
+      this.#opened.advance(Math.max(0, Math.min(kill, end) - now));
+      if (kill <= end) {
+        if (kill === nextOther) nextOther = kill + this.#nextOther();
+        await this.#restart();
+      } else await this.#commitEnded();
+    }
+    const records = await this.#opened.store.deliveries({ limit: 1_000 });
+    await this.#opened.store.close();
+    for (const suffix of ['', '-wal', '-shm']) rmSync(this.#file + suffix, { force: true });
+    return [...records].reverse().map(({ state }) => state);
+  }
+
+  #nextOther(): number {
+    return this.#others.shift() ?? Number.POSITIVE_INFINITY;
+  }
+
+  async #claim(): Promise<void> {
+    const now = this.#opened.now();
+    for (const turn of await this.#opened.store.claim(this.#places - this.#running.length, LEASE_MS)) {
+      const kind = this.#kinds[Number(turn.event.id.slice(2))];
+      if (turn.event.crashes >= CRASH_LIMIT) {
+        await this.#opened.store.commit([resultOf(turn, 'dead', { note: 'it ends the process' })]);
+        continue;
+      }
+      const { runMs = 0, killsAfterMs = Number.POSITIVE_INFINITY } = kind ?? {};
+      this.#running.push({ turn, endsAt: now + runMs, killsAt: now + killsAfterMs });
+    }
+  }
+
+  async #commitEnded(): Promise<void> {
+    const now = this.#opened.now();
+    const ended = this.#running.filter(({ endsAt }) => endsAt <= now);
+    this.#running = this.#running.filter(({ endsAt }) => endsAt > now);
+    if (ended.length > 0) await this.#opened.store.commit(ended.map(({ turn }) => resultOf(turn)));
+  }
+
+  /** Nothing is given back. */
+  async #restart(): Promise<void> {
+    this.ends += 1;
+    this.#running = [];
+    const now = this.#opened.now();
+    await this.#opened.store.close();
+    this.#opened = openEngineStore({ file: this.#file, now });
+  }
+}
+
+const NEVER_ENDS = Number.POSITIVE_INFINITY;
+const bystander = fc
+  .integer({ min: 0, max: 60_000 })
+  .map((runMs): Kind => ({ runMs, killsAfterMs: undefined }));
+const killer = fc
+  .integer({ min: 0, max: 10_000 })
+  .map((killsAfterMs): Kind => ({ runMs: NEVER_ENDS, killsAfterMs }));
+
+test('what ends the process is given up after a bounded number of times, and nothing else with it', async () => {
+  const mixed = fc.record({
+    killers: fc.array(killer, { minLength: 1, maxLength: 3 }),
+    bystanders: fc.array(bystander, { minLength: 20, maxLength: 60 }),
+    places: fc.integer({ min: 4, max: 64 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(mixed, fc.infiniteStream(fc.nat()), async ({ killers, bystanders, places }, order) => {
+      const kinds = [...killers, ...bystanders]
+        .map((kind) => ({ kind, rank: order.next().value }))
+        .sort((one, other) => one.rank - other.rank)
+        .map(({ kind }) => kind);
+      const bound = killers.length * CRASH_LIMIT;
+      const night = new Night(kinds, places, []);
+      const states = await night.pass(bound);
+      expect(night.ends).toBeLessThanOrEqual(bound);
+      expect(states).toEqual(kinds.map(({ killsAfterMs }) => (killsAfterMs === undefined ? 'done' : 'dead')));
+    }),
+    { numRuns: 12 },
+  );
+}, 120_000);
+
+test('where something else ends the process a hundred times nothing is given up', async () => {
+  const kills = fc.array(fc.integer({ min: 100, max: 20_000 }), { minLength: 100, maxLength: 100 });
+  const quick = fc
+    .integer({ min: 0, max: 20_000 })
+    .map((runMs): Kind => ({ runMs, killsAfterMs: undefined }));
+  const bystanders = fc.array(quick, { minLength: 100, maxLength: 200 });
+  await fc.assert(
+    fc.asyncProperty(bystanders, kills, async (kinds, others) => {
+      const night = new Night(kinds, 16, others);
+      expect(await night.pass(others.length)).toEqual(kinds.map(() => 'done'));
+    }),
+    { numRuns: 8 },
+  );
+}, 120_000);
