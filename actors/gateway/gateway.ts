@@ -17,6 +17,7 @@ import { ALL_LIST_BYTES, ListRoom } from '../server/list-hold.ts';
 import { everyListKind } from '../server/lists.ts';
 import { ManagedServer } from '../server/managed-server.ts';
 import type { Owner } from '../server/owner.ts';
+import { struckError } from '../server/struck-error.ts';
 import { UnfitTools } from '../server/unfit-tools.ts';
 import { Residence } from '../state/residence.ts';
 import { makeLink } from '../upstream/make-link.ts';
@@ -209,6 +210,7 @@ export class Gateway {
       clientInfo: { name: 'actor-gateway', version: this.version },
       graceMs: () => this.#life.graceMs,
       subscriptions: previous?.subscriptions,
+      onErrorAnswer: (answer) => struckError(answer, redactor),
       makeLink: (events, era) =>
         makeLink(entry, era, events, {
           inputSchemaOf: (tool) => known.inputSchemaOf(tool),

@@ -35,6 +35,8 @@ export interface ConnectionEvents {
    * connection. Without this the refusal is the answer.
    */
   readonly onHeaderMismatch?: (connection: Connection, call: Call) => void;
+  /** What becomes of an error answer before anybody reads it. Without this it is as it came. */
+  readonly onErrorAnswer?: ((answer: Envelope) => Envelope) | undefined;
   /** A line was no message. */
   onNoise(connection: Connection, what: string): void;
   onEnd(connection: Connection, error: GatewayError): void;
@@ -216,9 +218,10 @@ export class Connection {
     const call = this.#calls.get(answer.numericId);
     if (call === undefined) return;
     this.#calls.delete(call.id);
-    const { onHeaderMismatch } = this.#events;
+    const { onHeaderMismatch, onErrorAnswer } = this.#events;
     if (onHeaderMismatch !== undefined && missedHeaders(call, answer)) onHeaderMismatch(this, call);
-    else call.answer(answer);
+    else if (answer.error === undefined || onErrorAnswer === undefined) call.answer(answer);
+    else call.answer(onErrorAnswer(answer));
   }
 
   #onNotification(envelope: Envelope, callId: CallId | undefined): void {

@@ -21,6 +21,7 @@ import type { Known } from './known.ts';
 import { ListNotices } from './list-notices.ts';
 import type { ListKind } from './lists.ts';
 import { Occupancy } from './occupancy.ts';
+import type { OpeningOptions } from './opening.ts';
 import type { Owner } from './owner.ts';
 import { Pool } from './pool.ts';
 import { type GateOptions, ServerGate, type ServerNotes } from './server-gate.ts';
@@ -31,7 +32,8 @@ import type { LogLevel, Subscriptions } from './subscriptions.ts';
 
 export interface ManagedServerOptions
   extends Pick<StartOptions, 'id' | 'entry' | 'wake' | 'isWatched'>,
-    Pick<GateOptions, 'log' | 'graceMs'> {
+    Pick<GateOptions, 'log' | 'graceMs'>,
+    Partial<Pick<OpeningOptions, 'onErrorAnswer'>> {
   readonly known: Known;
   readonly clientInfo: { readonly name: string; readonly version: string };
   /** What clients have asked of a predecessor. */
@@ -108,6 +110,7 @@ export class ManagedServer implements ServerNotes {
       onHandshake: (member, leftMs) => news.onHandshake(member, leftMs),
       onOpen: () => news.onOpen(),
       onOpenFailed: (member, error) => news.onOpenFailed(member, error),
+      onErrorAnswer: options.onErrorAnswer,
       onLost: (error) => life.report({ type: 'pool.lost', error }),
       onUndelivered: (call) => handle.retry(call),
       onHeaderMismatch: (member, call) => news.onHeaderMismatch(member, call),

@@ -29,6 +29,7 @@ export interface OpeningOptions {
   makeLink(events: LinkEvents, era: Era): Link;
   /** Called after each handshake, within what is left of the start timeout. */
   onHandshake(member: Member, leftMs: number): Promise<void>;
+  readonly onErrorAnswer: ((answer: Envelope) => Envelope) | undefined;
   onUndelivered(call: Call, error: GatewayError): void;
   /** A remote server missed headers that a tool's schema asks for: the schema is not what it was. */
   onHeaderMismatch(member: Member, call: Call): void;
@@ -110,8 +111,9 @@ export class Opening {
   }
 
   #makeConnection(member: Member): Connection {
-    const { server, isRemote, makeLink } = this.#options;
+    const { server, isRemote, makeLink, onErrorAnswer } = this.#options;
     return new Connection(server, member.era, makeLink, {
+      onErrorAnswer,
       onRequest: (_, envelope, call) => this.#options.onRequest(member, envelope, call),
       onNotification: (_, envelope, call) => this.#options.onNotification(member, envelope, call),
       onNoise: (_, what) => this.#options.onNoise(what),

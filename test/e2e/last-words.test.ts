@@ -54,3 +54,15 @@ test('one session’s crash is told beside what the others’ processes have wri
   expect([json.state, json.connections.length]).toEqual(['running', 1]);
   expect(await stderrOf(url, 'echo')).toEqual(['hello', 'second speaks', 'hello', 'first falls over']);
 });
+
+test('values of secrets are struck from the errors that a server answers, and its results are passed on as they are', async () => {
+  const { url, logs } = await startGateway({
+    servers: { echo: fault('echo', { env: { TOKEN: SECRET } }) },
+    settings: { log_level: 'debug' },
+  });
+  const refused = await rpc(url, 'echo', call(`of ${SECRET}`));
+  expect(refused.json.error).toEqual({ code: -32602, message: 'no tool of [redacted]' });
+  const echoed = await rpc(url, 'echo', call('echo', { token: SECRET }));
+  expect(JSON.parse(echoed.json.result.content[0].text)).toEqual({ token: SECRET });
+  expect(JSON.stringify(logs())).not.toContain(SECRET);
+});
