@@ -2,9 +2,12 @@
 // sees, by which a second attempt finds what a first one may have posted, and by which our own comments are known.
 
 import { createHash } from 'node:crypto';
+import { openFence } from './open-fence.ts';
 
 /** Of the host, in characters. */
 const MAX_LENGTH = 65_536;
+/** For the line that closes a block of code which would take in what follows. */
+const FENCE_ROOM = 100;
 const MARK = '<!-- actor-gateway:';
 
 /** The mark of one row of the outbox; whoever reads the source of a comment does not learn what our triggers are called. */
@@ -25,12 +28,20 @@ export function commentBody(answer: string, rowId: string): string {
   return shortened(text, MAX_LENGTH - tail.length) + tail;
 }
 
+/** Ends outside of every block of code, so that what is written behind it is none of that. */
 function shortened(text: string, maxLength: number): string {
-  if (text.length <= maxLength) return text;
+  if (text.length <= maxLength - FENCE_ROOM) return withoutOpenFence(text);
+  const whole = text.length <= maxLength ? withoutOpenFence(text) : undefined;
+  if (whole !== undefined && whole.length <= maxLength) return whole;
   const note = `\n\n*(cut here: the answer has ${text.length} characters, more than a comment can hold)*`;
-  const fence = '\n```';
-  const kept = text.slice(0, maxLength - note.length - fence.length).replace(/[\uD800-\uDBFF]$/, '');
-  // A block of code that the cut left open would swallow the note.
-  const isFenceOpen = (kept.match(/^ {0,3}```/gm) ?? []).length % 2 === 1;
-  return `${kept}${isFenceOpen ? fence : ''}${note}`;
+  const kept = text.slice(0, maxLength - note.length - FENCE_ROOM).replace(/[\uD800-\uDBFF]$/, '');
+  return withoutOpenFence(kept) + note;
+}
+
+function withoutOpenFence(text: string): string {
+  const fence = openFence(text);
+  if (fence === undefined) return text;
+  // Nobody writes one as long as this, and its block is not worth as much again.
+  if (fence.closing.length >= FENCE_ROOM) return text.slice(0, fence.start).trimEnd();
+  return `${text}\n${fence.closing}`;
 }

@@ -4,6 +4,7 @@
 // FD1  it runs in the background, within bounds, and whatever goes wrong is a line in the log. Where the host takes no more
 //      for now it comes again, since comments go before.
 // FD2  what is in the store already is not asked for, unless it is dead there; what comes twice the store knows.
+// FD3  each failed attempt of the host is asked for once, whatever number of triggers would have it.
 
 import { setTimeout } from 'node:timers/promises';
 import type { RepoHostTrigger } from '../../../config/resources/trigger.ts';
@@ -19,6 +20,7 @@ const KEPT_MS = 3 * 86_400_000;
 const MAX_REPOSITORIES = 50;
 const MAX_PAGES = 10;
 const MAX_ASKED = 200;
+const MAX_REMEMBERED = 10_000;
 const MAX_PUT_OFF = 50;
 const LONGEST_PAUSE_MS = 3_600_000;
 
@@ -28,7 +30,28 @@ interface Asking {
   /** By whose name the store knows them: the trigger's, or that of another with the same path and secret. */
   readonly verifiedFor: string;
   readonly host: SourceHost;
+  readonly asked: AskedFor;
   readonly signal: AbortSignal;
+}
+
+/** Attempts that were asked for. The next attempt at the same delivery has an id of its own. */
+export class AskedFor {
+  readonly #names = new Set<string>();
+
+  /** False for one that was there. */
+  add(name: string): boolean {
+    if (this.#names.has(name)) return false;
+    for (const oldest of this.#names) {
+      if (this.#names.size < MAX_REMEMBERED) break;
+      this.#names.delete(oldest);
+    }
+    this.#names.add(name);
+    return true;
+  }
+
+  delete(name: string): void {
+    this.#names.delete(name);
+  }
 }
 
 /** Never rejects; ends early when `signal` is aborted. */
@@ -49,7 +72,7 @@ export async function askForFailed(asking: Asking): Promise<void> {
 }
 
 async function askForFailedOf(repository: string, asking: Asking): Promise<number> {
-  const { api, trigger, signal } = asking;
+  const { api, trigger, asked, signal } = asking;
   const path = `/repos/${repository}/hooks`;
   const { data } = await inTurn(signal, () =>
     api.read(`${path}?per_page=100`, `the hooks of ${repository}`, signal),
@@ -60,8 +83,16 @@ async function askForFailedOf(repository: string, asking: Asking): Promise<numbe
     const deliveries = `${path}/${String(memberOf(hook, 'id'))}/deliveries`;
     for (const id of await failedOf(deliveries, repository, asking)) {
       if (count === MAX_ASKED) return count;
+      const attempts = `${deliveries}/${id}/attempts`;
+      const name = `${trigger.config.api_url} ${attempts}`;
+      if (!asked.add(name)) continue;
       const what = `another attempt at a delivery of ${repository}`;
-      await inTurn(signal, () => api.write(`${deliveries}/${id}/attempts`, {}, what, signal));
+      try {
+        await inTurn(signal, () => api.write(attempts, {}, what, signal));
+      } catch (error) {
+        asked.delete(name);
+        throw error;
+      }
       count += 1;
     }
   }

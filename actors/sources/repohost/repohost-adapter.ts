@@ -11,7 +11,7 @@ import { loopbackOnly, refusal, type Verifier, verifiedMembers } from '../verifi
 import type { WebhookReply, WebhookRequest } from '../webhook.ts';
 import { type Member, type PathUse, WebhookTable } from '../webhook-table.ts';
 import { isRepoEvent, type RepoFacts, repoFacts } from './context.ts';
-import { askForFailed } from './failed-deliveries.ts';
+import { AskedFor, askForFailed } from './failed-deliveries.ts';
 import type { RepoHostApi } from './repohost-api.ts';
 import { isForm, readRepoEvent, repoEvent, repoEventId, repoPayload } from './repohost-event.ts';
 import { takesRepoEvent } from './repohost-filter.ts';
@@ -44,6 +44,7 @@ export function repoHostAdapter({
 }: RepoHostOptions): Adapter<RepoHostTrigger> {
   const table = new WebhookTable<RepoMember>(new RepoHostPath(maxBodyBytes));
   const { apiOf } = new TokenApis(askLoginEveryMs);
+  const asked = new AskedFor();
 
   return {
     type: 'RepoHost',
@@ -62,7 +63,7 @@ export function repoHostAdapter({
       const timer = setTimeout(() => {
         if (api === undefined) return;
         const verifiedFor = firstAlike(table.membersOf(path), member);
-        void askForFailed({ api, trigger, verifiedFor, host, signal: closing.signal });
+        void askForFailed({ api, trigger, verifiedFor, host, asked, signal: closing.signal });
       }, askAfterMs).unref();
       api?.learnOwnLogin();
       return {

@@ -152,3 +152,28 @@ test('a trigger that closes before it was time has asked for nothing', async () 
   await new Promise((resolve) => setTimeout(resolve, 200));
   expect(rest.askedFor('GET', /hooks/)).toEqual([]);
 });
+
+test('each is asked for once, although two triggers have the same path, secret and repository', async () => {
+  rest.addHook('o/r', 1, 'https://gateway.example/webhook/repohost');
+  rest.deliveries.set(1, [delivery('11', 'one', 502), delivery('12', 'two', 502)]);
+  const adapter = repoHostAdapter({ maxBodyBytes: 1_000, askAfterMs: 0 });
+  const questions = () => rest.askedFor('GET', /deliveries$/).length;
+  await open({}, 0, adapter);
+  // A token of its own: what one may not do the other may.
+  const config = { token: `${TOKEN}-other`, api_url: rest.url, repositories: ['o/r'] };
+  const other = await adapter.open(repoHostTrigger('other', config), host);
+  await expect.poll(questions, { timeout: 15_000 }).toBe(2);
+  await expect.poll(() => line(DONE), { timeout: 15_000 }).toBeDefined();
+  await other.close();
+  // Whoever was refused may ask again, as for the next attempt.
+  rest.deliveries.set(1, [delivery('13', 'one', 502), delivery('11', 'one', 502)]);
+  const third = await adapter.open(repoHostTrigger('third', config), host);
+  await expect.poll(questions, { timeout: 15_000 }).toBe(3);
+  await expect.poll(() => again().length, { timeout: 15_000 }).toBeGreaterThan(2);
+  await third.close();
+  expect(again().sort()).toEqual([
+    '1/deliveries/11/attempts',
+    '1/deliveries/12/attempts',
+    '1/deliveries/13/attempts',
+  ]);
+});
