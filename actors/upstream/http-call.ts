@@ -95,9 +95,9 @@ export class HttpCall {
             `answered with content type ${JSON.stringify(type)} instead of JSON or an event stream`,
           );
       },
-      onData: (chunk) => {
-        stream?.feed(chunk);
+      onData: (chunk, turn) => {
         json?.append(chunk);
+        return stream?.feed(chunk, turn) ?? chunk.length;
       },
       onEnd: () => {
         if (json !== undefined) this.#onJson(json);
@@ -181,7 +181,7 @@ export class HttpCall {
         if (mediaType(response) !== 'text/event-stream')
           this.#refuse('answered the resumption of a stream with something else than a stream');
       },
-      onData: (chunk) => parser.feed(chunk),
+      onData: (chunk, turn) => parser.feed(chunk, turn),
       onEnd: () => this.#onStreamOver(new ConnectionLostError(this.#tale('ended before the answer'))),
       onRefused: (refusal) => {
         const error = refusalError(refusal, this.#options.redactor);

@@ -4,6 +4,7 @@
 
 import { LargeMessage } from '../jsonrpc/large-message.ts';
 import { LARGE_MESSAGE_BYTES, MessageBuffer } from './message-buffer.ts';
+import type { ReadingTurn } from './paced-reader.ts';
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -30,7 +31,8 @@ export class LineSplitter {
     this.#partial = new MessageBuffer(maxBytes + 1, maxWholeBytes);
   }
 
-  push(chunk: Buffer): void {
+  /** Gives how many bytes it has taken: all of them, unless `turn` is over before. */
+  push(chunk: Buffer, turn?: ReadingTurn): number {
     let start = 0;
     for (let end = chunk.indexOf(LF); end !== -1; end = chunk.indexOf(LF, start)) {
       const piece = chunk.subarray(start, end);
@@ -42,8 +44,10 @@ export class LineSplitter {
         this.#partial.append(piece);
         this.#emit(this.#partial.take());
       }
+      if (turn?.isOver === true) return start;
     }
     if (start < chunk.length) this.#partial.append(chunk.subarray(start));
+    return chunk.length;
   }
 
   /** What came after the last line end: no message, since a message ends with one. Empty if there is nothing. */

@@ -47,9 +47,10 @@ export class OneWayRequest implements RemoteHandler {
     this.#tell(() => this.#events.onTaken());
   }
 
-  onData(chunk: Buffer): void {
+  onData(chunk: Buffer): number {
     this.#dropped += chunk.length;
     if (this.#dropped > DROPPED_BYTES) this.#request.destroy();
+    return chunk.length;
   }
 
   onEnd(): void {}

@@ -8,6 +8,7 @@ import { request as requestHttps } from 'node:https';
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import type { GatewayError } from '../errors.ts';
+import { PacedReader, type ReadingTurn } from './paced-reader.ts';
 import { networkError, protocolError, type Redactor, type Refusal } from './remote-errors.ts';
 
 /** A peer that vanished without a word is found out by the operating system after this silence. */
@@ -30,7 +31,8 @@ export interface RemoteRequestOptions {
 export interface RemoteHandler {
   /** The head of a 2xx answer; its body follows. */
   onAccepted(response: IncomingMessage): void;
-  onData(chunk: Buffer): void;
+  /** Gives how many bytes it has taken: all of them, unless `turn` is over before; the rest comes again. */
+  onData(chunk: Buffer, turn: ReadingTurn | undefined): number;
   onEnd(): void;
   onRefused(refusal: Refusal): void;
   /** No answer, or half of one. `wasSent: false`: the server got nothing of the request. */
@@ -44,6 +46,7 @@ export class RemoteRequest {
   readonly #options: RemoteRequestOptions;
   readonly #handler: RemoteHandler;
   #request: ClientRequest | undefined;
+  #reader: PacedReader | undefined;
   #wasSent = false;
   #hasAnswer = false;
   #isOver = false;
@@ -71,6 +74,7 @@ export class RemoteRequest {
   /** Gives up the exchange and its socket; one that is complete has given its socket back already. */
   destroy(): void {
     this.#isOver = true;
+    this.#reader?.drop();
     this.#clearTimers();
     if (!this.#isComplete) this.#request?.destroy();
   }
@@ -147,16 +151,23 @@ export class RemoteRequest {
       return;
     }
     this.#handler.onAccepted(response);
+    const reader = new PacedReader(response, (chunk, turn) => this.#handler.onData(chunk, turn));
+    this.#reader = reader;
     response.on('data', (chunk: Buffer) => {
-      if (!this.#isOver) this.#handler.onData(chunk);
+      if (!this.#isOver) reader.push(chunk);
     });
     response.on('end', () => {
       // An answer to half a request: the rest of it must not be taken for the next one on this socket.
       if (this.#request?.writableFinished === false) this.#request.destroy();
       this.#isComplete = true;
-      this.#finish(() => this.#handler.onEnd());
+      reader.end(() => this.#finish(() => this.#handler.onEnd()));
     });
-    response.on('close', () => this.#fail());
+    response.on('close', () => {
+      if (this.#isComplete) return;
+      // It may break off while the rest of it waits for its turn.
+      if (!this.#isOver) reader.flush();
+      this.#fail();
+    });
   }
 
   #onRefusal(response: IncomingMessage, status: number): void {

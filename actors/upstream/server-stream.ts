@@ -4,6 +4,7 @@
 
 import type { IncomingMessage } from 'node:http';
 import type { GatewayError } from '../errors.ts';
+import type { ReadingTurn } from './paced-reader.ts';
 import { reconnectDelayMs } from './reconnect-delay.ts';
 import { type Refusal, sessionGoneError } from './remote-errors.ts';
 import type { RemoteHandler, RemoteRequest } from './remote-request.ts';
@@ -70,8 +71,8 @@ export class ServerStream implements RemoteHandler {
     });
   }
 
-  onData(chunk: Buffer): void {
-    this.#parser?.feed(chunk);
+  onData(chunk: Buffer, turn: ReadingTurn | undefined): number {
+    return this.#parser?.feed(chunk, turn) ?? chunk.length;
   }
 
   onEnd(): void {

@@ -8,6 +8,7 @@ import { ConnectionLostError, type GatewayError, StartFailedError, StoppedError 
 import type { CallId, Link, Trace } from './link.ts';
 import { OneWayRequest } from './one-way-request.ts';
 import { OrderGate, type Outgoing } from './order-gate.ts';
+import type { ReadingTurn } from './paced-reader.ts';
 import { mayBeCarriedOut, plainUrl, type Refusal, refusalError } from './remote-errors.ts';
 import type { RemoteHandler } from './remote-request.ts';
 import { mediaType, postOf, type RemoteOptions, RemoteSession } from './remote-session.ts';
@@ -110,8 +111,8 @@ export class SseLink implements Link, RemoteHandler {
     );
   }
 
-  onData(chunk: Buffer): void {
-    this.#parser.feed(chunk);
+  onData(chunk: Buffer, turn: ReadingTurn | undefined): number {
+    return this.#parser.feed(chunk, turn);
   }
 
   onEnd(): void {

@@ -6,6 +6,7 @@
 
 import type { LargeMessage } from '../jsonrpc/large-message.ts';
 import { MessageBuffer } from './message-buffer.ts';
+import type { ReadingTurn } from './paced-reader.ts';
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -55,8 +56,11 @@ export class SseParser {
     this.#id = cursor.lastEventId;
   }
 
-  /** Takes the next bytes of the stream and calls the handler for each event that they complete. */
-  feed(chunk: Buffer): void {
+  /**
+   * Takes the next bytes of the stream and calls the handler for each event that they complete. Gives how many it has taken:
+   * all of them, unless `turn` is over before.
+   */
+  feed(chunk: Buffer, turn?: ReadingTurn): number {
     let at = this.#bomBytes === undefined ? 0 : this.#skipBom(chunk);
     if (this.#isLfSkipped && at < chunk.length) {
       this.#isLfSkipped = false;
@@ -76,8 +80,10 @@ export class SseParser {
         cr = chunk.indexOf(CR, at);
       }
       if (lf !== -1 && lf < at) lf = chunk.indexOf(LF, at);
+      if (turn?.isOver === true) return at;
     }
     if (at < chunk.length) this.#take(chunk.subarray(at));
+    return chunk.length;
   }
 
   /** How many bytes of `chunk` belong to the byte order mark; one that was cut short turns out to be text. */

@@ -4,6 +4,7 @@
 
 import type { Redactor } from '../redact.ts';
 import { LineRate } from './line-rate.ts';
+import type { ReadingTurn } from './paced-reader.ts';
 import { bytesToKeep, shownLine } from './shown-line.ts';
 
 const LF = 0x0a;
@@ -39,14 +40,17 @@ export class StderrTail {
       .slice(-MAX_LINES);
   }
 
-  push(chunk: Buffer): void {
+  /** Gives how many bytes it has taken: all of them, unless `turn` is over before. */
+  push(chunk: Buffer, turn?: ReadingTurn): number {
     let start = 0;
     for (let end = chunk.indexOf(LF); end !== -1; end = chunk.indexOf(LF, start)) {
       this.#keep(chunk.subarray(start, end));
       this.#endLine();
       start = end + 1;
+      if (turn?.isOver === true) return start;
     }
     this.#keep(chunk.subarray(start));
+    return chunk.length;
   }
 
   /** The server will write no more. */

@@ -17,6 +17,7 @@ import { LineRate } from './line-rate.ts';
 import { LineSplitter } from './line-splitter.ts';
 import { LineWriter } from './line-writer.ts';
 import type { CallId, Link, LinkEvents } from './link.ts';
+import { PacedReader } from './paced-reader.ts';
 import { bytesToKeep, shownLine } from './shown-line.ts';
 import { StderrTail } from './stderr-tail.ts';
 import { tellingLine } from './telling-line.ts';
@@ -53,6 +54,8 @@ export class StdioLink implements Link {
   #will: 'close' | 'kill' | undefined;
   #child: ChildProcess | undefined;
   #writer: LineWriter | undefined;
+  #output: PacedReader | undefined;
+  #complaints: PacedReader | undefined;
   #exit: ExitStatus | undefined;
   readonly #ended: Promise<void>;
   #resolveEnded: () => void = () => {};
@@ -123,11 +126,11 @@ export class StdioLink implements Link {
 
   /** Stops reading what the server says; it will be held up once the pipe is full. */
   pause(): void {
-    this.#child?.stdout.pause();
+    this.#output?.pause();
   }
 
   resume(): void {
-    this.#child?.stdout.resume();
+    this.#output?.resume();
   }
 
   close(): Promise<void> {
@@ -147,10 +150,14 @@ export class StdioLink implements Link {
   #attach(child: ChildProcess): void {
     this.#child = child;
     this.#writer = new LineWriter(child.stdin, this.#options.maxQueuedBytes ?? DEFAULT_MAX_QUEUED_BYTES);
-    child.stdout.on('data', (chunk: Buffer) => {
-      if (this.#will !== 'kill') this.#splitter.push(chunk);
-    });
-    child.stderr.on('data', (chunk: Buffer) => this.#tail.push(chunk));
+    const output = new PacedReader(child.stdout, (chunk, turn) =>
+      this.#will === 'kill' ? chunk.length : this.#splitter.push(chunk, turn),
+    );
+    const complaints = new PacedReader(child.stderr, (chunk, turn) => this.#tail.push(chunk, turn));
+    child.stdout.on('data', (chunk: Buffer) => output.push(chunk));
+    child.stderr.on('data', (chunk: Buffer) => complaints.push(chunk));
+    this.#output = output;
+    this.#complaints = complaints;
     child.stdin.once('close', () => this.#onPipeClosed('input'));
     child.stdout.once('close', () => this.#onPipeClosed('output'));
     void child.exited.then((status) => {
@@ -197,6 +204,8 @@ export class StdioLink implements Link {
 
   #end(): void {
     if (this.#state === 'ended') return;
+    this.#output?.flush();
+    this.#complaints?.flush();
     this.#state = 'ended';
     const rest = this.#splitter.end();
     if (rest.length > 0) this.#onNoiseLine(rest);

@@ -1,0 +1,127 @@
+// A server that writes without end is heard a little in each turn of the event loop, so that others have theirs (A6).
+
+import { afterEach, expect, test } from 'vitest';
+import { Redactor } from '../../../actors/redact.ts';
+import type { LinkEvents } from '../../../actors/upstream/link.ts';
+import { StdioLink } from '../../../actors/upstream/stdio-link.ts';
+import { fixtures } from '../../fixtures/children/recorded-link.ts';
+import { endServers, serve } from '../../fixtures/remote/bad-servers.ts';
+import { initialize, request, until } from '../../fixtures/remote/link-recorder.ts';
+import { answerJson, beginStream, event, methodOf, result } from '../../fixtures/remote/local-server.ts';
+import { httpLink, INITIALIZE, sseLink } from '../../fixtures/remote/open-link.ts';
+
+/** What one line may cost, in the worst case a log message for many clients. */
+const WORK_MS = 0.2;
+const LINES = 2000;
+
+/** Counts what is handled in each turn of the event loop; each takes its time. */
+class Handled {
+  total = 0;
+  most = 0;
+  #now = 0;
+  #isOver = false;
+
+  constructor() {
+    const next = () => {
+      this.#now = 0;
+      if (!this.#isOver) setImmediate(next);
+    };
+    next();
+  }
+
+  one(): void {
+    const until = performance.now() + WORK_MS;
+    while (performance.now() < until);
+    this.total += 1;
+    this.#now += 1;
+    this.most = Math.max(this.most, this.#now);
+  }
+
+  stop(): void {
+    this.#isOver = true;
+  }
+}
+
+const handled: Handled[] = [];
+
+afterEach(async () => {
+  for (const one of handled.splice(0)) one.stop();
+  await endServers();
+});
+
+function counted(): Handled {
+  const one = new Handled();
+  handled.push(one);
+  return one;
+}
+
+const nothing = () => {};
+const note = { jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data: 'x' } };
+
+test('of a local server, and a paused pipe holds it up', async () => {
+  const counts = counted();
+  const events: LinkEvents = {
+    onMessage: () => counts.one(),
+    onOversized: nothing,
+    onUndelivered: nothing,
+    onEnd: nothing,
+  };
+  const link = new StdioLink(
+    {
+      command: process.execPath,
+      args: [`${fixtures}/floods-stdout.mjs`, 'stdout', JSON.stringify(note)],
+      env: {},
+      cwd: fixtures,
+      maxMessageBytes: 1024 * 1024,
+      redactor: new Redactor([]),
+    },
+    events,
+  );
+  await link.open();
+  await until('the flood', () => counts.total > LINES);
+  // Without a turn's end all that the pipe brings is handled in one: some hundred lines a read, many reads.
+  expect(counts.most).toBeLessThan(50);
+  link.kill();
+  await link.close();
+});
+
+test.each([
+  ['the stream of a session', httpLink],
+  ['the stream that is the session', sseLink],
+] as const)('of a remote server, on %s', async (_, make) => {
+  const flood = event(note).repeat(LINES);
+  const server = await serve(({ req, res, body }) => {
+    if (req.method !== 'GET') {
+      if (!body.includes('"id"')) return void res.writeHead(202).end();
+      if (methodOf(body) === 'initialize') return answerJson(res, result(body));
+      return void res
+        .writeHead(200, { 'content-type': 'text/event-stream' })
+        .end(flood + event(result(body)));
+    }
+    beginStream(res);
+    // In one piece each: a read has many events, and a piece of the body has, too.
+    res.write('event: endpoint\ndata: /mcp\n\n');
+    res.write(flood);
+  });
+  const counts = counted();
+  const { link, seen } = make(server.url());
+  const onMessage = seen.onMessage.bind(seen);
+  seen.onMessage = (bytes, call) => {
+    counts.one();
+    onMessage(bytes, call);
+  };
+  await link.open();
+  if (make === httpLink) {
+    link.send(initialize(INITIALIZE), INITIALIZE);
+    await seen.answer(INITIALIZE);
+    link.send(request(2, 'tools/call'), 2);
+    await seen.answer(2);
+    // The answer was behind all of the flood.
+    expect(counts.total).toBe(LINES + 2);
+    link.ready('2025-11-25');
+    await until('the flood of the other stream', () => counts.total === 2 * LINES + 2);
+  }
+  await until('the flood', () => counts.total >= LINES);
+  expect(counts.most).toBeLessThan(50);
+  link.kill();
+});
