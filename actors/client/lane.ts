@@ -3,7 +3,8 @@
 // next request of a client that can do the same takes the lane; unused ones end like any session's connection.
 //
 // LN1  a lane serves one request at a time: whatever comes on its connection belongs to that request.
-// LN2  a lane in use is neither idle nor evicted; one that is free is both before any other.
+// LN2  a lane in use is neither idle nor evicted, but while its call is parked it gives way to whoever finds no connection left;
+//      one that is free is idle and evicted before any other.
 // LN3  a server that asks when no request is there to ask for may do so again at the next: that lane is not used again.
 
 import type { GatewayError } from '../errors.ts';
@@ -15,7 +16,7 @@ import type { Owner, Parting } from '../server/owner.ts';
 import type { ModernAsker } from './modern-asker.ts';
 
 /** The request a lane serves. */
-export interface LaneUser {
+export interface LaneUser extends Pick<Owner, 'parkedAt' | 'giveWay'> {
   onServerRequest(connection: Connection, envelope: Envelope): void;
   onServerNotification(connection: Connection, envelope: Envelope): void;
 }
@@ -48,6 +49,14 @@ export class Lane implements Owner {
 
   get hasOpenStream(): boolean {
     return this.user !== undefined;
+  }
+
+  get parkedAt(): number | undefined {
+    return this.user?.parkedAt;
+  }
+
+  giveWay(error: GatewayError): void {
+    this.user?.giveWay?.(error);
   }
 
   belongsTo(): boolean {

@@ -6,10 +6,11 @@
 // Y2  the client gets one answer for each of its requests: questions, or the result; never both (A2).
 // Y3  what the server says while the call is parked is kept for the client's return, at most MAX_KEPT messages of
 //     MAX_KEPT_BYTES in all (A8).
-// Y4  while it is parked the call has no deadline of its own; its place has (PK2).
+// Y4  while it is parked the call has no deadline of its own; its place has (PK2), and its connection is anybody's who finds
+//     none left (LN2): the client hears of that when it comes back.
 // Y5  what the server may ask is bounded (OQ3), and nothing it has asked is left unanswered when the call ends.
 
-import { type GatewayError, OverloadedError } from '../errors.ts';
+import { type GatewayError, StoppedError } from '../errors.ts';
 import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
 import { memberOf } from '../jsonrpc/members.ts';
 import { changeResult, metaKeys, toLegacy } from '../jsonrpc/modern-meta.ts';
@@ -42,6 +43,7 @@ const cacheable = /^(tools\/list|prompts\/list|resources\/list|resources\/templa
 
 export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable {
   readonly server: string;
+  parkedAt: number | undefined;
   readonly #route: Route;
   readonly #asker: ModernAsker;
   readonly #parked: ParkedCalls;
@@ -126,6 +128,14 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
     this.#call?.cancel('the client did not come back with the input it was asked for');
   }
 
+  giveWay(error: GatewayError): void {
+    if (this.parkedAt === undefined) return;
+    // The end of a call may have others sent, and these look for connections, too.
+    this.parkedAt = undefined;
+    this.#kept = [];
+    this.#call?.fail(error);
+  }
+
   onServerRequest(connection: Connection, envelope: Envelope): void {
     if (!isDeclared(envelope.method, this.#asker)) {
       refuseServerRequest(connection, envelope);
@@ -150,6 +160,7 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
   resume({ envelope, exchange }: ClientRequest): void {
     this.#exchange = exchange;
     this.#current = envelope;
+    this.parkedAt = undefined;
     exchange.server = this.server;
     exchange.call = this;
     if (this.#end !== undefined) {
@@ -201,13 +212,14 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
     if (exchange === undefined) return;
     const requestState = this.#parked.park(this);
     if (requestState === undefined) {
-      const reason = 'too many calls wait for input of their clients';
+      const reason = 'the gateway is stopping';
       this.#questions?.refuseAll(reason);
-      exchange.fail(new OverloadedError(`${reason}; try again shortly`));
+      exchange.fail(new StoppedError(`${reason}, and waits for no input of clients any more`));
       this.#call?.cancel(reason);
       return;
     }
     this.#call?.suspend();
+    this.parkedAt = performance.now();
     this.#exchange = undefined;
     // It has its answer: whoever cancels it now cancels nothing.
     exchange.call = undefined;

@@ -4,7 +4,8 @@
 //
 // PK1  a name leads to the call it was given for, and only from the same request: another tool, or other arguments,
 //      are refused.
-// PK2  at most MAX_PARKED calls are parked at a time, each for at most PARK_MS (A8).
+// PK2  at most MAX_PARKED calls are parked at a time, each for at most PARK_MS (A8). Where there is no place left, the call
+//      that was parked longest gives way: most of those that wait long were abandoned, and who comes is not known (A6).
 
 import { createHash, randomBytes } from 'node:crypto';
 import type { Envelope } from '../jsonrpc/envelope.ts';
@@ -39,16 +40,23 @@ export class ParkedCalls {
     return this.#places.size;
   }
 
-  /** Parks a call; gives the `requestState` that leads back to it. Undefined when there is no room, or no way back. */
+  /** Parks a call; gives the `requestState` that leads back to it. Undefined once there is no way back. */
   park(call: Parkable): string | undefined {
-    if (this.#isClosed || this.#places.size >= MAX_PARKED) return undefined;
+    if (this.#isClosed) return undefined;
+    const [oldest] = this.#places.keys();
+    if (oldest !== undefined && this.#places.size >= MAX_PARKED) this.#expire(oldest);
     const name = randomBytes(24).toString('base64url');
-    const timer = setTimeout(() => {
-      this.#places.delete(name);
-      call.expire();
-    }, PARK_MS).unref();
+    const timer = setTimeout(() => this.#expire(name), PARK_MS).unref();
     this.#places.set(name, { call, timer });
     return name;
+  }
+
+  #expire(name: string): void {
+    const place = this.#places.get(name);
+    if (place === undefined) return;
+    this.#places.delete(name);
+    clearTimeout(place.timer);
+    place.call.expire();
   }
 
   has(state: string): boolean {
@@ -65,7 +73,8 @@ export class ParkedCalls {
     ) {
       throw new RpcFault(
         rpcCodes.invalidParams,
-        'requestState is unknown, has expired, was used before, or belongs to another request; send the request anew',
+        'requestState is unknown, has expired or given way to newer ones, was used before, or belongs to another request; ' +
+          'send the request anew',
         envelope.rawId,
       );
     }

@@ -23,6 +23,10 @@ export interface Owner {
   readonly isEnded?: boolean;
   /** A stream is open on which the client hears what belongs to no call of its own. */
   readonly hasOpenStream: boolean;
+  /** Since when, in performance.now() milliseconds, its only call has waited for nothing but its client to come back. */
+  readonly parkedAt?: number | undefined;
+  /** Ends that call with this error; its connection is free when this returns. */
+  giveWay?(error: GatewayError): void;
   /** The session is this server's alone; one of many servers keeps none of them awake by listening. */
   belongsTo(server: string): boolean;
   /** A request of the server to the client, on whose call's stream it came if that is known. */

@@ -7,6 +7,8 @@
 // P3  after `kill` or a finished `drain` no connection is left (A5).
 // P4  a crash under session isolation ends that session's connection only; a failed start is told to the server
 //     when nothing else is open (A6).
+// P6  where no connection is left, one goes that nobody uses, or else the one whose call has waited longest for nothing but
+//     its client to come back.
 
 import { type GatewayError, StoppedError, UnavailableError } from '../errors.ts';
 import type { Era } from '../jsonrpc/modern-meta.ts';
@@ -179,20 +181,35 @@ export class Pool {
       if (this.#options.isHeardBySome(member)) continue;
       if (oldest === undefined || member.lastUsedAt < oldest.lastUsedAt) oldest = member;
     }
-    const { server, max } = this.#options;
     if (oldest === undefined) {
-      throw new UnavailableError(
-        `all ${max} connections of server ${server} are in use by other sessions; try later, or raise pool.max`,
-        1,
-      );
+      this.#haveOneGiveWay();
+      return;
     }
     void this.close(
       oldest,
-      new StoppedError(`the session made room for a newer one (pool.max ${max})`),
+      new StoppedError(`the session made room for a newer one (pool.max ${this.#options.max})`),
       'evicted',
     );
     // It is on its way out and holds its place no longer; `close` sees to its end.
     this.#members.delete(oldest);
+  }
+
+  #haveOneGiveWay(): void {
+    const { server, max } = this.#options;
+    let longest: Owner | undefined;
+    for (const { owner } of this.#members) {
+      if (owner?.parkedAt === undefined) continue;
+      if (longest?.parkedAt === undefined || owner.parkedAt < longest.parkedAt) longest = owner;
+    }
+    const all = `all ${max} connections of server ${server}`;
+    longest?.giveWay?.(
+      new UnavailableError(
+        `the call waited for its client longest when ${all} were in use, and gave way to another; send the request anew, or raise pool.max`,
+        1,
+      ),
+    );
+    if (this.#members.size < max) return;
+    throw new UnavailableError(`${all} are in use by other sessions; try later, or raise pool.max`, 1);
   }
 
   #open(owner: Owner | undefined, era: Era): Member {

@@ -191,26 +191,66 @@ describe('a modern client before a legacy server', () => {
     expect(ear.result).toMatchObject({ resultType: 'complete', content: [] });
   });
 
-  test('is told that there is no room, and its server too, when too many calls are parked', async () => {
-    const place: Parkable = { server: '', digest: '', resume: () => {}, expire: () => {} };
-    for (let n = 0; n < MAX_PARKED; n += 1) expect(crossings.parked.park(place)).toBeDefined();
-    const { ear, link } = await parked();
-    expect(ear.error?.code).toBe('ERR_OVERLOADED');
-    expect(link.sent.map(({ message }) => message)).toEqual(
-      expect.arrayContaining([
-        expect.objectContaining({ id: 'q', error: expect.objectContaining({ code: -32000 }) }),
-        expect.objectContaining({ method: 'notifications/cancelled' }),
-      ]),
-    );
-    expect(managed.server.pool.members.size).toBe(0);
+  test('has the place of the call that was parked longest when there is no other', async () => {
+    const expired: number[] = [];
+    const states = Array.from({ length: MAX_PARKED }, (_, n) => {
+      const place: Parkable = { server: '', digest: '', resume: () => {}, expire: () => expired.push(n) };
+      return crossings.parked.park(place) ?? '';
+    });
+    const { state } = await parked();
+    expect(crossings.parked.has(state)).toBe(true);
+    expect([expired, crossings.parked.size]).toEqual([[0], MAX_PARKED]);
+    expect(states.filter((one) => !crossings.parked.has(one))).toEqual([states[0]]);
+    expect(retry(states[0] ?? '', {}).back).toThrow('given way to newer ones');
     crossings.parked.close();
+    await settle();
+    expect(expired).toHaveLength(MAX_PARKED);
     expect(timers()).toBe(0);
+  });
+
+  test('has the connection of the call that was parked longest when there is no other', async () => {
+    managed.end();
+    managed = new FakeManaged({ isolation: 'session', pool: { max: 2, in_flight: 8, waiting: 8 } });
+    const first = await parked({ ...asker, clientInfo: { name: 'first' } });
+    vi.advanceTimersByTime(10);
+    const second = await parked({ ...asker, clientInfo: { name: 'second' } });
+    // Neither a lane nor the connection that requests without questions share.
+    const plain = call({ ...asker, capabilities: {} });
+    await settle(10);
+    expect([first.link.wasClosed, second.link.wasClosed]).toEqual([true, false]);
+    managed.link.answer(managed.link.calls[0]?.message.id, { content: [], n: 3 });
+    expect(plain.ear.result).toMatchObject({ n: 3 });
+    expect(managed.server.pool.members.size).toBe(2);
+
+    const late = retry(first.state, { 'input-1': {} });
+    late.back();
+    expect(late.ear.error).toMatchObject({ code: 'ERR_UNAVAILABLE', retryAfterSeconds: 1 });
+    expect(late.ear.error?.message).toMatch(/gave way.*send the request anew, or raise pool\.max/);
+    const { ear, back } = retry(second.state, { 'input-1': {} });
+    back();
+    second.link.answer(second.link.calls[0]?.message.id, { content: [], n: 2 });
+    expect(ear.result).toMatchObject({ n: 2 });
+    crossings.parked.close();
+    await settle();
+    expect(timers()).toBe(0);
+  });
+
+  test('takes no connection from a call that its server is at work on', async () => {
+    managed.end();
+    managed = new FakeManaged({ isolation: 'session', pool: { max: 1, in_flight: 8, waiting: 8 } });
+    const { state, link } = await parked();
+    const { back } = retry(state, { 'input-1': {} });
+    back();
+    const { ear } = call({ ...asker, clientInfo: { name: 'second' } });
+    await settle();
+    expect(ear.error?.message).toContain('all 1 connections of server');
+    expect(link.wasClosed).toBe(false);
   });
 
   test('is not parked any more once the gateway is stopping', async () => {
     crossings.parked.close();
     const { ear } = await parked();
-    expect(ear.error?.code).toBe('ERR_OVERLOADED');
+    expect(ear.error?.code).toBe('ERR_STOPPED');
     expect(crossings.parked.size).toBe(0);
   });
 
