@@ -14,6 +14,9 @@ export interface ServerRow extends ServerRecord {
   readonly latency: ServerStats['latency_ms'] | undefined;
 }
 
+/** As many as stand beside the rest in a window. */
+const STDERR_LINES = 10;
+
 type Counters = Omit<ServerStats, 'latency_ms'>;
 
 /** What every table of servers counts. */
@@ -72,7 +75,14 @@ export function serverPage(server: ServerDetails, stats: ServerStats | undefined
     ['connections', String(server.connections.length)],
   ];
   const lines = entries.map(([name, text]) => `${name.padEnd(12)}  ${text}`);
-  return server.connections.length === 0 ? lines : [...lines, ...connectionTable(server.connections)];
+  if (server.connections.length > 0) lines.push(...connectionTable(server.connections));
+  return [...lines, ...stderrLines(server.stderr)];
+}
+
+/** The last of them; `--json` has all that are kept. */
+function stderrLines(stderr: readonly string[]): readonly string[] {
+  if (stderr.length === 0) return [];
+  return ['stderr', ...stderr.slice(-STDERR_LINES).map((line) => `  ${printable(line)}`)];
 }
 
 /** A line for each list that is not whole. */

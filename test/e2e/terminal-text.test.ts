@@ -27,6 +27,7 @@ const server = {
   },
   last_error: { code: foreign, message: foreign, at: foreign },
   stderr: [foreign, 'second line'],
+  lists: {},
   connections: [{ pid: 1, session: foreign, is_open: true, in_flight: 0, protocol_version: foreign }],
 };
 const delivery = {
@@ -94,6 +95,11 @@ describe('what comes from outside', () => {
       expect(stdout + stderr).not.toMatch(obeyed);
       if (more.length > 0 && command !== 'start nothing') JSON.parse(stdout);
     }
+  });
+
+  test('on stderr of a server is shown with the server', async () => {
+    const { stdout } = await runMain(['servers', 's', '--url', url], { env });
+    expect(stdout).toMatch(/\nstderr\n {2}seen\? {1,2}too\n {2}second line\n$/);
   });
 
   test('keeps its lines where it has several', async () => {
