@@ -33,6 +33,8 @@ const LONGEST_ASKED_MS = 3_600_000;
 
 /** After this an event has waited long enough for its turn. */
 const PATIENCE_MS = 3_600_000;
+/** By so much clocks may differ. */
+const CLOCK_STEP_MS = 60_000;
 
 /** Events that failed together, because one service was down, should not come back together. */
 const JITTER = 0.2;
@@ -62,6 +64,8 @@ export function deferral(
   { attempt, ageMs, inMs }: TooSoon,
   random: number,
 ): Redelivery | { readonly do: 'defer'; readonly inMs: number } {
-  if (ageMs >= PATIENCE_MS) return redelivery(settings, { attempt, retryAfterMs: inMs }, random);
+  // One of the future was accepted when the clock was ahead: nobody knows for how long it has waited.
+  if (ageMs >= PATIENCE_MS || ageMs < -CLOCK_STEP_MS)
+    return redelivery(settings, { attempt, retryAfterMs: inMs }, random);
   return { do: 'defer', inMs: Math.max(1, Math.ceil(Math.min(LONGEST_ASKED_MS, inMs))) };
 }

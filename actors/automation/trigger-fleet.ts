@@ -14,6 +14,7 @@ import { type TriggerInput, triggerMachine } from '../../machines/trigger.ts';
 import { guarded } from '../guarded.ts';
 import type { Log } from '../log.ts';
 import type { OpenTrigger } from '../sources/adapter.ts';
+import { steadyNow } from '../steady-clock.ts';
 import { timeLimit } from './time-limit.ts';
 
 export const TRIGGERS = 'triggers';
@@ -83,7 +84,7 @@ export class TriggerFleet {
   supervisorInput(): SupervisorInput {
     return {
       path: TRIGGERS,
-      now: Date.now,
+      now: steadyNow,
       random: Math.random,
       drain: 'together',
       onChange: (change) => this.#onChange(change),

@@ -13,6 +13,7 @@ import { type SupervisorInput, supervisorMachine } from '../../machines/supervis
 import { guarded } from '../guarded.ts';
 import type { Log } from '../log.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
+import { steadyNow } from '../steady-clock.ts';
 
 /** Ids by what a reload did with them. */
 export interface CatalogDifference {
@@ -66,7 +67,7 @@ export class ServerFleet {
   supervisorInput(path: string = SERVERS): SupervisorInput {
     return {
       path,
-      now: Date.now,
+      now: steadyNow,
       random: Math.random,
       drain: 'together',
       onChange: (change) => this.#onChange(change),
@@ -190,11 +191,12 @@ export class ServerFleet {
         );
         break;
       case 'parked':
-        server.nextRetryAt = change.until;
+        // For people, who go by the clock.
+        server.nextRetryAt = Date.now() + (change.until ?? 0) - steadyNow();
         log.error(
           {
             server: server.id,
-            until: new Date(change.until ?? 0).toISOString(),
+            until: new Date(server.nextRetryAt).toISOString(),
             reason: server.lastError?.message,
           },
           'server parked after too many failures',

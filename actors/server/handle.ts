@@ -147,7 +147,7 @@ export class Handle {
     this.isIdle = false;
   }
 
-  /** The server is parked: whoever waits is told, and whoever comes, until `until` (epoch milliseconds). */
+  /** The server is parked: whoever waits is told, and whoever comes, until `until` (by the steady clock). */
   refuse(until: number, because: string): void {
     this.parking.begin(until, because);
     this.failWaiting(

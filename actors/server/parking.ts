@@ -2,12 +2,13 @@
 // and is parked. When it is parked its supervisor says; a park that is over ends with the next call, or by hand.
 
 import { UnavailableError } from '../errors.ts';
+import { steadyNow } from '../steady-clock.ts';
 
 /** A park that is over by the time somebody has read of it needs no advice on how to end it. */
 const SOON_MS = 5000;
 
 export class Parking {
-  /** Epoch milliseconds until which the server is parked, or was; undefined where it is not. */
+  /** By the steady clock, until when the server is parked, or was; undefined where it is not. */
   until: number | undefined;
   readonly #id: string;
   readonly #isEnabled: boolean;
@@ -20,10 +21,10 @@ export class Parking {
 
   /** Too many failures lately, and its time is not over. */
   get isOn(): boolean {
-    return this.until !== undefined && this.until > Date.now();
+    return this.until !== undefined && this.until > steadyNow();
   }
 
-  /** `until` is in epoch milliseconds; `because` is shown to clients. */
+  /** `until` is by the steady clock; `because` is shown to clients. */
   begin(until: number, because: string): void {
     this.until = until;
     this.#because = because;
@@ -39,7 +40,7 @@ export class Parking {
       return new UnavailableError(`server ${this.#id} is switched off (enabled: false in the catalog)`, 60);
     }
     if (this.until === undefined) return undefined;
-    const leftMs = this.until - Date.now();
+    const leftMs = this.until - steadyNow();
     if (leftMs <= 0) return undefined;
     const hint = leftMs > SOON_MS ? ` (POST /servers/${this.#id}/start tries at once)` : '';
     return new UnavailableError(

@@ -8,6 +8,7 @@
 import type { ServerEntry } from '../../config/catalog-schema.ts';
 import type { ServerState } from '../../machines/server.ts';
 import { ConnectionLostError, StoppedError, UnavailableError } from '../errors.ts';
+import { steadyNow } from '../steady-clock.ts';
 import type { ClientWishes } from './client-wishes.ts';
 import type { ServerEras } from './eras.ts';
 import type { Handle } from './handle.ts';
@@ -61,7 +62,7 @@ export class ServerStart {
     this.#demandedBy = owner;
     const { until } = handle.parking;
     if (until === undefined) life.send({ type: 'demand' });
-    else if (until <= Date.now()) wake();
+    else if (until <= steadyNow()) wake();
   }
 
   /** Whether a start is wanted by now; after a crash open streams count as well. */

@@ -192,6 +192,7 @@ export class Mailboxes {
   /** Finds what is unfinished in the file; the claims on it have ended with those who held them. */
   load(now: number): void {
     const suspects = this.#deliveries.suspects();
+    const held = this.#deliveries.held();
     const unfinished = this.#deliveries.unfinishedInOrder();
     for (const [, seq, state] of unfinished)
       if (state === 'running') this.#crash(seq, (suspects.get(seq) ?? 0) + 1, now);
@@ -201,7 +202,7 @@ export class Mailboxes {
       const isAsked = state === 'running' || state === 'retrying' || suspects.has(seq);
       this.#settle(
         key,
-        isAsked ? this.#deliveries.first(key) : { seq, isHeld: state === 'held', retryAt: null, crashes: 0 },
+        isAsked ? this.#deliveries.first(key) : { seq, isHeld: held.has(seq), retryAt: null, crashes: 0 },
         now,
       );
     }

@@ -67,6 +67,7 @@ export class SqliteDeliveries {
   readonly #allUnfinished: Statement<readonly [string, number, number]>;
   readonly #suspects: Statement<readonly [number, number]>;
   readonly #heldBy: Statement<readonly [number, string]>;
+  readonly #held: Statement<readonly [number]>;
   readonly #holders: Statement<readonly [string]>;
   readonly #begin: Statement<Nothing>;
   readonly #end: Statement<Nothing>;
@@ -105,6 +106,7 @@ export class SqliteDeliveries {
     this.#suspects = connection.prepare(
       `SELECT seq, crashes FROM delivery WHERE crashes > 0 AND state < ${firstSettled}`,
     );
+    this.#held = connection.prepare('SELECT seq FROM delivery WHERE held_by IS NOT NULL');
     this.#holders = connection.prepare(
       'SELECT DISTINCT held_by FROM delivery WHERE held_by IS NOT NULL ORDER BY held_by',
     );
@@ -252,6 +254,11 @@ export class SqliteDeliveries {
   /** An attempt ended without a word: the event waits again, and the record says why. */
   breakOff(seq: number, note: string, now: number): void {
     this.#break.run([now, note, seq]);
+  }
+
+  /** What is held by some name, by `seq`. */
+  held(): ReadonlySet<number> {
+    return new Set(this.#held.all([]).map(([seq]) => seq));
   }
 
   /** How often the process has ended with those that wait or run, by `seq`; of those only with which it has. */

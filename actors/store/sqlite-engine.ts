@@ -3,12 +3,13 @@
 //
 // SE1  operations run inside `transaction` only, and see the time at which it began (LE1).
 // SE2  after a transaction that failed, what is kept in memory is what it was before, or read anew from the file.
-// SE3  what a clock is set by (EC2) has not passed: no claim ends by it.
+// SE3  what a clock is set by (EC2) has not passed: no claim ends by it, and nothing waits for it; at a start neither.
 
 import { OverloadedError } from '../errors.ts';
 import { EngineClock, type Moment, NO_MOMENT } from './engine-clock.ts';
 import type { Entered, Ledger, SweptPart } from './ledger.ts';
 import { Mailboxes } from './mailboxes.ts';
+import { SqliteClock } from './sqlite-clock.ts';
 import { SqliteConnection, storable } from './sqlite-connection.ts';
 import { SqliteCounter } from './sqlite-counter.ts';
 import { SqliteDeliveries } from './sqlite-deliveries.ts';
@@ -72,6 +73,7 @@ export class SqliteEngine implements Ledger {
   readonly #history: SqliteHistory;
   readonly #snapshots: SqliteSnapshots;
   readonly #clock: EngineClock;
+  readonly #kept: SqliteClock;
   /** At which the transaction began, or the last one that was committed. */
   #moment: Moment = NO_MOMENT;
   /** A transaction was rolled back since the file was counted. */
@@ -97,7 +99,13 @@ export class SqliteEngine implements Ledger {
       this.#history = new SqliteHistory(connection);
       this.#snapshots = new SqliteSnapshots(connection);
       this.#mailboxes = new Mailboxes(this.#deliveries, this.#snapshots, counter);
-      this.transaction(() => this.#mailboxes.load(this.#time));
+      this.#kept = new SqliteClock(connection);
+      this.transaction(() => {
+        const setByMs = Math.min(0, this.#time - this.#kept.lastSeen);
+        if (setByMs < 0) this.#kept.onSet(setByMs);
+        this.#mailboxes.load(this.#time);
+        this.#kept.note(this.#time);
+      });
     } catch (error) {
       connection?.close();
       throw faultOf(error, options.file)?.error ?? error;
@@ -113,7 +121,11 @@ export class SqliteEngine implements Ledger {
     try {
       return this.#connection.transaction(() => {
         this.#moment = moment;
-        if (setByMs !== 0) this.#mailboxes.onClockSet(setByMs, time);
+        if (setByMs !== 0) {
+          this.#kept.onSet(setByMs);
+          this.#mailboxes.onClockSet(setByMs, time);
+          this.#kept.note(time);
+        }
         if (this.#isStale) this.#deliveries.recount();
         this.#isStale = false;
         return action();
@@ -124,6 +136,13 @@ export class SqliteEngine implements Ledger {
       this.#isStale = true;
       throw error;
     }
+  }
+
+  /** For when nothing else happens: notices that the clock was set, and notes the time. Throws errors of SQLite. */
+  keepTime(): void {
+    const { time, setByMs } = this.#clock.after(this.#moment);
+    if (setByMs === 0 && !this.#kept.isStale(time)) return;
+    this.transaction(() => this.#kept.note(this.#time));
   }
 
   /** What is wrong with the file, when that is what an error says. */
@@ -152,6 +171,7 @@ export class SqliteEngine implements Ledger {
   }
 
   commit(results: readonly TurnResult[]): readonly Committed[] {
+    if (this.#kept.isStale(this.#time)) this.#kept.note(this.#time);
     return results.map((result) => this.#commit(result));
   }
 
@@ -232,7 +252,7 @@ export class SqliteEngine implements Ledger {
 
   sweepPart(afterSeq: number): SweptPart {
     const before = this.#time - this.#options.retentionMs;
-    const part = this.#history.sweep(afterSeq, before);
+    const part = this.#history.sweep(afterSeq, before, this.#time);
     const others =
       this.#values.sweep(this.#time, ROWS_AT_ONCE) +
       this.#leases.sweep(this.#time, ROWS_AT_ONCE) +

@@ -105,12 +105,13 @@ export class SqliteHistory {
   }
 
   /** Removes records that ended before that time, among the next after `afterSeq`. */
-  sweep(afterSeq: number, before: number): SweptPart {
+  sweep(afterSeq: number, before: number, now: number): SweptPart {
     const rows = this.#oldest.all([afterSeq, SWEPT_AT_ONCE]);
     let removed = 0;
     for (const [seq, at, ended] of rows) {
-      // Records lie in the order in which they came: none after this one can have ended before.
-      if (at >= before) return { removed, afterSeq: undefined };
+      // Records lie in the order in which they came: none after this one can have ended before. One that came when the
+      // clock was ahead says nothing of those after it.
+      if (at >= before && at <= now) return { removed, afterSeq: undefined };
       if (ended === null || ended >= before) continue;
       this.#remove.run([seq]);
       this.#removeBody.run([seq]);

@@ -97,6 +97,8 @@ const migrations: readonly string[] = [
   ALTER TABLE delivery ADD COLUMN crashes INTEGER NOT NULL DEFAULT 0;
   CREATE INDEX delivery_suspect ON delivery (seq, crashes) WHERE crashes > 0 AND state < 4;
   `,
+  // What the clock said when that was last noted: it tells a start that somebody has set it back meanwhile.
+  'CREATE TABLE clock (at INTEGER NOT NULL); INSERT INTO clock VALUES (0);',
 ];
 
 export const schemaVersion = migrations.length;

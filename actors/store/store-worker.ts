@@ -9,13 +9,14 @@ import { GatewayError } from '../errors.ts';
 import { commitTogether } from './group-commit.ts';
 import type { LedgerCall } from './ledger.ts';
 import { movableIn } from './posting.ts';
+import { NOTED_EVERY_MS } from './sqlite-clock.ts';
 import { SqliteEngine } from './sqlite-engine.ts';
 import type { CallsMessage, SentAnswer, SentError, WorkerMessage, WorkerSettings } from './store-messages.ts';
 
 /** Calls in one transaction: beyond that the first of them would wait too long. */
 const CALLS_TOGETHER = 2_000;
-/** Also how soon a jump of the clock is noticed. */
-const LONGEST_TIMER_MS = 60_000;
+/** While something waits for its time: also how soon a jump of the clock is noticed. */
+const LONGEST_TIMER_MS = NOTED_EVERY_MS;
 
 if (parentPort === null) throw new Error('the worker of the store was started by itself');
 const port = parentPort;
@@ -64,17 +65,20 @@ function answer(ledger: SqliteEngine, calls: readonly LedgerCall[]): void {
     for (const memory of movableIn(operation, given.result)) moved.push(memory);
     return given;
   });
-  const hasNews = ledger.takeNews();
-  post({ kind: 'answers', answers, isNews: isDue(ledger) || hasNews }, moved);
+  const hasFallenDue = isDue(ledger);
+  post({ kind: 'answers', answers, isNews: ledger.takeNews() || hasFallenDue }, moved);
 }
 
 function onTimer(ledger: SqliteEngine): void {
-  if (isDue(ledger)) post({ kind: 'wake' });
+  // What the jump of a clock has made ready was not awaited.
+  const hasFallenDue = isDue(ledger);
+  if (ledger.takeNews() || hasFallenDue) post({ kind: 'wake' });
 }
 
 /** Whether something has fallen due since this was last asked; sets the timer for the next thing that will. */
 function isDue(ledger: SqliteEngine): boolean {
   clearTimeout(timer);
+  keepTime(ledger);
   const now = Date.now();
   // The clock may have been set back meanwhile.
   const since = Math.min(toldUntil, now);
@@ -85,6 +89,14 @@ function isDue(ledger: SqliteEngine): boolean {
   if (next !== Number.POSITIVE_INFINITY)
     timer = setTimeout(onTimer, Math.max(1, Math.min(LONGEST_TIMER_MS, next - now)), ledger);
   return hasFallenDue;
+}
+
+function keepTime(ledger: SqliteEngine): void {
+  try {
+    ledger.keepTime();
+  } catch {
+    // The file cannot be written now; the next transaction notices as well.
+  }
 }
 
 /** Epoch ms; infinity when nothing will be due. */

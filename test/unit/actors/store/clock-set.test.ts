@@ -84,7 +84,7 @@ test('nor by one that is set and put right before anything else happens', () => 
   engine.close();
 });
 
-test('a retry that is due waits for its own time again when the clock is set back, and no longer', () => {
+test('a retry that is due stays so when the clock is set back', () => {
   const { clock, engine, claim } = open();
   engine.transaction(() =>
     engine.append([newEvent('conversation/a', 'a1'), newEvent('conversation/a', 'a2')]),
@@ -99,8 +99,6 @@ test('a retry that is due waits for its own time again when the clock is set bac
   // Its mailbox is looked at again, long after its time.
   engine.transaction(() => engine.discard('a2', 'not wanted'));
   clock.time -= HOUR_MS;
-  expect(claim()).toEqual([]);
-  clock.pass(60_000);
   expect(claim()).toEqual(['a1']);
   engine.close();
 });

@@ -62,6 +62,7 @@ function makeVersion1(file: string): void {
     else insert.run([key, state === 3 ? null : (retryAt ?? NOW), null, null, null]);
   }
   db.exec(`
+    DROP TABLE clock;
     DROP INDEX delivery_suspect;
     ALTER TABLE delivery DROP COLUMN crashes;
   `);
