@@ -168,7 +168,7 @@ async function run(loaded: Loaded): Promise<number | undefined> {
       { address },
       'LISTENING BEYOND LOOPBACK WITHOUT A KEY: whoever reaches this address can call every tool; set api_key',
     );
-  if (address !== undefined) greet(banner(gateway, address, kind ?? ''));
+  if (address !== undefined) greet(banner(gateway, address, kind ?? '', automation?.fleet.all() ?? []));
   const triggers = automation?.fleet.all().length;
   log.info(
     { address, http: kind, servers: gateway.fleet.all().length, triggers, version },

@@ -9,7 +9,7 @@ import type { ReadResource } from './resource-context.ts';
 import { messengerFormSchema, triggerSchema, type WrittenTrigger } from './trigger-schema.ts';
 import { notBuilt } from './trigger-types.ts';
 import { typeNames } from './type-names.ts';
-import { memberOf, withMember, withoutMembers } from './yaml-members.ts';
+import { memberOf, textOf, withMember, withoutMembers } from './yaml-members.ts';
 
 /** Of an unknown type nothing can be said about its config, but all the rest can be read. `word` is the type as written. */
 export function readWithoutType(
@@ -17,19 +17,25 @@ export function readWithoutType(
   root: YamlTree,
   word: string | undefined,
 ): ReadResource {
-  const plain = withMember(root, 'spec', (spec) => withoutMembers(spec, ['type', 'config']));
+  const plain = withMember(root, 'spec', (spec) => withoutMembers(spec, ['type', 'config', 'platform']));
   const schema = triggerSchema([''], { type: 'object' });
   const specSchema = schema.properties.spec;
   const open = { ...schema, properties: { ...schema.properties, spec: { ...specSchema, required: [] } } };
   const written = reader.read(open, plain, '') as WrittenTrigger | undefined;
   const spec = memberOf(root, 'spec');
-  if (spec?.kind === 'map') {
+  const platform = memberOf(spec, 'platform');
+  if (platform !== undefined) {
+    reader.place('spec.platform', platform.offset, platform.offset);
+    reader.report('spec.platform', NO_PLATFORM);
+  } else if (spec?.kind === 'map') {
     const type = memberOf(spec, 'type');
     if (type !== undefined) reader.place('spec.type', type.offset, type.offset);
     reader.report('spec.type', typeFault(word));
   }
   return { kind: 'Trigger', name: written?.metadata?.name, reader };
 }
+
+const NO_PLATFORM = `is no platform's word; a trigger says spec.type, one of ${typeNames.join(', ')}, and spec.config. Only the second form of BusinessMessenger has spec.platform, as text, beside spec.webhook and spec.routing`;
 
 function typeFault(word: string | undefined): string {
   const names = typeNames.join(', ');
@@ -40,18 +46,23 @@ function typeFault(word: string | undefined): string {
     : `there is no type of that name; did you mean ${near}?`;
 }
 
-/** The form with `spec.platform` in place of `spec.type`. */
+/** The form with `spec.platform` in place of `spec.type`; what else says so may be meant otherwise. */
 export function readMessengerForm(reader: SchemaReader, root: YamlTree): ReadResource {
+  const spec = memberOf(root, 'spec');
+  const isOfForm = ['webhook', 'routing'].some((key) => memberOf(spec, key) !== undefined);
+  if (!isOfForm && textOf(memberOf(spec, 'platform')) === undefined)
+    return readWithoutType(reader, root, undefined);
   const written = reader.read(messengerFormSchema, root, '') as
     | (WrittenTrigger & { readonly spec?: { readonly platform?: string } })
     | undefined;
   const platform = written?.spec?.platform;
-  const isMessenger = platform === undefined || typeMeant(platform) === 'BusinessMessenger';
-  reader.report(
-    'spec.platform',
-    isMessenger
-      ? notBuilt('BusinessMessenger')
-      : 'only triggers of the business messenger have this form; others say spec.type',
-  );
+  // One that is no text has been reported.
+  if (platform !== undefined)
+    reader.report(
+      'spec.platform',
+      typeMeant(platform) === 'BusinessMessenger'
+        ? notBuilt('BusinessMessenger')
+        : 'only triggers of the business messenger have this form; others say spec.type',
+    );
   return { kind: 'Trigger', name: written?.metadata?.name, reader };
 }

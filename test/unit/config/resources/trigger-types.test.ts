@@ -509,6 +509,33 @@ describe('a trigger of a type that is not built', () => {
     ]);
   });
 
+  test.each([
+    ['a mapping', '{ type: slack }'],
+    ['a mapping in lines', '\n    whatsapp: { token: x }'],
+    ['a list', '[http]'],
+    ['nothing', ''],
+  ])(
+    'a platform that is %s is no business messenger: what a trigger says is told, once',
+    async (_, value) => {
+      const { errors } = await folder.loadText(
+        messenger(`  platform: ${value}\n  config: { path: /x }\n  default_agent: echo\n`),
+      );
+      expect(errors).toHaveLength(1);
+      expect(errors[0]).toMatch(
+        /^t\.yaml:[56]:\d+: spec\.platform: is no platform's word; a trigger says spec\.type, /,
+      );
+      expect(errors[0]).toMatch(/Only the second form of BusinessMessenger has spec\.platform, as text/);
+      expect(errors[0]).not.toMatch(/not built/);
+    },
+  );
+
+  test('in the second form a platform that is no text is told that alone', async () => {
+    const { errors } = await folder.loadText(
+      messenger('  platform: { name: whatsapp }\n  routing: { default_agent: echo }\n'),
+    );
+    expect(errors).toEqual(['t.yaml:5:13: spec.platform: expected text, found a mapping']);
+  });
+
   test('in the second form fields are checked too', async () => {
     const { errors } = await folder.loadText(
       messenger(`  platform: slack
