@@ -141,6 +141,15 @@ export async function httpEcho(bench, row) {
   return target(started, row, `http://127.0.0.1:${found[1]}/mcp`, {});
 }
 
+/** The least between a client and a remote server; `url` is the server's. */
+export async function bareHttpRelay(bench, row, url) {
+  const port = await freePort();
+  const relay = [join(here, 'bare-http-relay.mjs'), String(port), url];
+  const started = startProcess(bench.makeFolder(), process.execPath, relay);
+  await until(started, 'the bare relay did not start', () => started.log().includes('listening'));
+  return target(started, row, `http://127.0.0.1:${port}/`, {});
+}
+
 /** A gateway before one server, called at /rpc. */
 export async function gatewayBefore(bench, row, entry) {
   const gateway = await startGateway(bench, { servers: { echo: entry } });

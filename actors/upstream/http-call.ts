@@ -5,6 +5,7 @@
 
 import { ConnectionLostError, type GatewayError } from '../errors.ts';
 import type { LargeMessage } from '../jsonrpc/large-message.ts';
+import type { Linked } from '../linked-list.ts';
 import type { CallId } from './link.ts';
 import { MessageBuffer } from './message-buffer.ts';
 import { reconnectDelayMs } from './reconnect-delay.ts';
@@ -39,10 +40,13 @@ export interface HttpCallEvents {
   onOver(): void;
 }
 
-export class HttpCall {
+export class HttpCall implements Linked<HttpCall> {
+  /** Its owner keeps its calls in a list. */
+  previous: HttpCall | undefined;
+  next: HttpCall | undefined;
+  readonly id: CallId;
   readonly #session: RemoteSession;
   readonly #options: HttpCallOptions;
-  readonly #call: CallId;
   readonly #events: HttpCallEvents;
   readonly #cursor: SseCursor = { lastEventId: '', retryMs: undefined };
   #request: RemoteRequest | undefined;
@@ -58,7 +62,7 @@ export class HttpCall {
   constructor(session: RemoteSession, options: HttpCallOptions, call: CallId, events: HttpCallEvents) {
     this.#session = session;
     this.#options = options;
-    this.#call = call;
+    this.id = call;
     this.#events = events;
   }
 
@@ -82,12 +86,12 @@ export class HttpCall {
     let json: MessageBuffer | undefined;
     let stream: SseParser | undefined;
     return {
-      onAccepted: (response) => {
+      onAccepted: (head) => {
         this.#isAccepted = true;
-        this.#session.learn(response);
-        const type = mediaType(response);
-        if (response.statusCode === 202 || response.statusCode === 204)
-          this.#refuse(`answered ${response.statusCode} to a request, which leaves it without an answer`);
+        this.#session.learn(head);
+        const type = mediaType(head);
+        if (head.status === 202 || head.status === 204)
+          this.#refuse(`answered ${head.status} to a request, which leaves it without an answer`);
         else if (type === 'text/event-stream') stream = this.#parser();
         else if (isJson(type)) json = new MessageBuffer(maxMessageBytes);
         else
@@ -121,7 +125,7 @@ export class HttpCall {
       return;
     }
     const taken = body.take();
-    this.#deliver(Buffer.isBuffer(taken) ? withoutLineEnd(taken) : taken);
+    this.#deliver(Buffer.isBuffer(taken) ? withoutLineEnd(taken) : taken, true);
     if (this.#hasAnswer) this.#finish();
     else this.#refuse('answered a request with a message that is no answer to it');
   }
@@ -135,16 +139,16 @@ export class HttpCall {
     });
   }
 
-  #deliver(message: Buffer | LargeMessage): void {
+  #deliver(message: Buffer | LargeMessage, isWholeBody = false): void {
     // The owner may have given up the call while the events of one chunk were being handed out.
     if (this.#isOver) return;
     this.#quietRounds = 0;
     const isAnswer = Buffer.isBuffer(message)
-      ? this.#options.isAnswerTo(message, this.#call)
-      : message.id === String(this.#call);
+      ? this.#options.isAnswerTo(message, this.id)
+      : message.id === String(this.id);
     if (isAnswer && !this.#hasAnswer) {
       this.#hasAnswer = true;
-      this.#timer = setTimeout(() => this.#finish(), LINGER_MS);
+      if (!isWholeBody) this.#timer = setTimeout(() => this.#finish(), LINGER_MS);
     }
     if (Buffer.isBuffer(message)) this.#events.onMessage(message);
     else this.#events.onOversized(message.size, message.id);
@@ -175,10 +179,10 @@ export class HttpCall {
     const parser = this.#parser();
     let isOpen = false;
     return {
-      onAccepted: (response) => {
+      onAccepted: (head) => {
         isOpen = true;
         this.#failures = 0;
-        if (mediaType(response) !== 'text/event-stream')
+        if (mediaType(head) !== 'text/event-stream')
           this.#refuse('answered the resumption of a stream with something else than a stream');
       },
       onData: (chunk, turn) => parser.feed(chunk, turn),
@@ -215,11 +219,11 @@ export class HttpCall {
   #onRefused(refusal: Refusal): void {
     const { body, isWhole } = refusal;
     const isAnswer =
-      isWhole && body.length <= this.#options.maxMessageBytes && this.#options.isAnswerTo(body, this.#call);
+      isWhole && body.length <= this.#options.maxMessageBytes && this.#options.isAnswerTo(body, this.id);
     if (this.#session.id !== undefined && isSessionGone(refusal, isAnswer)) {
       this.#onSessionGone(refusal, false);
     } else if (isAnswer) {
-      this.#deliver(withoutLineEnd(body));
+      this.#deliver(withoutLineEnd(body), true);
       this.#finish();
     } else {
       this.#giveUp(refusalError(refusal, this.#options.redactor), mayBeCarriedOut(refusal.status));
@@ -260,4 +264,10 @@ function withoutLineEnd(bytes: Buffer): Buffer {
   let end = bytes.length;
   while (end > 0 && (bytes[end - 1] === 0x0a || bytes[end - 1] === 0x0d)) end -= 1;
   return bytes.subarray(0, end);
+}
+
+/** A look through them all: it is needed only where a call is given up. */
+export function callOf(calls: Iterable<HttpCall>, id: CallId): HttpCall | undefined {
+  for (const call of calls) if (call.id === id) return call;
+  return undefined;
 }

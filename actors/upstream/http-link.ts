@@ -3,7 +3,8 @@
 // L1 and L2 hold because everything that can still call back is kept here and destroyed before `onEnd`.
 
 import { type GatewayError, StoppedError } from '../errors.ts';
-import { HttpCall } from './http-call.ts';
+import { LinkedList } from '../linked-list.ts';
+import { callOf, HttpCall, type HttpCallOptions } from './http-call.ts';
 import type { CallId, Link, Trace } from './link.ts';
 import { OneWayRequest } from './one-way-request.ts';
 import { OrderGate, type Outgoing } from './order-gate.ts';
@@ -26,7 +27,8 @@ export class HttpLink implements Link {
   readonly #session: RemoteSession;
   readonly #gate: OrderGate;
   readonly #stream: ServerStream;
-  readonly #calls = new Map<CallId, HttpCall>();
+  readonly #callOptions: HttpCallOptions;
+  readonly #calls = new LinkedList<HttpCall>();
   readonly #ended: Promise<void>;
   #resolveEnded: () => void = () => {};
   #state: 'open' | 'expired' | 'closing' | 'ended' = 'open';
@@ -37,6 +39,7 @@ export class HttpLink implements Link {
 
   constructor(options: RemoteOptions) {
     this.#options = options;
+    this.#callOptions = { ...options, canResume: true };
     this.#session = new RemoteSession(options);
     this.#gate = new OrderGate((message, onSettled) => this.#forward(message, onSettled));
     this.#stream = new ServerStream(this.#session, options, {
@@ -79,8 +82,10 @@ export class HttpLink implements Link {
 
   forget(call: CallId): void {
     if (this.#gate.forget(call)) return;
-    this.#calls.get(call)?.destroy();
-    this.#over(call);
+    const found = callOf(this.#calls, call);
+    if (found === undefined) return;
+    found.destroy();
+    this.#over(found);
   }
 
   ready(protocolVersion: string): void {
@@ -111,7 +116,7 @@ export class HttpLink implements Link {
       return;
     }
     const { events } = this.#options;
-    const request = new HttpCall(this.#session, { ...this.#options, canResume: true }, call, {
+    const request = new HttpCall(this.#session, this.#callOptions, call, {
       onMessage: (message) => events.onMessage(message, call),
       onOversized: (size, id) => events.onOversized(size, id, call),
       // While we close, a broken stream is our own doing, and `onEnd` tells about it.
@@ -119,9 +124,9 @@ export class HttpLink implements Link {
         if (this.#state !== 'closing') events.onUndelivered(call, error, wasCarriedOut);
       },
       onSessionGone: (error) => this.#expire(error),
-      onOver: () => this.#over(call),
+      onOver: () => this.#over(request),
     });
-    this.#calls.set(call, request);
+    this.#calls.add(request);
     request.start(postOf(bytes, traceparent));
   }
 
@@ -152,7 +157,7 @@ export class HttpLink implements Link {
     );
   }
 
-  #over(call: CallId): void {
+  #over(call: HttpCall): void {
     this.#calls.delete(call);
     this.#endIfSettled();
   }
@@ -166,7 +171,7 @@ export class HttpLink implements Link {
 
   #endIfSettled(): void {
     if (this.#state !== 'expired') return;
-    for (const call of this.#calls.values()) if (call.isUnanswered) return;
+    for (const call of this.#calls) if (call.isUnanswered) return;
     this.#end();
   }
 
@@ -183,8 +188,7 @@ export class HttpLink implements Link {
     if (this.#state === 'ended') return;
     this.#state = 'ended';
     clearTimeout(this.#graceTimer);
-    for (const call of this.#calls.values()) call.destroy();
-    this.#calls.clear();
+    for (const call of this.#calls) call.destroy();
     this.#session.destroy();
     this.#options.events.onEnd(this.#reason);
     this.#resolveEnded();

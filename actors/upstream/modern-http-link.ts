@@ -7,7 +7,8 @@
 import { type GatewayError, InternalError, StoppedError } from '../errors.ts';
 import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
 import { modernVersion } from '../jsonrpc/modern-meta.ts';
-import { HttpCall } from './http-call.ts';
+import { LinkedList } from '../linked-list.ts';
+import { callOf, HttpCall, type HttpCallOptions } from './http-call.ts';
 import type { CallId, Link, Trace } from './link.ts';
 import { OneWayRequest } from './one-way-request.ts';
 import { OrderGate, type Outgoing } from './order-gate.ts';
@@ -30,12 +31,14 @@ export class ModernHttpLink implements Link {
   readonly #options: ModernHttpOptions;
   readonly #session: RemoteSession;
   readonly #gate: OrderGate;
-  readonly #calls = new Map<CallId, HttpCall>();
+  readonly #callOptions: HttpCallOptions;
+  readonly #calls = new LinkedList<HttpCall>();
   /** Why nothing is sent any more. */
   #reason: GatewayError | undefined;
 
   constructor(options: ModernHttpOptions) {
     this.#options = options;
+    this.#callOptions = { ...options, canResume: false };
     this.#session = new RemoteSession(options);
     // With a version from the start it is past the handshake, and takes no session id from any answer.
     this.#session.protocolVersion = modernVersion;
@@ -66,8 +69,10 @@ export class ModernHttpLink implements Link {
 
   /** Closing the stream of a request, or its connection before there is one, is how this era cancels. */
   forget(call: CallId): void {
-    this.#calls.get(call)?.destroy();
-    this.#calls.delete(call);
+    const found = callOf(this.#calls, call);
+    if (found === undefined) return;
+    found.destroy();
+    this.#calls.delete(found);
   }
 
   ready(): void {}
@@ -100,15 +105,15 @@ export class ModernHttpLink implements Link {
 
   #sendCall(post: RequestParts, call: CallId): void {
     const { events } = this.#options;
-    const request = new HttpCall(this.#session, { ...this.#options, canResume: false }, call, {
+    const request = new HttpCall(this.#session, this.#callOptions, call, {
       onMessage: (message) => events.onMessage(message, call),
       onOversized: (size, id) => events.onOversized(size, id, call),
       onUndelivered: (error, wasCarriedOut) => events.onUndelivered(call, error, wasCarriedOut),
       // Without a session id none can be lost.
       onSessionGone: () => {},
-      onOver: () => this.#calls.delete(call),
+      onOver: () => this.#calls.delete(request),
     });
-    this.#calls.set(call, request);
+    this.#calls.add(request);
     request.start(post);
   }
 
@@ -126,8 +131,7 @@ export class ModernHttpLink implements Link {
     if (this.#reason !== undefined) return;
     this.#reason = reason;
     this.#gate.close();
-    for (const call of this.#calls.values()) call.destroy();
-    this.#calls.clear();
+    for (const call of this.#calls) call.destroy();
     this.#session.destroy();
     this.#options.events.onEnd(reason);
   }

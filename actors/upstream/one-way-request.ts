@@ -1,11 +1,11 @@
 // A request to a remote server of which only the status matters: a notification, an answer to a server's own
 // request, a message over the older transport, the DELETE of a session. The body of the answer is dropped.
 
-import type { IncomingMessage } from 'node:http';
 import type { GatewayError } from '../errors.ts';
 import type { Refusal } from './remote-errors.ts';
 import type { RemoteHandler, RemoteRequest } from './remote-request.ts';
 import { mediaType, type RemoteSession, type RequestParts } from './remote-session.ts';
+import type { ResponseHead } from './response-head.ts';
 
 const DROPPED_BYTES = 65_536;
 const BODY_DEADLINE_MS = 5_000;
@@ -40,9 +40,9 @@ export class OneWayRequest implements RemoteHandler {
     this.#request.destroy();
   }
 
-  onAccepted(response: IncomingMessage): void {
+  onAccepted(head: ResponseHead): void {
     // A stream has no end to wait for, and another body that does not end is not worth its socket.
-    if (mediaType(response) === 'text/event-stream') this.#request.destroy();
+    if (mediaType(head) === 'text/event-stream') this.#request.destroy();
     else this.#request.setDeadline(BODY_DEADLINE_MS);
     this.#tell(() => this.#events.onTaken());
   }

@@ -2,7 +2,6 @@
 // can act on, and whether the request may have been carried out. What a server or the network wrote is cut short and
 // redacted, and no URL is shown with its query or its user name: both may hold a secret (A9).
 
-import type { IncomingHttpHeaders } from 'node:http';
 import {
   ConnectionLostError,
   type GatewayError,
@@ -22,7 +21,8 @@ export interface Refusal {
   readonly url: URL;
   readonly status: number;
   readonly reason: string;
-  readonly headers: IncomingHttpHeaders;
+  /** Those that say where to go, or when to come again: `location`, `retry-after`. */
+  readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: Buffer;
   /** False when the body was cut, or broke off. */
   readonly isWhole: boolean;

@@ -2,13 +2,13 @@
 // and is opened again whenever it breaks, from the last event on. A server need not offer one (405).
 // It never fails a link: only a server that had the stream and now says that the session is gone does that.
 
-import type { IncomingMessage } from 'node:http';
 import type { GatewayError } from '../errors.ts';
 import type { ReadingTurn } from './paced-reader.ts';
 import { reconnectDelayMs } from './reconnect-delay.ts';
 import { type Refusal, sessionGoneError } from './remote-errors.ts';
 import type { RemoteHandler, RemoteRequest } from './remote-request.ts';
 import { mediaType, type RemoteOptions, type RemoteSession } from './remote-session.ts';
+import type { ResponseHead } from './response-head.ts';
 import { isSessionGone } from './session-gone.ts';
 import { type SseCursor, SseParser } from './sse-parser.ts';
 
@@ -52,8 +52,8 @@ export class ServerStream implements RemoteHandler {
     this.#request?.destroy();
   }
 
-  onAccepted(response: IncomingMessage): void {
-    if (mediaType(response) !== 'text/event-stream') {
+  onAccepted(head: ResponseHead): void {
+    if (mediaType(head) !== 'text/event-stream') {
       this.#request?.destroy();
       this.#openLater();
       return;

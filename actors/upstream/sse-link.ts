@@ -3,7 +3,6 @@
 // session: when it breaks, the link is over, and the layer above makes a new one.
 // The address must have the origin of the catalog's URL: our headers would go elsewhere otherwise (A9).
 
-import type { IncomingMessage } from 'node:http';
 import { ConnectionLostError, type GatewayError, StartFailedError, StoppedError } from '../errors.ts';
 import type { CallId, Link, Trace } from './link.ts';
 import { OneWayRequest } from './one-way-request.ts';
@@ -12,6 +11,7 @@ import type { ReadingTurn } from './paced-reader.ts';
 import { mayBeCarriedOut, plainUrl, type Refusal, refusalError } from './remote-errors.ts';
 import type { RemoteHandler } from './remote-request.ts';
 import { mediaType, postOf, type RemoteOptions, RemoteSession } from './remote-session.ts';
+import type { ResponseHead } from './response-head.ts';
 import { SseParser } from './sse-parser.ts';
 
 const OPEN_TIMEOUT_MS = 10_000;
@@ -103,8 +103,8 @@ export class SseLink implements Link, RemoteHandler {
     this.#end(new StoppedError(`the connection to ${this.#where()} was closed`));
   }
 
-  onAccepted(response: IncomingMessage): void {
-    const type = mediaType(response);
+  onAccepted(head: ResponseHead): void {
+    const type = mediaType(head);
     if (type === 'text/event-stream') return;
     this.#failOpen(
       `${this.#where()} answered with content type ${JSON.stringify(type)} instead of an event stream; check \`url:\` in the catalog, and leave \`runtime: sse\` out if the server speaks Streamable HTTP`,

@@ -1,13 +1,19 @@
 // The gateway before upstreams of other kinds, each beside the upstream itself.
 
 import { interleave } from '../interleave.mjs';
-import { direct, gatewayBefore, httpEcho, rawEcho, sdkEcho } from '../targets.mjs';
+import { bareHttpRelay, direct, gatewayBefore, httpEcho, rawEcho, sdkEcho } from '../targets.mjs';
 
 export const name = 'upstreams';
 export const title = 'Other upstreams';
 export const about = `The same calls at 16 connections: to an echo built with the official SDK (1.x) over stdio, and to a remote
 echo that answers plain JSON over HTTP (uWebSockets.js), each through the gateway at \`/rpc\` and called directly. The direct
-calls over stdio come from a client that writes to the server's stdin with 16 calls in flight.`;
+calls over stdio come from a client that writes to the server's stdin with 16 calls in flight. The bare HTTP relay is a page of
+uWebSockets.js and undici's \`dispatch\` before the remote echo: the least that can stand there.`;
+
+const relay = 'bare HTTP relay, HTTP echo';
+export const goals = [
+  { row: 'gateway, HTTP echo', column: 'calls/s', against: relay, factor: 0.65, sense: 'at least' },
+];
 
 export async function* run(bench) {
   const remote = await httpEcho(bench, 'HTTP echo itself');
@@ -17,6 +23,7 @@ export async function* run(bench) {
     gatewayBefore(bench, 'gateway, SDK echo', sdkEcho),
     direct(bench, 'SDK echo itself', sdkEcho),
     gatewayBefore(bench, 'gateway, HTTP echo', { url: remote.url }),
+    bareHttpRelay(bench, relay, remote.url),
     remote,
   ]);
   yield* interleave(bench, targets, [16], async ({ load }, connections) => {

@@ -1,0 +1,49 @@
+// The yardstick before a remote server: the least that can stand between HTTP and HTTP, a page of uWebSockets.js and the
+// `dispatch` of undici, the cheapest client of HTTP for Node. It passes bodies on as they are: no ids, no checks, no
+// sessions, no deadlines, no errors. What a gateway costs is what it costs above this.
+//
+// node bench/bare-http-relay.mjs PORT URL
+
+import { App } from 'uWebSockets.js';
+import { Pool } from 'undici';
+
+const [port, url] = process.argv.slice(2);
+const { origin, pathname } = new URL(url);
+const pool = new Pool(origin);
+const headers = ['content-type', 'application/json', 'accept', 'application/json, text/event-stream'];
+
+App()
+  .post('/*', (res) => {
+    const client = { res, isGone: false };
+    const chunks = [];
+    res.onAborted(() => {
+      client.isGone = true;
+    });
+    res.onData((chunk, isLast) => {
+      chunks.push(Buffer.from(chunk.slice(0)));
+      if (isLast) send(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks), client);
+    });
+  })
+  .listen('127.0.0.1', Number(port), (socket) => console.log(socket ? 'listening' : 'port taken'));
+
+function send(body, client) {
+  const chunks = [];
+  const handler = {
+    onConnect() {},
+    onHeaders: () => true,
+    onData: (chunk) => chunks.push(chunk) > 0,
+    onComplete() {
+      if (client.isGone) return;
+      client.res.cork(() => {
+        client.res.writeHeader('Content-Type', 'application/json');
+        client.res.end(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks));
+      });
+    },
+    onError(error) {
+      throw error;
+    },
+  };
+  pool.dispatch({ path: pathname, method: 'POST', headers, body }, handler);
+}
+
+process.on('SIGTERM', () => process.exit());
