@@ -164,7 +164,10 @@ export const gatewaySchema = Type.Object(
       {
         body_bytes: bytes('Largest request body.', 16_777_216),
         message_bytes: bytes('Largest single message from or to a server.', 16_777_216),
-        in_flight: count('Requests in flight over the whole gateway.', 1024),
+        in_flight: count(
+          'Requests in flight over the whole gateway; one server, or one session, alone gets half of them.',
+          1024,
+        ),
         sessions: count('Client sessions at the same time.', 10_000),
         session_idle_seconds: seconds('A client session ends after this long without use.', 1800),
       },

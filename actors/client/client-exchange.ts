@@ -1,6 +1,7 @@
 // One request of a client while it is under way: remembers the client's own id, and puts it back into the answer. For
 // a modern client it also says in each result what that era wants said there.
 
+import type { Budget, Share } from '../budget.ts';
 import type { GatewayError } from '../errors.ts';
 import { errorMessage, type KeptResult, resultTextMessage } from '../jsonrpc/compose.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
@@ -44,6 +45,10 @@ export class ClientExchange implements Exchange, Linked<ClientExchange> {
   /** Set for modern clients. */
   dress: Dress | undefined;
   isDone = false;
+  /** Where it has its place in flight, and whose that is; only Places writes them. */
+  budget: Budget | undefined;
+  serverShare: Share | undefined;
+  sessionShare: Share | undefined;
   previous: ClientExchange | undefined;
   next: ClientExchange | undefined;
   /** Changes to make in the answer beside its id; in order. Only a few cold methods need one. */

@@ -12,11 +12,17 @@ import { LegacyOnModern } from './legacy-on-modern.ts';
 import type { ModernAsker } from './modern-asker.ts';
 import { ModernOnLegacy } from './modern-on-legacy.ts';
 import { ParkedCalls } from './parked-calls.ts';
+import type { Places } from './places.ts';
 import { type ClientRequest, clientEra, type Route } from './route.ts';
 
 export class Crossings {
   readonly parked = new ParkedCalls();
+  readonly places: Places;
   readonly #lanes = new WeakMap<ManagedServer, Lanes>();
+
+  constructor(places: Places) {
+    this.places = places;
+  }
 
   /** Sends the request. Which eras the server speaks must be known (`server.eras`). */
   forward(route: Route): void {
@@ -24,6 +30,7 @@ export class Crossings {
     // The client may have cancelled while its server was looked for.
     if (exchange.isDone) return;
     exchange.server = server.id;
+    if (!this.places.take(exchange, server, session)) return;
     const own = clientEra(route);
     const era = server.eras.for(own) ?? 'legacy';
     if (era === own) {

@@ -1,6 +1,6 @@
 // Takes every message of every client, whatever front end brought it, and sends it on its way.
 
-import { GatewayError, InternalError, OverloadedError } from '../errors.ts';
+import { GatewayError, InternalError } from '../errors.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
@@ -57,8 +57,7 @@ export class Reception {
     const session = this.#gateway.sessions.create({ target: server?.id, ...readIntroduction(envelope) });
     onSession(session);
     const exchange = this.#exchange(envelope, outlet, origin, session);
-    if (exchange === undefined) this.end(session);
-    else if (server === undefined) exchange.result(gatewayIntroduction(this.#gateway, session));
+    if (server === undefined) exchange.result(gatewayIntroduction(this.#gateway, session));
     else {
       try {
         introduceServer({ session, asker: undefined, envelope, exchange, server, trace: undefined }, () =>
@@ -68,20 +67,21 @@ export class Reception {
         endBy(error, exchange);
         this.end(session);
       }
+      if (!this.#hasPlace(exchange, envelope, server, session)) this.end(session);
     }
   }
 
   /** A request of a session. */
   request(session: ClientSession, envelope: Envelope, outlet: Outlet, origin: Origin): void {
     const exchange = this.#exchange(envelope, outlet, origin, session);
-    if (exchange === undefined) return;
+    let server: ManagedServer | undefined;
     try {
       if (envelope.method === 'initialize') {
         exchange.refuse(new RpcFault(rpcCodes.invalidRequest, 'the session is initialised already'));
       } else if (session.target === undefined) {
         routeToAny({ session, asker: undefined, envelope, exchange, trace: origin }, this.#context);
       } else {
-        const server = this.#gateway.server(session.target);
+        server = this.#gateway.server(session.target);
         routeToServer(
           { session, asker: undefined, server, envelope, exchange, trace: origin },
           this.#gateway,
@@ -90,6 +90,7 @@ export class Reception {
     } catch (error) {
       endBy(error, exchange);
     }
+    this.#hasPlace(exchange, envelope, server, session);
   }
 
   /**
@@ -106,7 +107,6 @@ export class Reception {
     if (envelope.method === 'subscriptions/listen')
       return listen(this.#gateway, { envelope, asker, server, outlet });
     const exchange = this.#exchange(envelope, outlet, origin, undefined);
-    if (exchange === undefined) return undefined;
     exchange.dress = { serverInfo: this.#gateway.serverInfo, isMethodKnown: false };
     const request = { session: undefined, asker, envelope, exchange, trace: origin };
     try {
@@ -115,7 +115,7 @@ export class Reception {
     } catch (error) {
       endBy(error, exchange);
     }
-    return exchange;
+    return this.#hasPlace(exchange, envelope, server, undefined) ? exchange : undefined;
   }
 
   /** A notification or an answer of a session; nothing comes back. */
@@ -146,7 +146,6 @@ export class Reception {
   /** A single request without a session, to one server. */
   single(server: ManagedServer, envelope: Envelope, outlet: Outlet, origin: Origin): void {
     const exchange = this.#exchange(envelope, outlet, origin, undefined);
-    if (exchange === undefined) return;
     if (envelope.method === 'initialize') {
       exchange.refuse(
         new RpcFault(rpcCodes.invalidRequest, 'there are no sessions here; initialize at /mcp or /mcp/:id'),
@@ -161,6 +160,7 @@ export class Reception {
     } catch (error) {
       endBy(error, exchange);
     }
+    this.#hasPlace(exchange, envelope, server, undefined);
   }
 
   end(session: ClientSession): void {
@@ -184,13 +184,32 @@ export class Reception {
     return server === undefined ? [] : [server];
   }
 
-  /** A8: undefined when too much is in flight already, and then the client has been told. */
+  /**
+   * What was routed and waits has a place in flight, or is refused (A8): it may have been sent to its server, and then it has;
+   * or it waits for something that comes before, and gets it now.
+   */
+  #hasPlace(
+    exchange: ClientExchange,
+    { method }: Envelope,
+    server: ManagedServer | undefined,
+    session: ClientSession | undefined,
+  ): boolean {
+    if (exchange.isDone || exchange.budget !== undefined) return true;
+    const { crossings, fleet } = this.#gateway;
+    // A retry is at the server that its parked call is at.
+    const at = server ?? (exchange.server === undefined ? undefined : fleet.get(exchange.server));
+    const isIntroduction = method === 'initialize' || method === 'server/discover';
+    if (crossings.places.wait(exchange, at, session, isIntroduction)) return true;
+    exchange.call?.cancel('the gateway has no place for the request');
+    return false;
+  }
+
   #exchange(
     envelope: Envelope,
     outlet: Outlet,
     origin: Origin,
     session: ClientSession | undefined,
-  ): ClientExchange | undefined {
+  ): ClientExchange {
     const startedAt = performance.now();
     this.counts.total += 1;
     this.counts.in_flight += 1;
@@ -198,20 +217,14 @@ export class Reception {
       redact: (text) => this.#gateway.redactor.redact(text),
       onEnd: (ended, end, error) => {
         session?.finish(ended);
+        this.#gateway.crossings.places.give(ended);
         this.counts.in_flight -= 1;
         if (end === 'failed' || end === 'refused') this.counts.failed += 1;
         this.#log(ended, envelope, end, error, performance.now() - startedAt, origin, session);
       },
     });
     session?.begin(exchange);
-    const { in_flight } = this.#gateway.config.limits;
-    if (this.counts.in_flight <= in_flight) return exchange;
-    exchange.fail(
-      new OverloadedError(
-        `the gateway has ${in_flight} requests in flight; try again shortly, or raise limits.in_flight`,
-      ),
-    );
-    return undefined;
+    return exchange;
   }
 
   #log(

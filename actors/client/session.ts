@@ -5,6 +5,7 @@
 // M2  a session with an open stream or a call in flight is in use.
 // M3  after `end` nothing of it is left: calls are cancelled, questions withdrawn, streams closed.
 
+import { Share } from '../budget.ts';
 import { type GatewayError, SessionGoneError } from '../errors.ts';
 import { notificationMessage } from '../jsonrpc/compose.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
@@ -47,6 +48,8 @@ export class ClientSession implements Owner {
   /** performance.now() of the client's last message. */
   lastSeenAt = this.openedAt;
   isEnded = false;
+  /** Its requests in flight. */
+  readonly places = new Share();
   /** Where messages go that belong to no request: since the client first listened, also while it is cut off. */
   stream: Stream | undefined;
 

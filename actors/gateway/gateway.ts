@@ -7,6 +7,7 @@ import { Budget } from '../budget.ts';
 import { Aggregate } from '../client/aggregate.ts';
 import { Discovery } from '../client/discovery.ts';
 import { Crossings } from '../client/forward.ts';
+import { Places } from '../client/places.ts';
 import { EVERY_SERVER, Sessions } from '../client/sessions.ts';
 import { ToolSearch } from '../client/tool-search.ts';
 import { type GatewayError, StoppedError, UnknownServerError } from '../errors.ts';
@@ -52,7 +53,7 @@ export class Gateway {
   readonly sessions: Sessions;
   readonly aggregate: Aggregate;
   readonly discovery: Discovery;
-  readonly crossings = new Crossings();
+  readonly crossings: Crossings;
   /** Set under `expose: search`. */
   readonly search: ToolSearch | undefined;
   readonly startedAt = Date.now();
@@ -97,6 +98,7 @@ export class Gateway {
     this.search =
       config.expose === 'search' ? new ToolSearch({ aggregate: this.aggregate, tagsOf }) : undefined;
     this.discovery = new Discovery(this.aggregate);
+    this.crossings = new Crossings(new Places(config.limits.in_flight));
     this.sessions = new Sessions({
       maxSessions: config.limits.sessions,
       idleMs: config.limits.session_idle_seconds * 1000,

@@ -8,6 +8,7 @@
 import type { AnyActorLogic } from 'xstate';
 import type { ServerEntry } from '../../config/catalog-schema.ts';
 import type { ServerEvent, ServerState } from '../../machines/server.ts';
+import { Share } from '../budget.ts';
 import { type GatewayError, StoppedError } from '../errors.ts';
 import type { Era } from '../jsonrpc/modern-meta.ts';
 import type { Link, LinkEvents } from '../upstream/link.ts';
@@ -50,6 +51,9 @@ export class ManagedServer implements ServerNotes {
   readonly pool: Pool;
   readonly known: Known;
   readonly eras: ServerEras;
+  /** Of the gateway's: clients' requests that are sent to it or wait for it, and those that only wait to be introduced. */
+  readonly places = new Share();
+  readonly introductions = new Share();
   /** Starts after a failure since the gateway has started. */
   restarts = 0;
   /** When the gate was last opened, in epoch milliseconds; undefined while it is shut. */

@@ -593,7 +593,7 @@ describe.each(fillings)('bounds and ends over %s', (http) => {
     const gateway = await startGateway({
       http,
       servers: { api: apiServer() },
-      settings: { limits: { in_flight: 2 } },
+      settings: { limits: { in_flight: 4 } },
     });
     const address = `${gateway.url}/mcp/api`;
     const held = latch();

@@ -8,6 +8,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Crossings } from '../../../../actors/client/forward.ts';
 import type { Outlet, Stream } from '../../../../actors/client/outlet.ts';
+import { Places } from '../../../../actors/client/places.ts';
 import { Reception } from '../../../../actors/client/reception.ts';
 import type { ClientSession } from '../../../../actors/client/session.ts';
 import { Sessions } from '../../../../actors/client/sessions.ts';
@@ -172,7 +173,7 @@ class World {
       server: () => managed,
       fleet: { all: () => [managed], get: () => managed },
       sessions: this.sessions,
-      crossings: new Crossings(),
+      crossings: new Crossings(new Places(1000)),
       aggregate: { isAllowed: () => true },
       redactor: new Redactor([]),
       config: { limits: { in_flight: 1000 }, log_level: 'info', list_timeout_seconds: 5 },
@@ -548,6 +549,7 @@ class World {
     this.check();
     expect(asked.filter(({ ear }) => ear.ends.length !== 1).map(({ marker }) => marker)).toEqual([]);
     expect(managed.server.handle).toMatchObject({ inFlight: 0, waiting: 0 });
+    expect([managed.server.places.held, managed.server.introductions.held]).toEqual([0, 0]);
     expect(this.reception.counts.in_flight).toBe(0);
     for (const { inFlight } of managed.server.pool.members) expect(inFlight).toBe(0);
     await this.#checkListening();

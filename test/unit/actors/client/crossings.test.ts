@@ -6,6 +6,7 @@ import { Crossings } from '../../../../actors/client/forward.ts';
 import { type Lane, Lanes, type LaneUser } from '../../../../actors/client/lane.ts';
 import type { ModernAsker } from '../../../../actors/client/modern-asker.ts';
 import { MAX_PARKED, PARK_MS, type Parkable } from '../../../../actors/client/parked-calls.ts';
+import { Places } from '../../../../actors/client/places.ts';
 import { Replays } from '../../../../actors/client/replays.ts';
 import type { ClientRequest, Route } from '../../../../actors/client/route.ts';
 import { withEras } from '../../../../actors/client/server-router.ts';
@@ -60,7 +61,7 @@ beforeEach(() => {
   vi.useFakeTimers({
     toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'],
   });
-  crossings = new Crossings();
+  crossings = new Crossings(new Places(1000));
   ears = [];
 });
 

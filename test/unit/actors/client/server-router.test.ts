@@ -4,6 +4,7 @@ import { afterEach, expect, test } from 'vitest';
 import { ClientExchange } from '../../../../actors/client/client-exchange.ts';
 import { Crossings } from '../../../../actors/client/forward.ts';
 import { MAX_URIS } from '../../../../actors/client/listening.ts';
+import { Places } from '../../../../actors/client/places.ts';
 import { Replays } from '../../../../actors/client/replays.ts';
 import { type RoutingContext, routeToServer } from '../../../../actors/client/server-router.ts';
 import { ClientSession } from '../../../../actors/client/session.ts';
@@ -27,7 +28,7 @@ const aSession = () =>
 /** Asks, and gives the answer to come. */
 function ask(session: ClientSession, method: string, params: unknown) {
   const envelope = readClientMessage(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })));
-  const context = { crossings: new Crossings(), aggregate: {} } as unknown as RoutingContext;
+  const context = { crossings: new Crossings(new Places(1000)), aggregate: {} } as unknown as RoutingContext;
   return new Promise<{ error?: { code: number; message: string } }>((resolve) => {
     const outlet = {
       send: () => {},

@@ -1,0 +1,109 @@
+// Who gets the places of limits.in_flight when servers hang: no server and no session has them all, and what needs no server
+// needs none.
+
+import { expect, test } from 'vitest';
+import { fault } from '../fixtures/fault-servers.ts';
+import { startGateway } from '../fixtures/gateway-process.ts';
+import { modern, toolCall } from '../fixtures/modern-client.ts';
+import {
+  callOnce,
+  json,
+  RawSession,
+  type RpcAnswer,
+  startServer,
+  stats,
+  until,
+} from '../fixtures/raw-session.ts';
+
+const IN_FLIGHT = 16;
+const settings = { limits: { in_flight: IN_FLIGHT }, shutdown_seconds: 1 };
+
+/** Sends `count` calls that hang, and gives those that were refused, once the others are in flight. */
+async function hung(url: string, stay: number, calls: readonly Promise<RpcAnswer>[]): Promise<RpcAnswer[]> {
+  const refused: RpcAnswer[] = [];
+  for (const call of calls) call.then((answer) => refused.push(answer)).catch(() => {});
+  await until('the refusals', () => refused.length === calls.length - stay);
+  await until('the rest', async () => (await stats(url)).requests.in_flight >= stay);
+  return refused;
+}
+
+const many = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make);
+
+test('servers that hang leave places to all others, and to every beginning', async () => {
+  const servers = { a: fault('echo'), b: fault('echo'), c: fault('echo') };
+  const { url } = await startGateway({ servers, settings });
+  await Promise.all(Object.keys(servers).map((id) => startServer(url, id)));
+
+  const ofA = await hung(
+    url,
+    8,
+    many(40, () => callOnce(url, 'a', 'hang')),
+  );
+  for (const { status, headers, error } of ofA) {
+    expect([status, headers['retry-after']]).toEqual([503, '1']);
+    expect(error?.message).toMatch(/^server a has 8 of the gateway's 16 places .* raise limits\.in_flight$/);
+  }
+  const ofB = await hung(
+    url,
+    4,
+    many(40, () => callOnce(url, 'b', 'hang')),
+  );
+  expect(ofB[0]?.error?.message).toContain("server b has 4 of the gateway's 16 places");
+  expect((await stats(url)).requests.in_flight).toBe(12);
+
+  for (const path of ['/mcp/c', '/mcp', '/mcp/a']) {
+    const session = await RawSession.open(url, path);
+    expect((await session.request('ping')).result).toEqual({});
+    expect(await session.end()).toBe(204);
+  }
+  const session = await RawSession.open(url, '/mcp');
+  expect((await session.request('tools/list')).result?.tools).not.toHaveLength(0);
+  expect((await session.call('c__echo', { n: 1 })).status).toBe(200);
+  expect((await session.call('a__echo', { n: 1 })).error?.message).toContain('server a has 8');
+  expect((await modern(`${url}/mcp/c`, toolCall('echo'))).status).toBe(200);
+
+  // Their end gives all of them back.
+  await Promise.all(['a', 'b'].map((id) => json(`${url}/servers/${id}/stop`, 'POST')));
+  await until('the end', async () => (await stats(url)).requests.in_flight === 0);
+  expect(
+    (
+      await hung(
+        url,
+        8,
+        many(20, () => callOnce(url, 'c', 'hang')),
+      )
+    ).length,
+  ).toBe(12);
+});
+
+test('a session with calls that hang leaves places to the other sessions of its servers', async () => {
+  const servers = { a: fault('echo'), b: fault('echo') };
+  const { url } = await startGateway({ servers, settings });
+  const [greedy, modest] = await Promise.all([RawSession.open(url), RawSession.open(url)]);
+  await greedy.request('tools/list');
+  const names = ['a__hang', 'b__hang'];
+  const refused = await hung(
+    url,
+    8,
+    many(20, () => greedy.call(names.reverse()[0] ?? '')),
+  );
+  expect(refused.at(-1)?.error?.message).toContain("this session has 8 of the gateway's 16 places");
+  expect((await modest.call('a__echo', { n: 1 })).status).toBe(200);
+  expect((await greedy.request('ping')).result).toEqual({});
+});
+
+test('a server that never introduces itself keeps nobody from beginning elsewhere', async () => {
+  const slow = { start_timeout_seconds: 300, request_timeout_seconds: 300 };
+  const servers = { slow: fault('hangs-at-initialize', slow), c: fault('echo') };
+  const { url } = await startGateway({ servers, settings });
+  const failures: Error[] = [];
+  for (const opening of many(12, () => RawSession.open(url, '/mcp/slow')))
+    opening.catch((error: Error) => failures.push(error));
+  await until('the refusals', () => failures.length === 8);
+  expect(failures[0]?.message).toMatch(
+    /503.*server slow has 4 of the gateway's 8 places for requests that wait/,
+  );
+  const session = await RawSession.open(url, '/mcp/c');
+  expect((await session.call('echo', { n: 1 })).status).toBe(200);
+  expect((await stats(url)).sessions).toBe(5);
+});
