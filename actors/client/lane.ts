@@ -13,6 +13,7 @@ import { latestSessionVersion } from '../server/advert.ts';
 import { type Connection, refuseServerRequest } from '../server/connection.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
 import type { Owner, Parting } from '../server/owner.ts';
+import { ClientDescription } from './client-description.ts';
 import type { ModernAsker } from './modern-asker.ts';
 
 /** The request a lane serves. */
@@ -33,18 +34,24 @@ export class Lane implements Owner {
   readonly era = 'legacy';
   readonly isListener = false;
   readonly protocolVersion = latestSessionVersion;
-  readonly clientInfo: unknown;
-  readonly capabilities: Readonly<Record<string, unknown>>;
   user: LaneUser | undefined;
   readonly key: string;
+  readonly #description: ClientDescription;
   readonly #events: LaneEvents;
 
   constructor(label: string, key: string, asker: ModernAsker, events: LaneEvents) {
     this.label = label;
     this.key = key;
-    this.clientInfo = asker.clientInfo;
-    this.capabilities = asker.capabilities;
+    this.#description = new ClientDescription(asker.clientInfo, asker.capabilities);
     this.#events = events;
+  }
+
+  get clientInfo(): unknown {
+    return this.#description.clientInfo;
+  }
+
+  get capabilities(): Readonly<Record<string, unknown>> {
+    return this.#description.capabilities;
   }
 
   get hasOpenStream(): boolean {

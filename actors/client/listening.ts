@@ -17,6 +17,7 @@ import type { Connection } from '../server/connection.ts';
 import { type ListKind, listKinds } from '../server/lists.ts';
 import type { Owner } from '../server/owner.ts';
 import { listFilters } from '../server/upstream-listen.ts';
+import { ClientDescription } from './client-description.ts';
 import type { Cancellable } from './client-exchange.ts';
 import type { ModernAsker } from './modern-asker.ts';
 import type { Outlet } from './outlet.ts';
@@ -48,24 +49,30 @@ export class Listening implements Owner {
   readonly era = 'modern';
   readonly isListener = true;
   readonly protocolVersion = latestSessionVersion;
-  readonly clientInfo: unknown;
-  readonly capabilities: Readonly<Record<string, unknown>>;
+  readonly description: ClientDescription;
   /** The lists of which it hears; set before it is acknowledged. */
   kinds: ReadonlySet<ListKind> = new Set();
   /** What it waits for before it can be acknowledged. */
   call: Cancellable | undefined;
   isEnded = false;
   readonly #rawId: string;
-  readonly #options: ListeningOptions;
+  readonly #options: Omit<ListeningOptions, 'asker'>;
   #early: Message[] | undefined = [];
   #earlyBytes = 0;
 
-  constructor(envelope: Envelope, options: ListeningOptions) {
+  constructor(envelope: Envelope, { asker, ...options }: ListeningOptions) {
     this.#rawId = envelope.rawId;
     this.#options = options;
     this.target = options.target;
-    this.clientInfo = options.asker.clientInfo;
-    this.capabilities = options.asker.capabilities;
+    this.description = new ClientDescription(asker.clientInfo, asker.capabilities);
+  }
+
+  get clientInfo(): unknown {
+    return this.description.clientInfo;
+  }
+
+  get capabilities(): Readonly<Record<string, unknown>> {
+    return this.description.capabilities;
   }
 
   get hasOpenStream(): boolean {

@@ -4,10 +4,13 @@
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { type Asker, metaKeys, modernVersion } from '../jsonrpc/modern-meta.ts';
 import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
+import type { Span } from '../jsonrpc/span.ts';
 import { isLogLevel, type LogLevel } from '../server/subscriptions.ts';
 
 /** What a client says of itself is kept as long as it listens or has a connection: it must stay affordable (A8). */
 const MAX_INTRODUCTION = 65_536;
+const SMALL_BYTES = 1_024;
+const BRACE = 0x7b;
 
 export interface ModernAsker extends Asker {
   readonly capabilities: Readonly<Record<string, unknown>>;
@@ -37,15 +40,41 @@ export function readAsker(envelope: Envelope): ModernAsker {
   const size = said.reduce((sum, span) => sum + (span === undefined ? 0 : span.end - span.start), 0);
   if (size > MAX_INTRODUCTION)
     throw wrong(`what params._meta says of the client is larger than ${MAX_INTRODUCTION} bytes`);
-  const capabilities = read(metaKeys.clientCapabilities);
-  if (!isRecord(capabilities)) throw wrong(`params._meta needs "${metaKeys.clientCapabilities}", an object`);
+  const [info, capabilities] = said;
+  if (capabilities === undefined || envelope.bytes[capabilities.start] !== BRACE)
+    throw wrong(`params._meta needs "${metaKeys.clientCapabilities}", an object`);
   const logLevel = read(metaKeys.logLevel);
   if (logLevel !== undefined && !isLogLevel(logLevel))
     throw wrong(`unknown log level ${JSON.stringify(logLevel)?.slice(0, 100)}`);
-  const clientInfo = read(metaKeys.clientInfo) ?? { name: 'unknown', version: '0' };
-  return { clientInfo, capabilities, logLevel };
+  return new Sender(envelope, { info, capabilities }, logLevel);
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** Parses what it is asked for, and keeps that only where it is small: what is deep takes fifty times as much as its text. */
+class Sender implements ModernAsker {
+  readonly logLevel: LogLevel | undefined;
+  readonly #envelope: Envelope;
+  readonly #said: { readonly info: Span | undefined; readonly capabilities: Span };
+  #capabilities: Readonly<Record<string, unknown>> | undefined;
+
+  constructor(
+    envelope: Envelope,
+    said: { readonly info: Span | undefined; readonly capabilities: Span },
+    logLevel: LogLevel | undefined,
+  ) {
+    this.#envelope = envelope;
+    this.#said = said;
+    this.logLevel = logLevel;
+  }
+
+  get clientInfo(): unknown {
+    return this.#envelope.parse(this.#said.info) ?? { name: 'unknown', version: '0' };
+  }
+
+  get capabilities(): Readonly<Record<string, unknown>> {
+    if (this.#capabilities !== undefined) return this.#capabilities;
+    const { start, end } = this.#said.capabilities;
+    const parsed = this.#envelope.parse(this.#said.capabilities) as Readonly<Record<string, unknown>>;
+    if (end - start <= SMALL_BYTES) this.#capabilities = parsed;
+    return parsed;
+  }
 }

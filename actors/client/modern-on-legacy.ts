@@ -91,7 +91,7 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
   }
 
   answer(envelope: Envelope): void {
-    const urls = urlsRequired(envelope, this.#asker.capabilities);
+    const urls = envelope.error && urlsRequired(envelope, this.#asker.capabilities);
     this.#finish((exchange) => {
       if (urls !== undefined) {
         exchange.resultText(urls);
@@ -181,7 +181,6 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
   /** Whether the server may ask or tell this client something that nothing but its connection links to its request. */
   get #needsLane(): boolean {
     const { server } = this.#route;
-    const { capabilities, logLevel } = this.#asker;
     const { isolation, forward_roots } = server.entry;
     if (isolation === 'shared') return false;
     // No other request may be answered by questions; but what a server lists may depend on whom it lists it for.
@@ -190,8 +189,8 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
         this.#lanes.has(this.#asker) ||
         server.mayShowMoreTo({ era: 'modern', capabilities: this.#asker.capabilities })
       );
-    const { elicitation, sampling, roots } = capabilities;
-    return [elicitation, sampling, forward_roots ? roots : undefined, logLevel].some(
+    const { elicitation, sampling, roots } = this.#asker.capabilities;
+    return [elicitation, sampling, forward_roots ? roots : undefined, this.#asker.logLevel].some(
       (one) => one !== undefined,
     );
   }

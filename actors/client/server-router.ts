@@ -219,6 +219,11 @@ function subscribe(route: SessionRoute, context: RoutingContext): void {
     exchange.refuse(new RpcFault(rpcCodes.invalidParams, fault));
     return;
   }
+  const refusal = uri === undefined ? undefined : server.subscriptions.refusal(uri, session);
+  if (refusal !== undefined) {
+    exchange.fail(refusal);
+    return;
+  }
   if (uri !== undefined && server.eras.for('legacy') === 'modern') {
     void watch(server, session, uri).then((isAgreed) => {
       if (isAgreed) exchange.result({});

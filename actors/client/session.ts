@@ -15,6 +15,7 @@ import type { Call } from '../server/call.ts';
 import type { Connection } from '../server/connection.ts';
 import type { Owner, Parting } from '../server/owner.ts';
 import { Asked } from './asked.ts';
+import { ClientDescription } from './client-description.ts';
 import type { ClientExchange } from './client-exchange.ts';
 import type { Stream } from './outlet.ts';
 import { ReplayRing } from './replay-ring.ts';
@@ -39,8 +40,7 @@ export class ClientSession implements Owner {
   readonly id: string;
   readonly target: string | undefined;
   readonly protocolVersion: string;
-  readonly clientInfo: unknown;
-  readonly capabilities: Readonly<Record<string, unknown>>;
+  readonly description: ClientDescription;
   /** Which one it is, for people: given by Sessions, counting up. Unlike the id it opens nothing. */
   number = 0;
   /** performance.now() of its beginning. */
@@ -63,8 +63,7 @@ export class ClientSession implements Owner {
     this.id = options.id;
     this.target = options.target;
     this.protocolVersion = options.protocolVersion;
-    this.clientInfo = options.clientInfo;
-    this.capabilities = options.capabilities;
+    this.description = new ClientDescription(options.clientInfo, options.capabilities);
     this.#replays = options.replays;
     this.#onParting = options.onParting;
   }
@@ -72,6 +71,14 @@ export class ClientSession implements Owner {
   /** What a session is; it has connections of its own where the server is isolated. */
   readonly era = 'legacy';
   readonly isListener = false;
+
+  get clientInfo(): unknown {
+    return this.description.clientInfo;
+  }
+
+  get capabilities(): Readonly<Record<string, unknown>> {
+    return this.description.capabilities;
+  }
 
   get label(): string {
     return this.id.slice(0, 8);

@@ -4,18 +4,25 @@
 // K1 (A8)  at most `limits.sessions` exist, listening clients included; beyond that a new one is refused, and no other pays for it.
 // K2       a session that was not in use for `session_idle_seconds` is ended within one sweep.
 // K3       many changes of lists within a moment become one notice per kind.
+// K4 (A8)  what clients say of themselves is bounded over all: what is small by their number, what is larger by a budget. Who
+//          finds no room in that is refused, and nobody whose description is small.
 
 import { randomUUID } from 'node:crypto';
+import { Budget } from '../budget.ts';
 import { type GatewayError, OverloadedError } from '../errors.ts';
 import { notificationMessage } from '../jsonrpc/compose.ts';
 import type { Log } from '../log.ts';
 import { type ListKind, listKinds } from '../server/lists.ts';
 import type { Parting } from '../server/owner.ts';
+import type { ClientDescription } from './client-description.ts';
 import type { Listening } from './listening.ts';
 import { Replays } from './replays.ts';
 import { ClientSession, type SessionOptions } from './session.ts';
 
 const MAX_SWEEP_MS = 30_000;
+/** A description up to this is bounded by the number of clients; 40 MB for ten thousand. */
+const SMALL_BYTES = 4_096;
+const LARGE_TOTAL_BYTES = 16 * 1024 * 1024;
 const COALESCE_MS = 50;
 
 /** Stands for the aggregate in `announce`; no server has this id. */
@@ -34,6 +41,7 @@ export class Sessions {
   readonly #byId = new Map<string, ClientSession>();
   readonly #listening = new Set<Listening>();
   readonly #replays = new Replays();
+  readonly #descriptions = new Budget(LARGE_TOTAL_BYTES);
   readonly #sweep: NodeJS.Timeout;
   /** How many there have ever been. */
   #count = 0;
@@ -79,7 +87,7 @@ export class Sessions {
     for (; next.done !== true; next = listening.next()) yield next.value;
   }
 
-  /** Throws OverloadedError when there are too many. */
+  /** Throws OverloadedError when there are too many, or they say too much of themselves. */
   create(options: Omit<SessionOptions, 'id' | 'replays' | 'onParting'>): ClientSession {
     this.#admit();
     const session = new ClientSession({
@@ -88,20 +96,22 @@ export class Sessions {
       replays: this.#replays,
       onParting: (parted, server, why, error) => this.#onParting(parted, server, why, error),
     });
+    this.#take(session.description);
     session.number = ++this.#count;
     this.#byId.set(session.id, session);
     return session;
   }
 
-  /** Keeps a client that listens, until `forget`. Throws OverloadedError when there are too many. */
+  /** Keeps a client that listens, until `forget`. Throws as `create` does. */
   addListening(listening: Listening): void {
     this.#admit();
+    this.#take(listening.description);
     listening.number = ++this.#count;
     this.#listening.add(listening);
   }
 
   forgetListening(listening: Listening): void {
-    this.#listening.delete(listening);
+    if (this.#listening.delete(listening)) this.#give(listening.description);
   }
 
   /** Ends what is open for the sake of listening only; its clients come back to the next gateway. */
@@ -118,6 +128,7 @@ export class Sessions {
 
   end(session: ClientSession, why: string): void {
     if (!this.#byId.delete(session.id)) return;
+    this.#give(session.description);
     session.end(why);
     this.#options.onEnd(session);
   }
@@ -163,6 +174,21 @@ export class Sessions {
     throw new OverloadedError(
       `there are ${maxSessions} client sessions and listens already; end some, or raise limits.sessions`,
     );
+  }
+
+  /** K4 */
+  #take({ bytes, share }: ClientDescription): void {
+    if (bytes <= SMALL_BYTES || this.#descriptions.take(bytes, share)) return;
+    this.#endIdle();
+    if (this.#descriptions.take(bytes, share)) return;
+    throw new OverloadedError(
+      `there is no room for a client that says ${bytes} bytes of itself: what such clients say holds ` +
+        `${this.#descriptions.taken} of ${this.#descriptions.total} bytes; up to ${SMALL_BYTES} are always taken`,
+    );
+  }
+
+  #give({ share }: ClientDescription): void {
+    this.#descriptions.give(share.held, share);
   }
 
   #tell(): void {

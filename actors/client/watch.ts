@@ -1,6 +1,7 @@
 // Has a server watch a resource for a client that has no way of its own to say so there: a listening client, or a
 // session at a server of the modern era.
 
+import { OverloadedError } from '../errors.ts';
 import { requestMessage } from '../jsonrpc/compose.ts';
 import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
 import { type Era, toModern } from '../jsonrpc/modern-meta.ts';
@@ -22,11 +23,23 @@ export async function watchAll(
 ): Promise<readonly string[]> {
   await server.eras.settle();
   if (owner.isEnded === true) return [];
-  for (const uri of uris) server.subscriptions.add(uri, owner);
-  const agreed = await agreedOf(server, owner, uris).catch(() => new Set<string>());
-  const refused = uris.filter((uri) => !agreed.has(uri));
+  const kept = uris.filter((uri) => isKept(server, owner, uri));
+  if (kept.length === 0) return [];
+  const agreed = await agreedOf(server, owner, kept).catch(() => new Set<string>());
+  const refused = kept.filter((uri) => !agreed.has(uri));
   unwatchAll(server, owner, refused);
-  return uris.filter((uri) => agreed.has(uri));
+  return kept.filter((uri) => agreed.has(uri));
+}
+
+/** Whether there is room for it; of a listening client's resources some may be told of and others not. */
+function isKept({ subscriptions }: ManagedServer, owner: Owner, uri: string): boolean {
+  try {
+    subscriptions.add(uri, owner);
+    return true;
+  } catch (error) {
+    if (error instanceof OverloadedError) return false;
+    throw error;
+  }
 }
 
 export function unwatch(server: ManagedServer, owner: Owner, uri: string): void {

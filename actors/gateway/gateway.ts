@@ -13,12 +13,14 @@ import { ToolSearch } from '../client/tool-search.ts';
 import { type GatewayError, StoppedError, UnknownServerError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { Redactor } from '../redact.ts';
+import { KeptUris } from '../server/kept-uris.ts';
 import { Known } from '../server/known.ts';
 import { ALL_LIST_BYTES, ListRoom } from '../server/list-hold.ts';
 import { everyListKind } from '../server/lists.ts';
 import { ManagedServer } from '../server/managed-server.ts';
 import type { Owner } from '../server/owner.ts';
 import { struckError } from '../server/struck-error.ts';
+import { Subscriptions } from '../server/subscriptions.ts';
 import { UnfitTools } from '../server/unfit-tools.ts';
 import { Residence } from '../state/residence.ts';
 import { makeLink } from '../upstream/make-link.ts';
@@ -61,6 +63,7 @@ export class Gateway {
   readonly serverInfo: { readonly name: string; readonly title: string; readonly version: string };
 
   readonly #options: GatewayOptions;
+  readonly #keptUris = new KeptUris();
   readonly #residence: Residence;
   readonly #life: Life;
   /** In bytes, for the lists of all servers together. */
@@ -211,7 +214,7 @@ export class Gateway {
       log,
       clientInfo: { name: 'actor-gateway', version: this.version },
       graceMs: () => this.#life.graceMs,
-      subscriptions: previous?.subscriptions,
+      subscriptions: previous?.subscriptions ?? new Subscriptions(this.#keptUris),
       onErrorAnswer: (answer) => struckError(answer, redactor),
       makeLink: (events, era) =>
         makeLink(entry, era, events, {
@@ -232,9 +235,12 @@ export class Gateway {
     return server;
   }
 
-  #onServerLeft({ id }: ManagedServer): () => void {
+  #onServerLeft({ id, subscriptions }: ManagedServer): () => void {
     const { youngest } = this.sessions;
-    return () => this.sessions.endAllOf(id, youngest, `server ${id} left the catalog`);
+    return () => {
+      this.sessions.endAllOf(id, youngest, `server ${id} left the catalog`);
+      subscriptions.releaseAll();
+    };
   }
 
   /** A client is over: no server keeps anything for it any more. */

@@ -7,7 +7,7 @@ import type { Known } from './known.ts';
 import type { Member } from './member.ts';
 import type { Owner } from './owner.ts';
 import type { Pool } from './pool.ts';
-import { type LogLevel, Subscriptions } from './subscriptions.ts';
+import type { LogLevel, Subscriptions } from './subscriptions.ts';
 import { UpstreamListen } from './upstream-listen.ts';
 
 const REPLAY_TIMEOUT_MS = 5000;
@@ -18,8 +18,8 @@ export interface ClientWishesOptions {
   readonly pool: () => Pool;
   /** Whether `owner` is served by this very connection. */
   readonly isAt: (owner: Owner, member: Member) => boolean;
-  /** Those of a predecessor. */
-  readonly subscriptions: Subscriptions | undefined;
+  /** Those of a predecessor, or none yet. */
+  readonly subscriptions: Subscriptions;
 }
 
 export class ClientWishes {
@@ -30,7 +30,7 @@ export class ClientWishes {
 
   constructor(options: ClientWishesOptions) {
     this.#options = options;
-    this.subscriptions = options.subscriptions ?? new Subscriptions();
+    this.subscriptions = options.subscriptions;
   }
 
   /** Notes the log level a session asks for, and tells whoever of the server is awake. */

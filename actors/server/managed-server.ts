@@ -37,8 +37,8 @@ export interface ManagedServerOptions
     Partial<Pick<OpeningOptions, 'onErrorAnswer'>> {
   readonly known: Known;
   readonly clientInfo: { readonly name: string; readonly version: string };
-  /** What clients have asked of a predecessor. */
-  readonly subscriptions: Subscriptions | undefined;
+  /** What clients have asked of a predecessor, or nothing yet. */
+  readonly subscriptions: Subscriptions;
   makeLink(events: LinkEvents, era: Era): Link;
   /** Lists may have changed: clients that see the server are to be told. */
   announce(kinds: readonly ListKind[]): void;
@@ -210,10 +210,10 @@ export class ManagedServer implements ServerNotes {
   }
 
   /** Whether the server may list more on a connection of `owner`'s own than is known so far. */
-  mayShowMoreTo({ capabilities, era }: Pick<Owner, 'capabilities' | 'era'>): boolean {
+  mayShowMoreTo(client: Pick<Owner, 'capabilities' | 'era'>): boolean {
     const { isolation, enabled, forward_roots } = this.entry;
-    if (isolation === 'shared' || !enabled || this.eras.for(era) !== 'legacy') return false;
-    const offered = askable(capabilities).filter((name) => name !== 'roots' || forward_roots);
+    if (isolation === 'shared' || !enabled || this.eras.for(client.era) !== 'legacy') return false;
+    const offered = askable(client.capabilities).filter((name) => name !== 'roots' || forward_roots);
     return this.known.mayLearnMoreFrom({ era: 'legacy', offered });
   }
 

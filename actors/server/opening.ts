@@ -132,11 +132,16 @@ export class Opening {
   #introductionFor(owner: Owner | undefined): Introduction {
     const { isolation, introduction, forwardsRoots } = this.#options;
     if (isolation === 'shared' || owner === undefined) return introduction;
-    const { roots, ...rest } = owner.capabilities;
     return {
       protocolVersion: owner.protocolVersion,
-      clientInfo: owner.clientInfo,
-      capabilities: forwardsRoots && roots !== undefined ? { ...rest, roots } : rest,
+      // Asked for anew each time: what a client says of itself is not kept in parts.
+      get clientInfo() {
+        return owner.clientInfo;
+      },
+      get capabilities() {
+        const { roots, ...rest } = owner.capabilities;
+        return forwardsRoots && roots !== undefined ? { ...rest, roots } : rest;
+      },
     };
   }
 

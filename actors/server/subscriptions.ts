@@ -2,6 +2,8 @@
 // A shared server is asked once per resource, and for the lowest level; what it sends is handed to those who asked.
 // Thousands may leave at once: what is forgotten with one client costs nothing for what the others want.
 
+import type { OverloadedError } from '../errors.ts';
+import { KeptUris } from './kept-uris.ts';
 import type { Owner } from './owner.ts';
 
 /** RFC 5424 severities as MCP names them, least severe first. */
@@ -22,21 +24,33 @@ export function isLogLevel(value: unknown): value is LogLevel {
 }
 
 export class Subscriptions {
+  readonly #kept: KeptUris;
   readonly #byUri = new Map<string, Set<Owner>>();
   readonly #byOwner = new Map<Owner, Set<string>>();
   readonly #levels = new Map<Owner, LogLevel>();
   /** How many ask for each level. */
   readonly #counts = new Map<LogLevel, number>();
 
+  /** `kept`: of all servers. */
+  constructor(kept: KeptUris = new KeptUris()) {
+    this.#kept = kept;
+  }
+
   /** True when somebody waits for updates, which a sleeping server could not send. */
   get isEmpty(): boolean {
     return this.#byUri.size === 0;
   }
 
-  /** Returns false when the owner was subscribed already. */
+  /** Why this one cannot be kept as well (A8); undefined when it can. */
+  refusal(uri: string, owner: Owner): OverloadedError | undefined {
+    return this.#byUri.get(uri)?.has(owner) === true ? undefined : this.#kept.refusal(uri, owner);
+  }
+
+  /** Returns false when the owner was subscribed already. Throws OverloadedError when there is no room to keep it. */
   add(uri: string, owner: Owner): boolean {
     const owners = this.#byUri.get(uri) ?? new Set();
     const isNew = !owners.has(owner);
+    if (isNew) this.#kept.take(uri, owner);
     this.#byUri.set(uri, owners.add(owner));
     this.#byOwner.set(owner, (this.#byOwner.get(owner) ?? new Set()).add(uri));
     return isNew;
@@ -45,7 +59,7 @@ export class Subscriptions {
   /** Returns true when nobody is left who wants updates of the resource. */
   remove(uri: string, owner: Owner): boolean {
     const owners = this.#byUri.get(uri);
-    owners?.delete(owner);
+    if (owners?.delete(owner) === true) this.#kept.give(uri, owner);
     if (owners?.size === 0) this.#byUri.delete(uri);
     const uris = this.#byOwner.get(owner);
     uris?.delete(uri);
@@ -114,6 +128,11 @@ export class Subscriptions {
   release(owner: Owner): string[] {
     this.#forgetLevel(owner);
     return [...(this.#byOwner.get(owner) ?? [])].filter((uri) => this.remove(uri, owner));
+  }
+
+  /** The server is gone, and nothing can be heard of it any more. */
+  releaseAll(): void {
+    for (const owner of this.owners()) this.release(owner);
   }
 
   #forgetLevel(owner: Owner): void {

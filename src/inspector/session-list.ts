@@ -7,6 +7,7 @@
 //           may be in the answer or not.
 
 import { setImmediate as othersTurn } from 'node:timers/promises';
+import { MAX_NAME_CHARS } from '../../actors/client/client-description.ts';
 import type { Listening } from '../../actors/client/listening.ts';
 import type { ClientSession } from '../../actors/client/session.ts';
 import type { Sessions } from '../../actors/client/sessions.ts';
@@ -95,11 +96,11 @@ export async function sessionPlace(
 
 function rowOf(client: Client, redactor: Redactor): SessionRow {
   const { number, era, openedAt } = client;
-  const { name, version } = introductionOf(client);
+  const { name, version } = client.description;
   return {
     number,
-    client: redactor.excerpt(name, MAX_TEXT),
-    version: redactor.excerpt(version, MAX_TEXT),
+    client: shown(name, redactor),
+    version: shown(version, redactor),
     endpoint: endpointOf(client),
     era,
     // What a client that listens has as its version is what servers of the other era are told.
@@ -113,6 +114,10 @@ function rowOf(client: Client, redactor: Redactor): SessionRow {
   };
 }
 
+function shown(text: string, redactor: Redactor): string {
+  return redactor.excerpt(text, MAX_TEXT, text.length === MAX_NAME_CHARS);
+}
+
 function stateOf(client: Client): SessionRow['state'] {
   if (!client.isListener && client.inFlight > 0) return 'calling';
   return client.hasOpenStream ? 'listening' : 'idle';
@@ -122,16 +127,10 @@ function endpointOf({ target }: Client): string {
   return target === undefined ? '/mcp' : `/mcp/${target}`;
 }
 
-/** A client may call itself anything, of any type. */
-function introductionOf({ clientInfo }: Client): { readonly name: string; readonly version: string } {
-  const { name, version } = (clientInfo ?? {}) as { name?: unknown; version?: unknown };
-  return { name: typeof name === 'string' ? name : '', version: typeof version === 'string' ? version : '' };
-}
-
 /** Looks at what the client said, unredacted: to redact ten thousand names would hold up every call. None is shown here. */
 function matches(client: Client, words: readonly string[]): boolean {
   if (words.length === 0) return true;
-  const { name, version } = introductionOf(client);
+  const { name, version } = client.description;
   const said = `${name.slice(0, MAX_TEXT)} ${version.slice(0, MAX_TEXT)}`;
   const text =
     `sessions ${client.number} ${said} ${endpointOf(client)} ${client.era} ${stateOf(client)}`.toLowerCase();

@@ -9,6 +9,8 @@ import { Replays } from '../../../../actors/client/replays.ts';
 import { type RoutingContext, routeToServer } from '../../../../actors/client/server-router.ts';
 import { ClientSession } from '../../../../actors/client/session.ts';
 import { readClientMessage } from '../../../../actors/jsonrpc/envelope.ts';
+import { KeptUris } from '../../../../actors/server/kept-uris.ts';
+import { Subscriptions } from '../../../../actors/server/subscriptions.ts';
 import { FakeManaged, settle } from '../../../fixtures/fake-server.ts';
 
 let managed: FakeManaged;
@@ -97,3 +99,32 @@ test('a uri that is too long to be kept is refused, and not noted', async () => 
   expect(managed.server.subscriptions.isEmpty).toBe(true);
   expect((await of(8192)).error).toBeUndefined();
 });
+
+test.each(['legacy', 'modern'] as const)(
+  'a subscription at a %s server for which there is no room is refused, and takes none; another client still has its own',
+  async (era) => {
+    const discovery = {
+      supportedVersions: ['2026-07-28'],
+      capabilities: { resources: { subscribe: true } },
+    };
+    const kept = new KeptUris(40_000);
+    managed = new FakeManaged(
+      { era },
+      { answers: { 'resources/subscribe': {}, 'server/discover': discovery } },
+      ...([0, undefined, new Subscriptions(kept)] as const),
+    );
+    const [greedy, other] = [aSession(), aSession()];
+    const { subscriptions } = managed.server;
+    for (let n = 0; subscriptions.refusal(`x://${'y'.repeat(4000)}${n}`, greedy) === undefined; n += 1)
+      subscriptions.add(`x://${'y'.repeat(4000)}${n}`, greedy);
+    const before = kept.bytes;
+    const refused = await ask(greedy, 'resources/subscribe', { uri: `x://${'z'.repeat(4000)}` });
+    expect(refused.error?.message).toMatch(/no room for another subscription: those of all clients hold \d+/);
+    expect(kept.bytes).toBe(before);
+    void ask(other, 'resources/subscribe', { uri: `x://${'z'.repeat(4000)}` });
+    await settle();
+    expect(kept.bytes).toBeGreaterThan(before);
+    subscriptions.releaseAll();
+    expect(kept.bytes).toBe(0);
+  },
+);

@@ -3,6 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readServerMessage } from '../../../../actors/jsonrpc/envelope.ts';
+import { KeptUris } from '../../../../actors/server/kept-uris.ts';
 import { Latency } from '../../../../actors/server/latency.ts';
 import { everyListKind, itemJson, itemsOf, listKinds } from '../../../../actors/server/lists.ts';
 import { logLevels, Subscriptions } from '../../../../actors/server/subscriptions.ts';
@@ -30,6 +31,9 @@ describe('latencies', () => {
   });
 });
 
+/** Of a uri of one character. */
+const SUBSCRIPTION_BYTES = 258;
+
 describe('subscriptions', () => {
   test('are what a plain list of pairs would be, under any sequence of changes', () => {
     const owners = ['a', 'b', 'c'].map((id) => new FakeOwner(id));
@@ -42,7 +46,8 @@ describe('subscriptions', () => {
     });
     fc.assert(
       fc.property(fc.array(change, { maxLength: 30 }), (list) => {
-        const real = new Subscriptions();
+        const kept = new KeptUris();
+        const real = new Subscriptions(kept);
         let pairs: (readonly [string, FakeOwner])[] = [];
         const levels = new Map<FakeOwner, (typeof logLevels)[number]>();
         const others = (uri: string) => pairs.filter(([other]) => other === uri);
@@ -64,6 +69,7 @@ describe('subscriptions', () => {
             expect(real.release(owner).sort()).toEqual(orphaned.sort());
           }
           expect(real.isEmpty).toBe(pairs.length === 0);
+          expect(kept.bytes).toBe(pairs.length * SUBSCRIPTION_BYTES);
           for (const u of uris)
             expect(new Set(real.subscribers(u))).toEqual(new Set(others(u).map(([, o]) => o)));
           for (const o of owners) {
