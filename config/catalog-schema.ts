@@ -8,7 +8,8 @@ import { headersByName, text, variablesByName } from './text-schema.ts';
 
 export const serverIdPattern = '^[A-Za-z0-9._-]{1,64}$';
 
-const toolPatterns = (description: string, byDefault: string[]) =>
+/** Without a default one can tell whether it was written. */
+const toolPatterns = (description: string, byDefault?: string[]) =>
   Type.Array(
     Type.String({
       minLength: 1,
@@ -17,7 +18,7 @@ const toolPatterns = (description: string, byDefault: string[]) =>
       pattern: '^(?!.*\\[\\[:)(?!.*\\{[^{}]*\\.\\.)[^()]*$',
       patternErrorMessage: 'a pattern of * ? [a-z] [!a-z] {a,b}, without ( ), {1..3} and [[:alpha:]]',
     }),
-    { description, default: byDefault },
+    { description, ...(byDefault === undefined ? {} : { default: byDefault }) },
   );
 
 // `Type.Partial` would bring TypeBox's type engine with it, 8 ms of each start.
@@ -186,13 +187,18 @@ const writtenFields = {
 /** What may stand in an entry under `servers`; `command` and `url` exclude each other. */
 export const writtenEntrySchema = partial(writtenFields);
 
-/** What may stand in an entry under `mcpServers`: the same, and the two words that desktop clients write. */
+/** What may stand in an entry under `mcpServers`: the same, and the words that desktop clients write. */
 export const desktopEntrySchema = partial({
   ...writtenFields,
   type: Type.Enum(['stdio', 'http', 'streamable-http', 'streamableHttp', 'sse'], {
     description: "A desktop client's word for runtime.",
   }),
   disabled: Type.Boolean({ description: "A desktop client's word for enabled: false." }),
+  // What other lists of theirs say, such as alwaysAllow, is when a person is asked: that stays the client's business.
+  disabledTools: toolPatterns("A desktop client's word for tools.deny, to which it is added."),
+  excludeTools: toolPatterns('The same, of another client.'),
+  enabledTools: toolPatterns("A desktop client's word for tools.allow."),
+  includeTools: toolPatterns('The same, of another client.'),
 });
 
 /** A local server: `command` with a slash and `cwd` are absolute. */

@@ -39,8 +39,20 @@ export function normaliseEntry(
   }
   refuseStrayKeys(reader, at, isLocal);
   const runtime = chosenRuntime(reader, written, at, isLocal);
-  const { type: _, disabled: __, ...fields } = written;
-  const common = { ...fields, enabled: isEnabled(reader, written, at) };
+  const {
+    type: _,
+    disabled: __,
+    disabledTools,
+    excludeTools,
+    enabledTools,
+    includeTools,
+    ...fields
+  } = written;
+  const common = {
+    ...fields,
+    enabled: isEnabled(reader, written, at),
+    tools: chosenTools(reader, written, at),
+  };
   const entry = isLocal
     ? localEntry(reader, common, at, folder)
     : remoteEntry(reader, common, runtime === 'sse' ? 'sse' : 'http', at, secrets);
@@ -84,6 +96,21 @@ function isEnabled(reader: SchemaReader, { enabled, disabled }: WrittenEntry, at
     reader.report(at('disabled'), `contradicts enabled, which is ${enabled}`);
   }
   return enabled ?? !disabled;
+}
+
+/** A tool that its user has switched off in the client is not to come back by the gateway. */
+function chosenTools(reader: SchemaReader, written: WrittenEntry, at: At): WrittenEntry['tools'] {
+  const { tools = {}, disabledTools = [], excludeTools = [] } = written;
+  let { allow } = tools;
+  for (const key of ['enabledTools', 'includeTools'] as const) {
+    const offered = written[key];
+    if (offered === undefined) continue;
+    if (allow !== undefined)
+      reader.reportKey(at(key), 'says once more which tools are allowed; leave one list');
+    allow ??= offered;
+  }
+  const deny = [...(tools.deny ?? []), ...disabledTools, ...excludeTools];
+  return { ...tools, ...(allow === undefined ? {} : { allow }), ...(deny.length === 0 ? {} : { deny }) };
 }
 
 function localEntry(reader: SchemaReader, written: WrittenEntry, at: At, folder: string): StdioEntry {

@@ -55,6 +55,41 @@ describe("a desktop client's file", () => {
   });
 
   test.each([
+    [{ disabledTools: ['rm', 'mv'] }, { allow: ['*'], deny: ['rm', 'mv'] }],
+    [
+      { excludeTools: ['rm'], tools: { deny: ['mv'] } },
+      { allow: ['*'], deny: ['mv', 'rm'] },
+    ],
+    [{ enabledTools: ['ls'] }, { allow: ['ls'], deny: [] }],
+    [
+      { includeTools: ['ls', 'rm'], disabledTools: ['rm'] },
+      { allow: ['ls', 'rm'], deny: ['rm'] },
+    ],
+    [{ enabledTools: [] }, { allow: [], deny: [] }],
+    [{ disabledTools: [] }, { allow: ['*'], deny: [] }],
+  ])('%j is told by tools', async (words, tools) => {
+    for (const place of [{ command: 'x' }, { url: 'http://a' }]) {
+      const { loaded, lines } = await json({ a: { ...place, ...words } });
+      expect(lines).toEqual([]);
+      expect(loaded?.catalog.servers.a?.tools).toEqual(tools);
+      for (const key of Object.keys(words))
+        if (key !== 'tools') expect(loaded?.catalog.servers.a).not.toHaveProperty(key);
+    }
+  });
+
+  test('says only once which tools are allowed', async () => {
+    const { loaded, lines } = await json({
+      a: { command: 'x', enabledTools: ['ls'], tools: { allow: ['*'] } },
+    });
+    expect(loaded).toBeUndefined();
+    expect(lines).toEqual([
+      expect.stringMatching(
+        /mcpServers\.a\.enabledTools: says once more which tools are allowed; leave one list$/,
+      ),
+    ]);
+  });
+
+  test.each([
     [{ command: 'x', type: 'sse' }, 'mcpServers.a.type: contradicts command, which means stdio'],
     [{ url: 'http://a', type: 'stdio' }, 'mcpServers.a.type: contradicts url, which means http or sse'],
     [
