@@ -119,6 +119,7 @@ export class Automation implements Part {
       retentionMs: retentionDays * DAY_MS,
       rememberMs: rememberDays * DAY_MS,
       maxWaiting,
+      onDamage: (what) => log.error({ reason: what }, 'the store has lost the end of its log'),
       onFailed: (error) => root.send({ type: 'part.failed', part: this.name, error }),
     });
     this.#store = store;

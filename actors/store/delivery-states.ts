@@ -3,6 +3,7 @@
 //
 // DS1  what waits or runs is below `firstSettled`, so that "unfinished" is one comparison in SQL.
 
+import { DamagedRecordError } from './sqlite-connection.ts';
 import type { DeliveryState } from './store.ts';
 
 export const stateCodes = {
@@ -23,6 +24,6 @@ const names: readonly DeliveryState[] = ['queued', 'running', 'retrying', 'held'
 /** Throws for a number that no version wrote. */
 export function stateOf(code: number): DeliveryState {
   const name = names[code];
-  if (name === undefined) throw new Error(`a delivery has the unknown state ${code}`);
+  if (name === undefined) throw new DamagedRecordError('a delivery has an unknown state');
   return name;
 }

@@ -46,6 +46,13 @@ export class UnusableFileError extends Error {
   }
 }
 
+/** Something in the file is not as any version wrote it. */
+export class DamagedRecordError extends Error {
+  override get name(): string {
+    return 'DamagedRecordError';
+  }
+}
+
 export class SqliteConnection {
   readonly #file: string;
   readonly #db: Database.Database;

@@ -4,9 +4,9 @@
 // SF1  a message names the file and the condition, never anything that was to be written.
 
 import { StoreUnavailableError } from '../errors.ts';
-import { UnusableFileError } from './sqlite-connection.ts';
+import { DamagedRecordError, UnusableFileError } from './sqlite-connection.ts';
 
-/** What the store can do about a condition: `room` means that a smaller write may still succeed. */
+/** What the store can do about a condition: `room` means that a smaller call may still succeed. */
 export type FaultKind = 'room' | 'file';
 
 export interface Fault {
@@ -14,10 +14,16 @@ export interface Fault {
   readonly error: StoreUnavailableError;
 }
 
+const DAMAGED =
+  'is damaged; keep a copy, and restore a backup or try `sqlite3 FILE .recover` while no gateway runs';
+
 /** Undefined for an error that does not come from the file. */
 export function faultOf(cause: unknown, file: string): Fault | undefined {
   if (!(cause instanceof Error)) return undefined;
   if (cause instanceof UnusableFileError) return { kind: 'file', error: unavailable(file, cause.message) };
+  // Of one record only: what does not touch it goes on.
+  if (cause instanceof DamagedRecordError)
+    return { kind: 'room', error: unavailable(file, `${DAMAGED} (${cause.message})`) };
   const code = codeOf(cause);
   const advice = adviceOn(code);
   if (advice === undefined) return undefined;
@@ -57,8 +63,7 @@ function adviceOn(code: string): string | undefined {
       return 'cannot be opened; its folder must be there, and the file be a file';
     default:
   }
-  if (code.startsWith('SQLITE_CORRUPT'))
-    return 'is damaged; keep a copy, and restore a backup or try `sqlite3 FILE .recover` while no gateway runs';
+  if (code.startsWith('SQLITE_CORRUPT')) return DAMAGED;
   if (code.startsWith('SQLITE_READONLY'))
     return 'cannot be written; its disk or its rights have become read-only';
   if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED'))

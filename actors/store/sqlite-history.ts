@@ -174,6 +174,15 @@ function deliveryOf(row: DeliveryRow): Delivery {
     trigger: trigger ?? undefined,
     note: note ?? undefined,
     answer: answer ?? undefined,
-    failures: failures === null ? [] : (JSON.parse(failures) as readonly Failure[]),
+    failures: failures === null ? [] : failuresOf(failures),
   };
+}
+
+/** Those of a damaged record are not worth the list in which it stands. */
+function failuresOf(text: string): readonly Failure[] {
+  try {
+    return JSON.parse(text) as readonly Failure[];
+  } catch {
+    return [{ attempt: 0, at: 0, note: 'its failures cannot be read: the record is damaged in the store' }];
+  }
 }

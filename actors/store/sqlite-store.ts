@@ -19,6 +19,8 @@ export interface SqliteStoreOptions {
   readonly callTimeoutMs?: number;
   /** Where the worker's script is, when it is not beside this one. */
   readonly workerUrl?: URL;
+  /** Called while it opens, if its log had lost something; in words. */
+  readonly onDamage?: (what: string) => void;
   /** Called once if the store is lost for good; every call rejects from then on. */
   readonly onFailed?: (error: StoreUnavailableError) => void;
 }
@@ -39,6 +41,7 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     callTimeoutMs: options.callTimeoutMs ?? CALL_TIMEOUT_MS,
     maxInFlight: MAX_IN_FLIGHT,
     maxInFlightBytes: MAX_IN_FLIGHT_BYTES,
+    onDamage: options.onDamage ?? (() => undefined),
     onFailed: options.onFailed ?? (() => undefined),
   });
   return new LedgerStore(line);

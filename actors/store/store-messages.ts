@@ -24,7 +24,8 @@ export interface SentError {
 export type SentAnswer = { readonly result: Result<Operation> } | { readonly error: SentError };
 
 export type WorkerMessage =
-  | { readonly kind: 'opened' }
+  /** `damage`: what the log was found to have lost, in words. */
+  | { readonly kind: 'opened'; readonly damage: string | undefined }
   | { readonly kind: 'refused'; readonly error: SentError }
   | { readonly kind: 'answers'; readonly answers: readonly SentAnswer[]; readonly isNews: boolean }
   | { readonly kind: 'wake' };

@@ -4,10 +4,12 @@
 // SW1  answers go out after the commit that makes them true (GC1), in the order of the calls.
 // SW2  one timer, for the next thing that will be due; none while nothing will.
 
+import { copyFileSync } from 'node:fs';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { GatewayError } from '../errors.ts';
 import { commitTogether } from './group-commit.ts';
 import type { LedgerCall } from './ledger.ts';
+import { logDamage } from './log-check.ts';
 import { movableIn } from './posting.ts';
 import { NOTED_EVERY_MS } from './sqlite-clock.ts';
 import { SqliteEngine } from './sqlite-engine.ts';
@@ -25,10 +27,11 @@ let timer: NodeJS.Timeout | undefined;
 /** What fell due until then was told. */
 let toldUntil = 0;
 
+const damage = keptDamage((workerData as WorkerSettings).file);
 const engine = open(workerData as WorkerSettings);
 if (engine !== undefined) {
   port.on('message', (message: CallsMessage) => work(engine, message));
-  post({ kind: 'opened' });
+  post({ kind: 'opened', damage });
   onTimer(engine);
 }
 
@@ -38,6 +41,21 @@ function open(settings: WorkerSettings): SqliteEngine | undefined {
   } catch (error) {
     post({ kind: 'refused', error: sentError(error) });
     return undefined;
+  }
+}
+
+/** Looks for damage of the log, which is gone with the opening, and keeps a copy of what is damaged. In words. */
+function keptDamage(file: string): string | undefined {
+  const found = logDamage(file);
+  if (found === undefined) return undefined;
+  const { whole, lost, lostCommits } = found;
+  const kept = `${file}-wal.damaged`;
+  const what = `of the log ${file}-wal ${whole} pages are whole, and the ${lost} after them, with ${lostCommits} transactions, cannot be used`;
+  try {
+    copyFileSync(`${file}-wal`, kept);
+    return `${what}; it is kept as ${kept}`;
+  } catch (error) {
+    return `${what}; no copy of it could be kept (${(error as NodeJS.ErrnoException).code})`;
   }
 }
 

@@ -23,6 +23,8 @@ export interface WorkerLineOptions {
   readonly callTimeoutMs: number;
   readonly maxInFlight: number;
   readonly maxInFlightBytes: number;
+  /** The log had lost something when the file was opened; in words. */
+  readonly onDamage: (what: string) => void;
   /** Called once, when the worker has ended by itself: nothing will work until the process is started anew. */
   readonly onFailed: (error: StoreUnavailableError) => void;
 }
@@ -126,6 +128,7 @@ export class WorkerLine implements Line {
       throw this.#unavailable('could not be opened: its worker did not start', cause);
     })) as [WorkerMessage];
     if (message.kind === 'refused') throw errorOf(message.error);
+    if (message.kind === 'opened' && message.damage !== undefined) this.#options.onDamage(message.damage);
   }
 
   #refusal(bytes: number): GatewayError | undefined {

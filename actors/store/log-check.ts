@@ -1,0 +1,87 @@
+// Is the write-ahead log whole? SQLite reads it up to the first frame that is not as it was written, and takes what comes after
+// that for the leavings of an older log, without a word. Here the leavings are told from what was lost: they bear the salts
+// of another log. Looked at before the file is opened, since that empties the log.
+//
+// LC1  it is only read; a log that cannot be read, or is none, is SQLite's affair.
+
+import { readFileSync } from 'node:fs';
+
+const HEADER_BYTES = 32;
+const FRAME_HEADER_BYTES = 24;
+const PAGE_BYTES = 4096;
+/** The last bit says in which order the bytes of a word are summed up. */
+const MAGIC = 0x377f0682;
+
+export interface LogDamage {
+  /** Frames that are whole, up to the first that is not. A frame is one page. */
+  readonly whole: number;
+  /** Frames of the same log after that, and how many of them end a transaction. */
+  readonly lost: number;
+  readonly lostCommits: number;
+}
+
+/** What is wrong with the log of the database file; undefined for one that is whole, and where there is none. */
+export function logDamage(file: string): LogDamage | undefined {
+  let log: Buffer;
+  try {
+    log = readFileSync(`${file}-wal`);
+  } catch {
+    return undefined;
+  }
+  if (log.length < HEADER_BYTES + FRAME_HEADER_BYTES) return undefined;
+  const magic = log.readUInt32BE(0);
+  const sum = new Checksum((magic & 1) === 1);
+  sum.add(log, 0, 24);
+  let whole = 0;
+  let isWhole = (magic & ~1) === MAGIC && sum.isAt(log, 24);
+  // Of a head that cannot be believed the first frame is asked.
+  const frameBytes = FRAME_HEADER_BYTES + (isWhole ? log.readUInt32BE(8) : PAGE_BYTES);
+  const salts = isWhole ? log.subarray(16, 24) : log.subarray(HEADER_BYTES + 8, HEADER_BYTES + 16);
+  let lost = 0;
+  let lostCommits = 0;
+  for (let at = HEADER_BYTES; at + frameBytes <= log.length; at += frameBytes) {
+    const isOfThisLog = salts.equals(log.subarray(at + 8, at + 16));
+    if (isWhole) {
+      sum.add(log, at, 8);
+      sum.add(log, at + FRAME_HEADER_BYTES, frameBytes - FRAME_HEADER_BYTES);
+      isWhole = isOfThisLog && sum.isAt(log, at + 16);
+    }
+    if (isWhole) whole += 1;
+    else if (isOfThisLog) {
+      lost += 1;
+      if (log.readUInt32BE(at + 4) !== 0) lostCommits += 1;
+    }
+  }
+  // Without a word of a later one, a frame that is not whole is what was being written when the process ended.
+  return lostCommits === 0 ? undefined : { whole, lost, lostCommits };
+}
+
+/** As the format of the log has it: over the header and all frames so far. */
+class Checksum {
+  readonly #isBigEndian: boolean;
+  #one = 0;
+  #two = 0;
+
+  constructor(isBigEndian: boolean) {
+    this.#isBigEndian = isBigEndian;
+  }
+
+  add(log: Buffer, from: number, bytes: number): void {
+    let one = this.#one;
+    let two = this.#two;
+    for (let at = from; at < from + bytes; at += 8) {
+      one = (one + this.#word(log, at) + two) >>> 0;
+      two = (two + this.#word(log, at + 4) + one) >>> 0;
+    }
+    this.#one = one;
+    this.#two = two;
+  }
+
+  isAt(log: Buffer, at: number): boolean {
+    return log.readUInt32BE(at) === this.#one && log.readUInt32BE(at + 4) === this.#two;
+  }
+
+  #word(log: Buffer, at: number): number {
+    return this.#isBigEndian ? log.readUInt32BE(at) : log.readUInt32LE(at);
+  }
+}
