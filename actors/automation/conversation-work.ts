@@ -210,7 +210,11 @@ function snapshotAfter(inbound: InboundEvent, { history, input }: Job, { text }:
 /** Beyond this the text of an event without words says no more to a reader; the payload is there whole. */
 const MAX_INPUT = 16_384;
 
-function inWords(payload: unknown): string {
+function inWords({ payload, payloadJson }: InboundEvent): string {
+  if (payloadJson !== undefined)
+    return Buffer.from(payloadJson.subarray(0, 4 * MAX_INPUT))
+      .toString('utf8')
+      .slice(0, MAX_INPUT);
   try {
     return JSON.stringify(payload)?.slice(0, MAX_INPUT) ?? '';
   } catch {
@@ -232,7 +236,8 @@ function jobOf(
 ): Job {
   const { trigger, agent, command, parameters, history } = more;
   return {
-    input: inbound.text ?? inWords(inbound.payload),
+    input: inbound.text ?? inWords(inbound),
+    inputJson: inbound.textJson,
     command,
     parameters,
     event: {
@@ -242,6 +247,7 @@ function jobOf(
       received_at: new Date(event.at).toISOString(),
       context: inbound.context,
       payload: inbound.payload,
+      payloadJson: inbound.payloadJson,
     },
     trigger: trigger.name,
     agent,

@@ -9,6 +9,8 @@ export interface Message {
 export interface Job {
   /** What the person wrote, or the event in words where nobody wrote anything. */
   readonly input: string;
+  /** In its place where it is large: the same as JSON, in UTF-8. */
+  readonly inputJson?: Uint8Array | undefined;
   readonly command: string | undefined;
   readonly parameters: Readonly<Record<string, string>>;
   readonly event: {
@@ -22,6 +24,8 @@ export interface Job {
     /** Names with dots as the contract has them: `repo.pr.number`. */
     readonly context: Readonly<Record<string, unknown>>;
     readonly payload: unknown;
+    /** In its place where it is large: the same as JSON, in UTF-8. */
+    readonly payloadJson?: Uint8Array | undefined;
   };
   readonly trigger: string;
   readonly agent: string;

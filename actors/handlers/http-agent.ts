@@ -6,6 +6,7 @@
 // HA4  statuses that pass are tried again, after the pause they ask for; others are final. 409 passes: an agent that
 //      knows the key says it while the first attempt is still under way (draft-ietf-httpapi-idempotency-key-header).
 
+import { randomUUID } from 'node:crypto';
 import { Agent as HttpPool, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent as HttpsPool, request as requestHttps } from 'node:https';
 import { AgentAnswer } from './agent-answer.ts';
@@ -43,7 +44,7 @@ export class HttpAgent implements Handler {
       ...this.#options.headers,
       accept: 'application/json, text/event-stream, text/plain',
       'content-type': 'application/json',
-      'content-length': String(body.length),
+      'content-length': String(body.reduce((sum, { length }) => sum + length, 0)),
       'idempotency-key': job.idempotencyKey,
       traceparent: job.trace,
     };
@@ -60,9 +61,9 @@ export class HttpAgent implements Handler {
   }
 
   /** A payload can be parsed that is nested too deeply to be written again; that is so at each attempt. */
-  #bodyFor(job: Job): Buffer {
+  #bodyFor(job: Job): readonly Uint8Array[] {
     try {
-      return Buffer.from(JSON.stringify(bodyOf(job)));
+      return piecesOf(job);
     } catch (error) {
       const cause = error instanceof RangeError ? 'it is nested too deeply' : 'it is no JSON';
       throw this.#failure(`cannot be sent the event: ${cause}`, { isFinal: true });
@@ -71,7 +72,7 @@ export class HttpAgent implements Handler {
 
   #exchange(
     headers: Readonly<Record<string, string>>,
-    body: Buffer,
+    body: readonly Uint8Array[],
     signal: AbortSignal,
     mayRepeat: boolean,
   ): Promise<Answer> {
@@ -97,7 +98,8 @@ export class HttpAgent implements Handler {
           this.#exchange(headers, body, signal, false).then(resolve, reject);
         else reject(error);
       });
-      request.end(body);
+      for (const piece of body.slice(0, -1)) request.write(piece);
+      request.end(body.at(-1));
     });
   }
 
@@ -137,8 +139,24 @@ export class HttpAgent implements Handler {
   }
 }
 
-/** What the agent is told. */
-function bodyOf({ input, command, parameters, event, trigger, agent, conversation, history, attempt }: Job) {
+/** What the agent is told, in pieces: what is large is sent as it came, and not copied. */
+function piecesOf(job: Job): readonly Uint8Array[] {
+  const { payloadJson, ...event } = job.event;
+  const { inputJson } = job;
+  if (payloadJson === undefined) return [Buffer.from(JSON.stringify(bodyOf(job, event)))];
+  // Nobody who sends an event can know it.
+  const mark = randomUUID();
+  const input = inputJson === undefined ? job.input : mark;
+  const text = JSON.stringify(bodyOf({ ...job, input }, { ...event, payload: mark }));
+  const large = inputJson === undefined ? [payloadJson] : [inputJson, payloadJson];
+  const [first = '', ...others] = text.split(`"${mark}"`);
+  return [Buffer.from(first), ...others.flatMap((part, n) => [large[n] ?? EMPTY, Buffer.from(part)])];
+}
+
+const EMPTY = new Uint8Array();
+
+function bodyOf(job: Job, event: Job['event']): object {
+  const { input, command, parameters, trigger, agent, conversation, history, attempt } = job;
   return { input, command, parameters, event, trigger, agent, conversation, history, attempt };
 }
 

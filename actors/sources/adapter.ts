@@ -18,10 +18,15 @@ export interface InboundEvent {
   readonly names: readonly string[];
   /** What a person wrote; undefined for events without words. */
   readonly text: string | undefined;
+  /** A large text as JSON. */
+  readonly textJson?: Uint8Array | undefined;
   readonly channel: string | undefined;
   readonly user: string | undefined;
   readonly context: Readonly<Record<string, unknown>>;
+  /** Of a large one no more than the members that are read here. */
   readonly payload: unknown;
+  /** A large payload whole, as JSON. */
+  readonly payloadJson?: Uint8Array | undefined;
   /**
    * What stands behind the command, where the command came apart from the text: parameters are read from this alone, since
    * what is said besides is no part of the command. Undefined where the command, if any, is in the text.

@@ -55,7 +55,7 @@ export interface EngineOptions {
   readonly uptime?: () => number;
 }
 
-/** Bodies and snapshots that one claim gives out together; one may go beyond. */
+/** Bodies and snapshots that one claim, or one commit, gives out together; one may go beyond. */
 const CLAIMED_BYTES = 16 * 1024 * 1024;
 /** Timers that become events in one claim. */
 const TIMERS_AT_ONCE = 500;
@@ -172,7 +172,13 @@ export class SqliteEngine implements Ledger {
 
   commit(results: readonly TurnResult[]): readonly Committed[] {
     if (this.#kept.isStale(this.#time)) this.#kept.note(this.#time);
-    return results.map((result) => this.#commit(result));
+    let bytes = 0;
+    return results.map((result) => {
+      // What is more than one call may bring waits for a claim.
+      const committed = this.#commit(bytes > CLAIMED_BYTES ? { ...result, isLast: true } : result);
+      bytes += committed.next?.body.byteLength ?? 0;
+      return committed;
+    });
   }
 
   lease(name: string, node: string, address: string, ttlMs: number): Lease | undefined {

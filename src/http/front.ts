@@ -35,9 +35,9 @@ export interface FrontOptions {
   reload(): Promise<object>;
 }
 
-/** Bodies of which nobody knows yet who sent them; an address alone gets half of it, and can send the largest twice. */
+/** Bodies of which nobody knows yet who sent them: six of the largest at once find room, though an address gets half only. */
 const UNPROVEN_BYTES = 64 * 1024 * 1024;
-const LARGEST_UNPROVEN = 4;
+const LARGEST_UNPROVEN = 12;
 const DRAIN_POLL_MS = 20;
 /** For the answers to calls that were given up to leave; a client that takes none must not hold up the end. */
 const LAST_WORDS_MS = 250;

@@ -9,7 +9,7 @@ import type { Adapter, OpenTrigger, Settled, SourceHost } from '../adapter.ts';
 import { refusal, verifiedMembers } from '../verified-members.ts';
 import type { WebhookReply, WebhookRequest } from '../webhook.ts';
 import { type Member, type PathUse, WebhookTable } from '../webhook-table.ts';
-import { deliveryId, httpEvent, readHttpEvent, takerOf } from './http-event.ts';
+import { deliveryId, httpEvent, httpPaths, readHttpEvent, takerOf } from './http-event.ts';
 import { saidBy } from './http-payload.ts';
 import { type HttpVerifier, httpVerifier } from './http-verifier.ts';
 
@@ -60,15 +60,15 @@ class HttpPath implements PathUse<HttpMember> {
     const able = members.filter(({ methods }) => methods.includes(request.method));
     const [first, ...others] = verifiedMembers(able, request, body);
     if (first === undefined) return refusal(request, UNAUTHORISED);
-    const said = saidBy(request, body);
-    if (said === undefined) return { status: 400, body: 'the content type says JSON, and the body is none' };
+    const triggers = [first.trigger, ...others.map(({ trigger }) => trigger)] as const;
+    const said = await saidBy(request, body, httpPaths(triggers));
+    if (said === undefined) return { status: 400, body: NO_JSON };
     const isProven =
       request.isBodyExact || said.kind === 'json' || first.verifier.isSigned || others.some(isSigned);
     if (!isProven) return { status: 411, body: LENGTH_REQUIRED };
     const delivery = deliveryId(request);
     if (delivery === undefined)
       return { status: 400, body: 'webhook-id and Idempotency-Key are up to 255 printable ASCII characters' };
-    const triggers = [first.trigger, ...others.map(({ trigger }) => trigger)] as const;
     const taker = takerOf(triggers, said);
     const event = httpEvent(triggers, taker, request, said, delivery);
     const { respond, respond_timeout_seconds } = taker.config;
@@ -90,6 +90,9 @@ class HttpPath implements PathUse<HttpMember> {
 /** JSON that was cut is none any more, and a signature would not fit; any other text says nothing about its end. */
 const LENGTH_REQUIRED =
   'send Content-Length instead of chunks: uWebSockets.js reads chunks too loosely for a body that is neither signed nor JSON';
+
+const NO_JSON =
+  'the content type says JSON, and the body is none, or is large and nested deeper than 256 levels';
 
 const UNAUTHORISED = 'the credentials of this request are missing, or fit no trigger of this path';
 

@@ -5,6 +5,7 @@ import type { HttpTrigger } from '../../../config/resources/trigger.ts';
 import { matched } from '../../../machines/matching.ts';
 import type { NewEvent, StoredEvent } from '../../store/store.ts';
 import type { InboundEvent } from '../adapter.ts';
+import { LARGE_BYTES, type Spans, textOfJson } from '../large-json.ts';
 import { memberOf, textMember } from '../payload-member.ts';
 import type { WebhookRequest } from '../webhook.ts';
 import { type PayloadKind, Said } from './http-payload.ts';
@@ -15,9 +16,13 @@ interface HttpMeta {
   readonly kind: PayloadKind;
   readonly method: string;
   readonly path: string;
+  readonly spans?: Spans | undefined;
 }
 
 const MAX_KEY = 200;
+const QUOTE = 0x22;
+/** Members that say something in words, the first of them that is there. */
+const TEXTS = ['text', 'message', 'input'];
 
 /**
  * The name of the delivery: `webhook-id`, else `Idempotency-Key`, else a new one. Undefined when what is given is no name.
@@ -38,8 +43,8 @@ export function httpEvent(
   delivery: string,
 ): NewEvent {
   const { method, path, traceparent } = request;
-  const { kind, bytes, payload } = said;
-  const meta: HttpMeta = { triggers: namesOf(triggers), kind, method, path };
+  const { kind, bytes, payload, spans } = said;
+  const meta: HttpMeta = { triggers: namesOf(triggers), kind, method, path, spans };
   return {
     id: `http:${taker.name}/${delivery}`,
     key: `conversation/http/${taker.name}${conversationOf(taker, request, payload)}`,
@@ -72,23 +77,48 @@ function namesOf(triggers: readonly HttpTrigger[]): readonly string[] {
 
 /** Throws for an event that is none of these. */
 export function readHttpEvent(event: StoredEvent): InboundEvent {
-  const { triggers, kind, method, path } = JSON.parse(event.meta) as HttpMeta;
-  const { payload } = event.parsed instanceof Said ? event.parsed : new Said(kind, event.body);
+  const { triggers, kind, method, path, spans } = JSON.parse(event.meta) as HttpMeta;
+  const { payload } = event.parsed instanceof Said ? event.parsed : new Said(kind, event.body, spans);
+  const words = wordsOf(payload);
   return {
     platform: 'http',
     triggers,
-    ...wordsOf(payload),
+    ...words,
+    textJson: spans === undefined ? undefined : textJsonIn(event.body, spans, words),
     channel: undefined,
     user: undefined,
     context: { 'http.method': method, 'http.path': path },
     payload,
+    payloadJson: spans === undefined ? undefined : textOfJson(event.body),
     parameters: {},
   };
 }
 
-function wordsOf(payload: unknown): Pick<InboundEvent, 'names' | 'text' | 'commandRest'> {
+/** A large text, where it is that of one member and nothing else. */
+function textJsonIn(
+  body: Uint8Array,
+  spans: Spans,
+  { text, commandRest = '' }: Words,
+): Uint8Array | undefined {
+  const found = TEXTS.find((path) => spans[path] !== undefined);
+  const [start, end] = spans[found ?? ''] ?? [0, 0];
+  const isAll = commandRest === '' && text !== undefined && body[start] === QUOTE;
+  return isAll && end - start >= LARGE_BYTES ? textOfJson(body.subarray(start, end)) : undefined;
+}
+
+/** Every path at which a payload is read, for its words and for the keys of conversations. */
+export function httpPaths(triggers: readonly HttpTrigger[]): readonly string[] {
+  const keys = triggers.flatMap(({ config: { key } }) =>
+    key?.startsWith('body:') ? key.slice('body:'.length) : [],
+  );
+  return ['command', ...TEXTS, ...keys];
+}
+
+type Words = Pick<InboundEvent, 'names' | 'text' | 'commandRest'>;
+
+function wordsOf(payload: unknown): Words {
   const [name = '', parameters = ''] = commandParts(textMember(payload, 'command') ?? '');
-  const text = typeof payload === 'string' ? payload : textMember(payload, 'text', 'message', 'input');
+  const text = typeof payload === 'string' ? payload : textMember(payload, ...TEXTS);
   return {
     names: name === '' ? [] : [name],
     text: parameters === '' ? text : [parameters, text].filter((each) => each !== undefined).join('\n'),

@@ -1,6 +1,7 @@
 // What a request to a trigger of type HTTP says: JSON as it is parsed, a query as an object of texts, anything else as
 // text. The event keeps the bytes, and how to read them.
 
+import { isLargeJson, membersAt, type Spans, spansOf } from '../large-json.ts';
 import type { WebhookRequest } from '../webhook.ts';
 
 export type PayloadKind = 'json' | 'query' | 'text';
@@ -9,18 +10,28 @@ export type PayloadKind = 'json' | 'query' | 'text';
 export class Said {
   readonly kind: PayloadKind;
   readonly bytes: Uint8Array;
+  /** Of large JSON: where the members stand that are asked for. Nothing else of it is in `payload`. */
+  readonly spans: Spans | undefined;
   readonly payload: unknown;
 
   /** Throws for JSON that is none. */
-  constructor(kind: PayloadKind, bytes: Uint8Array) {
+  constructor(kind: PayloadKind, bytes: Uint8Array, spans?: Spans) {
     this.kind = kind;
     this.bytes = bytes;
-    this.payload = payloadOf(kind, bytes);
+    this.spans = spans;
+    this.payload = spans === undefined ? payloadOf(kind, bytes) : membersAt(bytes, spans);
   }
 }
 
-/** Of a request without a body its query. Undefined: its content type says JSON, and it is none. */
-export function saidBy({ method, headers, query }: WebhookRequest, body: Buffer): Said | undefined {
+/**
+ * Of a request without a body its query. Undefined: its content type says JSON, and it is none. Of large JSON what stands at
+ * the `paths` is read. Rejects with OverloadedError when too much is being read.
+ */
+export async function saidBy(
+  { method, headers, query }: WebhookRequest,
+  body: Buffer,
+  paths: readonly string[],
+): Promise<Said | undefined> {
   if (body.length === 0)
     return method === 'GET' ? new Said('query', Buffer.from(query, 'latin1')) : new Said('text', body);
   const type =
@@ -30,6 +41,11 @@ export function saidBy({ method, headers, query }: WebhookRequest, body: Buffer)
       .toLowerCase() ?? '';
   const mustBeJson = type === 'application/json' || type.endsWith('+json');
   if (!mustBeJson && type !== '') return new Said('text', body);
+  if (isLargeJson(body)) {
+    const spans = await spansOf(body, paths);
+    if (spans !== undefined) return new Said('json', body, spans);
+    return mustBeJson ? undefined : new Said('text', body);
+  }
   try {
     return new Said('json', body);
   } catch {

@@ -156,6 +156,17 @@ export function repoFacts(event: string, payload: unknown): RepoFacts | undefine
   return new RepoFacts(event, repository, shape, payload);
 }
 
+/** Every path at which the facts of an event are read. */
+export function repoPaths(event: string): readonly string[] {
+  const { number, pull, pullMark, branch, branchHome, target, tag, sha, words } = shapes[event] ?? {};
+  const ofPull = pull === undefined ? [] : [`${pull}.title`, `${pull}.user.login`];
+  const home = branchHome === undefined ? [] : [`${branchHome}.full_name`];
+  const own = [number, pullMark, branch, target, tag, sha, ...(words ?? []), ...ofPull, ...home];
+  return [...commonPaths, ...own.filter((path) => path !== undefined)];
+}
+
+const commonPaths = ['action', 'repository.full_name', 'sender.login', 'ref', 'ref_type', 'branches'];
+
 function at(payload: unknown, path: string | undefined): string | undefined {
   return path === undefined ? undefined : textMember(payload, path);
 }

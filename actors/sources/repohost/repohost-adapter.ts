@@ -10,10 +10,10 @@ import { isHubShaped, isHubSigned } from '../hub-signature.ts';
 import { loopbackOnly, refusal, type Verifier, verifiedMembers } from '../verified-members.ts';
 import type { WebhookReply, WebhookRequest } from '../webhook.ts';
 import { type Member, type PathUse, WebhookTable } from '../webhook-table.ts';
-import { isRepoEvent, type RepoFacts, repoFacts } from './context.ts';
+import { isRepoEvent } from './context.ts';
 import { AskedFor, askForFailed } from './failed-deliveries.ts';
 import type { RepoHostApi } from './repohost-api.ts';
-import { isForm, readRepoEvent, repoEvent, repoEventId, repoPayload } from './repohost-event.ts';
+import { readRepoEvent, repoEvent, repoEventId, repoSaid } from './repohost-event.ts';
 import { takesRepoEvent } from './repohost-filter.ts';
 import { commentRows, sendComment } from './send-comment.ts';
 import { TokenApis } from './token-apis.ts';
@@ -136,15 +136,16 @@ class RepoHostPath implements PathUse<RepoMember> {
     // Of all it was verified for, not of those that take it: whose token sent it may become known in between.
     const id = repoEventId(first.trigger.name, delivery);
     if (!isRepoEvent(event)) return ignored(id);
-    const facts = factsOf(event, request, body);
-    if (facts === undefined) return malformed(`the body is not the payload of an event ${event}`);
+    const said = await repoSaid(event, request, body);
+    if (said === undefined) return malformed(`the body is not the payload of an event ${event}`);
+    const { facts } = said;
     for (const { api } of verified) api?.learnOwnLogin();
     // By the name of the token's user: what a token wrote must not come back to the trigger that has it.
     const takers = verified.filter(({ api }) => !isSame(api?.ownLogin, facts.sender));
     if (takers.length === 0) return ignored(id);
     // Each once: while a trigger is exchanged it is there twice.
     const names = [...new Set(takers.map(({ trigger }) => trigger.name))];
-    const { outcome } = await first.host.accept(repoEvent(names, request, { id, event, facts }, body));
+    const { outcome } = await first.host.accept(repoEvent(names, request, { id, event, ...said }, body));
     if (outcome === 'duplicate') return { status: 200, body: { id, status: 'duplicate' } };
     return { status: 202, body: { id, status: 'accepted' } };
   }
@@ -156,14 +157,6 @@ const UNAUTHORISED = 'X-Hub-Signature-256 is missing, or fits no secret of this 
 const malformed = (message: string): WebhookReply => ({ status: 400, body: message });
 
 const ignored = (id: string): WebhookReply => ({ status: 200, body: { id, status: 'ignored' } });
-
-function factsOf(event: string, request: WebhookRequest, body: Buffer): RepoFacts | undefined {
-  try {
-    return repoFacts(event, repoPayload(body, isForm(request)));
-  } catch {
-    return undefined;
-  }
-}
 
 function isSame(own: string | undefined, sender: string | undefined): boolean {
   return own !== undefined && own.toLowerCase() === sender?.toLowerCase();

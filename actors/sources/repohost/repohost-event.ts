@@ -3,13 +3,16 @@
 
 import type { NewEvent, StoredEvent } from '../../store/store.ts';
 import type { InboundEvent } from '../adapter.ts';
+import { isLargeJson, membersAt, type Spans, spansOf, textOfJson } from '../large-json.ts';
 import type { WebhookRequest } from '../webhook.ts';
-import { RepoFacts, repoFacts } from './context.ts';
+import { RepoFacts, repoFacts, repoPaths } from './context.ts';
 
 interface RepoMeta {
   readonly triggers: readonly string[];
   readonly event: string;
   readonly isForm: boolean;
+  /** Of a large payload: where the members stand that are asked for. */
+  readonly spans?: Spans | undefined;
 }
 
 /** Whether the body is a form, by its content type. */
@@ -17,10 +20,40 @@ export function isForm({ headers }: WebhookRequest): boolean {
   return /^application\/x-www-form-urlencoded\b/i.test(headers['content-type'] ?? '');
 }
 
-/** The value behind the bytes. Throws where there is none. */
-export function repoPayload(bytes: Uint8Array, isInForm: boolean): unknown {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
-  return JSON.parse(isInForm ? (new URLSearchParams(text).get('payload') ?? '') : text);
+/** What a delivery says, as it is known when it comes. */
+export interface RepoSaid {
+  readonly facts: RepoFacts;
+  readonly spans: Spans | undefined;
+}
+
+/** Undefined for what is no payload of that event. Rejects with OverloadedError when too much is being read. */
+export async function repoSaid(
+  event: string,
+  request: WebhookRequest,
+  body: Buffer,
+): Promise<RepoSaid | undefined> {
+  const bytes = payloadBytes(body, isForm(request));
+  const isLarge = isLargeJson(bytes);
+  const spans = isLarge ? await spansOf(bytes, repoPaths(event)) : undefined;
+  if (isLarge && spans === undefined) return undefined;
+  try {
+    const facts = factsIn(event, bytes, spans);
+    return facts && { facts, spans };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Throws for what is no JSON. */
+function factsIn(event: string, bytes: Buffer, spans: Spans | undefined): RepoFacts | undefined {
+  return repoFacts(event, spans === undefined ? JSON.parse(bytes.toString('utf8')) : membersAt(bytes, spans));
+}
+
+/** The JSON of a body, which may be a form with the JSON in it. */
+function payloadBytes(body: Uint8Array, isInForm: boolean): Buffer {
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  if (!isInForm) return bytes;
+  return Buffer.from(new URLSearchParams(bytes.toString('utf8')).get('payload') ?? '');
 }
 
 /**
@@ -35,10 +68,10 @@ export function repoEventId(verifiedFor: string, delivery: string): string {
 export function repoEvent(
   triggers: readonly string[],
   request: WebhookRequest,
-  { id, event, facts }: { readonly id: string; readonly event: string; readonly facts: RepoFacts },
+  { id, event, facts, spans }: RepoSaid & { readonly id: string; readonly event: string },
   body: Buffer,
 ): NewEvent {
-  const meta: RepoMeta = { triggers, event, isForm: isForm(request) };
+  const meta: RepoMeta = { triggers, event, isForm: isForm(request), spans };
   return {
     id,
     key: `conversation/repohost/${placeOf(facts)}`,
@@ -51,9 +84,10 @@ export function repoEvent(
 
 /** Throws for an event that is none of these. */
 export function readRepoEvent(stored: StoredEvent): InboundEvent {
-  const { triggers, event, isForm: isInForm } = JSON.parse(stored.meta) as RepoMeta;
+  const { triggers, event, isForm: isInForm, spans } = JSON.parse(stored.meta) as RepoMeta;
   const { parsed } = stored;
-  const facts = parsed instanceof RepoFacts ? parsed : repoFacts(event, repoPayload(stored.body, isInForm));
+  const bytes = payloadBytes(stored.body, isInForm && !(parsed instanceof RepoFacts));
+  const facts = parsed instanceof RepoFacts ? parsed : factsIn(event, bytes, spans);
   if (facts === undefined) throw new Error(`the payload is not that of an event ${event} of a repository`);
   const { action, repository, sender, text, context, payload } = facts;
   return {
@@ -65,6 +99,7 @@ export function readRepoEvent(stored: StoredEvent): InboundEvent {
     user: sender,
     context,
     payload,
+    payloadJson: spans === undefined ? undefined : textOfJson(bytes),
     parameters: {},
   };
 }
