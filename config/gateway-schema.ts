@@ -179,8 +179,14 @@ export const gatewaySchema = Type.Object(
       default: 'all',
     }),
     list_timeout_seconds: secondsOrZero(
-      "A client's list request waits at most this long for lists not yet known; 0 = not at all.",
-      4,
+      "A client's list request waits at most this long for lists that nobody has ever known; 0 = not at all.",
+      25,
+    ),
+    learn: Type.Optional(
+      Type.Enum(['at_start', 'on_demand'], {
+        description:
+          'When servers are started whose lists are not known yet: once, eight at a time, as soon as the gateway runs, or when a client asks for a list. Servers whose lists are known are not started for that. Without this field at_start for gateway-stdio, and on_demand for gateway-http.',
+      }),
     ),
     shutdown_seconds: secondsOrZero(
       "The gateway's end takes no longer; calls in flight may take it less 2.5 s. Of a server that is stopped, calls in flight may take all of it; then its processes are ended, within 2.5 s.",

@@ -96,7 +96,9 @@ function givenEnvironment(): Environment {
 
 async function run({ loaded, warnings, state, server }: Program): Promise<number | undefined> {
   const { catalog, secrets } = loaded;
-  const config = { ...loaded.config, shutdown_seconds: STOP_SECONDS };
+  const { learn = 'at_start' } = loaded.config;
+  // The front knows the one client, in whose name it has servers started.
+  const config = { ...loaded.config, shutdown_seconds: STOP_SECONDS, learn: 'on_demand' as const };
   // The logger is there before the gateway, whose redactor it uses.
   let redact = (line: string) => line;
   const log = await createLog({ level: config.log_level, fd: 2, redact: (line) => redact(line) });
@@ -104,6 +106,8 @@ async function run({ loaded, warnings, state, server }: Program): Promise<number
     input: process.stdin,
     output: process.stdout,
     server,
+    // With a single server nothing is listed but what that has.
+    isLearning: server === undefined && learn === 'at_start',
     onEnd: (error) => {
       if (error !== undefined)
         log.error({ reason: error.message }, 'the client does not read what it is sent');

@@ -10,6 +10,7 @@ import { type ListKind, noCache } from '../server/lists.ts';
 import type { Target } from './aggregate.ts';
 import type { Discovery } from './discovery.ts';
 import { signed } from './forward.ts';
+import type { ListAnswer } from './list-news.ts';
 import { discovery, isRemoved, resumeOrForward } from './modern-router.ts';
 import { type ClientRequest, type Route, routeTo } from './route.ts';
 import { isSearchTool, rawSearchTools } from './search-tools.ts';
@@ -22,6 +23,7 @@ import {
   unknownTool,
   withEras,
 } from './server-router.ts';
+import type { Sessions } from './sessions.ts';
 import type { SearchAnswer, ToolSearch } from './tool-search.ts';
 import { withoutTasks } from './without-tasks.ts';
 
@@ -30,7 +32,14 @@ export interface AggregateContext extends RoutingContext {
   /** Set where clients are to search for tools instead of being shown them all. */
   readonly search: ToolSearch | undefined;
   readonly listTimeoutMs: number;
+  readonly sessions: Sessions;
+  /** A list was given without all that these servers may have; none where it was whole. */
+  onList(kind: ListKind, incomplete: readonly string[]): void;
 }
+
+/** In the `_meta` of a list: the servers that may have more than is in it. */
+export const INCOMPLETE = 'actor-gateway/incomplete';
+const MAX_NAMED = 100;
 
 /** The tools for searching never change. */
 const searchToolsHint = { ttlMs: 3_600_000, scope: 'public' } as const;
@@ -45,7 +54,7 @@ export function routeToAny(route: ClientRequest, context: AggregateContext): voi
     return;
   }
   if (kind !== undefined) {
-    afterSettling(route, context, () => list(route, context, kind));
+    askForList(route, context, kind);
     return;
   }
   if (asker !== undefined && isRemoved(route)) return;
@@ -89,16 +98,40 @@ function unknownMethod(method: string): RpcFault {
   return new RpcFault(rpcCodes.methodNotFound, `Method not found: ${method.slice(0, 200)}`);
 }
 
-function list({ envelope, exchange }: ClientRequest, { aggregate }: AggregateContext, kind: ListKind): void {
+function askForList(route: ClientRequest, context: AggregateContext, kind: ListKind): void {
+  const { envelope, exchange, session } = route;
+  // Further pages are of a list that the client has begun to read.
+  if (envelope.param('cursor') !== undefined) {
+    afterSettling(route, context, () => list(route, context, kind));
+    return;
+  }
+  let answer: ListAnswer = 'none';
+  const end = context.sessions.asksForList(session, kind);
+  exchange.whenEnded = () => end(answer);
+  afterSettling(route, context, () => {
+    answer = context.aggregate.incomplete(kind).length === 0 ? 'whole' : 'partial';
+    list(route, context, kind);
+  });
+}
+
+function list({ envelope, exchange }: ClientRequest, context: AggregateContext, kind: ListKind): void {
+  const { aggregate } = context;
   const cursor = envelope.param('cursor');
   try {
     const page =
       cursor === undefined ? aggregate.list(kind) : aggregate.list(kind, envelope.paramText('cursor') ?? '');
-    exchange.keptResult(page, aggregate.cacheHint(kind));
+    const incomplete = aggregate.incomplete(kind);
+    context.onList(kind, incomplete);
+    exchange.keptResult(page, aggregate.cacheHint(kind), markOf(incomplete));
   } catch (error) {
     if (!(error instanceof RpcFault)) throw error;
     exchange.refuse(error);
   }
+}
+
+function markOf(incomplete: readonly string[]): string | undefined {
+  if (incomplete.length === 0) return undefined;
+  return `${rawJson(INCOMPLETE)}:${rawJson({ servers: incomplete.slice(0, MAX_NAMED) })}`;
 }
 
 function byName(route: ClientRequest, context: AggregateContext, kind: 'tools' | 'prompts'): void {

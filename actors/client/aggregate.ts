@@ -8,6 +8,7 @@
 import { KeptResult } from '../jsonrpc/compose.ts';
 import { rawJson } from '../jsonrpc/span.ts';
 import type { Advert } from '../server/advert.ts';
+import type { Known } from '../server/known.ts';
 import {
   type CacheHint,
   itemJson,
@@ -48,6 +49,8 @@ interface View {
   readonly pages: Map<string | undefined, KeptResult>;
   readonly list: readonly ServerItems<Shown>[];
   readonly targets: ReadonlyMap<string, Shown>;
+  /** The servers that may have more than is in the list. */
+  readonly incomplete: readonly string[];
   hint: CacheHint | undefined;
 }
 
@@ -194,6 +197,11 @@ export class Aggregate {
     return mergedInstructions(this.servers());
   }
 
+  /** The servers of which the list is not known, or not whole. */
+  incomplete(kind: ListKind): readonly string[] {
+    return this.#view(kind).incomplete;
+  }
+
   /** How long a list may be kept, and by whom: what holds for every server's part of it. */
   cacheHint(kind: ListKind): CacheHint {
     const view = this.#view(kind);
@@ -204,10 +212,9 @@ export class Aggregate {
   #hint(kind: ListKind): CacheHint {
     const hints: CacheHint[] = [];
     for (const { known } of this.servers()) {
-      const { advert, lists, hints: own } = known;
-      const hasPart = advert === undefined || advert.capabilities[listKinds[kind].capability] !== undefined;
+      const { lists, hints: own } = known;
       // Without the part of a server that has one the list is out of date as soon as that is known.
-      if (hasPart) hints.push((lists[kind] === undefined ? undefined : own[kind]) ?? noCache);
+      if (hasPart(known, kind)) hints.push((lists[kind] === undefined ? undefined : own[kind]) ?? noCache);
     }
     return strictest(hints);
   }
@@ -248,7 +255,11 @@ export class Aggregate {
       }
       list.push({ server: server.id, items });
     }
-    return { pages: new Map(), list, targets, hint: undefined };
+    const incomplete = servers.filter(
+      ({ known }) =>
+        hasPart(known, kind) && (known.lists[kind] === undefined || known.cuts[kind] !== undefined),
+    );
+    return { pages: new Map(), list, targets, incomplete: incomplete.map(({ id }) => id), hint: undefined };
   }
 
   #page(kind: ListKind, list: readonly ServerItems<Shown>[], cursor?: string): KeptResult {
@@ -257,6 +268,11 @@ export class Aggregate {
     const more = nextCursor === undefined ? '' : `,"nextCursor":${rawJson(nextCursor)}`;
     return new KeptResult(`{${rawJson(kind)}:${Buffer.from(text, 'utf8').toString('latin1')}${more}}`);
   }
+}
+
+/** Whether the server has such a list; what is not known may have one. */
+function hasPart({ advert }: Known, kind: ListKind): boolean {
+  return advert === undefined || advert.capabilities[listKinds[kind].capability] !== undefined;
 }
 
 function areSame(some: readonly ManagedServer[], others: readonly ManagedServer[]): boolean {

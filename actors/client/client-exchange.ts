@@ -100,11 +100,12 @@ export class ClientExchange implements Exchange, Linked<ClientExchange> {
     this.outlet.finish(resultTextMessage(this.rawId, text));
   }
 
-  /** As `result`, with a result that many are sent. */
-  keptResult(result: KeptResult, hint?: CacheHint): void {
+  /** As `result`, with a result that many are sent; `rawMeta` is raw JSON of members for its `_meta`. */
+  keptResult(result: KeptResult, hint?: CacheHint, rawMeta?: string): void {
     if (!this.#end('answered')) return;
     const { dress } = this;
-    const members = dress === undefined ? undefined : completeMembers(dress.serverInfo, hint);
+    const own = rawMeta === undefined ? undefined : `"_meta":{${rawMeta}}`;
+    const members = dress === undefined ? own : completeMembers(dress.serverInfo, hint, { rawMeta });
     this.#finish(result.message(this.rawId, members));
   }
 

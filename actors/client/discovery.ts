@@ -1,8 +1,10 @@
 // Learns the lists of servers by starting them: of those that nothing is known of yet, and of those that may list more
-// for whoever asks than they have so far. A few at a time, each once. A client that lists waits for it a short while;
-// what is learnt later is announced by list_changed.
+// for whoever asks than they have so far. A few at a time, each once. A client that lists waits for what nobody has ever
+// known; what is learnt later is announced by list_changed.
 //
 // D1  a server that fails, or hangs, costs no list more than the waiting time, and only while its first start lasts.
+// D2  learning goes on whoever has left: the next one who asks has the lists.
+// D3  a list that is known is not held up for long by what a server may list besides for this client.
 
 import { askable } from '../server/connection.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
@@ -20,8 +22,18 @@ export interface Guest extends Pick<Owner, 'capabilities' | 'era'> {
   as(server: ManagedServer, visit: (owner: Owner | undefined) => Promise<void>): Promise<void>;
 }
 
+/** Servers whose first start begins together, and that are waited for until then. */
+interface Round {
+  /** What can be asked of those it is for; '' for everybody. */
+  readonly key: string;
+  readonly startedAt: number;
+  readonly done: Promise<void>;
+}
+
 const AT_A_TIME = 8;
 const RETRY_MS = 10_000;
+/** For what a known server may list besides. */
+const MORE_MS = 4_000;
 
 export class Discovery {
   readonly #roster: Roster;
@@ -29,43 +41,92 @@ export class Discovery {
   #open: { readonly stamp: number; readonly servers: readonly ManagedServer[] } | undefined;
   /** When each server was tried, by what could be asked of whoever had it tried. */
   readonly #triedAt = new WeakMap<ManagedServer, Map<string, number>>();
-  #round: Promise<void> | undefined;
-  #roundStartedAt = 0;
+  readonly #rounds = new Set<Round>();
+  /** What ends the waiting of those who wait. */
+  readonly #waiting = new Set<() => void>();
+  #isClosed = false;
 
   constructor(roster: Roster) {
     this.#roster = roster;
   }
 
-  /**
-   * Resolves when every server is known or has failed, or after `timeoutMs` from the start of the round; undefined when
-   * there is nothing to wait for.
-   */
-  settle(timeoutMs: number, guest?: Guest | undefined): Promise<void> | undefined {
+  /** Begins to learn what is not known yet. Nobody has to wait for it. */
+  learn(guest?: Guest | undefined): void {
+    if (this.#isClosed) return;
     const unknown: ManagedServer[] = [];
+    const more: ManagedServer[] = [];
     const again: ManagedServer[] = [];
     const now = performance.now();
+    const own = keyOf(guest);
     for (const server of this.#candidates()) {
-      const isPartial = guest !== undefined && server.mayShowMoreTo(guest);
-      if (server.known.isLearnt && !isPartial) continue;
-      const key = isPartial ? askable(guest.capabilities).join() : '';
+      const { isLearnt } = server.known;
+      if (isLearnt && (guest === undefined || !server.mayShowMoreTo(guest))) continue;
+      const key = isLearnt ? own : '';
       const tried = this.#triedAt.get(server) ?? new Map<string, number>();
       const triedAt = tried.get(key);
       if (triedAt !== undefined && now - triedAt < RETRY_MS) continue;
-      (triedAt === undefined ? unknown : again).push(server);
       this.#triedAt.set(server, tried.set(key, now));
+      // Whoever has failed before is tried in the background: no list waits for it a second time.
+      if (triedAt !== undefined || (!isLearnt && server.lastError !== undefined)) again.push(server);
+      else (isLearnt ? more : unknown).push(server);
     }
-    // Whoever has failed before is tried in the background: no list waits for it a second time.
     if (again.length > 0) void learnAll(again, guest);
-    if (unknown.length > 0) {
-      const previous = this.#round ?? Promise.resolve();
-      this.#roundStartedAt = performance.now();
-      const round = Promise.all([previous, learnAll(unknown, guest)]).then(() => {
-        if (this.#round === round) this.#round = undefined;
-      });
-      this.#round = round;
+    this.#begin('', unknown, guest);
+    this.#begin(own, more, guest);
+  }
+
+  /**
+   * Learns what is not known yet; resolves when it is known or has failed, or after `timeoutMs`, counted for each server
+   * from the beginning of its round. Undefined when there is nothing to wait for.
+   */
+  settle(timeoutMs: number, guest?: Guest | undefined): Promise<void> | undefined {
+    return this.#settle(timeoutMs, performance.now() + timeoutMs, guest);
+  }
+
+  /** Nobody waits any longer, and nothing is begun. */
+  close(): void {
+    this.#isClosed = true;
+    for (const end of [...this.#waiting]) end();
+  }
+
+  #settle(timeoutMs: number, until: number, guest: Guest | undefined): Promise<void> | undefined {
+    this.learn(guest);
+    if (this.#isClosed) return undefined;
+    const own = keyOf(guest);
+    const now = performance.now();
+    const waits: Promise<void>[] = [];
+    for (const { key, startedAt, done } of this.#rounds) {
+      if (key !== '' && key !== own) continue;
+      const patienceMs = key === '' ? timeoutMs : Math.min(timeoutMs, MORE_MS);
+      const leftMs = Math.min(startedAt + patienceMs, until) - now;
+      if (leftMs > 0) waits.push(this.#within(leftMs, done));
     }
-    const leftMs = this.#roundStartedAt + timeoutMs - performance.now();
-    return this.#round === undefined || leftMs <= 0 ? undefined : within(leftMs, this.#round);
+    // What has become known by then may list more for this client.
+    return waits.length === 0
+      ? undefined
+      : Promise.all(waits).then(() => this.#settle(timeoutMs, until, guest));
+  }
+
+  #begin(key: string, servers: readonly ManagedServer[], guest: Guest | undefined): void {
+    if (servers.length === 0) return;
+    const done = learnAll(servers, guest).then(() => {
+      this.#rounds.delete(round);
+    });
+    const round = { key, startedAt: performance.now(), done };
+    this.#rounds.add(round);
+  }
+
+  /** Resolves with the round, when the time is up, or when nobody is to wait any longer. */
+  async #within(ms: number, round: Promise<void>): Promise<void> {
+    let end = () => {};
+    const cut = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const timer = setTimeout(end, ms);
+    this.#waiting.add(end);
+    await Promise.race([round, cut]);
+    this.#waiting.delete(end);
+    clearTimeout(timer);
   }
 
   /** Where all clients are shown the same, what was learnt once is all there is. */
@@ -80,11 +141,8 @@ export class Discovery {
   }
 }
 
-/** Resolves with the round, or when the time is up. */
-async function within(ms: number, round: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  await Promise.race([round, new Promise((resolve) => (timer = setTimeout(resolve, ms)))]);
-  clearTimeout(timer);
+function keyOf(guest: Guest | undefined): string {
+  return guest === undefined ? '' : askable(guest.capabilities).join();
 }
 
 async function learnAll(servers: readonly ManagedServer[], guest: Guest | undefined): Promise<void> {
@@ -98,8 +156,9 @@ async function learnAll(servers: readonly ManagedServer[], guest: Guest | undefi
 function learn(server: ManagedServer, guest: Guest | undefined): Promise<void> {
   if (guest === undefined) return started(server, undefined);
   return guest.as(server, async (owner) => {
-    await started(server, owner);
-    if (owner !== undefined) await server.admit(owner);
+    // It may have left, while others were started or this one.
+    await started(server, owner?.isEnded === true ? undefined : owner);
+    if (owner !== undefined && owner.isEnded !== true) await server.admit(owner);
   });
 }
 

@@ -49,7 +49,7 @@ export class Crossings {
   }
 
   /** Who a request has servers visited for, to learn what they list for it. */
-  guestOf({ session, asker }: ClientRequest): Guest | undefined {
+  guestOf({ session, asker }: Pick<ClientRequest, 'session' | 'asker'>): Guest | undefined {
     if (session !== undefined) {
       const { capabilities, era } = session;
       return { capabilities, era, as: (_, visit) => visit(session) };

@@ -43,6 +43,8 @@ export class Listening implements Owner {
   readonly target: string | undefined;
   /** Which one it is, for people: given by Sessions, counting up. */
   number = 0;
+  /** When it last heard of the merged lists, as ListNews counts. */
+  heardAt = 0;
   /** performance.now() of its beginning. */
   readonly openedAt = performance.now();
   readonly label = 'listen';

@@ -5,6 +5,7 @@ import type { Gateway } from '../gateway/gateway.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
 import { rawOf } from '../jsonrpc/span.ts';
+import { type ListKind, listKinds } from '../server/lists.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
 import type { Trace } from '../upstream/link.ts';
 import { type AggregateContext, routeToAny } from './aggregate-router.ts';
@@ -28,18 +29,22 @@ const SLOW_MS = 5_000;
 
 /** A name in a log line is cut here: clients choose it, and its length. */
 const MAX_SHOWN = 200;
+const MAX_NAMED = 100;
 
 export class Reception {
   /** Requests of all clients, as GET /stats shows them. */
   readonly counts = { total: 0, failed: 0, in_flight: 0 };
   readonly #gateway: Gateway;
   readonly #context: AggregateContext;
+  /** The servers that lists were given without last. */
+  readonly #incomplete = new Map<ListKind, readonly string[]>();
 
   constructor(gateway: Gateway) {
     this.#gateway = gateway;
-    const { aggregate, discovery, crossings, search, config } = gateway;
+    const { aggregate, discovery, crossings, search, sessions, config } = gateway;
     const listTimeoutMs = config.list_timeout_seconds * 1000;
-    this.#context = { aggregate, discovery, crossings, search, listTimeoutMs };
+    const onList = (kind: ListKind, incomplete: readonly string[]) => this.#noteIncomplete(kind, incomplete);
+    this.#context = { aggregate, discovery, crossings, search, sessions, listTimeoutMs, onList };
   }
 
   /**
@@ -202,6 +207,16 @@ export class Reception {
     if (crossings.places.wait(exchange, at, session, isIntroduction)) return true;
     exchange.call?.cancel('the gateway has no place for the request');
     return false;
+  }
+
+  /** Says once of the same servers that a list lacks what they have. */
+  #noteIncomplete(kind: ListKind, servers: readonly string[]): void {
+    if (this.#incomplete.get(kind) === servers) return;
+    const before = this.#incomplete.get(kind) ?? [];
+    this.#incomplete.set(kind, servers);
+    if (servers.length === 0 || servers.join() === before.join()) return;
+    const what = 'a list was given without all that these servers may have; what comes later is announced';
+    this.#gateway.log.warn({ list: listKinds[kind].method, servers: servers.slice(0, MAX_NAMED) }, what);
   }
 
   #exchange(

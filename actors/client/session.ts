@@ -17,6 +17,7 @@ import type { Owner, Parting } from '../server/owner.ts';
 import { Asked } from './asked.ts';
 import { ClientDescription } from './client-description.ts';
 import type { ClientExchange } from './client-exchange.ts';
+import type { ListCopies } from './list-news.ts';
 import type { Stream } from './outlet.ts';
 import { ReplayRing } from './replay-ring.ts';
 import type { Replays } from './replays.ts';
@@ -43,6 +44,8 @@ export class ClientSession implements Owner {
   readonly description: ClientDescription;
   /** Which one it is, for people: given by Sessions, counting up. Unlike the id it opens nothing. */
   number = 0;
+  /** What it was shown of the merged lists, and is to hear of them (list-news.ts). */
+  lists: ListCopies | undefined;
   /** performance.now() of its beginning. */
   readonly openedAt = performance.now();
   /** performance.now() of the client's last message. */

@@ -3,7 +3,8 @@
 //
 // K1 (A8)  at most `limits.sessions` exist, listening clients included; beyond that a new one is refused, and no other pays for it.
 // K2       a session that was not in use for `session_idle_seconds` is ended within one sweep.
-// K3       many changes of lists within a moment become one notice per kind.
+// K3       many changes of lists within a moment become one notice per kind; at /mcp it comes only to those who were shown
+//          another list than there is now (list-news.ts).
 // K4 (A8)  what clients say of themselves is bounded over all: what is small by their number, what is larger by a budget. Who
 //          finds no room in that is refused, and nobody whose description is small.
 
@@ -15,6 +16,7 @@ import type { Log } from '../log.ts';
 import { type ListKind, listKinds } from '../server/lists.ts';
 import type { Parting } from '../server/owner.ts';
 import type { ClientDescription } from './client-description.ts';
+import { type ListAnswer, ListCopies, ListNews } from './list-news.ts';
 import type { Listening } from './listening.ts';
 import { Replays } from './replays.ts';
 import { ClientSession, type SessionOptions } from './session.ts';
@@ -45,7 +47,9 @@ export class Sessions {
   readonly #sweep: NodeJS.Timeout;
   /** How many there have ever been. */
   #count = 0;
+  /** What those at /mcp/:id are to hear: the servers, by the list. */
   readonly #announced = new Map<ListKind, Set<string>>();
+  readonly #news = new ListNews();
   #announcing: NodeJS.Timeout | undefined;
 
   constructor(options: SessionsOptions) {
@@ -98,6 +102,7 @@ export class Sessions {
     });
     this.#take(session.description);
     session.number = ++this.#count;
+    if (session.target === undefined) session.lists = new ListCopies(this.#news.count);
     this.#byId.set(session.id, session);
     return session;
   }
@@ -107,6 +112,7 @@ export class Sessions {
     this.#admit();
     this.#take(listening.description);
     listening.number = ++this.#count;
+    listening.heardAt = this.#news.count;
     this.#listening.add(listening);
   }
 
@@ -141,13 +147,35 @@ export class Sessions {
     return false;
   }
 
-  /** Tells the clients that see a server that its lists have changed; for EVERY_SERVER only those at /mcp. */
-  announce(server: string, kinds: readonly ListKind[]): void {
+  /** The lists of a server are others; for EVERY_SERVER only those at /mcp can know. `isFirst`: they were not known before. */
+  announce(server: string, kinds: readonly ListKind[], isFirst = false): void {
+    this.#news.add(kinds, isFirst);
+    this.announceAt(server, kinds);
+  }
+
+  /** A server says that its lists have changed: clients that see it alone are to ask it. */
+  announceAt(server: string, kinds: readonly ListKind[]): void {
     for (const kind of kinds) {
       const servers = this.#announced.get(kind) ?? new Set();
       this.#announced.set(kind, servers.add(server));
     }
-    this.#announcing ??= setTimeout(() => this.#tell(), COALESCE_MS);
+    this.#tellSoon();
+  }
+
+  /** A session has a stream on which it can hear what it has missed. */
+  canHear({ lists }: ClientSession): void {
+    if (lists?.isDue(this.#news) === true) this.#tellSoon();
+  }
+
+  /** A client asks for a merged list, the whole of it; to be called when that is over. */
+  asksForList(session: ClientSession | undefined, kind: ListKind): (answer: ListAnswer) => void {
+    session?.lists?.ask(kind);
+    return (answer) => {
+      if (session === undefined && answer !== 'none') this.#news.gave(kind);
+      session?.lists?.end(kind, this.#news, answer);
+      // There may be what it was not told meanwhile.
+      if (session !== undefined) this.canHear(session);
+    };
   }
 
   /**
@@ -191,28 +219,27 @@ export class Sessions {
     this.#descriptions.give(share.held, share);
   }
 
+  #tellSoon(): void {
+    this.#announcing ??= setTimeout(() => this.#tell(), COALESCE_MS);
+  }
+
   #tell(): void {
     this.#announcing = undefined;
     const due = [...this.#announced];
     this.#announced.clear();
     for (const session of this.#byId.values()) {
       if (session.stream === undefined) continue;
-      const { target } = session;
-      const notices = due
-        .filter(([, servers]) => target === undefined || servers.has(target))
-        .map(([kind]) => listKinds[kind].changed);
-      for (const method of new Set(notices)) session.notify(notificationMessage(method));
+      const { target, lists } = session;
+      const notices = lists?.take(this.#news) ?? kindsAt(due, target).map((kind) => listKinds[kind].changed);
+      for (const method of notices) session.notify(notificationMessage(method));
     }
     for (const listening of this.#listening) {
       const { target } = listening;
-      const kinds = due
-        .filter(([, servers]) => target === undefined || servers.has(target))
-        .map(([kind]) => kind);
-      // Both lists of resources have one notice.
-      const distinct = new Map(kinds.map((kind) => [listKinds[kind].changed, kind]));
-      for (const kind of distinct.values())
-        listening.notify(kind === 'resourceTemplates' ? 'resources' : kind);
+      const kinds = target === undefined ? this.#news.dueToListener(listening.heardAt) : kindsAt(due, target);
+      listening.heardAt = this.#news.count;
+      for (const kind of kinds) listening.notify(kind);
     }
+    if (this.#listening.size > 0) this.#news.toldListeners();
   }
 
   #endIdle(): void {
@@ -237,4 +264,10 @@ export class Sessions {
       );
     }
   }
+}
+
+/** Of which lists those hear who see one server, by the first list of each notice. */
+function kindsAt(due: readonly [ListKind, Set<string>][], target: string | undefined): ListKind[] {
+  const kinds = due.flatMap(([kind, servers]) => (target !== undefined && servers.has(target) ? [kind] : []));
+  return [...new Set(kinds.map((kind) => (kind === 'resourceTemplates' ? 'resources' : kind)))];
 }

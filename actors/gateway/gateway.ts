@@ -125,12 +125,15 @@ export class Gateway {
   }
 
   /** Boots everything; rejects with the first reason it cannot, and then nothing is left running. */
-  start(): Promise<void> {
-    return this.#life.start();
+  async start(): Promise<void> {
+    await this.#life.start();
+    if (this.config.learn === 'at_start') this.discovery.learn();
   }
 
   /** Drains everything in reverse order within `shutdown_seconds`. */
   stop(): Promise<void> {
+    // Whoever waits for lists is given those that are known.
+    this.discovery.close();
     return this.#life.stop();
   }
 
@@ -183,6 +186,7 @@ export class Gateway {
     for (const id of fresh) this.sessions.announce(id, everyListKind);
     if (difference.removed.length > 0) this.sessions.announce(EVERY_SERVER, everyListKind);
     this.#residence.sweepLists();
+    if (this.config.learn === 'at_start') this.discovery.learn();
     this.log.info(difference, 'catalog reloaded');
     return difference;
   }
@@ -199,7 +203,7 @@ export class Gateway {
       this.#residence.listFile(hash),
       (kinds, isFirst) => {
         if (kinds.includes('tools')) unfit.tell();
-        this.sessions.announce(isFirst ? EVERY_SERVER : id, kinds);
+        this.sessions.announce(isFirst ? EVERY_SERVER : id, kinds, isFirst);
       },
       (what) => log.warn({ server: id }, redactor.redact(what)),
       () => {
@@ -229,7 +233,7 @@ export class Gateway {
         }),
       wake,
       isWatched: () => this.sessions.isWatching(id),
-      announce: (kinds) => this.sessions.announce(id, kinds),
+      announce: (kinds) => this.sessions.announceAt(id, kinds),
     });
     const unfit = new UnfitTools(() => server, log);
     return server;

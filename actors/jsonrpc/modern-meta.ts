@@ -108,18 +108,22 @@ interface Hint {
   readonly scope: string;
 }
 
-/** What a modern client expects in a result of the gateway's own: raw JSON of members, without braces. */
-export function completeMembers(serverInfo: unknown, hint: Hint | undefined, hasType = false): string {
+/** What a modern client expects in a result of the gateway's own: raw JSON of members, without braces; `rawMeta` more of `_meta`. */
+export function completeMembers(
+  serverInfo: unknown,
+  hint: Hint | undefined,
+  { hasType = false, rawMeta = '' } = {},
+): string {
   const cache = hint === undefined ? '' : `"ttlMs":${hint.ttlMs},"cacheScope":${rawJson(hint.scope)},`;
   const type = hasType ? '' : '"resultType":"complete",';
-  return `${type}${cache}"_meta":{${rawJson(metaKeys.serverInfo)}:${rawJson(serverInfo)}}`;
+  return `${type}${cache}"_meta":{${rawJson(metaKeys.serverInfo)}:${rawJson(serverInfo)}${rawMeta === '' ? '' : `,${rawMeta}`}}`;
 }
 
 /** A result of the gateway's own, given as raw JSON of an object, as a modern client expects it. */
 export function completeResult(rawResult: string, serverInfo: unknown, hint: Hint | undefined): string {
   // Where it says so itself it says so first; anywhere else the word may be one of the server's own.
   const hasType = rawResult.startsWith('{"resultType":');
-  const head = `{${completeMembers(serverInfo, hint, hasType)}`;
+  const head = `{${completeMembers(serverInfo, hint, { hasType })}`;
   return rawResult === '{}' ? `${head}}` : `${head},${rawResult.slice(1)}`;
 }
 

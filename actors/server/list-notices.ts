@@ -1,5 +1,5 @@
 // What connections tell of changed lists: many notices within a moment are one, the lists are fetched before anybody
-// hears of them, and every client that sees the server hears once. What a connection tells while its lists are fetched
+// hears of them, and every client hears once. What a connection tells while its lists are fetched
 // waits for the end of that fetch (A8).
 //
 // One connection that does not answer delays nobody else's notice (A6).
@@ -15,7 +15,7 @@ export interface ListNoticesOptions {
   readonly known: Known;
   readonly timeoutMs: number;
   readonly isShared: boolean;
-  /** Tells every client that sees the server. */
+  /** Tells every client that sees the server alone; the others hear when what is known of it is other than before. */
   announce(kinds: readonly ListKind[]): void;
 }
 
@@ -67,9 +67,12 @@ export class ListNotices {
       announce(due);
       return;
     }
+    const { owner, connection } = member;
+    // Who sees many servers is shown what is known of them, and hears when that has changed.
+    if (owner?.belongsTo(connection.server) !== true) return;
     // All have been told of what is new to the gateway; of the rest only the session hears whose connection it is.
     const told = new Set(changed.map((kind) => listKinds[kind].changed));
     for (const [method, envelope] of notices)
-      if (!told.has(method)) member.owner?.onServerNotification(member.connection, envelope, undefined);
+      if (!told.has(method)) owner.onServerNotification(connection, envelope, undefined);
   }
 }

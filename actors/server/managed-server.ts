@@ -40,7 +40,7 @@ export interface ManagedServerOptions
   /** What clients have asked of a predecessor, or nothing yet. */
   readonly subscriptions: Subscriptions;
   makeLink(events: LinkEvents, era: Era): Link;
-  /** Lists may have changed: clients that see the server are to be told. */
+  /** Lists may have changed: clients that see the server alone are to be told. */
   announce(kinds: readonly ListKind[]): void;
 }
 
@@ -179,9 +179,10 @@ export class ManagedServer implements ServerNotes {
 
   /**
    * Asks for a start as a waiting call would: a backoff or park that is not over keeps the server off. Where no call
-   * waits, the first connection is `owner`'s.
+   * waits, the first connection is `owner`'s. It is for the lists: the start goes on when `owner` leaves.
    */
   demand(owner?: Owner | undefined): void {
+    this.#start.isToLearn = true;
     this.#start.demand(owner);
   }
 
@@ -235,8 +236,13 @@ export class ManagedServer implements ServerNotes {
     // What still waits for it would have a connection opened for nobody.
     this.handle.failWaiting((call) => call.owner === owner, new StoppedError('the client has left'));
     this.#wishes.release(owner);
-    this.pool.release(owner);
-    this.#start.reconsider();
+    const letGo = () => {
+      this.pool.release(owner);
+      this.#start.reconsider();
+    };
+    const isLearning = this.#start.isToLearn && this.state === 'starting' && !this.known.isLearnt;
+    if (isLearning) void this.#life.until((state) => state !== 'starting').then(letGo);
+    else letGo();
   }
 
   onState(listener: (state: ServerState) => void): () => void {

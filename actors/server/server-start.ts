@@ -36,6 +36,8 @@ export class ServerStart {
   readonly #options: StartOptions;
   /** Who is to have the first connection where no call waits for it. */
   #demandedBy: Owner | undefined;
+  /** Its lists are wanted, by whoever comes next too. */
+  isToLearn = false;
 
   constructor(options: StartOptions) {
     this.#options = options;

@@ -32,12 +32,17 @@ export interface StdioFrontOptions {
   readonly output: Writable;
   /** The client talks to this server alone, its names untouched; without it, to all of them. */
   readonly server: string | undefined;
+  /** Servers that nothing is known of are started without being asked for. */
+  readonly isLearning: boolean;
   /** The client has left; with an error when it is there and does not read. */
   onEnd(error: Error | undefined): void;
 }
 
 /** So much may wait for the client, or two of the largest messages. */
 const MIN_WAITING_BYTES = 64 * 1024 * 1024;
+
+/** A client says at once whether it wants a session: servers are then started in its name, so that its calls find them. */
+const FIRST_WORD_MS = 1000;
 
 /** For what was written last to leave. */
 const LAST_WORDS_MS = 250;
@@ -62,6 +67,7 @@ export class StdioFront implements Part {
   #session: ClientSession | undefined;
   /** The client's `initialize`, once it was answered well. */
   #introduction: Envelope | undefined;
+  #learning: NodeJS.Timeout | undefined;
   #requests = 0;
   #hasLeft = false;
   #whenSettled: (() => void) | undefined;
@@ -99,6 +105,7 @@ export class StdioFront implements Part {
       this.#onLine(splitter.end());
       onEnd(undefined);
     };
+    if (this.#options.isLearning) this.#learning = setTimeout(() => this.#learn(), FIRST_WORD_MS);
     input.on('data', (chunk: Buffer) => splitter.push(chunk));
     input.once('end', onInputEnd);
     input.once('error', onInputEnd);
@@ -107,6 +114,7 @@ export class StdioFront implements Part {
   /** Lets calls in flight end within `graceMs`, and fails the others. */
   async drain(graceMs: number): Promise<void> {
     this.#options.input.pause();
+    clearTimeout(this.#learning);
     // What only listens would never end by itself.
     this.#parts.gateway.sessions.closeStreams();
     if (this.#open.size === 0) return;
@@ -170,6 +178,7 @@ export class StdioFront implements Part {
   /** A request of the modern era stands for itself. */
   #takeStateless(envelope: Envelope): void {
     const { rawId } = envelope;
+    this.#learn();
     const outlet = this.#outlet(undefined, () => {
       if (this.#stateless.get(rawId) === outlet) this.#stateless.delete(rawId);
     });
@@ -200,6 +209,7 @@ export class StdioFront implements Part {
         if (error === undefined) {
           this.#introduction = envelope;
           this.#listen();
+          this.#learn();
         }
         outlet.finish(message);
       },
@@ -213,6 +223,15 @@ export class StdioFront implements Part {
       outlet.drop();
       throw error;
     }
+  }
+
+  /** Once, for the client's session if it has one by then. */
+  #learn(): void {
+    if (this.#learning === undefined) return;
+    clearTimeout(this.#learning);
+    this.#learning = undefined;
+    const { gateway } = this.#parts;
+    gateway.discovery.learn(gateway.crossings.guestOf({ session: this.#session, asker: undefined }));
   }
 
   /** F5 */

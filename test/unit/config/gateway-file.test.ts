@@ -27,7 +27,7 @@ describe('the gateway file', () => {
         sessions: 10_000,
         session_idle_seconds: 1800,
       },
-      list_timeout_seconds: 4,
+      list_timeout_seconds: 25,
       shutdown_seconds: 10,
       expose: 'all',
       inspector: { commands: false, stately: false, insecure: false },
