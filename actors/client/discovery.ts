@@ -52,13 +52,14 @@ export class Discovery {
 
   /** Begins to learn what is not known yet. Nobody has to wait for it. */
   learn(guest?: Guest | undefined): void {
-    if (this.#isClosed) return;
+    const candidates = this.#candidates();
+    if (candidates.length === 0 || this.#isClosed) return;
     const unknown: ManagedServer[] = [];
     const more: ManagedServer[] = [];
     const again: ManagedServer[] = [];
     const now = performance.now();
     const own = keyOf(guest);
-    for (const server of this.#candidates()) {
+    for (const server of candidates) {
       const { isLearnt } = server.known;
       if (isLearnt && (guest === undefined || !server.mayShowMoreTo(guest))) continue;
       const key = isLearnt ? own : '';
@@ -91,7 +92,7 @@ export class Discovery {
 
   #settle(timeoutMs: number, until: number, guest: Guest | undefined): Promise<void> | undefined {
     this.learn(guest);
-    if (this.#isClosed) return undefined;
+    if (this.#rounds.size === 0 || this.#isClosed) return undefined;
     const own = keyOf(guest);
     const now = performance.now();
     const waits: Promise<void>[] = [];

@@ -81,7 +81,7 @@ export class ListCopies {
   /** What there was when it was last shown the list, or told of it. */
   readonly #heardAt: PerKind;
   readonly #asking = perKind(0);
-  readonly #hasCopy = new Set<ListKind>();
+  readonly #hasCopy: Partial<Record<ListKind, true>> = {};
 
   /** `since`: when the session began. */
   constructor(since: number) {
@@ -96,8 +96,8 @@ export class ListCopies {
   end(kind: ListKind, news: ListNews, answer: ListAnswer): void {
     this.#asking[kind] -= 1;
     if (answer === 'none') return;
-    if (answer === 'whole' || !this.#hasCopy.has(kind)) this.#heardAt[kind] = news.count;
-    this.#hasCopy.add(kind);
+    if (answer === 'whole' || this.#hasCopy[kind] !== true) this.#heardAt[kind] = news.count;
+    this.#hasCopy[kind] = true;
   }
 
   /** Whether there is something to take. */
@@ -118,6 +118,6 @@ export class ListCopies {
 
   #isDue(kind: ListKind, news: ListNews): boolean {
     const since = this.#heardAt[kind];
-    return this.#hasCopy.has(kind) ? news.hasNewSince(since, kind) : news.hasChangedSince(since, kind);
+    return this.#hasCopy[kind] ? news.hasNewSince(since, kind) : news.hasChangedSince(since, kind);
   }
 }
