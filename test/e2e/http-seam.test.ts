@@ -8,6 +8,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { AlreadyHeldError } from '../../actors/errors.ts';
 import { listen } from '../../src/http/listen.ts';
+import { Readers } from '../../src/http/readers.ts';
 import type {
   BodyProblem,
   Handler,
@@ -38,7 +39,12 @@ process.on('warning', (warning) => warnings.push(warning.message));
 const unhandled = vi.fn();
 process.on('unhandledRejection', unhandled);
 
-async function serveWith(prefer: 'uws' | 'node', handler: Handler, bodyTimeoutMs?: number): Promise<void> {
+async function serveWith(
+  prefer: 'uws' | 'node',
+  handler: Handler,
+  bodyTimeoutMs?: number,
+  readers?: Readers,
+): Promise<void> {
   listener?.close();
   listener = await listen({
     host: '127.0.0.1',
@@ -48,6 +54,7 @@ async function serveWith(prefer: 'uws' | 'node', handler: Handler, bodyTimeoutMs
     prefer,
     onFault: (error) => faults.push(error),
     ...(bodyTimeoutMs === undefined ? {} : { bodyTimeoutMs }),
+    ...(readers === undefined ? {} : { readers }),
   });
 }
 
@@ -645,6 +652,41 @@ describe.each(fillings)('the HTTP seam on %s', (kind) => {
         'Error: in body',
         'Error: in body',
       ]);
+    });
+
+    test('that clients do not take wait as long as there is room for all of them, and then one is cut off', async () => {
+      const readers = new Readers(50_000_000);
+      let count = 0;
+      const handler: Handler = (_, reply) => {
+        count += 1;
+        // Copies, since what many are sent counts once.
+        reply.send(200, TEXT, Buffer.from(big));
+        return undefined;
+      };
+      await serveWith(kind, handler, undefined, readers);
+      const unread = () => {
+        const socket = connect(listener.address.port, '127.0.0.1').on('error', () => {});
+        socket.pause();
+        socket.write(get('/').replace('\r\n\r\n', '\r\nConnection: close\r\n\r\n'));
+        let received = 0;
+        socket.on('data', (chunk) => {
+          received += chunk.length;
+        });
+        socket.pause();
+        const closed = new Promise<boolean>((done) => socket.on('close', () => done(received >= big.length)));
+        return { socket, closed };
+      };
+      const all = [unread(), unread()];
+      await vi.waitFor(() => expect(readers.waitingBytes).toBeGreaterThan(40_000_000));
+      all.push(unread());
+      await vi.waitFor(() => expect(count).toBe(3));
+      expect(readers.waitingBytes).toBeLessThan(50_000_000);
+      for (const { socket } of all) socket.resume();
+      // Whoever asked last, or the first where the machine was so slow that it counts as stalled.
+      const areWhole = await Promise.all(all.map(({ closed }) => closed));
+      expect(areWhole.filter(Boolean)).toHaveLength(2);
+      await settled();
+      expect(readers.waitingBytes).toBe(0);
     });
 
     test('of 5 and 20 MB reach a slow reader byte for byte', async () => {

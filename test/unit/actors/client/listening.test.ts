@@ -3,6 +3,8 @@ import { Listening } from '../../../../actors/client/listening.ts';
 import type { Outlet } from '../../../../actors/client/outlet.ts';
 import { StoppedError } from '../../../../actors/errors.ts';
 import { readServerMessage } from '../../../../actors/jsonrpc/envelope.ts';
+import type { Message } from '../../../../actors/jsonrpc/span.ts';
+import { whole } from '../../../../actors/jsonrpc/span.ts';
 import type { Connection } from '../../../../actors/server/connection.ts';
 
 const mark = 'io.modelcontextprotocol/subscriptionId';
@@ -10,10 +12,14 @@ const nowhere = undefined as unknown as Connection;
 
 function begun(rawId = '"l"') {
   const sent: string[] = [];
+  const messages: Message[] = [];
   let finished: string | undefined;
   let ends = 0;
   const outlet: Outlet = {
-    send: (message) => sent.push(message.toString()),
+    send: (message) => {
+      messages.push(message);
+      sent.push(whole(message).toString());
+    },
     finish: (message) => {
       finished = message.toString();
     },
@@ -45,12 +51,29 @@ function begun(rawId = '"l"') {
     update,
     sent: () => sent.map((text) => JSON.parse(text)),
     raw: sent,
+    messages,
     finished: () => finished,
     ends: () => ends,
   };
 }
 
 describe('a client that listens', () => {
+  test('is sent the bytes of a large message that others are sent too, and not a copy', () => {
+    const said = `{"uri":"a://1","more":"${'x'.repeat(100_000)}"}`;
+    const message = readServerMessage(
+      Buffer.from(`{"method":"notifications/resources/updated","params":${said}}`),
+    );
+    for (const id of ['"one"', '"two"']) {
+      const { listening, messages, sent } = begun(id);
+      listening.acknowledge(['a://1']);
+      listening.onServerNotification(nowhere, message);
+      expect(sent().at(-1).params).toMatchObject({ _meta: { [mark]: JSON.parse(id) }, uri: 'a://1' });
+      const pieces = messages.at(-1) as readonly Buffer[];
+      const largest = pieces.reduce((one, other) => (other.length > one.length ? other : one));
+      expect(largest.buffer).toBe(message.bytes.buffer);
+    }
+  });
+
   test.each([
     ['{"uri":"a://1"}', { uri: 'a://1' }],
     ['{ }', {}],
