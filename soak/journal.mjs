@@ -1,0 +1,69 @@
+// What was seen: how often what happened, what broke an invariant, and when the gateway was being disturbed. Whoever finds
+// something that should not be asks here whether it had a right to be so.
+
+/** The same thing is told so often, and counted after that. */
+const MAX_TOLD = 5;
+
+export class Journal {
+  #counts = new Map();
+  #violations = new Map();
+  #disturbances = [];
+  #startedAt = performance.now();
+  /** Called with a line for each violation as it is found. */
+  onViolation = () => {};
+
+  get seconds() {
+    return Math.round((performance.now() - this.#startedAt) / 1000);
+  }
+
+  count(what, times = 1) {
+    this.#counts.set(what, (this.#counts.get(what) ?? 0) + times);
+  }
+
+  counted(what) {
+    return this.#counts.get(what) ?? 0;
+  }
+
+  /** Keeps the greatest that was seen. */
+  most(what, value) {
+    this.#counts.set(what, Math.max(this.#counts.get(what) ?? 0, value));
+  }
+
+  violate(invariant, detail) {
+    const seen = this.#violations.get(invariant) ?? { times: 0, first: [] };
+    this.#violations.set(invariant, seen);
+    seen.times += 1;
+    if (seen.first.length === MAX_TOLD) return;
+    seen.first.push(detail);
+    this.onViolation(`${this.seconds} s: ${invariant}: ${detail}`);
+  }
+
+  get isClean() {
+    return this.#violations.size === 0;
+  }
+
+  /** Runs `disturb`, and for so long, and `afterMs` more, the gateway is not expected to be at its best. */
+  async disturbing(name, disturb, afterMs = 15_000) {
+    const disturbance = { from: performance.now(), until: Number.POSITIVE_INFINITY };
+    this.#disturbances.push(disturbance);
+    this.count(`fault: ${name}`);
+    try {
+      await disturb();
+    } finally {
+      disturbance.until = performance.now() + afterMs;
+    }
+  }
+
+  /** Whether nothing was done to the gateway in that time, in performance.now() milliseconds. */
+  wasCalm(from, until = performance.now()) {
+    return this.#disturbances.every((each) => each.until < from || each.from > until);
+  }
+
+  figures() {
+    return {
+      seconds: this.seconds,
+      counts: Object.fromEntries([...this.#counts].sort(([a], [b]) => a.localeCompare(b))),
+      violations: Object.fromEntries(this.#violations),
+    };
+  }
+}
