@@ -37,9 +37,9 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     ...['aggregate-eras', 'both-eras-crowd', 'crossings', 'crossings-back', 'eras', 'lists-by-capability'],
     ...['mcp-aggregate', 'search-eras', 'tool-search'],
   ],
-  'real programs: clients, servers, suites, benchmarks': [
+  'real programs: clients, servers, suites, benchmarks, the soak': [
     ...['bench-smoke', 'conformance', 'example-catalog', 'filesystem-server-gateway', 'real-clients'],
-    'real-servers',
+    ...['real-servers', 'soak'],
   ],
   'the page of the inspector; its addresses and streams have tests of their own': [
     ...['inspector', 'inspector-automation'],
@@ -48,7 +48,16 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
 
 /** The slowest, which begin first: one of them that began last would run alone for a minute. */
 const slow = [
-  ...['conformance', 'real-clients', 'inspector', 'eras', 'growth', 'browser-server-life', 'bench-smoke'],
+  ...[
+    'soak',
+    'conformance',
+    'real-clients',
+    'inspector',
+    'eras',
+    'growth',
+    'browser-server-life',
+    'bench-smoke',
+  ],
   ...['browser-server-tools', 'trigger-commands', 'inspector-automation', 'real-servers', 'crossings'],
 ];
 
