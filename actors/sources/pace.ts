@@ -4,7 +4,8 @@
 // PA1  after a refusal nothing leaves before its time; then one request at a time, until one has been carried out.
 // PA2  who may not go is told at once when to come again, each at a time of its own, in the order in which they asked; nobody
 //      waits here, nor holds a place meanwhile. Who comes anew goes behind those who were told a time.
-// PA3  no hold is longer than an hour, and the clock it goes by is one that nobody sets.
+// PA3  turns are `everyMs` apart, or later; of one that comes late at the time it was told the time counts.
+// PA4  no hold is longer than an hour, and the clock it goes by is one that nobody sets.
 
 const LONGEST_MS = 3_600_000;
 /** Whoever is later than this at the time it was told does not come any more. */
@@ -19,10 +20,12 @@ export class Pace {
   /** Nothing was refused since something was carried out. */
   #isProven = true;
   #isProbing = false;
+  /** No turn before this. */
+  #nextAt = 0;
   /** Told to those who are to come again, the earliest first. */
   #times: number[] = [];
 
-  /** Two times that are told are `everyMs` apart. `now` gives milliseconds that only grow. */
+  /** `now` gives milliseconds that only grow. */
   constructor(everyMs: number, now = () => performance.now()) {
     this.#everyMs = everyMs;
     this.#now = now;
@@ -38,15 +41,16 @@ export class Pace {
     const now = this.#now();
     while (this.#times[0] !== undefined && this.#times[0] < now - LATE_MS) this.#times.shift();
     const [first] = this.#times;
-    if (this.isHeld || (first !== undefined && first > now)) return this.putOff();
-    this.#times.shift();
+    if (this.isHeld || now < this.#nextAt || (first !== undefined && first > now)) return this.putOff();
+    this.#nextAt = (this.#times.shift() ?? now) + this.#everyMs;
     return undefined;
   }
 
   /** The pause before the caller may come again, which is `atLeastMs` or longer. */
   putOff(atLeastMs = 0): number {
     const now = this.#now();
-    const time = Math.max(now + atLeastMs, this.#heldUntil, this.#times.at(-1) ?? 0) + this.#everyMs;
+    const last = Math.max(this.#times.at(-1) ?? 0, this.isHeld ? Math.max(now, this.#heldUntil) : 0);
+    const time = Math.max(now + atLeastMs, this.#nextAt, last === 0 ? 0 : last + this.#everyMs);
     if (this.#times.length < MAX_TIMES) this.#times.push(time);
     return time - now;
   }

@@ -1,39 +1,24 @@
-// The host's REST API, as far as it is needed: Octokit with its plugins for pauses and limits, behind a few calls.
+// The host's REST API, as far as it is needed: Octokit's core behind a few calls, at the pace of the token. Its plugins for
+// pauses and limits go by a clock that can be set: one that is set back has them wait for hours.
 //
 // RA1  a request that writes is never repeated here: whether the first one arrived is for the outbox to find out.
-// RA2  every request has a deadline; how many wait for their turn is bounded, beyond that the outbox keeps them.
+// RA2  every request has a deadline; none waits here for its turn, the outbox keeps it.
 // RA3  the token is in the Authorization header and nowhere else.
 // RA4  what the host refuses for having been asked too much is refused to the token: nothing leaves under it meanwhile.
 
-import { createHash } from 'node:crypto';
 import { Octokit } from '@octokit/core';
-import type { OctokitOptions } from '@octokit/core/types';
-import { retry } from '@octokit/plugin-retry';
-import { throttling } from '@octokit/plugin-throttling';
 import { HandlerError } from '../../handlers/handler.ts';
 import { Pace } from '../pace.ts';
 import { textMember } from '../payload-member.ts';
 import { apiFault, refusedForMs } from './api-fault.ts';
 
 const REQUEST_MS = 20_000;
-/** The plugin lets one write go every three seconds. One waits here for that, so that none of them is missed. */
-const MAX_WRITING = 2;
+/** What notifies people may not come more often, or the host takes nothing for a while. */
 const WRITE_EVERY_MS = 3_000;
-/** Statuses for which a second attempt a second later changes nothing. */
-const NO_RETRY = [400, 401, 403, 404, 409, 410, 422, 429, 451];
 
 /** The version of the API all this was written for. */
 const HEADERS = { 'x-github-api-version': '2022-11-28' };
 
-/** Inside of the others, which may have kept a request for seconds: what it says counts as it leaves. */
-function paced(octokit: Octokit, { leave }: OctokitOptions): object {
-  octokit.hook.wrap('request', (request, parameters) => (leave as Leave)(async () => request(parameters)));
-  return {};
-}
-
-type Leave = <T>(request: () => Promise<T>) => Promise<T>;
-
-const Client = Octokit.plugin(paced, retry, throttling);
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 export interface ApiAnswer {
@@ -41,38 +26,31 @@ export interface ApiAnswer {
   readonly data: unknown;
   /** The `Link` header. */
   readonly link: string | undefined;
+  /** When the host answered, by its clock, in epoch ms; undefined where it does not say. */
+  readonly time: number | undefined;
 }
 
 /** One for each token. */
 export class RepoHostApi {
-  readonly #octokit: InstanceType<typeof Client>;
+  readonly #octokit: Octokit;
   readonly #host: string;
   #ownLogin: string | undefined;
   readonly #askLoginEveryMs: number;
   /** When whose token it is may be asked, in terms of performance.now. */
   #askLoginAt = 0;
   readonly #pace = new Pace(WRITE_EVERY_MS);
-  #writing = 0;
+  #isWriting = false;
 
   /** `askLoginEveryMs` is the least pause between two questions whose token it is. */
   constructor(apiUrl: string, token: string, askLoginEveryMs: number) {
     this.#askLoginEveryMs = askLoginEveryMs;
     this.#host = new URL(apiUrl).host;
-    const isLimited = (): boolean => false;
-    this.#octokit = new Client({
+    this.#octokit = new Octokit({
       baseUrl: apiUrl.replace(/\/+$/, ''),
       auth: token,
       userAgent: 'actor-gateway',
       log: silent,
-      leave: this.#leave,
       request: { log: silent },
-      retry: { doNotRetry: NO_RETRY, retries: 1 },
-      throttle: {
-        // Those who share a token share its limits.
-        id: createHash('sha256').update(`${apiUrl}\n${token}`).digest('hex'),
-        onRateLimit: isLimited,
-        onSecondaryRateLimit: isLimited,
-      },
     });
   }
 
@@ -108,58 +86,34 @@ export class RepoHostApi {
 
   /** POST. Rejects with a HandlerError, at once where it is not its turn. */
   async write(path: string, body: object, what: string, signal: AbortSignal): Promise<ApiAnswer> {
-    const pauseMs =
-      this.#writing < MAX_WRITING ? this.#pace.takeTurn() : this.#pace.putOff(this.#writing * WRITE_EVERY_MS);
+    const pauseMs = this.#isWriting ? this.#pace.putOff() : this.#pace.takeTurn();
     if (pauseMs !== undefined) throw this.#tooSoon(pauseMs);
-    this.#writing += 1;
+    this.#isWriting = true;
     try {
-      return await this.#request(`POST ${path}`, { ...body, request: { retries: 0 } }, what, signal);
+      return await this.#request(`POST ${path}`, body, what, signal);
     } finally {
-      this.#writing -= 1;
+      this.#isWriting = false;
     }
   }
 
   async #request(route: string, parameters: object, what: string, signal: AbortSignal): Promise<ApiAnswer> {
-    const { request = {} } = parameters as { readonly request?: object };
-    const inTime = AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS + MAX_WRITING * WRITE_EVERY_MS)]);
+    if (this.#pace.isHeld) throw this.#tooSoon(this.#pace.putOff());
+    const request = { signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]) };
+    const ask = async () => this.#octokit.request(route, { ...parameters, headers: HEADERS, request });
     try {
       signal.throwIfAborted();
-      const asked = this.#octokit.request(route, {
-        ...parameters,
-        headers: HEADERS,
-        request: { ...request, signal: inTime },
-      });
-      const { status, data, headers } = await untilAborted(asked, inTime);
-      return { status, data, link: headers.link };
+      const { status, data, headers } = await this.#pace.run(ask, refusedForMs);
+      const time = Date.parse(headers.date ?? '');
+      return { status, data, link: headers.link, time: Number.isNaN(time) ? undefined : time };
     } catch (error) {
       throw apiFault(error, this.#host, what);
     }
   }
-
-  readonly #leave: Leave = async (request) => {
-    if (this.#pace.isHeld) throw this.#tooSoon(this.#pace.putOff());
-    return this.#pace.run(request, refusedForMs);
-  };
 
   #tooSoon(retryAfterMs: number): HandlerError {
     return new HandlerError(`${this.#host} takes no more for now; it is not yet the turn of this`, {
       isTooSoon: true,
       retryAfterMs,
     });
-  }
-}
-
-/** The plugins hold requests back without looking at signals. */
-async function untilAborted<T>(asked: Promise<T>, signal: AbortSignal): Promise<T> {
-  let stop = (): void => {};
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
-    if (signal.aborted) stop();
-  });
-  try {
-    return await Promise.race([asked, aborted]);
-  } finally {
-    signal.removeEventListener('abort', stop);
   }
 }

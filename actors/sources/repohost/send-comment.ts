@@ -2,6 +2,7 @@
 //
 // SC1  where an attempt was begun before, it is looked first whether the comment is there already: that one may have posted
 //      it and have ended before it could say so, whether it counts as an attempt or not.
+// SC2  a row that was made later than it is at the host was made by a clock that was wrong: then all comments are looked at.
 
 import type { RepoHostTrigger } from '../../../config/resources/trigger.ts';
 import { type Answer, HandlerError } from '../../handlers/handler.ts';
@@ -72,13 +73,18 @@ async function isPosted(
   signal: AbortSignal,
 ): Promise<boolean> {
   const mark = commentMark(row.id);
+  const all = `${path}?per_page=100`;
   const since = encodeURIComponent(new Date(row.at - CLOCK_SKEW_MS).toISOString());
-  let page: string | undefined = `${path}?per_page=100&since=${since}`;
+  let isSince = true;
+  let page: string | undefined = `${all}&since=${since}`;
   for (let count = 0; page !== undefined && count < MAX_PAGES; count += 1) {
-    const { data, link } = await api.read(page, `the comments on ${place}`, signal);
+    const { data, link, time } = await api.read(page, `the comments on ${place}`, signal);
     if (!Array.isArray(data)) return false;
     if (data.some((each) => String(memberOf(each, 'body')).includes(mark))) return true;
-    page = nextPage(path, link);
+    if (isSince && time !== undefined && time < row.at - CLOCK_SKEW_MS) {
+      isSince = false;
+      page = all;
+    } else page = nextPage(path, link);
   }
   return false;
 }
