@@ -4,7 +4,7 @@
 //
 // PR1  bytes are handed on in order and once, also those still held when the connection ends.
 // PR2  only the rest of one chunk is held, beside what the stream itself keeps while it is paused.
-// PR3  who brings little is never paused, and costs a look at the clock.
+// PR3  who brings little, or few large messages, is never paused, and costs a look at the clock.
 
 const BUDGET_MS = 1;
 /** What comes so soon after the last is of the same turn: a stream is read several times in one. */
@@ -31,6 +31,8 @@ export class PacedReader implements ReadingTurn {
   readonly #now: () => number;
   /** What was read and not handled. */
   #rest: Buffer | undefined;
+  /** Whoever takes was told that the turn is over. */
+  #isSpent = false;
   #isWaiting = false;
   #isHeldUp = false;
   #isEnded = false;
@@ -47,7 +49,8 @@ export class PacedReader implements ReadingTurn {
 
   get isOver(): boolean {
     this.#workedAt = this.#now();
-    return this.#workedAt - this.#beganAt >= BUDGET_MS;
+    this.#isSpent = this.#workedAt - this.#beganAt >= BUDGET_MS;
+    return this.#isSpent;
   }
 
   /** What the source has brought. */
@@ -96,9 +99,11 @@ export class PacedReader implements ReadingTurn {
   }
 
   #handle(bytes: Buffer): void {
+    this.#isSpent = false;
     const taken = this.#take(bytes, this);
-    // Whoever takes may have ended it.
-    if (this.#isEnded || (!this.isOver && taken === bytes.length)) return;
+    // Whoever takes may have ended it. Pieces of something large are only put aside, and the stream itself bounds how many of them
+    // it reads in a turn: a pause for them would cost more than they do.
+    if (this.#isEnded || !this.#isSpent) return;
     if (taken < bytes.length) this.#rest = bytes.subarray(taken);
     this.#isWaiting = true;
     this.#source.pause();

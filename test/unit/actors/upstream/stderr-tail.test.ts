@@ -28,6 +28,15 @@ describe('the tail of stderr', () => {
     expect(tail.lines.at(-1)).toBe('half');
   });
 
+  test('takes no line more once its turn of the event loop is over', () => {
+    const { tail } = tailOf('');
+    const bytes = Buffer.from('one\ntwo\nthree');
+    expect(tail.push(bytes, { isOver: true })).toBe(4);
+    expect(tail.lines).toEqual(['one']);
+    expect(tail.push(bytes.subarray(4), { isOver: false })).toBe(9);
+    expect(tail.lines).toEqual(['one', 'two', 'three']);
+  });
+
   test('puts characters together that were split between reads', () => {
     expect(tailOf('grüße 🎭 €\n', [], 1).tail.lines).toEqual(['grüße 🎭 €']);
   });
