@@ -85,13 +85,17 @@ const watchEcho = `
 const scrollTree = `
   new Promise((resolve) => {
     const tree = document.querySelector('.tree .scroll');
-    const began = performance.now();
-    let count = 0;
+    const drawn = { steps: 0, rows: 0, changes: 0 };
+    const observer = new MutationObserver((changes) => {
+      drawn.changes += changes.length;
+    });
+    observer.observe(tree, { subtree: true, childList: true, characterData: true, attributes: true });
     const step = () => {
-      count += 1;
+      drawn.steps += 1;
+      drawn.rows = Math.max(drawn.rows, document.querySelectorAll('.row').length);
       tree.scrollTop += 400;
-      if (performance.now() - began < 1_000) requestAnimationFrame(step);
-      else resolve(count);
+      if (drawn.steps < 40) requestAnimationFrame(step);
+      else resolve(drawn);
     };
     step();
   })
@@ -324,8 +328,10 @@ describe('the page of the inspector', () => {
     await page.goto(`${url}/inspector`);
     await page.getByText('1006 of 1006 actors').waitFor();
     expect(await page.locator('.row').count()).toBeLessThan(60);
-    const frames = await page.evaluate<number>(scrollTree);
-    expect(frames).toBeGreaterThan(20);
+    // Work, not frames in a second: how many of those there are depends on what else the machine does.
+    const drawn = await page.evaluate<{ steps: number; rows: number; changes: number }>(scrollTree);
+    expect(drawn.rows).toBeLessThan(60);
+    expect(drawn.changes / drawn.steps).toBeLessThan(1_000);
     expect(complaints).toEqual([]);
   });
 
