@@ -30,8 +30,8 @@ export function isLargeJson(bytes: Uint8Array): boolean {
 }
 
 /**
- * Where the values at the paths stand (`a.b`), as far as they are there: of a path into a list the list, of
- * a large list or a large object itself nothing. Undefined for what is no JSON. Rejects with OverloadedError when too much is being read.
+ * Where the values at the paths stand (`a.b`), as far as they are there: of a path into a list the list, of a large list or
+ * a large object itself nothing. Undefined for what is no JSON. Rejects with OverloadedError when too much is being read.
  */
 export async function spansOf(bytes: Buffer, paths: readonly string[]): Promise<Spans | undefined> {
   const share = new Share();
