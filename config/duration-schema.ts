@@ -3,7 +3,7 @@
 
 import * as Type from 'typebox';
 
-const maxTimerSeconds = 2_147_483;
+export const maxTimerSeconds = 2_147_483;
 
 /** Seconds, fractions allowed, above zero. */
 export function seconds(description: string, byDefault: number) {

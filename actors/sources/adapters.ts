@@ -8,6 +8,9 @@ import { manualAdapter } from './manual/manual-adapter.ts';
 import { repoHostAdapter } from './repohost/repohost-adapter.ts';
 import { scheduleAdapter } from './schedule/schedule-adapter.ts';
 
+/** No two events of a repository host say the same: there are ids and times in them. */
+const REPLAY_WINDOW_MS = 3_600_000;
+
 export interface Adapters {
   readonly all: readonly Adapter[];
   ofType(type: Trigger['type']): Adapter;
@@ -20,7 +23,7 @@ export function makeAdapters({ maxBodyBytes }: { readonly maxBodyBytes: number }
   // An adapter is only ever given triggers and events of its own type.
   const byType = {
     HTTP: httpAdapter(maxBodyBytes) as Adapter,
-    RepoHost: repoHostAdapter({ maxBodyBytes }) as Adapter,
+    RepoHost: repoHostAdapter({ maxBodyBytes, replayWindowMs: REPLAY_WINDOW_MS }) as Adapter,
     Schedule: scheduleAdapter() as Adapter,
     Manual: manualAdapter as Adapter,
   } satisfies Record<Trigger['type'], Adapter>;

@@ -48,6 +48,25 @@ describe('an event of a signed webhook', () => {
     expect(program.requests[0]?.headers['idempotency-key']).toBe('http:orders/a1');
   });
 
+  test('that was recorded is not handled again under another id, by HTTP and by a repository host', async () => {
+    const program = await startAgent();
+    const repo = { type: 'RepoHost', config: { webhook_secret: SECRET }, default_agent: 'orders' };
+    const gateway = await startAutomation({
+      resources: [trigger('orders', hook()), trigger('reviews', repo), httpAgent('orders', program.url)],
+    });
+    const payload = { action: 'opened', issue: { number: 7 }, repository: { full_name: 'a/b' } };
+    const statuses: number[] = [];
+    for (const id of ['r1', 'r2', 'r3']) {
+      const headers = { 'idempotency-key': id };
+      statuses.push((await postHook(gateway.url, '/hooks/orders', { text: 'one' }, headers)).status);
+      statuses.push((await postRepoEvent(gateway.url, 'issues', payload, { id })).status);
+    }
+    expect(statuses).toEqual([202, 202, 200, 200, 200, 200]);
+    const { deliveries } = await json(`${gateway.url}/deliveries`);
+    expect(deliveries).toHaveLength(2);
+    await eventually(() => expect(program.requests).toHaveLength(2));
+  });
+
   test('is refused with 401 when one byte of it is not what was signed, and leaves no trace', async () => {
     const program = await startAgent();
     const gateway = await startAutomation({

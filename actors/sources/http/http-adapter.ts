@@ -6,6 +6,7 @@
 
 import type { HttpTrigger } from '../../../config/resources/trigger.ts';
 import type { Adapter, OpenTrigger, Settled, SourceHost } from '../adapter.ts';
+import { SeenBodies, type SignedRequest } from '../seen-bodies.ts';
 import { refusal, verifiedMembers } from '../verified-members.ts';
 import type { WebhookReply, WebhookRequest } from '../webhook.ts';
 import { type Member, type PathUse, WebhookTable } from '../webhook-table.ts';
@@ -42,6 +43,7 @@ export function httpAdapter(maxBodyBytes: number): Adapter<HttpTrigger> {
 
 class HttpPath implements PathUse<HttpMember> {
   readonly maxBodyBytes: number;
+  readonly #seen = new SeenBodies();
 
   constructor(maxBodyBytes: number) {
     this.maxBodyBytes = maxBodyBytes;
@@ -77,14 +79,33 @@ class HttpPath implements PathUse<HttpMember> {
     // Before the event is there: it might be over before we ask.
     const settled = waiting && quiet(first.host.settled(event.id, waitMs, waiting.signal));
     try {
-      const { outcome } = await first.host.accept(event);
-      if (outcome === 'duplicate') return answer(200, event.id, 'duplicate');
+      const taken = await this.#seen.takeOnce(signedRequest(taker, request, event.id), () =>
+        first.host.accept(event),
+      );
+      if ('knownAs' in taken) return answer(200, taken.knownAs, 'duplicate');
+      if (taken.accepted.outcome === 'duplicate') return answer(200, event.id, 'duplicate');
       return settled === undefined ? answer(202, event.id, 'accepted') : syncReply(event.id, await settled);
     } finally {
       // Of what was refused, or is known already, no end may come: the place of the wait is for others.
       waiting?.abort();
     }
   }
+}
+
+/** Only scheme hub leaves the id unsigned; of what nobody has signed nothing is known. */
+function signedRequest(
+  { name, config }: HttpTrigger,
+  { headers }: WebhookRequest,
+  id: string,
+): SignedRequest {
+  const isHub = config.scheme === 'hub' && config.webhook_secret !== undefined;
+  return {
+    trigger: name,
+    signature: headers[config.signature_header] ?? '',
+    id,
+    isNamed: headers['webhook-id'] !== undefined || headers['idempotency-key'] !== undefined,
+    windowMs: isHub ? config.replay_window_seconds * 1000 : 0,
+  };
 }
 
 /** JSON that was cut is none any more, and a signature would not fit; any other text says nothing about its end. */

@@ -7,6 +7,7 @@ import type { RepoHostTrigger } from '../../../config/resources/trigger.ts';
 import { HandlerError } from '../../handlers/handler.ts';
 import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
 import { isHubShaped, isHubSigned } from '../hub-signature.ts';
+import { SeenBodies } from '../seen-bodies.ts';
 import { loopbackOnly, refusal, type Verifier, verifiedMembers } from '../verified-members.ts';
 import type { WebhookReply, WebhookRequest } from '../webhook.ts';
 import { type Member, type PathUse, WebhookTable } from '../webhook-table.ts';
@@ -35,14 +36,17 @@ export interface RepoHostOptions {
   readonly askAfterMs?: number;
   /** How soon a host that could not say whose token it is is asked again. */
   readonly askLoginEveryMs?: number;
+  /** For how long what was signed is known under other ids too, where a trigger does not say so. @default 0 */
+  readonly replayWindowMs?: number;
 }
 
 export function repoHostAdapter({
   maxBodyBytes,
   askAfterMs = ASK_AFTER_MS,
   askLoginEveryMs = ASK_LOGIN_EVERY_MS,
+  replayWindowMs = 0,
 }: RepoHostOptions): Adapter<RepoHostTrigger> {
-  const table = new WebhookTable<RepoMember>(new RepoHostPath(maxBodyBytes));
+  const table = new WebhookTable<RepoMember>(new RepoHostPath(maxBodyBytes, replayWindowMs));
   const { apiOf } = new TokenApis(askLoginEveryMs);
   const asked = new AskedFor();
 
@@ -109,9 +113,12 @@ function firstAlike(members: readonly RepoMember[], { trigger, verifier }: RepoM
 
 class RepoHostPath implements PathUse<RepoMember> {
   readonly maxBodyBytes: number;
+  readonly #replayWindowMs: number;
+  readonly #seen = new SeenBodies();
 
-  constructor(maxBodyBytes: number) {
+  constructor(maxBodyBytes: number, replayWindowMs: number) {
     this.maxBodyBytes = maxBodyBytes;
+    this.#replayWindowMs = replayWindowMs;
   }
 
   admit(members: readonly RepoMember[], request: WebhookRequest): WebhookReply | undefined {
@@ -145,9 +152,26 @@ class RepoHostPath implements PathUse<RepoMember> {
     if (takers.length === 0) return ignored(id);
     // Each once: while a trigger is exchanged it is there twice.
     const names = [...new Set(takers.map(({ trigger }) => trigger.name))];
-    const { outcome } = await first.host.accept(repoEvent(names, request, { id, event, ...said }, body));
-    if (outcome === 'duplicate') return { status: 200, body: { id, status: 'duplicate' } };
+    const signed = {
+      trigger: first.trigger.name,
+      signature: request.headers[SIGNATURE] ?? '',
+      id,
+      isNamed: true,
+      windowMs: this.#windowOf(first),
+    };
+    const taken = await this.#seen.takeOnce(signed, () =>
+      first.host.accept(repoEvent(names, request, { id, event, ...said }, body)),
+    );
+    if ('knownAs' in taken) return duplicate(taken.knownAs);
+    if (taken.accepted.outcome === 'duplicate') return duplicate(id);
     return { status: 202, body: { id, status: 'accepted' } };
+  }
+
+  /** What nobody has signed is not known again. */
+  #windowOf({ trigger, verifier }: RepoMember): number {
+    if (verifier === loopbackOnly) return 0;
+    const { replay_window_seconds: seconds } = trigger.config;
+    return seconds === undefined ? this.#replayWindowMs : seconds * 1000;
   }
 }
 
@@ -155,6 +179,8 @@ const NO_BODY = Buffer.alloc(0);
 const UNAUTHORISED = 'X-Hub-Signature-256 is missing, or fits no secret of this path';
 
 const malformed = (message: string): WebhookReply => ({ status: 400, body: message });
+
+const duplicate = (id: string): WebhookReply => ({ status: 200, body: { id, status: 'duplicate' } });
 
 const ignored = (id: string): WebhookReply => ({ status: 200, body: { id, status: 'ignored' } });
 

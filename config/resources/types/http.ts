@@ -2,7 +2,7 @@
 // proves them.
 
 import * as Type from 'typebox';
-import { seconds } from '../../duration-schema.ts';
+import { seconds, secondsOrZero } from '../../duration-schema.ts';
 import { headersByName, secret } from '../../text-schema.ts';
 import type { Filled } from '../filled.ts';
 import type { Fields, ListenAddress, TriggerType } from '../trigger-type.ts';
@@ -59,7 +59,10 @@ const httpConfigSchema = Type.Object(
       default: 'async',
     }),
     respond_timeout_seconds: seconds('Under respond sync, 202 is answered after this long.', 30),
-    replay_window_seconds: seconds('How far the signed time may be off, under scheme standard.', 300),
+    replay_window_seconds: secondsOrZero(
+      'Under scheme standard how far the signed time may be off. Under scheme hub for how long the same signed body under another id is the same event; 0: it is another.',
+      300,
+    ),
     insecure_allow_unverified: insecureAllowUnverified,
   },
   { description: 'Requests of any program.' },
@@ -112,12 +115,10 @@ function checkVerification(
   }
   const isStandard = config.scheme === 'standard';
   if (isStandard && !fields.has('webhook_secret')) fields.report('scheme', 'needs a webhook_secret');
-  if (!isStandard && fields.has('replay_window_seconds'))
-    fields.reportKey(
-      'replay_window_seconds',
-      'has no effect: only scheme standard signs the time',
-      'warning',
-    );
+  if (isStandard && config.replay_window_seconds === 0)
+    fields.report('replay_window_seconds', 'must be above 0 under scheme standard');
+  if (!fields.has('webhook_secret') && fields.has('replay_window_seconds'))
+    fields.reportKey('replay_window_seconds', 'has no effect: nothing is signed', 'warning');
 }
 
 /** Any value will do for `*`, so it proves nothing; of a value that could not be read the best is assumed. */

@@ -1,6 +1,7 @@
 // What a trigger of type RepoHost may say in spec.config: webhooks of a host of repositories.
 
 import * as Type from 'typebox';
+import { maxTimerSeconds } from '../../duration-schema.ts';
 import { secret } from '../../text-schema.ts';
 import { address, checkAddress } from '../address.ts';
 import type { Filled } from '../filled.ts';
@@ -30,6 +31,14 @@ const repoHostConfigSchema = Type.Object(
     ),
     api_url: address('Base of the API.', 'https://api.github.com'),
     ignore_senders: names('Logins whose events are ignored, besides the login of the token.'),
+    replay_window_seconds: Type.Optional(
+      Type.Number({
+        description:
+          'For so long the same signed body under another id is the same event; without it an hour. 0: it is another event.',
+        minimum: 0,
+        maximum: maxTimerSeconds,
+      }),
+    ),
     insecure_allow_unverified: insecureAllowUnverified,
   },
   { description: 'Webhooks of a repository host.' },

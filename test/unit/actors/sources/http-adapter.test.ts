@@ -76,6 +76,39 @@ describe('a secret of the scheme hub', () => {
     expect(host.store.events).toHaveLength(1);
   });
 
+  test('knows a recorded request under whatever other id it comes, and keeps it once', async () => {
+    const recorded = { ...json, 'idempotency-key': '1' };
+    expect((await postSigned('{"a":1}', recorded)).status).toBe(202);
+    const upper = `sha256=${hub('{"a":1}').slice(7).toUpperCase()}`;
+    for (const other of [
+      { 'idempotency-key': '2' },
+      { 'webhook-id': '3' },
+      { 'x-hub-signature-256': upper, 'webhook-id': '4' },
+      {},
+    ]) {
+      const response = await postSigned('{"a":1}', { ...json, ...other });
+      expect([response.status, await response.json()]).toEqual([
+        200,
+        { id: 'http:orders/1', status: 'duplicate' },
+      ]);
+    }
+    expect((await postSigned('{"a":2}', { ...json, 'idempotency-key': '2' })).status).toBe(202);
+    expect(host.store.events).toHaveLength(2);
+  });
+
+  test('takes each request that nobody has named, however often the same is said', async () => {
+    for (let count = 0; count < 3; count += 1)
+      expect((await postSigned('{"ping":true}', json)).status).toBe(202);
+    expect(host.store.events).toHaveLength(3);
+  });
+
+  test('takes the same again under another id with replay_window_seconds: 0', async () => {
+    await open('often', { webhook_secret: SECRET, path: '/often', replay_window_seconds: 0 });
+    const headers = { 'x-hub-signature-256': hub('x') };
+    for (const id of ['1', '2'])
+      expect((await post('x', { ...headers, 'idempotency-key': id }, '/often')).status).toBe(202);
+  });
+
   test('does not tell the deliveries of two senders apart by their ids alone', async () => {
     await open('parcels', { webhook_secret: 'other', path: '/parcels' });
     await postSigned('x', { 'idempotency-key': '1' });

@@ -119,6 +119,33 @@ test('the vector the platform publishes for its signature fits', async () => {
   expect((await post(vector.replace('757', '756'))).status).toBe(401);
 });
 
+describe('a recorded delivery', () => {
+  const [example] = repoExamples;
+
+  test('is known under whatever other id it comes, by every path and secret of its own', async () => {
+    await open({ replay_window_seconds: 60 });
+    await open({ replay_window_seconds: 60, path: '/other' }, 'other');
+    const { event = '', payload } = example ?? {};
+    const [first, again, elsewhere] = [
+      await send({ event, payload, delivery: 'd-1' }),
+      await send({ event, payload, delivery: 'd-2' }),
+      await send({ event, payload, delivery: 'd-3', path: '/other' }),
+    ];
+    expect(first.body).toEqual({ id: 'repohost:reviews/d-1', status: 'accepted' });
+    expect(again).toEqual({ status: 200, body: { id: 'repohost:reviews/d-1', status: 'duplicate' } });
+    expect(elsewhere.body).toEqual({ id: 'repohost:other/d-3', status: 'accepted' });
+  });
+
+  test('may come again under its own id, and under another one when its time is over', async () => {
+    await open({ replay_window_seconds: 0.001 });
+    const { event = '', payload } = example ?? {};
+    await send({ event, payload, delivery: 'd-1' });
+    expect((await send({ event, payload, delivery: 'd-1' })).status).toBe(200);
+    await new Promise((done) => setTimeout(done, 10));
+    expect((await send({ event, payload, delivery: 'd-2' })).status).toBe(202);
+  });
+});
+
 describe('a delivery', () => {
   const issue = () => repoExample('issues', 'opened');
 

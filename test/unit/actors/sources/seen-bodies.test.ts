@@ -1,0 +1,36 @@
+// What was signed and taken is known for a while, and no more of it is kept than is bearable.
+
+import { expect, test } from 'vitest';
+import { SeenBodies } from '../../../../actors/sources/seen-bodies.ts';
+
+const request = (id: string, signature = 'sha256=00', isNamed = true) => ({
+  trigger: 'orders',
+  signature,
+  id,
+  isNamed,
+  windowMs: 600_000,
+});
+const accept = async () => 'accepted';
+
+test('what was not accepted may come again under any id', async () => {
+  const seen = new SeenBodies();
+  await expect(seen.takeOnce(request('1'), () => Promise.reject(new Error('full')))).rejects.toThrow('full');
+  expect(await seen.takeOnce(request('2'), accept)).toEqual({ accepted: 'accepted' });
+  expect(await seen.takeOnce(request('3'), accept)).toEqual({ knownAs: '2' });
+});
+
+test('a repetition under the same id that fails leaves what was taken before', async () => {
+  const seen = new SeenBodies();
+  await seen.takeOnce(request('1'), accept);
+  await expect(seen.takeOnce(request('1'), () => Promise.reject(new Error('full')))).rejects.toThrow('full');
+  expect(await seen.takeOnce(request('2'), accept)).toEqual({ knownAs: '1' });
+});
+
+test('the oldest are forgotten beyond a bound', async () => {
+  const seen = new SeenBodies();
+  for (let count = 0; count < 20_010; count += 1)
+    await seen.takeOnce(request(`${count}`, `${count}`), accept);
+  expect(seen.size).toBe(20_000);
+  expect(await seen.takeOnce(request('other', '20009'), accept)).toEqual({ knownAs: '20009' });
+  expect(await seen.takeOnce(request('other', '0'), accept)).toEqual({ accepted: 'accepted' });
+});
