@@ -50,8 +50,13 @@ export class Discovery {
     this.#roster = roster;
   }
 
-  /** Begins to learn what is not known yet. Nobody has to wait for it. */
+  /** Begins to learn what nobody has ever known; what is known starts nothing. Nobody has to wait for it. */
   learn(guest?: Guest | undefined): void {
+    this.#learn(guest, false);
+  }
+
+  /** `isForMore`: also what known servers may list besides for this guest. */
+  #learn(guest: Guest | undefined, isForMore: boolean): void {
     const candidates = this.#candidates();
     if (candidates.length === 0 || this.#isClosed) return;
     const unknown: ManagedServer[] = [];
@@ -61,7 +66,7 @@ export class Discovery {
     const own = keyOf(guest);
     for (const server of candidates) {
       const { isLearnt } = server.known;
-      if (isLearnt && (guest === undefined || !server.mayShowMoreTo(guest))) continue;
+      if (isLearnt && !(isForMore && guest !== undefined && server.mayShowMoreTo(guest))) continue;
       const key = isLearnt ? own : '';
       const tried = this.#triedAt.get(server) ?? new Map<string, number>();
       const triedAt = tried.get(key);
@@ -91,7 +96,7 @@ export class Discovery {
   }
 
   #settle(timeoutMs: number, until: number, guest: Guest | undefined): Promise<void> | undefined {
-    this.learn(guest);
+    this.#learn(guest, true);
     if (this.#rounds.size === 0 || this.#isClosed) return undefined;
     const own = keyOf(guest);
     const now = performance.now();

@@ -74,9 +74,18 @@ export class ToolSearch {
       (tags.length === 0 || this.#tagsOf(id).some((tag) => tags.includes(tag)));
     const hits = this.#index.find({ query, isWanted });
     const shown = hits.slice(0, limit).map((hit) => this.#shownHit(hit));
-    const hint = this.#hint(query, hits, shown.length, server, tags);
+    const hints = [this.#hint(query, hits, shown.length, server, tags), this.#lack()];
+    const hint = hints.filter((each) => each !== undefined).join('; ') || undefined;
     const found = { tools: shown, total: hits.length, ...(hint === undefined ? {} : { hint }) };
     return result(JSON.stringify(found), rawJson(found));
+  }
+
+  /** What is not known cannot be found. */
+  #lack(): string | undefined {
+    const servers = this.#aggregate.incomplete('tools');
+    return servers.length === 0
+      ? undefined
+      : `not all tools are known of ${listed(servers)}; try again later`;
   }
 
   #shownHit({ tool, score }: ToolHit): Record<string, unknown> {

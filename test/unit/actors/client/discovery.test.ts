@@ -1,7 +1,7 @@
 // Learning of servers nothing is known of: together, a few at a time, and never longer than a client will wait (D1).
 
-import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import { Discovery } from '../../../../actors/client/discovery.ts';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { Discovery, type Guest } from '../../../../actors/client/discovery.ts';
 import { aggregateOf, ListedServer } from '../../../fixtures/listed-server.ts';
 
 beforeEach(() => {
@@ -144,4 +144,55 @@ test('who is known and lists the same for everybody is not looked at again until
   servers[0]?.learn({ tools: ['t', 'u'] });
   await discovery.settle(1000);
   expect(looks).toBe(200);
+});
+
+describe('a known server that may list more for whoever asks', () => {
+  const guest: Guest = { capabilities: { sampling: {} }, era: 'legacy', as: (_, visit) => visit(undefined) };
+  const known = () => Object.assign(new ListedServer('s', { tools: ['t'] }), { mayShowMoreTo: () => true });
+
+  test('is started when that client lists, and is waited for a short while only', async () => {
+    const server = known();
+    Object.assign(server.entry, { isolation: 'session' });
+    const discovery = of(server);
+    let hasSettled = false;
+    void discovery.settle(25_000, guest)?.then(() => {
+      hasSettled = true;
+    });
+    expect(server.demands).toBe(1);
+    await vi.advanceTimersByTimeAsync(3_900);
+    expect(hasSettled).toBe(false);
+    await vi.advanceTimersByTimeAsync(200);
+    expect(hasSettled).toBe(true);
+  });
+
+  test('is not started by what learns at the start, and holds up no other client', async () => {
+    const server = known();
+    Object.assign(server.entry, { isolation: 'session' });
+    const discovery = of(server);
+    discovery.learn(guest);
+    expect(server.demands).toBe(0);
+    void discovery.settle(25_000, guest);
+    expect(discovery.settle(25_000)).toBeUndefined();
+  });
+});
+
+test('a server that failed before anybody listed is tried, and not waited for', () => {
+  const server = Object.assign(new ListedServer('s'), { lastError: new Error('exit code 1') });
+  const discovery = of(server);
+  expect(discovery.settle(25_000)).toBeUndefined();
+  expect(server.demands).toBe(1);
+});
+
+test('nobody waits any longer once the gateway stops, and nothing is begun', async () => {
+  const server = new ListedServer('s');
+  const discovery = of(server);
+  const settled = discovery.settle(25_000);
+  discovery.close();
+  await settled;
+  expect(vi.getTimerCount()).toBe(0);
+  const late = new ListedServer('late');
+  const closed = of(late);
+  closed.close();
+  expect(closed.settle(25_000)).toBeUndefined();
+  expect(late.demands).toBe(0);
 });

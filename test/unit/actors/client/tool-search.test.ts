@@ -8,7 +8,7 @@ import { ToolSearch } from '../../../../actors/client/tool-search.ts';
 import { readClientMessage } from '../../../../actors/jsonrpc/envelope.ts';
 import { splice } from '../../../../actors/jsonrpc/span.ts';
 import { describedServer } from '../../../fixtures/described-server.ts';
-import { aggregateOf, type ListedServer } from '../../../fixtures/listed-server.ts';
+import { aggregateOf, ListedServer } from '../../../fixtures/listed-server.ts';
 
 interface Result {
   readonly content: readonly { readonly type: string; readonly text: string }[];
@@ -107,6 +107,15 @@ describe('find_tools', () => {
       expect(schemaOf('find_tools', 'outputSchema')(find({ query }).structuredContent)).toMatchObject({
         valid: true,
       });
+  });
+
+  test('names the servers whose tools are not all known', () => {
+    const over = searchOver(files, new ListedServer('slow'));
+    const params = { name: 'find_tools', arguments: { query: 'read file' } };
+    const asked = { jsonrpc: '2.0', id: 1, method: 'tools/call', params };
+    const answer = over.answer(readClientMessage(Buffer.from(JSON.stringify(asked))));
+    const { structuredContent } = parse('rawResult' in answer ? answer.rawResult : '');
+    expect(structuredContent.hint).toBe('not all tools are known of slow; try again later');
   });
 
   test('shows the beginning of a long description, whole characters only', () => {
