@@ -39,6 +39,9 @@ export class StoreUnavailableError extends GatewayError {
   override readonly retryAfterSeconds = 5;
 }
 
+/** The same for want of room on its disk: it may be opened as soon as there is some. */
+export class StoreFullError extends StoreUnavailableError {}
+
 /** The server could not be started; `stderrTail` holds its last lines, already redacted. */
 export class StartFailedError extends GatewayError {
   readonly code = 'ERR_START_FAILED';

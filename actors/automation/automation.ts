@@ -17,7 +17,7 @@ import { guarded } from '../guarded.ts';
 import { Dispatcher } from '../inbox/dispatcher.ts';
 import type { OpenTrigger, SourceHost } from '../sources/adapter.ts';
 import { type Adapters, makeAdapters } from '../sources/adapters.ts';
-import { openSqliteStore } from '../store/sqlite-store.ts';
+import { openPatientStore } from '../store/sqlite-store.ts';
 import type { Store } from '../store/store.ts';
 import type { Routing } from './conversation-work.ts';
 import { FolderWatch } from './folder-watch.ts';
@@ -66,6 +66,7 @@ export class Automation implements Part {
   readonly #handlers = new Handlers();
   readonly #watches: FolderWatch[] = [];
   #gateway: Gateway | undefined;
+  #isWithoutStore = false;
   #store: Store | undefined;
   #works: Works | undefined;
   #dispatcher: Dispatcher | undefined;
@@ -96,6 +97,11 @@ export class Automation implements Part {
     return this.#gateway;
   }
 
+  /** The disk was full at the start, and still is: tools work, triggers do not. */
+  get isWithoutStore(): boolean {
+    return this.#isWithoutStore;
+  }
+
   /** There from the end of the boot on. */
   get store(): Store {
     if (this.#store === undefined) throw new Error('the store is not open');
@@ -114,16 +120,26 @@ export class Automation implements Part {
   async boot(): Promise<void> {
     const { log, config, root } = this.gateway;
     const { retentionDays, rememberDays, maxWaiting, concurrency, watched } = this.#options;
-    const store = await openSqliteStore({
+    const store = await openPatientStore({
       file: join(config.state_dir, STORE_FILE),
       retentionMs: retentionDays * DAY_MS,
       rememberMs: rememberDays * DAY_MS,
       maxWaiting,
       onDamage: (what) => log.error({ reason: what }, 'the store has lost the end of its log'),
       onFailed: (error) => root.send({ type: 'part.failed', part: this.name, error }),
+      prepare: (opened) => this.pauses.load(opened),
+      onFull: ({ message }) => {
+        this.#isWithoutStore = true;
+        log.error({ reason: message }, 'triggers do not work: the store cannot be opened; it is tried again');
+      },
+      onOpened: () => {
+        this.#isWithoutStore = false;
+        // They were opened when nobody knew.
+        for (const { name } of this.fleet.all()) if (this.pauses.has(name)) this.fleet.mark(name, true);
+        log.info({}, 'the store is open: triggers work');
+      },
     });
     this.#store = store;
-    await this.pauses.load(store);
     const { maxBodyBytes } = this.#options;
     this.#works = new Works({ store, routing: this.#routing(), concurrency, maxBodyBytes });
     this.#dispatcher = new Dispatcher({

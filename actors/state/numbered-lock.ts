@@ -4,7 +4,7 @@
 // again, because what it saw may be from the past: a number that was free only because it had been cleaned up is
 // not the highest, and is given back.
 
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { createFile, isLeftUnfinished } from './small-file.ts';
 
@@ -34,7 +34,7 @@ export function* lockSteps(
       return { isTaken: false, path: lockPath(folder, highest), holder };
     yield;
     const path = lockPath(folder, highest + 1);
-    if (!createFile(path, text)) continue;
+    if (!createLock(path, text)) continue;
     yield;
     if (highestNumber(folder) === highest + 1) {
       yield* removeOlder(folder, highest + 1);
@@ -68,7 +68,30 @@ function* removeOlder(folder: string, own: number): Generator<undefined, void, u
   }
 }
 
+/** On a full disk there is no room for a file, but mostly for a link: the text is where it leads. */
+function createLock(path: string, text: string): boolean {
+  try {
+    return createFile(path, text);
+  } catch (error) {
+    if (!['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
+  }
+  try {
+    symlinkSync(text.trim(), path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
 function readIfThere(path: string): string | undefined {
+  try {
+    return readlinkSync(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT') return undefined;
+    if (code !== 'EINVAL') throw error;
+  }
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {

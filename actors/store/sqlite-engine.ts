@@ -104,11 +104,20 @@ export class SqliteEngine implements Ledger {
         const setByMs = Math.min(0, this.#time - this.#kept.lastSeen);
         if (setByMs < 0) this.#kept.onSet(setByMs);
         this.#mailboxes.load(this.#time);
-        this.#kept.note(this.#time);
       });
+      this.#noteStart();
     } catch (error) {
       connection?.close();
       throw faultOf(error, options.file)?.error ?? error;
+    }
+  }
+
+  /** On a full disk what can be read is read all the same. */
+  #noteStart(): void {
+    try {
+      this.keepTime();
+    } catch (error) {
+      if (faultOf(error, this.#options.file) === undefined) throw error;
     }
   }
 

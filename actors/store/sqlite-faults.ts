@@ -3,7 +3,7 @@
 //
 // SF1  a message names the file and the condition, never anything that was to be written.
 
-import { StoreUnavailableError } from '../errors.ts';
+import { StoreFullError, StoreUnavailableError } from '../errors.ts';
 import { DamagedRecordError, UnusableFileError } from './sqlite-connection.ts';
 
 /** What the store can do about a condition: `room` means that a smaller call may still succeed. */
@@ -27,10 +27,10 @@ export function faultOf(cause: unknown, file: string): Fault | undefined {
   const code = codeOf(cause);
   const advice = adviceOn(code);
   if (advice === undefined) return undefined;
-  return {
-    kind: code === 'SQLITE_FULL' || code === 'ENOSPC' ? 'room' : 'file',
-    error: unavailable(file, `${advice} (${code})`),
-  };
+  const what = `${advice} (${code})`;
+  if (code === 'SQLITE_FULL' || code === 'ENOSPC' || code === 'EDQUOT')
+    return { kind: 'room', error: new StoreFullError(`the store ${file} ${what}`) };
+  return { kind: 'file', error: unavailable(file, what) };
 }
 
 function unavailable(file: string, what: string): StoreUnavailableError {

@@ -1,8 +1,9 @@
 // The embedded store as the gateway sees it: a Store over one worker thread in which SQLite runs (store-worker.ts). The
 // driver is loaded in that thread only; a gateway that opens no store loads nothing of it.
 
-import type { StoreUnavailableError } from '../errors.ts';
+import { StoreFullError, type StoreUnavailableError } from '../errors.ts';
 import { LedgerStore } from './ledger-store.ts';
+import { PatientLine } from './patient-line.ts';
 import type { Store } from './store.ts';
 import { WorkerLine } from './worker-line.ts';
 
@@ -34,8 +35,46 @@ const MAX_IN_FLIGHT_BYTES = 128 * 1024 * 1024;
 
 /** Opens the file, or makes it. Rejects with StoreUnavailableError, which says what is wrong with it. */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  return new LedgerStore(await openLine(options));
+}
+
+export interface PatientStoreOptions extends SqliteStoreOptions {
+  /** Called with each store that is opened, before anybody has it; where this rejects it is as if it had not been opened. */
+  readonly prepare: (store: Store) => Promise<void>;
+  /** There was no room at first: the store is there now. */
+  readonly onOpened: () => void;
+  readonly onFull: (error: StoreUnavailableError) => void;
+}
+
+/** The same, but on a full disk gives a store that refuses everything until there is room. */
+export async function openPatientStore(options: PatientStoreOptions): Promise<Store> {
+  const open = async () => {
+    const line = await openLine(options);
+    try {
+      await options.prepare(new LedgerStore(line));
+      return line;
+    } catch (error) {
+      await line.close();
+      throw error;
+    }
+  };
+  try {
+    return new LedgerStore(await open());
+  } catch (error) {
+    if (!(error instanceof StoreFullError)) throw error;
+    options.onFull(error);
+    const reopen = async () => {
+      const line = await open();
+      options.onOpened();
+      return line;
+    };
+    return new LedgerStore(new PatientLine(reopen, error));
+  }
+}
+
+async function openLine(options: SqliteStoreOptions): Promise<WorkerLine> {
   const { file, retentionMs = RETENTION_MS, rememberMs = REMEMBER_MS, maxWaiting = MAX_WAITING } = options;
-  const line = await WorkerLine.open({
+  return WorkerLine.open({
     workerUrl: options.workerUrl ?? new URL('./store-worker.js', import.meta.url),
     settings: { file, retentionMs, rememberMs, maxWaiting },
     callTimeoutMs: options.callTimeoutMs ?? CALL_TIMEOUT_MS,
@@ -44,5 +83,4 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     onDamage: options.onDamage ?? (() => undefined),
     onFailed: options.onFailed ?? (() => undefined),
   });
-  return new LedgerStore(line);
 }

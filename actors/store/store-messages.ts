@@ -19,6 +19,8 @@ export interface CallsMessage {
 export interface SentError {
   readonly code: string;
   readonly message: string;
+  /** A StoreFullError. */
+  readonly isFull?: boolean;
 }
 
 export type SentAnswer = { readonly result: Result<Operation> } | { readonly error: SentError };

@@ -6,7 +6,7 @@
 
 import { copyFileSync } from 'node:fs';
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
-import { GatewayError } from '../errors.ts';
+import { GatewayError, StoreFullError } from '../errors.ts';
 import { commitTogether } from './group-commit.ts';
 import type { LedgerCall } from './ledger.ts';
 import { logDamage } from './log-check.ts';
@@ -128,7 +128,8 @@ function nextDue(ledger: SqliteEngine, after: number): number {
 }
 
 function sentError(error: unknown): SentError {
-  if (error instanceof GatewayError) return { code: error.code, message: error.message };
+  if (error instanceof GatewayError)
+    return { code: error.code, message: error.message, isFull: error instanceof StoreFullError };
   const name = error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.name) : typeof error;
   return { code: 'ERR_INTERNAL', message: `the store could not be opened: ${name}` };
 }

@@ -10,7 +10,13 @@
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
 import { Deadlines, type Waiting } from '../deadlines.ts';
-import { type GatewayError, InternalError, OverloadedError, StoreUnavailableError } from '../errors.ts';
+import {
+  type GatewayError,
+  InternalError,
+  OverloadedError,
+  StoreFullError,
+  StoreUnavailableError,
+} from '../errors.ts';
 import { givenBack, turnsGivenBy } from './given-turns.ts';
 import type { Arguments, LedgerCall, Operation, Result } from './ledger.ts';
 import type { Line } from './ledger-store.ts';
@@ -244,7 +250,8 @@ export class WorkerLine implements Line {
   }
 }
 
-function errorOf({ code, message }: SentError): GatewayError {
+function errorOf({ code, message, isFull }: SentError): GatewayError {
+  if (isFull === true) return new StoreFullError(message);
   if (code === 'ERR_STORE_UNAVAILABLE') return new StoreUnavailableError(message);
   return code === 'ERR_OVERLOADED' ? new OverloadedError(message) : new InternalError(message);
 }

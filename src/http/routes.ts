@@ -173,10 +173,15 @@ function targetOf(
   }
 }
 
-function health({ gateway }: Front, context: ExchangeContext): void {
+function health({ gateway, automation }: Front, context: ExchangeContext): void {
   const status = gateway.isDraining ? 'draining' : 'ok';
   const uptime_seconds = Math.floor((Date.now() - gateway.startedAt) / 1000);
-  context.json(gateway.isDraining ? 503 : 200, { status, version: gateway.version, uptime_seconds });
+  context.json(gateway.isDraining ? 503 : 200, {
+    status,
+    version: gateway.version,
+    uptime_seconds,
+    ...(automation?.isWithoutStore === true ? { triggers: 'the store has no room on its disk' } : {}),
+  });
 }
 
 /** How long GET /stats waits for the store of the triggers. */

@@ -1,0 +1,60 @@
+// The line to a store whose disk is full at the start: there is none yet. Every call says why, and the file is tried again until
+// there is room; whoever needs no store is served meanwhile.
+//
+// PL1  the way to the store is given out when `prepare` is done with it, and not before.
+
+import type { StoreUnavailableError } from '../errors.ts';
+import type { Arguments, Operation, Result } from './ledger.ts';
+import type { Line } from './ledger-store.ts';
+
+const AGAIN_MS = 2_000;
+
+export class PatientLine implements Line {
+  readonly #open: () => Promise<Line>;
+  #line: Line | undefined;
+  #error: StoreUnavailableError;
+  #timer: NodeJS.Timeout;
+  #isClosed = false;
+  #onWake: () => void = () => undefined;
+
+  /** `open` gives a line that is prepared, or rejects with StoreUnavailableError, as it has before with this error. */
+  constructor(open: () => Promise<Line>, error: StoreUnavailableError) {
+    this.#open = open;
+    this.#error = error;
+    this.#timer = setTimeout(this.#again, AGAIN_MS).unref();
+  }
+
+  async call<O extends Operation>(operation: O, args: Arguments<O>): Promise<Result<O>> {
+    if (this.#line === undefined) throw this.#error;
+    return this.#line.call(operation, args);
+  }
+
+  listen(onWake: () => void): void {
+    this.#onWake = onWake;
+    this.#line?.listen(onWake);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    clearTimeout(this.#timer);
+    await this.#line?.close();
+  }
+
+  readonly #again = (): void => {
+    this.#open().then(
+      (line) => {
+        if (this.#isClosed) {
+          void line.close();
+          return;
+        }
+        this.#line = line;
+        line.listen(this.#onWake);
+        this.#onWake();
+      },
+      (error: StoreUnavailableError) => {
+        this.#error = error;
+        if (!this.#isClosed) this.#timer = setTimeout(this.#again, AGAIN_MS).unref();
+      },
+    );
+  };
+}

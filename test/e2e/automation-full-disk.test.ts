@@ -1,0 +1,73 @@
+// A gateway that was killed while an event ran starts on a disk without any room: its tools work, its triggers say that they do
+// not, and go on by themselves when there is room again.
+
+import { chmodSync, cpSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import {
+  eventually,
+  httpAgent,
+  postHook,
+  SECRET,
+  startAgent,
+  startAutomation,
+  trigger,
+} from '../fixtures/automation.ts';
+import { fault } from '../fixtures/fault-servers.ts';
+
+test('on a full disk tools are served, webhooks get 503, and all goes on when there is room', async () => {
+  let isHanging = true;
+  const handled: unknown[] = [];
+  const program = await startAgent(async ({ body }) => {
+    if (isHanging) await new Promise(() => {});
+    handled.push(body.event.payload);
+    return { text: '' };
+  });
+  const resources = [
+    trigger('orders', {
+      type: 'HTTP',
+      config: { path: '/hooks/orders', webhook_secret: SECRET },
+      default_agent: 'orders',
+    }),
+    httpAgent('orders', program.url),
+  ];
+  const servers = { tools: fault('echo') };
+  const before = await startAutomation({ resources, servers });
+  const { folder } = before;
+  expect((await postHook(before.url, '/hooks/orders', { n: 1 })).status).toBe(202);
+  await eventually(() => expect(program.requests.length).toBe(1));
+  await before.stop('SIGKILL');
+  isHanging = false;
+
+  const state = join(folder, '.gateway');
+  cpSync(state, join(folder, 'kept'), { recursive: true });
+  const fill = `cp -r '${folder}/kept/.' '${state}' && { head -c 100m /dev/zero > '${state}/filler' 2> /dev/null || true; }`;
+  const inside = `mount -t tmpfs -o size=2m tmpfs '${state}' && ${fill} && exec '${process.execPath}' "$@"`;
+  const nodePath = join(folder, 'node-on-full-disk');
+  const script = `#!/bin/sh\nexec unshare --map-root-user --mount sh -c "$(cat '${nodePath}.inside')" sh "$@"\n`;
+  writeFileSync(`${nodePath}.inside`, inside);
+  writeFileSync(nodePath, script);
+  chmodSync(nodePath, 0o755);
+
+  const gateway = await startAutomation({ folder, servers, nodePath });
+  const health = async () => (await (await fetch(`${gateway.url}/health`)).json()) as { triggers?: string };
+  expect((await health()).triggers).toContain('no room');
+  const refused = await postHook(gateway.url, '/hooks/orders', { n: 2 });
+  expect(refused.status).toBe(503);
+  expect(await refused.text()).toContain('cannot be stored at the moment');
+  const listed = await fetch(`${gateway.url}/rpc`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-mcp-server': 'tools' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+  });
+  expect(await listed.text()).toContain('"tools"');
+  expect(gateway.logs().map(({ msg }) => msg)).toContain(
+    'triggers do not work: the store cannot be opened; it is tried again',
+  );
+
+  rmSync(join('/proc', String(gateway.pid), 'root', state, 'filler'));
+  await eventually(async () => expect((await health()).triggers).toBeUndefined(), 20_000);
+  expect((await postHook(gateway.url, '/hooks/orders', { n: 2 })).status).toBe(202);
+  await eventually(() => expect(handled).toEqual(expect.arrayContaining([{ n: 1 }, { n: 2 }])), 20_000);
+  await gateway.stop();
+}, 120_000);
