@@ -96,6 +96,8 @@ export function resumeOrForward(route: Route, context: RoutingContext): void {
     forwardToServer(route, context);
     return;
   }
+  // One that finds no place may come again with its state.
+  if (!context.crossings.places.take(exchange, server, undefined)) return;
   try {
     parked.take(state, server.id, envelope).resume(route);
   } catch (error) {

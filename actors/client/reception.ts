@@ -200,11 +200,9 @@ export class Reception {
     session: ClientSession | undefined,
   ): boolean {
     if (exchange.isDone || exchange.budget !== undefined) return true;
-    const { crossings, fleet } = this.#gateway;
-    // A retry is at the server that its parked call is at.
-    const at = server ?? (exchange.server === undefined ? undefined : fleet.get(exchange.server));
+    const { places } = this.#gateway.crossings;
     const isIntroduction = method === 'initialize' || method === 'server/discover';
-    if (crossings.places.wait(exchange, at, session, isIntroduction)) return true;
+    if (places.wait(exchange, server, session, isIntroduction)) return true;
     exchange.call?.cancel('the gateway has no place for the request');
     return false;
   }
