@@ -9,7 +9,7 @@ import type { Written } from './fill-defaults.ts';
 import type { GatewayConfig } from './gateway-schema.ts';
 import { ConfigError, hasError, type Problem } from './problem.ts';
 import { readCatalog } from './read-catalog.ts';
-import { readGateway } from './read-gateway.ts';
+import { readGateway, warnOfExposure } from './read-gateway.ts';
 import type { ResourceSettings } from './resources/gateway-resources.ts';
 import { placeFault } from './resources/resource-files.ts';
 import { SchemaReader } from './schema-reader.ts';
@@ -35,6 +35,8 @@ export interface LoadOptions {
   readonly defaultIsolation?: ServerEntry['isolation'];
   /** The triggers will be loaded next: their folders must be there, and an error is told with the problems of their files. */
   readonly hasTriggers?: boolean;
+  /** Somebody will listen as the file says: where that is open to all, that is a warning. */
+  readonly isListening?: boolean;
 }
 
 /**
@@ -50,13 +52,14 @@ export async function loadConfig(path: string, env: Environment, options: LoadOp
     throw new ConfigError([new SourceFile(configPath, '').problem(0, source.reason)]);
   }
   const reader = new SchemaReader(source, env, secrets);
-  const { hasTriggers = false } = options;
+  const { hasTriggers = false, isListening = false } = options;
   const {
     value: config = {},
     problems,
     isBroken,
   } = await readTree(source, reader, 'listen_addr and catalog_path', async (root) => {
     const read = await readConfig(reader, root, configPath);
+    if (isListening) warnOfExposure(reader, read);
     if (hasTriggers) await checkFolders(reader, read);
     return read;
   });

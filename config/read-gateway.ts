@@ -23,6 +23,7 @@ export function readGateway(reader: SchemaReader, root: YamlTree, file: string):
   const config = { ...filled, listen_addr };
   checkListenAddr(reader, listen_addr);
   checkInspector(reader, config);
+  checkShellKey(reader, root);
   if (written.api_key === '') checkEmptyKey(reader, root);
   const folder = dirname(file);
   return {
@@ -113,7 +114,36 @@ function checkInspector(
   );
 }
 
-/** A key that a variable should have given must not be lost with the variable. An empty default, as in `${NAME:-}`, says that no key is fine. */
+/** Nobody means these very characters to be the key; the warning that other fields get is not enough. */
+function checkShellKey(reader: SchemaReader, root: YamlTree): void {
+  const key = memberOf(root, 'api_key');
+  if (key?.kind !== 'scalar' || !/^(?:\$[A-Za-z_]\w*|%\w+%|~\/.*)$/.test(String(key.value))) return;
+  reader.report(
+    'api_key',
+    `would be these very characters, which are replaced in a shell and not here; write \${NAME} for a variable. A key that really is so has to come from one`,
+  );
+}
+
+/** Beyond loopback and without a key: what a start and --check tell alike. */
+export function warnOfExposure(reader: SchemaReader, config: Written<GatewayConfig>): void {
+  const { listen_addr, api_key, inspector } = config;
+  const host = /^(.*):\d+$/.exec(listen_addr ?? '')?.[1];
+  if (host === undefined || isLoopback(host) || api_key !== '' || reader.isFaulty('api_key')) return;
+  const place = ['listen_addr', 'spec.server.host'].find((path) => reader.has(path)) ?? 'listen_addr';
+  reader.report(
+    place,
+    'LISTENING BEYOND LOOPBACK WITHOUT A KEY: whoever reaches this address can call every tool; set api_key',
+    'warning',
+  );
+  if (inspector?.enabled === undefined)
+    reader.report(
+      place,
+      'the inspector is off: this address is open to others and there is no api_key',
+      'warning',
+    );
+}
+
+/** A key that a variable should have given must not be lost with the variable. An empty default, as in `${NAME:-}`, says that no key is fine; that is not proposed. */
 function checkEmptyKey(reader: SchemaReader, root: YamlTree): void {
   const key = memberOf(root, 'api_key');
   const written = key?.kind === 'scalar' ? String(key.value) : '';
@@ -121,7 +151,7 @@ function checkEmptyKey(reader: SchemaReader, root: YamlTree): void {
   if (written.includes('${'))
     reader.report(
       'api_key',
-      `is empty, because its variable is set to nothing; give that a value, or write \${NAME:-} where no key is fine`,
+      `is empty, because its variable is set to nothing; give that a value, or remove api_key if no key is meant`,
     );
   else reader.report('api_key', 'is empty, so authentication is off; remove it if that is meant', 'warning');
 }

@@ -12,7 +12,7 @@ import type { Problem } from './problem.ts';
 import { expectedBySchema, foundInFile, type SchemaNode } from './schema-words.ts';
 import type { SecretValues } from './secret-values.ts';
 import type { SourceFile } from './source-file.ts';
-import { type Environment, referenceOffset, substitute } from './substitute.ts';
+import { type Environment, referenceOffset, shellForm, substitute } from './substitute.ts';
 import { suggest } from './suggest.ts';
 import type { YamlMap, YamlScalar, YamlTree } from './yaml-tree.ts';
 
@@ -144,9 +144,23 @@ export class SchemaReader {
     if (isSecret) this.#secrets.add(text);
     for (const fault of faults) {
       const at = scalar.offset + referenceOffset(written, fault.reference);
-      this.#add(at, path, fault.message, fault.isUnset ? this.unsetVariables : 'error');
+      const message =
+        isSecret || isKeyName.test(path) || isKeyName.test(fault.name)
+          ? fault.message
+          : fault.message + fault.otherwise;
+      this.#add(at, path, message, fault.isUnset ? this.unsetVariables : 'error');
     }
+    this.#checkShellForm(scalar, path, isSecret);
     return { text, names, isWhole: faults.length === 0 };
+  }
+
+  /** A secret is not repeated, not even what looks like the name of a variable. */
+  #checkShellForm(scalar: YamlScalar, path: string, isSecret: boolean): void {
+    const form = shellForm(String(scalar.value));
+    // In a key of the gateway it is an error: read-gateway.ts.
+    if (form === undefined || path === 'api_key') return;
+    const { found, instead } = isSecret ? { found: 'what a shell would replace', instead: `\${NAME}` } : form;
+    this.#add(scalar.offset, path, `${found} is taken as it stands here; write ${instead}`, 'warning');
   }
 
   #mismatch(
@@ -173,6 +187,9 @@ export class SchemaReader {
     this.problems.push(this.#source.problem(offset, atPath(path, message), severity));
   }
 }
+
+/** A field that most likely holds a key, though its schema does not say so, as a variable of a server's. */
+const isKeyName = /(?:key|token|secret|password|authorization)[^.[]*$/i;
 
 function isBelow(field: string, path: string): boolean {
   return field.startsWith(`${path}.`) || field.startsWith(`${path}[`);

@@ -19,7 +19,11 @@ export interface Substitution {
 interface Fault {
   /** Counts the `${` of the input from 0, escaped ones included. */
   readonly reference: number;
+  /** Of the variable; '' where it has none. */
+  readonly name: string;
   readonly message: string;
+  /** How to do without the variable; not to be told of a key, which no file should have. */
+  readonly otherwise: string;
   /** The reference is a good one; only this environment does not have the variable. */
   readonly isUnset: boolean;
 }
@@ -47,6 +51,8 @@ export function substitute(input: string, env: Environment): Substitution {
       faults.push({
         reference: count,
         message: `"\${" begins no reference of the form \${NAME} or \${NAME:-default}; write $\${ for a literal \${`,
+        name: '',
+        otherwise: '',
         isUnset: false,
       });
       text += '${';
@@ -61,7 +67,9 @@ export function substitute(input: string, env: Environment): Substitution {
     } else if (value === undefined) {
       faults.push({
         reference: count,
-        message: `the environment variable ${name} is not set; set it, or give a default: \${${name}:-default}`,
+        message: `the environment variable ${name} is not set; set it`,
+        name,
+        otherwise: `, or give a default: \${${name}:-default}`,
         isUnset: true,
       });
     } else {
@@ -71,6 +79,16 @@ export function substitute(input: string, env: Environment): Substitution {
     done = at + whole.length;
   }
   return { text: text + input.slice(done), used, names, faults };
+}
+
+/**
+ * What a shell would replace in a text, and nobody does here: its beginning, and how it is written instead. A `$` further in
+ * is left alone, as it may be meant for a shell that is started.
+ */
+export function shellForm(input: string): { readonly found: string; readonly instead: string } | undefined {
+  const variable = /^(?:(?:Bearer|Basic|Token) |[\w-]+=)?\$([A-Z_][A-Z0-9_]*)(?=$|[/:.])/.exec(input)?.[1];
+  if (variable !== undefined) return { found: `$${variable}`, instead: `\${${variable}}` };
+  return /^(?:[\w-]+=)?~(?:\/|$)/.test(input) ? { found: '~', instead: `\${HOME}` } : undefined;
 }
 
 /** The offset of the n-th `${` in `input`, or 0 where the text as written hides it behind an escape. */

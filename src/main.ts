@@ -3,7 +3,6 @@
 // it asks a gateway that runs instead.
 
 import { Gateway } from '../actors/gateway/gateway.ts';
-import { isLoopback } from '../config/listen-addr.ts';
 import { type Loaded, loadConfig } from '../config/load-config.ts';
 import { ConfigError, formatProblem } from '../config/problem.ts';
 import type { Automated } from './automate.ts';
@@ -36,7 +35,7 @@ async function main(): Promise<number | undefined> {
 
   let loaded: Loaded;
   try {
-    loaded = await loadConfig(options.config, process.env, { hasTriggers: true });
+    loaded = await loadConfig(options.config, process.env, { hasTriggers: true, isListening: true });
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     printProblems(error.problems);
@@ -162,12 +161,6 @@ async function run(loaded: Loaded): Promise<number | undefined> {
     return 1;
   }
   const { address, kind } = front;
-  const isOpen = config.api_key === '' && address !== undefined && !isLoopback(address.host);
-  if (isOpen)
-    log.warn(
-      { address },
-      'LISTENING BEYOND LOOPBACK WITHOUT A KEY: whoever reaches this address can call every tool; set api_key',
-    );
   if (address !== undefined) greet(banner(gateway, address, kind ?? '', automation?.fleet.all() ?? []));
   const triggers = automation?.fleet.all().length;
   log.info(

@@ -20,7 +20,7 @@ export async function check({ config, isJson }: CliOptions): Promise<number> {
       warnings,
       catalogPath,
       secrets,
-    } = await loadConfig(config, process.env, { hasTriggers: true });
+    } = await loadConfig(config, process.env, { hasTriggers: true, isListening: true });
     const resources = await resourcesOf(settings);
     const problems = [...warnings, ...(resources?.problems ?? [])];
     if (hasError(problems)) throw new ConfigError(problems);

@@ -170,13 +170,11 @@ export class Front implements Part {
 
   /** Whoever can reach the listener could watch: without a key only those on this machine may. */
   #openInspector(host: string, guard: OriginGuard): void {
-    const { config, log } = this.gateway;
+    const { config } = this.gateway;
     const { enabled, insecure } = config.inspector;
     if (enabled === false) return;
-    if (config.api_key === '' && !isLoopback(host) && !(enabled === true && insecure)) {
-      log.warn({}, 'the inspector is off: this address is open to others and there is no api_key');
-      return;
-    }
+    // It was warned of when the file was read.
+    if (config.api_key === '' && !isLoopback(host) && !(enabled === true && insecure)) return;
     const access = new InspectorAccess(this.#key, config.api_key);
     guard.vouchesFor = (context) => access.knowsPageOf(context);
     this.#inspector = new Inspector({

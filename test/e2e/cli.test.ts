@@ -83,6 +83,23 @@ describe('the command line', () => {
   });
 });
 
+describe('an address that is open to others, without a key', () => {
+  // An address of no machine's: the start fails after its warnings, and nobody is listened to.
+  const config = writeConfiguration(temporaryFolder(), { settings: { listen_addr: '192.0.2.1:0' } });
+
+  test('is warned of by --check as by a start', async () => {
+    const [checked, started] = await Promise.all([
+      runMain(['--config', config, '--check']),
+      runMain(['--config', config]),
+    ]);
+    expect([checked.code, started.code]).toEqual([0, 1]);
+    for (const text of [checked.stderr, started.stdout]) {
+      expect(text).toMatch(/listen_addr: (warning: )?LISTENING BEYOND LOOPBACK WITHOUT A KEY/);
+      expect(text).toContain('the inspector is off: this address is open to others and there is no api_key');
+    }
+  });
+});
+
 describe('--check', () => {
   test('of a good configuration is exit code 0, and starts nothing', async () => {
     const { config } = files(good);

@@ -207,9 +207,7 @@ describe('platforms', () => {
     ],
     [
       'platforms: { repohost: { token_env: GONE } }',
-      [
-        '1:37: platforms.repohost.token: the environment variable GONE is not set; set it, or give a default: ${GONE:-default}',
-      ],
+      ['1:37: platforms.repohost.token: the environment variable GONE is not set; set it'],
     ],
     [
       'platforms: { repohost: { token_env: "a b" } }',

@@ -158,9 +158,26 @@ inspector: { enabled: false }
     const { loaded, lines } = await folder.loadGateway(`${minimal}api_key: \${KEY}\n`, { KEY: '' });
     expect(loaded).toBeUndefined();
     expect(lines).toEqual([
-      'gateway.yaml:3:10: api_key: is empty, because its variable is set to nothing; give that a value, or write ${NAME:-} where no key is fine',
+      'gateway.yaml:3:10: api_key: is empty, because its variable is set to nothing; give that a value, or remove api_key if no key is meant',
     ]);
   });
+
+  test.each(['$KEY', '$key_2', '%KEY%', '~/key'])(
+    'refuses the key %s, which a shell would replace',
+    async (key) => {
+      const { loaded, lines } = await folder.loadGateway(`${minimal}api_key: "${key}"\n`, {
+        KEY: 'hush-hush',
+      });
+      expect(loaded).toBeUndefined();
+      expect(lines).toEqual([
+        expect.stringMatching(
+          /^gateway\.yaml:3:10: api_key: would be these very characters.*; write \$\{NAME\} /,
+        ),
+      ]);
+      const given = await folder.loadGateway(`${minimal}api_key: \${KEY}\n`, { KEY: key });
+      expect(given.loaded?.config.api_key).toBe(key);
+    },
+  );
 
   test.each(['servers', 'mcpServers'])('says where %s belong', async (key) => {
     const { lines } = await folder.loadGateway(`${minimal}${key}:\n  a: { command: node }\n`);

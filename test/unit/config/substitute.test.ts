@@ -6,6 +6,43 @@ import { ConfigFolder } from './config-folder.ts';
 const folder = new ConfigFolder();
 afterAll(() => folder.remove());
 
+describe('what a shell would replace', () => {
+  test.each([
+    ['$HOME', '$HOME is taken as it stands here; write ${HOME}'],
+    ['$DATA_DIR/files', '$DATA_DIR is taken as it stands here; write ${DATA_DIR}'],
+    ['Bearer $DATA', '$DATA is taken as it stands here; write ${DATA}'],
+    ['--root=$DATA', '$DATA is taken as it stands here; write ${DATA}'],
+    ['~', '~ is taken as it stands here; write ${HOME}'],
+    ['~/files', '~ is taken as it stands here; write ${HOME}'],
+    ['--root=~/files', '~ is taken as it stands here; write ${HOME}'],
+  ])('%s is taken as it stands, with a warning', async (arg, warning) => {
+    const { loaded, lines } = await folder.loadCatalog(
+      JSON.stringify({ servers: { a: { command: 'x', args: [arg] } } }),
+    );
+    expect(lines).toEqual([expect.stringContaining(`warning: servers.a.args[0]: ${warning}`)]);
+    expect(loaded?.catalog.servers.a).toMatchObject({ args: [arg] });
+  });
+
+  test.each(['echo $HOME', '$schema', 'a$HOME', '$5', '~user', 'a~/b', '$(date)', '$HOME is it'])(
+    '%s is no slip',
+    async (arg) => {
+      const { lines } = await folder.loadCatalog(
+        JSON.stringify({ servers: { a: { command: 'sh', args: ['-c', arg] } } }),
+      );
+      expect(lines).toEqual([]);
+    },
+  );
+
+  test('is not repeated where it may be a secret, and no default is proposed for one', async () => {
+    const { lines } = await folder.loadCatalog(
+      `servers: { a: { url: "http://a", headers: { X-Key: "$ECRET", Y: "\${GONE}" } }, b: { command: x, args: ["\${API_KEY}"], env: { TOKEN: "\${GONE}" } } }\n`,
+    );
+    expect(lines.join('\n')).not.toMatch(/ECRET|default/);
+    expect(lines.filter((line) => /write \$\{NAME\}$/.test(line))).toHaveLength(1);
+    expect(lines.filter((line) => /is not set; set it$/.test(line))).toHaveLength(3);
+  });
+});
+
 describe('substitute', () => {
   test.each([
     ['plain $HOME $ {A}', 'plain $HOME $ {A}'],
@@ -67,7 +104,7 @@ describe('references in a file', () => {
     );
     const { lines } = await folder.load();
     expect(lines).toEqual([
-      'gateway.yaml:3:10: api_key: the environment variable NO_KEY is not set; set it, or give a default: ${NO_KEY:-default}',
+      'gateway.yaml:3:10: api_key: the environment variable NO_KEY is not set; set it',
       'catalog.yaml:5:14: servers.a.args[0]: the environment variable NO_ARG is not set; set it, or give a default: ${NO_ARG:-default}',
       'catalog.yaml:5:24: servers.a.args[0]: the environment variable NO_B is not set; set it, or give a default: ${NO_B:-default}',
     ]);

@@ -555,7 +555,7 @@ describe('variables', () => {
   test('that are not set are an error', async () => {
     const { triggers, errors } = await folder.loadText(text);
     expect(errors).toEqual([
-      't.yaml:6:30: spec.config.webhook_secret: the environment variable SECRET is not set; set it, or give a default: ${SECRET:-default}',
+      't.yaml:6:30: spec.config.webhook_secret: the environment variable SECRET is not set; set it',
       't.yaml:6:50: spec.config.path: the environment variable PLACE is not set; set it, or give a default: ${PLACE:-default}',
     ]);
     expect(triggers).toEqual([]);
