@@ -84,8 +84,8 @@ export class LedgerStore implements Store {
     return this.#line.call('lastTick', [name]);
   }
 
-  forgetTicks(name: string): Promise<void> {
-    return this.#line.call('forgetTicks', [name]);
+  forgetTicks(name: string, after?: number): Promise<void> {
+    return this.#line.call('forgetTicks', [name, after]);
   }
 
   put(space: string, key: string, value: string, options: PutOptions = {}): Promise<boolean> {

@@ -209,8 +209,8 @@ export class SqliteEngine implements Ledger {
     return this.#ticks.last(name);
   }
 
-  forgetTicks(name: string): void {
-    this.#ticks.forget(name);
+  forgetTicks(name: string, after?: number): void {
+    this.#ticks.forget(name, after);
   }
 
   put(space: string, key: string, value: string, options: PutOptions = {}): boolean {

@@ -18,7 +18,7 @@ export class SqliteTicks {
       `DELETE FROM tick WHERE (name, at) IN (SELECT name, at FROM tick WHERE at < ?
          AND at < (SELECT max(later.at) FROM tick AS later WHERE later.name = tick.name) LIMIT ?)`,
     );
-    this.#forget = connection.prepare('DELETE FROM tick WHERE name = ?');
+    this.#forget = connection.prepare('DELETE FROM tick WHERE name = ? AND at > ?');
   }
 
   /** False: it had ticked then already. */
@@ -30,8 +30,8 @@ export class SqliteTicks {
     return this.#last.get([storable(name)])?.[0] ?? undefined;
   }
 
-  forget(name: string): void {
-    this.#forget.run([storable(name)]);
+  forget(name: string, after = Number.MIN_SAFE_INTEGER): void {
+    this.#forget.run([storable(name), after]);
   }
 
   /** Removes ticks before that time; gives how many, at most `limit`. */

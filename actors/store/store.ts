@@ -10,7 +10,7 @@
 // S4   events of one key are claimed in the order of `seq`, each when the one before is out of the way.
 // S5   what one commit says happens together or not at all: the event's outcome, snapshot, emitted events, timers.
 // S6   a lease's epoch grows at each change of owner.
-// S7   one (name, instant) ticks once.
+// S7   one (name, instant) ticks once, unless that is forgotten.
 // S8   the engine's clock decides what is due or expired.
 // S9   `append` never waits for a handler; a store that is full or cannot write refuses, and acknowledges nothing. What a
 //      commit emits is never refused for want of room: the event it comes from would stay for ever.
@@ -222,8 +222,11 @@ export interface Store {
   /** Notes that `name` ticked at `at` (epoch ms) and appends the event, unless it had ticked then already. */
   tick(name: string, at: number, event: NewEvent): Promise<boolean>;
   lastTick(name: string): Promise<number | undefined>;
-  /** As if the name had never ticked: for one that nobody will use again. What its ticks appended stays. */
-  forgetTicks(name: string): Promise<void>;
+  /**
+   * As if the name had never ticked, or with `after` (epoch ms) not later than that: for one that nobody will use again, or
+   * whose clock was set back. What its ticks appended stays.
+   */
+  forgetTicks(name: string, after?: number): Promise<void>;
 
   /** Gives false when a condition did not hold. */
   put(space: string, key: string, value: string, options?: PutOptions): Promise<boolean>;

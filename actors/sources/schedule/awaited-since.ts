@@ -4,31 +4,46 @@
 
 import type { ScheduleTrigger } from '../../../config/resources/trigger.ts';
 import type { SourceHost } from '../adapter.ts';
+import { CORRECTION_MS, goOnFrom } from './clock-correction.ts';
 import { notedPlan, notePlan, type Plan } from './plan-notes.ts';
-import { readScheduleEvent, scheduleId } from './schedule-event.ts';
-import { tickName } from './tick-writer.ts';
+import { readScheduleEvent, scheduleId, tickName } from './schedule-event.ts';
 
-/**
- * Instants after this one (epoch ms) have been awaited: the newest that counted, or the first load of this plan, whichever
- * is later. Rejects with a StoreUnavailableError where a new plan cannot be noted.
- */
+/** Both in epoch ms. */
+export interface Awaited {
+  /** Instants after this one have been awaited: the newest that counted, or the first load of this plan, whichever is later. */
+  readonly since: number;
+  /** How far the clock had come before it was set back, if ever. */
+  readonly reached: number;
+}
+
+/** Rejects with a StoreUnavailableError where a new plan, or a correction of the clock, cannot be noted. */
 export async function awaitedSince(
-  { name, config: { cron, timezone } }: ScheduleTrigger,
-  { store }: SourceHost,
+  trigger: ScheduleTrigger,
+  host: SourceHost,
   now: number,
-): Promise<number> {
+): Promise<Awaited> {
+  const { store } = host;
+  const { name } = trigger;
+  const { cron, timezone } = trigger.config;
   const plan = { cron, timezone };
   const noted = (await notedPlan(store, name))?.note;
   const last = await store.lastTick(tickName(name));
+  const newest = Math.max(noted?.since ?? 0, last ?? 0);
+  const reached = noted?.reached ?? 0;
+  if (newest - now > CORRECTION_MS) {
+    const correction = { now, reached: Math.max(newest, reached) };
+    await goOnFrom(host, trigger, correction);
+    return { since: now, reached: correction.reached };
+  }
   if (noted !== undefined && isSame(noted, plan)) {
     // It was gone for a while, and is there again.
-    if (noted.goneSince !== undefined) await notePlan(store, name, { ...plan, since: noted.since });
-    return Math.max(noted.since, last ?? 0);
+    if (noted.goneSince !== undefined) await notePlan(store, name, { ...plan, since: noted.since, reached });
+    return { since: newest, reached };
   }
   const hasCounted = last !== undefined && (await isOfPlan(plan, name, last, { store }, noted));
   const since = hasCounted ? last : now;
-  await notePlan(store, name, { ...plan, since });
-  return since;
+  await notePlan(store, name, { ...plan, since, reached });
+  return { since, reached };
 }
 
 /** Whether an instant that counted was one of this plan. */

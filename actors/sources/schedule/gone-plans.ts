@@ -7,7 +7,7 @@
 
 import type { Store } from '../../store/store.ts';
 import { forgetPlan, notedPlan, notedTriggers, notePlan } from './plan-notes.ts';
-import { tickName } from './tick-writer.ts';
+import { tickName } from './schedule-event.ts';
 
 export interface GoneOptions {
   /** Whether there is a schedule of that name. */

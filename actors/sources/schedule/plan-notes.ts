@@ -13,6 +13,8 @@ export interface Plan {
 /** Times are epoch ms. */
 export interface PlanNote extends Plan {
   readonly since: number;
+  /** How far the clock had come before it was set back; see clock-correction.ts. */
+  readonly reached?: number;
   /** When it was first seen that there is no such trigger any more. */
   readonly goneSince?: number;
 }

@@ -5,12 +5,15 @@
 //      more (suspended, or its clock was set forward): then it was missed, like those before a start.
 // SA2  missed instants go by `catchup`: none, the last, or all up to MAX_PENDING.
 //      None was missed from before the first load of this expression in this zone: nobody has been waiting for them.
-// SA3  a clock that is set back lets instants come a second time; the store knows them.
+// SA3  a clock that is set back by up to a minute lets instants come a second time; the store knows them. Set back by more it
+//      was corrected (clock-correction.ts): it is looked at every WATCH_MS, and what is left is waited for no longer.
+// SA4  where the clock jumps over the time that it had reached before a correction, what came until then was not missed.
 
 import { scheduleJob } from 'node-schedule';
 import type { ScheduleTrigger } from '../../../config/resources/trigger.ts';
 import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
-import { awaitedSince } from './awaited-since.ts';
+import { type Awaited, awaitedSince } from './awaited-since.ts';
+import { CORRECTION_MS } from './clock-correction.ts';
 import { CronInstants, lastInstants } from './cron-instants.ts';
 import { forgetGone } from './gone-plans.ts';
 import { readScheduleEvent } from './schedule-event.ts';
@@ -37,9 +40,9 @@ export function scheduleAdapter({
     async open(trigger: ScheduleTrigger, host: SourceHost): Promise<OpenTrigger> {
       const { cron, timezone } = trigger.config;
       const instants = new CronInstants(cron, timezone);
-      const since = await awaitedSince(trigger, host, now());
-      const open = new OpenSchedule(trigger, host, { instants, now, watchMs });
-      open.start(since);
+      const awaited = await awaitedSince(trigger, host, now());
+      const open = new OpenSchedule(trigger, host, { instants, now, watchMs, awaited });
+      open.start();
       return open;
     },
     tidy: (store, isThere, keepMs) => forgetGone(store, { isThere, keepMs, now: now() }),
@@ -50,10 +53,14 @@ class OpenSchedule implements OpenTrigger {
   readonly #trigger: ScheduleTrigger;
   readonly #instants: CronInstants;
   readonly #now: () => number;
+  readonly #awaited: Awaited;
   readonly #watch: NodeJS.Timeout;
   readonly #writer: TickWriter;
   /** Instants up to here are dealt with. */
   #seen = 0;
+  /** The latest time that was seen since the clock was last corrected, and before that. */
+  #newest = 0;
+  #reached: number;
   #next: number | undefined;
   #cancelJob = (): void => {};
 
@@ -64,20 +71,29 @@ class OpenSchedule implements OpenTrigger {
       instants,
       now,
       watchMs,
-    }: { readonly instants: CronInstants; readonly now: () => number; readonly watchMs: number },
+      awaited,
+    }: {
+      readonly instants: CronInstants;
+      readonly now: () => number;
+      readonly watchMs: number;
+      readonly awaited: Awaited;
+    },
   ) {
     this.#trigger = trigger;
     this.#instants = instants;
     this.#now = now;
-    this.#writer = new TickWriter(trigger, host);
+    this.#awaited = awaited;
+    this.#reached = awaited.reached;
+    this.#writer = new TickWriter(trigger, host, awaited.reached);
     this.#watch = setInterval(() => this.#look(), watchMs).unref();
   }
 
-  /** Instants after `since` have been awaited already. */
-  start(since: number): void {
+  start(): void {
+    const { since } = this.#awaited;
     const now = this.#now();
     this.#seen = now;
-    if (since < now) this.#miss(since, now);
+    this.#newest = Math.max(now, since);
+    if (since < now) this.#miss(this.#jumped(since, now), now);
     this.#arm();
   }
 
@@ -90,15 +106,35 @@ class OpenSchedule implements OpenTrigger {
   /** Deals with what has come; false when nothing has. */
   #look(): boolean {
     const now = this.#now();
+    const newest = this.#newest;
+    if (newest - now > CORRECTION_MS) {
+      this.#correct(now);
+      return true;
+    }
+    this.#newest = Math.max(newest, now);
     const wasSetBack = now < this.#seen;
     if (!wasSetBack && (this.#next === undefined || now < this.#next)) return false;
-    const seen = wasSetBack ? now : this.#seen;
+    const begin = now - newest > FRESH_MS ? this.#jumped(this.#seen, now) : this.#seen;
+    const seen = wasSetBack ? now : begin;
     const fresh = Math.max(seen, now - FRESH_MS);
     this.#seen = now;
     if (seen < fresh) this.#miss(seen, fresh);
     this.#writer.add(lastInstants(this.#instants, fresh, now, MAX_PENDING), false);
     this.#arm();
     return true;
+  }
+
+  #correct(now: number): void {
+    this.#reached = Math.max(this.#reached, this.#newest);
+    this.#newest = now;
+    this.#seen = now;
+    this.#writer.correct({ now, reached: this.#reached });
+    this.#arm();
+  }
+
+  /** Where what was jumped over begins: nobody was here after `from`, up to `to`. */
+  #jumped(from: number, to: number): number {
+    return this.#reached <= to ? Math.max(from, this.#reached) : from;
   }
 
   /** The time of the next instant has come, but for a clock that was set back a little. */

@@ -6,9 +6,10 @@
 //      Both are about instants that come while one is handled; those that were missed queue up behind each other.
 
 import type { ScheduleTrigger } from '../../../config/resources/trigger.ts';
-import type { DeliveryState } from '../../store/store.ts';
+import type { DeliveryState, NewEvent } from '../../store/store.ts';
 import type { SourceHost } from '../adapter.ts';
-import { scheduleEvent, scheduleIdPrefix } from './schedule-event.ts';
+import { type Correction, goOnFrom } from './clock-correction.ts';
+import { scheduleEvent, scheduleIdPrefix, tickName } from './schedule-event.ts';
 
 export const MAX_PENDING = 1_000;
 const FIRST_PAUSE_MS = 1_000;
@@ -22,23 +23,23 @@ interface Instant {
   readonly wasMissed: boolean;
 }
 
-/** The name under which the store keeps the instants of a trigger. */
-export function tickName(trigger: string): string {
-  return `schedule/${trigger}`;
-}
-
 export class TickWriter {
   readonly #trigger: ScheduleTrigger;
   readonly #host: SourceHost;
   readonly #pending: Instant[] = [];
+  /** To be carried out before any instant. */
+  #correction: Correction | undefined;
+  /** How far the clock had come before it was last corrected. */
+  #reached: number;
   #isWriting = false;
   #isClosed = false;
   #pauseMs = FIRST_PAUSE_MS;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(trigger: ScheduleTrigger, host: SourceHost) {
+  constructor(trigger: ScheduleTrigger, host: SourceHost, reached: number) {
     this.#trigger = trigger;
     this.#host = host;
+    this.#reached = reached;
   }
 
   /** Takes instants in their order; beyond the bound the oldest are given up. */
@@ -50,7 +51,16 @@ export class TickWriter {
       this.#pending.splice(0, count);
       this.#host.log.warn({ trigger: this.#trigger.name, count }, 'instants of a schedule were given up');
     }
-    if (!this.#isWriting && this.#timer === undefined) void this.#write();
+    this.#begin();
+  }
+
+  /** The clock was set back. What is not written yet and lies ahead of it now will come by itself. */
+  correct({ now, reached }: Correction): void {
+    const kept = this.#pending.filter(({ at }) => at <= now);
+    this.#pending.splice(0, Infinity, ...kept);
+    this.#reached = reached;
+    this.#correction = { now: Math.min(now, this.#correction?.now ?? now), reached };
+    this.#begin();
   }
 
   close(): void {
@@ -58,22 +68,38 @@ export class TickWriter {
     clearTimeout(this.#timer);
   }
 
+  #begin(): void {
+    if (!this.#isWriting && this.#timer === undefined) void this.#write();
+  }
+
   /** Never rejects. */
   async #write(): Promise<void> {
     this.#isWriting = true;
     this.#timer = undefined;
     try {
-      for (let first = this.#pending[0]; first !== undefined && !this.#isClosed; first = this.#pending[0]) {
-        await this.#tick(first);
+      while (!this.#isClosed && (this.#correction !== undefined || this.#pending.length > 0)) {
+        await this.#writeFirst();
         this.#pauseMs = FIRST_PAUSE_MS;
-        // It may have been given up meanwhile, with another in its place.
-        if (this.#pending[0] === first) this.#pending.shift();
       }
     } catch (error) {
       this.#onRefused(error);
     } finally {
       this.#isWriting = false;
     }
+  }
+
+  async #writeFirst(): Promise<void> {
+    const correction = this.#correction;
+    if (correction !== undefined) {
+      await goOnFrom(this.#host, this.#trigger, correction);
+      if (this.#correction === correction) this.#correction = undefined;
+      return;
+    }
+    const [first] = this.#pending;
+    if (first === undefined) return;
+    await this.#tick(first);
+    // It may have been given up meanwhile, with another in its place.
+    if (this.#pending[0] === first) this.#pending.shift();
   }
 
   #onRefused(error: unknown): void {
@@ -91,7 +117,7 @@ export class TickWriter {
   async #tick({ at, wasMissed }: Instant): Promise<void> {
     const { store } = this.#host;
     const { name, config } = this.#trigger;
-    const event = scheduleEvent(this.#trigger, at);
+    const event = await this.#newEvent(at);
     const isOverlapping = !wasMissed && config.overlap !== 'queue';
     const before = isOverlapping ? await this.#unsettled() : [];
     const isNew = await store.tick(tickName(name), at, event);
@@ -104,6 +130,18 @@ export class TickWriter {
     const note = `replaced by ${event.id}`;
     // One that has not begun is only struck out; one that runs is told to end, where the host can do that.
     for (const { id } of before) if (!(await store.discard(id, note))) this.#host.cancel?.(id, note);
+  }
+
+  async #newEvent(at: number): Promise<NewEvent> {
+    let event = scheduleEvent(this.#trigger, at);
+    // It may have come before the clock was set back, and more than once.
+    for (let time = 2; at <= this.#reached && (await this.#isKnown(event)); time += 1)
+      event = scheduleEvent(this.#trigger, at, time);
+    return event;
+  }
+
+  async #isKnown({ id }: NewEvent): Promise<boolean> {
+    return (await this.#host.store.delivery(id)) !== undefined;
   }
 
   #unsettled() {

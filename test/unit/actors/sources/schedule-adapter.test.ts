@@ -1,11 +1,10 @@
-// Triggers of type Schedule with real timers: each instant once, what was missed, what overlaps, and clocks that are set.
+// Triggers of type Schedule with real timers: each instant once, what was missed, what overlaps, and clocks that are set forward.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { StoreUnavailableError } from '../../../../actors/errors.ts';
 import type { OpenTrigger, SourceHost } from '../../../../actors/sources/adapter.ts';
 import { scheduleAdapter } from '../../../../actors/sources/schedule/schedule-adapter.ts';
-import { scheduleEvent } from '../../../../actors/sources/schedule/schedule-event.ts';
-import { tickName } from '../../../../actors/sources/schedule/tick-writer.ts';
+import { scheduleEvent, tickName } from '../../../../actors/sources/schedule/schedule-event.ts';
 import type { ScheduleTrigger } from '../../../../config/resources/trigger.ts';
 import { TestSourceHost } from '../../../fixtures/source-host.ts';
 import { scheduleTrigger } from '../../../fixtures/triggers.ts';
@@ -188,21 +187,6 @@ describe('a clock that is set', () => {
     await open({ cron: '0 * * * *' }, { now: () => time, watchMs: 10 });
     time += 20_000;
     await expect.poll(ids).toEqual(['2026-11-21T13:00:00.000Z']);
-  });
-
-  test('back: no instant counts twice, and none after is waited for longer than it should be', async () => {
-    let time = Date.UTC(2026, 10, 21, 12, 59, 50);
-    await open({ cron: '0 * * * *' }, { now: () => time, watchMs: 10 });
-    time += 20_000;
-    await expect.poll(ids).toHaveLength(1);
-    time -= 2 * HOUR;
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    time = Date.UTC(2026, 10, 21, 12, 0, 5);
-    await expect.poll(ids).toEqual(['2026-11-21T13:00:00.000Z', '2026-11-21T12:00:00.000Z']);
-    time = Date.UTC(2026, 10, 21, 13, 0, 5);
-    await new Promise((resolve) => setTimeout(resolve, 50));
-    time = Date.UTC(2026, 10, 21, 14, 0, 5);
-    await expect.poll(ids).toHaveLength(3);
   });
 });
 
