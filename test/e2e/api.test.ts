@@ -128,8 +128,8 @@ describe.each(fillings)('the endpoints on %s', (http) => {
     expect(json).toMatchObject({
       id: 'one',
       state: 'running',
-      tools: ['echo', 'pid', 'name', 'hold', 'talk', 'change', 'fail'],
-      lists: { tools: { count: 7, cut: null } },
+      tools: ['echo', 'pid', 'name', 'hold', 'talk', 'log', 'change', 'fail'],
+      lists: { tools: { count: 8, cut: null } },
       last_error: null,
       next_retry_at: null,
     });

@@ -201,7 +201,7 @@ describe('the state folder', () => {
     const first = await startGateway({ servers });
     const session = await initialize(`${first.url}/mcp`);
     const { tools } = (await post(`${first.url}/mcp`, message('tools/list'), session)).json.result;
-    expect(tools).toHaveLength(14);
+    expect(tools).toHaveLength(16);
     const { path } = latch();
     void rpc(first.url, 'api', call('hold', { until: path })).catch(() => {});
     await eventually('the call', async () => (await inFlight(first)) === 1);
@@ -219,7 +219,7 @@ describe('the state folder', () => {
     expect(again.tools).toEqual(tools);
     const one = await initialize(`${second.url}/mcp/api`);
     expect((await post(`${second.url}/mcp/api`, message('tools/list'), one)).json.result.tools).toHaveLength(
-      7,
+      8,
     );
     const records = (await ask(`${second.url}/servers`)).json.servers;
     expect(records.map(({ state, pids }: { state: string; pids: number[] }) => [state, pids])).toEqual([
@@ -241,7 +241,7 @@ describe('the state folder', () => {
     const second = await startGateway({ folder: first.folder, servers });
     const session = await initialize(`${second.url}/mcp`);
     expect((await post(`${second.url}/mcp`, message('tools/list'), session)).json.result.tools).toHaveLength(
-      7,
+      8,
     );
     await second.stop();
   });

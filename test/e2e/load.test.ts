@@ -96,7 +96,8 @@ describe('more calls than there is room for', () => {
   it('on the whole gateway: limits.in_flight and limits.sessions', async () => {
     const { url } = await startGateway({
       servers: { echo: fault('echo') },
-      settings: { limits: { in_flight: 3, sessions: 2 } },
+      // One session, or one server, alone gets half.
+      settings: { limits: { in_flight: 6, sessions: 2 } },
     });
     const session = await RawSession.open(url, '/mcp/echo');
     const busy = Array.from({ length: 3 }, () => session.call('wait', { ms: 1000 }));

@@ -70,7 +70,12 @@ const stateOf = async (id: string) =>
 
 /** Posts to a trigger and waits until its delivery is in that state. */
 async function delivered(name: string, text: string, state: string, path = 'orders'): Promise<string> {
-  const answer = await postHook(gateway.url, `/hooks/${path}`, { text }, { 'idempotency-key': name });
+  const answer = await postHook(
+    gateway.url,
+    `/hooks/${path}`,
+    { text, of: name },
+    { 'idempotency-key': name },
+  );
   expect(answer.ok).toBe(true);
   const id = `http:${path}/${name}`;
   await eventually(async () => expect(await stateOf(id)).toBe(state));
@@ -342,7 +347,7 @@ describe('deliveries', () => {
     expect(stdout).toMatch(/^state +done$/m);
     expect(stdout).toMatch(/^conversation +\S*http\/orders$/m);
     expect(stdout).toMatch(/^answer +did - \{\} hello$/m);
-    expect(stdout).toMatch(/^ {2}\{"text":"hello"\}$/m);
+    expect(stdout).toMatch(/^ {2}\{"text":"hello","of":"show-1"\}$/m);
     const dead = await delivered('show-2', 'fail', 'dead');
     expect((await run('deliveries', 'show', dead)).stdout).toMatch(/^attempt 1 +20\S+ \S/m);
     const json = JSON.parse((await run('deliveries', 'show', id, '--json')).stdout);
