@@ -49,6 +49,11 @@ export abstract class Reply implements HttpReply {
     return this.#isSettled;
   }
 
+  /** The client has not taken all that it was given. */
+  get isBehind(): boolean {
+    return this.#kept !== undefined || (this.#stream?.bufferedBytes ?? 0) > 0;
+  }
+
   send(status: number, headers: HeaderList, body: Body = ''): void {
     if (this.#state !== 'fresh') return;
     checkStatus(status);

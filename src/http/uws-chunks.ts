@@ -8,6 +8,7 @@
 //      would take for the next request never becomes one, and trailers that come late do not cost the answer.
 // UC3  a size read wrong makes the parser wait for bytes that never come, and at last drop the connection without a word;
 //      a silence is answered before that, with 408.
+// UC4  an answer may be as long in coming, and as large, as that to any other request.
 //
 // What is left is a body that is not the one that was sent: HttpRequest.isBodyExact says so.
 
@@ -55,7 +56,10 @@ export class UwsChunks {
 /** A connection that is not read does not tell that its client has gone; by now nothing that belongs to the body comes. */
 function watchLater(res: HttpResponse, reply: UwsReply): void {
   if (reply.isSettled) return;
-  setTimeout(() => {
-    if (!reply.isSettled) res.resume();
+  const timer = setInterval(() => {
+    if (reply.isSettled) clearInterval(timer);
+    // Again and again: the server takes a silence after it for the end of the client, and an answer may be long in coming.
+    // It does watch over a client that takes nothing.
+    else if (!reply.isBehind) res.resume();
   }, LINGER_MS).unref();
 }

@@ -36,8 +36,9 @@ export class UwsReply extends Reply {
     this.stopReading();
     const isBodiless = isBodilessStatus(status);
     // A large answer is handed over as the client takes it; the server would copy all of it into its buffer.
-    // Only `end` can close the connection, so an answer that closes is handed over at once all the same.
-    if (isLarge(body) && !close && !this.isHead && !isBodiless) {
+    // Only `end` can close the connection, so one that the routes want closed is handed over at once all the same; the last of
+    // its connection leaves it to the client, whom the header tells to.
+    if (isLarge(body) && !wantsClose && !this.isHead && !isBodiless) {
       this.#answerInParts(status, headers, piecesOf(body));
       return;
     }
@@ -101,6 +102,7 @@ export class UwsReply extends Reply {
     let isTaken = true;
     res.cork(() => {
       this.#writeHead(status, headers);
+      if (this.isLastOfConnection) res.writeHeader('Connection', 'close');
       isTaken = give(0);
     });
     // Most clients take it all at once.

@@ -391,6 +391,38 @@ describe.each(fillings)('the HTTP seam on %s', (kind) => {
       }
     });
 
+    test('in chunks may be long in being answered, at once or bit by bit', async () => {
+      await serveWith(kind, () => (request, _body, reply) => {
+        const stream = request.path === '/stream' ? reply.stream(200, TEXT) : undefined;
+        stream?.write('first');
+        // Longer than any time that uWebSockets.js gives a silent connection.
+        setTimeout(() => {
+          stream?.write('last');
+          if (stream === undefined) reply.send(200, TEXT, 'last');
+          else stream.end();
+        }, 13_500);
+      });
+      await Promise.all(
+        ['/stream', '/at-once'].map(async (path) => {
+          const raw = await client();
+          raw.write(`${CHUNKED.replace('/echo', path)}3\r\nabc\r\n0\r\n\r\n`);
+          expect((await raw.answer()).body.toString()).toContain('last');
+        }),
+      );
+    });
+
+    test('in chunks get an answer that waits for them where the others wait', async () => {
+      const readers = new Readers(50_000_000);
+      await serveWith(kind, () => (_request, _body, reply) => reply.send(200, TEXT, big), undefined, readers);
+      const raw = await client();
+      raw.socket.pause();
+      raw.write(`${CHUNKED}3\r\nabc\r\n0\r\n\r\n`);
+      await vi.waitFor(() => expect(readers.waitingBytes).toBeGreaterThanOrEqual(big.length));
+      raw.destroy();
+      await settled();
+      expect(readers.waitingBytes).toBe(0);
+    });
+
     test('in chunks are ended when their client goes away while the answer is made', async () => {
       const aborts = vi.fn();
       await serveWith(kind, () => (_request, _body, reply) => reply.onAbort(aborts));
