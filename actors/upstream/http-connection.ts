@@ -88,7 +88,9 @@ export class HttpConnection implements ResponseReader {
     socket.setNoDelay(true);
     socket.setKeepAlive(true, TCP_KEEP_ALIVE_MS);
     // Node looks at it only when nothing has come or gone for so long: that costs a call nothing.
-    socket.setTimeout(IDLE_MS, () => {
+    socket.setTimeout(IDLE_MS);
+    // Not as the callback, which would be called for the first silence only.
+    socket.on('timeout', () => {
       if (this.#isConnected && this.#user === undefined) this.destroy();
     });
     this.#connectTimer = setTimeout(() => {
@@ -107,6 +109,8 @@ export class HttpConnection implements ResponseReader {
     });
     socket.on('error', (error) => {
       this.#lastError ??= error;
+      // 'close' comes later than other events of the same turn, of which one may bring the next request.
+      if (this.#user === undefined) this.destroy();
     });
     socket.on('close', () => {
       // It may break off while the rest of it waits for its turn.
@@ -241,6 +245,8 @@ export class HttpConnection implements ResponseReader {
 
   #break(error: Error): void {
     if (this.#isDestroyed) return;
+    // It may have been for the session that the server refused the handshake.
+    if (!this.#isConnected) this.#owner.tlsSession = undefined;
     const user = this.#user;
     this.destroy();
     user?.onBroken(error);

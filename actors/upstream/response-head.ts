@@ -49,6 +49,8 @@ export class ResponseHead {
 
   /** Whether the connection may carry another request. */
   get keepsConnection(): boolean {
+    // A body that is announced where none may be: nobody knows whether it comes.
+    if (this.#isBodiless && this.#announcesBody) return false;
     const options = this.header('connection')?.toLowerCase() ?? '';
     const isNamed = (option: string): boolean => options.split(',').some((each) => each.trim() === option);
     if (options === 'keep-alive') return true;
@@ -73,6 +75,10 @@ export class ResponseHead {
 
   get #isBodiless(): boolean {
     return this.status === 204 || this.status === 304;
+  }
+
+  get #announcesBody(): boolean {
+    return this.header('transfer-encoding') !== undefined || Number(this.header('content-length') ?? 0) > 0;
   }
 
   #add(line: string): void {

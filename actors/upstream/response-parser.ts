@@ -20,7 +20,8 @@ export interface ResponseReader {
 
 const MAX_HEAD_BYTES = 16_384;
 const MAX_SIZE_LINE_BYTES = 4_096;
-const LINE_END = Buffer.from('\r\n');
+/** Of interim answers and tiny chunks; between them nobody else looks whether the turn is over. */
+const PARTS_AT_ONCE = 64;
 const HEAD_END = Buffer.from('\r\n\r\n');
 const CR = 0x0d;
 const LF = 0x0a;
@@ -60,6 +61,7 @@ export class ResponseParser {
     this.#turn = turn;
     this.#isHeldUp = false;
     let at = 0;
+    let parts = 0;
     while (at < bytes.length) {
       const next = this.#read(bytes, at);
       // What was kept is never of a body, so it lies before the place.
@@ -69,6 +71,10 @@ export class ResponseParser {
         break;
       }
       at = next;
+      parts += 1;
+      // What stands behind the end of an answer is not left: it must not meet the next request.
+      if (parts % PARTS_AT_ONCE === 0 && this.#part !== 'nothing' && turn?.isOver === true)
+        return at - keptBytes;
     }
     return chunk.length;
   }
@@ -108,6 +114,10 @@ export class ResponseParser {
       // Something that is no HTTP at all must not be waited for.
       if (!'HTTP/1.'.startsWith(bytes.toString('latin1', at, Math.min(at + 7, bytes.length))))
         throw new HttpFault('its answer does not begin with HTTP/1.');
+      // Nor must the end of a head whose lines end otherwise.
+      for (let lf = bytes.indexOf(LF, at); lf !== -1; lf = bytes.indexOf(LF, lf + 1))
+        if (lf === at || bytes[lf - 1] !== CR)
+          throw new HttpFault('a line of its head ends with a bare line feed');
       return at;
     }
     const head = new ResponseHead(bytes.toString('latin1', at, end));
@@ -148,17 +158,17 @@ export class ResponseParser {
   }
 
   #readSize(bytes: Buffer, at: number): number {
-    const end = bytes.indexOf(LINE_END, at);
-    if ((end === -1 ? bytes.length : end) - at > MAX_SIZE_LINE_BYTES)
+    const lf = bytes.indexOf(LF, at);
+    if ((lf === -1 ? bytes.length : lf) - at > MAX_SIZE_LINE_BYTES)
       throw new HttpFault('the line of a chunk in its answer has no end');
-    if (end === -1) return at;
+    if (lf === -1) return at;
     // An extension says nothing to us (RFC 9112, section 7.1.1).
     const [, digits] =
-      /^([0-9a-fA-F]{1,12})(?:[ \t]*;[^\r\n]*)?$/.exec(bytes.toString('latin1', at, end)) ?? [];
+      /^([0-9a-fA-F]{1,12})(?:[ \t]*;[^\r\n]*)?\r$/.exec(bytes.toString('latin1', at, lf)) ?? [];
     if (digits === undefined) throw new HttpFault('a chunk of its answer has no size');
     this.#left = Number.parseInt(digits, 16);
     this.#part = this.#left === 0 ? 'trailers' : 'chunk';
-    return end + LINE_END.length;
+    return lf + 1;
   }
 
   #readChunkEnd(bytes: Buffer, at: number): number {
@@ -166,17 +176,21 @@ export class ResponseParser {
       throw new HttpFault('a chunk of its answer is longer than its size');
     if (at + 1 === bytes.length) return at;
     this.#part = 'size';
-    return at + LINE_END.length;
+    return at + 2;
   }
 
-  /** They are nothing that we asked for. */
+  /** They are nothing that we asked for; `#left` counts what has come of them. */
   #readTrailers(bytes: Buffer, at: number): number {
-    const end = bytes.indexOf(LINE_END, at);
-    if ((end === -1 ? bytes.length : end) - at > MAX_HEAD_BYTES)
+    const lf = bytes.indexOf(LF, at);
+    const next = lf === -1 ? bytes.length : lf + 1;
+    if (this.#left + next - at > MAX_HEAD_BYTES)
       throw new HttpFault(`the trailers of its answer are larger than ${MAX_HEAD_BYTES} bytes`);
-    if (end === -1) return at;
-    if (end === at) this.#end();
-    return end + LINE_END.length;
+    if (lf === -1) return at;
+    if (lf === at || bytes[lf - 1] !== CR)
+      throw new HttpFault('a trailer of its answer ends with a bare line feed');
+    this.#left += next - at;
+    if (lf === at + 1) this.#end();
+    return next;
   }
 
   #end(): void {

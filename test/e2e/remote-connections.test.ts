@@ -1,6 +1,7 @@
 // The connections to a remote server: which request goes on which, what must not be left for the next one, and TLS.
 
 import { createServer as createTlsServer } from 'node:https';
+import { connect } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { endServers, serveCalls, serveTcp } from '../fixtures/remote/bad-servers.ts';
 import { request, until } from '../fixtures/remote/link-recorder.ts';
@@ -62,6 +63,18 @@ describe('calls', () => {
     await server.noConnections(20_000);
   });
 
+  test('leave a connection that is closed when idle, also when the answer was long in coming', async () => {
+    const server = await serveCalls(({ res, body }) => {
+      setTimeout(() => answerJson(res, result(body)), 5_000);
+    });
+    server.server.keepAliveTimeout = 60_000;
+    const { link, seen } = modernLink(server.url());
+    link.send(request(2, 'x'), 2);
+    await seen.answer(2);
+    expect(await server.connections()).toBe(1);
+    await server.noConnections(20_000);
+  });
+
   test('never get what came behind the answer to another', async () => {
     const { url, sockets } = await serveTcp((socket) => {
       socket.on('data', (bytes) => {
@@ -93,6 +106,24 @@ describe('calls', () => {
       await until('the end of the connection', () => socket.closed);
     }
     link.send(request(3, 'x'), 3);
+    await seen.answer(3);
+    expect(sockets.size).toBe(2);
+  });
+
+  test('are never sent on a connection that is known to be reset', async () => {
+    const { url, sockets } = await serveTcp((socket) => {
+      socket.on('data', (bytes) => {
+        socket.write(answerTo(JSON.parse(bytes.toString().split('\r\n\r\n')[1] ?? '').id));
+      });
+    });
+    const { link, seen } = modernLink(url);
+    link.send(request(2, 'x'), 2);
+    await seen.answer(2);
+    // The reset is read in the next turn, and in the same one, before the end of the socket is told, a call comes.
+    setImmediate(() => {
+      for (const socket of sockets) socket.resetAndDestroy();
+      setImmediate(() => link.send(request(3, 'x'), 3));
+    });
     await seen.answer(3);
     expect(sockets.size).toBe(2);
   });
@@ -147,6 +178,38 @@ describe('over TLS', () => {
     expect(opened).toBe(1);
     link.kill();
     await server.noConnections();
+    await server.close();
+  });
+
+  test('a session that did not help a handshake is not offered again', async () => {
+    vi.stubEnv('NODE_TLS_REJECT_UNAUTHORIZED', '0');
+    const { server } = await tlsServer();
+    const { answer } = server;
+    server.answer = (exchange) => {
+      exchange.res.setHeader('connection', 'close');
+      return answer(exchange);
+    };
+    const reused: boolean[] = [];
+    server.server.on('secureConnection', (socket) => reused.push(socket.isSessionReused()));
+    let hangsUp = false;
+    const { url: inFront } = await serveTcp((socket) => {
+      if (hangsUp) {
+        socket.destroy();
+        return;
+      }
+      const behind = connect(server.port, '127.0.0.1');
+      behind.on('error', () => {});
+      socket.pipe(behind).pipe(socket);
+    });
+    const { link, seen } = modernLink(new URL(`https://localhost:${inFront.port}/mcp`));
+    for (const call of [2, 3, 4, 5]) {
+      hangsUp = call === 4;
+      link.send(request(call, 'x'), call);
+      if (hangsUp) expect((await seen.failure(call)).wasCarriedOut).toBe(false);
+      else await seen.answer(call);
+    }
+    expect(reused).toEqual([false, true, false]);
+    link.kill();
     await server.close();
   });
 

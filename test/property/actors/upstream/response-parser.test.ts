@@ -3,6 +3,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { ReadingTurn } from '../../../../actors/upstream/paced-reader.ts';
 import { HttpFault } from '../../../../actors/upstream/response-head.ts';
 import { ResponseParser } from '../../../../actors/upstream/response-parser.ts';
 
@@ -14,7 +15,12 @@ interface Told {
 }
 
 /** Reads one answer, given in pieces. */
-function read(pieces: readonly Buffer[], isClosed = false, mostAtOnce = Number.POSITIVE_INFINITY): Told[] {
+function read(
+  pieces: readonly Buffer[],
+  isClosed = false,
+  mostAtOnce = Number.POSITIVE_INFINITY,
+  turn?: ReadingTurn,
+): Told[] {
   const told: Told[] = [];
   const parser = new ResponseParser({
     onHead: (head) =>
@@ -35,7 +41,7 @@ function read(pieces: readonly Buffer[], isClosed = false, mostAtOnce = Number.P
   parser.expect();
   for (const piece of pieces)
     for (let at = 0; at < piece.length; ) {
-      const taken = parser.feed(piece.subarray(at));
+      const taken = parser.feed(piece.subarray(at), turn);
       expect(taken).toBeGreaterThan(0);
       at += taken;
     }
@@ -106,6 +112,7 @@ describe('an answer', () => {
           expect(read(cut(whole, places), isClosed)).toEqual(expected);
           // Whoever reads may take less at a time, and gets the rest again.
           expect(read(cut(whole, places), isClosed, most)).toEqual(expected);
+          expect(read(cut(whole, places), isClosed, most, { isOver: true })).toEqual(expected);
         },
       ),
       { numRuns: 500 },
@@ -125,11 +132,42 @@ describe('an answer', () => {
   });
 
   test.each([
-    ['204 has no body, whatever it says', 'HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\n', 204],
+    ['204 has no body', 'HTTP/1.1 204 No Content\r\n\r\n', 204],
+    ['204 may say so', 'HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n', 204],
     ['of length 0 ends with its head', 'HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n', 200],
     ['may leave out the reason', 'HTTP/1.1 202\r\nContent-Length: 0\r\n\r\n', 202],
   ])('%s', (_, text, status) => {
     expect(read([Buffer.from(text)])).toMatchObject([{ status, body: '', isLast: false }]);
+  });
+
+  test.each(['Content-Length: 5', 'Transfer-Encoding: chunked'])(
+    '204 has no body when it announces one by %s, and is the last: that body may follow',
+    (header) => {
+      const head = `HTTP/1.1 204 No Content\r\n${header}\r\n\r\n`;
+      expect(read([Buffer.from(head)])).toMatchObject([{ status: 204, body: '', isLast: true }]);
+    },
+  );
+
+  test.each([
+    ['chunks of a byte', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n', '1\r\nx\r\n'],
+    ['interim answers', '', 'HTTP/1.1 100 Continue\r\n\r\n'],
+  ])('of %s without end is left when its turn is over', (_, head, part) => {
+    const parser = new ResponseParser({ onHead: () => {}, onBody: ({ length }) => length, onEnd: () => {} });
+    parser.expect();
+    expect(parser.feed(Buffer.from(head + part), { isOver: true })).toBe(head.length + part.length);
+    const many = Buffer.from(part.repeat(2_000));
+    const taken = parser.feed(many, { isOver: true });
+    expect(taken).toBeGreaterThan(0);
+    expect(taken).toBeLessThan(200 * part.length);
+    expect(parser.feed(many.subarray(taken))).toBe(many.length - taken);
+  });
+
+  test('leaves nothing unread of what follows its end, though its turn is over', () => {
+    const many = '1\r\nx\r\n'.repeat(2_000);
+    const whole = Buffer.from(
+      `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${many}0\r\n\r\nHTTP/1.1`,
+    );
+    expect(() => read([whole], false, undefined, { isOver: true })).toThrow(HttpFault);
   });
 
   test('of HTTP/1.0 is the last, unless it says otherwise', () => {
@@ -154,6 +192,10 @@ describe('a fault is', () => {
     ['a folded header', `${ok}A: b\r\n c\r\n\r\n`],
     ['a blank before the colon', `${ok}Content-Length : 1\r\n\r\nx`],
     ['a bare line feed', `${ok}A: b\nContent-Length: 1\r\n\r\nx`],
+    ['a head that ends with bare line feeds', `${ok}A: b\n\n`],
+    ['a status line that ends so', 'HTTP/1.1 200 OK\nA: b\n\n'],
+    ['the size of a chunk that ends so', `${ok}Transfer-Encoding: chunked\r\n\r\n1\nx\n0\n\n`],
+    ['a trailer that ends so', `${ok}Transfer-Encoding: chunked\r\n\r\n0\r\nA: b\n\n`],
     ['a zero byte', `${ok}A: b\0\r\n\r\n`],
     ['a head without end', `${ok}A: ${'b'.repeat(20_000)}`],
     ['a blank before the size of a chunk', `${ok}Transfer-Encoding: chunked\r\n\r\n 1\r\nx\r\n0\r\n\r\n`],
@@ -165,6 +207,7 @@ describe('a fault is', () => {
       'trailers without end',
       `${ok}Transfer-Encoding: chunked\r\n\r\n0\r\n${'a: b\r\n'.repeat(1)}${'c'.repeat(20_000)}`,
     ],
+    ['trailers without number', `${ok}Transfer-Encoding: chunked\r\n\r\n0\r\n${'a: b\r\n'.repeat(5_000)}`],
     ['a second answer', `${ok}Content-Length: 0\r\n\r\n${ok}Content-Length: 0\r\n\r\n`],
   ])('%s', (_, text) => {
     expect(() => read([Buffer.from(text, 'latin1')])).toThrow(HttpFault);
