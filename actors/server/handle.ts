@@ -4,7 +4,7 @@
 // H1 (A1)  a call is sent only while the gate is open.
 // H2 (A2)  every accepted call ends exactly once (see call.ts); a waiting one ends by its deadline at the latest.
 // H3 (A8)  at most `pool.in_flight` calls are in flight and `pool.waiting` wait (waiting-room.ts); one more is refused at
-//          once. Under session isolation both hold for each session, so that none can use up what others need (A6).
+//          once, or one of a session that has more of them waiting (A6). Under session isolation both hold for each session.
 // H4       calls, and nothing else, count as use: pings and list fetches keep no server awake.
 // H5       a retry that carries a state goes to the process the state came from, which waits for it (state-homes.ts).
 
@@ -221,16 +221,17 @@ export class Handle {
       if (call.isDone) return;
     }
     if (this.#room.isFullFor(call.owner)) {
-      const { in_flight, waiting } = this.#entry.pool;
-      call.fail(
-        new OverloadedError(
-          `server ${this.id} is at its limit (${in_flight} calls in flight, ${waiting} waiting); try again shortly, ` +
-            'or raise pool.in_flight or pool.waiting in the catalog',
-        ),
-      );
-      return;
+      const other = this.#room.giveWay(call.owner);
+      if (other === undefined) {
+        call.fail(this.#overload());
+        return;
+      }
+      this.#room.add(call);
+      // Told only now: whatever its end brings about finds the room as it will be.
+      other.fail(this.#overload());
+    } else {
+      this.#room.add(call);
     }
-    this.#room.add(call);
     if (this.isOpen) return;
     if (this.parking.until === undefined) {
       this.#hooks.onDemand();
@@ -239,6 +240,14 @@ export class Handle {
       this.parking.end();
       this.#hooks.onWake();
     }
+  }
+
+  #overload(): OverloadedError {
+    const { in_flight, waiting } = this.#entry.pool;
+    return new OverloadedError(
+      `server ${this.id} is at its limit (${in_flight} calls in flight, ${waiting} waiting); try again shortly, ` +
+        'or raise pool.in_flight or pool.waiting in the catalog',
+    );
   }
 
   get #isShared(): boolean {

@@ -107,3 +107,27 @@ test('a server that never introduces itself keeps nobody from beginning elsewher
   expect((await session.call('echo', { n: 1 })).status).toBe(200);
   expect((await stats(url)).sessions).toBe(5);
 });
+
+test('a session that fills the waiting room of a shared server makes room for others there', async () => {
+  const { url } = await startGateway({
+    servers: { a: fault('echo', { pool: { in_flight: 2, waiting: 8 } }) },
+    settings: { shutdown_seconds: 1 },
+  });
+  const [greedy, modest] = await Promise.all([
+    RawSession.open(url, '/mcp/a'),
+    RawSession.open(url, '/mcp/a'),
+  ]);
+  const turnedOut = await hung(
+    url,
+    10,
+    many(12, () => greedy.call('hang')),
+  );
+  expect(turnedOut).toHaveLength(2);
+
+  const asked = [modest.call('echo', { n: 1 }), callOnce(url, 'a', 'echo', { n: 2 })];
+  await until('their places', () => turnedOut.length === 4);
+  expect(turnedOut.at(-1)?.error?.message).toContain('8 waiting');
+  expect((await greedy.call('hang')).status).toBe(503);
+  expect(await greedy.end()).toBe(204);
+  expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([200, 200]);
+});
