@@ -126,6 +126,7 @@ export class Automation implements Part {
       rememberMs: rememberDays * DAY_MS,
       maxWaiting,
       onDamage: (what) => log.error({ reason: what }, 'the store has lost the end of its log'),
+      onDamagedRecord: (what) => log.error({ reason: what }, 'a record of the store is damaged'),
       onFailed: (error) => root.send({ type: 'part.failed', part: this.name, error }),
       prepare: (opened) => this.pauses.load(opened),
       onFull: ({ message }) => {

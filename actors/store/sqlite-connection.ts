@@ -5,9 +5,11 @@
 // SC2  the file is this process's alone while it is open.
 // SC3  nothing is written to a file that is not found any more where it was opened: it would be gone with the process.
 // SC4  no value reaches the driver that it cannot bind: a boolean would end the whole process (libsql 0.5).
+// SC5  a text that is damaged is read as far as it can be, and what is damaged is told, once for each column.
 
 import { closeSync, fstatSync, openSync, type Stats, statSync } from 'node:fs';
 import Database from 'libsql';
+import { readTexts, textColumns } from './sqlite-texts.ts';
 
 export type SqlValue = string | number | Uint8Array | null;
 
@@ -25,6 +27,8 @@ const BUSY_TIMEOUT_MS = 2_000;
 const CHECKPOINT_PAGES = 2_000;
 const LOG_LIMIT_BYTES = 64 * 1024 * 1024;
 const CACHE_KIB = 32 * 1024;
+/** Of a file that is damaged everywhere no more is told. */
+const DAMAGES_TOLD = 100;
 
 const SETTINGS = [
   `busy_timeout = ${BUSY_TIMEOUT_MS}`,
@@ -58,12 +62,18 @@ export class SqliteConnection {
   readonly #db: Database.Database;
   /** Which file it is, whatever is at its place. */
   readonly #identity: Stats;
+  readonly #onDamage: (what: string) => void;
+  readonly #told = new Set<string>();
   #isDurable = false;
 
-  /** Creates the file, for its owner only, when there is none. Throws errors of the file system and of SQLite. */
-  constructor(file: string) {
+  /**
+   * Creates the file, for its owner only, when there is none. `onDamage` hears in words what in a record is not as any version
+   * wrote it. Throws errors of the file system and of SQLite.
+   */
+  constructor(file: string, onDamage: (what: string) => void = () => undefined) {
     const descriptor = openSync(file, 'a', 0o600);
     this.#file = file;
+    this.#onDamage = onDamage;
     this.#identity = fstatSync(descriptor);
     closeSync(descriptor);
     this.#db = new Database(file, { timeout: BUSY_TIMEOUT_MS });
@@ -85,7 +95,28 @@ export class SqliteConnection {
     const statement = this.#db.prepare(sql);
     // Raw rows are arrays; as objects they would carry a member of the driver's own, and blobs of another class.
     if (/^\s*(SELECT|PRAGMA|WITH)\b|\bRETURNING\b/.test(sql)) statement.raw(true);
-    return statement as unknown as Statement<Row>;
+    const found = /^\s*SELECT\b/.test(sql) ? textColumns(sql, statement) : undefined;
+    if (found === undefined) return statement as unknown as Statement<Row>;
+    const bytes = this.#db.prepare(found.sql).raw(true) as unknown as Statement<SqlValue[]>;
+    const onDamage = (column: number) => this.tellDamage(`${nameOf(statement, column)} is not UTF-8`);
+    const read = (row: SqlValue[]) => {
+      readTexts(row, found.texts, onDamage);
+      return row as unknown as Row;
+    };
+    return {
+      run: (values) => bytes.run(values),
+      get: (values) => {
+        const row = bytes.get(values);
+        return row === undefined ? undefined : read(row);
+      },
+      all: (values) => bytes.all(values).map(read),
+    };
+  }
+
+  tellDamage(what: string): void {
+    if (this.#told.has(what) || this.#told.size >= DAMAGES_TOLD) return;
+    this.#told.add(what);
+    this.#onDamage(what);
   }
 
   exec(sql: string): void {
@@ -152,6 +183,11 @@ export class SqliteConnection {
     // The lock is given back with the next read.
     this.pragma('user_version');
   }
+}
+
+function nameOf(statement: Database.Statement, column: number): string {
+  const { table, column: name } = statement.columns()[column] ?? {};
+  return `a text in the column ${name} of ${table}`;
 }
 
 /** Text as the driver can keep it: it would cut one with a NUL in it there, and there are no bytes for half a surrogate pair. */

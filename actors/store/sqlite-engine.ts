@@ -53,6 +53,8 @@ export interface EngineOptions {
    * what the clock goes forward has passed.
    */
   readonly uptime?: () => number;
+  /** Hears in words what is damaged in a record. */
+  readonly onDamage?: (what: string) => void;
 }
 
 /** Bodies and snapshots that one claim, or one commit, gives out together; one may go beyond. */
@@ -85,7 +87,7 @@ export class SqliteEngine implements Ledger {
     this.#clock = new EngineClock(options.now, options.uptime);
     let connection: SqliteConnection | undefined;
     try {
-      connection = new SqliteConnection(options.file);
+      connection = new SqliteConnection(options.file, options.onDamage);
       refuseForeign(connection);
       connection.makeDurable();
       migrate(connection);

@@ -7,7 +7,7 @@
 import { firstSettled, stateCodes, stateOf } from './delivery-states.ts';
 import type { SweptPart } from './ledger.ts';
 import type { SqliteConnection, SqlValue, Statement } from './sqlite-connection.ts';
-import { storable } from './sqlite-connection.ts';
+import { DamagedRecordError, storable } from './sqlite-connection.ts';
 import type { Delivery, DeliveryCounts, DeliveryFilter, DeliveryPage, Failure } from './store.ts';
 
 const PAGE_LIMIT = 1_000;
@@ -74,9 +74,8 @@ export class SqliteHistory {
     const rows = this.#connection
       .prepare<DeliveryRow>(`SELECT ${columns} FROM delivery WHERE seq IN (${found}) ORDER BY seq DESC`)
       .all([before, ...values]);
-    const deliveries = rows.map(deliveryOf);
-    const last = deliveries.at(-1);
-    if (deliveries.length === limit) return { deliveries, beforeSeq: last?.seq };
+    const deliveries = rows.flatMap((row) => this.#listed(row));
+    if (rows.length === limit) return { deliveries, beforeSeq: rows.at(-1)?.[0] };
     const end = this.#connection
       .prepare<readonly [number | null, number, number | null]>(
         `SELECT min(seq), count(*), max(at) FROM (SELECT seq, at ${looked})`,
@@ -93,6 +92,17 @@ export class SqliteHistory {
     const body = row === undefined ? undefined : this.#body.get([row[0]]);
     if (row === undefined || body === undefined) return undefined;
     return { ...deliveryOf(row), meta: body[0], body: body[1] };
+  }
+
+  /** A record that cannot be understood is left out: the others are worth their list. */
+  #listed(row: DeliveryRow): readonly Delivery[] {
+    try {
+      return [deliveryOf(row)];
+    } catch (error) {
+      if (!(error instanceof DamagedRecordError)) throw error;
+      this.#connection.tellDamage(`the delivery ${row[1]} is left out of lists: ${error.message}`);
+      return [];
+    }
   }
 
   counts(): DeliveryCounts {

@@ -22,6 +22,8 @@ export interface SqliteStoreOptions {
   readonly workerUrl?: URL;
   /** Called while it opens, if its log had lost something; in words. */
   readonly onDamage?: (what: string) => void;
+  /** Called when something in a record is found not to be as any version wrote it; in words, once for each. */
+  readonly onDamagedRecord?: (what: string) => void;
   /** Called once if the store is lost for good; every call rejects from then on. */
   readonly onFailed?: (error: StoreUnavailableError) => void;
 }
@@ -81,6 +83,7 @@ async function openLine(options: SqliteStoreOptions): Promise<WorkerLine> {
     maxInFlight: MAX_IN_FLIGHT,
     maxInFlightBytes: MAX_IN_FLIGHT_BYTES,
     onDamage: options.onDamage ?? (() => undefined),
+    onDamagedRecord: options.onDamagedRecord ?? (() => undefined),
     onFailed: options.onFailed ?? (() => undefined),
   });
 }

@@ -30,4 +30,6 @@ export type WorkerMessage =
   | { readonly kind: 'opened'; readonly damage: string | undefined }
   | { readonly kind: 'refused'; readonly error: SentError }
   | { readonly kind: 'answers'; readonly answers: readonly SentAnswer[]; readonly isNews: boolean }
+  /** Something in a record, in words. */
+  | { readonly kind: 'damaged'; readonly what: string }
   | { readonly kind: 'wake' };

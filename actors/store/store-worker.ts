@@ -27,17 +27,28 @@ let timer: NodeJS.Timeout | undefined;
 /** What fell due until then was told. */
 let toldUntil = 0;
 
+const foundAtOpening: string[] = [];
+/** That the file is open is said first. */
+let tellDamage = (what: string): void => void foundAtOpening.push(what);
+
 const damage = keptDamage((workerData as WorkerSettings).file);
 const engine = open(workerData as WorkerSettings);
 if (engine !== undefined) {
   port.on('message', (message: CallsMessage) => work(engine, message));
   post({ kind: 'opened', damage });
+  tellDamage = (what) => post({ kind: 'damaged', what });
+  foundAtOpening.forEach(tellDamage);
   onTimer(engine);
 }
 
 function open(settings: WorkerSettings): SqliteEngine | undefined {
   try {
-    return new SqliteEngine({ ...settings, now: Date.now, uptime: () => performance.now() });
+    return new SqliteEngine({
+      ...settings,
+      now: Date.now,
+      uptime: () => performance.now(),
+      onDamage: (what) => tellDamage(what),
+    });
   } catch (error) {
     post({ kind: 'refused', error: sentError(error) });
     return undefined;

@@ -31,6 +31,7 @@ export interface WorkerLineOptions {
   readonly maxInFlightBytes: number;
   /** The log had lost something when the file was opened; in words. */
   readonly onDamage: (what: string) => void;
+  readonly onDamagedRecord: (what: string) => void;
   /** Called once, when the worker has ended by itself: nothing will work until the process is started anew. */
   readonly onFailed: (error: StoreUnavailableError) => void;
 }
@@ -188,7 +189,8 @@ export class WorkerLine implements Line {
         if (call !== undefined) this.#settle(call, answer);
       }
       if (message.isNews) this.#onWake();
-    } else if (message.kind === 'wake') this.#onWake();
+    } else if (message.kind === 'damaged') this.#options.onDamagedRecord(message.what);
+    else if (message.kind === 'wake') this.#onWake();
   }
 
   #nextAnswered(): PostedCall | undefined {

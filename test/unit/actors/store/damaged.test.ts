@@ -70,24 +70,87 @@ test.each([0, 16, 24])('so is one whose head is damaged at byte %i', async (at) 
   ]);
 });
 
-test('a record that no version wrote is told as damage of the file, and the others can be read', async () => {
+/** A store with these events, done or waiting, in which somebody then changes something. */
+async function changedStore(
+  waiting: readonly string[],
+  done: readonly string[],
+  sql: string,
+): Promise<string> {
   const file = join(storeFolder(), 'store.db');
-  const before = openEngineStore({ file });
-  await before.store.append([eventOf('a:1', 'k/1'), eventOf('a:2', 'k/2'), eventOf('a:3', 'k/3')]);
-  for (const turn of await before.store.claim(3, 60_000)) await before.store.commit([resultOf(turn)]);
-  await before.store.close();
+  const { store } = openEngineStore({ file });
+  for (const id of done) await store.append([eventOf(id, `k/${id}`)]);
+  for (const turn of await store.claim(10, 60_000))
+    await store.commit([resultOf(turn, 'done', { note: 'n' })]);
+  for (const id of waiting) await store.append([eventOf(id, `k/${id}`)]);
+  await store.close();
   const db = new Database(file);
-  db.exec(
+  db.exec(sql);
+  db.close();
+  return file;
+}
+
+async function opening(file: string) {
+  const said: string[] = [];
+  const onDamagedRecord = (what: string) => said.push(what);
+  const store = await openSqliteStore({ file, workerUrl: storeWorkerUrl(), onDamagedRecord });
+  return { said, store };
+}
+
+test('a record that no version wrote is left out of lists, which is said, and told as damage by itself', async () => {
+  const file = await changedStore(
+    [],
+    ['a:1', 'a:2', 'a:3'],
     "UPDATE delivery SET state = 54 WHERE id = 'a:1'; UPDATE delivery SET failures = '{[' WHERE id = 'a:2'",
   );
-  db.close();
-  const { store } = openEngineStore({ file });
-  const refusal = await store.deliveries({ limit: 10 }).catch((error: unknown) => error);
+  const { said, store } = await opening(file);
+  for (let lists = 0; lists < 2; lists += 1)
+    expect((await store.deliveries({ limit: 10 })).map(({ id }) => id)).toEqual(['a:3', 'a:2']);
+  const first = await store.deliveryPage({ limit: 2 });
+  expect(await store.deliveryPage({ limit: 2, beforeSeq: first.beforeSeq ?? 0 })).toMatchObject({
+    deliveries: [],
+  });
+  expect(said).toEqual(['the delivery a:1 is left out of lists: a delivery has an unknown state']);
+  const refusal = await store.delivery('a:1').catch((error: unknown) => error);
   expect(refusal).toBeInstanceOf(StoreUnavailableError);
   expect((refusal as Error).message).toMatch(/store.db is damaged; keep a copy, and restore/);
   expect((await store.delivery('a:2'))?.failures).toMatchObject([
     { note: expect.stringContaining('damaged') },
   ]);
   expect(await store.delivery('a:3')).toMatchObject({ state: 'done', failures: [] });
+  await store.close();
+});
+
+test('texts that are none are read as far as they can be, and told of; the others come as they are', async () => {
+  const file = await changedStore(
+    ['b:1', 'b:2', 'b:3'],
+    ['a:1'],
+    `UPDATE delivery SET note = CAST(x'6eff' AS TEXT), failures = CAST(x'ff' AS TEXT) WHERE id = 'a:1';
+     UPDATE delivery SET key = CAST(x'ff' AS TEXT) WHERE id = 'b:1';
+     UPDATE body SET meta = CAST(x'7b80' AS TEXT) WHERE seq = (SELECT seq FROM delivery WHERE id = 'b:2');
+     UPDATE delivery SET id = CAST(x'ff623a32' AS TEXT), trace = CAST(x'74ff' AS TEXT) WHERE id = 'b:2'`,
+  );
+  const { said, store } = await opening(file);
+  for (let lists = 0; lists < 2; lists += 1)
+    expect((await store.deliveries({ limit: 10 })).map(({ id, note }) => [id, note])).toEqual([
+      ['b:3', undefined],
+      ['\ufffdb:2', undefined],
+      ['b:1', undefined],
+      ['a:1', 'n\ufffd'],
+    ]);
+  const turns = await store.claim(10, 60_000);
+  expect(turns.map(({ event: { id, meta } }) => [id, meta])).toEqual([
+    ['\ufffdb:2', '{\ufffd'],
+    ['b:3', '{"of":"b:3"}'],
+  ]);
+  await store.commit(turns.map((turn) => resultOf(turn)));
+  expect((await store.delivery('b:3'))?.state).toBe('done');
+  // Nobody finds it by its key; it waits, and is in no other one's way.
+  expect(await store.claim(10, 60_000)).toEqual([]);
+  expect(await store.counts()).toMatchObject({ queued: 1 });
+  const named = (table: string, columns: readonly string[]) =>
+    columns.map((column) => `a text in the column ${column} of ${table} is not UTF-8`);
+  expect([...said].sort()).toEqual(
+    [...named('body', ['meta']), ...named('delivery', ['failures', 'id', 'key', 'note', 'trace'])].sort(),
+  );
   await store.close();
 });
