@@ -22,6 +22,7 @@ import type { Arguments, LedgerCall, Operation, Result } from './ledger.ts';
 import type { Line } from './ledger-store.ts';
 import { argumentsToPost, handOver } from './posting.ts';
 import type { CallsMessage, SentAnswer, SentError, WorkerMessage, WorkerSettings } from './store-messages.ts';
+import { firstMessageOf } from './worker-start.ts';
 
 export interface WorkerLineOptions {
   readonly workerUrl: URL;
@@ -128,12 +129,10 @@ export class WorkerLine implements Line {
   }
 
   async #opened(): Promise<void> {
-    const [message] = (await once(this.#worker, 'message', {
-      signal: AbortSignal.timeout(OPEN_TIMEOUT_MS),
-    }).catch(async (cause: unknown) => {
+    const message = await firstMessageOf(this.#worker, OPEN_TIMEOUT_MS).catch(async (cause: Error) => {
       await this.#worker.terminate();
-      throw this.#unavailable('could not be opened: its worker did not start', cause);
-    })) as [WorkerMessage];
+      throw this.#unavailable(`could not be opened: its worker did not start: ${cause.message}`, cause);
+    });
     if (message.kind === 'refused') throw errorOf(message.error);
     if (message.kind === 'opened' && message.damage !== undefined) this.#options.onDamage(message.damage);
   }

@@ -263,10 +263,43 @@ describe('the thread', () => {
     expect(onFailed).toHaveBeenCalledTimes(1);
   });
 
-  test('that cannot start is refused by name', async () => {
+  test('that cannot start is refused by name, with the reason', async () => {
     const opening = open({ workerUrl: pathToFileURL(join(scratch, 'nothing.mjs')) });
     await expect(opening).rejects.toThrow(
-      /^the store .*store-\d+\.db could not be opened: its worker did not start/,
+      /^the store .*store-\d+\.db could not be opened: its worker did not start: Cannot find module '.*nothing\.mjs'.*; run npm ci with the Node\.js that runs the gateway \((ERR_)?MODULE_NOT_FOUND\)$/,
+    );
+  });
+
+  test('whose driver lacks the package for this machine is refused with the name of that and what to do', async () => {
+    const script = join(scratch, 'without-driver.mjs');
+    writeFileSync(
+      script,
+      `import { createRequire } from 'node:module';
+       createRequire(import.meta.url)('@libsql/some-machine');`,
+    );
+    await expect(open({ workerUrl: pathToFileURL(script) })).rejects.toThrow(
+      /its worker did not start: Cannot find module '@libsql\/some-machine'; run npm ci with the Node\.js that runs the gateway \(MODULE_NOT_FOUND\)$/,
+    );
+  });
+
+  test('whose driver does not load is refused with the reason and what to do', async () => {
+    const [script, addon] = [join(scratch, 'bad-driver.mjs'), join(scratch, 'driver.node')];
+    writeFileSync(addon, 'no program');
+    writeFileSync(
+      script,
+      `import { createRequire } from 'node:module';
+       createRequire(import.meta.url)(${JSON.stringify(addon)});`,
+    );
+    await expect(open({ workerUrl: pathToFileURL(script) })).rejects.toThrow(
+      /its worker did not start: .*driver\.node: .+; run npm ci with the Node\.js that runs the gateway \(ERR_DLOPEN_FAILED\)$/,
+    );
+  });
+
+  test('that ends before it has opened is refused at once', async () => {
+    const script = join(scratch, 'ends.mjs');
+    writeFileSync(script, 'process.exit(3);');
+    await expect(open({ workerUrl: pathToFileURL(script) })).rejects.toThrow(
+      /its worker did not start: it ended with code 3$/,
     );
   });
 
