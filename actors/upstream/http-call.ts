@@ -127,7 +127,10 @@ export class HttpCall implements Linked<HttpCall> {
     const taken = body.take();
     this.#deliver(Buffer.isBuffer(taken) ? withoutLineEnd(taken) : taken, true);
     if (this.#hasAnswer) this.#finish();
-    else this.#refuse('answered a request with a message that is no answer to it');
+    else {
+      this.#request?.distrust();
+      this.#refuse('answered a request with a message that is no answer to it');
+    }
   }
 
   #parser(): SseParser {
@@ -158,6 +161,7 @@ export class HttpCall implements Linked<HttpCall> {
     if (this.#hasAnswer) {
       this.#finish();
     } else if (!this.#options.canResume || this.#cursor.lastEventId === '') {
+      this.#request?.distrust();
       this.#giveUp(error, true);
     } else {
       const rounds = this.#cursor.retryMs === undefined ? this.#quietRounds : 0;

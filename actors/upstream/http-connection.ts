@@ -91,7 +91,7 @@ export class HttpConnection implements ResponseReader {
     socket.setTimeout(IDLE_MS);
     // Not as the callback, which would be called for the first silence only.
     socket.on('timeout', () => {
-      if (this.#isConnected && this.#user === undefined) this.destroy();
+      if (this.#isConnected) this.retire();
     });
     this.#connectTimer = setTimeout(() => {
       this.#break(new Error(`no connection within ${connectTimeoutMs} ms`));
@@ -110,7 +110,7 @@ export class HttpConnection implements ResponseReader {
     socket.on('error', (error) => {
       this.#lastError ??= error;
       // 'close' comes later than other events of the same turn, of which one may bring the next request.
-      if (this.#user === undefined) this.destroy();
+      this.retire();
     });
     socket.on('close', () => {
       // It may break off while the rest of it waits for its turn.
@@ -152,6 +152,11 @@ export class HttpConnection implements ResponseReader {
     this.#bodyBytes = 0;
     this.#socket.destroy();
     this.#owner.onClose(this);
+  }
+
+  /** Ends it unless somebody uses it. */
+  retire(): void {
+    if (this.#user === undefined) this.destroy();
   }
 
   /** Ends it, and who uses it. */

@@ -36,6 +36,8 @@ export class RemoteRequest implements ConnectionUser {
   readonly #method: string;
   readonly #handler: RemoteHandler;
   #connection: HttpConnection | undefined;
+  /** On which the whole answer has come; it may carry another request by now. */
+  #spent: HttpConnection | undefined;
   #wasSent = false;
   #isOver = false;
   /** Set while an answer other than 2xx comes. */
@@ -105,7 +107,13 @@ export class RemoteRequest implements ConnectionUser {
     return piece.length;
   }
 
+  /** The answer that has come was not the one to this request: what its connection brings next would not be, either. */
+  distrust(): void {
+    this.#spent?.retire();
+  }
+
   onEnd(): void {
+    this.#spent = this.#connection;
     this.#connection = undefined;
     if (this.#isOver) return;
     if (this.#refusal !== undefined) {

@@ -92,6 +92,26 @@ describe('calls', () => {
     expect(seen.messages).toHaveLength(2);
   });
 
+  test('are not sent on a connection whose answers have got out of step', async () => {
+    const { url, sockets } = await serveTcp((socket) => {
+      let last = 0;
+      socket.on('data', (bytes) => {
+        const { id } = JSON.parse(bytes.toString().split('\r\n\r\n')[1] ?? '');
+        // From the second on each gets the answer to the one before.
+        socket.write(answerTo(last === 0 ? id : last));
+        last = id;
+      });
+    });
+    const { link, seen } = modernLink(url);
+    link.send(request(2, 'x'), 2);
+    await seen.answer(2);
+    link.send(request(3, 'x'), 3);
+    expect((await seen.failure(3)).wasCarriedOut).toBe(true);
+    link.send(request(4, 'x'), 4);
+    await seen.answer(4);
+    expect(sockets.size).toBe(2);
+  });
+
   test('find a new connection when the server has closed the idle one', async () => {
     const { url, sockets } = await serveTcp((socket) => {
       socket.on('data', (bytes) => {
