@@ -29,6 +29,8 @@ export class ResponseHead {
     this.#isOld = line[1] === '0';
     this.status = Number(line[2]);
     this.reason = line[3] ?? '';
+    if (this.#isOld && this.status < 200)
+      throw new HttpFault('it sent an interim answer of HTTP/1.0, which has none');
     if (this.status === 101) throw new HttpFault('it changed the protocol, which nobody asked for');
     for (let at = lineEnd + 2; lineEnd !== -1 && at <= text.length; ) {
       const found = text.indexOf('\r\n', at);

@@ -184,6 +184,7 @@ describe('a fault is', () => {
     ['another version', 'HTTP/2.0 200 OK\r\n\r\n'],
     ['a status that is none', 'HTTP/1.1 20 OK\r\n\r\n'],
     ['a change of protocol', 'HTTP/1.1 101 Switching Protocols\r\n\r\n'],
+    ['an interim answer of HTTP/1.0', 'HTTP/1.0 100 Continue\r\n\r\nHTTP/1.1 200 OK\r\n\r\n'],
     ['two lengths', `${ok}Content-Length: 1\r\nContent-Length: 1\r\n\r\nx`],
     ['a length that is none', `${ok}Content-Length: +1\r\n\r\nx`],
     ['a length and chunks', `${ok}Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n`],
