@@ -4,7 +4,6 @@
 // AU1  a reload changes what differs and nothing else; resources with an error leave everything as it was.
 // AU2  the store is closed last: what is accepted while the gateway stops is kept for the next start.
 
-import { join } from 'node:path';
 import type { AnyActorRef } from 'xstate';
 import { ConfigError, formatProblem, hasError } from '../../config/problem.ts';
 import type { Agent } from '../../config/resources/agent.ts';
@@ -17,12 +16,12 @@ import { guarded } from '../guarded.ts';
 import { Dispatcher } from '../inbox/dispatcher.ts';
 import type { OpenTrigger, SourceHost } from '../sources/adapter.ts';
 import { type Adapters, makeAdapters } from '../sources/adapters.ts';
-import { openPatientStore } from '../store/sqlite-store.ts';
 import type { Store } from '../store/store.ts';
 import type { Routing } from './conversation-work.ts';
 import { FolderWatch } from './folder-watch.ts';
 import { Handlers } from './handlers.ts';
 import { keptResources } from './kept-resources.ts';
+import { DAY_MS, openStore, type StoreBounds } from './opened-store.ts';
 import { Operator } from './operator.ts';
 import type { Sendings } from './outbox-work.ts';
 import { Pauses } from './pauses.ts';
@@ -31,7 +30,7 @@ import { TRIGGERS, type TriggerDifference, TriggerFleet } from './trigger-fleet.
 import { type OpenListener, WebhookListeners } from './webhook-listeners.ts';
 import { Works } from './works.ts';
 
-export interface AutomationOptions {
+export interface AutomationOptions extends StoreBounds {
   readonly resources: LoadedResources;
   /** Reads the files again; what is wrong with them stands in the problems. */
   load(): Promise<LoadedResources>;
@@ -40,16 +39,10 @@ export interface AutomationOptions {
   readonly watched: readonly string[];
   /** Of one request to a webhook. */
   readonly maxBodyBytes: number;
-  readonly retentionDays: number;
-  /** A conversation that is not gone on with is forgotten after so long. */
-  readonly rememberDays: number;
-  readonly maxWaiting: number;
   /** Conversations that are worked at the same time. */
   readonly concurrency: number;
 }
 
-const STORE_FILE = 'store.sqlite';
-const DAY_MS = 86_400_000;
 const SWEEP_MS = 600_000;
 /** Of the grace of a drain: for the store to close. */
 const CLOSE_MS = 500;
@@ -119,26 +112,12 @@ export class Automation implements Part {
 
   async boot(): Promise<void> {
     const { log, config, root } = this.gateway;
-    const { retentionDays, rememberDays, maxWaiting, concurrency, watched } = this.#options;
-    const store = await openPatientStore({
-      file: join(config.state_dir, STORE_FILE),
-      retentionMs: retentionDays * DAY_MS,
-      rememberMs: rememberDays * DAY_MS,
-      maxWaiting,
-      onDamage: (what) => log.error({ reason: what }, 'the store has lost the end of its log'),
-      onDamagedRecord: (what) => log.error({ reason: what }, 'a record of the store is damaged'),
-      onFailed: (error) => root.send({ type: 'part.failed', part: this.name, error }),
+    const { concurrency, watched } = this.#options;
+    const store = await openStore(config.state_dir, this.#options, {
+      log,
       prepare: (opened) => this.pauses.load(opened),
-      onFull: ({ message }) => {
-        this.#isWithoutStore = true;
-        log.error({ reason: message }, 'triggers do not work: the store cannot be opened; it is tried again');
-      },
-      onOpened: () => {
-        this.#isWithoutStore = false;
-        // They were opened when nobody knew.
-        for (const { name } of this.fleet.all()) if (this.pauses.has(name)) this.fleet.mark(name, true);
-        log.info({}, 'the store is open: triggers work');
-      },
+      onThere: (isThere) => this.#onStore(isThere),
+      onFailed: (error) => root.send({ type: 'part.failed', part: this.name, error }),
     });
     this.#store = store;
     const { maxBodyBytes } = this.#options;
@@ -160,6 +139,13 @@ export class Automation implements Part {
     this.#dispatcher.start(root);
     this.#sweeping = setInterval(() => void this.#sweep(), SWEEP_MS).unref();
     for (const folder of watched) this.#watches.push(new FolderWatch(folder, () => void this.#onChanged()));
+  }
+
+  #onStore(isThere: boolean): void {
+    this.#isWithoutStore = !isThere;
+    if (!isThere) return;
+    // They were opened when nobody knew.
+    for (const { name } of this.fleet.all()) if (this.pauses.has(name)) this.fleet.mark(name, true);
   }
 
   async drain(graceMs: number): Promise<void> {
