@@ -19,6 +19,9 @@ const LONGEST_NAME = 'event'.length;
 /** An event id travels back in a request header, where servers take 8 to 16 KiB in all. */
 const MAX_VALUE = 4096;
 
+/** What a header can carry, as latin1. */
+const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
 /** What outlives one connection of a stream: where to resume it, and how long to wait before. */
 export interface SseCursor {
   /** As latin1, byte for byte; empty = cannot be resumed. */
@@ -148,9 +151,9 @@ export class SseParser {
     if (this.#name === 'data' && !this.#isInValue) this.#beginData();
     else if (this.#name === 'event') this.#type = this.#value;
     else if (this.#name === 'retry') this.#setRetry();
-    // An id that is too long cannot be sent back: without it the stream counts as one that cannot be resumed.
+    // An id that is too long, or that no header carries, cannot be sent back: the stream counts as one that cannot be resumed.
     else if (this.#name === 'id' && !this.#value.includes('\0'))
-      this.#id = this.#value.length < MAX_VALUE ? this.#value : '';
+      this.#id = this.#value.length < MAX_VALUE && HEADER_VALUE.test(this.#value) ? this.#value : '';
     this.#name = '';
     this.#value = '';
     this.#isInValue = false;

@@ -44,6 +44,14 @@ describe('an SSE stream', () => {
     expect(cursor.lastEventId).toBe('');
   });
 
+  test('has no id to resume from after one that no header can carry', () => {
+    const { cursor, feed } = reader();
+    feed('id: 1\n\nid: a\x01b\n\n');
+    expect(cursor.lastEventId).toBe('');
+    feed('id: \xe4 2\n\n');
+    expect(cursor.lastEventId).not.toBe('');
+  });
+
   test('skips the byte order mark, also when it comes in pieces, and only at the start', () => {
     const parts = [
       Buffer.from([0xef]),
