@@ -19,6 +19,13 @@ const packages = join(here, 'peers', 'node_modules');
 /** Rows of the other gateways. */
 export const peerRows = ['mcp-proxy 6.7.19', 'supergateway 4.0.0'];
 
+/** Rows of the crossings of the eras. */
+export const crossingRows = [
+  'gateway /mcp/:id, modern to legacy',
+  'gateway /mcp, modern to legacy',
+  'gateway /rpc, legacy to modern',
+];
+
 /** `log_level: debug` writes a line for each call. */
 export const loggedRow = 'gateway /rpc, every call logged';
 
@@ -33,7 +40,8 @@ const modernEcho = { command: process.execPath, args: [upstream('modern-echo.mjs
 
 /**
  * One gateway with the raw echo behind it, at all addresses in both eras. The echo speaks the legacy era, so the modern
- * rows are crossings but for the last one. Each row with a session has one session for all its connections.
+ * rows are crossings but for the last one; another echo speaks the modern era alone. Each row with a session has one
+ * session for all its connections.
  */
 export async function ownTargets(bench) {
   const servers = { echo: rawEcho, modern: modernEcho };
@@ -50,8 +58,9 @@ export async function ownTargets(bench) {
     target(talkative, loggedRow, `${talkative.url}/rpc`, { 'X-MCP-Server': 'echo' }),
     await legacy('gateway /mcp/:id', '/mcp/echo', 'echo'),
     await legacy('gateway /mcp', '/mcp', 'echo__echo'),
-    modern('gateway /mcp/:id, modern to legacy', '/mcp/echo', 'echo'),
-    modern('gateway /mcp, modern to legacy', '/mcp', 'echo__echo'),
+    modern(crossingRows[0], '/mcp/echo', 'echo'),
+    modern(crossingRows[1], '/mcp', 'echo__echo'),
+    at(crossingRows[2], '/rpc', { 'X-MCP-Server': 'modern' }),
     modern('gateway /mcp/:id, modern to modern', '/mcp/modern', 'echo'),
   ];
 }

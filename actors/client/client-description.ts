@@ -2,10 +2,14 @@
 // came as, and parsed for a moment by whoever wants to know. Parsed, what is deep takes fifty times as much.
 
 import { Share } from '../budget.ts';
+import { JsonScanner, TooDeepError } from '../jsonrpc/json-scanner.ts';
 import { rawJson } from '../jsonrpc/span.ts';
 
 /** Of a name or a version no more is kept at hand. */
 export const MAX_NAME_CHARS = 1_024;
+
+/** How deep a member of `params._meta` stands in its message. */
+const IN_META = 3;
 
 export class ClientDescription {
   /** As the client calls itself; '' where that is no text. */
@@ -13,29 +17,52 @@ export class ClientDescription {
   readonly version: string;
   /** What it has of the budget of all (Sessions). */
   readonly share = new Share();
-  /** Raw JSON. */
-  readonly #info: string;
-  readonly #capabilities: string;
+  /** Raw JSON, in Latin-1. */
+  readonly rawInfo: string;
+  readonly rawCapabilities: string;
+  /** The capabilities for a server that is not to know of roots; most often the same text. */
+  readonly rawWithoutRoots: string;
+  #isShallow: boolean | undefined;
 
   constructor(clientInfo: unknown, capabilities: Readonly<Record<string, unknown>>) {
     const { name, version } = (clientInfo ?? {}) as { name?: unknown; version?: unknown };
     this.name = shown(name);
     this.version = shown(version);
-    this.#info = rawJson(clientInfo ?? null);
-    this.#capabilities = rawJson(capabilities);
+    this.rawInfo = rawJson(clientInfo ?? null);
+    this.rawCapabilities = rawJson(capabilities);
+    const { roots, ...rest } = capabilities;
+    this.rawWithoutRoots = roots === undefined ? this.rawCapabilities : rawJson(rest);
   }
 
   /** What it takes in memory, about. */
   get bytes(): number {
-    return this.#info.length + this.#capabilities.length + this.name.length + this.version.length;
+    const { rawInfo, rawCapabilities, rawWithoutRoots, name, version } = this;
+    const again = rawWithoutRoots === rawCapabilities ? 0 : rawWithoutRoots.length;
+    return rawInfo.length + rawCapabilities.length + again + name.length + version.length;
+  }
+
+  /** Whether it may stand in the `_meta` of any request, which is deeper than where it came from. */
+  get isShallow(): boolean {
+    this.#isShallow ??= fitsInMeta(this.rawInfo) && fitsInMeta(this.rawCapabilities);
+    return this.#isShallow;
   }
 
   get clientInfo(): unknown {
-    return parsed(this.#info);
+    return parsed(this.rawInfo);
   }
 
   get capabilities(): Readonly<Record<string, unknown>> {
-    return parsed(this.#capabilities) as Readonly<Record<string, unknown>>;
+    return parsed(this.rawCapabilities) as Readonly<Record<string, unknown>>;
+  }
+}
+
+function fitsInMeta(raw: string): boolean {
+  try {
+    new JsonScanner(Buffer.from(raw, 'latin1')).value(IN_META);
+    return true;
+  } catch (error) {
+    if (error instanceof TooDeepError) return false;
+    throw error;
   }
 }
 

@@ -1,9 +1,8 @@
 // Sends a client's request to its server: as it is where both are of the same era, and across where they are not.
 
-import { readServerMessage } from '../jsonrpc/envelope.ts';
 import { changeMembers } from '../jsonrpc/members.ts';
-import { changeResult, metaKeys } from '../jsonrpc/modern-meta.ts';
-import { type Edit, rawJson, splice } from '../jsonrpc/span.ts';
+import { metaKeys } from '../jsonrpc/modern-meta.ts';
+import { type Edit, together } from '../jsonrpc/span.ts';
 import { refuseServerRequest } from '../server/connection.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
 import type { Guest } from './discovery.ts';
@@ -14,6 +13,7 @@ import { ModernOnLegacy } from './modern-on-legacy.ts';
 import { ParkedCalls } from './parked-calls.ts';
 import type { Places } from './places.ts';
 import { type ClientRequest, clientEra, type Route } from './route.ts';
+import { signatureOf } from './signature.ts';
 
 export class Crossings {
   readonly parked = new ParkedCalls();
@@ -38,13 +38,13 @@ export class Crossings {
       const edits = asker === undefined ? route.edits : withoutRoots(route, asker);
       exchange.call = server.handle.accept({ envelope, exchange, owner: session, era, trace, edits });
     } else if (asker === undefined) {
-      const crossing = new LegacyOnModern(route, rerouted(route));
+      const crossing = new LegacyOnModern(route);
       exchange.call = crossing;
       crossing.send();
     } else {
       const crossing = new ModernOnLegacy(route, asker, this.parked, this.#lanesOf(server));
       exchange.call = crossing;
-      crossing.send(rerouted(route));
+      crossing.send();
     }
   }
 
@@ -92,13 +92,6 @@ function withoutRoots({ server, envelope, edits }: Route, asker: ModernAsker): r
 export function signed({ exchange }: Route): void {
   const { dress, rewrite } = exchange;
   if (dress === undefined) return;
-  const meta = { [metaKeys.serverInfo]: rawJson(dress.serverInfo) };
-  exchange.rewrite = (answer) => {
-    const edits = rewrite?.(answer) ?? [];
-    return [...edits, ...changeResult(answer, { members: {}, meta })];
-  };
-}
-
-function rerouted({ envelope, edits = [] }: Route) {
-  return edits.length === 0 ? envelope : readServerMessage(splice(envelope.bytes, edits));
+  const { alone } = signatureOf(dress.serverInfo);
+  exchange.rewrite = (answer) => together(rewrite?.(answer), alone.edits(answer));
 }

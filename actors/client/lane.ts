@@ -88,10 +88,13 @@ export class Lane implements Owner {
   }
 }
 
-/** The lanes of one server that nobody uses right now, by what their clients are, can do and want to be told. */
+/**
+ * The lanes of one server that nobody uses right now, by what their clients are, can do and want to be told. Calls that
+ * come one after the other empty and fill a list of a kind; its place in the table stays meanwhile.
+ */
 export class Lanes {
   readonly #server: ManagedServer;
-  readonly #free = new Map<string, Set<Lane>>();
+  readonly #free = new Map<string, Lane[]>();
   #count = 0;
 
   constructor(server: ManagedServer) {
@@ -100,7 +103,7 @@ export class Lanes {
 
   /** Whether a lane is free for such a client. */
   has(asker: ModernAsker): boolean {
-    return (this.#free.get(keyOf(asker))?.size ?? 0) > 0;
+    return (this.#free.get(keyOf(asker))?.length ?? 0) > 0;
   }
 
   /** For how many kinds of clients lanes are kept. */
@@ -111,9 +114,7 @@ export class Lanes {
   /** A lane for a request; to be given back. */
   take(asker: ModernAsker, user: LaneUser): Lane {
     const key = keyOf(asker);
-    const [free] = this.#free.get(key) ?? [];
-    const lane = free ?? this.#open(key, asker);
-    this.#takeOut(lane);
+    const lane = this.#free.get(key)?.shift() ?? this.#open(key, asker);
     lane.user = user;
     return lane;
   }
@@ -123,20 +124,23 @@ export class Lanes {
     lane.user = undefined;
     const member = this.#server.pool.memberOf(lane);
     if (isSpoilt || member === undefined) {
+      this.#takeOut(lane);
       // A connection that ends by itself fails its calls first, and is then reported and taken out by its pool.
       if (member?.connection.isEnded === true) queueMicrotask(() => this.#server.release(lane));
       else this.#server.release(lane);
       return;
     }
-    const free = this.#free.get(lane.key) ?? new Set();
-    this.#free.set(lane.key, free.add(lane));
+    const free = this.#free.get(lane.key);
+    if (free === undefined) this.#free.set(lane.key, [lane]);
+    else free.push(lane);
     if (this.#free.size > this.#server.pool.members.size) this.#forgetLost();
   }
 
   /** A remote session that could not be renewed is gone without a parting. */
   #forgetLost(): void {
     const { pool, subscriptions } = this.#server;
-    for (const lane of [...this.#free.values()].flatMap((lanes) => [...lanes])) {
+    for (const [key, lanes] of this.#free) if (lanes.length === 0) this.#free.delete(key);
+    for (const lane of [...this.#free.values()].flat()) {
       if (pool.memberOf(lane) !== undefined) continue;
       this.#takeOut(lane);
       subscriptions.release(lane);
@@ -159,10 +163,13 @@ export class Lanes {
     return lane;
   }
 
+  /** The lane is over. A kind of which none is free keeps no place; another that is in use gets it one again. */
   #takeOut(lane: Lane): void {
     const free = this.#free.get(lane.key);
-    free?.delete(lane);
-    if (free?.size === 0) this.#free.delete(lane.key);
+    if (free === undefined) return;
+    const at = free.indexOf(lane);
+    if (at !== -1) free.splice(at, 1);
+    if (free.length === 0) this.#free.delete(lane.key);
   }
 }
 

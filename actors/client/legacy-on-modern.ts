@@ -11,10 +11,27 @@
 import type { GatewayError } from '../errors.ts';
 import { resultMessage } from '../jsonrpc/compose.ts';
 import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
-import { memberOf, membersOf } from '../jsonrpc/members.ts';
-import { type Asker, changeResult, metaKeys, resultType, toModern } from '../jsonrpc/modern-meta.ts';
+import { type Changes, memberOf, membersOf } from '../jsonrpc/members.ts';
+import {
+  type Asker,
+  asksForInput,
+  metaKeys,
+  modernEdits,
+  type RawMeta,
+  rawMetaOf,
+} from '../jsonrpc/modern-meta.ts';
+import { ResultChange } from '../jsonrpc/result-change.ts';
 import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
-import { type Edit, rawJson, rawOf, replacing, type Span } from '../jsonrpc/span.ts';
+import {
+  type Edit,
+  inOrder,
+  rawJson,
+  rawOf,
+  replacing,
+  type Span,
+  splice,
+  together,
+} from '../jsonrpc/span.ts';
 import type { Call, Exchange } from '../server/call.ts';
 import type { Connection } from '../server/connection.ts';
 import type { Member } from '../server/member.ts';
@@ -26,58 +43,61 @@ const MAX_ROUNDS = 8;
 /** Before a retry that brings nothing new, in milliseconds, times the round. */
 const PAUSE_MS = 100;
 
-/** What only a modern client knows in a result. */
-const modernMembers = { resultType: undefined, ttlMs: undefined, cacheScope: undefined };
+/** A legacy result: without what only a modern client knows. */
+const legacyResult = new ResultChange(
+  { resultType: undefined, ttlMs: undefined, cacheScope: undefined },
+  { [metaKeys.serverInfo]: undefined },
+);
+
+/** Of a client that has no session to say who it is. */
+const anybody = { clientInfo: { name: 'unknown', version: '0' }, capabilities: {} };
+const rawAnybody = rawMetaOf(rawJson(anybody.clientInfo), rawJson(anybody.capabilities), undefined);
 
 export class LegacyOnModern implements Exchange, Cancellable {
   readonly #route: Route;
-  readonly #envelope: Envelope;
   #call: Call | undefined;
   #round = 0;
   #timer: NodeJS.Timeout | undefined;
   #held: Member | undefined;
-  /** How to take back each question that is open. */
-  readonly #open = new Map<string, (why: string) => void>();
+  /** How to take back each question that is open. Undefined until the first: most calls are asked nothing. */
+  #open: Map<string, (why: string) => void> | undefined;
 
-  /** `envelope` is the client's request as the server is to get it, apart from what its era adds. */
-  constructor(route: Route, envelope: Envelope) {
+  constructor(route: Route) {
     this.#route = route;
-    this.#envelope = envelope;
   }
 
   get connection(): Connection | undefined {
     return this.#call?.connection;
   }
 
-  send(more: Readonly<Record<string, string>> = {}): void {
+  /** `more` are members that a retry has beside. Throws RpcFault where it would be nested too deeply. */
+  send(more?: Changes): void {
     this.#letGo();
-    const { server, session, trace } = this.#route;
-    const envelope = toModern(this.#envelope, this.#asker(), more);
-    this.#call = server.handle.accept({
-      envelope,
-      exchange: this,
-      owner: session,
-      era: 'modern',
-      trace,
-    });
+    const { server, session, trace, envelope: received, edits: own } = this.#route;
+    const asksForLog = session !== undefined && server.subscriptions.levelOf(session) !== undefined;
+    const edits = together(own, modernEdits(received, this.#rawMeta(), more));
+    // What is put in may stand deeper there than where it came from; and a retry's state is looked for in its envelope.
+    const isRead = more !== undefined || session?.description.isShallow === false;
+    const call = { exchange: this, owner: session, era: 'modern', trace, asksForLog } as const;
+    this.#call = isRead
+      ? server.handle.accept({ ...call, envelope: readServerMessage(splice(received.bytes, inOrder(edits))) })
+      : server.handle.accept({ envelope: received, edits, ...call });
   }
 
   answer(envelope: Envelope): void {
     const { exchange } = this.#route;
-    if (envelope.error === undefined && resultType(envelope) === 'input_required') {
+    if (asksForInput(envelope)) {
       this.#collect(envelope);
       return;
     }
-    if (errorOf(envelope)?.code === rpcCodes.missingCapability) {
+    if (envelope.error !== undefined && errorOf(envelope)?.code === rpcCodes.missingCapability) {
       this.#refuse(errorText(envelope));
       return;
     }
     const { rewrite } = exchange;
     exchange.rewrite = (answer) => {
-      const edits = rewrite?.(answer) ?? [];
-      if (answer.error !== undefined) return [...edits, ...this.#legacyCode(answer)];
-      const meta = { [metaKeys.serverInfo]: undefined };
-      return [...edits, ...changeResult(answer, { members: modernMembers, meta })];
+      const edits = answer.error === undefined ? legacyResult.edits(answer) : this.#legacyCode(answer);
+      return together(rewrite?.(answer), edits);
     };
     exchange.answer(envelope);
   }
@@ -104,7 +124,7 @@ export class LegacyOnModern implements Exchange, Cancellable {
   #legacyCode(answer: Envelope): Edit[] {
     const { bytes, error } = answer;
     if (
-      this.#envelope.method !== 'resources/read' ||
+      this.#route.envelope.method !== 'resources/read' ||
       memberOf(bytes, memberOf(bytes, error, 'data'), 'uri') === undefined
     )
       return [];
@@ -115,12 +135,21 @@ export class LegacyOnModern implements Exchange, Cancellable {
 
   #asker(): Asker {
     const { session, server } = this.#route;
-    const { roots, ...rest } = session?.capabilities ?? {};
+    if (session === undefined) return anybody;
+    const { roots, ...rest } = session.capabilities;
     return {
-      clientInfo: session?.clientInfo ?? { name: 'unknown', version: '0' },
+      clientInfo: session.clientInfo,
       capabilities: roots === undefined || !server.entry.forward_roots ? rest : { ...rest, roots },
-      logLevel: session === undefined ? undefined : server.subscriptions.levelOf(session),
     };
+  }
+
+  /** The asker as each request says it. */
+  #rawMeta(): RawMeta {
+    const { session, server } = this.#route;
+    if (session === undefined) return rawAnybody;
+    const { rawInfo, rawCapabilities, rawWithoutRoots } = session.description;
+    const raw = server.entry.forward_roots ? rawCapabilities : rawWithoutRoots;
+    return rawMetaOf(rawInfo, raw, server.subscriptions.levelOf(session));
   }
 
   /** Asks the client for what the server wants to know, all at once, and the server again when it is all there. */
@@ -179,22 +208,23 @@ export class LegacyOnModern implements Exchange, Cancellable {
     const params = memberOf(bytes, span, 'params');
     const question = { method, rawParams: params && withElicitationId(method, bytes, params) };
     // Entered first: it may be refused at once.
-    this.#open.set(key, () => {});
+    this.#open ??= new Map();
+    const open = this.#open.set(key, () => {});
     const takeBack = session.pose(
       exchange,
       question,
       (response) => {
-        this.#open.delete(key);
+        open.delete(key);
         if (response.result === undefined)
           this.#refuse(`the client refused ${method}: ${errorText(response)}`);
         else onResponse(rawOf(response.bytes, response.result));
       },
       (why) => {
-        this.#open.delete(key);
+        open.delete(key);
         this.#refuse(`${method}: ${why}`);
       },
     );
-    if (this.#open.has(key)) this.#open.set(key, takeBack);
+    if (open.has(key)) open.set(key, takeBack);
   }
 
   /** The input is not to be had: a tool says so in its result, where its caller reads it; anything else is an error. */
@@ -212,8 +242,8 @@ export class LegacyOnModern implements Exchange, Cancellable {
   #takeBack(why: string): void {
     clearTimeout(this.#timer);
     this.#letGo();
-    for (const takeBack of this.#open.values()) takeBack(why);
-    this.#open.clear();
+    for (const takeBack of this.#open?.values() ?? []) takeBack(why);
+    this.#open?.clear();
   }
 
   #hold(): void {

@@ -25,56 +25,59 @@ export function isModern(envelope: Envelope): boolean {
 /** Reads and checks the metadata. Throws RpcFault −32022 for another version and −32602 for what is missing or wrong. */
 export function readAsker(envelope: Envelope): ModernAsker {
   const { rawId } = envelope;
-  const read = (key: string) => envelope.parse(envelope.meta(key));
-  const requested = read(metaKeys.protocolVersion);
+  const requested = envelope.metaText(metaKeys.protocolVersion);
   const wrong = (what: string) => new RpcFault(rpcCodes.invalidParams, what, rawId);
-  if (typeof requested !== 'string')
-    throw wrong(`params._meta needs "${metaKeys.protocolVersion}", a string`);
+  if (requested === undefined) throw wrong(`params._meta needs "${metaKeys.protocolVersion}", a string`);
   if (requested !== modernVersion) {
     throw new RpcFault(rpcCodes.unsupportedVersion, 'Unsupported protocol version', rawId, {
       supported: [modernVersion],
       requested: requested.slice(0, 100),
     });
   }
-  const said = [metaKeys.clientInfo, metaKeys.clientCapabilities].map((key) => envelope.meta(key));
-  const size = said.reduce((sum, span) => sum + (span === undefined ? 0 : span.end - span.start), 0);
-  if (size > MAX_INTRODUCTION)
+  const info = envelope.meta(metaKeys.clientInfo);
+  const capabilities = envelope.meta(metaKeys.clientCapabilities);
+  if (lengthOf(info) + lengthOf(capabilities) > MAX_INTRODUCTION)
     throw wrong(`what params._meta says of the client is larger than ${MAX_INTRODUCTION} bytes`);
-  const [info, capabilities] = said;
   if (capabilities === undefined || envelope.bytes[capabilities.start] !== BRACE)
     throw wrong(`params._meta needs "${metaKeys.clientCapabilities}", an object`);
-  const logLevel = read(metaKeys.logLevel);
+  const logLevel = envelope.parse(envelope.meta(metaKeys.logLevel));
   if (logLevel !== undefined && !isLogLevel(logLevel))
     throw wrong(`unknown log level ${JSON.stringify(logLevel)?.slice(0, 100)}`);
-  return new Sender(envelope, { info, capabilities }, logLevel);
+  return new Sender(envelope, info, capabilities, logLevel);
+}
+
+function lengthOf(span: Span | undefined): number {
+  return span === undefined ? 0 : span.end - span.start;
 }
 
 /** Parses what it is asked for, and keeps that only where it is small: what is deep takes fifty times as much as its text. */
 class Sender implements ModernAsker {
   readonly logLevel: LogLevel | undefined;
   readonly #envelope: Envelope;
-  readonly #said: { readonly info: Span | undefined; readonly capabilities: Span };
+  readonly #info: Span | undefined;
+  readonly #said: Span;
   #capabilities: Readonly<Record<string, unknown>> | undefined;
 
   constructor(
     envelope: Envelope,
-    said: { readonly info: Span | undefined; readonly capabilities: Span },
+    info: Span | undefined,
+    capabilities: Span,
     logLevel: LogLevel | undefined,
   ) {
     this.#envelope = envelope;
-    this.#said = said;
+    this.#info = info;
+    this.#said = capabilities;
     this.logLevel = logLevel;
   }
 
   get clientInfo(): unknown {
-    return this.#envelope.parse(this.#said.info) ?? { name: 'unknown', version: '0' };
+    return this.#envelope.parse(this.#info) ?? { name: 'unknown', version: '0' };
   }
 
   get capabilities(): Readonly<Record<string, unknown>> {
     if (this.#capabilities !== undefined) return this.#capabilities;
-    const { start, end } = this.#said.capabilities;
-    const parsed = this.#envelope.parse(this.#said.capabilities) as Readonly<Record<string, unknown>>;
-    if (end - start <= SMALL_BYTES) this.#capabilities = parsed;
+    const parsed = this.#envelope.parse(this.#said) as Readonly<Record<string, unknown>>;
+    if (lengthOf(this.#said) <= SMALL_BYTES) this.#capabilities = parsed;
     return parsed;
   }
 }

@@ -13,12 +13,11 @@
 import { type GatewayError, StoppedError } from '../errors.ts';
 import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
 import { memberOf } from '../jsonrpc/members.ts';
-import { changeResult, metaKeys, toLegacy } from '../jsonrpc/modern-meta.ts';
+import { legacyEdits } from '../jsonrpc/modern-meta.ts';
 import { rpcCodes } from '../jsonrpc/rpc-fault.ts';
-import { type Edit, rawJson, rawOf, replacing, splice } from '../jsonrpc/span.ts';
+import { type Edit, rawJson, rawOf, replacing, splice, together } from '../jsonrpc/span.ts';
 import type { Call, Exchange } from '../server/call.ts';
 import { type Connection, refuseServerRequest } from '../server/connection.ts';
-import { noCache } from '../server/lists.ts';
 import { type LogLevel, Subscriptions } from '../server/subscriptions.ts';
 import type { Cancellable, ClientExchange } from './client-exchange.ts';
 import type { Lane, Lanes, LaneUser } from './lane.ts';
@@ -27,6 +26,7 @@ import type { ModernAsker } from './modern-asker.ts';
 import { OpenQuestions } from './open-questions.ts';
 import { type Parkable, type ParkedCalls, requestDigest } from './parked-calls.ts';
 import type { ClientRequest, Route } from './route.ts';
+import { signatureOf } from './signature.ts';
 import { urlsRequired } from './url-elicitation.ts';
 
 /** Questions asked within so many milliseconds become one answer: a server that asks several writes them one by one. */
@@ -58,7 +58,8 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
   /** The message of that request, or of the last there was. */
   #current: Envelope;
   #askedSoon: NodeJS.Timeout | undefined;
-  #kept: Buffer[] = [];
+  /** Undefined while nothing is. */
+  #kept: Buffer[] | undefined;
   #keptBytes = 0;
   /** What the client is told when it comes back, if the call has ended meanwhile. */
   #end: ((exchange: ClientExchange) => void) | undefined;
@@ -82,12 +83,12 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
     return this.#digest;
   }
 
-  /** `envelope` is the client's request as the server is to get it, apart from what its era takes away. */
-  send(envelope: Envelope): void {
-    const { server, trace } = this.#route;
+  send(): void {
+    const { server, envelope, trace } = this.#route;
     if (this.#needsLane) this.#lane = this.#lanes.take(this.#asker, this);
     const owner = this.#lane;
-    this.#call = server.handle.accept({ envelope: toLegacy(envelope), exchange: this, owner, trace });
+    const edits = together(this.#route.edits, legacyEdits(envelope));
+    this.#call = server.handle.accept({ envelope, edits, exchange: this, owner, era: 'legacy', trace });
   }
 
   answer(envelope: Envelope): void {
@@ -98,7 +99,7 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
         return;
       }
       const { rewrite } = exchange;
-      exchange.rewrite = (answer) => this.#dressed(answer, exchange, rewrite?.(answer) ?? []);
+      exchange.rewrite = (answer) => together(rewrite?.(answer), this.#dressed(answer, exchange));
       exchange.answer(envelope);
     }, false);
   }
@@ -106,7 +107,9 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
   relay(message: Buffer): void {
     const exchange = this.#exchange;
     if (exchange !== undefined) this.#tell(exchange, message);
-    else if (this.#kept.length < MAX_KEPT && this.#keptBytes + message.length <= MAX_KEPT_BYTES) {
+    else {
+      this.#kept ??= [];
+      if (this.#kept.length >= MAX_KEPT || this.#keptBytes + message.length > MAX_KEPT_BYTES) return;
       this.#kept.push(message);
       this.#keptBytes += message.length;
     }
@@ -132,7 +135,7 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
     if (this.parkedAt === undefined) return;
     // The end of a call may have others sent, and these look for connections, too.
     this.parkedAt = undefined;
-    this.#kept = [];
+    this.#kept = undefined;
     this.#call?.fail(error);
   }
 
@@ -190,9 +193,9 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
         server.mayShowMoreTo({ era: 'modern', capabilities: this.#asker.capabilities })
       );
     const { elicitation, sampling, roots } = this.#asker.capabilities;
-    return [elicitation, sampling, forward_roots ? roots : undefined, this.#asker.logLevel].some(
-      (one) => one !== undefined,
-    );
+    if (elicitation !== undefined || sampling !== undefined || this.#asker.logLevel !== undefined)
+      return true;
+    return forward_roots && roots !== undefined;
   }
 
   get #isAsked(): boolean {
@@ -238,8 +241,8 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
   }
 
   #tellKept(): void {
-    const kept = this.#kept;
-    this.#kept = [];
+    const kept = this.#kept ?? [];
+    this.#kept = undefined;
     this.#keptBytes = 0;
     for (const message of kept) this.relay(message);
   }
@@ -258,20 +261,12 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
       exchange.relay(splice(message, [replacing(token, rawOf(bytes, askedToken))]));
   }
 
-  #dressed(answer: Envelope, exchange: ClientExchange, edits: Edit[]): Edit[] {
-    if (answer.error !== undefined) return [...edits, ...modernError(answer)];
-    const members = cacheable.test(this.#route.envelope.method) ? completeUncached : complete;
-    const meta = { [metaKeys.serverInfo]: rawJson(exchange.dress?.serverInfo) };
-    return edits.concat(changeResult(answer, { members, meta }));
+  #dressed(answer: Envelope, exchange: ClientExchange): Edit[] {
+    if (answer.error !== undefined) return modernError(answer);
+    const { complete, uncached } = signatureOf(exchange.dress?.serverInfo);
+    return (cacheable.test(this.#route.envelope.method) ? uncached : complete).edits(answer);
   }
 }
-
-const complete = { resultType: rawJson('complete') };
-const completeUncached = {
-  ...complete,
-  ttlMs: String(noCache.ttlMs),
-  cacheScope: rawJson(noCache.scope),
-};
 
 /** A resource that is not there has another code in the modern era (2026-07-28, "Resources", error handling). */
 function modernError({ bytes, error }: Envelope): Edit[] {

@@ -43,6 +43,11 @@ export function isRemoved({ envelope, exchange }: ClientRequest): boolean {
 /** Routes a modern request to one server. */
 export function routeModern(route: Route, asker: ModernAsker, context: RoutingContext): void {
   if (isRemoved(route)) return;
+  const known = route.server.eras.known === undefined ? undefined : advertOf(route.server);
+  if (known !== undefined) {
+    dispatch(route, context, known);
+    return;
+  }
   withEras(route, () => {
     // Whose the answer is can be told only once the server has introduced itself.
     introduced(route, asker, (advert) => dispatch(route, context, advert));

@@ -38,6 +38,9 @@ const foldedTopLevel = new Set(topLevel.map(folded));
 const foldedWatched = new Set([...watched].map(folded));
 const foldedToken = folded('progressToken');
 
+/** The specification knows six. */
+const MAX_RESERVED = 64;
+
 const LF = 0x0a;
 const CR = 0x0d;
 const QUOTE = 0x22;
@@ -61,7 +64,7 @@ export class Envelope {
   askedToken: Span | undefined;
   /** Few, and each once: looking through them costs less than a Map. */
   #members: Member[] | undefined;
-  #meta: Map<string, Span> | undefined;
+  #meta: Member[] | undefined;
 
   constructor(message: Message) {
     this.#message = message;
@@ -111,14 +114,22 @@ export class Envelope {
 
   /** A watched member of `params` as text; undefined when it is missing or no string. */
   paramText(name: string): string | undefined {
-    const span = this.param(name);
-    if (span === undefined || this.bytes[span.start] !== QUOTE) return undefined;
-    return textOf(this.bytes, span.start, span.end);
+    return this.#textAt(this.param(name));
   }
 
   /** Where a reserved member of `params._meta` stands, by its whole key. */
   meta(key: string): Span | undefined {
-    return this.#meta?.get(key);
+    return this.#meta?.find((member) => member.name === key);
+  }
+
+  /** A reserved member of `params._meta` as text; undefined when it is missing or no string. */
+  metaText(key: string): string | undefined {
+    return this.#textAt(this.meta(key));
+  }
+
+  #textAt(span: Span | undefined): string | undefined {
+    if (span === undefined || this.bytes[span.start] !== QUOTE) return undefined;
+    return textOf(this.bytes, span.start, span.end);
   }
 
   /** A part of the message as a parsed value; for the few cold paths that need one. */
@@ -134,10 +145,16 @@ export class Envelope {
   }
 
   noteMeta(key: string, span: Span): void {
-    this.#meta ??= new Map();
-    if (this.#meta.has(key))
+    this.#meta ??= [];
+    if (this.meta(key) !== undefined)
       throw new RpcFault(rpcCodes.invalidRequest, `"${key.slice(0, 100)}" occurs twice in params._meta`);
-    this.#meta.set(key, span);
+    // A client may send thousands, and each is looked for among those before it.
+    if (this.#meta.length >= MAX_RESERVED)
+      throw new RpcFault(
+        rpcCodes.invalidRequest,
+        `params._meta has more than ${MAX_RESERVED} reserved members`,
+      );
+    this.#meta.push({ name: key, start: span.start, end: span.end });
   }
 }
 

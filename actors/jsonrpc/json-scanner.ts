@@ -260,10 +260,13 @@ const words = wordsByLength([
     'tools/call',
   ],
   ...['progressToken', 'structuredContent', 'notifications/progress'],
+  ...['2026-07-28', 'io.modelcontextprotocol/protocolVersion', 'io.modelcontextprotocol/clientInfo'],
+  ...['io.modelcontextprotocol/clientCapabilities', 'io.modelcontextprotocol/logLevel'],
+  ...['content', 'resultType', 'io.modelcontextprotocol/serverInfo'],
 ]);
 
 function wordsByLength(all: readonly string[]): readonly (readonly string[])[] {
-  return Array.from({ length: 32 }, (_, length) => all.filter((word) => word.length === length));
+  return Array.from({ length: 48 }, (_, length) => all.filter((word) => word.length === length));
 }
 
 function isAt(bytes: Buffer, start: number, word: string): boolean {

@@ -12,6 +12,7 @@ export interface Member {
 }
 
 const BRACE = 0x7b;
+const END_BRACE = 0x7d;
 
 /** The members of the object at `span`, in order; none when no object stands there. */
 export function membersOf(bytes: Buffer, span: Span | undefined): Member[] {
@@ -39,10 +40,26 @@ export type Changes = Readonly<Record<string, string | undefined>>;
  * even for a reader that stops early.
  */
 export function changeMembers(bytes: Buffer, span: Span, changes: Changes): Edit[] {
-  const members = membersOf(bytes, span);
+  return changeFound(span, membersOf(bytes, span), changes, rawMembers(changes));
+}
+
+/** The members that changes add, as they are written; '' when there are none. */
+export function rawMembers(changes: Changes): string {
   let added = '';
   for (const [key, raw] of Object.entries(changes))
     if (raw !== undefined) added += `${added === '' ? '' : ','}${JSON.stringify(key)}:${raw}`;
+  return added;
+}
+
+/** The edit that puts members, of which there is at least one, before those of an object that has none of them. */
+export function addFirst(bytes: Buffer, { start }: Span, added: string): Edit {
+  const inside = start + 1;
+  const isEmpty = new JsonScanner(bytes, inside).peek() === END_BRACE;
+  return { start: inside, end: inside, text: isEmpty ? added : `${added},` };
+}
+
+/** As `changeMembers`, with the object's members and what is added at hand. */
+export function changeFound(span: Span, members: readonly Member[], changes: Changes, added: string): Edit[] {
   const inside = span.start + 1;
   const first = members.findIndex(({ key }) => !Object.hasOwn(changes, key));
   let before = members[first];

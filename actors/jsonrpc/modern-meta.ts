@@ -4,13 +4,23 @@
 // X1  beyond those members a message stays as it was received, byte for byte.
 
 import { type Envelope, readServerMessage } from './envelope.ts';
-import { changeMembers, memberOf } from './members.ts';
-import { type Edit, inOrder, rawJson, rawOf, splice } from './span.ts';
+import {
+  addFirst,
+  type Changes,
+  changeFound,
+  changeMembers,
+  memberOf,
+  membersOf,
+  rawMembers,
+} from './members.ts';
+import { type Edit, holds, inOrder, rawJson, rawOf, splice } from './span.ts';
 
 /** Legacy: sessions and `initialize`, up to 2025-11-25. Modern: stateless requests, from 2026-07-28 on. */
 export type Era = 'legacy' | 'modern';
 
 export const modernVersion = '2026-07-28';
+
+const BRACE = 0x7b;
 
 /** Members of `_meta` that the specification reserves (2026-07-28, "General fields"). */
 export const metaKeys = {
@@ -39,67 +49,66 @@ export function modernMeta(asker: Asker): Record<string, unknown> {
   };
 }
 
+/** What a modern request says of who asks: the members of its `_meta`, as they are written. */
+export interface RawMeta {
+  /** What the client may have said itself of the same. */
+  readonly keys: Changes;
+  readonly members: string;
+}
+
+const metaKeysOfAll: Changes = {
+  [metaKeys.protocolVersion]: undefined,
+  [metaKeys.clientInfo]: undefined,
+  [metaKeys.clientCapabilities]: undefined,
+};
+const metaKeysWithLevel: Changes = { ...metaKeysOfAll, [metaKeys.logLevel]: undefined };
+
+/** As `modernMeta`, of texts: whoever sends many requests for the same client writes nothing anew. */
+export function rawMetaOf(rawInfo: string, rawCapabilities: string, logLevel: string | undefined): RawMeta {
+  const members = `"${metaKeys.protocolVersion}":"${modernVersion}","${metaKeys.clientInfo}":${rawInfo},"${metaKeys.clientCapabilities}":${rawCapabilities}`;
+  if (logLevel === undefined) return { keys: metaKeysOfAll, members };
+  return { keys: metaKeysWithLevel, members: `${members},"${metaKeys.logLevel}":${rawJson(logLevel)}` };
+}
+
 /** A request of a legacy client, or a retry of it, as a modern server expects it. `more` are members for `params`. */
-export function toModern(
-  envelope: Envelope,
-  asker: Asker,
-  more: Readonly<Record<string, string>> = {},
-): Envelope {
-  const meta = Object.fromEntries(
-    Object.entries(modernMeta(asker)).map(([key, value]) => [key, rawJson(value)]),
-  );
-  return rewritten(envelope, meta, more);
+export function toModern(envelope: Envelope, asker: Asker, more?: Changes): Envelope {
+  const { clientInfo, capabilities, logLevel } = asker;
+  const edits = modernEdits(envelope, rawMetaOf(rawJson(clientInfo), rawJson(capabilities), logLevel), more);
+  return edits.length === 0 ? envelope : readServerMessage(splice(envelope.bytes, edits));
 }
 
-const strippedMeta = Object.fromEntries(
-  [metaKeys.protocolVersion, metaKeys.clientInfo, metaKeys.clientCapabilities, metaKeys.logLevel].map(
-    (key) => [key, undefined],
-  ),
-);
-
-/** A request of a modern client as a legacy server expects it: one that speaks both eras must not take it for modern. */
-export function toLegacy(envelope: Envelope): Envelope {
-  return rewritten(envelope, strippedMeta, { inputResponses: undefined, requestState: undefined });
-}
-
-function rewritten(
-  envelope: Envelope,
-  meta: Readonly<Record<string, string | undefined>>,
-  more: Readonly<Record<string, string | undefined>>,
-): Envelope {
+/** The edits, in order, that make it one. */
+export function modernEdits(envelope: Envelope, meta: RawMeta, more: Changes = none): Edit[] {
   const { bytes, params } = envelope;
   if (params === undefined) {
-    const whole = { start: bytes.indexOf(0x7b), end: bytes.length };
-    const text = `{${[`"_meta":${objectText(meta)}`, ...texts(more)].join(',')}}`;
-    return readServerMessage(splice(bytes, changeMembers(bytes, whole, { params: text })));
+    const whole = { start: bytes.indexOf(BRACE), end: bytes.length };
+    const members = rawMembers({ _meta: `{${meta.members}}`, ...more });
+    return changeMembers(bytes, whole, { params: `{${members}}` });
   }
   // A list has no room for metadata; JSON-RPC knows such params, and whoever serves MCP refuses them.
-  if (bytes[params.start] !== 0x7b) return envelope;
-  const own = memberOf(bytes, params, '_meta');
-  const isObject = own !== undefined && bytes[own.start] === 0x7b;
-  const edits: Edit[] = isObject ? changeMembers(bytes, own, meta) : [];
-  edits.push(...changeMembers(bytes, params, isObject ? more : { ...more, _meta: objectText(meta) }));
-  return readServerMessage(splice(bytes, inOrder(edits)));
+  if (bytes[params.start] !== BRACE) return [];
+  const own = envelope.param('_meta');
+  if (own === undefined && more === none) return [addFirst(bytes, params, `"_meta":{${meta.members}}`)];
+  if (own === undefined || bytes[own.start] !== BRACE)
+    return changeMembers(bytes, params, { ...more, _meta: `{${meta.members}}` });
+  const edits = changeFound(own, membersOf(bytes, own), meta.keys, meta.members);
+  return more === none ? edits : inOrder([...edits, ...changeMembers(bytes, params, more)]);
 }
 
-export interface ResultChanges {
-  /** Members of the result itself, as raw JSON; undefined takes one out. */
-  readonly members: Readonly<Record<string, string | undefined>>;
-  /** Members of its `_meta`. */
-  readonly meta?: Readonly<Record<string, string | undefined>>;
-}
+const none: Changes = {};
+const ofRetries: Changes = { inputResponses: undefined, requestState: undefined };
 
-/** Edits, in order, that change a result; none when the answer is an error or its result is no object. */
-export function changeResult(answer: Envelope, { members, meta }: ResultChanges): Edit[] {
-  const { bytes, result } = answer;
-  if (result === undefined || bytes[result.start] !== 0x7b) return [];
-  if (meta === undefined) return changeMembers(bytes, result, members);
-  const own = memberOf(bytes, result, '_meta');
-  if (own === undefined || bytes[own.start] !== 0x7b) {
-    const text = objectText(meta);
-    return changeMembers(bytes, result, text === '{}' ? members : { ...members, _meta: text });
-  }
-  return inOrder([...changeMembers(bytes, own, meta), ...changeMembers(bytes, result, members)]);
+/** The edits, in order, that make a request of a modern client what a legacy server expects: one that speaks both eras must not take it for modern. */
+export function legacyEdits(envelope: Envelope): Edit[] {
+  const { bytes, params } = envelope;
+  if (params === undefined || bytes[params.start] !== BRACE) return [];
+  const own = envelope.param('_meta');
+  const edits =
+    own !== undefined && bytes[own.start] === BRACE ? changeMembers(bytes, own, metaKeysWithLevel) : [];
+  // Only a retry has these; any other request need not be looked through.
+  if (envelope.param('inputResponses') === undefined && envelope.param('requestState') === undefined)
+    return edits;
+  return inOrder([...edits, ...changeMembers(bytes, params, ofRetries)]);
 }
 
 /** How long a result may be kept, in milliseconds, and by whom. */
@@ -137,12 +146,11 @@ export function resultType(answer: Envelope): string | undefined {
   return typeof type === 'string' ? type : undefined;
 }
 
-function texts(members: Readonly<Record<string, string | undefined>>): string[] {
-  return Object.entries(members).flatMap(([key, raw]) =>
-    raw === undefined ? [] : [`${JSON.stringify(key)}:${raw}`],
-  );
-}
+const INPUT_REQUIRED = 'input_required';
 
-function objectText(members: Readonly<Record<string, string | undefined>>): string {
-  return `{${texts(members).join(',')}}`;
+/** Whether the answer asks its client for something. Most do not, and need not be looked through. */
+export function asksForInput(answer: Envelope): boolean {
+  if (answer.result === undefined) return false;
+  const mayBe = holds(answer.message, INPUT_REQUIRED) || holds(answer.message, '\\u');
+  return mayBe && resultType(answer) === INPUT_REQUIRED;
 }

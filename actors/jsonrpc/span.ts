@@ -31,6 +31,11 @@ export function inOrder(edits: Edit[]): Edit[] {
   return edits.length > 1 ? edits.sort((a, b) => a.start - b.start) : edits;
 }
 
+/** The edits of two who change the same message; not in order. */
+export function together(some: readonly Edit[] | undefined, others: Edit[]): Edit[] {
+  return some === undefined || some.length === 0 ? others : [...some, ...others];
+}
+
 /** A message on its way out; a large one may come in pieces that follow each other. */
 export type Message = Buffer | readonly Buffer[];
 

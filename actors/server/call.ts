@@ -6,7 +6,7 @@
 import type { Deadlines, Waiting } from '../deadlines.ts';
 import { DeadlineError, type GatewayError } from '../errors.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
-import type { Era } from '../jsonrpc/modern-meta.ts';
+import { type Era, metaKeys } from '../jsonrpc/modern-meta.ts';
 import type { Edit } from '../jsonrpc/span.ts';
 import type { Trace } from '../upstream/link.ts';
 import type { Connection } from './connection.ts';
@@ -44,6 +44,8 @@ export interface CallRequest {
   /** The era of the connection it is sent on; the message is in that era's form. @default 'legacy' */
   readonly era?: Era | undefined;
   readonly trace?: Trace | undefined;
+  /** It asks for log messages by a level that only its edits bring in. */
+  readonly asksForLog?: boolean | undefined;
 }
 
 /** What is the same for all calls to a server. */
@@ -85,6 +87,7 @@ export class Call implements Waiting<Call> {
   onEnd: OnCallEnd | undefined;
 
   readonly #exchange: Exchange;
+  readonly #asksForLog: boolean;
   readonly #patience: Patience;
   readonly #terms: CallTerms;
   readonly #deadlines: Deadlines<Call> | undefined;
@@ -100,6 +103,7 @@ export class Call implements Waiting<Call> {
     this.era = request.era ?? 'legacy';
     this.trace = request.trace;
     this.#exchange = request.exchange;
+    this.#asksForLog = request.asksForLog === true;
     this.#patience = terms.patience;
     this.#terms = terms;
     this.#deadlines = terms.deadlines;
@@ -111,6 +115,11 @@ export class Call implements Waiting<Call> {
   suspend(): void {
     this.#stopClock();
     this.#suspendedAt ??= performance.now();
+  }
+
+  /** Whether it tells a modern server a level, so that log messages may belong to it. */
+  get hearsLog(): boolean {
+    return this.#asksForLog || this.envelope.meta(metaKeys.logLevel) !== undefined;
   }
 
   /** It waits for its client, and goes on when that has answered. */

@@ -41,6 +41,9 @@ export class Known {
   #adverts: Adverts = {};
   #isLearnt = false;
   #isClosed = false;
+  /** The tools that ask for headers, and the list that was looked through for them: each call asks for its own. */
+  #annotated: ReadonlyMap<string, ListItem> = new Map();
+  #lookedThrough: readonly ListItem[] | undefined;
   /** What the client could do on whose connection the lists were learnt; some servers offer more to those who can more. */
   #offered: readonly string[] = [];
 
@@ -91,11 +94,15 @@ export class Known {
     void this.#save();
   }
 
-  /** The input schema of a tool as it was last listed. */
+  /** The input schema of a tool as it was last listed, where that asks for headers. */
   inputSchemaOf(tool: string): unknown {
-    const item = this.lists.tools?.find(({ key }) => key === tool);
-    // Only schemas that ask for headers are of interest, and few do.
-    if (item === undefined || !(item.before + item.after).includes('x-mcp-header')) return undefined;
+    const { tools } = this.lists;
+    if (this.#lookedThrough !== tools) {
+      this.#lookedThrough = tools;
+      this.#annotated = annotatedIn(tools ?? []);
+    }
+    const item = this.#annotated.get(tool);
+    if (item === undefined) return undefined;
     return (JSON.parse(itemJson(item)) as { inputSchema?: unknown }).inputSchema;
   }
 
@@ -235,6 +242,13 @@ export class Known {
       offered: this.#offered,
     };
   }
+}
+
+/** The tools whose schemas may ask for headers; few do. */
+function annotatedIn(tools: readonly ListItem[]): ReadonlyMap<string, ListItem> {
+  const annotated = tools.filter(({ before, after }) => (before + after).includes('x-mcp-header'));
+  // Of several with one name the first is meant.
+  return new Map(annotated.reverse().map((item) => [item.key, item]));
 }
 
 /** What one client is shown, and what another is that can do more: what is missing here may be hidden here only. */

@@ -4,7 +4,6 @@
 // Everything else reaches nobody: guessing an addressee is how one user's messages end up with another.
 
 import type { Envelope } from '../jsonrpc/envelope.ts';
-import { metaKeys } from '../jsonrpc/modern-meta.ts';
 import type { Call } from './call.ts';
 import type { Connection } from './connection.ts';
 import type { Member } from './member.ts';
@@ -56,7 +55,7 @@ function relayLog(connection: Connection, envelope: Envelope, call: Call | undef
     call.relay(envelope.bytes);
     return;
   }
-  const asking = [...connection.calls()].filter((one) => one.envelope.meta(metaKeys.logLevel) !== undefined);
+  const asking = connection.calls().filter((one) => one.hearsLog);
   const [only] = asking;
   if (only !== undefined && asking.length === 1) only.relay(envelope.bytes);
 }

@@ -25,7 +25,7 @@ const nameMembers = new Map([
  */
 export function metadataHeaders(envelope: Envelope, inputSchemaOf: SchemaLookup): Record<string, string> {
   const headers: Record<string, string> = {
-    'mcp-protocol-version': encodeHeaderValue(protocolVersionOf(envelope)),
+    'mcp-protocol-version': encodeHeaderValue(envelope.metaText(metaKeys.protocolVersion) ?? modernVersion),
     'mcp-method': encodeHeaderValue(envelope.method),
   };
   const name = nameOf(envelope);
@@ -35,11 +35,6 @@ export function metadataHeaders(envelope: Envelope, inputSchemaOf: SchemaLookup)
   const inputSchema = inputSchemaOf(name);
   if (!hasAnnotations(inputSchema)) return headers;
   return { ...headers, ...paramHeaders(inputSchema, argumentsOf(envelope)) };
-}
-
-function protocolVersionOf(envelope: Envelope): string {
-  const version = envelope.parse(envelope.meta(metaKeys.protocolVersion));
-  return typeof version === 'string' ? version : modernVersion;
 }
 
 /** What `Mcp-Name` repeats; undefined where it repeats nothing. */

@@ -53,7 +53,7 @@ function inputSchemaOf(front: Front, server: ManagedServer | undefined, name: st
 /** Throws RpcFault −32020 when a header is missing or differs from the body ("Server Validation"). */
 function checkHeaders(headers: Readonly<Record<string, string>>, envelope: Envelope): void {
   const { 'mcp-protocol-version': version, 'mcp-method': method, 'mcp-name': name } = headers;
-  const said = envelope.parse(envelope.meta(metaKeys.protocolVersion));
+  const said = envelope.metaText(metaKeys.protocolVersion);
   const rawId = envelope.kind === 'request' ? envelope.rawId : undefined;
   const fault = (what: string) => new RpcFault(rpcCodes.headerMismatch, what, rawId);
   if (version === undefined) throw fault('the MCP-Protocol-Version header is missing');

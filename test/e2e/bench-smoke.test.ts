@@ -129,6 +129,7 @@ describe('a smoke run of all measures', () => {
       'gateway /mcp',
       'gateway /mcp/:id, modern to legacy',
       'gateway /mcp, modern to legacy',
+      'gateway /rpc, legacy to modern',
       'gateway /mcp/:id, modern to modern',
       'bare relay',
       'raw echo',

@@ -3,15 +3,10 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readServerMessage } from '../../../../actors/jsonrpc/envelope.ts';
+import { type Envelope, readServerMessage } from '../../../../actors/jsonrpc/envelope.ts';
 import { type Changes, changeMembers, memberOf, membersOf } from '../../../../actors/jsonrpc/members.ts';
-import {
-  changeResult,
-  metaKeys,
-  modernMeta,
-  toLegacy,
-  toModern,
-} from '../../../../actors/jsonrpc/modern-meta.ts';
+import { legacyEdits, metaKeys, modernMeta, toModern } from '../../../../actors/jsonrpc/modern-meta.ts';
+import { ResultChange } from '../../../../actors/jsonrpc/result-change.ts';
 import { rawJson, rawOf, splice } from '../../../../actors/jsonrpc/span.ts';
 
 interface Member {
@@ -171,6 +166,8 @@ const asker = {
 };
 const ownMeta = Object.entries(modernMeta(asker)).map(([key, one]): [string, string] => [key, rawJson(one)]);
 
+const toLegacy = (envelope: Envelope) => readServerMessage(splice(envelope.bytes, legacyEdits(envelope)));
+
 /** Unique, as the envelope wants its own members to be. */
 const unique = (members: readonly Member[]) =>
   members.filter(({ key }, at) => members.findIndex((other) => other.key === key) === at);
@@ -283,10 +280,11 @@ describe('a result', () => {
         if (meta !== undefined)
           parts.splice(isMetaFirst ? 0 : parts.length, 0, `"_meta":${gap}${written(meta)}`);
         const bytes = Buffer.from(`{"id":1,"result":${gap}{${parts.join(`${gap},${gap}`)}${gap}},"x":1}`);
-        const edits = changeResult(readServerMessage(bytes), {
-          members: { resultType: '"complete"', ttlMs: '0' },
-          meta: { [metaKeys.serverInfo]: '{"name":"s"}', a: undefined },
-        });
+        const change = new ResultChange(
+          { resultType: '"complete"', ttlMs: '0' },
+          { [metaKeys.serverInfo]: '{"name":"s"}', a: undefined },
+        );
+        const edits = change.edits(readServerMessage(bytes));
         const after = readServerMessage(splice(bytes, edits));
         const whole = parsed(after.bytes.toString()) as { result: { _meta: Record<string, unknown> } };
         const start = after.result?.start ?? -1;
@@ -310,6 +308,6 @@ describe('a result', () => {
     '{"id":1,"result":null}',
   ])('that is none, or no object, stays as it is: %s', (text) => {
     const answer = readServerMessage(Buffer.from(text));
-    expect(changeResult(answer, { members: { a: '1' }, meta: { b: '2' } })).toEqual([]);
+    expect(new ResultChange({ a: '1' }, { b: '2' }).edits(answer)).toEqual([]);
   });
 });

@@ -13,6 +13,7 @@ import { withEras } from '../../../../actors/client/server-router.ts';
 import { ClientSession } from '../../../../actors/client/session.ts';
 import { ConnectionLostError, type GatewayError } from '../../../../actors/errors.ts';
 import { type Envelope, readClientMessage } from '../../../../actors/jsonrpc/envelope.ts';
+import { type Edit, inOrder, splice } from '../../../../actors/jsonrpc/span.ts';
 import type { ServerEntry } from '../../../../config/catalog-schema.ts';
 import type { FakeLink } from '../../../fixtures/fake-link.ts';
 import { FakeManaged, settle, toolCall } from '../../../fixtures/fake-server.ts';
@@ -543,4 +544,26 @@ describe('a legacy client before a modern server', () => {
     expect(timers()).toBe(0);
     expect(member()?.inFlight).toBe(0);
   });
+});
+
+describe('a call that goes across', () => {
+  test.each([
+    ['legacy', asker],
+    ['modern', undefined],
+  ] as const)(
+    'to the %s era is sent as edits of the message as it came, and not read again',
+    async (era, who) => {
+      managed = new FakeManaged({ era, isolation: 'shared' });
+      const accept = vi.spyOn(managed.server.handle, 'accept');
+      const { route } = request(toolCall('1', 'm', '"t"'), { asker: who });
+      route.exchange.dress = who && { serverInfo: {}, isMethodKnown: true };
+      crossings.forward(route);
+      const [[sent]] = accept.mock.calls as unknown as [[{ envelope: Envelope; edits: readonly Edit[] }]];
+      expect(sent.envelope).toBe(route.envelope);
+      const told = JSON.parse(splice(sent.envelope.bytes, inOrder([...sent.edits])).toString());
+      expect(told.params._meta.progressToken).toBe('t');
+      const version = told.params._meta['io.modelcontextprotocol/protocolVersion'];
+      expect(version).toBe(era === 'modern' ? '2026-07-28' : undefined);
+    },
+  );
 });

@@ -1,7 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { readAsker } from '../../../../actors/client/modern-asker.ts';
 import { readServerMessage } from '../../../../actors/jsonrpc/envelope.ts';
-import { completeResult, resultType, toLegacy, toModern } from '../../../../actors/jsonrpc/modern-meta.ts';
+import {
+  asksForInput,
+  completeResult,
+  legacyEdits,
+  resultType,
+  toModern,
+} from '../../../../actors/jsonrpc/modern-meta.ts';
 
 const asker = { clientInfo: { name: 'c', version: '1' }, capabilities: {} };
 const read = (text: string) => readServerMessage(Buffer.from(text));
@@ -43,7 +49,7 @@ describe('a request carried into the other era', () => {
   test('with a list for params goes as it is: no server of this protocol takes one', () => {
     const text = '{"id":1,"method":"m","params":[1.0, {"_meta":{}}]}';
     expect(toModern(read(text), asker).bytes.toString()).toBe(text);
-    expect(toLegacy(read(text)).bytes.toString()).toBe(text);
+    expect(legacyEdits(read(text))).toEqual([]);
   });
 });
 
@@ -88,4 +94,15 @@ test.each([
   ['{"id":1,"error":{"code":1,"message":"m"}}', undefined],
 ])('the type of %s is %s', (text, type) => {
   expect(resultType(read(text))).toBe(type);
+});
+
+test.each([
+  ['{"id":1,"result":{"resultType":"input_required"}}', true],
+  ['{"id":1,"result":{"resultType":"\\u0069nput_required"}}', true],
+  ['{"id":1,"result":{"\\u0072esultType":"input_required"}}', true],
+  ['{"id":1,"result":{"content":[{"text":"input_required"}]}}', false],
+  ['{"id":1,"result":{"resultType":"complete"}}', false],
+  ['{"id":1,"error":{"code":1,"message":"input_required"}}', false],
+])('whether %s asks for input: %s', (text, isAsked) => {
+  expect(asksForInput(read(text))).toBe(isAsked);
 });
