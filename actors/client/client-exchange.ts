@@ -49,6 +49,10 @@ export class ClientExchange implements Exchange, Linked<ClientExchange> {
   budget: Budget | undefined;
   serverShare: Share | undefined;
   sessionShare: Share | undefined;
+  /** Gives back what it holds beside its place, where it is large. */
+  giveBytes: (() => void) | undefined;
+  /** What the request has in memory. */
+  bytes = 0;
   previous: ClientExchange | undefined;
   next: ClientExchange | undefined;
   /** Changes to make in the answer beside its id; in order. Only a few cold methods need one. */

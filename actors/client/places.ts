@@ -6,6 +6,8 @@
 // PL3       what is answered at once takes none: pings, discovery, lists that are known. Who waits to be introduced to a server
 //           takes one of those that are kept for that.
 // PL4       a place costs a call a few comparisons, and no memory.
+// PL5 (A8)  a request is in memory until it ends. Those of LARGE_BYTES or more hold bytes besides their place, of a budget of
+//           their own; the others are bounded by the places. What is parked for its client has neither (parked-calls.ts).
 
 import { Budget, Share } from '../budget.ts';
 import { OverloadedError } from '../errors.ts';
@@ -16,15 +18,24 @@ import type { ClientSession } from './session.ts';
 /** Beside those of `limits.in_flight` there is one in so many for introductions. */
 const INTRODUCTIONS = 8;
 
+const LARGE_BYTES = 65_536;
+/** For large requests, all together; or so many of the largest. */
+const MIN_LARGE_TOTAL = 64 * 1024 * 1024;
+const LARGEST = 32;
+
 export class Places {
   readonly #calls: Budget;
+  readonly #large: Budget;
   readonly #introductions: Budget;
   /** Of requests that wait for the lists of all servers. */
   readonly #everywhere = new Share();
+  readonly #largeEverywhere = new Share();
 
-  constructor(inFlight: number) {
+  /** For requests of up to `maxBytes`. */
+  constructor(inFlight: number, maxBytes = 0) {
     this.#calls = new Budget(inFlight);
     this.#introductions = new Budget(Math.max(INTRODUCTIONS, Math.floor(inFlight / INTRODUCTIONS)));
+    this.#large = new Budget(Math.max(MIN_LARGE_TOTAL, LARGEST * maxBytes));
   }
 
   /** For a request that is sent to this server now. False when there is no place: then its client has been told. */
@@ -54,6 +65,8 @@ export class Places {
     if (budget === undefined || serverShare === undefined) return;
     budget.give(1, serverShare, sessionShare);
     exchange.budget = undefined;
+    exchange.giveBytes?.();
+    exchange.giveBytes = undefined;
   }
 
   #take(
@@ -70,9 +83,35 @@ export class Places {
       exchange.fail(this.#refusal(budget, who, isServers ? serverShare : (sessionShare ?? serverShare)));
       return false;
     }
+    if (exchange.bytes >= LARGE_BYTES && !this.#takeLarge(exchange, session, server)) {
+      budget.give(1, serverShare, sessionShare);
+      return false;
+    }
     exchange.budget = budget;
     exchange.serverShare = serverShare;
     exchange.sessionShare = sessionShare;
+    return true;
+  }
+
+  #takeLarge(
+    exchange: ClientExchange,
+    session: ClientSession | undefined,
+    server: ManagedServer | undefined,
+  ): boolean {
+    const { bytes } = exchange;
+    const share = server?.largeBytes ?? this.#largeEverywhere;
+    const sessionShare = session?.largeBytes;
+    if (!this.#large.take(bytes, share, sessionShare)) {
+      const { taken, total } = this.#large;
+      exchange.fail(
+        new OverloadedError(
+          `large requests in flight take ${taken} of the ${total} bytes they may, and the rest is for other servers and ` +
+            `sessions than that of this one with ${bytes}; try again when some have ended, or raise limits.body_bytes`,
+        ),
+      );
+      return false;
+    }
+    exchange.giveBytes = () => this.#large.give(bytes, share, sessionShare);
     return true;
   }
 

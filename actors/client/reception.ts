@@ -236,6 +236,7 @@ export class Reception {
         this.#log(ended, envelope, end, error, performance.now() - startedAt, origin, session);
       },
     });
+    exchange.bytes = envelope.bytes.length;
     session?.begin(exchange);
     return exchange;
   }

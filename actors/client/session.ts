@@ -53,6 +53,7 @@ export class ClientSession implements Owner {
   isEnded = false;
   /** Its requests in flight. */
   readonly places = new Share();
+  readonly largeBytes = new Share();
   /** Where messages go that belong to no request: since the client first listened, also while it is cut off. */
   stream: Stream | undefined;
 

@@ -101,7 +101,7 @@ export class Gateway {
     this.search =
       config.expose === 'search' ? new ToolSearch({ aggregate: this.aggregate, tagsOf }) : undefined;
     this.discovery = new Discovery(this.aggregate);
-    this.crossings = new Crossings(new Places(config.limits.in_flight));
+    this.crossings = new Crossings(new Places(config.limits.in_flight, config.limits.body_bytes));
     this.sessions = new Sessions({
       maxSessions: config.limits.sessions,
       idleMs: config.limits.session_idle_seconds * 1000,

@@ -54,6 +54,7 @@ export class ManagedServer implements ServerNotes {
   /** Of the gateway's: clients' requests that are sent to it or wait for it, and those that only wait to be introduced. */
   readonly places = new Share();
   readonly introductions = new Share();
+  readonly largeBytes = new Share();
   /** Starts after a failure since the gateway has started. */
   restarts = 0;
   /** When the gate was last opened, in epoch milliseconds; undefined while it is shut. */

@@ -131,3 +131,31 @@ test('a session that fills the waiting room of a shared server makes room for ot
   expect(await greedy.end()).toBe(204);
   expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([200, 200]);
 });
+
+test('large requests that hang are bounded in bytes over all, and leave some for other servers', async () => {
+  const servers = { a: fault('echo'), b: fault('echo') };
+  const { url } = await startGateway({
+    servers,
+    settings: { limits: { body_bytes: 2_097_152 }, shutdown_seconds: 1 },
+  });
+  const large = { padding: 'x'.repeat(2_000_000) };
+  const refused: RpcAnswer[] = [];
+  // Of 64 MiB, half: one after the other, so that the server has read each before the next comes.
+  for (let sent = 1; sent <= 20; sent += 1) {
+    callOnce(url, 'a', 'hang', large).then(
+      (answer) => refused.push(answer),
+      () => {},
+    );
+    await until('its fate', async () => (await stats(url)).requests.in_flight + refused.length === sent);
+  }
+  expect(refused.map(({ status }) => status)).toEqual([503, 503, 503]);
+  expect(refused[0]?.error?.message).toMatch(/^large requests in flight take 34\d{6} of the 67108864 bytes/);
+  expect((await callOnce(url, 'a', 'echo', { n: 1 })).status).toBe(200);
+  expect((await callOnce(url, 'b', 'echo', large)).status).toBe(200);
+
+  // Their end gives all of it back.
+  await json(`${url}/servers/a/stop`, 'POST');
+  await until('the end', async () => (await stats(url)).requests.in_flight === 0);
+  for (let again = 0; again < 20; again += 1)
+    expect((await callOnce(url, 'a', 'echo', large)).status).toBe(200);
+});
