@@ -1,7 +1,7 @@
 // One picture of `top` as lines of text. Servers that have failed stand above all others, whatever the order.
 
 import { deliveryCounts, triggerCounts } from './automation-views.ts';
-import { duration, latency } from './figures.ts';
+import { counted, duration, latency } from './figures.ts';
 import { type Paint, plain, styleOf } from './paint.ts';
 import { counterColumns, retryText, stateCounts } from './server-views.ts';
 import { type Column, table } from './table.ts';
@@ -66,8 +66,8 @@ function headLine({ at, stats }: Sample, before: Sample | undefined, view: View)
     `up ${duration(stats.uptime_seconds)}`,
     `${rateText(rate)} requests/s`,
     `${stats.requests.in_flight} in flight`,
-    `${stats.sessions} sessions`,
-    `${stats.listens} listens`,
+    counted(stats.sessions, 'session'),
+    counted(stats.listens, 'listen'),
   ];
   return view.paint('strong', parts.join('  ').slice(0, view.width));
 }

@@ -45,6 +45,12 @@ const rowsOf = (lines: readonly string[]) => lines.slice(4);
 const idsOf = (lines: readonly string[]) => rowsOf(lines).map((line) => line.split(' ')[0]);
 
 describe('a frame of top', () => {
+  test('speaks of one session as of one', () => {
+    const { stats, ...rest } = sample(1_000, {});
+    const [head] = topFrame({ ...rest, stats: { ...stats, sessions: 1, listens: 2 } }, undefined, view);
+    expect(head).toMatch(/ {2}1 session {2}2 listens$/);
+  });
+
   test('counts requests per second between two looks, for the gateway and for each server', () => {
     const before = sample(1_000, { a: server({ requests: 10 }), b: server({ requests: 5 }) });
     const now = sample(3_000, { a: server({ requests: 10 }), b: server({ requests: 30 }), new: server() });
