@@ -17,8 +17,9 @@ export class Agents {
   order = new Map();
   /** By the key of the event: when it was answered, in performance.now() milliseconds. */
   answered = new Map();
-  /** performance.now() of the last instant of the schedule. */
+  /** performance.now() of when an instant of the schedule last came; and the newest there was, by the gateway's clock. */
   lastPulseAt = performance.now();
+  newestInstant = 0;
   #journal;
   #chance;
   #life;
@@ -76,7 +77,10 @@ export class Agents {
     const others = this.#open.get(conversation) ?? [];
     this.#open.set(conversation, [...others, asked]);
     for (const other of others) if (other.life === asked.life) void this.#watch(conversation, other, asked);
-    if (key.startsWith('schedule:')) this.lastPulseAt = performance.now();
+    if (key.startsWith('schedule:')) {
+      this.lastPulseAt = performance.now();
+      this.newestInstant = Math.max(this.newestInstant, Date.parse(event.payload.at));
+    }
     const answeredAt = this.answered.get(key);
     if (answeredAt !== undefined && !this.#replayed.delete(key) && this.#journal.wasCalm(answeredAt))
       this.#journal.violate('what was answered is not asked again without a reason', key);

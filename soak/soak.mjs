@@ -47,15 +47,18 @@ export async function soak({ minutes, seed, dist, hasDisk, without, onProgress, 
     ...{ gateway, world, host, operator, journal, signal: over, without },
     chance: chanceOf('faults'),
   });
+  let quietSince = 0;
+  // An instant ticks once: while the clock repeats hours that have been, there is none.
+  const watchPulse = () => {
+    const now = performance.now();
+    if (!journal.wasCalm(now) || world.now <= agents.newestInstant + 1_000) quietSince = now;
+    if (now - Math.max(quietSince, agents.lastPulseAt) < PULSE_MS) return;
+    quietSince = now;
+    journal.violate('a schedule of every second comes, whatever else is under way', `not for ${PULSE_MS} ms`);
+  };
   const watch = setInterval(() => {
     gateway.weigh();
-    if (journal.wasCalm(agents.lastPulseAt - PULSE_MS) && performance.now() - agents.lastPulseAt > PULSE_MS) {
-      journal.violate(
-        'a schedule of every second comes, whatever else is under way',
-        `not for ${PULSE_MS} ms`,
-      );
-      agents.lastPulseAt = performance.now();
-    }
+    watchPulse();
     onProgress(journal);
   }, 1_000);
   try {

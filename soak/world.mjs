@@ -200,6 +200,11 @@ export class World {
     renameSync(`${this.clockFile}.new`, this.clockFile);
   }
 
+  /** The time as the gateway has it, in epoch ms. */
+  get now() {
+    return Date.now() + this.#clockOffsetMs;
+  }
+
   /** Not one byte is left. */
   fillDisk() {
     const file = openSync(this.#ballast, 'a');
