@@ -17,9 +17,9 @@ export class Agents {
   order = new Map();
   /** By the key of the event: when it was answered, in performance.now() milliseconds. */
   answered = new Map();
-  /** performance.now() of when an instant of the schedule last came; and the newest there was, by the gateway's clock. */
+  /** performance.now() of when an instant of the schedule last came; and which it was, by the gateway's clock. */
   lastPulseAt = performance.now();
-  newestInstant = 0;
+  lastInstant = 0;
   #journal;
   #chance;
   #life;
@@ -79,7 +79,7 @@ export class Agents {
     for (const other of others) if (other.life === asked.life) void this.#watch(conversation, other, asked);
     if (key.startsWith('schedule:')) {
       this.lastPulseAt = performance.now();
-      this.newestInstant = Math.max(this.newestInstant, Date.parse(event.payload.at));
+      this.lastInstant = Date.parse(event.payload.at);
     }
     const answeredAt = this.answered.get(key);
     if (answeredAt !== undefined && !this.#replayed.delete(key) && this.#journal.wasCalm(answeredAt))
