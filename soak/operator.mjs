@@ -40,9 +40,9 @@ export class Operator {
 
   async #pauseTrigger() {
     const name = this.#chance.one(['orders', 'shaky', 'repository', 'hand']);
-    if ((await this.ask(`/triggers/${name}/pause`, 'POST')) === undefined) return;
+    // Written down before: it may be carried out although its answer is lost.
     this.#paused.add(name);
-    this.#journal.count('pauses');
+    if ((await this.ask(`/triggers/${name}/pause`, 'POST')) !== undefined) this.#journal.count('pauses');
   }
 
   /** Resolves with whether none is paused any more. */
@@ -63,7 +63,7 @@ export class Operator {
   async #discard() {
     const delivery = await this.#someDelivery('queued,retrying,held,dead');
     if (delivery === undefined) return;
-    // Written down before: it may be carried out although its answer is lost.
+    // Before, like a pause.
     this.discarded.add(delivery.id);
     if ((await this.ask(`/deliveries/${encodeURIComponent(delivery.id)}/discard`, 'POST')) !== undefined)
       this.#journal.count('discards');
