@@ -10,12 +10,12 @@
 //     none left (LN2): the client hears of that when it comes back.
 // Y5  what the server may ask is bounded (OQ3), and nothing it has asked is left unanswered when the call ends.
 
-import { type GatewayError, StoppedError } from '../errors.ts';
+import { type GatewayError, OverloadedError, StoppedError } from '../errors.ts';
 import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
 import { memberOf } from '../jsonrpc/members.ts';
 import { legacyEdits } from '../jsonrpc/modern-meta.ts';
 import { rpcCodes } from '../jsonrpc/rpc-fault.ts';
-import { type Edit, rawJson, rawOf, replacing, splice, together } from '../jsonrpc/span.ts';
+import { type Edit, rawJson, rawOf, replacing, sizeOf, splice, together } from '../jsonrpc/span.ts';
 import type { Call, Exchange } from '../server/call.ts';
 import { type Connection, refuseServerRequest } from '../server/connection.ts';
 import { type LogLevel, Subscriptions } from '../server/subscriptions.ts';
@@ -78,6 +78,10 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
     return this.#call?.connection;
   }
 
+  get bytes(): number {
+    return this.#route.envelope.bytes.length;
+  }
+
   get digest(): string {
     this.#digest ??= requestDigest(this.#route.envelope);
     return this.#digest;
@@ -92,6 +96,14 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
   }
 
   answer(envelope: Envelope): void {
+    if (this.#exchange === undefined && !this.#parked.keep(this, sizeOf(envelope.message))) {
+      this.fail(
+        new OverloadedError(
+          'the answer came while the client was away, and there is no room to keep it; send the request anew',
+        ),
+      );
+      return;
+    }
     const urls = envelope.error && urlsRequired(envelope, this.#asker.capabilities);
     this.#finish((exchange) => {
       if (urls !== undefined) {
@@ -110,6 +122,7 @@ export class ModernOnLegacy implements Exchange, Cancellable, LaneUser, Parkable
     else {
       this.#kept ??= [];
       if (this.#kept.length >= MAX_KEPT || this.#keptBytes + message.length > MAX_KEPT_BYTES) return;
+      if (!this.#parked.keep(this, message.length)) return;
       this.#kept.push(message);
       this.#keptBytes += message.length;
     }

@@ -6,8 +6,11 @@
 //      are refused.
 // PK2  at most MAX_PARKED calls are parked at a time, each for at most PARK_MS (A8). Where there is no place left, the call
 //      that was parked longest gives way: most of those that wait long were abandoned, and who comes is not known (A6).
+// PK3  what they keep (requests, messages, answers for their clients' return) is at most MAX_PARKED_BYTES of all together, but
+//      for one request larger than half of that; the one that was parked longest gives way here, too.
 
 import { createHash, randomBytes } from 'node:crypto';
+import { Budget, Share } from '../budget.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { membersOf } from '../jsonrpc/members.ts';
 import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
@@ -15,12 +18,15 @@ import type { ClientRequest } from './route.ts';
 
 export const MAX_PARKED = 1024;
 export const PARK_MS = 600_000;
+export const MAX_PARKED_BYTES = 64 * 1024 * 1024;
 
 export interface Parkable {
   /** The server it is at. */
   readonly server: string;
   /** The request it began with, as `requestDigest` gives it. */
   readonly digest: string;
+  /** What its request has in memory. */
+  readonly bytes: number;
   /** The client has come back. */
   resume(request: ClientRequest): void;
   /** The client has not come back in time. */
@@ -30,10 +36,14 @@ export interface Parkable {
 interface Place {
   readonly call: Parkable;
   readonly timer: NodeJS.Timeout;
+  readonly share: Share;
 }
 
 export class ParkedCalls {
   readonly #places = new Map<string, Place>();
+  /** Of those that are parked, for `keep`. */
+  readonly #shares = new Map<Parkable, Share>();
+  readonly #bytes = new Budget(MAX_PARKED_BYTES);
   #isClosed = false;
 
   get size(): number {
@@ -43,19 +53,39 @@ export class ParkedCalls {
   /** Parks a call; gives the `requestState` that leads back to it. Undefined once there is no way back. */
   park(call: Parkable): string | undefined {
     if (this.#isClosed) return undefined;
-    const [oldest] = this.#places.keys();
-    if (oldest !== undefined && this.#places.size >= MAX_PARKED) this.#expire(oldest);
+    const share = new Share();
+    if (this.#places.size >= MAX_PARKED) this.#expireOldest();
+    while (!this.#bytes.take(call.bytes, share) && this.#places.size > 0) this.#expireOldest();
+    this.#shares.set(call, share);
     const name = randomBytes(24).toString('base64url');
     const timer = setTimeout(() => this.#expire(name), PARK_MS).unref();
-    this.#places.set(name, { call, timer });
+    this.#places.set(name, { call, timer, share });
     return name;
+  }
+
+  /** Takes room for what a parked call keeps beside its request, until it leaves its place; false when there is none. */
+  keep(call: Parkable, bytes: number): boolean {
+    const share = this.#shares.get(call);
+    return share !== undefined && this.#bytes.take(bytes, share);
+  }
+
+  #expireOldest(): void {
+    const [oldest] = this.#places.keys();
+    if (oldest !== undefined) this.#expire(oldest);
+  }
+
+  /** The call has its place no more. */
+  #leave({ call, timer, share }: Place): void {
+    clearTimeout(timer);
+    this.#shares.delete(call);
+    this.#bytes.give(share.held, share);
   }
 
   #expire(name: string): void {
     const place = this.#places.get(name);
     if (place === undefined) return;
     this.#places.delete(name);
-    clearTimeout(place.timer);
+    this.#leave(place);
     place.call.expire();
   }
 
@@ -79,7 +109,7 @@ export class ParkedCalls {
       );
     }
     this.#places.delete(state);
-    clearTimeout(place.timer);
+    this.#leave(place);
     return place.call;
   }
 
@@ -88,9 +118,9 @@ export class ParkedCalls {
     this.#isClosed = true;
     const places = [...this.#places.values()];
     this.#places.clear();
-    for (const { call, timer } of places) {
-      clearTimeout(timer);
-      call.expire();
+    for (const place of places) {
+      this.#leave(place);
+      place.call.expire();
     }
   }
 }

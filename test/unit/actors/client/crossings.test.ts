@@ -5,7 +5,12 @@ import { ClientExchange } from '../../../../actors/client/client-exchange.ts';
 import { Crossings } from '../../../../actors/client/forward.ts';
 import { type Lane, Lanes, type LaneUser } from '../../../../actors/client/lane.ts';
 import type { ModernAsker } from '../../../../actors/client/modern-asker.ts';
-import { MAX_PARKED, PARK_MS, type Parkable } from '../../../../actors/client/parked-calls.ts';
+import {
+  MAX_PARKED,
+  MAX_PARKED_BYTES,
+  PARK_MS,
+  type Parkable,
+} from '../../../../actors/client/parked-calls.ts';
 import { Places } from '../../../../actors/client/places.ts';
 import { Replays } from '../../../../actors/client/replays.ts';
 import type { ClientRequest, Route } from '../../../../actors/client/route.ts';
@@ -196,7 +201,13 @@ describe('a modern client before a legacy server', () => {
   test('has the place of the call that was parked longest when there is no other', async () => {
     const expired: number[] = [];
     const states = Array.from({ length: MAX_PARKED }, (_, n) => {
-      const place: Parkable = { server: '', digest: '', resume: () => {}, expire: () => expired.push(n) };
+      const place: Parkable = {
+        server: '',
+        digest: '',
+        bytes: 0,
+        resume: () => {},
+        expire: () => expired.push(n),
+      };
       return crossings.parked.park(place) ?? '';
     });
     const { state } = await parked();
@@ -207,6 +218,33 @@ describe('a modern client before a legacy server', () => {
     crossings.parked.close();
     await settle();
     expect(expired).toHaveLength(MAX_PARKED);
+    expect(timers()).toBe(0);
+  });
+
+  test('keeps no more bytes than there is room for: the call that was parked longest gives way', async () => {
+    const expired: number[] = [];
+    const bytes = MAX_PARKED_BYTES / 4;
+    const place = (n: number): Parkable => ({
+      server: '',
+      digest: '',
+      bytes,
+      resume: () => {},
+      expire: () => expired.push(n),
+    });
+    const calls = [0, 1, 2, 3, 4, 5].map(place);
+    for (const one of calls) crossings.parked.park(one);
+    expect(expired).toEqual([0, 1]);
+    const newest = calls.at(-1) as Parkable;
+    expect(crossings.parked.keep(newest, 1)).toBe(false);
+    vi.advanceTimersByTime(PARK_MS);
+    expect(expired).toEqual([0, 1, 2, 3, 4, 5]);
+
+    // All of it is free again; nobody gets more than half.
+    crossings.parked.park(newest);
+    expect(crossings.parked.keep(newest, bytes)).toBe(true);
+    expect(crossings.parked.keep(newest, 1)).toBe(false);
+    expect(crossings.parked.keep(calls[0] as Parkable, 1)).toBe(false);
+    crossings.parked.close();
     expect(timers()).toBe(0);
   });
 
