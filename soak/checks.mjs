@@ -6,7 +6,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'libsql';
 
-const SETTLE_MS = 240_000;
+/** Longer than the longest pause, of what was there when the process ended often. */
+const SETTLE_MS = 420_000;
 const OPEN = 'queued,running,retrying,held';
 const PAGE = 1000;
 

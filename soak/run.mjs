@@ -15,7 +15,7 @@ it is killed, stopped, stalled and reloaded, its clock is set forward and back, 
 and what must hold is checked: nothing acknowledged is lost, out of order, or done twice without a reason; no answer goes to
 another call; nobody stalls others; memory is bounded; nothing is left behind.
 
-  --minutes N   how long faults go on (default 3); what is under way gets up to four minutes more
+  --minutes N   how long faults go on (default 3); what is under way gets up to seven minutes more
   --seed S      what chance is made of (default: a new one, which is printed). The same seed brings the same faults, not the
                 same timing
   --without F   leaves out a fault, by its name in the list at the end; may be given more than once

@@ -28,4 +28,4 @@ test('what must hold does, while everything is used, and everything that can fai
   // It was no idle walk.
   for (const seen of [/\d{3,} +calls answered/, /\d{3,} +attempts/, /\d +comments\n/, /\d +fault: kill\n/])
     expect(output).toMatch(seen);
-}, 600_000);
+}, 720_000);
