@@ -4,14 +4,13 @@
 // Seen here: two attempts at one conversation at the same time, first attempts out of order, and an event that is handed over
 // again although its answer had arrived and nothing had happened to the gateway.
 
-import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { LoopbackServer } from './loopback-server.mjs';
 
 /** A connection that the gateway has let go of is noticed here within this. */
 const LETTING_GO_MS = 3_000;
 
-export class Agents {
-  url = '';
+export class Agents extends LoopbackServer {
   isHealed = false;
   /** By conversation: the numbers of its events in the order of their first attempts. */
   order = new Map();
@@ -23,29 +22,16 @@ export class Agents {
   #journal;
   #chance;
   #life;
-  #server;
   /** By conversation: the requests that are open. */
   #open = new Map();
   #seen = new Set();
   #replayed = new Set();
 
   constructor({ journal, chance, life }) {
+    super((request, response) => this.#onRequest(request, response));
     this.#journal = journal;
     this.#chance = chance;
     this.#life = life;
-    this.#server = createServer((request, response) => {
-      this.#onRequest(request, response).catch(() => response.destroy());
-    });
-  }
-
-  async start() {
-    await new Promise((done) => this.#server.listen(0, '127.0.0.1', done));
-    this.url = `http://127.0.0.1:${this.#server.address().port}`;
-  }
-
-  stop() {
-    this.#server.closeAllConnections();
-    this.#server.close();
   }
 
   /** From now on everybody answers. */

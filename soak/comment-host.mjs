@@ -1,38 +1,24 @@
 // A repository host as far as comments go: it lists and takes them, and is at times in no mood to. It knows whether a comment
 // was written twice, since the answers name the events they are about.
 
-import { createServer } from 'node:http';
+import { LoopbackServer } from './loopback-server.mjs';
 import { TOKEN } from './world.mjs';
 
 const PAGE = 100;
 
-export class CommentHost {
-  url = '';
+export class CommentHost extends LoopbackServer {
   isHealed = false;
   /** By event: how many comments are about it. */
   written = new Map();
   /** How it treats requests that write, until somebody says otherwise. */
   mood = 'good';
   #journal;
-  #server;
   #comments = new Map();
   #paceUntil = 0;
 
   constructor({ journal }) {
+    super((request, response) => this.#onRequest(request, response));
     this.#journal = journal;
-    this.#server = createServer((request, response) => {
-      this.#onRequest(request, response).catch(() => response.destroy());
-    });
-  }
-
-  async start() {
-    await new Promise((done) => this.#server.listen(0, '127.0.0.1', done));
-    this.url = `http://127.0.0.1:${this.#server.address().port}`;
-  }
-
-  stop() {
-    this.#server.closeAllConnections();
-    this.#server.close();
   }
 
   /** For so long every request that writes is answered 403 with Retry-After, as by a secondary limit. */
