@@ -6,7 +6,8 @@
 // PR2  only the rest of one chunk is held, beside what the stream itself keeps while it is paused.
 // PR3  who brings little, or few large messages, is never paused, and costs a look at the clock.
 
-const BUDGET_MS = 1;
+/** A server with many calls at once keeps a turn busy for one or two: to pause it would cost them more than it gives to others. */
+export const BUDGET_MS = 3;
 /** What comes so soon after the last is of the same turn: a stream is read several times in one. */
 const SAME_TURN_MS = 0.1;
 

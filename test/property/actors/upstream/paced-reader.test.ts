@@ -4,7 +4,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { LineSplitter } from '../../../../actors/upstream/line-splitter.ts';
-import { PacedReader } from '../../../../actors/upstream/paced-reader.ts';
+import { BUDGET_MS, PacedReader } from '../../../../actors/upstream/paced-reader.ts';
 import { SseParser } from '../../../../actors/upstream/sse-parser.ts';
 
 const parsers = {
@@ -28,7 +28,7 @@ const written = { lines: (text: string) => `${text}\n`, events: (text: string) =
 test.each(['lines', 'events'] as const)(
   '%s arrive once and in order, a bounded time per turn',
   async (kind) => {
-    /** A line, and the milliseconds that its handling takes. */
+    /** A line, and how much of what a turn may take its handling takes. */
     const lines = fc.array(
       fc.tuple(fc.stringMatching(/^[a-z]{1,9}$/), fc.constantFrom(0, 1 / 16, 1 / 4, 2)),
       {
@@ -70,9 +70,9 @@ test.each(['lines', 'events'] as const)(
             },
           };
           const take = parsers[kind]((text) => {
-            const ms = all[seen.length]?.[1] ?? 0;
+            const ms = (all[seen.length]?.[1] ?? 0) * BUDGET_MS;
             // A turn may be over by what is at hand, but nothing is begun in it after that.
-            if (workedInTurn >= 1) late.push(text);
+            if (workedInTurn >= BUDGET_MS) late.push(text);
             workedInTurn += ms;
             now += ms;
             seen.push(text);
@@ -113,7 +113,7 @@ test('a reader that its owner has paused stays so when its own turn comes', asyn
   const reader = new PacedReader(
     source,
     (bytes) => {
-      now += 5;
+      now += 2 * BUDGET_MS;
       return Math.min(1, bytes.length);
     },
     () => now,
