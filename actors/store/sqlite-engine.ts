@@ -1,15 +1,13 @@
 // The embedded store without threads and without waiting: every operation in SQL, inside a transaction that the caller
 // opens. The clock is an input, so that tests can turn it.
 //
-// SE1  operations run inside `transaction` only, and see the time at which it began (LE1).
-// SE2  after a transaction that failed, what is kept in memory is what it was before, or read anew from the file.
-// SE3  what a clock is set by (EC2) has not passed: no claim ends by it, and nothing waits for it; at a start neither.
+// SE1  operations run inside `transaction` only (engine-transactions.ts has what holds for those).
 
-import { OverloadedError } from '../errors.ts';
-import { EngineClock, type Moment, NO_MOMENT } from './engine-clock.ts';
+import { Appender } from './appender.ts';
+import { EngineClock } from './engine-clock.ts';
+import { EngineTransactions } from './engine-transactions.ts';
 import type { Entered, Ledger, SweptPart } from './ledger.ts';
 import { Mailboxes } from './mailboxes.ts';
-import { SqliteClock } from './sqlite-clock.ts';
 import { SqliteConnection, storable } from './sqlite-connection.ts';
 import { SqliteCounter } from './sqlite-counter.ts';
 import { SqliteDeliveries } from './sqlite-deliveries.ts';
@@ -74,17 +72,12 @@ export class SqliteEngine implements Ledger {
   readonly #values: SqliteValues;
   readonly #history: SqliteHistory;
   readonly #snapshots: SqliteSnapshots;
-  readonly #clock: EngineClock;
-  readonly #kept: SqliteClock;
-  /** At which the transaction began, or the last one that was committed. */
-  #moment: Moment = NO_MOMENT;
-  /** A transaction was rolled back since the file was counted. */
-  #isStale = false;
+  readonly #appender: Appender;
+  readonly #transactions: EngineTransactions;
 
   /** Opens the file, brings it to this version and ends all claims. Throws StoreUnavailableError. */
   constructor(options: EngineOptions) {
     this.#options = options;
-    this.#clock = new EngineClock(options.now, options.uptime);
     let connection: SqliteConnection | undefined;
     try {
       connection = new SqliteConnection(options.file, options.onDamage);
@@ -101,12 +94,14 @@ export class SqliteEngine implements Ledger {
       this.#history = new SqliteHistory(connection);
       this.#snapshots = new SqliteSnapshots(connection);
       this.#mailboxes = new Mailboxes(this.#deliveries, this.#snapshots, counter);
-      this.#kept = new SqliteClock(connection);
-      this.transaction(() => {
-        const setByMs = Math.min(0, this.#time - this.#kept.lastSeen);
-        if (setByMs < 0) this.#kept.onSet(setByMs);
-        this.#mailboxes.load(this.#time);
-      });
+      this.#appender = new Appender(this.#deliveries, this.#mailboxes, this.#snapshots, options.maxWaiting);
+      this.#transactions = new EngineTransactions(
+        connection,
+        new EngineClock(options.now, options.uptime),
+        this.#deliveries,
+        this.#mailboxes,
+      );
+      this.#transactions.start();
       this.#noteStart();
     } catch (error) {
       connection?.close();
@@ -125,35 +120,12 @@ export class SqliteEngine implements Ledger {
 
   /** All or nothing. Throws what the action throws, and errors of SQLite. */
   transaction<T>(action: () => T): T {
-    const before = this.#moment;
-    const moment = this.#clock.after(before);
-    const { time, setByMs } = moment;
-    this.#mailboxes.begin(time);
-    try {
-      return this.#connection.transaction(() => {
-        this.#moment = moment;
-        if (setByMs !== 0) {
-          this.#kept.onSet(setByMs);
-          this.#mailboxes.onClockSet(setByMs, time);
-          this.#kept.note(time);
-        }
-        if (this.#isStale) this.#deliveries.recount();
-        this.#isStale = false;
-        return action();
-      });
-    } catch (error) {
-      this.#mailboxes.rollBack();
-      this.#moment = before;
-      this.#isStale = true;
-      throw error;
-    }
+    return this.#transactions.run(action);
   }
 
   /** For when nothing else happens: notices that the clock was set, and notes the time. Throws errors of SQLite. */
   keepTime(): void {
-    const { time, setByMs } = this.#clock.after(this.#moment);
-    if (setByMs === 0 && !this.#kept.isStale(time)) return;
-    this.transaction(() => this.#kept.note(this.#time));
+    this.#transactions.keepTime();
   }
 
   /** What is wrong with the file, when that is what an error says. */
@@ -162,16 +134,18 @@ export class SqliteEngine implements Ledger {
   }
 
   append(events: readonly NewEvent[], claimMs?: number): readonly Entered[] {
-    if (this.#deliveries.unfinished + events.length > this.#options.maxWaiting) this.#checkRoom(events);
+    this.#appender.checkRoom(events);
     return events.map((event) =>
-      claimMs === undefined ? this.#add(event) : this.#addClaimed(event, claimMs),
+      claimMs === undefined
+        ? this.#appender.add(event, this.#time)
+        : this.#appender.addClaimed(event, claimMs, this.#time),
     );
   }
 
   claim(max: number, leaseMs: number, keyPrefix = ''): readonly Turn[] {
     if (max < 1) return [];
     const due = this.#timers.takeDue(this.#time, TIMERS_AT_ONCE);
-    for (const event of due) this.#add(event);
+    for (const event of due) this.#appender.add(event, this.#time);
     if (due.length === TIMERS_AT_ONCE) this.#mailboxes.notice();
     const wish = { max: Math.floor(max), maxBytes: CLAIMED_BYTES, keyPrefix: storable(keyPrefix), leaseMs };
     return this.#mailboxes.claim(wish, this.#time);
@@ -182,7 +156,7 @@ export class SqliteEngine implements Ledger {
   }
 
   commit(results: readonly TurnResult[]): readonly Committed[] {
-    if (this.#kept.isStale(this.#time)) this.#kept.note(this.#time);
+    this.#transactions.noteTime();
     let bytes = 0;
     return results.map((result) => {
       // What is more than one call may bring waits for a claim.
@@ -201,9 +175,9 @@ export class SqliteEngine implements Ledger {
   }
 
   tick(name: string, at: number, event: NewEvent): boolean {
-    if (this.#deliveries.unfinished >= this.#options.maxWaiting) this.#checkRoom([event]);
+    this.#appender.checkRoom([event]);
     if (!this.#ticks.note(name, at)) return false;
-    this.#add(event);
+    this.#appender.add(event, this.#time);
     return true;
   }
 
@@ -301,39 +275,7 @@ export class SqliteEngine implements Ledger {
   }
 
   get #time(): number {
-    return this.#moment.time;
-  }
-
-  #add(event: NewEvent): Entered {
-    const { key, outcome, state } = this.#deliveries.add(event, false, this.#time);
-    if (outcome === 'new') this.#mailboxes.open(key, this.#time);
-    else if (outcome === 'revived') this.#mailboxes.reconsider(key, this.#time);
-    return { outcome, state };
-  }
-
-  #addClaimed(event: NewEvent, claimMs: number): Entered {
-    const { key } = event;
-    // What is not kept as it was given is given out by the next claim.
-    if (!this.#mailboxes.isFree(key) || !isStorable(event)) return this.#add(event);
-    const { seq, outcome, state, key: keptAs } = this.#deliveries.add(event, true, this.#time);
-    if (outcome === 'revived') this.#mailboxes.reconsider(keptAs, this.#time);
-    if (outcome !== 'new') return { outcome, state };
-    const fence = this.#mailboxes.openClaimed(key, seq, claimMs, this.#time);
-    return { outcome, state, claimed: { fence, seq, at: this.#time, snapshot: this.#snapshots.get(key) } };
-  }
-
-  /** Repetitions of what is known are answered even when there is no room: nothing is added for them. */
-  #checkRoom(events: readonly NewEvent[]): void {
-    const added = new Set<string>();
-    for (const { id } of events) {
-      const state = this.#deliveries.find(id)?.state;
-      if (state === undefined || state === 'dead') added.add(storable(id));
-    }
-    const room = this.#options.maxWaiting - this.#deliveries.unfinished;
-    if (added.size > Math.max(0, room))
-      throw new OverloadedError(
-        `the store holds ${this.#deliveries.unfinished} events that wait; try again later`,
-      );
+    return this.#transactions.time;
   }
 
   #commit(result: TurnResult): Committed {
@@ -343,12 +285,7 @@ export class SqliteEngine implements Ledger {
     this.#snapshots.keep(key, result.snapshot, this.#time);
     for (const name of result.cancelTimers ?? []) this.#timers.cancel(key, name);
     for (const timer of result.timers ?? []) this.#timers.set(key, timer, this.#time);
-    for (const event of result.emit ?? []) this.#add(event);
+    for (const event of result.emit ?? []) this.#appender.add(event, this.#time);
     return { isCurrent: true, next: this.#mailboxes.advance(key, result, this.#time) };
   }
-}
-
-/** Whether the file keeps it as it is. */
-function isStorable({ id, key, trace, meta }: NewEvent): boolean {
-  return [id, key, trace, meta].every((text) => storable(text) === text);
 }
