@@ -20,7 +20,9 @@ export async function firstMessageOf(worker: Worker, timeoutMs: number): Promise
     const [message] = (await once(worker, 'message', { signal: over.signal })) as [WorkerMessage];
     return message;
   } catch (cause) {
-    const reason: unknown = over.signal.aborted ? over.signal.reason : cause;
+    // An error and the exit may be heard of in one turn, and then the error says more.
+    const wasAborted = cause instanceof Error && cause.name === 'AbortError';
+    const reason: unknown = wasAborted ? over.signal.reason : cause;
     throw new Error(inWords(reason), { cause });
   } finally {
     clearTimeout(timer);
