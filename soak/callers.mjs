@@ -5,26 +5,13 @@
 // although nothing was done to the gateway.
 
 import { connect } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { GatewayUser } from './gateway-user.mjs';
 
-/** Beyond the longest a call may take here: its server's own time, a start, and a loaded machine. */
-const CALL_MS = 60_000;
 /** The statuses that an endpoint may answer a good request with. */
-const POSSIBLE = new Set([200, 202, 404, 429, 500, 502, 503, 504]);
+const ALLOWED_STATUSES = new Set([200, 202, 404, 429, 502, 503, 504]);
 
-export class Callers {
-  #url;
-  #journal;
-  #chanceOf;
-  #signal;
+export class Callers extends GatewayUser {
   #count = 0;
-
-  constructor({ url, journal, chanceOf, signal }) {
-    this.#url = url;
-    this.#journal = journal;
-    this.#chanceOf = chanceOf;
-    this.#signal = signal;
-  }
 
   /** Everybody calls, until the signal. */
   run() {
@@ -41,75 +28,75 @@ export class Callers {
 
   /** A client with a session over all servers; it begins anew when its session is gone. */
   async #session(name) {
-    const chance = this.#chanceOf(name);
-    while (!this.#signal.aborted) {
+    const chance = this.chanceOf(name);
+    while (!this.isOver) {
       const session = await this.#open();
       for (let left = chance.between(5, 200); session !== undefined && left > 0; left -= 1) {
-        if (this.#signal.aborted) return;
+        if (this.isOver) return;
         const headers = { 'mcp-session-id': session, 'mcp-protocol-version': '2025-06-18' };
         if (chance.is(0.1)) await this.#request('/mcp', this.#message('tools/list'), headers);
         else if (!(await this.#call('/mcp', 'steady__echo', headers, 'steady'))) break;
-        await this.#pause(chance.between(20, 300));
+        await this.pause(chance.between(20, 300));
       }
       if (session !== undefined && chance.is(0.5)) await this.#end(session);
-      await this.#pause(300);
+      await this.pause(300);
     }
   }
 
   async #callAlone(name, server) {
-    const chance = this.#chanceOf(name);
-    while (!this.#signal.aborted) {
+    const chance = this.chanceOf(name);
+    while (!this.isOver) {
       await this.#call('/rpc', 'echo', { 'x-mcp-server': server }, server);
-      await this.#pause(server === 'steady' ? chance.between(20, 200) : chance.between(200, 4_000));
+      await this.pause(server === 'steady' ? chance.between(20, 200) : chance.between(200, 4_000));
     }
   }
 
   /** Calls a server and is gone before it answers. */
   async #leave() {
-    const chance = this.#chanceOf('leaver');
-    while (!this.#signal.aborted) {
+    const chance = this.chanceOf('leaver');
+    while (!this.isOver) {
       const server = chance.one(['steady', 'hanging', 'flooding']);
       const body = JSON.stringify(this.#message('tools/call', { name: 'echo', arguments: {} }));
       const signal = AbortSignal.timeout(chance.between(1, 300));
       const headers = { 'content-type': 'application/json', 'x-mcp-server': server };
-      await fetch(`${this.#url}/rpc`, { method: 'POST', body, headers, signal }).catch(() => {});
-      await this.#pause(chance.between(100, 1_500));
+      await fetch(`${this.url}/rpc`, { method: 'POST', body, headers, signal }).catch(() => {});
+      await this.pause(chance.between(100, 1_500));
     }
   }
 
   /** Asks for a session's stream and for all log messages, and reads nothing of it. */
   async #listenAndNeverRead() {
-    const chance = this.#chanceOf('deaf');
-    while (!this.#signal.aborted) {
+    const chance = this.chanceOf('deaf');
+    while (!this.isOver) {
       const session = await this.#open();
       if (session !== undefined) {
         const headers = { 'mcp-session-id': session, 'mcp-protocol-version': '2025-06-18' };
         const level = this.#message('logging/setLevel', { level: 'debug' });
         await this.#request('/mcp', level, headers);
-        const { port } = new URL(this.#url);
+        const { port } = new URL(this.url);
         const socket = connect(Number(port), '127.0.0.1');
         socket.on('error', () => {});
         socket.pause();
         socket.write(
           `GET /mcp HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nAccept: text/event-stream\r\nMcp-Session-Id: ${session}\r\n\r\n`,
         );
-        await this.#pause(chance.between(5_000, 20_000));
+        await this.pause(chance.between(5_000, 20_000));
         socket.destroy();
       }
-      await this.#pause(1_000);
+      await this.pause(1_000);
     }
   }
 
   async #health() {
-    while (!this.#signal.aborted) {
+    while (!this.isOver) {
       const from = performance.now();
-      const answer = await this.#fetch('/health', { signal: AbortSignal.timeout(CALL_MS) });
+      const answer = await this.ask('/health');
       const ms = Math.round(performance.now() - from);
-      if (answer !== undefined && this.#journal.wasCalm(from)) {
-        this.#journal.most('longest answer to /health when calm, ms', ms);
-        if (ms > 5_000) this.#journal.violate('the gateway never stalls', `${ms} ms for /health`);
+      if (answer !== undefined && this.journal.wasCalm(from)) {
+        this.journal.most('longest answer to /health when calm, ms', ms);
+        if (ms > 5_000) this.journal.violate('the gateway never stalls', `${ms} ms for /health`);
       }
-      await this.#pause(1_000);
+      await this.pause(1_000);
     }
   }
 
@@ -126,8 +113,8 @@ export class Callers {
     const from = performance.now();
     const answer = await this.#request('/mcp', this.#message('initialize', params));
     const session = answer?.headers.get('mcp-session-id') ?? undefined;
-    if (session === undefined && this.#journal.wasCalm(from))
-      this.#journal.violate('a session can be opened', `${answer?.status} ${answer?.text}`);
+    if (session === undefined && this.journal.wasCalm(from))
+      this.journal.violate('a session can be opened', `${answer?.status} ${answer?.text}`);
     if (session === undefined) return undefined;
     await this.#request(
       '/mcp',
@@ -138,11 +125,7 @@ export class Callers {
   }
 
   async #end(session) {
-    await this.#fetch('/mcp', {
-      method: 'DELETE',
-      headers: { 'mcp-session-id': session },
-      signal: AbortSignal.timeout(CALL_MS),
-    });
+    await this.ask('/mcp', { method: 'DELETE', headers: { 'mcp-session-id': session } });
   }
 
   /** Calls the echo; false when the session is no more. */
@@ -151,15 +134,15 @@ export class Callers {
     const message = this.#message('tools/call', { name: tool, arguments: { said } });
     const from = performance.now();
     const answer = await this.#request(path, message, headers);
-    this.#journal.count('calls');
+    this.journal.count('calls');
     if (answer === undefined) return true;
-    const result = answer.messages.find(({ id }) => id === message.id)?.result;
+    const result = answer.values.find(({ id }) => id === message.id)?.result;
     const echoed = result?.content?.[0]?.text;
     if (echoed !== undefined && echoed !== JSON.stringify({ said }) && result.isError !== true)
-      this.#journal.violate('an answer belongs to its call', `${said} was answered ${echoed.slice(0, 200)}`);
-    if (echoed !== undefined) this.#journal.count('calls answered');
-    else if (server === 'steady' && answer.status !== 404 && this.#journal.wasCalm(from))
-      this.#journal.violate(
+      this.journal.violate('an answer belongs to its call', `${said} was answered ${echoed.slice(0, 200)}`);
+    if (echoed !== undefined) this.journal.count('calls answered');
+    else if (server === 'steady' && answer.status !== 404 && this.journal.wasCalm(from))
+      this.journal.violate(
         'a good server answers, whatever others do',
         `${answer.status} ${answer.text.slice(0, 300)}`,
       );
@@ -167,8 +150,7 @@ export class Callers {
   }
 
   async #request(path, message, headers = {}) {
-    const from = performance.now();
-    const answer = await this.#fetch(path, {
+    const answer = await this.ask(path, {
       method: 'POST',
       body: JSON.stringify(message),
       headers: {
@@ -176,37 +158,9 @@ export class Callers {
         accept: 'application/json, text/event-stream',
         ...headers,
       },
-      signal: AbortSignal.timeout(CALL_MS),
     });
-    if (answer === undefined) {
-      if (performance.now() - from >= CALL_MS && this.#journal.wasCalm(from))
-        this.#journal.violate('every call ends', `${message.method} at ${path} did not`);
-      return undefined;
-    }
-    if (!POSSIBLE.has(answer.status))
-      this.#journal.violate('a good request is answered', `${answer.status} ${answer.text.slice(0, 300)}`);
+    if (answer !== undefined && !ALLOWED_STATUSES.has(answer.status))
+      this.journal.violate('a good request is answered', `${answer.status} ${answer.text.slice(0, 300)}`);
     return answer;
   }
-
-  /** The answer with its messages; undefined when there was none. */
-  async #fetch(path, init) {
-    try {
-      const answer = await fetch(`${this.#url}${path}`, init);
-      const text = await answer.text();
-      return { status: answer.status, headers: answer.headers, text, messages: messagesIn(answer, text) };
-    } catch {
-      return undefined;
-    }
-  }
-
-  #pause(ms) {
-    return sleep(ms, undefined, { signal: this.#signal }).catch(() => {});
-  }
-}
-
-function messagesIn(answer, text) {
-  const type = answer.headers.get('content-type') ?? '';
-  if (type.startsWith('application/json') && text !== '') return [JSON.parse(text)];
-  const data = text.split('\n').filter((line) => line.startsWith('data: {'));
-  return data.map((line) => JSON.parse(line.slice('data: '.length)));
 }

@@ -16,7 +16,7 @@ export async function settle({ operator, journal }) {
   const until = performance.now() + SETTLE_MS;
   for (;;) {
     const isResumed = await operator.resumeAll();
-    const page = await operator.ask(`/deliveries?state=${OPEN}&limit=5`);
+    const page = await operator.get(`/deliveries?state=${OPEN}&limit=5`);
     if (isResumed && page?.deliveries.length === 0) return;
     if (performance.now() > until) {
       const left = (page?.deliveries ?? []).map(({ id, state, note }) => `${id} is ${state} (${note})`);
@@ -31,7 +31,7 @@ export async function settle({ operator, journal }) {
 export async function allDeliveries(operator) {
   const found = new Map();
   for (let before; ; ) {
-    const page = await operator.ask(
+    const page = await operator.get(
       `/deliveries?limit=${PAGE}${before === undefined ? '' : `&before=${before}`}`,
     );
     for (const delivery of page?.deliveries ?? []) found.set(delivery.id, delivery);
@@ -64,7 +64,7 @@ function mayEndSo(id, sort, state, operator) {
 
 /** The store after the last stop, read by itself. */
 export function checkStore({ world, journal }) {
-  const store = new Database(join(world.stateFolder, 'store.sqlite'), { readonly: true });
+  const store = new Database(join(world.disk.folder, 'store.sqlite'), { readonly: true });
   try {
     const rows = store.prepare('PRAGMA integrity_check').all();
     const said = JSON.stringify(rows);

@@ -1,4 +1,4 @@
-// A repository host as far as comments go: it lists and takes them, and is at times in no mood to. It knows whether a comment
+// A repository host as far as comments go: it lists and takes them, and fails when it is told to. It knows whether a comment
 // was written twice, since the answers name the events they are about.
 
 import { LoopbackServer } from './loopback-server.mjs';
@@ -10,8 +10,8 @@ export class CommentHost extends LoopbackServer {
   isHealed = false;
   /** By event: how many comments are about it. */
   written = new Map();
-  /** How it treats requests that write, until somebody says otherwise. */
-  mood = 'good';
+  /** What becomes of requests that write: 'refuse' them, 'cut' the connection after the comment was written, or 'none'. */
+  failure = 'none';
   #journal;
   #comments = new Map();
   #paceUntil = 0;
@@ -68,7 +68,7 @@ export class CommentHost extends LoopbackServer {
         { 'retry-after': String(Math.ceil(left / 1000)) },
       );
     }
-    if (this.mood === 'refuse' && !this.isHealed) return answer(502, { message: 'Bad Gateway' });
+    if (this.failure === 'refuse' && !this.isHealed) return answer(502, { message: 'Bad Gateway' });
     const about = /heard (\S+)/.exec(body)?.[1] ?? 'nothing';
     const times = (this.written.get(about) ?? 0) + 1;
     this.written.set(about, times);
@@ -82,7 +82,7 @@ export class CommentHost extends LoopbackServer {
       created_at: new Date().toISOString(),
     };
     all.push(comment);
-    if (this.mood === 'cut' && !this.isHealed) return response.destroy();
+    if (this.failure === 'cut' && !this.isHealed) return response.destroy();
     return answer(201, comment);
   }
 }

@@ -1,5 +1,5 @@
-// What is done to the gateway: kills, stops, stalls, steps of its clock, full disks, reloads, killed servers, a host with
-// moods. One after the other, by chance, with pauses between in which it must be at its best.
+// What is done to the gateway: kills, stops, stalls, steps of its clock, full disks, reloads, killed servers, a repository host
+// that fails. One after the other, by chance, with pauses between, in which everything must work.
 
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -28,27 +28,31 @@ export class Faults {
     this.#signal = signal;
   }
 
+  static #all = [
+    [4, 'kill', (faults) => faults.#kill()],
+    [2, 'several kills', (faults) => faults.#killSeveralTimes()],
+    [3, 'stop', (faults) => faults.#stop()],
+    [2, 'stall', (faults) => faults.#stall()],
+    [3, 'step of the clock', (faults) => faults.#step()],
+    [3, 'full disk', (faults) => faults.#fullDisk()],
+    [4, 'reload', (faults) => faults.#reload()],
+    [3, 'killed server', (faults) => faults.#killServer()],
+    [4, 'failing host', (faults) => faults.#failHost()],
+  ];
+  static names = Faults.#all.map(([, name]) => name);
+
   async run() {
-    const faults = [
-      [4, 'kill', () => this.#kill()],
-      [2, 'storm of kills', () => this.#storm()],
-      [3, 'stop', () => this.#stop()],
-      [2, 'stall', () => this.#gateway.stall(this.#chance.between(300, 4_000))],
-      [3, 'step of the clock', () => this.#step()],
-      ...(this.#world.hasDisk ? [[3, 'full disk', () => this.#fullDisk()]] : []),
-      [4, 'reload', () => this.#reload()],
-      [3, 'killed server', () => this.#killServer()],
-      [4, 'mood of the host', () => this.#mood()],
-    ];
-    const choices = faults
-      .filter(([, name]) => !this.#without.includes(name))
+    const without = new Set(this.#without);
+    if (!this.#world.disk.canFill) without.add('full disk');
+    const choices = Faults.#all
+      .filter(([, name]) => !without.has(name))
       .map(([weight, ...fault]) => [weight, fault]);
     if (choices.length === 0) return;
     while (!this.#signal.aborted) {
       await sleep(this.#chance.between(500, 12_000), undefined, { signal: this.#signal }).catch(() => {});
       if (this.#signal.aborted) return;
       const [name, act] = this.#chance.weighted(choices);
-      await this.#journal.disturbing(name, act);
+      await this.#journal.disturbing(name, () => act(this));
     }
   }
 
@@ -59,13 +63,13 @@ export class Faults {
   }
 
   /** Kills that leave no time for anything, as where a supervisor restarts at once. */
-  async #storm() {
+  async #killSeveralTimes() {
     await this.#gateway.kill();
     for (let left = this.#chance.between(2, 6); left > 0; left -= 1) {
       this.#gateway.launch();
       await sleep(this.#chance.between(50, 1_500));
       await this.#gateway.kill();
-      this.#journal.count('kills in storms');
+      this.#journal.count('kills in a row');
     }
     await this.#gateway.start();
   }
@@ -73,6 +77,10 @@ export class Faults {
   async #stop() {
     await this.#gateway.stop();
     await this.#gateway.start();
+  }
+
+  #stall() {
+    return this.#gateway.stall(this.#chance.between(300, 4_000));
   }
 
   async #step() {
@@ -84,19 +92,19 @@ export class Faults {
   }
 
   async #fullDisk() {
-    this.#world.fillDisk();
+    this.#world.disk.fill();
     await sleep(this.#chance.between(500, 3_000));
     if (this.#chance.is(0.4)) {
       await this.#kill();
       this.#journal.count('starts on a full disk');
       await sleep(this.#chance.between(500, 3_000));
     }
-    this.#world.freeDisk();
+    this.#world.disk.free();
   }
 
   async #reload() {
     this.#world.change();
-    const reloaded = await this.#operator.ask('/admin/reload', 'POST');
+    const reloaded = await this.#operator.post('/admin/reload');
     if (reloaded === undefined)
       this.#journal.violate('a good configuration is reloaded', 'it was refused, or not answered');
   }
@@ -113,13 +121,13 @@ export class Faults {
     }
   }
 
-  async #mood() {
+  async #failHost() {
     const seconds = this.#chance.between(1, 6);
-    const mood = this.#chance.one(['refuse', 'cut', 'pace']);
-    if (mood === 'pace') this.#host.slowDown(seconds);
-    else this.#host.mood = mood;
+    const failure = this.#chance.one(['refuse', 'cut', 'pace']);
+    if (failure === 'pace') this.#host.slowDown(seconds);
+    else this.#host.failure = failure;
     await sleep(seconds * 1000);
-    this.#host.mood = 'good';
+    this.#host.failure = 'none';
   }
 }
 

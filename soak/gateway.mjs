@@ -50,11 +50,6 @@ export class GatewayLife {
     return this.#child?.pid;
   }
 
-  /** What it has written lately. */
-  get lastLines() {
-    return this.#lines;
-  }
-
   /** Starts it; resolves when it is ready. Rejects when it does not come to that. */
   async start() {
     this.launch();

@@ -20,10 +20,6 @@ export class Journal {
     this.#counts.set(what, (this.#counts.get(what) ?? 0) + times);
   }
 
-  counted(what) {
-    return this.#counts.get(what) ?? 0;
-  }
-
   /** Keeps the greatest that was seen. */
   most(what, value) {
     this.#counts.set(what, Math.max(this.#counts.get(what) ?? 0, value));
@@ -42,7 +38,7 @@ export class Journal {
     return this.#violations.size === 0;
   }
 
-  /** Runs `disturb`, and for so long, and `afterMs` more, the gateway is not expected to be at its best. */
+  /** Runs `disturb`, and for so long, and `afterMs` more, the gateway may be slow, refuse and drop what it is at. */
   async disturbing(name, disturb, afterMs = 15_000) {
     const disturbance = { from: performance.now(), until: Number.POSITIVE_INFINITY };
     this.#disturbances.push(disturbance);

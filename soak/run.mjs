@@ -1,24 +1,27 @@
 // `npm run soak`: the gateway under everything at once, for minutes or hours. `--help` tells the rest.
 
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { randomInt } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { Faults } from './faults.mjs';
 import { soak } from './soak.mjs';
 
 const root = resolve(import.meta.dirname, '..');
 const HELP = `usage: npm run soak -- [options]
 
 Runs the built gateway with all kinds of triggers and tool servers, good and bad ones, and with everybody who uses it, while
-it is killed, stopped, stalled and reloaded, its clock is set forward and back, and its disk is full. Then everybody is healed,
-and what must hold is checked: nothing acknowledged is lost, out of order, or done twice without a reason; no answer goes to
+it is killed, stopped, stalled and reloaded, its clock is set forward and back, and its disk is full. Then the faults end, and
+what must hold is checked: nothing acknowledged is lost, out of order, or done twice without a reason; no answer goes to
 another call; nobody stalls others; memory is bounded; nothing is left behind.
 
   --minutes N   how long faults go on (default 3); what is under way gets up to seven minutes more
   --seed S      what chance is made of (default: a new one, which is printed). The same seed brings the same faults, not the
                 same timing
-  --without F   leaves out a fault, by its name in the list at the end; may be given more than once
+  --without F   leaves out a fault; may be given more than once. There are:
+                ${Faults.names.join(', ')}
   --json FILE   everything that was counted
   --dist DIR    folder of the built gateway (default: dist)
   --help        this text
@@ -31,7 +34,7 @@ if (asked.help) console.log(HELP);
 else if (!existsSync(join(asked.dist, 'main.js'))) {
   console.error(`there is no gateway in ${asked.dist}; npm run build makes it`);
   process.exitCode = 2;
-} else if (process.env.SOAK_HAS_DISK === undefined && canMount()) runWithMounts();
+} else if (process.env.SOAK_CAN_MOUNT === undefined && hasUnshare()) await runWithMounts();
 else await run();
 
 function readArguments() {
@@ -49,6 +52,9 @@ function readArguments() {
     const minutes = Number(values.minutes);
     if (!(minutes > 0 && minutes <= 10_000))
       throw new Error(`--minutes wants a number, not ${values.minutes}`);
+    const unknown = values.without.find((name) => !Faults.names.includes(name));
+    if (unknown !== undefined)
+      throw new Error(`--without wants one of ${Faults.names.join(', ')}, not ${unknown}`);
     return {
       ...values,
       minutes,
@@ -61,35 +67,34 @@ function readArguments() {
   }
 }
 
-function canMount() {
+function hasUnshare() {
   return spawnSync('unshare', ['--map-root-user', '--mount', 'true'], { stdio: 'ignore' }).status === 0;
 }
 
 /** The same once more where a small disk can be mounted that is gone with it. */
-function runWithMounts() {
-  const script = import.meta.filename;
-  const given = [...process.argv.slice(2), '--seed', asked.seed];
-  const { status } = spawnSync(
-    'unshare',
-    ['--map-root-user', '--mount', process.execPath, script, ...given],
-    {
-      stdio: 'inherit',
-      env: { ...process.env, SOAK_HAS_DISK: '1' },
-    },
-  );
-  process.exitCode = status ?? 1;
+async function runWithMounts() {
+  const args = [import.meta.filename, ...process.argv.slice(2), '--seed', asked.seed];
+  const child = spawn('unshare', ['--map-root-user', '--mount', process.execPath, ...args], {
+    stdio: 'inherit',
+    env: { ...process.env, SOAK_CAN_MOUNT: '1' },
+  });
+  process.on('SIGTERM', () => child.kill('SIGTERM'));
+  // A terminal sends this one to both.
+  process.on('SIGINT', () => {});
+  const [code] = await once(child, 'exit');
+  process.exitCode = code ?? 1;
 }
 
 async function run() {
-  const hasDisk = process.env.SOAK_HAS_DISK === '1';
+  const canMount = process.env.SOAK_CAN_MOUNT === '1';
   const stopped = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, () => stopped.abort());
-  console.log(`seed ${asked.seed}, ${asked.minutes} minutes${hasDisk ? '' : ', without full disks'}`);
+  console.log(`seed ${asked.seed}, ${asked.minutes} minutes${canMount ? '' : ', without full disks'}`);
   const isTerminal = process.stderr.isTTY;
   const clear = isTerminal ? '\r\u001b[K' : '';
   const seen = await soak({
     ...asked,
-    hasDisk,
+    canMount,
     signal: stopped.signal,
     onViolation: (line) => console.log(`${clear}VIOLATED ${line}`),
     onProgress: (journal) => {

@@ -2,29 +2,17 @@
 // twice; a repository host; somebody who runs a trigger by hand. What was acknowledged is written down for the end.
 
 import { createHmac } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { GatewayUser } from './gateway-user.mjs';
 import { REPOSITORIES, SECRET } from './world.mjs';
 
 const CONVERSATIONS = 12;
-const REQUEST_MS = 15_000;
 /** What a gateway may say that cannot take an event now. */
-const LATER = new Set([408, 429, 503]);
+const REFUSED_FOR_NOW = new Set([408, 429, 503]);
 
-export class Senders {
+export class Senders extends GatewayUser {
   /** Ids of deliveries that were acknowledged, and what sort they are of. */
   acknowledged = new Map();
-  #url;
-  #journal;
-  #chanceOf;
-  #signal;
   #count = 0;
-
-  constructor({ url, journal, chanceOf, signal }) {
-    this.#url = url;
-    this.#journal = journal;
-    this.#chanceOf = chanceOf;
-    this.#signal = signal;
-  }
 
   /** Everybody sends, until the signal. */
   run() {
@@ -42,11 +30,11 @@ export class Senders {
 
   /** One conversation: its events in order, each acknowledged before the next is sent. */
   async #converse(name, c) {
-    const chance = this.#chanceOf(`sender ${c}`);
-    for (let n = 1; !this.#signal.aborted; n += 1) {
+    const chance = this.chanceOf(`sender ${c}`);
+    for (let n = 1; !this.isOver; n += 1) {
       await this.#hook(name, { c, n, filler: 'x'.repeat(this.#size(chance)) }, `${c}-${n}`);
       if (chance.is(0.05)) await this.#hook(name, { c, n }, `${c}-${n}`);
-      await this.#pause(chance.between(50, 900));
+      await this.pause(chance.between(50, 900));
     }
   }
 
@@ -61,18 +49,18 @@ export class Senders {
 
   /** At times hundreds of conversations at once for an agent that does not answer. */
   async #crowd() {
-    const chance = this.#chanceOf('crowd');
-    for (let crowd = 1; !this.#signal.aborted; crowd += 1) {
-      await this.#pause(chance.between(5_000, 30_000));
+    const chance = this.chanceOf('crowd');
+    for (let crowd = 1; !this.isOver; crowd += 1) {
+      await this.pause(chance.between(5_000, 30_000));
       const size = chance.between(20, 300);
-      for (let at = 0; at < size && !this.#signal.aborted; at += 1)
+      for (let at = 0; at < size && !this.isOver; at += 1)
         await this.#hook('stuck', { c: `stuck-${crowd}-${at}`, n: 1 }, `stuck-${crowd}-${at}`);
     }
   }
 
   async #repository() {
-    const chance = this.#chanceOf('repository');
-    while (!this.#signal.aborted) {
+    const chance = this.chanceOf('repository');
+    while (!this.isOver) {
       const number = chance.between(1, 20);
       const guid = `guid-${++this.#count}`;
       const payload = {
@@ -84,34 +72,34 @@ export class Senders {
       const headers = { 'x-github-event': 'issues', 'x-github-delivery': guid };
       await this.#post('/webhook/repohost', payload, headers, 'repository');
       if (chance.is(0.1)) await this.#post('/webhook/repohost', payload, headers, 'repository');
-      await this.#pause(chance.between(3_000, 6_000));
+      await this.pause(chance.between(3_000, 6_000));
     }
   }
 
   async #hand() {
-    const chance = this.#chanceOf('hand');
-    while (!this.#signal.aborted) {
-      await this.#pause(chance.between(2_000, 8_000));
+    const chance = this.chanceOf('hand');
+    while (!this.isOver) {
+      await this.pause(chance.between(2_000, 8_000));
       const body = JSON.stringify({ text: 'by hand' });
       const headers = { 'content-type': 'application/json' };
-      const answer = await this.#ask('/triggers/hand/run', { method: 'POST', body, headers });
-      if (answer?.status === 200) this.acknowledged.set(answer.json.id, 'hand');
+      const answer = await this.ask('/triggers/hand/run', { method: 'POST', body, headers });
+      if (answer?.status === 200) this.acknowledged.set(answer.values[0]?.id, 'hand');
     }
   }
 
   /** Somebody without the secret, and somebody who never ends. */
   async #forge() {
-    const chance = this.#chanceOf('forger');
-    while (!this.#signal.aborted) {
-      await this.#pause(chance.between(500, 3_000));
+    const chance = this.chanceOf('forger');
+    while (!this.isOver) {
+      await this.pause(chance.between(500, 3_000));
       const body = JSON.stringify({ c: 'forged', n: 1, filler: 'x'.repeat(this.#size(chance)) });
       const headers = {
         'content-type': 'application/json',
         'x-hub-signature-256': `sha256=${'0'.repeat(64)}`,
       };
-      const answer = await this.#ask('/hooks/orders', { method: 'POST', body, headers });
+      const answer = await this.ask('/hooks/orders', { method: 'POST', body, headers });
       if (answer !== undefined && answer.status < 400)
-        this.#journal.violate('what is not signed is refused', String(answer.status));
+        this.journal.violate('what is not signed is refused', String(answer.status));
     }
   }
 
@@ -125,37 +113,21 @@ export class Senders {
     const signature = `sha256=${createHmac('sha256', SECRET).update(body).digest('hex')}`;
     const all = { 'content-type': 'application/json', 'x-hub-signature-256': signature, ...headers };
     for (;;) {
-      const answer = await this.#ask(path, { method: 'POST', body, headers: all });
+      const answer = await this.ask(path, { method: 'POST', body, headers: all });
       if (answer?.status === 200 || answer?.status === 202) {
-        this.#journal.count(`acknowledged: ${sort}`);
-        this.acknowledged.set(answer.json.id, sort);
+        this.journal.count(`acknowledged: ${sort}`);
+        this.acknowledged.set(answer.values[0]?.id, sort);
         return;
       }
-      if (answer !== undefined && !LATER.has(answer.status)) {
-        this.#journal.violate(
+      if (answer !== undefined && !REFUSED_FOR_NOW.has(answer.status)) {
+        this.journal.violate(
           'a good event is taken, or refused for now',
           `${path}: ${answer.status} ${answer.text}`,
         );
         return;
       }
-      if (this.#signal.aborted) return;
-      await this.#pause(200);
+      if (this.isOver) return;
+      await this.pause(200);
     }
-  }
-
-  /** The answer; undefined when there was none. */
-  async #ask(path, init) {
-    try {
-      const answer = await fetch(`${this.#url}${path}`, { ...init, signal: AbortSignal.timeout(REQUEST_MS) });
-      const text = await answer.text();
-      const isJson = answer.headers.get('content-type')?.includes('json') === true;
-      return { status: answer.status, text, json: isJson ? JSON.parse(text) : undefined };
-    } catch {
-      return undefined;
-    }
-  }
-
-  #pause(ms) {
-    return sleep(ms, undefined, { signal: this.#signal }).catch(() => {});
   }
 }

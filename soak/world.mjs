@@ -1,29 +1,12 @@
-// The folder in which the gateway lives: its configuration, the disk of its state, and its clock. What a reload changes is
+// The folder in which the gateway lives: its configuration, the disk with its state, and its clock. What a reload changes is
 // written here.
 
-import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  openSync,
-  renameSync,
-  rmSync,
-  unlinkSync,
-  writeFileSync,
-  writeSync,
-} from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, unlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
-
-/** Of the disk: at the beginning, and for what a minute leaves behind, since records are kept for days. */
-const DISK_BYTES = 192 * 1024 * 1024;
-const BYTES_A_MINUTE = 12 * 1024 * 1024;
-const PIECE = Buffer.alloc(1024 * 1024);
+import { StateDisk } from './state-disk.mjs';
 
 export const SECRET = `soak-secret-${randomBytes(12).toString('hex')}`;
 export const TOKEN = `soak-token-${randomBytes(12).toString('hex')}`;
@@ -36,20 +19,18 @@ export class World {
   folder = mkdtempSync(join(tmpdir(), 'actor-gateway-soak-'));
   /** In the environment of every server: what is left of them is found by it. */
   mark = randomBytes(12).toString('hex');
+  disk;
   port = 0;
-  hasDisk = false;
   #hasExtras = false;
   #generation = 0;
   #clockOffsetMs = 0;
-  #diskBytes;
   #agents;
   #host;
 
-  constructor({ agents, host, hasDisk, minutes }) {
-    this.#diskBytes = DISK_BYTES + Math.ceil(minutes) * BYTES_A_MINUTE;
+  constructor({ agents, host, canMount, minutes }) {
+    this.disk = new StateDisk({ folder: join(this.folder, 'state'), canMount, minutes });
     this.#agents = agents;
     this.#host = host;
-    this.hasDisk = hasDisk;
   }
 
   get clockFile() {
@@ -60,26 +41,8 @@ export class World {
     return join(this.folder, 'gateway.yaml');
   }
 
-  get stateFolder() {
-    return join(this.folder, 'state');
-  }
-
-  get #ballast() {
-    return join(this.stateFolder, 'ballast');
-  }
-
   async make() {
     this.port = await freePort();
-    mkdirSync(this.stateFolder, { mode: 0o700 });
-    if (this.hasDisk)
-      execFileSync('mount', [
-        '-t',
-        'tmpfs',
-        '-o',
-        `size=${this.#diskBytes},mode=0700`,
-        'tmpfs',
-        this.stateFolder,
-      ]);
     this.stepClock(0);
     this.#write('gateway.yaml', {
       listen_addr: `127.0.0.1:${this.port}`,
@@ -94,16 +57,10 @@ export class World {
   /** Leaves nothing; or else what is needed to see what has happened. */
   close(isClean) {
     if (isClean) {
-      if (this.hasDisk) execFileSync('umount', ['--lazy', this.stateFolder]);
+      this.disk.release();
       rmSync(this.folder, { recursive: true, force: true, maxRetries: 5 });
-    } else if (this.hasDisk) {
-      // What is mounted is gone with this process.
-      this.freeDisk();
-      cpSync(this.stateFolder, join(this.folder, 'state-at-the-end'), { recursive: true });
-    }
+    } else this.disk.copyTo(join(this.folder, 'state-at-the-end'));
   }
-
-  // What a reload finds.
 
   /** The next reload finds a server and a trigger that come and go, and a server that has changed. */
   change() {
@@ -192,8 +149,6 @@ export class World {
     renameSync(`${path}.new`, path);
   }
 
-  // The clock, and the disk.
-
   stepClock(byMs) {
     this.#clockOffsetMs += byMs;
     writeFileSync(`${this.clockFile}.new`, String(this.#clockOffsetMs));
@@ -203,27 +158,6 @@ export class World {
   /** The time as the gateway has it, in epoch ms. */
   get now() {
     return Date.now() + this.#clockOffsetMs;
-  }
-
-  /** Not one byte is left. */
-  fillDisk() {
-    const file = openSync(this.#ballast, 'a');
-    try {
-      for (let piece = PIECE; piece.length > 0; ) {
-        try {
-          const written = writeSync(file, piece);
-          if (written < piece.length) piece = piece.subarray(0, Math.floor(piece.length / 2));
-        } catch {
-          piece = piece.subarray(0, Math.floor(piece.length / 2));
-        }
-      }
-    } finally {
-      closeSync(file);
-    }
-  }
-
-  freeDisk() {
-    rmSync(this.#ballast, { force: true });
   }
 }
 
