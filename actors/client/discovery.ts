@@ -6,7 +6,7 @@
 // D2  learning goes on whoever has left: the next one who asks has the lists.
 // D3  a list that is known is not held up for long by what a server may list besides for this client.
 
-import { askable } from '../server/connection.ts';
+import { askable } from '../server/askable.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
 import type { Owner } from '../server/owner.ts';
 

@@ -3,7 +3,7 @@
 import { changeMembers } from '../jsonrpc/members.ts';
 import { metaKeys } from '../jsonrpc/modern-meta.ts';
 import { type Edit, together } from '../jsonrpc/span.ts';
-import { refuseServerRequest } from '../server/connection.ts';
+import { refuseServerRequest } from '../server/askable.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
 import type { Guest } from './discovery.ts';
 import { Lanes } from './lane.ts';

@@ -10,7 +10,8 @@
 import type { GatewayError } from '../errors.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { latestSessionVersion } from '../server/advert.ts';
-import { type Connection, refuseServerRequest } from '../server/connection.ts';
+import { refuseServerRequest } from '../server/askable.ts';
+import type { Connection } from '../server/connection.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
 import type { Owner, Parting } from '../server/owner.ts';
 import { ClientDescription } from './client-description.ts';

@@ -21,6 +21,7 @@ import { rpcCodes, TooDeepFault } from '../jsonrpc/rpc-fault.ts';
 import { rawOf, replacing, splice } from '../jsonrpc/span.ts';
 import type { CallId, Link, LinkEvents } from '../upstream/link.ts';
 import { type Advert, readAdvert, readDiscovery } from './advert.ts';
+import { askable } from './askable.ts';
 import type { Call, Exchange } from './call.ts';
 import { CallTable } from './call-table.ts';
 import { ownCall } from './own-call.ts';
@@ -298,20 +299,4 @@ function missedHeaders({ envelope, attempts, member }: Call, answer: Envelope): 
   if (answer.error === undefined || envelope.method !== 'tools/call') return false;
   const { code } = (answer.parse(answer.error) ?? {}) as { code?: unknown };
   return code === rpcCodes.headerMismatch && attempts === 1 && member !== undefined;
-}
-
-/** What a client of these capabilities can be asked; some servers list more for those who can be asked more. */
-export function askable(capabilities: Readonly<Record<string, unknown>>): readonly string[] {
-  return ['elicitation', 'sampling', 'roots'].filter((name) => capabilities[name] !== undefined);
-}
-
-/** The answer to a server that asks for what the client never declared. */
-export function refuseServerRequest(connection: Connection, envelope: Envelope): void {
-  connection.sendRaw(
-    errorMessage(
-      envelope.rawId,
-      rpcCodes.methodNotFound,
-      `${envelope.method} is not available: the client did not declare it`,
-    ),
-  );
 }

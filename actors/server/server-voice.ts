@@ -2,9 +2,9 @@
 // or to nobody; whom a shared connection means is never guessed.
 
 import type { Envelope } from '../jsonrpc/envelope.ts';
+import { refuseServerRequest } from './askable.ts';
 import type { Call } from './call.ts';
 import type { ClientWishes } from './client-wishes.ts';
-import { refuseServerRequest } from './connection.ts';
 import type { ListNotices } from './list-notices.ts';
 import type { Member } from './member.ts';
 import { spreadNotification } from './notifications.ts';
