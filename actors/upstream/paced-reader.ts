@@ -5,11 +5,20 @@
 // PR1  bytes are handed on in order and once, also those still held when the connection ends.
 // PR2  only the rest of one chunk is held, beside what the stream itself keeps while it is paused.
 // PR3  who brings little, or few large messages, is never paused, and costs a look at the clock.
+// PR4  many that write without end share the time that one of them would have: a server may have as many connections as calls.
 
 /** A server with many calls at once keeps a turn busy for one or two: to pause it would cost them more than it gives to others. */
 export const BUDGET_MS = 3;
 /** What comes so soon after the last is of the same turn: a stream is read several times in one. */
 const SAME_TURN_MS = 0.1;
+
+/** Those whose turn was over before their bytes were, and that wait for the next one. */
+export class Crowd {
+  waiting = 0;
+}
+
+/** Of this process, which has one event loop. */
+const everybody = new Crowd();
 
 /** What those who take bytes have to look at between two lines. */
 export interface ReadingTurn {
@@ -30,6 +39,7 @@ export class PacedReader implements ReadingTurn {
   readonly #source: PacedSource;
   readonly #take: TakeBytes;
   readonly #now: () => number;
+  readonly #crowd: Crowd;
   /** What was read and not handled. */
   #rest: Buffer | undefined;
   /** Whoever takes was told that the turn is over. */
@@ -42,15 +52,21 @@ export class PacedReader implements ReadingTurn {
   /** When something was last handled. */
   #workedAt = Number.NEGATIVE_INFINITY;
 
-  constructor(source: PacedSource, take: TakeBytes, now: () => number = () => performance.now()) {
+  constructor(
+    source: PacedSource,
+    take: TakeBytes,
+    now: () => number = () => performance.now(),
+    crowd: Crowd = everybody,
+  ) {
     this.#source = source;
     this.#take = take;
     this.#now = now;
+    this.#crowd = crowd;
   }
 
   get isOver(): boolean {
     this.#workedAt = this.#now();
-    this.#isSpent = this.#workedAt - this.#beganAt >= BUDGET_MS;
+    this.#isSpent = this.#workedAt - this.#beganAt >= BUDGET_MS / (1 + this.#crowd.waiting);
     return this.#isSpent;
   }
 
@@ -107,12 +123,14 @@ export class PacedReader implements ReadingTurn {
     if (this.#isEnded || !this.#isSpent) return;
     if (taken < bytes.length) this.#rest = bytes.subarray(taken);
     this.#isWaiting = true;
+    this.#crowd.waiting += 1;
     this.#source.pause();
     setImmediate(() => this.#goOn());
   }
 
   #goOn(): void {
     this.#isWaiting = false;
+    this.#crowd.waiting -= 1;
     if (this.#isEnded) return;
     this.#beganAt = this.#now();
     const rest = this.#rest;

@@ -125,3 +125,28 @@ test.each([
   expect(counts.most).toBeLessThan(50);
   link.kill();
 });
+
+test('of a remote server with many streams, which share the turn', async () => {
+  const STREAMS = 30;
+  const flood = event(note).repeat(LINES);
+  const server = await serve(({ req, res, body }) => {
+    if (req.method !== 'POST') return void res.writeHead(405).end();
+    if (!body.includes('"id"')) return void res.writeHead(202).end();
+    if (methodOf(body) === 'initialize') return answerJson(res, result(body));
+    beginStream(res);
+    res.write(flood);
+  });
+  const counts = counted();
+  const { link, seen } = httpLink(server.url());
+  await link.open();
+  link.send(initialize(INITIALIZE), INITIALIZE);
+  await seen.answer(INITIALIZE);
+  seen.onMessage = () => counts.one();
+  for (let call = 2; call < 2 + STREAMS; call += 1) link.send(request(call, 'tools/call'), call);
+  await until('the beginning', () => counts.total > 20 * STREAMS);
+  counts.most = 0;
+  await until('the flood', () => counts.total > 200 * STREAMS);
+  // Each a line or two; with a turn for each stream they would be some fifteen each.
+  expect(counts.most).toBeLessThan(4 * STREAMS);
+  link.kill();
+});
