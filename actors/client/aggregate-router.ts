@@ -5,7 +5,7 @@ import { InternalError } from '../errors.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { JsonScanner, textOf } from '../jsonrpc/json-scanner.ts';
 import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
-import { type Edit, inOrder, rawJson, replacing, type Span } from '../jsonrpc/span.ts';
+import { type Edit, inOrder, rawJson, replacing, type Span, together } from '../jsonrpc/span.ts';
 import { type ListKind, noCache } from '../server/lists.ts';
 import type { Target } from './aggregate.ts';
 import type { Discovery } from './discovery.ts';
@@ -237,7 +237,7 @@ function send(
 }
 
 function sendModern(request: Route, context: AggregateContext): void {
-  const edits = [...(request.edits ?? []), ...withoutTasks(request.envelope)];
+  const edits = together(request.edits, withoutTasks(request.envelope));
   const route = routeTo(request, request.server, inOrder(edits));
   if (route.exchange.dress !== undefined) route.exchange.dress.isMethodKnown = true;
   if (route.server.eras.for('modern') === 'modern') signed(route);

@@ -50,7 +50,11 @@ const BRACKET = 0x5b;
 /** A watched member of `params`. */
 interface Member extends Span {
   readonly name: string;
+  /** Its value, where that is a short string and was asked for: routing asks for a name again and again. */
+  text: string | undefined;
 }
+
+const SHORT_BYTES = 256;
 
 export class Envelope {
   #message: Message;
@@ -62,6 +66,8 @@ export class Envelope {
   error: Span | undefined;
   /** `params._meta.progressToken`: the token a request asks progress for. */
   askedToken: Span | undefined;
+  /** `params._meta` holds members that the specification does not reserve, the token among them. */
+  hasOwnMeta = false;
   /** Few, and each once: looking through them costs less than a Map. */
   #members: Member[] | undefined;
   #meta: Member[] | undefined;
@@ -109,27 +115,38 @@ export class Envelope {
 
   /** Where a watched member of `params` stands. */
   param(name: string): Span | undefined {
-    return this.#members?.find((member) => member.name === name);
+    return memberIn(this.#members, name);
   }
 
   /** A watched member of `params` as text; undefined when it is missing or no string. */
   paramText(name: string): string | undefined {
-    return this.#textAt(this.param(name));
+    return this.#textOf(memberIn(this.#members, name));
   }
 
   /** Where a reserved member of `params._meta` stands, by its whole key. */
   meta(key: string): Span | undefined {
-    return this.#meta?.find((member) => member.name === key);
+    return memberIn(this.#meta, key);
   }
 
   /** A reserved member of `params._meta` as text; undefined when it is missing or no string. */
   metaText(key: string): string | undefined {
-    return this.#textAt(this.meta(key));
+    return this.#textOf(memberIn(this.#meta, key));
   }
 
-  #textAt(span: Span | undefined): string | undefined {
-    if (span === undefined || this.bytes[span.start] !== QUOTE) return undefined;
-    return textOf(this.bytes, span.start, span.end);
+  #textOf(member: Member | undefined): string | undefined {
+    if (member === undefined || member.text !== undefined) return member?.text;
+    const { start, end } = member;
+    if (this.bytes[start] !== QUOTE) return undefined;
+    const text = textOf(this.bytes, start, end);
+    if (end - start <= SHORT_BYTES) member.text = text;
+    return text;
+  }
+
+  /** Whether `params._meta` holds nothing but these keys, or some of them. */
+  hasMetaOnlyOf(keys: object): boolean {
+    if (this.hasOwnMeta || this.#meta === undefined) return false;
+    for (const { name } of this.#meta) if (!Object.hasOwn(keys, name)) return false;
+    return true;
   }
 
   /** A part of the message as a parsed value; for the few cold paths that need one. */
@@ -141,7 +158,7 @@ export class Envelope {
     this.#members ??= [];
     if (this.param(name) !== undefined)
       throw new RpcFault(rpcCodes.invalidRequest, `"${name}" occurs twice in params`);
-    this.#members.push({ name, start: span.start, end: span.end });
+    this.#members.push({ name, start: span.start, end: span.end, text: undefined });
   }
 
   noteMeta(key: string, span: Span): void {
@@ -154,8 +171,13 @@ export class Envelope {
         rpcCodes.invalidRequest,
         `params._meta has more than ${MAX_RESERVED} reserved members`,
       );
-    this.#meta.push({ name: key, start: span.start, end: span.end });
+    this.#meta.push({ name: key, start: span.start, end: span.end, text: undefined });
   }
+}
+
+function memberIn(members: readonly Member[] | undefined, name: string): Member | undefined {
+  if (members !== undefined) for (const member of members) if (member.name === name) return member;
+  return undefined;
 }
 
 /**
@@ -238,11 +260,14 @@ function readParams(scanner: JsonScanner, envelope: Envelope, isStrict: boolean)
         const metaStart = scanner.pos;
         scanner.value(3);
         const span = { start: metaStart, end: scanner.pos };
+        if (metaKey.startsWith(RESERVED_META)) {
+          envelope.noteMeta(metaKey, span);
+          return;
+        }
+        envelope.hasOwnMeta = true;
         if (metaKey === 'progressToken') {
           if (envelope.askedToken !== undefined) throw notAMessage('"progressToken" occurs twice');
           envelope.askedToken = span;
-        } else if (metaKey.startsWith(RESERVED_META)) {
-          envelope.noteMeta(metaKey, span);
         } else if (isStrict && isTwinOfMeta(metaKey)) throw twin(metaKey);
       });
     } else {

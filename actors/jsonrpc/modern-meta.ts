@@ -13,7 +13,7 @@ import {
   membersOf,
   rawMembers,
 } from './members.ts';
-import { type Edit, holds, inOrder, rawJson, rawOf, splice } from './span.ts';
+import { type Edit, holds, inOrder, rawJson, rawOf, type Span, splice } from './span.ts';
 
 /** Legacy: sessions and `initialize`, up to 2025-11-25. Modern: stateless requests, from 2026-07-28 on. */
 export type Era = 'legacy' | 'modern';
@@ -103,12 +103,18 @@ export function legacyEdits(envelope: Envelope): Edit[] {
   const { bytes, params } = envelope;
   if (params === undefined || bytes[params.start] !== BRACE) return [];
   const own = envelope.param('_meta');
-  const edits =
-    own !== undefined && bytes[own.start] === BRACE ? changeMembers(bytes, own, metaKeysWithLevel) : [];
+  const edits = own === undefined || bytes[own.start] !== BRACE ? [] : withoutMeta(envelope, own);
   // Only a retry has these; any other request need not be looked through.
   if (envelope.param('inputResponses') === undefined && envelope.param('requestState') === undefined)
     return edits;
   return inOrder([...edits, ...changeMembers(bytes, params, ofRetries)]);
+}
+
+function withoutMeta(envelope: Envelope, own: Span): Edit[] {
+  // Most clients say nothing else, and then its members need not be looked for again.
+  if (envelope.hasMetaOnlyOf(metaKeysWithLevel))
+    return [{ start: own.start + 1, end: own.end - 1, text: '' }];
+  return changeMembers(envelope.bytes, own, metaKeysWithLevel);
 }
 
 /** How long a result may be kept, in milliseconds, and by whom. */

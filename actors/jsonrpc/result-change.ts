@@ -5,11 +5,13 @@
 
 import type { Envelope } from './envelope.ts';
 import { addFirst, type Changes, changeFound, changeMembers, membersOf, rawMembers } from './members.ts';
-import { type Edit, inOrder } from './span.ts';
+import { type Edit, inOrder, rawOf } from './span.ts';
 
 const BRACE = 0x7b;
 /** Any key may be spelled with these. */
-const UNICODE_ESCAPE = Buffer.from('\\u');
+const UNICODE_ESCAPE = '\\u';
+/** Up to here to look through a copy as text costs less than to search the bytes for each mark. */
+const SMALL_BYTES = 2_048;
 
 export class ResultChange {
   readonly #members: Changes;
@@ -19,7 +21,7 @@ export class ResultChange {
   readonly #withMeta: Changes;
   readonly #rawWithMeta: string;
   /** Where none of these stands, there is nothing to replace. */
-  readonly #marks: readonly Buffer[];
+  readonly #marks: readonly string[];
 
   /** Members of the result itself, and of its `_meta`. */
   constructor(members: Changes, meta: Changes) {
@@ -30,14 +32,15 @@ export class ResultChange {
     this.#withMeta = rawMeta === '' ? members : { ...members, _meta: `{${rawMeta}}` };
     this.#rawWithMeta = rawMembers(this.#withMeta);
     const keys = ['_meta', ...Object.keys(members)];
-    this.#marks = [...keys.map((key) => Buffer.from(JSON.stringify(key))), UNICODE_ESCAPE];
+    this.#marks = [...keys.map((key) => JSON.stringify(key)), UNICODE_ESCAPE];
   }
 
   /** Edits of the answer, in order. */
   edits(answer: Envelope): Edit[] {
     const { bytes, result } = answer;
     if (result === undefined || bytes[result.start] !== BRACE) return [];
-    if (!this.#marks.some((mark) => bytes.includes(mark)))
+    const searched = result.end - result.start > SMALL_BYTES ? bytes : rawOf(bytes, result);
+    if (!this.#marks.some((mark) => searched.includes(mark)))
       return this.#rawWithMeta === '' ? [] : [addFirst(bytes, result, this.#rawWithMeta)];
     const found = membersOf(bytes, result);
     const own = found.find(({ key }) => key === '_meta')?.value;

@@ -20,15 +20,21 @@ export function rawOf(bytes: Buffer, span: Span): string {
   return bytes.toString('latin1', span.start, span.end);
 }
 
+const BEYOND_ASCII = /[\u0080-\uffff]/;
+
 /** A value as raw JSON, for use as the text of an edit. */
 export function rawJson(value: unknown): string {
   const text = JSON.stringify(value);
+  if (!BEYOND_ASCII.test(text)) return text;
   return Buffer.from(text, 'utf8').toString('latin1');
 }
 
 /** Sorts edits by where they are, in place. */
 export function inOrder(edits: Edit[]): Edit[] {
-  return edits.length > 1 ? edits.sort((a, b) => a.start - b.start) : edits;
+  const [first, second] = edits;
+  if (first === undefined || second === undefined) return edits;
+  if (edits.length > 2) return edits.sort((a, b) => a.start - b.start);
+  return second.start < first.start ? edits.reverse() : edits;
 }
 
 /** The edits of two who change the same message; not in order. */
@@ -122,7 +128,8 @@ export function splice(bytes: Buffer, edits: readonly Edit[]): Buffer {
   for (const { start, end, text } of edits) {
     copyBytes(bytes, read, start, out, written);
     written += start - read;
-    for (let at = 0; at < text.length; at += 1) out[written++] = text.charCodeAt(at);
+    if (text.length > FEW_CHARS) written += out.write(text, written, 'latin1');
+    else for (let at = 0; at < text.length; at += 1) out[written++] = text.charCodeAt(at);
     read = end;
   }
   copyBytes(bytes, read, bytes.length, out, written);
@@ -131,6 +138,7 @@ export function splice(bytes: Buffer, edits: readonly Edit[]): Buffer {
 
 /** A loop over so few bytes costs less than a call into the runtime. */
 const FEW_BYTES = 256;
+const FEW_CHARS = 64;
 
 function copyBytes(from: Buffer, start: number, end: number, to: Buffer, at: number): void {
   if (end - start > FEW_BYTES) from.copy(to, at, start, end);
