@@ -1,12 +1,12 @@
-// An event was being handled when the process ended: has it ended the process, or was it near by when something else did?
-// Nobody can say of one time. But whatever ends the process does so each time it runs, and a bystander only by chance; so
-// what has been there often runs seldom and beside few others, until it has come to an end or is alone with its guilt. A
-// pure decision (A7): what follows from how often the process has ended with an event, which is then a suspect.
+// An event was being handled when the process ended: has it ended the process, or did something else? Of one time nobody can
+// say. But what ends the process does so each time it runs; another event is there only by chance. So an event that was
+// there often, a suspect, runs seldom and beside few others, until it has come to an end, or runs alone and ends the
+// process again. A pure decision (A7): what follows from how often the process has ended with an event.
 //
-// CR1  an event that ends the process whenever it runs is given up after CRASH_LIMIT times.
-// CR2  from SEPARATED times on no suspect runs beside another one: what ends the process does so with no more than one of
+// CS1  an event that ends the process whenever it runs is given up after CRASH_LIMIT times.
+// CS2  from SEPARATED times on no suspect runs beside another one: what ends the process does so with no more than one of
 //      those that have been there often.
-// CR3  no pause is longer than LONGEST_PAUSE_MS; it is none of the pauses between failed attempts, and uses up none.
+// CS3  no pause is longer than LONGEST_PAUSE_MS; it is none of the pauses between failed attempts, and uses up none.
 
 /** So many times, and it is not tried again. */
 export const CRASH_LIMIT = 10;

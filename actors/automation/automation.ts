@@ -21,7 +21,7 @@ import type { Routing } from './conversation-work.ts';
 import { FolderWatch } from './folder-watch.ts';
 import { Handlers } from './handlers.ts';
 import { keptResources } from './kept-resources.ts';
-import { DAY_MS, openStore, type StoreBounds } from './opened-store.ts';
+import { DAY_MS, openStore, type StoreBounds } from './open-store.ts';
 import { Operator } from './operator.ts';
 import type { Sendings } from './outbox-work.ts';
 import { Pauses } from './pauses.ts';

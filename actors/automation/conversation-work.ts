@@ -3,7 +3,7 @@
 //
 // CW1  an event that nobody takes is `ignored`, with the reason in its record; it is never an error.
 // CW2  nothing runs for a paused trigger: the event is held, and with it what comes after it in its conversation.
-// CW3  nothing runs without a place either (inbox/places.ts), which is given back when the handler has really ended.
+// CW3  nothing runs without a place either (inbox/work-places.ts), which is given back when the handler has really ended.
 // CW4  the handler is asked once per attempt, always under the same key, so that it can tell a repetition.
 
 import type { Trigger } from '../../config/resources/trigger.ts';
@@ -12,8 +12,8 @@ import { CRASH_LIMIT } from '../../machines/crashes.ts';
 import { type Filters, type Match, matched } from '../../machines/matching.ts';
 import { DeadlineError } from '../errors.ts';
 import { type Answer, type Handler, HandlerError, type Job } from '../handlers/handler.ts';
-import type { Places } from '../inbox/places.ts';
 import type { Assignment, Outcome, Work } from '../inbox/work.ts';
+import type { WorkPlaces } from '../inbox/work-places.ts';
 import type { Adapter, InboundEvent } from '../sources/adapter.ts';
 import type { StoredEvent } from '../store/store.ts';
 import { historyOf, remembered } from './history.ts';
@@ -41,11 +41,11 @@ export interface Routing {
 export class ConversationWork implements Work {
   readonly prefix = PREFIX;
   readonly #routing: Routing;
-  readonly #places: Places;
+  readonly #places: WorkPlaces;
   /** A trigger that a reload has changed is another one. */
   readonly #filters = new WeakMap<Trigger, Filters>();
 
-  constructor(routing: Routing, places: Places) {
+  constructor(routing: Routing, places: WorkPlaces) {
     this.#routing = routing;
     this.#places = places;
   }

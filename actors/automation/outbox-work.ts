@@ -3,8 +3,8 @@
 
 import type { Trigger } from '../../config/resources/trigger.ts';
 import { HandlerError } from '../handlers/handler.ts';
-import type { Places } from '../inbox/places.ts';
 import type { Assignment, Outcome, Work } from '../inbox/work.ts';
+import type { WorkPlaces } from '../inbox/work-places.ts';
 import type { Adapter } from '../sources/adapter.ts';
 import { givenUp, withoutPlace } from './conversation-work.ts';
 
@@ -26,9 +26,9 @@ interface RowMeta {
 export class OutboxWork implements Work {
   readonly prefix = 'outbox/';
   readonly #sendings: Sendings;
-  readonly #places: Places;
+  readonly #places: WorkPlaces;
 
-  constructor(sendings: Sendings, places: Places) {
+  constructor(sendings: Sendings, places: WorkPlaces) {
     this.#sendings = sendings;
     this.#places = places;
   }

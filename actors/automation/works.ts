@@ -1,8 +1,8 @@
 // The two works of the dispatcher, with the places of each: what hangs among agents holds up no answer on its way out, nor a
 // platform that hangs an agent.
 
-import { Places } from '../inbox/places.ts';
 import type { LineOptions } from '../inbox/work-line.ts';
+import { WorkPlaces } from '../inbox/work-places.ts';
 import type { Store } from '../store/store.ts';
 import { ConversationWork, type Routing } from './conversation-work.ts';
 import { OutboxWork, type Sendings } from './outbox-work.ts';
@@ -25,13 +25,13 @@ const LARGEST_AT_WORK = 4;
 
 export class Works {
   readonly lines: readonly LineOptions[];
-  readonly #places: readonly Places[];
+  readonly #places: readonly WorkPlaces[];
 
   constructor({ store, routing, concurrency, maxBodyBytes }: WorksOptions) {
     const bytes = Math.max(BODIES_BYTES, LARGEST_AT_WORK * maxBodyBytes);
     const release = (name: string, max?: number) => store.release(name, max);
-    const handling = new Places({ places: concurrency, bytes, release });
-    const sending = new Places({ places: OUTBOX_PLACES, bytes, release });
+    const handling = new WorkPlaces({ places: concurrency, bytes, release });
+    const sending = new WorkPlaces({ places: OUTBOX_PLACES, bytes, release });
     const spare = JUDGED_AT_ONCE;
     this.#places = [handling, sending];
     this.lines = [

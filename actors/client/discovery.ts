@@ -6,6 +6,7 @@
 // D2  learning goes on whoever has left: the next one who asks has the lists.
 // D3  a list that is known is not held up for long by what a server may list besides for this client.
 
+import { fewAtATime } from '../few-at-a-time.ts';
 import { askable } from '../server/askable.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
 import type { Owner } from '../server/owner.ts';
@@ -151,12 +152,8 @@ function keyOf(guest: Guest | undefined): string {
   return guest === undefined ? '' : askable(guest.capabilities).join();
 }
 
-async function learnAll(servers: readonly ManagedServer[], guest: Guest | undefined): Promise<void> {
-  const queue = [...servers];
-  const worker = async () => {
-    for (let server = queue.shift(); server !== undefined; server = queue.shift()) await learn(server, guest);
-  };
-  await Promise.all(Array.from({ length: Math.min(AT_A_TIME, queue.length) }, worker));
+function learnAll(servers: readonly ManagedServer[], guest: Guest | undefined): Promise<void> {
+  return fewAtATime(AT_A_TIME, servers, (server) => learn(server, guest));
 }
 
 function learn(server: ManagedServer, guest: Guest | undefined): Promise<void> {

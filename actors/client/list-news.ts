@@ -1,10 +1,10 @@
 // Who is to hear that a merged list has changed: whoever was shown another one than there is now. What is new in the
 // lists is counted; of each client it is known how far it has come.
 //
-// LN1  while a client asks for a list it hears nothing of it: the answer has all there is.
-// LN2  after a whole answer it hears of what is new since then, once for all of it, and of nothing else. After one that
+// NW1  while a client asks for a list it hears nothing of it: the answer has all there is.
+// NW2  after a whole answer it hears of what is new since then, once for all of it, and of nothing else. After one that
 //      lacked something it hears of that when it is learnt, although it may have seen it meanwhile.
-// LN3  who has not asked for a list hears of its changes, not of what is learnt for the first time.
+// NW3  who has not asked for a list hears of its changes, not of what is learnt for the first time.
 
 import { everyListKind, type ListKind, listKinds } from '../server/lists.ts';
 

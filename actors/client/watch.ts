@@ -2,6 +2,7 @@
 // session at a server of the modern era.
 
 import { OverloadedError } from '../errors.ts';
+import { fewAtATime } from '../few-at-a-time.ts';
 import { requestMessage } from '../jsonrpc/compose.ts';
 import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
 import { type Era, toModern } from '../jsonrpc/modern-meta.ts';
@@ -72,17 +73,11 @@ async function subscribed(
   uris: readonly string[],
 ): Promise<Set<string>> {
   const agreed = new Set<string>();
-  const queue = uris[Symbol.iterator]();
-  const worker = async () => {
-    for (const uri of queue) {
-      if (owner.isEnded === true) return;
-      const answer = await ask(server, owner, 'legacy', 'resources/subscribe', { uri }).catch(
-        () => undefined,
-      );
-      if (answer !== undefined && answer.error === undefined) agreed.add(uri);
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(AT_A_TIME, uris.length) }, worker));
+  await fewAtATime(AT_A_TIME, uris, async (uri) => {
+    if (owner.isEnded === true) return;
+    const answer = await ask(server, owner, 'legacy', 'resources/subscribe', { uri }).catch(() => undefined);
+    if (answer !== undefined && answer.error === undefined) agreed.add(uri);
+  });
   return agreed;
 }
 

@@ -11,6 +11,7 @@ import { Places } from '../client/places.ts';
 import { EVERY_SERVER, Sessions } from '../client/sessions.ts';
 import { ToolSearch } from '../client/tool-search.ts';
 import { type GatewayError, StoppedError, UnknownServerError } from '../errors.ts';
+import { fewAtATime } from '../few-at-a-time.ts';
 import type { Log } from '../log.ts';
 import { Redactor } from '../redact.ts';
 import { KeptUris } from '../server/kept-uris.ts';
@@ -19,7 +20,7 @@ import { ALL_LIST_BYTES, ListRoom } from '../server/list-hold.ts';
 import { everyListKind } from '../server/lists.ts';
 import { ManagedServer } from '../server/managed-server.ts';
 import type { Owner } from '../server/owner.ts';
-import { struckError } from '../server/struck-error.ts';
+import { redactedError } from '../server/redacted-error.ts';
 import { Subscriptions } from '../server/subscriptions.ts';
 import { UnfitTools } from '../server/unfit-tools.ts';
 import { Residence } from '../state/residence.ts';
@@ -219,7 +220,7 @@ export class Gateway {
       clientInfo: { name: 'actor-gateway', version: this.version },
       graceMs: () => this.#life.graceMs,
       subscriptions: previous?.subscriptions ?? new Subscriptions(this.#keptUris),
-      onErrorAnswer: (answer) => struckError(answer, redactor),
+      onErrorAnswer: (answer) => redactedError(answer, redactor),
       makeLink: (events, era) =>
         makeLink(entry, era, events, {
           inputSchemaOf: (tool) => known.inputSchemaOf(tool),
@@ -294,10 +295,6 @@ export class Gateway {
 }
 
 /** A few files at a time: they may be large, and only what is taken from them is counted. */
-async function loadKnown(servers: readonly ManagedServer[]): Promise<void> {
-  const queue = servers[Symbol.iterator]();
-  const worker = async () => {
-    for (const { known } of queue) await known.load();
-  };
-  await Promise.all(Array.from({ length: FILES_AT_A_TIME }, worker));
+function loadKnown(servers: readonly ManagedServer[]): Promise<void> {
+  return fewAtATime(FILES_AT_A_TIME, servers, ({ known }) => known.load());
 }

@@ -1,6 +1,6 @@
 // Fetches a list from its server, page by page. A page is given up as soon as its items are taken.
 //
-// LF1 (A8)  a list that has no end, or pages that are something else than items, end the fetch: by the number of pages,
+// FL1 (A8)  a list that has no end, or pages that are something else than items, end the fetch: by the number of pages,
 //           by the bytes of all pages, by the length of a cursor, or by a cursor that was there before.
 
 import { createHash } from 'node:crypto';

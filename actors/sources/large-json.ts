@@ -20,6 +20,10 @@ export type Spans = Readonly<Record<string, readonly [start: number, end: number
 const SLICE_BYTES = 128 * 1024;
 const READING_BYTES = 128 * 1024 * 1024;
 
+const QUOTE = 0x22;
+const BRACE = 0x7b;
+const BRACKET = 0x5b;
+
 const reading = new Budget(READING_BYTES);
 
 /** Whether to parse it would build a large object. */
@@ -40,7 +44,7 @@ export async function spansOf(bytes: Buffer, paths: readonly string[]): Promise<
     throw new OverloadedError('too many large events are being received; try again');
   try {
     const spans: Record<string, readonly [number, number]> = Object.create(null);
-    return (await find(bytes, 0, bytes.length, '', paths, spans)) ? spans : undefined;
+    return (await noteSpans(bytes, 0, bytes.length, '', paths, spans)) ? spans : undefined;
   } finally {
     reading.give(size, share);
   }
@@ -70,7 +74,7 @@ export function textOfJson(bytes: Uint8Array): Uint8Array {
 }
 
 /** Notes the spans of what stands from `from` to `to`; false when that is no JSON. */
-async function find(
+async function noteSpans(
   bytes: Buffer,
   from: number,
   to: number,
@@ -96,15 +100,11 @@ async function find(
     const first = bytes[start];
     if (deeper.length > 0 && first === BRACE) {
       const rest = deeper.map((each) => each.slice(name.length + 1));
-      await find(bytes, start, end, `${path}.`, rest, spans);
+      await noteSpans(bytes, start, end, `${path}.`, rest, spans);
     } else if (end - start < LARGE_BYTES || first === QUOTE) spans[path] = [start, end];
   }
   return true;
 }
-
-const QUOTE = 0x22;
-const BRACE = 0x7b;
-const BRACKET = 0x5b;
 
 /** Of a name as raw JSON in Latin-1. */
 function nameOf(rawName: string): string {

@@ -1,11 +1,11 @@
 // How fast one credential may be used. What a platform refuses because it was asked too much it refuses to the credential, not
 // to the message: so all that goes out under it waits, and a single request finds out whether that is over.
 //
-// PA1  after a refusal nothing leaves before its time; then one request at a time, until one has been carried out.
-// PA2  who may not go is told at once when to come again, each at a time of its own, in the order in which they asked; nobody
+// PE1  after a refusal nothing leaves before its time; then one request at a time, until one has been carried out.
+// PE2  who may not go is told at once when to come again, each at a time of its own, in the order in which they asked; nobody
 //      waits here, nor holds a place meanwhile. Who comes anew goes behind those who were told a time.
-// PA3  turns are `everyMs` apart, or later; of one that comes late at the time it was told the time counts.
-// PA4  no hold is longer than an hour, and the clock it goes by is one that nobody sets.
+// PE3  turns are `everyMs` apart, or later; of one that comes late at the time it was told the time counts.
+// PE4  no hold is longer than an hour, and the clock it goes by is one that nobody sets.
 
 const LONGEST_MS = 3_600_000;
 /** Whoever is later than this at the time it was told does not come any more. */

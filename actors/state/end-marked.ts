@@ -28,7 +28,7 @@ interface EndedProcess {
 
 /**
  * Ends those of the marked processes that are `wanted`; takes about two seconds when one resists. Gives those that are gone.
- * After the first round, and without a `grace`, nobody is asked: they are killed.
+ * After the first round, and where `hasGrace` is false, they are killed without TERM.
  */
 export async function endMarked(
   wanted: (marked: Marked) => readonly MarkedProcess[],

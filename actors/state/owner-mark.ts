@@ -2,9 +2,9 @@
 // written after a process has been started, and know its group only; the mark is there from the first moment, and stays with
 // those who leave the group, such as browsers and daemons (A5). Where there is no /proc nobody could read it: no mark then.
 //
-// M1  a mark names its child for ever: its token is random, and its owner is named by pid, start time and pid namespace, so
+// OM1  a mark names its child for ever: its token is random, and its owner is named by pid, start time and pid namespace, so
 //     that nobody elsewhere (in a container, say) is taken for a dead owner.
-// M2  the mark of a gateway that is itself a child of one is put in front of the mark it has; its children carry both. So
+// OM2  the mark of a gateway that is itself a child of one is put in front of the mark it has; its children carry both. So
 //     they are found by the outer one, too, and a gateway finds all below it by its own mark.
 
 import { createHash, randomBytes } from 'node:crypto';

@@ -1,7 +1,7 @@
 // The line to a store whose disk is full at the start: there is none yet. Every call says why, and the file is tried again until
 // there is room; whoever needs no store is served meanwhile.
 //
-// PL1  the way to the store is given out when `prepare` is done with it, and not before.
+// PT1  the way to the store is given out when `prepare` is done with it, and not before.
 
 import type { StoreUnavailableError } from '../errors.ts';
 import type { Arguments, Operation, Result } from './ledger.ts';

@@ -2,6 +2,7 @@
 
 import type { Gateway } from '../../actors/gateway/gateway.ts';
 import type { Trigger } from '../../config/resources/trigger.ts';
+import { counted } from './figures.ts';
 
 export function banner(
   gateway: Gateway,
@@ -46,8 +47,6 @@ function urlOf({ host, port }: { host: string; port: number }): string {
   const name = host.includes(':') ? `[${host}]` : host;
   return `http://${name === '0.0.0.0' ? '127.0.0.1' : name}:${port}`;
 }
-
-const counted = (count: number, word: string) => `${count} ${word}${count === 1 ? '' : 's'}`;
 
 /** How events come to a trigger. */
 function wayIn(trigger: Trigger, url: string): string {

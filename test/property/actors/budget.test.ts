@@ -16,7 +16,7 @@ const steps = fc.array(
 );
 
 describe('a budget', () => {
-  test('is never exceeded, and gives nobody more than was free (B1, B2, B3)', () => {
+  test('is never exceeded, and gives nobody more than was free (BU1, BU2, BU3)', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 200 }), steps, (total, sequence) => {
         const budget = new Budget(total);

@@ -5,7 +5,7 @@ import { ConversationWork, type Routing } from '../../../../actors/automation/co
 import { timeLimit } from '../../../../actors/automation/time-limit.ts';
 import type { Handler, Job } from '../../../../actors/handlers/handler.ts';
 import { chatFilters } from '../../../../actors/inbox/chat-filters.ts';
-import { Places } from '../../../../actors/inbox/places.ts';
+import { WorkPlaces } from '../../../../actors/inbox/work-places.ts';
 import type { Adapter } from '../../../../actors/sources/adapter.ts';
 import { manualAdapter } from '../../../../actors/sources/manual/manual-adapter.ts';
 import { type ManualInput, manualEvent } from '../../../../actors/sources/manual/manual-event.ts';
@@ -13,7 +13,7 @@ import type { ManualTrigger } from '../../../../config/resources/trigger.ts';
 import { CRASH_LIMIT } from '../../../../machines/crashes.ts';
 import { manualTrigger } from '../../../fixtures/triggers.ts';
 
-const places = new Places({ places: 16, bytes: 1_000_000, release: async () => 0 });
+const places = new WorkPlaces({ places: 16, bytes: 1_000_000, release: async () => 0 });
 
 const run = { command: '', input: {}, text: 'go', isConfirmed: true };
 

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readServerMessage } from '../../../../actors/jsonrpc/envelope.ts';
 import { Redactor } from '../../../../actors/redact.ts';
-import { struckError } from '../../../../actors/server/struck-error.ts';
+import { redactedError } from '../../../../actors/server/redacted-error.ts';
 
 const secret = 'pässword"7/x';
 const redactor = new Redactor([secret, 'message']);
@@ -12,7 +12,7 @@ const redactor = new Redactor([secret, 'message']);
 const answerOf = (error: unknown, spelled = JSON.stringify(error)) =>
   readServerMessage(Buffer.from(`{"error":${spelled},"jsonrpc":"2.0","id":"é"}`));
 const told = (error: unknown) => {
-  const struck = struckError(answerOf(error), redactor);
+  const struck = redactedError(answerOf(error), redactor);
   return JSON.parse(struck.bytes.toString('utf8')) as { id: unknown; error: unknown };
 };
 
@@ -34,9 +34,9 @@ describe('an error answer', () => {
   test('is the very same where there is none, or where it is too large to look at', () => {
     const redacting = new Redactor([secret]);
     const plain = answerOf(undefined, '{ "code":1.0e3, "message":"no\\u0021", "data":12345678901234567890 }');
-    expect(struckError(plain, redacting)).toBe(plain);
+    expect(redactedError(plain, redacting)).toBe(plain);
     const large = answerOf({ code: 1, message: `${secret}${'x'.repeat(70_000)}` });
-    expect(struckError(large, redacting)).toBe(large);
+    expect(redactedError(large, redacting)).toBe(large);
   });
 
   test('keeps the data that clients act upon', () => {
@@ -52,7 +52,7 @@ describe('an error answer', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.string(), fc.integer(), (data, text, code) => {
         const answer = answerOf({ code, message: `${text}${secret}${text}`, data: [data, secret] });
-        const struck = struckError(answer, redactor);
+        const struck = redactedError(answer, redactor);
         expect([struck.kind, struck.rawId, struck.error === undefined]).toEqual([
           'answer',
           answer.rawId,

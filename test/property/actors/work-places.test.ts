@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Place, Places } from '../../../actors/inbox/places.ts';
+import { type Place, WorkPlaces } from '../../../actors/inbox/work-places.ts';
 import type { StoredEvent } from '../../../actors/store/store.ts';
 
 const TOTAL = 12;
@@ -33,7 +33,7 @@ class World {
   readonly ended: number[] = [];
   /** In the order in which they were given a place, by agent and trigger. */
   readonly given = new Map<string, number[]>();
-  readonly places = new Places({
+  readonly places = new WorkPlaces({
     places: TOTAL,
     bytes: BYTES,
     release: async (name, max = Number.POSITIVE_INFINITY) => {

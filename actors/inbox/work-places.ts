@@ -11,7 +11,7 @@
 import { Budget, Share } from '../budget.ts';
 import type { StoredEvent } from '../store/store.ts';
 
-export interface PlacesOptions {
+export interface WorkPlacesOptions {
   readonly places: number;
   /** For bodies. One that is larger than a quarter of this counts as a quarter, or it would never come. */
   readonly bytes: number;
@@ -67,8 +67,8 @@ class Group {
   }
 }
 
-export class Places {
-  readonly #options: PlacesOptions;
+export class WorkPlaces {
+  readonly #options: WorkPlacesOptions;
   readonly #places: Budget;
   readonly #bytes: Budget;
   // Of both there are no more than agents, platforms and triggers make; they are forgotten with them.
@@ -79,7 +79,7 @@ export class Places {
   #isScheduled = false;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(options: PlacesOptions) {
+  constructor(options: WorkPlacesOptions) {
     this.#options = options;
     this.#places = new Budget(options.places);
     this.#bytes = new Budget(options.bytes);
