@@ -178,7 +178,8 @@ export class StdioFront implements Part {
   /** A request of the modern era stands for itself. */
   #takeStateless(envelope: Envelope): void {
     const { rawId } = envelope;
-    this.#learn();
+    // Some clients find out the era from a process of its own, which they end as soon as they know.
+    if (envelope.method !== 'server/discover') this.#learn();
     const outlet = this.#outlet(undefined, () => {
       if (this.#stateless.get(rawId) === outlet) this.#stateless.delete(rawId);
     });

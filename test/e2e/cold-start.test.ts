@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { latch } from '../fixtures/api-client.ts';
 import { fault, signsOfBugs } from '../fixtures/fault-servers.ts';
 import { startGateway } from '../fixtures/gateway-process.ts';
-import { listenAsk, modern, modernStream } from '../fixtures/modern-client.ts';
+import { listenAsk, modern, modernStream, prepared } from '../fixtures/modern-client.ts';
 import { details, RawSession, startServer, until } from '../fixtures/raw-session.ts';
 import { configured, StdioWrapper } from '../fixtures/stdio-gateway.ts';
 
@@ -186,6 +186,16 @@ describe.concurrent('what is not known', () => {
     const session = await RawSession.open(again.url);
     expect(namesIn((await session.request('tools/list')).result)).toEqual(tools(ids));
     expect(again.logs().filter(({ msg }) => msg === 'server state')).toEqual([]);
+  });
+
+  test('is not started by gateway-stdio for a client that only finds out which era it speaks', async () => {
+    const { servers } = held(['a']);
+    const wrapper = new StdioWrapper(configured({ servers }));
+    wrapper.write(`${prepared({ method: 'server/discover' }).body}\n`);
+    wrapper.child.stdin.end();
+    expect(await wrapper.exited).toBe(0);
+    expect((await wrapper.answer(1)).result.supportedVersions).toContain('2026-07-28');
+    expect(wrapper.stderr).not.toContain('server state');
   });
 
   test('is learnt by gateway-stdio as soon as it is there, unless the file says otherwise', async () => {
