@@ -4,7 +4,7 @@
 import { fillDefaults } from './fill-defaults.ts';
 import { gatewaySchema } from './gateway-schema.ts';
 import type { Loaded } from './load-config.ts';
-import { isError } from './problem.ts';
+import { hasError, isError, type Problem } from './problem.ts';
 import { readCatalog } from './read-catalog.ts';
 import { SchemaReader } from './schema-reader.ts';
 import { SecretValues } from './secret-values.ts';
@@ -18,12 +18,14 @@ export const BRIDGED = 'remote';
 /** Longer than any call: how long one may take is for the client and the far side to say. */
 const DAY_SECONDS = 86_400;
 
+type Bridged = Pick<Loaded, 'config' | 'catalog' | 'secrets'> & { readonly warnings: readonly string[] };
+
 /** Gives the configuration, or in plain words what is wrong; no message holds a value. */
 export function bridgeTo(
   url: string,
   headers: Readonly<Record<string, string>>,
   env: Environment,
-): Pick<Loaded, 'config' | 'catalog' | 'secrets'> | { readonly problems: readonly string[] } {
+): Bridged | { readonly problems: readonly string[] } {
   const entry = {
     url,
     headers,
@@ -42,10 +44,10 @@ export function bridgeTo(
   const reader = new SchemaReader(source, env, secrets);
   const { root, problems } = parseYamlTree(source);
   const catalog = root && readCatalog(reader, root, '', secrets);
-  const all = [...problems, ...reader.problems].filter(isError);
-  if (catalog === undefined || all.length > 0) {
-    return { problems: all.map(({ message }) => message.replace(`servers.${BRIDGED}.`, '')) };
-  }
+  const all = [...problems, ...reader.problems];
+  const inWords = (some: readonly Problem[]) =>
+    some.map(({ message }) => message.replace(`servers.${BRIDGED}.`, ''));
+  if (catalog === undefined || hasError(all)) return { problems: inWords(all.filter(isError)) };
   const config = fillDefaults(gatewaySchema, { listen_addr: '', catalog_path: '', state_dir: '' });
-  return { config, catalog, secrets: secrets.list() };
+  return { config, catalog, secrets: secrets.list(), warnings: inWords(all) };
 }

@@ -7,6 +7,7 @@ import { type GatewayConfig, gatewaySchema } from './gateway-schema.ts';
 import { isLoopback, parseListenAddr } from './listen-addr.ts';
 import { memberOf, textOf, withoutMembers } from './resources/yaml-members.ts';
 import type { SchemaReader } from './schema-reader.ts';
+import { shellForm } from './substitute.ts';
 import type { YamlTree } from './yaml-tree.ts';
 
 /** Without `platforms`. Relative paths are relative to the folder of `file`. With problems reported the result is a best effort. */
@@ -114,10 +115,15 @@ function checkInspector(
   );
 }
 
+/** In values that may be meant for a shell these are left alone; a key is for none. */
+const otherShellForm = /^(?:\$(?:env:)?[A-Za-z_]\w*|%\w+%|\$\(.*\)|`.*`)$/;
+
 /** Nobody means these very characters to be the key; the warning that other fields get is not enough. */
 function checkShellKey(reader: SchemaReader, root: YamlTree): void {
   const key = memberOf(root, 'api_key');
-  if (key?.kind !== 'scalar' || !/^(?:\$[A-Za-z_]\w*|%\w+%|~\/.*)$/.test(String(key.value))) return;
+  if (key?.kind !== 'scalar') return;
+  const text = String(key.value);
+  if (shellForm(text) === undefined && !otherShellForm.test(text)) return;
   reader.report(
     'api_key',
     `would be these very characters, which are replaced in a shell and not here; write \${NAME} for a variable. A key that really is so has to come from one`,

@@ -59,6 +59,7 @@ async function prepared({ target, isPrintConfig }: StdioOptions): Promise<number
   const { program, files } = await read(target);
   if (program === undefined) return 2;
   if (!isPrintConfig) return run(program);
+  for (const warning of program.warnings) complain(`gateway-stdio: warning: ${warning}`);
   process.stdout.write(desktopEntry(target, fileURLToPath(import.meta.url), files));
   return 0;
 }
@@ -68,7 +69,7 @@ async function read(target: StdioTarget): Promise<{ program?: Program; files: re
   if ('url' in target) {
     const loaded = bridgeTo(target.url, target.headers, givenEnvironment());
     if (!('problems' in loaded))
-      return { program: { loaded, warnings: [], state: 'none', server: BRIDGED }, files: [] };
+      return { program: { loaded, warnings: loaded.warnings, state: 'none', server: BRIDGED }, files: [] };
     for (const problem of loaded.problems) complain(`gateway-stdio: ${problem}`);
     return { files: [] };
   }

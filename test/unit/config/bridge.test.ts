@@ -44,6 +44,13 @@ describe('a bridge', () => {
     );
   });
 
+  test('warns of what a shell has not replaced, in the words of the command line and without a value', () => {
+    const { warnings } = good('http://host/mcp', { 'X-API-Key': '$HUSH', 'X-Plain': 'costs $5' });
+    expect(warnings).toEqual([
+      `headers.X-API-Key: what a shell would replace is taken as it stands here; write \${NAME}`,
+    ]);
+  });
+
   test('tells every problem in the words of the command line, without a value', () => {
     const found = problems('hush-hush', { A: `\${UNSET}`, Accept: 'hush-hush', 'b b': 'hush-hush' });
     expect(found).toHaveLength(4);

@@ -162,7 +162,7 @@ inspector: { enabled: false }
     ]);
   });
 
-  test.each(['$KEY', '$key_2', '%KEY%', '~/key'])(
+  test.each(['$KEY', '$key_2', '%KEY%', '$env:KEY', '$(cat key)', '`cat key`', 'Bearer $KEY', '~', '~/key'])(
     'refuses the key %s, which a shell would replace',
     async (key) => {
       const { loaded, lines } = await folder.loadGateway(`${minimal}api_key: "${key}"\n`, {
