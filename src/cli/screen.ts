@@ -44,9 +44,9 @@ export class Screen {
     return process.stdout.rows || 24;
   }
 
-  /** One less than there are: after a full line terminals disagree about where the cursor is. */
+  /** One less than there are, if there are more: after a full line terminals disagree about where the cursor is. */
   get width(): number {
-    return columnsOf(process.stdout) - 1;
+    return Math.max(1, columnsOf(process.stdout) - 1);
   }
 
   /** Shows these lines and nothing else. They must fit. */

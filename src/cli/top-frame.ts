@@ -100,7 +100,8 @@ function noteLine({ stats }: Sample, { lost, hasRestarted, paint, width }: View)
     const text = `NO ANSWER for ${since}, these are the last numbers; trying again: ${printable(lost.reason)}`;
     return paint('bad', text.slice(0, width));
   }
-  return hasRestarted ? paint('busy', `the gateway has restarted ${duration(stats.uptime_seconds)} ago`) : '';
+  const restarted = `the gateway has restarted ${duration(stats.uptime_seconds)} ago`;
+  return hasRestarted ? paint('busy', restarted.slice(0, width)) : '';
 }
 
 function rowsOf(now: Sample, before: Sample | undefined): TopRow[] {

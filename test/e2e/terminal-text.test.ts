@@ -133,3 +133,10 @@ test('a terminal that does not know its width has tables all the same', async ()
   expect(terminal.text).toContain('SERVER');
   expect(terminal.text).toContain('seen');
 });
+
+test('a terminal of one column has the beginning of every row', async () => {
+  const terminal = new Terminal(['top', '--url', url], { columns: 1, env: { ...env, NO_COLOR: '1' } });
+  await eventually('a row', () => /␛\[K\r?\ns␛\[K/.test(terminal.text));
+  terminal.type('q');
+  await eventually('the end', () => terminal.text.includes('ENDED 0'));
+});
