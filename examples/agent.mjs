@@ -6,12 +6,15 @@ import { createServer } from 'node:http';
 /** Answers by key. A real one keeps them where a restart does not lose them. */
 const answers = new Map();
 
+/** What comes from outside may hold characters that a terminal would obey. */
+const shown = (text) => text.replace(/[\p{Cc}\p{Cf}]+/gu, ' ');
+
 const server = createServer(async (request, response) => {
   const chunks = [];
   for await (const chunk of request) chunks.push(chunk);
   const { input, event, conversation, history, attempt } = JSON.parse(Buffer.concat(chunks).toString());
   const key = request.headers['idempotency-key'];
-  console.log(`attempt ${attempt} of ${key}: ${input}`);
+  console.log(shown(`attempt ${attempt} of ${key}: ${input}`));
   if (!answers.has(key))
     answers.set(key, `Woke Ada for ${conversation}, after ${history.length} messages: ${event.payload.text}`);
   response.writeHead(200, { 'content-type': 'application/json' });

@@ -20,7 +20,8 @@ export async function createLog({ level, fd, redact }: LogOptions): Promise<Log>
     level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
-    hooks: { streamWrite: redact },
+    // Files are looked at in terminals too.
+    hooks: { streamWrite: (line: string) => jsonForTerminal(redact(line)) },
   };
   if (!stream.isTTY) {
     const log: Log = pino({ ...options, formatters: { level: (label) => ({ level: label }) } }, output);

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { eventually } from '../fixtures/api-client.ts';
-import { temporaryFolder, writeConfiguration } from '../fixtures/gateway-process.ts';
+import { startGateway, temporaryFolder, writeConfiguration } from '../fixtures/gateway-process.ts';
 import { runMain } from '../fixtures/run-main.ts';
 import { Terminal } from '../fixtures/terminal.ts';
 
@@ -107,9 +107,19 @@ describe('what comes from outside', () => {
     expect(stdout).toBe('seen  too\nsecond\n');
   });
 
+  const script = String.raw`process.stderr.write('seen\u001b]0;owned\u0007 \u202etoo\n'); setInterval(() => {}, 1000);`;
+  const say = { command: process.execPath, args: ['-e', script], start_timeout_seconds: 2 };
+
+  test('gives a terminal nothing to obey in the log that is JSON, which stays the same', async () => {
+    const gateway = await startGateway({ servers: { say } });
+    await fetch(`${gateway.url}/servers/say/start`, { method: 'POST' });
+    const said = () => gateway.logs().find(({ stream }) => stream === 'stderr');
+    await eventually('the line', () => said() !== undefined);
+    expect(said()).toMatchObject({ server: 'say', msg: 'seen \u202etoo' });
+    expect(gateway.text()).not.toMatch(obeyed);
+  });
+
   test('gives a terminal nothing to obey in the readable log', async () => {
-    const script = String.raw`process.stderr.write('seen\u001b]0;owned\u0007 \u202etoo\n'); setInterval(() => {}, 1000);`;
-    const say = { command: process.execPath, args: ['-e', script], start_timeout_seconds: 2 };
     const config = writeConfiguration(temporaryFolder(), {
       servers: { say },
       // A message of ours that quotes a file.
