@@ -13,6 +13,7 @@ import type { JSONRPCMessage, ServerCapabilities } from '@modelcontextprotocol/s
 import { type Command, CommanderError } from 'commander';
 import manifest from '../package.json' with { type: 'json' };
 import { CallGate } from './call-gate.ts';
+import { complain } from './complaint.ts';
 import { StdioLine } from './stdio-line.ts';
 import { addTool, type Tool } from './tool.ts';
 import { UsageError } from './tool-error.ts';
@@ -68,7 +69,7 @@ export async function runProgram({ title, command, start }: ToolProgram): Promis
     // Commander has said it already.
     if (error instanceof CommanderError) process.exit(error.exitCode === 0 ? 0 : 2);
     if (!(error instanceof UsageError)) throw error;
-    console.error(`${command.name()}: ${error.message}`);
+    complain(`${command.name()}: ${error.message}`);
     process.exit(2);
   }
 
@@ -106,7 +107,7 @@ export async function runProgram({ title, command, start }: ToolProgram): Promis
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.once(signal, () => stop(0));
   process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => stop(code === 'EPIPE' ? 0 : 1));
-  server.server.onerror = (error) => console.error(`${command.name()}: ${error.message}`);
+  server.server.onerror = (error) => complain(`${command.name()}: ${error.message}`);
   server.server.onclose = () => stop(1);
   await server.connect(line);
 }

@@ -15,6 +15,7 @@ import type {
 } from '@modelcontextprotocol/sdk/types.js';
 import type { z } from 'zod';
 import type { CallGate } from './call-gate.ts';
+import { complain } from './complaint.ts';
 import { ToolError } from './tool-error.ts';
 
 /** What a client may assume of a tool before it calls it (MCP, ToolAnnotations); all four are said, none left to a default. */
@@ -120,6 +121,6 @@ function tellingOf(error: unknown, tool: string, signal: AbortSignal): string {
   if (error instanceof ToolError) return error.message;
   if (signal.aborted) return `The call of ${tool} was cancelled.`;
   const reference = randomBytes(4).toString('hex');
-  console.error(`${tool} failed, reference ${reference}:`, error);
+  complain(`${tool} failed, reference ${reference}:`, error);
   return `${tool} failed inside its server. Its log on stderr says why, under reference ${reference}.`;
 }

@@ -163,6 +163,18 @@ describe('a tool server', () => {
     await line.ended;
   });
 
+  test('says on stderr what it was sent that is no message, and a terminal obeys nothing of it', async () => {
+    const line = new Line();
+    line.read();
+    line.child.stdin.write('{"jsonrpc": \u001b]0;owned\u0007\u009b31m\u202e}\n');
+    await eventually('the line on stderr', () => line.stderr.includes('\n'));
+    expect(line.stderr).toMatch(/^tool-program: .*\\u001b\]0;owned\\u0007.*\n$/);
+    line.call(1, 'fail', { isExpected: false });
+    await eventually('the stack', () => line.stderr.includes('a secret of the inside\n    at '));
+    line.child.stdin.end();
+    await line.ended;
+  });
+
   test('takes 4 calls at a time and lets 256 wait; one more is refused at once', async () => {
     const line = new Line();
     line.read();

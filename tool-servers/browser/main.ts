@@ -1,5 +1,6 @@
 // The browser server: one client, one session of Chromium, and the tools that work on it.
 
+import { complain } from '../complaint.ts';
 import { runProgram } from '../program.ts';
 import { ConsoleLog } from './console-log.ts';
 import { elementTools } from './element-tools.ts';
@@ -25,8 +26,7 @@ await runProgram({
   command: browserCommand(),
   start: async (command) => {
     const options = optionsOf(command);
-    if (options.browserPath === undefined && findBrowser() === undefined)
-      console.error(`browser: ${NO_BROWSER}`);
+    if (options.browserPath === undefined && findBrowser() === undefined) complain(`browser: ${NO_BROWSER}`);
     const consoleLog = new ConsoleLog(() => resources.consoleChanged());
     const resources = new SessionResources(consoleLog, new Screenshots());
     const session = new Session(options, consoleLog);

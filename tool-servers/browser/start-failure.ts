@@ -1,6 +1,7 @@
 // Why the browser did not start, from what it wrote while it died, in words that tell the operator what to do. The log
 // itself goes to stderr: it names files and addresses of this machine.
 
+import { complain } from '../complaint.ts';
 import { ToolError } from '../tool-error.ts';
 
 const REASONS: readonly (readonly [RegExp, string])[] = [
@@ -26,7 +27,7 @@ const REASONS: readonly (readonly [RegExp, string])[] = [
 /** The error for the caller; tells the operator the rest. */
 export function startFailure(error: unknown, program: string): ToolError {
   const text = error instanceof Error ? error.message : String(error);
-  console.error(`browser: ${program} did not start: ${text}`);
+  complain(`browser: ${program} did not start: ${text}`);
   const found = REASONS.find(([sign]) => sign.test(text));
   return new ToolError(
     `The browser did not start: ${found?.[1] ?? 'the log of this server on stderr says why.'}`,

@@ -1,6 +1,7 @@
 // What the filesystem server may do with the disk: the interface of its tools to confined-disk.ts, and how it is opened.
 
 import { type FileHandle, stat } from 'node:fs/promises';
+import { complain } from '../complaint.ts';
 import { UsageError } from '../tool-error.ts';
 import { AllowedFolder } from './allowed-folder.ts';
 import { ConfinedDisk } from './confined-disk.ts';
@@ -94,7 +95,7 @@ export async function openConfinement(folders: readonly string[], pin?: Pin): Pr
 
 async function pinOfSystem(): Promise<Pin> {
   if (await hasProc()) return pinByProc;
-  console.error(
+  complain(
     'There is no /proc here: files are held by name, which is weaker against swapped links (see the docs).',
   );
   return pinByName;

@@ -2,6 +2,7 @@
 // Only messages that are meant for the caller leave the process.
 
 import { ErrorCode } from '@modelcontextprotocol/sdk/types.js';
+import { complain } from '../complaint.ts';
 import { ToolError } from '../tool-error.ts';
 
 /** MCP: the code of a resource that is not there. */
@@ -25,7 +26,7 @@ export function protocolErrorOf(error: unknown, uri: string | undefined): unknow
   if (error instanceof ProtocolError) return error;
   if (error instanceof ToolError)
     return new ProtocolError(uri === undefined ? ErrorCode.InternalError : NOT_FOUND, error.message, uri);
-  console.error('resources failed:', error);
+  complain('resources failed:', error);
   return new ProtocolError(
     ErrorCode.InternalError,
     'The server failed. Its log on stderr says why.',
