@@ -48,7 +48,7 @@ export class ChildRecords {
       const child = { pid, startTime: startTimeOf(pid) };
       replaceFile(this.#path(pid), recordText({ child, server, owner: this.#owner }));
     } catch (error) {
-      this.#warn(`process ${pid} of server ${server} is not recorded and would survive kill -9`, error);
+      this.#warn(`process ${pid} of server ${server} is not recorded and may survive kill -9`, error);
     }
   }
 

@@ -15,14 +15,20 @@ export type LockOutcome =
   | { readonly isTaken: true; readonly path: string }
   | { readonly isTaken: false; readonly path: string; readonly holder: string };
 
+export interface LockText {
+  readonly text: string;
+  /** The same for a link, where there is no room for a file: in 59 bytes, which ext4 keeps without a block of the disk. */
+  readonly short: string;
+}
+
 /**
- * Takes the lock with this text in it, unless `isHeldBy` says of the deciding text that its writer holds on.
+ * Takes the lock with this text in it, unless `isHeldBy` says of the deciding text, long or short, that its writer holds on.
  * Every `yield` is a place where other processes may do anything; a test puts them there. Each round beyond the
  * first means that another process got further. Throws what the file system throws.
  */
 export function* lockSteps(
   folder: string,
-  text: string,
+  text: LockText,
   isHeldBy: (text: string) => boolean,
 ): Generator<undefined, LockOutcome, undefined> {
   for (;;) {
@@ -68,15 +74,15 @@ function* removeOlder(folder: string, own: number): Generator<undefined, void, u
   }
 }
 
-/** On a full disk there is no room for a file, but mostly for a link: the text is where it leads. */
-function createLock(path: string, text: string): boolean {
+/** On a full disk there is no room for a file, but mostly for a short link: the text is where it leads. */
+function createLock(path: string, { text, short }: LockText): boolean {
   try {
     return createFile(path, text);
   } catch (error) {
     if (!['ENOSPC', 'EDQUOT'].includes((error as NodeJS.ErrnoException).code ?? '')) throw error;
   }
   try {
-    symlinkSync(text.trim(), path);
+    symlinkSync(short, path);
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;

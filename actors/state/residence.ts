@@ -2,15 +2,18 @@
 // lists. How it stays is the program's choice: as the owner, beside one, or not at all.
 //
 // RE1  `own`: nothing in the folder is touched before its lock is held, and the lock is given back when what was learnt is
-//      written.
+//      written. Where the disk has no room even for a lock, it is lived in as if it were `shared`, and a warning says so: who
+//      needs nothing from the folder is served, and the store has a lock of its own.
 // RE2  `shared`: takes no lock, and touches of others only what is proven to be nobody's any more.
 // RE3  `none`: nothing is read or written.
 
+import { existsSync } from 'node:fs';
 import type { Log } from '../log.ts';
 import { ChildRecords } from './child-records.ts';
 import { ListFiles } from './list-files.ts';
 import { MARK_VARIABLE, markOfFolder, newMark } from './owner-mark.ts';
 import { identityOf } from './process-identity.ts';
+import { StateFolderError } from './state-folder.ts';
 import { acquireStateLock, type StateLock } from './state-lock.ts';
 
 export interface ResidenceOptions {
@@ -63,7 +66,7 @@ export class Residence {
   async begin(): Promise<void> {
     const { kind, stateDir, listenAddr, log } = this.#options;
     if (kind === 'none') return;
-    if (kind === 'own') this.#lock = await acquireStateLock(stateDir, { listenAddr });
+    if (kind === 'own') this.#lock = await this.#locked(stateDir, listenAddr);
     this.#records = new ChildRecords(stateDir, identityOf(process.pid), (what) => log.warn({}, what));
     for (const { pid, server, wasKilled } of await this.#records.sweep()) {
       log.warn(
@@ -72,6 +75,18 @@ export class Residence {
       );
     }
     this.#marking = setInterval(() => this.sweepLists(), DAY_MS).unref();
+  }
+
+  async #locked(stateDir: string, listenAddr: string): Promise<StateLock | undefined> {
+    try {
+      return await acquireStateLock(stateDir, { listenAddr });
+    } catch (error) {
+      const isFull = error instanceof StateFolderError && error.isFull && existsSync(stateDir);
+      if (!isFull) throw error;
+      const { message: reason } = error;
+      this.#options.log.warn({ reason }, 'the state folder is not locked: start no other gateway in it');
+      return undefined;
+    }
   }
 
   /** Sees to the files with lists, on the side: to be called when the catalog has been applied. */

@@ -7,6 +7,12 @@ import { GatewayError } from '../errors.ts';
 /** The state folder cannot be created or written. */
 export class StateFolderError extends GatewayError {
   readonly code = 'ERR_STATE_FOLDER';
+
+  /** There is no room on its disk. */
+  get isFull(): boolean {
+    const { code } = this.cause as NodeJS.ErrnoException;
+    return code === 'ENOSPC' || code === 'EDQUOT';
+  }
 }
 
 /** Creates the folder, with what is above it, for its owner only. Throws StateFolderError. */

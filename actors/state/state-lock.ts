@@ -3,7 +3,7 @@
 // starters: numbered-lock.ts.
 
 import { AlreadyHeldError } from '../errors.ts';
-import { lockSteps } from './numbered-lock.ts';
+import { type LockText, lockSteps } from './numbered-lock.ts';
 import { identityOf, isAlive, type ProcessIdentity } from './process-identity.ts';
 import { replaceFile } from './small-file.ts';
 import { inStateFolder, makeStateFolder } from './state-folder.ts';
@@ -17,7 +17,8 @@ export interface StateLock {
 }
 
 interface Holder extends ProcessIdentity {
-  readonly listenAddr: string;
+  /** Undefined where there was no room to say it. */
+  readonly listenAddr: string | undefined;
 }
 
 /**
@@ -27,7 +28,7 @@ interface Holder extends ProcessIdentity {
 export async function acquireStateLock(stateDir: string, what: { listenAddr: string }): Promise<StateLock> {
   makeStateFolder(stateDir);
   const owner = identityOf(process.pid);
-  const path = inStateFolder(stateDir, () => take(stateDir, lockText({ ...owner, ...what })));
+  const path = inStateFolder(stateDir, () => take(stateDir, lockText(owner, what.listenAddr)));
   let isReleased = false;
   return {
     stateDir,
@@ -44,7 +45,7 @@ export async function acquireStateLock(stateDir: string, what: { listenAddr: str
   };
 }
 
-function take(folder: string, text: string): string {
+function take(folder: string, text: LockText): string {
   const steps = lockSteps(folder, text, (other) => {
     const holder = parseHolder(other);
     return holder !== undefined && isAlive(holder);
@@ -58,8 +59,9 @@ function take(folder: string, text: string): string {
 
 const RELEASED = '{"released":true}\n';
 
-function lockText({ pid, startTime, listenAddr }: Holder): string {
-  return `${JSON.stringify({ pid, start_time: startTime, listen_addr: listenAddr })}\n`;
+function lockText({ pid, startTime }: ProcessIdentity, listenAddr: string): LockText {
+  const text = `${JSON.stringify({ pid, start_time: startTime, listen_addr: listenAddr })}\n`;
+  return { text, short: `${pid} ${startTime ?? ''}`.trimEnd() };
 }
 
 /**
@@ -67,6 +69,8 @@ function lockText({ pid, startTime, listenAddr }: Holder): string {
  * whole machine leaves such a one, and no holder survives that.
  */
 function parseHolder(text: string): Holder | undefined {
+  const [, shortPid, shortStart] = /^([1-9]\d{0,9})(?: (\S+))?$/.exec(text) ?? [];
+  if (shortPid !== undefined) return { pid: Number(shortPid), startTime: shortStart, listenAddr: undefined };
   try {
     const { pid, start_time, listen_addr } = JSON.parse(text) as Record<string, unknown>;
     if (typeof pid !== 'number' || !Number.isSafeInteger(pid) || pid < 1) return undefined;
@@ -82,8 +86,9 @@ function alreadyHeld(folder: string, path: string, holder: Holder | undefined): 
     holder?.startTime === undefined
       ? `if process ${holder?.pid} is no gateway`
       : 'if this folder is a copy of the one it uses';
+  const where = holder?.listenAddr === undefined ? '' : `, listening on ${holder.listenAddr}`;
   return new AlreadyHeldError(
-    `the state folder ${folder} belongs to a running gateway (process ${holder?.pid}, listening on ` +
-      `${holder?.listenAddr}); stop that one, or give this one another \`state_dir\`; ${doubt}, remove ${path}`,
+    `the state folder ${folder} belongs to a running gateway (process ${holder?.pid}${where}); ` +
+      `stop that one, or give this one another \`state_dir\`; ${doubt}, remove ${path}`,
   );
 }

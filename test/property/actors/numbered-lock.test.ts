@@ -35,7 +35,8 @@ class Starter {
     if (this.isHolder) return true;
     if (this.#steps === undefined) {
       this.#living.add(this.#text);
-      this.#steps = lockSteps(this.#folder, this.#text, (text) => this.#living.has(text));
+      const text = { text: this.#text, short: this.#text };
+      this.#steps = lockSteps(this.#folder, text, (text) => this.#living.has(text));
     }
     const { done, value } = this.#steps.next();
     if (done !== true) return false;
