@@ -80,7 +80,7 @@ export class Connection {
         this.lastHeardAt = performance.now();
         this.#onAnswer(answer);
       },
-      onOversized: (size, id, call) => this.#onOversized(size, id, call),
+      onOversized: (size, id, requestId, call) => this.#onOversized(size, id, requestId, call),
       onUndelivered: (call, error, wasCarriedOut) => this.#onUndelivered(call, error, wasCarriedOut),
       onEnd: (error) => this.#onEnd(error),
     };
@@ -243,11 +243,19 @@ export class Connection {
     return callId === undefined ? undefined : this.#calls.get(callId);
   }
 
-  #onOversized(size: number, rawId: string | undefined, callId: CallId | undefined): void {
+  /** Nobody has read it, but whoever waits for it, or for an answer to it, must not wait for a deadline. */
+  #onOversized(
+    size: number,
+    rawId: string | undefined,
+    requestId: string | undefined,
+    callId: CallId | undefined,
+  ): void {
     const id = rawId === undefined ? callId : Number(rawId);
-    const call = id === undefined ? undefined : this.#calls.get(id);
+    const call = id === undefined || requestId !== undefined ? undefined : this.#calls.get(id);
     if (call === undefined) {
-      this.#events.onNoise(this, `a message of ${size} bytes is over limits.message_bytes`);
+      const what = `a message of ${size} bytes is over limits.message_bytes`;
+      this.#events.onNoise(this, what);
+      if (requestId !== undefined) this.sendRaw(errorMessage(requestId, rpcCodes.invalidRequest, what));
       return;
     }
     this.#calls.delete(call.id);
@@ -260,7 +268,7 @@ export class Connection {
     );
   }
 
-  /** Nobody reads it, but whoever waits for it, or for an answer to it, must not wait for a deadline. */
+  /** As `#onOversized`. */
   #onTooDeep(bytes: Buffer, fault: TooDeepFault): void {
     const message = new LargeMessage();
     message.feed(bytes);

@@ -33,7 +33,7 @@ export interface HttpCallOptions extends Pick<RemoteOptions, 'maxMessageBytes' |
 
 export interface HttpCallEvents {
   onMessage(bytes: Buffer): void;
-  onOversized(size: number, id: string | undefined): void;
+  onOversized(size: number, id: string | undefined, requestId: string | undefined): void;
   onUndelivered(error: GatewayError, wasCarriedOut: boolean): void;
   onSessionGone(error: GatewayError): void;
   /** The call holds no request and no timer any more; not called after `destroy`. */
@@ -154,7 +154,7 @@ export class HttpCall implements Linked<HttpCall> {
       if (!isWholeBody) this.#timer = setTimeout(() => this.#finish(), LINGER_MS);
     }
     if (Buffer.isBuffer(message)) this.#events.onMessage(message);
-    else this.#events.onOversized(message.size, message.id);
+    else this.#events.onOversized(message.size, message.id, message.requestId);
   }
 
   #onStreamOver(error: GatewayError): void {

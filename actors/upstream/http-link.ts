@@ -44,7 +44,7 @@ export class HttpLink implements Link {
     this.#gate = new OrderGate((message, onSettled) => this.#forward(message, onSettled));
     this.#stream = new ServerStream(this.#session, options, {
       onMessage: (bytes) => options.events.onMessage(bytes),
-      onOversized: (size, id) => options.events.onOversized(size, id),
+      onOversized: (size, id, requestId) => options.events.onOversized(size, id, requestId),
       onSessionGone: (error) => this.#expire(error),
     });
     this.#ended = new Promise((resolve) => {
@@ -118,7 +118,7 @@ export class HttpLink implements Link {
     const { events } = this.#options;
     const request = new HttpCall(this.#session, this.#callOptions, call, {
       onMessage: (message) => events.onMessage(message, call),
-      onOversized: (size, id) => events.onOversized(size, id, call),
+      onOversized: (size, id, requestId) => events.onOversized(size, id, requestId, call),
       // While we close, a broken stream is our own doing, and `onEnd` tells about it.
       onUndelivered: (error, wasCarriedOut) => {
         if (this.#state !== 'closing') events.onUndelivered(call, error, wasCarriedOut);

@@ -23,8 +23,11 @@ export interface LinkEvents {
   onMessage(bytes: Buffer, call?: CallId): void;
   /** As `onMessage`, for a large answer that was read while it came and is still in pieces; without this it is put together. */
   onLargeAnswer?(answer: Envelope): void;
-  /** A message beyond the limit was dropped; `id` is its raw JSON-RPC id where one was found. */
-  onOversized(size: number, id: string | undefined, call?: CallId): void;
+  /**
+   * A message beyond the limit was dropped: an answer with this raw JSON-RPC id, or a question of the server with that one.
+   * `call` is the request on whose stream it came.
+   */
+  onOversized(size: number, id: string | undefined, requestId: string | undefined, call?: CallId): void;
   /**
    * This request will get no answer, although the link lives on (an HTTP error status, a broken stream).
    * `wasCarriedOut: false` means that the server certainly did not act on it.

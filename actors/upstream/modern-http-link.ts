@@ -107,7 +107,7 @@ export class ModernHttpLink implements Link {
     const { events } = this.#options;
     const request = new HttpCall(this.#session, this.#callOptions, call, {
       onMessage: (message) => events.onMessage(message, call),
-      onOversized: (size, id) => events.onOversized(size, id, call),
+      onOversized: (size, id, requestId) => events.onOversized(size, id, requestId, call),
       onUndelivered: (error, wasCarriedOut) => events.onUndelivered(call, error, wasCarriedOut),
       // Without a session id none can be lost.
       onSessionGone: () => {},

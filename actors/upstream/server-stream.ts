@@ -17,7 +17,7 @@ const STEADY_MS = 5_000;
 
 export interface ServerStreamEvents {
   onMessage(bytes: Buffer): void;
-  onOversized(size: number, id: string | undefined): void;
+  onOversized(size: number, id: string | undefined, requestId: string | undefined): void;
   onSessionGone(error: GatewayError): void;
 }
 
@@ -65,8 +65,8 @@ export class ServerStream implements RemoteHandler {
         this.#failures = 0;
         this.#events.onMessage(data);
       },
-      onOversizedEvent: (_type, remains) => {
-        if (!this.#isClosed) this.#events.onOversized(remains.size, remains.id);
+      onOversizedEvent: (_type, { size, id, requestId }) => {
+        if (!this.#isClosed) this.#events.onOversized(size, id, requestId);
       },
     });
   }

@@ -43,8 +43,8 @@ export class SseLink implements Link, RemoteHandler {
     const cursor = { lastEventId: '', retryMs: undefined };
     this.#parser = new SseParser(options.maxMessageBytes, cursor, {
       onEvent: (type, data) => this.#onEvent(type, data),
-      onOversizedEvent: (type, { size, id }) => {
-        if (type === 'message' && this.#reason === undefined) options.events.onOversized(size, id);
+      onOversizedEvent: (type, { size, id, requestId }) => {
+        if (type === 'message' && this.#reason === undefined) options.events.onOversized(size, id, requestId);
       },
     });
   }

@@ -69,7 +69,7 @@ export class StdioLink implements Link {
     this.#splitter = new LineSplitter(options.maxMessageBytes, {
       onLine: (line) => this.#onLine(line),
       onLarge: (message) => this.#onLarge(message),
-      onOversized: (size, id) => events.onOversized(size, id),
+      onOversized: (size, id, requestId) => events.onOversized(size, id, requestId),
     });
     this.#ended = new Promise((resolve) => {
       this.#resolveEnded = resolve;

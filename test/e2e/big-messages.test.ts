@@ -1,13 +1,23 @@
 // Messages that are large, exact, cut in two, or not messages at all: what is right passes byte for byte, what is too
 // large is an error for its own call alone (A6).
 
-import { describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { fault, signsOfBugs } from '../fixtures/fault-servers.ts';
 import { startGateway } from '../fixtures/gateway-process.ts';
 import { callOnce, details, http, RawSession, until } from '../fixtures/raw-session.ts';
+import { endServers, serve } from '../fixtures/remote/bad-servers.ts';
+import { answerJson, beginStream, idOf, methodOf, result } from '../fixtures/remote/local-server.ts';
 import { bigResult } from '../fixtures/servers/big-result.mjs';
 
 const MIB = 1024 * 1024;
+
+const introduction = {
+  protocolVersion: '2025-06-18',
+  capabilities: {},
+  serverInfo: { name: 'far', version: '1' },
+};
+
+afterEach(endServers);
 
 /** The raw bytes of `result` in an answer that is one JSON message; an event's data the same. */
 function rawResult(body: Buffer): Buffer {
@@ -77,6 +87,34 @@ describe('a message beyond limits.message_bytes', () => {
     expect((await session.call('pid')).text).toBe(pid);
     expect(await details(url, 'echo')).toMatchObject({ restarts: 0, in_flight: 0 });
     expect(text()).not.toMatch(signsOfBugs);
+  });
+
+  it('that is a question of a server is answered, so that nobody waits', async () => {
+    const patient = { request_timeout_seconds: 300 };
+    const { url } = await startGateway({ servers: { asks: fault('puppet', patient) }, settings });
+    const steps = [{ ask: 'sampling/createMessage', pad: 3 * MIB }];
+    const { status, text } = await callOnce(url, 'asks', 'do', { steps });
+    expect([status, text]).toEqual([200, expect.stringContaining('limits.message_bytes')]);
+  });
+
+  it('that is a question on the stream of a remote call is answered, and the call goes on', async () => {
+    const question = `{"jsonrpc":"2.0","id":"q","method":"roots/list","params":{"pad":"${'x'.repeat(3 * MIB)}"}}`;
+    let end = () => {};
+    const remote = await serve(({ req, res, body }) => {
+      if (req.method !== 'POST') return void res.writeHead(405).end();
+      if (methodOf(body) === 'initialize') return answerJson(res, result(body, introduction));
+      if (idOf(body) === undefined || methodOf(body) === undefined) {
+        if (body.includes('"error"')) end();
+        return void res.writeHead(202).end();
+      }
+      beginStream(res);
+      res.write(`id: 1\ndata: ${question}\n\n`);
+      end = () => res.end(`id: 2\ndata: ${JSON.stringify(result(body, { content: [] }))}\n\n`);
+    });
+    const servers = { far: { url: remote.url().href, era: 'legacy', request_timeout_seconds: 300 } };
+    const gateway = await startGateway({ servers, settings });
+    expect((await callOnce(gateway.url, 'far', 'asks')).status).toBe(200);
+    await gateway.stop();
   });
 
   it('exactly at the limit passes', async () => {
