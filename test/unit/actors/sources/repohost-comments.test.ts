@@ -96,7 +96,7 @@ describe('an answer', () => {
     });
     expect(JSON.parse(row.meta)).toEqual({ trigger: 'reviews' });
     await send(row);
-    expect(posted()).toEqual([`Thank **you**.\n\n${commentMark(row.id)}`]);
+    expect(posted()).toEqual([`${commentMark(row.id)}\n\nThank **you**.`]);
     expect(rest.askedFor('POST', /comments/)[0]?.authorization).toBe(`token ${trigger.config.token}`);
   });
 
@@ -113,8 +113,27 @@ describe('an answer', () => {
     const [body = ''] = posted();
     expect(body.length).toBeLessThanOrEqual(65_536);
     expect(body.length).toBeGreaterThan(65_000);
-    expect(body).toMatch(/\n```\n\n\*\(cut here: the answer has \d+ characters.*\)\*\n\n<!-- actor-gateway:/);
     expect(encodeURIComponent(body)).toContain('%F0%9F%99%82'); // throws for half a character
+  });
+
+  test.each(['```\ncode', '~~~\ncode', '<!-- open', '<details>\n```\ncode\n\nmore', '<div title="', '> ```'])(
+    'hides neither the mark nor that it was cut by what it leaves open, here %j',
+    (open) => {
+      const mark = commentMark('row');
+      expect(commentBody(open, 'row')).toBe(`${mark}\n\n${open}`);
+      const long = `${open}${' 🙂'.repeat(30_000)}`;
+      const body = commentBody(long, 'row');
+      // A character of two halves may just not fit.
+      expect([65_535, 65_536]).toContain(body.length);
+      const note = `*(cut: the answer has ${long.length} characters, more than a comment can hold)*`;
+      expect(body.startsWith(`${mark}\n\n${note}\n\n${open} `)).toBe(true);
+    },
+  );
+
+  test('that just fits is not cut', () => {
+    const text = 'x'.repeat(65_536 - `${commentMark('row')}\n\n`.length);
+    expect(commentBody(text, 'row')).toBe(`${commentMark('row')}\n\n${text}`);
+    expect(commentBody(`${text}x`, 'row')).toContain('*(cut: ');
   });
 
   test('cannot carry the mark of another row', () => {
