@@ -88,6 +88,10 @@ export function answerAutomation(
   return (_, body) => {
     if (typeof body === 'string' || body.length > MAX_BODY_BYTES) {
       if (body === 'too_slow') context.error(408, 'the body did not arrive in time');
+      else if (body === 'no_room')
+        context.error(503, 'too many large bodies are being received; send it again shortly', [
+          ['retry-after', '1'],
+        ]);
       else context.error(413, `the body is larger than ${MAX_BODY_BYTES} bytes`);
       return;
     }

@@ -1,11 +1,11 @@
 // What every route has at hand about one HTTP request, and the few ways in which it answers: JSON, an error body,
 // or a JSON-RPC error. Each answer carries the request id and, where the origin is allowed, the CORS headers.
 
-import { GatewayError, StoppedError } from '../../actors/errors.ts';
+import { GatewayError, OverloadedError, StoppedError } from '../../actors/errors.ts';
 import { errorMessage } from '../../actors/jsonrpc/compose.ts';
-import type { RpcFault } from '../../actors/jsonrpc/rpc-fault.ts';
+import { RpcFault, rpcCodes } from '../../actors/jsonrpc/rpc-fault.ts';
 import type { Message } from '../../actors/jsonrpc/span.ts';
-import type { HeaderList, HttpReply, HttpRequest } from './seam.ts';
+import type { BodyProblem, HeaderList, HttpReply, HttpRequest } from './seam.ts';
 import { reasonPhrase, statusOf, statusOfFault } from './status.ts';
 import { requestIdOf, traceparentOf } from './trace.ts';
 
@@ -80,6 +80,17 @@ export class ExchangeContext {
   rpcError(error: GatewayError, rawId: string | undefined, more: HeaderList = []): void {
     const message = errorMessage(rawId, error.rpcCode, error.message, error.data);
     this.message(statusOf(error), message, [...retryAfter(error), ...more]);
+  }
+
+  /** On a JSON-RPC route: the body, of which `maxBytes` are taken, did not come as a whole. */
+  refuseBody(problem: BodyProblem, maxBytes: number): void {
+    if (problem === 'no_room') {
+      const message = 'too many large bodies are being received; send it again shortly';
+      this.rpcError(new OverloadedError(message), undefined);
+    } else if (problem === 'too_large') {
+      const message = `the body is larger than limits.body_bytes (${maxBytes})`;
+      this.rpcFault(new RpcFault(rpcCodes.invalidRequest, message), 413);
+    } else this.rpcFault(new RpcFault(rpcCodes.invalidRequest, 'the body did not arrive in time'), 408);
   }
 
   /** The gateway is stopping and takes no new work; nor will it on this connection. */

@@ -17,6 +17,7 @@ import { Inspector } from '../inspector/inspector.ts';
 import { ApiKey } from './api-key.ts';
 import { AutomationFigures } from './automation-figures.ts';
 import { answerAutomation, automationRouteOf } from './automation-routes.ts';
+import { BodyBudget } from './body-budget.ts';
 import { closing } from './closing.ts';
 import { ExchangeContext, retryAfter } from './exchange-context.ts';
 import { Heartbeat } from './heartbeat.ts';
@@ -26,7 +27,6 @@ import { Readers } from './readers.ts';
 import { fail, type Route, routeOf } from './routes.ts';
 import type { BodyHandler, HttpReply, HttpRequest, Listener } from './seam.ts';
 import { statusOf } from './status.ts';
-import { UnprovenBodies } from './unproven-bodies.ts';
 import { webhook } from './webhook-endpoint.ts';
 
 export interface FrontOptions {
@@ -35,9 +35,6 @@ export interface FrontOptions {
   reload(): Promise<object>;
 }
 
-/** Bodies of which nobody knows yet who sent them: six of the largest at once find room, though an address gets half only. */
-const UNPROVEN_BYTES = 64 * 1024 * 1024;
-const LARGEST_UNPROVEN = 12;
 const DRAIN_POLL_MS = 20;
 /** For the answers to calls that were given up to leave; a client that takes none must not hold up the end. */
 const LAST_WORDS_MS = 250;
@@ -55,7 +52,8 @@ export class Front implements Part {
   /** Set where there are triggers. */
   automation: Automation | undefined;
   #figures: AutomationFigures | undefined;
-  #unproven = new UnprovenBodies(UNPROVEN_BYTES);
+  /** For bodies of which nobody knows yet who sends them. */
+  #unproven = BodyBudget.for(0);
 
   constructor(options: FrontOptions) {
     this.options = options;
@@ -66,8 +64,7 @@ export class Front implements Part {
     this.#gateway = gateway;
     this.#reception = new Reception(gateway);
     this.#key = new ApiKey(gateway.config.api_key);
-    const { body_bytes } = gateway.config.limits;
-    this.#unproven = new UnprovenBodies(Math.max(UNPROVEN_BYTES, LARGEST_UNPROVEN * body_bytes));
+    this.#unproven = BodyBudget.for(gateway.config.limits.body_bytes);
   }
 
   get gateway(): Gateway {
@@ -224,7 +221,7 @@ export class Front implements Part {
       return undefined;
     }
     if (this.#inspector !== undefined && isInspector(request.path)) {
-      reply.limitBody(this.#unproven.allowanceFor(request));
+      reply.limitBody(this.#unproven);
       return this.#inspector.handle(context);
     }
     if (!isHealth && !this.#key.admits(context)) return undefined;

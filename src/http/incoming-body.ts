@@ -1,23 +1,26 @@
-// The body of one request on its way in: counted whatever Content-Length says, bounded in bytes and in time.
-// Where an allowance is set, what it holds is taken from that. It is delivered once, whole or as a problem, and what comes after that is thrown away.
+// The body of one request on its way in: counted whatever Content-Length says, bounded in bytes and in time, and by a budget
+// over all that are still coming in. It is delivered once, whole or as a problem, and what comes after that is thrown away.
 //
 // An answer given while the body is still coming is held until it is in: closing a socket with unread bytes makes
 // the system send a reset, and the client would lose the answer. The wait ends after LINGER_MS.
 
 import type { Deadlines, Waiting } from '../../actors/deadlines.ts';
-import { type BodyProblem, LINGER_MS } from './seam.ts';
-import type { Allowance } from './unproven-bodies.ts';
+import type { Allowance, BodyBudget } from './body-budget.ts';
+import { type BodyProblem, type HttpRequest, LINGER_MS } from './seam.ts';
 
 export class IncomingBody implements Waiting<IncomingBody> {
   /** Set and read by the deadlines. */
   dueAt = 0;
   previous: IncomingBody | undefined;
   next: IncomingBody | undefined;
+  readonly #sender: Pick<HttpRequest, 'remoteAddress'>;
   readonly #maxBytes: number;
   readonly #announced: number;
   readonly #deadlines: Deadlines<IncomingBody>;
   #deliver: ((body: Buffer | BodyProblem) => void) | undefined;
   #release: ((isIn: boolean) => void) | undefined;
+  #budget: BodyBudget;
+  /** Set once it holds something: most bodies come in one piece. */
   #allowance: Allowance | undefined;
   #chunks: Buffer[] = [];
   #size = 0;
@@ -27,9 +30,17 @@ export class IncomingBody implements Waiting<IncomingBody> {
   #timer: NodeJS.Timeout | undefined;
 
   /** The deadline runs from here. `announced` bytes are to come, Infinity where that is not known. */
-  constructor(maxBytes: number, announced: number, deadlines: Deadlines<IncomingBody>) {
-    this.#maxBytes = maxBytes;
+  constructor(
+    sender: Pick<HttpRequest, 'remoteAddress'>,
+    announced: number,
+    maxBytes: number,
+    budget: BodyBudget,
+    deadlines: Deadlines<IncomingBody>,
+  ) {
+    this.#sender = sender;
     this.#announced = announced;
+    this.#maxBytes = maxBytes;
+    this.#budget = budget;
     this.#deadlines = deadlines;
     deadlines.add(this, performance.now());
   }
@@ -51,9 +62,9 @@ export class IncomingBody implements Waiting<IncomingBody> {
     this.#deadlines.add(this, now);
   }
 
-  /** Its bytes are taken from there from now on; to be called before the first byte can come. */
-  limit(allowance: Allowance): void {
-    this.#allowance = allowance;
+  /** It goes by another budget; to be called before the first byte can come. */
+  limit(budget: BodyBudget): void {
+    this.#budget = budget;
   }
 
   /** `deliver` is called once, unless `drop` or `cancel` come first. Call this before the first byte can come. */
@@ -67,7 +78,7 @@ export class IncomingBody implements Waiting<IncomingBody> {
     if (this.#deliver === undefined || bytes.length === 0) return;
     this.#size += bytes.length;
     // With the last byte it is whole, and delivered at once.
-    const hasRoom = this.#size === this.#announced || (this.#allowance?.take(bytes.length) ?? true);
+    const hasRoom = this.#size === this.#announced || this.#take(bytes.length);
     if (this.#size > this.#maxBytes) this.#end('too_large');
     else if (!hasRoom) this.#end('no_room');
     else this.#chunks.push(bytes);
@@ -120,6 +131,11 @@ export class IncomingBody implements Waiting<IncomingBody> {
     clearTimeout(this.#timer);
     this.#release = undefined;
     this.drop();
+  }
+
+  #take(bytes: number): boolean {
+    this.#allowance ??= this.#budget.allowanceFor(this.#sender);
+    return this.#allowance.take(bytes);
   }
 
   #end(body: Buffer | BodyProblem): void {

@@ -145,13 +145,8 @@ function finishLost(
 }
 
 function readBody(context: ExchangeContext, body: Buffer | BodyProblem, limit: number): Envelope | undefined {
-  if (body === 'too_large') {
-    const message = `the body is larger than limits.body_bytes (${limit})`;
-    context.rpcFault(new RpcFault(rpcCodes.invalidRequest, message), 413);
-    return undefined;
-  }
   if (typeof body === 'string') {
-    context.rpcFault(new RpcFault(rpcCodes.invalidRequest, 'the body did not arrive in time'), 408);
+    context.refuseBody(body, limit);
     return undefined;
   }
   try {

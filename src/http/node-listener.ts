@@ -4,6 +4,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import { Deadlines } from '../../actors/deadlines.ts';
+import { BodyBudget } from './body-budget.ts';
 import { addHeader, HeaderRecord } from './framing.ts';
 import type { IncomingBody } from './incoming-body.ts';
 import { NodeReply } from './node-reply.ts';
@@ -70,6 +71,7 @@ class NodeListener implements Listener, ReplyOwner {
   readonly #server: Server;
   readonly readers: Readers;
   readonly #options: ListenerOptions;
+  readonly #bodies: BodyBudget;
   readonly #bodyDeadlines: Deadlines<IncomingBody>;
   #port: number;
   /** Connections on which the end of a request is unsure: what follows there is nobody's request. */
@@ -78,6 +80,7 @@ class NodeListener implements Listener, ReplyOwner {
 
   constructor(options: ListenerOptions, fallbackReason: string | undefined) {
     this.#options = options;
+    this.#bodies = options.bodies ?? BodyBudget.for(options.maxBodyBytes);
     this.readers = options.readers ?? Readers.for(options.maxBodyBytes);
     this.#bodyDeadlines = new Deadlines(options.bodyTimeoutMs ?? BODY_TIMEOUT_MS);
     this.#port = options.port;
@@ -140,7 +143,7 @@ class NodeListener implements Listener, ReplyOwner {
     const request = new NodeRequest(raw);
     const reply = new NodeReply(res, raw.socket, request.method === 'HEAD', this);
     this.#open += 1;
-    if (!serve(request, reply, this.#options, this.#bodyDeadlines)) {
+    if (!serve(request, reply, this.#options, this.#bodies, this.#bodyDeadlines)) {
       this.#condemned.add(raw.socket);
       refuse(request, reply);
     }

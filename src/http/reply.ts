@@ -2,12 +2,12 @@
 // for a body that is still coming, and the barrier for what handlers throw (H2). The fillings only write bytes.
 
 import { Backlog } from './backlog.ts';
+import type { BodyBudget } from './body-budget.ts';
 import { checkHeaders, checkStatus, JSON_HEADERS, plainError } from './framing.ts';
 import type { IncomingBody } from './incoming-body.ts';
 import type { PacedStream } from './paced-stream.ts';
 import { Reader, type Readers } from './readers.ts';
 import type { Body, HeaderList, HttpReply, HttpStream } from './seam.ts';
-import type { Allowance } from './unproven-bodies.ts';
 
 /** What the replies of one listener report to it. */
 export interface ReplyOwner {
@@ -63,8 +63,8 @@ export abstract class Reply implements HttpReply {
     else this.body.hold((isIn) => this.answer(status, headers, body, wantsClose || !isIn));
   }
 
-  limitBody(allowance: Allowance): void {
-    this.body?.limit(allowance);
+  limitBody(budget: BodyBudget): void {
+    this.body?.limit(budget);
   }
 
   stream(status: number, headers: HeaderList): HttpStream {

@@ -36,11 +36,7 @@ export function admitRpc(front: Front, context: ExchangeContext): boolean {
 
 export function rpc(front: Front, context: ExchangeContext, body: Buffer | BodyProblem): void {
   if (typeof body === 'string') {
-    const isTooLarge = body === 'too_large';
-    const message = isTooLarge
-      ? `the body is larger than limits.body_bytes (${front.gateway.config.limits.body_bytes})`
-      : 'the body did not arrive in time';
-    context.rpcFault(new RpcFault(rpcCodes.invalidRequest, message), isTooLarge ? 413 : 408);
+    context.refuseBody(body, front.gateway.config.limits.body_bytes);
     return;
   }
   let envelope: Envelope | undefined;

@@ -3,11 +3,11 @@
 //
 // H1  every request ends exactly once: answered, or aborted; afterwards each method of its reply does nothing (A2).
 // H2  what a handler throws ends that request (500, or a cut stream) and is reported; never the process (A6).
-// H3  bodies in and bytes out are bounded: `maxBodyBytes`, `bodyTimeoutMs`, `bufferedBytes`, and over all `readers` (A8).
+// H3  bodies in and bytes out are bounded: `maxBodyBytes`, `bodyTimeoutMs`, `bufferedBytes`, and over all `bodies` and
+//     `readers` (A8).
 
+import type { BodyBudget } from './body-budget.ts';
 import type { Readers } from './readers.ts';
-
-import type { Allowance } from './unproven-bodies.ts';
 
 /** Names and values of an answer. Content-Length, Transfer-Encoding and Date belong to the seam and are left out. */
 export type HeaderList = ReadonlyArray<readonly [name: string, value: string]>;
@@ -44,8 +44,8 @@ export interface HttpReply {
    * answers nothing, for a header that cannot be sent as it is. Bytes given must not be changed afterwards.
    */
   send(status: number, headers: HeaderList, body?: Body): void;
-  /** What comes of the body is held at the cost of that allowance. To be called before the handler returns. */
-  limitBody(allowance: Allowance): void;
+  /** What comes of the body is held at the cost of that budget. To be called before the handler returns. */
+  limitBody(budget: BodyBudget): void;
   /** Begins a streamed answer; headers as for `send`. Only for use in a BodyHandler. */
   stream(status: number, headers: HeaderList): HttpStream;
   /**
@@ -74,7 +74,7 @@ export interface HttpStream {
 
 /**
  * The body is larger than `maxBodyBytes` (answer 413), was not in within `bodyTimeoutMs` (answer 408), or there was no room
- * for it where `limitBody` was called (answer 503).
+ * for it among all that are coming in (answer 503).
  */
 export type BodyProblem = 'too_large' | 'too_slow' | 'no_room';
 
@@ -94,6 +94,8 @@ export interface ListenerOptions {
   readonly maxBodyBytes: number;
   readonly bodyTimeoutMs?: number;
   readonly handler: Handler;
+  /** Memory for bodies that are still coming in; several listeners may share it. By default one of its own. */
+  readonly bodies?: BodyBudget;
   /** What may wait for clients that read slowly; several listeners may share it. By default one of its own. */
   readonly readers?: Readers;
   /** Told what a handler or a listener threw; by default it becomes a process warning. */

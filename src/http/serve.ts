@@ -2,6 +2,7 @@
 // second step. The same for both fillings, which add the bytes of the body as they come.
 
 import type { Deadlines } from '../../actors/deadlines.ts';
+import type { BodyBudget } from './body-budget.ts';
 import { announcedBytes, framingProblem, JSON_HEADERS, plainError } from './framing.ts';
 import { IncomingBody } from './incoming-body.ts';
 import type { Reply } from './reply.ts';
@@ -14,11 +15,15 @@ export function serve(
   request: HttpRequest,
   reply: Reply,
   options: ListenerOptions,
+  bodies: BodyBudget,
   bodyDeadlines: Deadlines<IncomingBody>,
 ): boolean {
   if (framingProblem(request.path, request.headers) !== undefined) return false;
   const announced = announcedBytes(request.headers);
-  const body = announced > 0 ? new IncomingBody(options.maxBodyBytes, announced, bodyDeadlines) : undefined;
+  const body =
+    announced > 0
+      ? new IncomingBody(request, announced, options.maxBodyBytes, bodies, bodyDeadlines)
+      : undefined;
   reply.body = body;
   try {
     const onBody = options.handler(request, reply);

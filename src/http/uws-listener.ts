@@ -5,6 +5,7 @@
 
 import type { HttpResponse, HttpRequest as RawRequest, TemplatedApp, us_listen_socket } from 'uWebSockets.js';
 import { Deadlines } from '../../actors/deadlines.ts';
+import { BodyBudget } from './body-budget.ts';
 import { addHeader, HeaderRecord } from './framing.ts';
 import type { IncomingBody } from './incoming-body.ts';
 import { Readers } from './readers.ts';
@@ -79,6 +80,7 @@ class UwsListener implements Listener, ReplyOwner {
   readonly #app: TemplatedApp;
   readonly readers: Readers;
   readonly #options: ListenerOptions;
+  readonly #bodies: BodyBudget;
   readonly #bodyDeadlines: Deadlines<IncomingBody>;
   readonly #chunks: UwsChunks;
   #socket: us_listen_socket | false = false;
@@ -90,6 +92,7 @@ class UwsListener implements Listener, ReplyOwner {
     const bodyTimeoutMs = options.bodyTimeoutMs ?? BODY_TIMEOUT_MS;
     this.#bodyDeadlines = new Deadlines(bodyTimeoutMs);
     this.#chunks = new UwsChunks(bodyTimeoutMs);
+    this.#bodies = options.bodies ?? BodyBudget.for(options.maxBodyBytes);
     this.readers = options.readers ?? Readers.for(options.maxBodyBytes);
     this.#app = uws.App().any('/*', (res, raw) => this.#onRequest(res, raw));
     listenExclusively(this.#app, options, (socket) => {
@@ -134,7 +137,7 @@ class UwsListener implements Listener, ReplyOwner {
     const isChunked = !request.isBodyExact;
     reply.isLastOfConnection = isChunked;
     const deadlines = isChunked ? this.#chunks.deadlines : this.#bodyDeadlines;
-    if (!serve(request, reply, this.#options, deadlines)) {
+    if (!serve(request, reply, this.#options, this.#bodies, deadlines)) {
       // Not at once: an answer at once, even one that closes, lets the server read what follows as the next request.
       // While this one is open, anything that follows makes the server drop the connection.
       setImmediate(() => refuse(request, reply));

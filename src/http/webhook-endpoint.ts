@@ -2,10 +2,10 @@
 // proxies rewrite them; what protects is the signature, which the webhook itself checks on the raw bytes.
 
 import type { Webhook, WebhookReply, WebhookRequest } from '../../actors/sources/webhook.ts';
+import type { BodyBudget } from './body-budget.ts';
 import type { ExchangeContext } from './exchange-context.ts';
 import { announcedBytes } from './framing.ts';
 import type { BodyHandler, HeaderList } from './seam.ts';
-import type { UnprovenBodies } from './unproven-bodies.ts';
 
 const RETRY_AFTER_SECONDS = 5;
 
@@ -13,7 +13,7 @@ const RETRY_AFTER_SECONDS = 5;
 export function webhook(
   context: ExchangeContext,
   hook: Webhook,
-  unproven: UnprovenBodies,
+  unproven: BodyBudget,
   fail: (context: ExchangeContext, error: unknown) => void,
 ): BodyHandler | undefined {
   const { method, headers } = context.request;
@@ -33,7 +33,7 @@ export function webhook(
     answer(context, refusal);
     return undefined;
   }
-  context.reply.limitBody(unproven.allowanceFor(context.request));
+  context.reply.limitBody(unproven);
   return (_, body) => {
     if (body === 'too_slow') context.error(408, 'the body did not arrive in time');
     else if (body === 'no_room') {

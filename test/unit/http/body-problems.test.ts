@@ -18,6 +18,7 @@ describe.each(Object.entries(endpoints))('%s', (path, handle) => {
   test.each([
     ['too_slow', 408],
     ['too_large', 413],
+    ['no_room', 503],
   ] as const)('answers a body that is %s with %d, in the words of JSON-RPC', (problem, expected) => {
     const sent: [number, string][] = [];
     const reply: HttpReply = {
@@ -34,6 +35,10 @@ describe.each(Object.entries(endpoints))('%s', (path, handle) => {
     expect(sent).toHaveLength(1);
     const [[status, body] = [0, '']] = sent;
     expect(status).toBe(expected);
-    expect(JSON.parse(body)).toMatchObject({ jsonrpc: '2.0', id: null, error: { code: -32600 } });
+    expect(JSON.parse(body)).toMatchObject({
+      jsonrpc: '2.0',
+      id: null,
+      error: { code: problem === 'no_room' ? -32000 : -32600 },
+    });
   });
 });

@@ -1,13 +1,17 @@
-// Memory for bodies of which nobody knows yet who sent them: of webhooks, whose signature is over the whole body, and of the
-// form in which the inspector's key is entered. They have one budget together, and each address a share of it; who gets none
-// is told to come again. What comes in one piece is judged at once, and takes nothing.
+// Memory for bodies that are still coming in. They have one budget together, and each address a share of it; who gets none
+// is told to come again. Bodies of which nobody knows yet who sends them have one of their own: of webhooks, whose signature
+// is over the whole body, and of the form in which the inspector's key is entered. What comes in one piece takes nothing.
 //
-// UB1 (A8)  all of them together hold no more than the budget; so does what is paid for each piece, however small.
-// UB2 (A6)  one address gets half of it at most (actors/budget.ts). Of IPv6 the first 64 bits are one, since who has any of
+// BB1 (A8)  all of them together hold no more than the budget; so does what is paid for each piece, however small.
+// BB2 (A6)  one address gets half of it at most (actors/budget.ts). Of IPv6 the first 64 bits are one, since who has any of
 //           those addresses has them all. The address is that of the socket: behind a proxy all senders are one.
-// UB3       what was taken is given back when the body is judged, refused or gone.
+// BB3       what was taken is given back when the body is whole, refused or gone.
 
 import { Budget, Share } from '../../actors/budget.ts';
+
+/** Six of the largest find room at once although an address gets half only. */
+const LARGEST = 12;
+const MIN_BYTES = 64 * 1024 * 1024;
 
 /** What a piece costs beside its bytes, roughly. */
 const PIECE_BYTES = 256;
@@ -19,7 +23,7 @@ export interface Allowance {
   giveBack(): void;
 }
 
-export class UnprovenBodies {
+export class BodyBudget {
   readonly #budget: Budget;
   /** Of those who hold something. */
   readonly #shares = new Map<string, Share>();
@@ -28,21 +32,22 @@ export class UnprovenBodies {
     this.#budget = new Budget(bytes);
   }
 
+  /** For bodies of up to `maxBodyBytes`. */
+  static for(maxBodyBytes: number): BodyBudget {
+    return new BodyBudget(Math.max(MIN_BYTES, LARGEST * maxBodyBytes));
+  }
+
   get heldBytes(): number {
     return this.#budget.taken;
   }
 
-  /** The address is read with the first piece that takes something. */
-  allowanceFor(sender: { readonly remoteAddress: string }): Allowance {
-    let network = '';
-    let share: Share | undefined;
+  /** To be called with the first piece that takes something. */
+  allowanceFor({ remoteAddress }: { readonly remoteAddress: string }): Allowance {
+    const network = networkOf(remoteAddress);
+    const share = this.#shares.get(network) ?? new Share();
     let held = 0;
     return {
       take: (bytes) => {
-        if (share === undefined) {
-          network = networkOf(sender.remoteAddress);
-          share = this.#shares.get(network) ?? new Share();
-        }
         const cost = bytes + PIECE_BYTES;
         if (!this.#budget.take(cost, share)) return false;
         this.#shares.set(network, share);
@@ -50,7 +55,6 @@ export class UnprovenBodies {
         return true;
       },
       giveBack: () => {
-        if (share === undefined || held === 0) return;
         this.#budget.give(held, share);
         held = 0;
         if (share.held === 0) this.#shares.delete(network);

@@ -1,24 +1,23 @@
-// The memory for bodies whose sender nobody knows yet: who has a share of it, and that all of it comes back.
+// The memory for bodies that are still coming in: who has a share of it, and that all of it comes back.
 
 import { expect, test } from 'vitest';
 import { Deadlines } from '../../../actors/deadlines.ts';
+import { BodyBudget, networkOf } from '../../../src/http/body-budget.ts';
 import { IncomingBody } from '../../../src/http/incoming-body.ts';
 import type { BodyProblem } from '../../../src/http/seam.ts';
-import { networkOf, UnprovenBodies } from '../../../src/http/unproven-bodies.ts';
 
 const KB = 1024;
 const deadlines = new Deadlines<IncomingBody>(60_000);
 
-function body(bodies: UnprovenBodies, remoteAddress: string, announced: number) {
-  const incoming = new IncomingBody(1_000 * KB, announced, deadlines);
+function body(bodies: BodyBudget, remoteAddress: string, announced: number) {
+  const incoming = new IncomingBody({ remoteAddress }, announced, 1_000 * KB, bodies, deadlines);
   const delivered: (Buffer | BodyProblem)[] = [];
-  incoming.limit(bodies.allowanceFor({ remoteAddress }));
   incoming.deliverTo((content) => delivered.push(content));
   return { incoming, delivered };
 }
 
 test('an address gets about half at most, another still finds room, and what is refused or gone is given back', () => {
-  const bodies = new UnprovenBodies(100 * KB);
+  const bodies = new BodyBudget(100 * KB);
   const greedy = Array.from({ length: 10 }, () => body(bodies, '198.51.100.1', 11 * KB));
   for (const { incoming } of greedy) incoming.push(Buffer.alloc(10 * KB));
   expect(greedy.flatMap(({ delivered }) => delivered)).toEqual(new Array(5).fill('no_room'));
@@ -38,7 +37,7 @@ test('an address gets about half at most, another still finds room, and what is 
 });
 
 test('many small pieces cost more than their bytes, and a body in one piece nothing', () => {
-  const bodies = new UnprovenBodies(64 * KB);
+  const bodies = new BodyBudget(64 * KB);
   const dribble = body(bodies, '198.51.100.1', 10 * KB);
   for (let n = 0; n < 1_000; n += 1) dribble.incoming.push(Buffer.alloc(1));
   expect(dribble.delivered).toEqual(['no_room']);
