@@ -149,7 +149,10 @@ export function warnOfExposure(reader: SchemaReader, config: Written<GatewayConf
     );
 }
 
-/** A key that a variable should have given must not be lost with the variable. An empty default, as in `${NAME:-}`, says that no key is fine; that is not proposed. */
+/**
+ * A key that a variable should have given must not be lost with the variable. An empty default, as in `${NAME:-}`, says that
+ * no key is fine; that is not proposed.
+ */
 function checkEmptyKey(reader: SchemaReader, root: YamlTree): void {
   const key = memberOf(root, 'api_key');
   const written = key?.kind === 'scalar' ? String(key.value) : '';

@@ -3,8 +3,8 @@
 // next request of a client that can do the same takes the lane; unused ones end like any session's connection.
 //
 // LN1  a lane serves one request at a time: whatever comes on its connection belongs to that request.
-// LN2  a lane in use is neither idle nor evicted, but while its call is parked it gives way to whoever finds no connection left;
-//      one that is free is idle and evicted before any other.
+// LN2  a lane in use is neither idle nor evicted, but while its call is parked it gives way to whoever finds no connection
+//      left; one that is free is idle and evicted before any other.
 // LN3  a server that asks when no request is there to ask for may do so again at the next: that lane is not used again.
 
 import type { GatewayError } from '../errors.ts';

@@ -1,7 +1,8 @@
 // All client sessions: created, found, swept, told of what concerns many. One timer serves them all. Clients of the
 // modern era have none; those that listen are kept here as well, since they are told the same.
 //
-// K1 (A8)  at most `limits.sessions` exist, listening clients included; beyond that a new one is refused, and no other pays for it.
+// K1 (A8)  at most `limits.sessions` exist, listening clients included; beyond that a new one is refused, and no other pays
+//          for it.
 // K2       a session that was not in use for `session_idle_seconds` is ended within one sweep.
 // K3       many changes of lists within a moment become one notice per kind; at /mcp it comes only to those who were shown
 //          another list than there is now (list-news.ts).

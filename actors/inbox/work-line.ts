@@ -25,7 +25,7 @@ export interface LineOptions {
   readonly work: Work;
   /** How many mailboxes are worked at a time. @default 256 */
   readonly places?: number;
-  /** Claims beyond them, where the work may find that there is no place for an event (places.ts). @default 0 */
+  /** Claims beyond them, where the work may find that there is no place for an event (work-places.ts). @default 0 */
   readonly spare?: number;
 }
 

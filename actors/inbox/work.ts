@@ -19,7 +19,7 @@ export type Outcome =
     >)
   /** A paused trigger would take it: it stays first until that trigger is resumed. */
   | { readonly kind: 'held'; readonly trigger: string }
-  /** There is no place for it at present (places.ts): it was no attempt, and waits until that name is released. */
+  /** There is no place for it at present (work-places.ts): it was no attempt, and waits until that name is released. */
   | { readonly kind: 'queued'; readonly heldBy: string; readonly trigger: string; readonly note: string }
   /**
    * Not now: nothing was done, since the other side takes no more before that time. It is no attempt, within bounds
@@ -50,6 +50,9 @@ export interface Work {
   timeoutMs(event: StoredEvent): number;
   /** What it throws counts as a failed attempt that may be repeated. */
   perform(assignment: Assignment): Promise<Outcome>;
-  /** An event is held by that name from now on: a trigger, which may have been resumed since the event was judged, or a place. */
+  /**
+   * An event is held by that name from now on: that of a trigger, which may have been resumed since the event was judged, or
+   * what it waits for to have a place.
+   */
   onHeld?(name: string): void;
 }

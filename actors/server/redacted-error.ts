@@ -2,8 +2,9 @@
 // and goes on into logs, records and the models' context; so they are redacted (A9). A result is data: it is
 // forwarded as it came, since to look through it would cost every call, and to change it could break what it says.
 //
-// XE1  the answer is untouched, bytes and all, unless a value is found in it; then message and data of its error are made anew.
-// XE2  names of members stay, and so does data that clients act upon by the error's code, such as the addresses of an elicitation.
+// XE1  the answer is untouched, bytes and all, unless a secret is found in it; then message and data of its error are made anew.
+// XE2  names of members stay, and so does data that clients act upon by the error's code, such as the addresses of an
+//      elicitation.
 // XE3  beyond `MAX_BYTES` an error is not looked at: that would hold up everybody (A6).
 
 import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';

@@ -104,7 +104,8 @@ async function readMarks(pid: string, piece: Buffer): Promise<MarkedProcess | un
     const stat = statOf(Number(pid));
     const startTime = startTimeOf(Number(pid));
     if (stat === undefined || isZombie(stat) || startTime === undefined) return undefined;
-    // The file is of the process it was opened for; as long as it has something to read, that one lives, and the number is its own.
+    // The file is of the process it was opened for: as long as there is something to read in it that one lives, and the
+    // pid is still its own.
     const { bytesRead } = await file.read(piece, 0, 1, 0);
     return bytesRead === 0 ? undefined : { pid: Number(pid), startTime, group: stat.group, marks };
   } catch {

@@ -1,5 +1,5 @@
-// The line to a store whose disk is full at the start: there is none yet. Every call says why, and the file is tried again until
-// there is room; whoever needs no store is served meanwhile.
+// Stands in for the line to a store whose disk is full at the start. Every call fails with the reason, and the file is tried
+// again until there is room; whoever needs no store is served meanwhile.
 //
 // PT1  the way to the store is given out when `prepare` is done with it, and not before.
 

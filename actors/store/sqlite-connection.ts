@@ -23,7 +23,10 @@ export interface Statement<Row extends readonly SqlValue[]> {
 
 /** How long to wait for another process that has the file open: one that is just ending. */
 const BUSY_TIMEOUT_MS = 2_000;
-/** Pages of 4 KB in the write-ahead log at which it is folded back: seldom, for that costs two more syncs, but all wait for it. */
+/**
+ * Pages of 4 KB in the write-ahead log at which it is folded back: seldom, for that costs two more syncs, and not too many,
+ * for all wait for it.
+ */
 const CHECKPOINT_PAGES = 2_000;
 const LOG_LIMIT_BYTES = 64 * 1024 * 1024;
 const CACHE_KIB = 32 * 1024;
@@ -190,7 +193,7 @@ function nameOf(statement: Database.Statement, column: number): string {
   return `a text in the column ${name} of ${table}`;
 }
 
-/** Text as the driver can keep it: it would cut one with a NUL in it there, and there are no bytes for half a surrogate pair. */
+/** Text as the driver can keep it: it would cut one off at a NUL, and there are no bytes for half a surrogate pair. */
 export function storable(text: string): string {
   const whole = text.isWellFormed() ? text : text.toWellFormed();
   return whole.includes('\0') ? whole.replaceAll('\0', '\ufffd') : whole;

@@ -124,7 +124,7 @@ export interface TurnResult extends TurnRef {
 export interface Committed {
   /** False: the claim had been lost, and nothing of the result was taken. */
   readonly isCurrent: boolean;
-  /** The next event of the key, under the same claim. Undefined: the claim is over, and what is more, or large, is claimed anew. */
+  /** The next event of the key, under the same claim. Undefined: the claim is over, and what is left is claimed anew. */
   readonly next: StoredEvent | undefined;
 }
 

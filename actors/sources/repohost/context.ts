@@ -112,7 +112,7 @@ export class RepoFacts {
     return homeOf(this.#shape, this.payload, this.repository);
   }
 
-  /** Every branch of the repository by which a trigger may know it; undefined for events that have nothing to do with branches. */
+  /** Every branch of the repository by which a trigger may know it; undefined for events that have none. */
   get branches(): readonly string[] | undefined {
     return branchesOf(this.#shape, this.payload, this.home === undefined ? this.branch : undefined);
   }
