@@ -25,7 +25,7 @@ test('what must hold does, while everything is used, and everything that can fai
     });
   const [code] = await once(child, 'close');
   expect({ code, output }).toEqual({ code: 0, output: expect.stringContaining('everything held') });
-  // It was no idle walk.
+  // There was something to go wrong.
   for (const seen of [/\d{3,} +calls answered/, /\d{3,} +attempts/, /\d +comments\n/, /\d +fault: kill\n/])
     expect(output).toMatch(seen);
 }, 720_000);
