@@ -22,10 +22,9 @@ export const about = `Events of a repository host (\`issues.opened\`, about 1 KB
 256 conversations. The gateway answers when an event is on disk; its handler is a scripted agent that answers nothing, and all of
 that runs beside: the rate is that of accepted events over the time until the last of them was handled. Probot verifies
 the same events and calls an app that does nothing, after its answer; it keeps nothing. The row below it is the gateway's HTTP
-server with the signature and the parsing only: what no gateway on it can exceed. The next is the store's thread with nothing around it, fed with such events so that it is never idle.
-The disk's row appends 1 KB to a file and
-waits for \`fdatasync\`, one after the other. Before the load and after it the deliveries are counted: each that was answered
-must be there once, and done.`;
+server with the signature and the parsing only: what no gateway on it can exceed. The next is the store's thread with nothing
+around it, fed with such events so that it is never idle. The disk's row appends 1 KB to a file and waits for \`fdatasync\`, one
+after the other. Before the load and after it the deliveries are counted: each that was answered must be there once, and done.`;
 export const goals = [
   { row: ours, column: 'events/s at 64', limit: 10_000, unit: 'events/s', sense: 'at least' },
   { row: ours, column: 'p99 at 64, ms', limit: 20, unit: 'ms', sense: 'at most' },

@@ -26,7 +26,8 @@ export const about = `Calls per second, at 1 and at 4 connections, of a tool who
 quotation and a line break in each line. The server answers over stdio from a text it has ready. The peak is what the
 process takes at most (VmHWM) during one call beyond what it had just before it; the process is a fresh one each time,
 after 50 small calls and a forced collection. The answer of 5 MB has 5.3 MB with its escapes; it comes in some eighty pieces,
-which are checked as they come and sent on as they are. Every row's answers are compared with the text, four different calls at once, before the load.`;
+which are checked as they come and sent on as they are. Before the load every row's answers are compared with the text, four
+different calls at once.`;
 export const tables = [...Object.keys(sizes), 'peak'];
 export const goals = [
   ...[rpc, session].flatMap((row) =>
