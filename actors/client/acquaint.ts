@@ -3,8 +3,8 @@
 
 import { type GatewayError, InternalError } from '../errors.ts';
 import { requestMessage } from '../jsonrpc/compose.ts';
-import { readServerMessage } from '../jsonrpc/envelope.ts';
 import { type Asker, toModern } from '../jsonrpc/modern-meta.ts';
+import { readServerMessage } from '../jsonrpc/read-message.ts';
 import type { Advert } from '../server/advert.ts';
 import type { Call } from '../server/call.ts';
 import type { ManagedServer } from '../server/managed-server.ts';

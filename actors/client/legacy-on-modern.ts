@@ -10,7 +10,7 @@
 
 import type { GatewayError } from '../errors.ts';
 import { resultMessage } from '../jsonrpc/compose.ts';
-import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
+import type { Envelope } from '../jsonrpc/envelope.ts';
 import { type Changes, memberOf, membersOf } from '../jsonrpc/members.ts';
 import {
   type Asker,
@@ -20,6 +20,7 @@ import {
   type RawMeta,
   rawMetaOf,
 } from '../jsonrpc/modern-meta.ts';
+import { readServerMessage } from '../jsonrpc/read-message.ts';
 import { ResultChange } from '../jsonrpc/result-change.ts';
 import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
 import {

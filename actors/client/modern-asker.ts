@@ -43,7 +43,7 @@ export function readAsker(envelope: Envelope): ModernAsker {
   const logLevel = envelope.parse(envelope.meta(metaKeys.logLevel));
   if (logLevel !== undefined && !isLogLevel(logLevel))
     throw wrong(`unknown log level ${JSON.stringify(logLevel)?.slice(0, 100)}`);
-  return new Sender(envelope, info, capabilities, logLevel);
+  return new AskerOfRequest(envelope, info, capabilities, logLevel);
 }
 
 function lengthOf(span: Span | undefined): number {
@@ -51,7 +51,7 @@ function lengthOf(span: Span | undefined): number {
 }
 
 /** Parses what it is asked for, and keeps that only where it is small: what is deep takes fifty times as much as its text. */
-class Sender implements ModernAsker {
+class AskerOfRequest implements ModernAsker {
   readonly logLevel: LogLevel | undefined;
   readonly #envelope: Envelope;
   readonly #info: Span | undefined;

@@ -11,9 +11,10 @@
 // Y5  what the server may ask is bounded (OQ3), and nothing it has asked is left unanswered when the call ends.
 
 import { type GatewayError, OverloadedError, StoppedError } from '../errors.ts';
-import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
+import type { Envelope } from '../jsonrpc/envelope.ts';
 import { memberOf } from '../jsonrpc/members.ts';
 import { legacyEdits } from '../jsonrpc/modern-meta.ts';
+import { readServerMessage } from '../jsonrpc/read-message.ts';
 import { rpcCodes } from '../jsonrpc/rpc-fault.ts';
 import { type Edit, rawJson, rawOf, replacing, sizeOf, splice, together } from '../jsonrpc/span.ts';
 import { refuseServerRequest } from '../server/askable.ts';

@@ -4,8 +4,9 @@
 import { OverloadedError } from '../errors.ts';
 import { fewAtATime } from '../few-at-a-time.ts';
 import { requestMessage } from '../jsonrpc/compose.ts';
-import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
+import type { Envelope } from '../jsonrpc/envelope.ts';
 import { type Era, toModern } from '../jsonrpc/modern-meta.ts';
+import { readServerMessage } from '../jsonrpc/read-message.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
 import type { Owner } from '../server/owner.ts';
 

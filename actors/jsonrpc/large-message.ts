@@ -2,8 +2,9 @@
 // memory holds it once; or, beyond the limit, they are dropped, and only its size and id are known in the end.
 // The id is that of the outermost object: an `id` inside params or result is somebody else's.
 
-import { Envelope, toOneLine } from './envelope.ts';
+import { Envelope } from './envelope.ts';
 import { MAX_TOKEN, PushScanner } from './push-scanner.ts';
+import { toOneLine } from './read-message.ts';
 import { type Span, whole } from './span.ts';
 
 const CR = 0x0d;

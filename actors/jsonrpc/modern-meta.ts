@@ -3,7 +3,7 @@
 //
 // X1  beyond those members a message stays as it was received, byte for byte.
 
-import { type Envelope, readServerMessage } from './envelope.ts';
+import type { Envelope } from './envelope.ts';
 import {
   addFirst,
   type Changes,
@@ -13,6 +13,7 @@ import {
   membersOf,
   rawMembers,
 } from './members.ts';
+import { readServerMessage } from './read-message.ts';
 import { type Edit, holds, inOrder, rawJson, rawOf, type Span, splice } from './span.ts';
 
 /** Legacy: sessions and `initialize`, up to 2025-11-25. Modern: stateless requests, from 2026-07-28 on. */
@@ -98,7 +99,10 @@ export function modernEdits(envelope: Envelope, meta: RawMeta, more: Changes = n
 const none: Changes = {};
 const ofRetries: Changes = { inputResponses: undefined, requestState: undefined };
 
-/** The edits, in order, that make a request of a modern client what a legacy server expects: one that speaks both eras must not take it for modern. */
+/**
+ * The edits, in order, that make a request of a modern client what a legacy server expects: one that speaks both eras must
+ * not take it for modern.
+ */
 export function legacyEdits(envelope: Envelope): Edit[] {
   const { bytes, params } = envelope;
   if (params === undefined || bytes[params.start] !== BRACE) return [];
@@ -123,7 +127,10 @@ interface Hint {
   readonly scope: string;
 }
 
-/** What a modern client expects in a result of the gateway's own: raw JSON of members, without braces; `rawMeta` more of `_meta`. */
+/**
+ * What a modern client expects in a result of the gateway's own: raw JSON of members, without braces. `rawMeta` is more for
+ * `_meta`.
+ */
 export function completeMembers(
   serverInfo: unknown,
   hint: Hint | undefined,

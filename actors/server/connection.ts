@@ -14,9 +14,10 @@ import {
   UpstreamProtocolError,
 } from '../errors.ts';
 import { errorMessage, notificationMessage, renumbered, resultMessage } from '../jsonrpc/compose.ts';
-import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
+import type { Envelope } from '../jsonrpc/envelope.ts';
 import { LargeMessage } from '../jsonrpc/large-message.ts';
 import type { Era } from '../jsonrpc/modern-meta.ts';
+import { readServerMessage } from '../jsonrpc/read-message.ts';
 import { rpcCodes, TooDeepFault } from '../jsonrpc/rpc-fault.ts';
 import { rawOf, replacing, splice } from '../jsonrpc/span.ts';
 import type { CallId, Link, LinkEvents } from '../upstream/link.ts';

@@ -52,9 +52,12 @@ export class ManagedServer implements ServerNotes {
   readonly pool: Pool;
   readonly known: Known;
   readonly eras: ServerEras;
-  /** Of the gateway's: clients' requests that are sent to it or wait for it, and those that only wait to be introduced. */
+  // Its shares of what there is for all servers together (client/places.ts).
+  /** For requests of clients that are sent to it or wait for it. */
   readonly places = new Share();
+  /** For those that only wait to be introduced. */
   readonly introductions = new Share();
+  /** For the bytes of large ones. */
   readonly largeBytes = new Share();
   /** Starts after a failure since the gateway has started. */
   restarts = 0;

@@ -4,8 +4,8 @@
 // OC1  the gateway asks in its own name and offers nothing, so that a server can ask nothing in return.
 
 import { requestMessage } from '../jsonrpc/compose.ts';
-import { readServerMessage } from '../jsonrpc/envelope.ts';
 import { type Era, modernMeta } from '../jsonrpc/modern-meta.ts';
+import { readServerMessage } from '../jsonrpc/read-message.ts';
 import { Call, type Exchange } from './call.ts';
 
 export interface OwnRequest {

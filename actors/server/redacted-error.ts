@@ -7,7 +7,8 @@
 //      elicitation.
 // XE3  beyond `MAX_BYTES` an error is not looked at: that would hold up everybody (A6).
 
-import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
+import type { Envelope } from '../jsonrpc/envelope.ts';
+import { readServerMessage } from '../jsonrpc/read-message.ts';
 import { rpcCodes } from '../jsonrpc/rpc-fault.ts';
 import { rawJson, replacing, splice } from '../jsonrpc/span.ts';
 import type { Redactor } from '../redact.ts';

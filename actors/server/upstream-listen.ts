@@ -7,9 +7,10 @@
 // U2  nobody waits longer than ACK_MS for one agreement of the server; a wish that comes meanwhile is asked for next.
 // U3  at any time one listen counts, so that nobody is told twice while another takes its place.
 
-import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
+import type { Envelope } from '../jsonrpc/envelope.ts';
 import { changeMembers } from '../jsonrpc/members.ts';
 import { metaKeys } from '../jsonrpc/modern-meta.ts';
+import { readServerMessage } from '../jsonrpc/read-message.ts';
 import { rawOf, splice } from '../jsonrpc/span.ts';
 import type { Call } from './call.ts';
 import type { Connection } from './connection.ts';

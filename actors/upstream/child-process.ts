@@ -51,8 +51,8 @@ export class ChildProcess {
   readonly #token: string | undefined;
   #ending: Promise<void> | undefined;
   #isGroupGone = false;
-  /** The end of its stdin was not enough: its group was signalled. */
-  #wasAsked = false;
+  /** Its group was signalled, since the end of its stdin was not enough. */
+  #wasSignalled = false;
   #resolveGone: () => void = () => {};
 
   /** Starts the process, without a shell. Rejects with StartFailedError. */
@@ -117,7 +117,7 @@ export class ChildProcess {
     const [isGone, hadEscaped] = await Promise.all([this.#endGroup(), this.#endEscaped()]);
     this.#isGroupGone = isGone;
     // What was asked to end may have started something on its way.
-    if (this.#wasAsked || hadEscaped) await this.#endEscaped(false);
+    if (this.#wasSignalled || hadEscaped) await this.#endEscaped(false);
     if (isGone) this.#onReaped?.(this.pid);
     await isSettledWithin(this.#closed, DRAIN_MS);
     for (const stream of [this.stdin, this.stdout, this.stderr]) stream.destroy();
@@ -126,7 +126,7 @@ export class ChildProcess {
 
   async #endGroup(): Promise<boolean> {
     if (!signalGroup(this.pid, 'SIGTERM')) return true;
-    this.#wasAsked = true;
+    this.#wasSignalled = true;
     if (await this.#isGoneWithin(TERM_GRACE_MS)) return true;
     return !signalGroup(this.pid, 'SIGKILL') || (await this.#isGoneWithin(KILL_GRACE_MS));
   }

@@ -1,8 +1,8 @@
 // Chooses the link for a catalog entry by its runtime, and gives it what it needs of the gateway.
 
 import type { ServerEntry } from '../../config/catalog-schema.ts';
-import { readServerMessage } from '../jsonrpc/envelope.ts';
 import type { Era } from '../jsonrpc/modern-meta.ts';
+import { readServerMessage } from '../jsonrpc/read-message.ts';
 import type { Log } from '../log.ts';
 import type { Redactor } from '../redact.ts';
 import type { ChildRecords } from '../state/child-records.ts';

@@ -5,8 +5,9 @@
 // L1 and L2 hold because everything that can still call back is kept here and destroyed before `onEnd`.
 
 import { type GatewayError, InternalError, StoppedError } from '../errors.ts';
-import { type Envelope, readServerMessage } from '../jsonrpc/envelope.ts';
+import type { Envelope } from '../jsonrpc/envelope.ts';
 import { modernVersion } from '../jsonrpc/modern-meta.ts';
+import { readServerMessage } from '../jsonrpc/read-message.ts';
 import { LinkedList } from '../linked-list.ts';
 import { callOf, HttpCall, type HttpCallOptions } from './http-call.ts';
 import type { CallId, Link, Trace } from './link.ts';

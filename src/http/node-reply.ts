@@ -98,7 +98,7 @@ class NodeStream extends PacedStream {
     return isTaken;
   }
 
-  protected gathered(code: () => void): void {
+  protected corked(code: () => void): void {
     code();
   }
 

@@ -87,8 +87,8 @@ export abstract class PacedStream implements HttpStream {
   protected abstract hand(piece: Uint8Array): boolean;
   /** Ends the answer, all of which was handed over. */
   protected abstract finish(): void;
-  /** Runs code that hands over. */
-  protected abstract gathered(code: () => void): void;
+  /** Runs code that hands pieces over, which leave in one write where the server beneath can do that. */
+  protected abstract corked(code: () => void): void;
 
   #goOn(): void {
     this.#turn = undefined;
@@ -100,7 +100,7 @@ export abstract class PacedStream implements HttpStream {
   }
 
   #pump(): void {
-    this.gathered(() => this.#handOver());
+    this.corked(() => this.#handOver());
     if (this.#backlog.bytes > 0) this.#readers.isBehind(this.#reader);
     else this.#readers.isUp(this.#reader);
   }

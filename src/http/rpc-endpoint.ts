@@ -3,7 +3,8 @@
 
 import { isModern } from '../../actors/client/modern-asker.ts';
 import { GatewayError, StoppedError } from '../../actors/errors.ts';
-import { type Envelope, readClientMessage } from '../../actors/jsonrpc/envelope.ts';
+import type { Envelope } from '../../actors/jsonrpc/envelope.ts';
+import { readClientMessage } from '../../actors/jsonrpc/read-message.ts';
 import { RpcFault, rpcCodes } from '../../actors/jsonrpc/rpc-fault.ts';
 import { closing, type ExchangeContext } from './exchange-context.ts';
 import { isJson } from './framing.ts';

@@ -29,7 +29,7 @@ export class UwsStream extends PacedStream {
     return this.#res.write(piece);
   }
 
-  protected gathered(code: () => void): void {
+  protected corked(code: () => void): void {
     this.#res.cork(code);
   }
 

@@ -6,7 +6,7 @@ import { Listening } from '../../../actors/client/listening.ts';
 import type { Outlet } from '../../../actors/client/outlet.ts';
 import type { ClientSession } from '../../../actors/client/session.ts';
 import { Sessions } from '../../../actors/client/sessions.ts';
-import { readServerMessage } from '../../../actors/jsonrpc/envelope.ts';
+import { readServerMessage } from '../../../actors/jsonrpc/read-message.ts';
 import type { Log } from '../../../actors/log.ts';
 import { Redactor } from '../../../actors/redact.ts';
 import {

@@ -7,7 +7,7 @@ import { type AggregateContext, routeToAny } from '../../../../actors/client/agg
 import { ClientExchange } from '../../../../actors/client/client-exchange.ts';
 import type { Route } from '../../../../actors/client/route.ts';
 import { ToolSearch } from '../../../../actors/client/tool-search.ts';
-import { readClientMessage } from '../../../../actors/jsonrpc/envelope.ts';
+import { readClientMessage } from '../../../../actors/jsonrpc/read-message.ts';
 import { splice } from '../../../../actors/jsonrpc/span.ts';
 import type { ListKind } from '../../../../actors/server/lists.ts';
 import { aggregateOf, ListedServer, type Listing } from '../../../fixtures/listed-server.ts';

@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { requestDigest } from '../../../../actors/client/parked-calls.ts';
-import { readClientMessage } from '../../../../actors/jsonrpc/envelope.ts';
+import { readClientMessage } from '../../../../actors/jsonrpc/read-message.ts';
 
 function digestOf(given: unknown, more: object = {}, space?: number): string {
   const params = { name: 'tool', arguments: given, ...more };

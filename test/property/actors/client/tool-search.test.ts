@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ToolIndex } from '../../../../actors/client/tool-index.ts';
 import { ToolSearch } from '../../../../actors/client/tool-search.ts';
-import { readClientMessage } from '../../../../actors/jsonrpc/envelope.ts';
+import { readClientMessage } from '../../../../actors/jsonrpc/read-message.ts';
 import { splice } from '../../../../actors/jsonrpc/span.ts';
 import { type DescribedTool, describedServer, describe as give } from '../../../fixtures/described-server.ts';
 import { aggregateOf, type ListedServer } from '../../../fixtures/listed-server.ts';

@@ -3,8 +3,9 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Envelope, readClientMessage, readServerMessage } from '../../../../actors/jsonrpc/envelope.ts';
+import type { Envelope } from '../../../../actors/jsonrpc/envelope.ts';
 import { JsonScanner, MAX_DEPTH, NotJsonError, textOf } from '../../../../actors/jsonrpc/json-scanner.ts';
+import { readClientMessage, readServerMessage } from '../../../../actors/jsonrpc/read-message.ts';
 import { RpcFault } from '../../../../actors/jsonrpc/rpc-fault.ts';
 import {
   edited,

@@ -3,8 +3,9 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Envelope, readServerMessage } from '../../../../actors/jsonrpc/envelope.ts';
+import type { Envelope } from '../../../../actors/jsonrpc/envelope.ts';
 import { LargeMessage } from '../../../../actors/jsonrpc/large-message.ts';
+import { readServerMessage } from '../../../../actors/jsonrpc/read-message.ts';
 
 function idOf(text: string, cuts: readonly number[] = []): string | undefined {
   const bytes = Buffer.from(text);

@@ -3,9 +3,10 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Envelope, readServerMessage } from '../../../../actors/jsonrpc/envelope.ts';
+import type { Envelope } from '../../../../actors/jsonrpc/envelope.ts';
 import { type Changes, changeMembers, memberOf, membersOf } from '../../../../actors/jsonrpc/members.ts';
 import { legacyEdits, metaKeys, modernMeta, toModern } from '../../../../actors/jsonrpc/modern-meta.ts';
+import { readServerMessage } from '../../../../actors/jsonrpc/read-message.ts';
 import { ResultChange } from '../../../../actors/jsonrpc/result-change.ts';
 import { rawJson, rawOf, splice } from '../../../../actors/jsonrpc/span.ts';
 

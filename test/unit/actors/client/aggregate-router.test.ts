@@ -5,7 +5,7 @@ import { type AggregateContext, routeToAny } from '../../../../actors/client/agg
 import { ClientExchange } from '../../../../actors/client/client-exchange.ts';
 import { Replays } from '../../../../actors/client/replays.ts';
 import { ClientSession } from '../../../../actors/client/session.ts';
-import { readClientMessage } from '../../../../actors/jsonrpc/envelope.ts';
+import { readClientMessage } from '../../../../actors/jsonrpc/read-message.ts';
 import { FakeManaged, settle } from '../../../fixtures/fake-server.ts';
 
 test('a subscription whose session ends meanwhile is not noted: nothing of the session is left', async () => {

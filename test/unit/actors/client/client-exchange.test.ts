@@ -4,7 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { ClientExchange } from '../../../../actors/client/client-exchange.ts';
 import type { Outlet } from '../../../../actors/client/outlet.ts';
 import { KeptResult } from '../../../../actors/jsonrpc/compose.ts';
-import { Envelope, readServerMessage } from '../../../../actors/jsonrpc/envelope.ts';
+import { Envelope } from '../../../../actors/jsonrpc/envelope.ts';
+import { readServerMessage } from '../../../../actors/jsonrpc/read-message.ts';
 import { type Message, whole } from '../../../../actors/jsonrpc/span.ts';
 
 function exchangeWith(takesPieces: boolean) {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { Listening } from '../../../../actors/client/listening.ts';
 import type { Outlet } from '../../../../actors/client/outlet.ts';
 import { StoppedError } from '../../../../actors/errors.ts';
-import { readServerMessage } from '../../../../actors/jsonrpc/envelope.ts';
+import { readServerMessage } from '../../../../actors/jsonrpc/read-message.ts';
 import type { Message } from '../../../../actors/jsonrpc/span.ts';
 import { whole } from '../../../../actors/jsonrpc/span.ts';
 import type { Connection } from '../../../../actors/server/connection.ts';

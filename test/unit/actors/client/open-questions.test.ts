@@ -2,7 +2,7 @@
 
 import { beforeEach, expect, test } from 'vitest';
 import { OpenQuestions } from '../../../../actors/client/open-questions.ts';
-import { readClientMessage, readServerMessage } from '../../../../actors/jsonrpc/envelope.ts';
+import { readClientMessage, readServerMessage } from '../../../../actors/jsonrpc/read-message.ts';
 import type { Connection } from '../../../../actors/server/connection.ts';
 
 const sent: { to: string; message: { id: unknown; result?: unknown; error?: { message: string } } }[] = [];

@@ -8,7 +8,7 @@ import { Places } from '../../../../actors/client/places.ts';
 import { Replays } from '../../../../actors/client/replays.ts';
 import { type RoutingContext, routeToServer } from '../../../../actors/client/server-router.ts';
 import { ClientSession } from '../../../../actors/client/session.ts';
-import { readClientMessage } from '../../../../actors/jsonrpc/envelope.ts';
+import { readClientMessage } from '../../../../actors/jsonrpc/read-message.ts';
 import { KeptUris } from '../../../../actors/server/kept-uris.ts';
 import { Subscriptions } from '../../../../actors/server/subscriptions.ts';
 import { FakeManaged, settle } from '../../../fixtures/fake-server.ts';

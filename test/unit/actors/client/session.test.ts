@@ -6,7 +6,7 @@ import { ClientExchange } from '../../../../actors/client/client-exchange.ts';
 import { Replays } from '../../../../actors/client/replays.ts';
 import { ClientSession } from '../../../../actors/client/session.ts';
 import { ConnectionLostError } from '../../../../actors/errors.ts';
-import { readClientMessage, readServerMessage } from '../../../../actors/jsonrpc/envelope.ts';
+import { readClientMessage, readServerMessage } from '../../../../actors/jsonrpc/read-message.ts';
 import type { Call } from '../../../../actors/server/call.ts';
 import type { Connection } from '../../../../actors/server/connection.ts';
 

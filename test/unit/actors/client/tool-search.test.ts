@@ -5,7 +5,7 @@ import { AjvJsonSchemaValidator } from '@modelcontextprotocol/sdk/validation/ajv
 import { describe, expect, test } from 'vitest';
 import { isSearchTool, rawSearchTools } from '../../../../actors/client/search-tools.ts';
 import { ToolSearch } from '../../../../actors/client/tool-search.ts';
-import { readClientMessage } from '../../../../actors/jsonrpc/envelope.ts';
+import { readClientMessage } from '../../../../actors/jsonrpc/read-message.ts';
 import { splice } from '../../../../actors/jsonrpc/span.ts';
 import { describedServer } from '../../../fixtures/described-server.ts';
 import { aggregateOf, ListedServer } from '../../../fixtures/listed-server.ts';

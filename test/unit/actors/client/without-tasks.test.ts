@@ -2,7 +2,7 @@
 
 import { expect, test } from 'vitest';
 import { withoutTasks } from '../../../../actors/client/without-tasks.ts';
-import { readClientMessage } from '../../../../actors/jsonrpc/envelope.ts';
+import { readClientMessage } from '../../../../actors/jsonrpc/read-message.ts';
 import { splice } from '../../../../actors/jsonrpc/span.ts';
 
 const TASKS = '"io.modelcontextprotocol/tasks":{"x":1}';

@@ -1,7 +1,7 @@
 // Messages by example: the strange ones that clients and servers do send, and those that must be refused.
 
 import { describe, expect, test } from 'vitest';
-import { readClientMessage, readServerMessage } from '../../../../actors/jsonrpc/envelope.ts';
+import { readClientMessage, readServerMessage } from '../../../../actors/jsonrpc/read-message.ts';
 import { RpcFault } from '../../../../actors/jsonrpc/rpc-fault.ts';
 import { splice } from '../../../../actors/jsonrpc/span.ts';
 

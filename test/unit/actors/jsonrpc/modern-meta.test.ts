@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import { readAsker } from '../../../../actors/client/modern-asker.ts';
-import { readServerMessage } from '../../../../actors/jsonrpc/envelope.ts';
 import {
   asksForInput,
   completeResult,
@@ -8,6 +7,7 @@ import {
   resultType,
   toModern,
 } from '../../../../actors/jsonrpc/modern-meta.ts';
+import { readServerMessage } from '../../../../actors/jsonrpc/read-message.ts';
 
 const asker = { clientInfo: { name: 'c', version: '1' }, capabilities: {} };
 const read = (text: string) => readServerMessage(Buffer.from(text));

@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readServerMessage } from '../../../../actors/jsonrpc/envelope.ts';
+import { readServerMessage } from '../../../../actors/jsonrpc/read-message.ts';
 import { KeptUris } from '../../../../actors/server/kept-uris.ts';
 import { Latency } from '../../../../actors/server/latency.ts';
 import { everyListKind, itemJson, itemsOf, listKinds } from '../../../../actors/server/lists.ts';

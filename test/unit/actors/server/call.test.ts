@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Deadlines } from '../../../../actors/deadlines.ts';
 import { ConnectionLostError, type GatewayError, StartTimeoutError } from '../../../../actors/errors.ts';
-import { readServerMessage } from '../../../../actors/jsonrpc/envelope.ts';
+import { readServerMessage } from '../../../../actors/jsonrpc/read-message.ts';
 import { Call, type Outcome } from '../../../../actors/server/call.ts';
 import type { Connection } from '../../../../actors/server/connection.ts';
 import { Ear, toolCall } from '../../../fixtures/fake-server.ts';

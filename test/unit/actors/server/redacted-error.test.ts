@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { readServerMessage } from '../../../../actors/jsonrpc/envelope.ts';
+import { readServerMessage } from '../../../../actors/jsonrpc/read-message.ts';
 import { Redactor } from '../../../../actors/redact.ts';
 import { redactedError } from '../../../../actors/server/redacted-error.ts';
 

@@ -1,7 +1,7 @@
 // Where a state is at home: remembered by the state alone, few and not for ever.
 
 import { expect, test } from 'vitest';
-import { readClientMessage, readServerMessage } from '../../../../actors/jsonrpc/envelope.ts';
+import { readClientMessage, readServerMessage } from '../../../../actors/jsonrpc/read-message.ts';
 import type { Member } from '../../../../actors/server/member.ts';
 import { HOME_MS, MAX_STATES, StateHomes } from '../../../../actors/server/state-homes.ts';
 
