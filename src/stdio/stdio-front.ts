@@ -9,7 +9,7 @@
 //     its next request begins another one, introduced as the client has introduced itself.
 
 import type { Readable, Writable } from 'node:stream';
-import { isModern } from '../../actors/client/modern-asker.ts';
+import { isModern, type ModernAsker, readAsker } from '../../actors/client/modern-asker.ts';
 import type { Outlet } from '../../actors/client/outlet.ts';
 import { type Origin, Reception } from '../../actors/client/reception.ts';
 import type { ClientSession } from '../../actors/client/session.ts';
@@ -179,14 +179,15 @@ export class StdioFront implements Part {
   /** A request of the modern era stands for itself. */
   #takeStateless(envelope: Envelope): void {
     const { rawId } = envelope;
-    // Some clients find out the era from a process of its own, which they end as soon as they know.
-    if (envelope.method !== 'server/discover') this.#learn();
     const outlet = this.#outlet(undefined, () => {
       if (this.#stateless.get(rawId) === outlet) this.#stateless.delete(rawId);
     });
     this.#stateless.set(rawId, outlet);
     try {
       outlet.running = this.#parts.reception.stateless(envelope, this.#server, outlet, this.#origin());
+      // Some clients find out the era from a process of its own, which they end as soon as they know.
+      if (this.#learning !== undefined && envelope.method !== 'server/discover')
+        this.#learn(readAsker(envelope));
     } catch (error) {
       outlet.drop();
       throw error;
@@ -227,13 +228,13 @@ export class StdioFront implements Part {
     }
   }
 
-  /** Once, for the client's session if it has one by then. */
-  #learn(): void {
+  /** Once, in the name of the client's session if it has one by then, or of who asks without. */
+  #learn(asker?: ModernAsker): void {
     if (this.#learning === undefined) return;
     clearTimeout(this.#learning);
     this.#learning = undefined;
     const { gateway } = this.#parts;
-    gateway.discovery.learn(gateway.crossings.guestOf({ session: this.#session, asker: undefined }));
+    gateway.discovery.learn(gateway.crossings.guestOf({ session: this.#session, asker }));
   }
 
   /** F5 */

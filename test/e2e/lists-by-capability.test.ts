@@ -4,10 +4,11 @@
 import { expect, test } from 'vitest';
 import { bothErasOverStdio } from '../fixtures/both-eras/start.ts';
 import { startGateway } from '../fixtures/gateway-process.ts';
-import { modern, textOf } from '../fixtures/modern-client.ts';
+import { canBeAsked, modern, prepared, textOf } from '../fixtures/modern-client.ts';
 import { details } from '../fixtures/raw-session.ts';
 import { connectReal } from '../fixtures/real-clients.ts';
 import { everythingServer } from '../fixtures/real-servers.ts';
+import { configured, StdioWrapper } from '../fixtures/stdio-gateway.ts';
 
 const SAMPLING = 'everything__trigger-sampling-request';
 
@@ -85,6 +86,16 @@ test('a modern client that comes first sees what it can be asked for, at one ser
     const able = await connectReal('v2 modern', { url: `${gateway.url}${path}` });
     expect(await namesOf(able)).toContain(name);
   }
+});
+
+test('a modern client of gateway-stdio sees that too, and its server was started once', async () => {
+  const wrapper = new StdioWrapper(configured({ servers: { everything: everythingServer } }));
+  wrapper.write(`${prepared({ method: 'tools/list', meta: canBeAsked }).body}\n`);
+  const { tools } = (await wrapper.answer(1)).result;
+  expect(tools.map(({ name }: { name: string }) => name)).toContain(ELICITING);
+  expect(wrapper.stderr.match(/Starting default/g)).toHaveLength(1);
+  wrapper.child.stdin.end();
+  expect(await wrapper.exited).toBe(0);
 });
 
 test('a name that no list holds is for its server to judge, where lists differ or are not known', async () => {
