@@ -3,6 +3,7 @@
 import type { Gateway } from '../../actors/gateway/gateway.ts';
 import type { Trigger } from '../../config/resources/trigger.ts';
 import { counted } from './figures.ts';
+import { printable } from './terminal-text.ts';
 
 export function banner(
   gateway: Gateway,
@@ -33,7 +34,7 @@ export function banner(
   return [
     `actor-gateway ${gateway.version} at ${url} (${kind}), ${counts.join(', ')}${lines.length > 0 ? ':' : ''}`,
     ...lines.map(([name, state, what]) =>
-      `  ${name.padEnd(width)}  ${state.padEnd(stateWidth)}  ${gateway.redactor.redact(what).slice(0, 100)}`.trimEnd(),
+      `  ${name.padEnd(width)}  ${state.padEnd(stateWidth)}  ${printable(gateway.redactor.redact(what)).slice(0, 100)}`.trimEnd(),
     ),
     'Try:',
     ...(servers.length > 0 || triggers.length === 0 ? [`  curl -s${key} ${url}/servers`] : []),
@@ -43,9 +44,12 @@ export function banner(
   ].join('\n');
 }
 
+/** How this machine reaches whoever listens on all addresses. */
+const LOCAL_NAMES: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': 'localhost' };
+
 function urlOf({ host, port }: { host: string; port: number }): string {
-  const name = host.includes(':') ? `[${host}]` : host;
-  return `http://${name === '0.0.0.0' ? '127.0.0.1' : name}:${port}`;
+  const name = LOCAL_NAMES[host] ?? (host.includes(':') ? `[${host}]` : host);
+  return `http://${name}:${port}`;
 }
 
 /** How events come to a trigger. */
@@ -79,6 +83,7 @@ function eventOf(triggers: readonly Trigger[], url: string): readonly string[] {
     (trigger) =>
       trigger.type === 'HTTP' &&
       trigger.enabled &&
+      trigger.config.port !== 0 &&
       trigger.config.webhook_secret === undefined &&
       Object.keys(trigger.config.required_headers).length === 0 &&
       trigger.config.methods.includes('POST'),
