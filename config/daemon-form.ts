@@ -46,6 +46,13 @@ export function daemonListenAddr(reader: SchemaReader, config: Written<GatewayCo
   return listen_addr;
 }
 
+/** Which setting says where to listen, for whoever has to change it. */
+export function listenSetting({ http_port, spec }: GatewayConfig): string {
+  const { host, port } = spec.server;
+  if (host !== undefined || port !== undefined) return 'spec.server';
+  return http_port === undefined ? 'listen_addr' : 'http_port';
+}
+
 function checkAgainst(reader: SchemaReader, text: string, { http_port, spec }: Written<GatewayConfig>): void {
   let address: { readonly host: string; readonly port: number };
   try {

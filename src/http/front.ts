@@ -11,6 +11,7 @@ import { Reception } from '../../actors/client/reception.ts';
 import { StoppedError, StoreUnavailableError } from '../../actors/errors.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
 import type { Part } from '../../actors/gateway/life.ts';
+import { listenSetting } from '../../config/daemon-form.ts';
 import { isLoopback, parseListenAddr } from '../../config/listen-addr.ts';
 import { InspectorAccess, isInspector } from '../inspector/access.ts';
 import { Inspector } from '../inspector/inspector.ts';
@@ -109,6 +110,7 @@ export class Front implements Part {
       readers: Readers.for(config.limits.message_bytes),
       handler: (request, reply) => this.#handle(request, reply),
       onFault: this.#onFault,
+      setting: listenSetting(config),
       ...(prefer === undefined ? {} : { prefer }),
     });
     guard.ownPort = this.#listener.address.port;

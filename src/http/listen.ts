@@ -79,10 +79,10 @@ function refusal({ host, port, setting = 'listen_addr' }: ListenOptions, cause: 
       );
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return new Error(`the host of ${address} is not known; correct listen_addr`, { cause });
+      return new Error(`the host of ${address} is not known; correct ${setting}`, { cause });
     default:
       return new Error(
-        `the system refused to listen on ${address} (${code ?? 'no reason given'}); correct listen_addr`,
+        `the system refused to listen on ${address} (${code ?? 'no reason given'}); correct ${setting}`,
         {
           cause,
         },

@@ -1,7 +1,7 @@
 // What an operator is told when things end badly: a start that fails without a log, a second signal, a server that speaks
 // no MCP, a stop with events under way, and a state folder that somebody has removed.
 
-import { rmSync } from 'node:fs';
+import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
@@ -36,6 +36,17 @@ describe.concurrent('an operator is told', () => {
     expect(stderr).toMatch(
       /^the gateway could not start: the address 127\.0\.0\.1:\d+ is in use by process \d+/,
     );
+  });
+
+  test.each([
+    ['spec.server', (port: number) => `{ spec: { server: { port: ${port} } } }`],
+    ['http_port', (port: number) => `{ http_port: ${port} }`],
+  ])('by which setting to choose another address, %s', async (setting, fileFor) => {
+    const taken = await startGateway({});
+    const config = join(temporaryFolder(), 'gateway.yaml');
+    writeFileSync(config, fileFor(taken.port));
+    const { code, stdout } = await runMain(['--config', config]);
+    expect([code, stdout.trimEnd()]).toEqual([1, expect.stringContaining(`or choose another ${setting}"`)]);
   });
 
   test('that a second signal has ended everything at once', async () => {
