@@ -3,7 +3,7 @@
 //
 // SB1  kept in memory, for as long as the trigger says and up to MAX_KEPT of them; the oldest go first. By its id an event is
 //      known for as long as its record is kept, and after a restart too.
-// SB2  what was not accepted is not kept: its sender may come again.
+// SB2  what was not accepted is not kept: its sender may come again. While that is not known, nothing counts as known by it.
 
 const MAX_KEPT = 20_000;
 
@@ -11,11 +11,13 @@ interface Seen {
   readonly id: string;
   /** In terms of performance.now. */
   readonly at: number;
+  /** While it is being accepted: whether it was. Never rejects. */
+  accepting: Promise<boolean> | undefined;
 }
 
 export interface SignedRequest {
-  /** Of the trigger that takes it. */
-  readonly trigger: string;
+  /** Where it came: who takes it may depend on what is not signed. */
+  readonly place: string;
   /** The signature that was found to be right, as it came. */
   readonly signature: string;
   /** Of the event. */
@@ -37,20 +39,33 @@ export class SeenBodies {
     request: SignedRequest,
     accept: () => Promise<T>,
   ): Promise<{ readonly knownAs: string } | { readonly accepted: T }> {
-    const { trigger, id, isNamed, windowMs } = request;
+    const { place, id, isNamed, windowMs } = request;
     if (!(windowMs > 0)) return { accepted: await accept() };
-    const name = `${trigger} ${request.signature.toLowerCase()}`;
+    const name = `${place} ${request.signature.toLowerCase()}`;
     const now = performance.now();
     const before = this.#seen.get(name);
     const isFresh = before !== undefined && now - before.at < windowMs;
-    if (isFresh && before.id !== id) return { knownAs: before.id };
-    const isAdded = isNamed && !isFresh;
-    if (isAdded) this.#add(name, { id, at: now });
+    if (isFresh && before.id !== id) {
+      const isTaken = before.accepting === undefined || (await before.accepting);
+      return isTaken ? { knownAs: before.id } : this.takeOnce(request, accept);
+    }
+    const accepting = accept();
+    if (isNamed && !isFresh) {
+      const seen: Seen = { id, at: now, accepting: undefined };
+      this.#add(name, seen);
+      seen.accepting = this.#settled(name, seen, accepting);
+    }
+    return { accepted: await accepting };
+  }
+
+  async #settled(name: string, seen: Seen, accepting: Promise<unknown>): Promise<boolean> {
     try {
-      return { accepted: await accept() };
-    } catch (error) {
-      if (isAdded) this.#seen.delete(name);
-      throw error;
+      await accepting;
+      seen.accepting = undefined;
+      return true;
+    } catch {
+      if (this.#seen.get(name) === seen) this.#seen.delete(name);
+      return false;
     }
   }
 

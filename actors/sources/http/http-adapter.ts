@@ -93,14 +93,10 @@ class HttpPath implements PathUse<HttpMember> {
 }
 
 /** Only scheme hub leaves the id unsigned; of what nobody has signed nothing is known. */
-function signedRequest(
-  { name, config }: HttpTrigger,
-  { headers }: WebhookRequest,
-  id: string,
-): SignedRequest {
+function signedRequest({ config }: HttpTrigger, { headers }: WebhookRequest, id: string): SignedRequest {
   const isHub = config.scheme === 'hub' && config.webhook_secret !== undefined;
   return {
-    trigger: name,
+    place: `${config.port ?? ''}${config.path}`,
     signature: headers[config.signature_header] ?? '',
     id,
     isNamed: headers['webhook-id'] !== undefined || headers['idempotency-key'] !== undefined,

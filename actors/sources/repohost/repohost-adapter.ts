@@ -153,7 +153,7 @@ class RepoHostPath implements PathUse<RepoMember> {
     // Each once: while a trigger is exchanged it is there twice.
     const names = [...new Set(takers.map(({ trigger }) => trigger.name))];
     const signed = {
-      trigger: first.trigger.name,
+      place: first.trigger.config.path,
       signature: request.headers[SIGNATURE] ?? '',
       id,
       isNamed: true,

@@ -96,6 +96,21 @@ describe('a secret of the scheme hub', () => {
     expect(host.store.events).toHaveLength(2);
   });
 
+  test('knows a recorded request although headers that are not signed have it taken by another trigger', async () => {
+    const command = { command: 'go', agent: 'echo', description: undefined, parameters: [] };
+    const config = { webhook_secret: SECRET, path: '/shared' };
+    await adapter.open(httpTrigger('one', config), host);
+    await adapter.open({ ...httpTrigger('other', config), commands: [command] }, host);
+    const body = '{"command":"go"}';
+    const signed = { 'x-hub-signature-256': hub(body) };
+    const statuses: number[] = [];
+    for (const type of ['application/json', 'text/plain'])
+      statuses.push(
+        (await post(body, { ...signed, 'content-type': type, 'idempotency-key': type }, '/shared')).status,
+      );
+    expect(statuses).toEqual([202, 200]);
+  });
+
   test('takes each request that nobody has named, however often the same is said', async () => {
     for (let count = 0; count < 3; count += 1)
       expect((await postSigned('{"ping":true}', json)).status).toBe(202);

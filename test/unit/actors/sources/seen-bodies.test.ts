@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { SeenBodies } from '../../../../actors/sources/seen-bodies.ts';
 
 const request = (id: string, signature = 'sha256=00', isNamed = true) => ({
-  trigger: 'orders',
+  place: '/orders',
   signature,
   id,
   isNamed,
@@ -17,6 +17,19 @@ test('what was not accepted may come again under any id', async () => {
   await expect(seen.takeOnce(request('1'), () => Promise.reject(new Error('full')))).rejects.toThrow('full');
   expect(await seen.takeOnce(request('2'), accept)).toEqual({ accepted: 'accepted' });
   expect(await seen.takeOnce(request('3'), accept)).toEqual({ knownAs: '2' });
+});
+
+test('a repetition under another id counts as known when what came before is durable, and not earlier', async () => {
+  const seen = new SeenBodies();
+  let refuse: (reason: Error) => void = () => {};
+  const refused = new Promise<string>((_, reject) => {
+    refuse = reject;
+  });
+  const first = seen.takeOnce(request('1'), () => refused);
+  const repetitions = ['2', '3'].map((id) => seen.takeOnce(request(id), accept));
+  refuse(new Error('full'));
+  await expect(first).rejects.toThrow('full');
+  expect(await Promise.all(repetitions)).toEqual([{ accepted: 'accepted' }, { knownAs: '2' }]);
 });
 
 test('a repetition under the same id that fails leaves what was taken before', async () => {
