@@ -36,6 +36,13 @@ function inWords(reason: unknown): string {
   // What follows the first line is who asked for the module.
   const [what = ''] = reason.message.split('\n');
   if (code === undefined) return what;
-  const advice = INSTALL_CODES.has(code) ? '; run npm ci with the Node.js that runs the gateway' : '';
-  return `${what}${advice} (${code})`;
+  return `${what}${INSTALL_CODES.has(code) ? adviceOn(what) : ''} (${code})`;
+}
+
+/** A file that is named by its path, and is in no package of another's, is one of our own. */
+function adviceOn(what: string): string {
+  const isOwn = /'(?:\/|[A-Za-z]:)[^']*'/.test(what) && !what.includes('node_modules');
+  return isOwn
+    ? '; a file of the gateway itself is missing: run npm run build, or install it anew'
+    : '; run npm ci with the Node.js that runs the gateway';
 }

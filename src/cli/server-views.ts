@@ -66,7 +66,7 @@ export function serverPage(server: ServerDetails, stats: ServerStats | undefined
     ['restarts', String(server.restarts)],
     ['last used', server.last_used_at ?? 'never'],
     ['eras', server.eras.join(', ') || 'not known yet'],
-    ['tools', String(server.tools.length)],
+    ['tools', toolCount(server)],
     ...cutEntries(server),
     ['last error', last_error === null ? 'none' : `${last_error.code}: ${printable(last_error.message)}`],
     ...(state === 'failed'
@@ -83,6 +83,12 @@ export function serverPage(server: ServerDetails, stats: ServerStats | undefined
 function stderrLines(stderr: readonly string[]): readonly string[] {
   if (stderr.length === 0) return [];
   return ['stderr', ...stderr.slice(-STDERR_LINES).map((line) => `  ${printable(line)}`)];
+}
+
+/** A server that offers no tools has other lists. */
+function toolCount({ lists, tools }: ServerDetails): string {
+  const isKnown = Object.values(lists).some((list) => list !== null);
+  return isKnown ? String(tools.length) : 'not known yet';
 }
 
 /** A line for each list that is not whole. */

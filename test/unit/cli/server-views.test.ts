@@ -9,15 +9,22 @@ import { FakeManaged, settle } from '../../fixtures/fake-server.ts';
 let managed: FakeManaged;
 afterEach(() => managed.end());
 
+const entry = (name: string) =>
+  serverPage(
+    serverDetails(managed.server, (text) => text),
+    undefined,
+    plain,
+  ).find((line) => line.startsWith(name));
+
+test('of a server that never ran it is not known how many tools it has', () => {
+  managed = new FakeManaged({}, { isManual: true });
+  expect(entry('tools')).toMatch(/^tools +not known yet$/);
+});
+
 test('a server that has failed is shown with its next try: its time, and once that has come, the next request', async () => {
   managed = new FakeManaged({}, { isManual: true });
   const { server } = managed;
-  const nextTry = () =>
-    serverPage(
-      serverDetails(server, (text) => text),
-      undefined,
-      plain,
-    ).find((line) => line.startsWith('next try'));
+  const nextTry = () => entry('next try');
   managed.call(undefined, '1', 'a');
   await settle();
   expect(nextTry()).toBeUndefined();
