@@ -25,6 +25,7 @@ import { DAY_MS, openStore, type StoreBounds } from './open-store.ts';
 import { Operator } from './operator.ts';
 import type { Sendings } from './outbox-work.ts';
 import { Pauses } from './pauses.ts';
+import { StoreRoom } from './store-room.ts';
 import { Tally } from './tally.ts';
 import { TRIGGERS, type TriggerDifference, TriggerFleet } from './trigger-fleet.ts';
 import { type OpenListener, WebhookListeners } from './webhook-listeners.ts';
@@ -60,6 +61,7 @@ export class Automation implements Part {
   readonly #watches: FolderWatch[] = [];
   #gateway: Gateway | undefined;
   #isWithoutStore = false;
+  #room: StoreRoom | undefined;
   #store: Store | undefined;
   #works: Works | undefined;
   #dispatcher: Dispatcher | undefined;
@@ -90,9 +92,9 @@ export class Automation implements Part {
     return this.#gateway;
   }
 
-  /** The disk was full at the start, and still is: tools work, triggers do not. */
-  get isWithoutStore(): boolean {
-    return this.#isWithoutStore;
+  /** The disk of the store is full: tools work, triggers do not. */
+  get hasNoRoom(): boolean {
+    return this.#isWithoutStore || this.#room?.isFull === true;
   }
 
   /** There from the end of the boot on. */
@@ -113,10 +115,13 @@ export class Automation implements Part {
   async boot(): Promise<void> {
     const { log, config, root } = this.gateway;
     const { concurrency, watched } = this.#options;
+    const room = new StoreRoom(log, () => this.store);
+    this.#room = room;
     const store = await openStore(config.state_dir, this.#options, {
       log,
       prepare: (opened) => this.pauses.load(opened),
       onThere: (isThere) => this.#onStore(isThere),
+      onRefusedFull: (error) => room.refused(error),
       onFailed: (error) => root.send({ type: 'part.failed', part: this.name, error }),
     });
     this.#store = store;
@@ -151,6 +156,7 @@ export class Automation implements Part {
   async drain(graceMs: number): Promise<void> {
     const endsAt = performance.now() + graceMs - CLOSE_MS;
     clearInterval(this.#sweeping);
+    this.#room?.close();
     for (const watch of this.#watches) watch.close();
     this.endWaits();
     await this.#closeTriggers();

@@ -22,12 +22,14 @@ export interface StoreUse {
   readonly prepare: (store: Store) => Promise<void>;
   /** On a full disk there is none, and everything is refused; later there may be. */
   readonly onThere: (isThere: boolean) => void;
+  /** Called for each call that was refused for want of room. */
+  readonly onRefusedFull: (error: Error) => void;
   readonly onFailed: (error: StoreUnavailableError) => void;
 }
 
 /** Rejects with StoreUnavailableError, but where there is only no room. */
 export function openStore(stateDir: string, bounds: StoreBounds, use: StoreUse): Promise<Store> {
-  const { log, prepare, onThere, onFailed } = use;
+  const { log, prepare, onThere, onRefusedFull, onFailed } = use;
   return openPatientStore({
     file: join(stateDir, STORE_FILE),
     retentionMs: bounds.retentionDays * DAY_MS,
@@ -35,6 +37,7 @@ export function openStore(stateDir: string, bounds: StoreBounds, use: StoreUse):
     maxWaiting: bounds.maxWaiting,
     onDamage: (what) => log.error({ reason: what }, 'the store has lost the end of its log'),
     onDamagedRecord: (what) => log.error({ reason: what }, 'a record of the store is damaged'),
+    onRefusedFull,
     onFailed,
     prepare,
     onFull: ({ message }) => {

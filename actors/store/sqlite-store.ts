@@ -24,6 +24,8 @@ export interface SqliteStoreOptions {
   readonly onDamage?: (what: string) => void;
   /** Called when something in a record is found not to be as any version wrote it; in words, once for each. */
   readonly onDamagedRecord?: (what: string) => void;
+  /** Called for each call that was refused for want of room. */
+  readonly onRefusedFull?: (error: StoreFullError) => void;
   /** Called once if the store is lost for good; every call rejects from then on. */
   readonly onFailed?: (error: StoreUnavailableError) => void;
 }
@@ -84,6 +86,7 @@ async function openLine(options: SqliteStoreOptions): Promise<WorkerLine> {
     maxInFlightBytes: MAX_IN_FLIGHT_BYTES,
     onDamage: options.onDamage ?? (() => undefined),
     onDamagedRecord: options.onDamagedRecord ?? (() => undefined),
+    onRefusedFull: options.onRefusedFull ?? (() => undefined),
     onFailed: options.onFailed ?? (() => undefined),
   });
 }

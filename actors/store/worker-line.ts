@@ -33,6 +33,8 @@ export interface WorkerLineOptions {
   /** The log had lost something when the file was opened; in words. */
   readonly onDamage: (what: string) => void;
   readonly onDamagedRecord: (what: string) => void;
+  /** Called for each call that was refused for want of room. */
+  readonly onRefusedFull: (error: StoreFullError) => void;
   /** Called once, when the worker has ended by itself: nothing will work until the process is started anew. */
   readonly onFailed: (error: StoreUnavailableError) => void;
 }
@@ -112,7 +114,7 @@ export class WorkerLine implements Line {
         settle: (answer) => {
           this.#deadlines.delete(call);
           if (isGivenUp && 'result' in answer) this.#giveBack(operation, content, answer.result as Result<O>);
-          if ('error' in answer) reject(errorOf(answer.error));
+          if ('error' in answer) reject(this.#told(errorOf(answer.error)));
           else resolve(answer.result as Result<O>);
         },
       };
@@ -244,6 +246,11 @@ export class WorkerLine implements Line {
       this.#worker.terminate().catch(() => undefined);
       this.#worker.unref();
     }
+  }
+
+  #told(error: GatewayError): GatewayError {
+    if (error instanceof StoreFullError) this.#options.onRefusedFull(error);
+    return error;
   }
 
   #unavailable(what: string, cause?: unknown): StoreUnavailableError {

@@ -36,6 +36,8 @@ export interface FrontOptions {
   reload(): Promise<object>;
 }
 
+/** Senders come again and again: not a line for each. */
+const TELL_REFUSED_EVERY_MS = 10_000;
 const DRAIN_POLL_MS = 20;
 /** For the answers to calls that were given up to leave; a client that takes none must not hold up the end. */
 const LAST_WORDS_MS = 250;
@@ -55,6 +57,9 @@ export class Front implements Part {
   #figures: AutomationFigures | undefined;
   /** For bodies of which nobody knows yet who sends them. */
   #unproven = BodyBudget.for(0);
+  /** Events that the store did not take, since the start. */
+  #refused = 0;
+  #tellRefusedAt = 0;
 
   constructor(options: FrontOptions) {
     this.options = options;
@@ -201,11 +206,16 @@ export class Front implements Part {
       this.#fail(context, error);
       return;
     }
-    const { requestId: request_id } = context;
-    this.gateway.log.error(
-      { request_id, reason: error.message },
-      'an event could not be stored and was refused',
-    );
+    this.#refused += 1;
+    const now = performance.now();
+    if (now >= this.#tellRefusedAt) {
+      this.#tellRefusedAt = now + TELL_REFUSED_EVERY_MS;
+      const { requestId: request_id } = context;
+      this.gateway.log.error(
+        { request_id, reason: error.message, refused: this.#refused },
+        'an event could not be stored and was refused',
+      );
+    }
     const message = 'the event cannot be stored at the moment; send it again later';
     context.error(statusOf(error), message, retryAfter(error));
   };

@@ -180,7 +180,7 @@ function health({ gateway, automation }: Front, context: ExchangeContext): void 
     status,
     version: gateway.version,
     uptime_seconds,
-    ...(automation?.isWithoutStore === true ? { triggers: 'the store has no room on its disk' } : {}),
+    ...(automation?.hasNoRoom === true ? { triggers: 'the store has no room on its disk' } : {}),
   });
 }
 

@@ -51,6 +51,37 @@ test('on a disk that takes no further file tools are served, without a lock', as
   await gateway.stop();
 });
 
+test('a disk that fills up is told by /health and two lines of the log until there is room', async () => {
+  const program = await startAgent();
+  const resources = [
+    trigger('orders', {
+      type: 'HTTP',
+      config: { path: '/hooks/orders', webhook_secret: SECRET },
+      default_agent: 'orders',
+    }),
+    httpAgent('orders', program.url),
+  ];
+  const before = await startAutomation({ resources });
+  const { folder } = before;
+  await before.stop();
+  const state = join(folder, '.gateway');
+  const gateway = await startAutomation({ folder, nodePath: nodeOnDisk(folder, 'size=4m', 'true') });
+  const health = async () => (await (await fetch(`${gateway.url}/health`)).json()) as { triggers?: string };
+  const hook = async (n: number) => (await postHook(gateway.url, '/hooks/orders', { n })).status;
+  const toldOf = (text: string) => gateway.logs().filter(({ msg }) => msg.includes(text)).length;
+  expect([await hook(0), (await health()).triggers]).toEqual([202, undefined]);
+  const filler = join('/proc', String(gateway.pid), 'root', state, 'filler');
+  expect(() => writeFileSync(filler, Buffer.alloc(8_000_000))).toThrow('ENOSPC');
+  await eventually(async () => expect(await hook(1)).toBe(503));
+  for (let n = 0; n < 20; n += 1) expect(await hook(1)).toBe(503);
+  expect((await health()).triggers).toContain('no room');
+  expect([toldOf('the disk of the store is full'), toldOf('was refused')]).toEqual([1, 1]);
+  rmSync(filler);
+  await eventually(async () => expect((await health()).triggers).toBeUndefined(), 20_000);
+  expect([await hook(2), toldOf('the disk of the store has room again')]).toEqual([202, 1]);
+  await gateway.stop();
+});
+
 test('on a full disk tools are served, webhooks get 503, and all goes on when there is room', async () => {
   let isHanging = true;
   const handled: unknown[] = [];

@@ -12,10 +12,8 @@ test('what ended a worker is told even where its error and its end are heard of 
 });
 
 test('of a worker whose own file is missing it is told that the program is not whole', async () => {
-  const { message } = await firstMessageOf(
-    new Worker(new URL('./dist/missing.js', import.meta.url)),
-    10_000,
-  ).catch((reason: Error) => reason as { message: string });
+  const worker = new Worker(new URL('./dist/missing.js', import.meta.url));
+  const message = await firstMessageOf(worker, 10_000).catch((reason: unknown) => String(reason));
   expect(message).toMatch(/dist\/missing\.js'; .*npm run build.*\(MODULE_NOT_FOUND\)$/);
   expect(message).not.toContain('npm ci');
 });
