@@ -7,6 +7,8 @@
 // CS2  from SEPARATED times on no suspect runs beside another one: what ends the process does so with no more than one of
 //      those that have been there often.
 // CS3  no pause is longer than LONGEST_PAUSE_MS; it is none of the pauses between failed attempts, and uses up none.
+// CS4  the pause begins anew with each start: so long the process has to last without a suspect before that is tried again. In a
+//      night in which it does not, by whatever else ends it, the suspect has no part, and is not given up for it.
 
 /** So many times, and it is not tried again. */
 export const CRASH_LIMIT = 10;
@@ -14,7 +16,7 @@ const SEPARATED = 5;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 300_000;
 
-/** How long to wait after the process has ended with it with so many crashes by now. */
+/** How long to wait from a start on, after the process has ended with it so many times by now. */
 export function pauseAfterCrashMs(crashes: number): number {
   return Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (crashes - 1));
 }

@@ -194,8 +194,13 @@ export class Mailboxes {
     const suspects = this.#deliveries.suspects();
     const held = this.#deliveries.held();
     const unfinished = this.#deliveries.unfinishedInOrder();
-    for (const [, seq, state] of unfinished)
-      if (state === 'running') this.#crash(seq, (suspects.get(seq) ?? 0) + 1, now);
+    for (const [, seq, state] of unfinished) {
+      const crashes = suspects.get(seq) ?? 0;
+      if (state === 'running') this.#crash(seq, crashes + 1, now);
+      // CS4: without it, the process has ended as well.
+      else if (state === 'retrying' && crashes > 0)
+        this.#deliveries.waitLonger(seq, now + pauseAfterCrashMs(crashes));
+    }
     for (const [key, seq, state] of unfinished) {
       if (!this.isFree(key)) continue;
       // Only these have more to say than their state; everything else is asked nothing, for there may be very many.

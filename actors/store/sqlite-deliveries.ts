@@ -77,6 +77,7 @@ export class SqliteDeliveries {
   readonly #giveBack: Statement<Nothing>;
   readonly #break: Statement<Nothing>;
   readonly #crash: Statement<Nothing>;
+  readonly #waitLonger: Statement<Nothing>;
   readonly #again: Statement<Nothing>;
   readonly #release: Statement<Nothing>;
   readonly #count: Statement<readonly [number]>;
@@ -139,6 +140,7 @@ export class SqliteDeliveries {
       `UPDATE delivery SET state = ?, ended = ?, retry_at = ?, note = ?, crashes = ?, ${withFailure}
        WHERE seq = ?`,
     );
+    this.#waitLonger = connection.prepare('UPDATE delivery SET retry_at = max(retry_at, ?) WHERE seq = ?');
     this.#again = connection.prepare(
       `UPDATE delivery SET state = ${queued}, attempts = 0, crashes = 0, ended = NULL, retry_at = NULL, note = NULL, answer = NULL
        WHERE seq = ?`,
@@ -272,6 +274,11 @@ export class SqliteDeliveries {
     if (retryAt === undefined) this.#unfinished -= 1;
     const state = retryAt === undefined ? [dead, now, null] : [retrying, null, retryAt];
     this.#crash.run([...state, note, crashes, now, note, seq]);
+  }
+
+  /** One that waits for its next attempt is not to begin before that time, epoch ms. */
+  waitLonger(seq: number, retryAt: number): void {
+    this.#waitLonger.run([retryAt, seq]);
   }
 
   /** Has a record that is over wait again, with all its attempts before it. */

@@ -15,8 +15,9 @@
 // S9   `append` never waits for a handler; a store that is full or cannot write refuses, and acknowledges nothing. What a
 //      commit emits is never refused for want of room: the event it comes from would stay for ever.
 // S10  `wake` may come late, twice or not at all without effect beyond delay.
-// S11  an event that ran when the process ended waits for a pause, and then for those that are suspected as it is; that it
-//      ran is an attempt, and a crash. What has ended the process too often is given once more, to be given up.
+// S11  an event that ran when the process ended waits for a pause, which begins anew at each start, and then for those that are
+//      suspected as it is; that it ran is an attempt, and a crash. What has ended the process too often is given once more,
+//      to be given up.
 
 export type DeliveryState = 'queued' | 'running' | 'retrying' | 'held' | 'done' | 'dead' | 'ignored';
 
