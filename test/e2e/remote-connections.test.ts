@@ -1,7 +1,7 @@
 // The connections to a remote server: which request goes on which, what must not be left for the next one, and TLS.
 
 import { createServer as createTlsServer } from 'node:https';
-import { connect } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { endServers, serveCalls, serveTcp } from '../fixtures/remote/bad-servers.ts';
 import { request, until } from '../fixtures/remote/link-recorder.ts';
@@ -31,6 +31,13 @@ function answerTo(id: number): string {
   const body = JSON.stringify({ jsonrpc: '2.0', id, result: { n: id } });
   return `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
 }
+
+/** The id of a request that came in one piece. */
+const idIn = (bytes: Buffer): number => JSON.parse(bytes.toString().split('\r\n\r\n')[1] ?? '').id;
+
+const answerEach = (socket: Socket) => {
+  socket.on('data', (bytes) => socket.write(answerTo(idIn(bytes))));
+};
 
 describe('calls', () => {
   test('that are answered in JSON share connections and set no timer each', async () => {
@@ -80,7 +87,7 @@ describe('calls', () => {
   test('never get what came behind the answer to another', async () => {
     const { url, sockets } = await serveTcp((socket) => {
       socket.on('data', (bytes) => {
-        const { id } = JSON.parse(bytes.toString().split('\r\n\r\n')[1] ?? '');
+        const id = idIn(bytes);
         // Behind the first answer comes one for the call that is sent next.
         socket.write(id === 2 ? answerTo(2) + answerTo(3).replace('"n":3', '"n":"forged"') : answerTo(id));
       });
@@ -98,7 +105,7 @@ describe('calls', () => {
     const { url, sockets } = await serveTcp((socket) => {
       let last = 0;
       socket.on('data', (bytes) => {
-        const { id } = JSON.parse(bytes.toString().split('\r\n\r\n')[1] ?? '');
+        const id = idIn(bytes);
         // From the second on each gets the answer to the one before.
         socket.write(answerTo(last === 0 ? id : last));
         last = id;
@@ -115,11 +122,7 @@ describe('calls', () => {
   });
 
   test('find a new connection when the server has closed the idle one', async () => {
-    const { url, sockets } = await serveTcp((socket) => {
-      socket.on('data', (bytes) => {
-        socket.write(answerTo(JSON.parse(bytes.toString().split('\r\n\r\n')[1] ?? '').id));
-      });
-    });
+    const { url, sockets } = await serveTcp(answerEach);
     const { link, seen } = modernLink(url);
     link.send(request(2, 'x'), 2);
     await seen.answer(2);
@@ -133,11 +136,7 @@ describe('calls', () => {
   });
 
   test('are never sent on a connection that is known to be reset', async () => {
-    const { url, sockets } = await serveTcp((socket) => {
-      socket.on('data', (bytes) => {
-        socket.write(answerTo(JSON.parse(bytes.toString().split('\r\n\r\n')[1] ?? '').id));
-      });
-    });
+    const { url, sockets } = await serveTcp(answerEach);
     const { link, seen } = modernLink(url);
     link.send(request(2, 'x'), 2);
     await seen.answer(2);
@@ -153,7 +152,7 @@ describe('calls', () => {
   test('are not sent on a connection that the server keeps for no longer than a second', async () => {
     const { url, sockets } = await serveTcp((socket) => {
       socket.on('data', (bytes) => {
-        const { id } = JSON.parse(bytes.toString().split('\r\n\r\n')[1] ?? '');
+        const id = idIn(bytes);
         socket.write(answerTo(id).replace('\r\n', '\r\nKeep-Alive: timeout=1\r\n'));
       });
     });

@@ -6,14 +6,13 @@ import { afterAll, describe, expect, test } from 'vitest';
 import {
   apiServer,
   ask,
-  BOTH,
   call,
   eventually,
   initialize,
-  JSON_TYPE,
   latch,
   message,
   post,
+  rawPost,
 } from '../fixtures/api-client.ts';
 import { MIB, residentBytes } from '../fixtures/crowd.ts';
 import { fillings } from '../fixtures/fillings.ts';
@@ -35,15 +34,7 @@ async function unread(port: number, body: string): Promise<{ socket: Socket; isC
     isClosed = true;
   });
   socket.pause();
-  const head = [
-    'POST /mcp/api HTTP/1.1',
-    'Host: localhost',
-    `Content-Type: ${JSON_TYPE}`,
-    `Accept: ${BOTH}`,
-    `Mcp-Session-Id: ${session['mcp-session-id']}`,
-    `Content-Length: ${body.length}`,
-  ];
-  socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
+  socket.write(rawPost(body, session));
   return { socket, isClosed: () => isClosed };
 }
 

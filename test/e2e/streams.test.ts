@@ -6,16 +6,15 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import {
   apiServer,
   ask,
-  BOTH,
   call,
   EventReader,
   eventually,
   initialize,
-  JSON_TYPE,
   latch,
   message,
   post,
   postStream,
+  rawPost,
 } from '../fixtures/api-client.ts';
 import { fillings } from '../fixtures/fillings.ts';
 import { type GatewayProcess, startGateway } from '../fixtures/gateway-process.ts';
@@ -289,17 +288,9 @@ describe.each(fillings)('streams on %s', (http) => {
       socket.on('error', () => closed()).on('close', () => closed());
     });
     const body = talk({ before: 400, bytes: 100_000 });
-    const head = [
-      'POST /mcp/api HTTP/1.1',
-      'Host: localhost',
-      `Content-Type: ${JSON_TYPE}`,
-      `Accept: ${BOTH}`,
-      `Mcp-Session-Id: ${session['mcp-session-id']}`,
-      `Content-Length: ${body.length}`,
-    ];
     const before = (await stats()).requests ?? 0;
     socket.pause();
-    socket.write(`${head.join('\r\n')}\r\n\r\n${body}`);
+    socket.write(rawPost(body, session));
     // 40 MB are said to it; it is cut off at 16, while the call itself goes on to its end.
     await eventually('the end of the call', async () => {
       const { requests = 0, in_flight } = await stats();
