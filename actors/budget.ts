@@ -10,7 +10,7 @@
 //           the total: one as large as the total does use it up.
 // BU4       taking and giving back cost a few comparisons and allocate nothing: a call can afford them.
 
-/** What one holder has of a budget: a server, a session, a sender. Only the budget writes it. */
+/** What one holder has of a budget: a server, a session, a sender. Only the budget writes it, and HeldBytes. */
 export class Share {
   held = 0;
 }
@@ -54,23 +54,5 @@ export class Budget {
     this.#taken -= amount;
     share.held -= amount;
     if (other !== undefined) other.held -= amount;
-  }
-
-  /**
-   * As `take`, for `amount` of something of `size` that several may hold and that is there once: the first takes the size,
-   * for each the amount is counted, and the others are judged as the first was.
-   */
-  takeCommon(amount: number, share: Share, size: number, isFirst: boolean): boolean {
-    const free = this.total - this.#taken + (isFirst ? 0 : size);
-    if (share.held + amount > free || size > free) return false;
-    if (isFirst) this.#taken += size;
-    share.held += amount;
-    return true;
-  }
-
-  /** The last that holds it gives the size back. */
-  giveCommon(amount: number, share: Share, size: number, isLast: boolean): void {
-    if (isLast) this.#taken -= size;
-    share.held -= amount;
   }
 }

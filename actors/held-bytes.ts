@@ -4,15 +4,20 @@
 // HB1  what is counted is the memory that is really kept: of a piece of something larger, all of that, and once.
 // HB2  each holder's share counts what it holds, also where others hold the same, so that nobody is judged by their company.
 
-import { Budget, type Share } from './budget.ts';
+import { Budget, Share } from './budget.ts';
 
 /** Smaller pieces are copied by whoever keeps them: a copy costs less than to know who else has them. */
 export const SHARED_FROM = 16_384;
 
+/** A piece of memory: it has its size of the budget itself, and those who hold it are only counted. */
+class Piece {
+  readonly memory = new Share();
+  holders = 0;
+}
+
 export class HeldBytes {
   readonly #budget: Budget;
-  /** How many hold each piece of memory. */
-  readonly #holders = new Map<ArrayBufferLike, number>();
+  readonly #pieces = new Map<ArrayBufferLike, Piece>();
 
   constructor(total: number) {
     this.#budget = new Budget(total);
@@ -33,16 +38,22 @@ export class HeldBytes {
 
   /** For memory that others may hold too; false when there is no room. Each `hold` that was true needs its `letGo`. */
   hold({ buffer, length }: Uint8Array, share: Share): boolean {
-    const others = this.#holders.get(buffer) ?? 0;
-    if (!this.#budget.takeCommon(length, share, buffer.byteLength, others === 0)) return false;
-    this.#holders.set(buffer, others + 1);
+    if (!this.#budget.hasRoom(length, share)) return false;
+    const piece = this.#pieces.get(buffer) ?? new Piece();
+    if (piece.holders === 0 && !this.#budget.take(buffer.byteLength, piece.memory)) return false;
+    piece.holders += 1;
+    share.held += length;
+    this.#pieces.set(buffer, piece);
     return true;
   }
 
   letGo({ buffer, length }: Uint8Array, share: Share): void {
-    const others = (this.#holders.get(buffer) ?? 1) - 1;
-    this.#budget.giveCommon(length, share, buffer.byteLength, others === 0);
-    if (others > 0) this.#holders.set(buffer, others);
-    else this.#holders.delete(buffer);
+    const piece = this.#pieces.get(buffer);
+    if (piece === undefined) return;
+    piece.holders -= 1;
+    share.held -= length;
+    if (piece.holders > 0) return;
+    this.#budget.give(buffer.byteLength, piece.memory);
+    this.#pieces.delete(buffer);
   }
 }
