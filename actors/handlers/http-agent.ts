@@ -6,11 +6,11 @@
 // HA4  statuses that pass are tried again, after the pause they ask for; others are final. 409 passes: an agent that
 //      knows the key says it while the first attempt is still under way (draft-ietf-httpapi-idempotency-key-header).
 
-import { randomUUID } from 'node:crypto';
 import { Agent as HttpPool, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent as HttpsPool, request as requestHttps } from 'node:https';
 import { AgentAnswer } from './agent-answer.ts';
 import { type Answer, type Handler, HandlerError, type Job } from './handler.ts';
+import { jobJson } from './job-json.ts';
 import { retryAfterMs } from './retry-after.ts';
 
 export interface HttpAgentOptions {
@@ -39,7 +39,7 @@ export class HttpAgent implements Handler {
   }
 
   async run(job: Job, signal: AbortSignal): Promise<Answer> {
-    const body = this.#bodyFor(job);
+    const body = await this.#bodyFor(job);
     const headers = {
       ...this.#options.headers,
       accept: 'application/json, text/event-stream, text/plain',
@@ -61,9 +61,9 @@ export class HttpAgent implements Handler {
   }
 
   /** A payload can be parsed that is nested too deeply to be written again; that is so at each attempt. */
-  #bodyFor(job: Job): readonly Uint8Array[] {
+  async #bodyFor(job: Job): Promise<readonly Uint8Array[]> {
     try {
-      return piecesOf(job);
+      return await jobJson(job);
     } catch (error) {
       const cause = error instanceof RangeError ? 'it is nested too deeply' : 'it is no JSON';
       throw this.#failure(`cannot be sent the event: ${cause}`, { isFinal: true });
@@ -137,27 +137,6 @@ export class HttpAgent implements Handler {
   ): HandlerError {
     return new HandlerError(`the agent at ${this.#url.host} ${what}`, options);
   }
-}
-
-/** What the agent is told, in pieces: what is large is sent as it came, and not copied. */
-function piecesOf(job: Job): readonly Uint8Array[] {
-  const { payloadJson, ...event } = job.event;
-  const { inputJson } = job;
-  if (payloadJson === undefined) return [Buffer.from(JSON.stringify(bodyOf(job, event)))];
-  // Nobody who sends an event can know it.
-  const mark = randomUUID();
-  const input = inputJson === undefined ? job.input : mark;
-  const text = JSON.stringify(bodyOf({ ...job, input }, { ...event, payload: mark }));
-  const large = inputJson === undefined ? [payloadJson] : [inputJson, payloadJson];
-  const [first = '', ...others] = text.split(`"${mark}"`);
-  return [Buffer.from(first), ...others.flatMap((part, n) => [large[n] ?? EMPTY, Buffer.from(part)])];
-}
-
-const EMPTY = new Uint8Array();
-
-function bodyOf(job: Job, event: Job['event']): object {
-  const { input, command, parameters, trigger, agent, conversation, history, attempt } = job;
-  return { input, command, parameters, event, trigger, agent, conversation, history, attempt };
 }
 
 function codeOf(error: unknown): string {

@@ -66,15 +66,16 @@ describe.each(fillings)('on %s', (http) => {
     await post(address, call('echo'), session);
     const before = residentBytes(pid);
     const clients: Awaited<ReturnType<typeof unread>>[] = [];
-    for (let client = 0; client < 20; client += 1) {
+    for (let client = 0; client < 30; client += 1) {
       clients.push(await unread(port, said(15_000_000)));
       await eventually('the end of the call', async () => {
         return (await ask(`${url}/servers/api`)).json.in_flight === 0;
       });
     }
     expect((residentBytes(pid) - before) / MIB).toBeLessThan(290);
-    const answer = await post(address, said(12_000_000), session);
-    expect(answer.text.length).toBeGreaterThan(12_000_000);
+    // There is no room for as much again, unless one of them makes it.
+    const answer = await post(address, said(15_000_000), session);
+    expect(answer.text.length).toBeGreaterThan(15_000_000);
     for (const { socket } of clients) socket.resume();
     await eventually('the ends of those cut off', () => clients.filter((one) => one.isClosed()).length > 8);
   });
