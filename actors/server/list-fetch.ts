@@ -2,13 +2,14 @@
 //
 // FL1 (A8)  a list that has no end, or pages that are something else than items, end the fetch: by the number of pages,
 //           by the bytes of all pages, by the length of a cursor, or by a cursor that was there before.
+// LF2 (A6)  a page is gone over no further than its list is taken: beyond that it would only hold up everybody's calls.
 
 import { createHash } from 'node:crypto';
 import { UpstreamProtocolError } from '../errors.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { JsonScanner, textOf } from '../jsonrpc/json-scanner.ts';
 import type { Connection } from './connection.ts';
-import type { ListHold } from './list-hold.ts';
+import { type ListHold, MAX_ITEMS } from './list-hold.ts';
 import { type CacheHint, type ListKind, listKinds, noCache, readItem, strictest } from './lists.ts';
 import { refusalOf } from './result-of.ts';
 
@@ -64,28 +65,41 @@ function takePage({ server }: Connection, kind: ListKind, answer: Envelope, hold
   if (scanner.peek() !== 0x7b)
     throw new UpstreamProtocolError(`server ${server} answered ${method} with a result that is no object`);
   const rest: Record<string, unknown> = {};
-  scanner.object(1, (member) => {
-    if (member === kind && scanner.peek() === 0x5b) {
-      scanner.array(2, () => {
-        // What is left out is walked over only.
-        if (hold.cut !== undefined) scanner.value(3);
-        else {
-          const item = readItem(scanner, kind);
-          if (item !== undefined) hold.add(item);
-        }
-      });
-      return;
-    }
-    const start = scanner.pos;
-    scanner.value(2);
-    if (pageMembers.has(member)) rest[member] = scalar(bytes, start, scanner.pos);
-  });
+  try {
+    scanner.object(1, (member) => {
+      if (member === kind && scanner.peek() === 0x5b) {
+        takeItems(scanner, kind, hold);
+        return;
+      }
+      const start = scanner.pos;
+      scanner.value(2);
+      if (pageMembers.has(member)) rest[member] = scalar(bytes, start, scanner.pos);
+    });
+  } catch (error) {
+    if (!(error instanceof Enough)) throw error;
+  }
   const { nextCursor, ...hint } = rest;
   return {
     bytes: bytes.length,
     cursor: typeof nextCursor === 'string' ? nextCursor : undefined,
     hint: hintOf(hint),
   };
+}
+
+/** Nothing more of the page is wanted (LF2). */
+class Enough extends Error {}
+
+/** Throws Enough where the list is cut off. */
+function takeItems(scanner: JsonScanner, kind: ListKind, hold: ListHold): void {
+  let count = 0;
+  scanner.array(2, () => {
+    count += 1;
+    const item = readItem(scanner, kind);
+    if (item !== undefined) hold.add(item);
+    // What is no item is none of the list's, and as many of those.
+    else if (count > MAX_ITEMS) hold.cut ??= 'too_many';
+    if (hold.cut !== undefined) throw new Enough();
+  });
 }
 
 const pageMembers = new Set(['nextCursor', 'ttlMs', 'cacheScope']);

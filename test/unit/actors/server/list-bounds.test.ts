@@ -1,8 +1,9 @@
 // What is taken of the lists of servers: to their end where they have one, and within bounds where they have none.
 
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { Budget } from '../../../../actors/budget.ts';
+import { JsonScanner } from '../../../../actors/jsonrpc/json-scanner.ts';
 import { Connection } from '../../../../actors/server/connection.ts';
 import { Known } from '../../../../actors/server/known.ts';
 import { fetchList, MAX_FETCHED_BYTES, MAX_PAGES } from '../../../../actors/server/list-fetch.ts';
@@ -92,6 +93,23 @@ describe('a list that comes in pages', () => {
       tools: Array.from({ length: 12 }, (_, i) => ({ name: `t${i}`, description })),
     }));
     expect([large.keys.length, large.cut]).toEqual([Math.floor(MAX_LIST_BYTES / 1_000_500), 'too_large']);
+  });
+
+  test('is gone over no further than it is taken, also where it is full of what is no item (LF2)', async () => {
+    const walked = vi.spyOn(JsonScanner.prototype, 'object');
+    const pages = {
+      ofItems: Array.from({ length: 20 * MAX_ITEMS }, (_, i) => ({ name: `t${i}` })),
+      ofNothing: Array.from({ length: 20 * MAX_ITEMS }, () => ({})),
+    };
+    for (const tools of Object.values(pages)) {
+      walked.mockClear();
+      const page = await fetch('tools', () => ({ tools, nextCursor: 'next' }));
+      expect(page).toMatchObject({ requests: 1, cut: 'too_many' });
+      // Whoever only checks a message does not look at the members of what is inside.
+      const looked = walked.mock.calls.filter(([, onMember]) => onMember !== undefined);
+      expect(looked.length).toBeLessThan(2 * MAX_ITEMS);
+    }
+    walked.mockRestore();
   });
 });
 
