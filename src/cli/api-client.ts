@@ -121,6 +121,8 @@ export class ApiClient {
     const { code } = error as { code?: string };
     const cure = 'start the gateway, or say where it is with --url or --config';
     if (code === 'ECONNREFUSED') return new ApiProblem(`nobody listens at ${address}; ${cure}`, true);
+    if (code === 'EPROTO')
+      return new ApiProblem(`${address} speaks no TLS; the gateway itself listens at http://`, true);
     if (error.message === TIMEOUT) {
       const seconds = timeoutMs / 1000;
       const text = `${address} has not answered within ${seconds} s; --timeout SECONDS waits longer`;

@@ -337,6 +337,11 @@ describe('the address', () => {
       1,
       `${url} answered 200, but not as a gateway does; is the address right?\n`,
     ]);
+    const secure = url.replace('http', 'https');
+    expect(await runMain(['servers', '--url', secure], { env: bare })).toMatchObject({
+      code: 1,
+      stderr: `${secure} speaks no TLS; the gateway itself listens at http://\n`,
+    });
     page.close();
   });
 });
