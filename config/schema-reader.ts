@@ -189,7 +189,7 @@ export class SchemaReader {
 }
 
 /** A field that most likely holds a key, though its schema does not say so, as a variable of a server's. */
-const isKeyName = /(?:key|token|secret|password|authorization)[^.[]*$/i;
+const isKeyName = /(?:key|token|secret|pass|credential|auth(?!or(?!i))|_pat(?![a-z]))[^.[]*$/i;
 
 function isBelow(field: string, path: string): boolean {
   return field.startsWith(`${path}.`) || field.startsWith(`${path}[`);

@@ -41,6 +41,19 @@ describe('what a shell would replace', () => {
     expect(lines.filter((line) => /write \$\{NAME\}$/.test(line))).toHaveLength(1);
     expect(lines.filter((line) => /is not set; set it$/.test(line))).toHaveLength(3);
   });
+
+  test.each([
+    ['API_KEY', false],
+    ['DB_PASS', false],
+    ['GITHUB_PAT', false],
+    ['DB_CREDENTIALS', false],
+    ['BASIC_AUTH', false],
+    ['DATA_PATH', true],
+    ['AUTHOR', true],
+  ])('a default for %s is proposed: %s', async (name, isProposed) => {
+    const { lines } = await folder.loadCatalog(`servers: { a: { command: x, args: ["\${${name}}"] } }\n`);
+    expect(lines).toEqual([expect.stringMatching(isProposed ? /or give a default/ : /is not set; set it$/)]);
+  });
 });
 
 describe('substitute', () => {
