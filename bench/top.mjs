@@ -1,22 +1,30 @@
 // The functions with the largest share of their own in a profile, as text: of time in a .cpuprofile, of bytes in a
 // .heapprofile. Browsers' developer tools show the same files as flame charts.
 //
-// node bench/top.mjs FILE [COUNT]
+// node bench/top.mjs FILE... [COUNT]
 
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 
-const [file, count = '30'] = process.argv.slice(2);
-if (file === undefined) {
-  console.error('usage: node bench/top.mjs FILE [COUNT]');
+const files = process.argv.slice(2);
+const count = /^\d+$/.test(files.at(-1) ?? '') ? Number(files.pop()) : 30;
+if (files.length === 0) {
+  console.error('usage: node bench/top.mjs FILE... [COUNT]');
   process.exit(2);
 }
-const profile = JSON.parse(readFileSync(file, 'utf8'));
-const shares = profile.head === undefined ? timesIn(profile) : bytesIn(profile.head);
-const total = [...shares.values()].reduce((sum, value) => sum + value, 0);
-const sorted = [...shares].sort(([, a], [, b]) => b - a).slice(0, Number(count));
-for (const [place, value] of sorted)
-  console.log(`${((value / total) * 100).toFixed(1).padStart(5)} %  ${place}`);
+for (const file of files) {
+  // A run may start several gateways, which write a profile each.
+  if (files.length > 1) console.log(`${basename(file)}:`);
+  show(JSON.parse(readFileSync(file, 'utf8')));
+}
+
+function show(profile) {
+  const shares = profile.head === undefined ? timesIn(profile) : bytesIn(profile.head);
+  const total = [...shares.values()].reduce((sum, value) => sum + value, 0);
+  const sorted = [...shares].sort(([, a], [, b]) => b - a).slice(0, count);
+  for (const [place, value] of sorted)
+    console.log(`${((value / total) * 100).toFixed(1).padStart(5)} %  ${place}`);
+}
 
 /** Time without the time of what is called; waiting is left out. */
 function timesIn({ nodes, samples, timeDeltas }) {
