@@ -1,5 +1,5 @@
-// The programs behind the agents: one that answers, one that often fails, one that never answers until it is healed. They
-// write down what they are asked, and see to what only they can see.
+// The programs behind the agents: one that answers, one that often fails, one that never answers until the faults are over.
+// They write down what they are asked.
 //
 // Seen here: two attempts at one conversation at the same time, first attempts out of order, and an event that is handed over
 // again although its answer had arrived and nothing had happened to the gateway.

@@ -1,13 +1,13 @@
-// Clients of the tool servers: sessions, calls without one, clients that leave in the middle, and such that listen and never
-// read.
+// Clients of the tool servers: with sessions and without, some that leave in the middle of a call, and some that listen and
+// never read.
 //
-// Seen here: an answer that belongs to another call, a call that does not end, and a good server that does not answer
-// although nothing was done to the gateway.
+// Seen here: an answer that belongs to another call, and a good server that does not answer although nothing was done to the
+// gateway.
 
 import { connect } from 'node:net';
 import { GatewayUser } from './gateway-user.mjs';
 
-/** The statuses that an endpoint may answer a good request with. */
+/** What a good request may be answered with: a session may have ended, and a server may be unknown, busy or gone. */
 const ALLOWED_STATUSES = new Set([200, 202, 404, 429, 502, 503, 504]);
 
 export class Callers extends GatewayUser {

@@ -1,10 +1,14 @@
-// Whoever uses the gateway over HTTP, until the signal. What holds for all of them is looked at here: every request is
-// answered, unless something was done to the gateway, what it answers can be read, and it is never a fault of its own.
+// Whoever uses the gateway over HTTP, until the signal.
+//
+// Seen here: a request that is not answered although nothing was done to the gateway, an answer that cannot be read, and one
+// that tells of a fault of the gateway.
 
 import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Beyond the longest that anything asked here may take: a server's own time, a start, and a loaded machine. */
 const ANSWER_MS = 60_000;
+/** In an answer of JSON-RPC what the status 500 is in one of HTTP; no server of the soak says it. */
+const INTERNAL_ERROR = -32603;
 
 export class GatewayUser {
   url;
@@ -34,13 +38,16 @@ export class GatewayUser {
       return undefined;
     }
     const { status, text } = answer;
-    if (status === 500) this.journal.violate('nobody is answered 500', `${request}: ${text.slice(0, 300)}`);
+    const beginning = text.slice(0, 300);
+    let values = [];
     try {
-      return { ...answer, values: valuesIn(answer) };
+      values = valuesIn(answer);
     } catch (error) {
-      this.journal.violate('an answer can be read', `${request}: ${error.message}: ${text.slice(0, 300)}`);
-      return { ...answer, values: [] };
+      this.journal.violate('an answer can be read', `${request}: ${error.message}: ${beginning}`);
     }
+    if (status === 500 || values.some((value) => value?.error?.code === INTERNAL_ERROR))
+      this.journal.violate('no answer tells of a fault of the gateway', `${request}: ${status} ${beginning}`);
+    return { ...answer, values };
   }
 
   /** Waits, or until the signal. */

@@ -1,7 +1,9 @@
 // Those who send events: signed webhooks in the order of their conversations, each until it is acknowledged, some of them
-// twice; a repository host; somebody who runs a trigger by hand. What was acknowledged is written down for the end.
+// twice; a repository host; somebody who runs a trigger by hand; forgers, and some who never end what they send. What was
+// acknowledged is written down for the end.
 
 import { createHmac } from 'node:crypto';
+import { connect } from 'node:net';
 import { GatewayUser } from './gateway-user.mjs';
 import { REPOSITORIES, SECRET } from './world.mjs';
 
@@ -25,6 +27,7 @@ export class Senders extends GatewayUser {
       this.#repository(),
       this.#hand(),
       this.#forge(),
+      ...Array.from({ length: 4 }, (_, at) => this.#sendHalf(`half-${at}`)),
     ]);
   }
 
@@ -87,7 +90,7 @@ export class Senders extends GatewayUser {
     }
   }
 
-  /** Somebody without the secret, and somebody who never ends. */
+  /** Somebody without the secret. */
   async #forge() {
     const chance = this.chanceOf('forger');
     while (!this.isOver) {
@@ -100,6 +103,27 @@ export class Senders extends GatewayUser {
       const answer = await this.ask('/hooks/orders', { method: 'POST', body, headers });
       if (answer !== undefined && answer.status < 400)
         this.journal.violate('what is not signed is refused', String(answer.status));
+    }
+  }
+
+  /** Begins a large event, and leaves before its end. */
+  async #sendHalf(name) {
+    const chance = this.chanceOf(name);
+    const { hostname, port } = new URL(this.url);
+    while (!this.isOver) {
+      const socket = connect(Number(port), hostname);
+      socket.on('error', () => {});
+      const head = [
+        'POST /hooks/orders HTTP/1.1',
+        `Host: ${hostname}:${port}`,
+        'Content-Type: application/json',
+        `X-Hub-Signature-256: sha256=${'0'.repeat(64)}`,
+        'Content-Length: 8000000',
+      ];
+      socket.write(`${head.join('\r\n')}\r\n\r\n{"c":"half","filler":"${'x'.repeat(this.#size(chance))}`);
+      await this.pause(chance.between(1_000, 40_000));
+      socket.destroy();
+      await this.pause(chance.between(500, 3_000));
     }
   }
 
