@@ -2,7 +2,7 @@
 // many is in memory once, and so it is counted once, however many hold it.
 //
 // HB1  what is counted is the memory that is really kept: of a piece of something larger, all of that, and once.
-// HB2  each holder's share counts what it holds, also where others hold the same, so that nobody is judged by their company.
+// HB2  each holder's share counts all that it holds, whether or not others hold the same.
 
 import { Budget, Share } from './budget.ts';
 

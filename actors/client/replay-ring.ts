@@ -67,7 +67,7 @@ export class ReplayRing implements Linked<ReplayRing> {
     while (this.#share.held + size > this.#limitBytes) this.dropOldest();
     const kept = size - EVENT_BYTES < SHARED_FROM ? whole(message).toString('latin1') : message;
     while (!this.#take(kept)) if (!this.#replays.makeRoom()) return;
-    this.#replays.isUsed(this);
+    this.#replays.noteUse(this);
     this.#events.push({ stream, number, message: kept });
   }
 
@@ -108,7 +108,7 @@ export class ReplayRing implements Linked<ReplayRing> {
     if (this.#first * 2 < this.#events.length) return;
     this.#events.splice(0, this.#first);
     this.#first = 0;
-    if (this.#events.length === 0) this.#replays.isEmpty(this);
+    if (this.#events.length === 0) this.#replays.noteEmpty(this);
   }
 
   clear(): void {
@@ -116,7 +116,7 @@ export class ReplayRing implements Linked<ReplayRing> {
     this.#events = [];
     this.#first = 0;
     this.#ended.clear();
-    this.#replays.isEmpty(this);
+    this.#replays.noteEmpty(this);
   }
 
   #forget(stream: number): void {
@@ -128,7 +128,7 @@ export class ReplayRing implements Linked<ReplayRing> {
     }
     this.#events = left;
     this.#first = 0;
-    if (left.length === 0) this.#replays.isEmpty(this);
+    if (left.length === 0) this.#replays.noteEmpty(this);
   }
 
   #take(message: Message | string): boolean {

@@ -1,5 +1,5 @@
-// What all sessions keep for clients that may come back to a lost stream, bounded together: to lose it is the least that a
-// session can lose, so the one that has had nothing to keep for longest gives way.
+// What all sessions keep for clients that may come back to a lost stream, bounded together. It is what a session can do without
+// most easily, so the one that has added nothing for longest gives way.
 
 import { HeldBytes } from '../held-bytes.ts';
 import { LinkedList } from '../linked-list.ts';
@@ -23,12 +23,12 @@ export class Replays {
     return stalest !== undefined;
   }
 
-  isUsed(ring: ReplayRing): void {
+  noteUse(ring: ReplayRing): void {
     this.#rings.delete(ring);
     this.#rings.add(ring);
   }
 
-  isEmpty(ring: ReplayRing): void {
+  noteEmpty(ring: ReplayRing): void {
     this.#rings.delete(ring);
   }
 

@@ -163,8 +163,8 @@ export class Sessions {
     this.#tellSoon();
   }
 
-  /** A session has a stream on which it can hear what it has missed. */
-  canHear({ lists }: ClientSession): void {
+  /** To be called when a session can hear, on a new stream say, what it has missed of changes. */
+  tellMissed({ lists }: ClientSession): void {
     if (lists?.isDue(this.#news) === true) this.#tellSoon();
   }
 
@@ -175,7 +175,7 @@ export class Sessions {
       if (session === undefined && answer !== 'none') this.#news.gave(kind);
       session?.lists?.end(kind, this.#news, answer);
       // There may be what it was not told meanwhile.
-      if (session !== undefined) this.canHear(session);
+      if (session !== undefined) this.tellMissed(session);
     };
   }
 

@@ -1,12 +1,12 @@
-// Who may be at work at the same time, besides the places of the line: an agent, or a platform that answers go to, and a
-// trigger have a share each, so that one that hangs leaves places for others, however much waits for it. Which it will be
-// is known when an event has been read. One for which there is no place is given back to the store under the name of what
-// it waits for, and let go when a place is free: it costs neither an attempt nor a place meanwhile.
+// How many events may be at work at the same time for each agent (or each platform that answers go to) and for each trigger:
+// one that hangs leaves places for others, however much waits for it. Whom an event is for is known only when it has been
+// read. So one for which there is no place is given back to the store under the name of what it waits for, and let go when
+// a place is free; until then it costs neither an attempt nor a place.
 //
 // PC1 (A8)  what runs takes no more places, and no more bytes of memory, than there are; a stray keeps what it has.
 // PC2 (A6)  nobody gets all of them (actors/budget.ts), and of what waits, who has least goes first.
 // PC3  what waits for the same is let go in the order in which it was accepted, and what came later waits behind it.
-// PC4  what was let go and did not come, or could not be let go, holds up others for two looks at most.
+// PC4  what was let go and did not come, or could not be let go, holds up others until the second look after it at most.
 
 import { Budget, Share } from '../budget.ts';
 import type { StoredEvent } from '../store/store.ts';

@@ -106,7 +106,7 @@ export function get(front: Front, context: ExchangeContext, server: ManagedServe
   if (lost === undefined) {
     session.stream?.end();
     session.stream = stream;
-    front.gateway.sessions.canHear(session);
+    front.gateway.sessions.tellMissed(session);
   }
   stream.disconnect();
   front.heartbeat.streams.add(stream);

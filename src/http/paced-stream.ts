@@ -71,7 +71,7 @@ export abstract class PacedStream implements HttpStream {
     this.#isDone = true;
     this.#isOver = true;
     clearImmediate(this.#turn);
-    this.#readers.isUp(this.#reader);
+    this.#readers.noteCaughtUp(this.#reader);
     this.#backlog.clear();
   }
 
@@ -101,8 +101,8 @@ export abstract class PacedStream implements HttpStream {
 
   #pump(): void {
     this.corked(() => this.#handOver());
-    if (this.#backlog.bytes > 0) this.#readers.isBehind(this.#reader);
-    else this.#readers.isUp(this.#reader);
+    if (this.#backlog.bytes > 0) this.#readers.noteBehind(this.#reader);
+    else this.#readers.noteCaughtUp(this.#reader);
   }
 
   #handOver(): void {

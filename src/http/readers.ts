@@ -69,14 +69,14 @@ export class Readers {
   }
 
   /** The client has to be waited for, or has taken something and is still behind. */
-  isBehind(reader: Reader): void {
+  noteBehind(reader: Reader): void {
     this.#waiting.delete(reader);
     reader.movedAt = performance.now();
     this.#waiting.add(reader);
   }
 
   /** Nothing waits for the client any more. */
-  isUp(reader: Reader): void {
+  noteCaughtUp(reader: Reader): void {
     this.#waiting.delete(reader);
   }
 

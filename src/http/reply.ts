@@ -133,7 +133,7 @@ export abstract class Reply implements HttpReply {
   settle(): void {
     if (this.#isSettled) return;
     this.#isSettled = true;
-    if (this.#reader !== undefined) this.#owner.readers.isUp(this.#reader);
+    if (this.#reader !== undefined) this.#owner.readers.noteCaughtUp(this.#reader);
     this.#kept?.clear();
     this.#owner.onSettled();
   }
@@ -159,12 +159,12 @@ export abstract class Reply implements HttpReply {
       this.giveUp();
       return;
     }
-    readers.isBehind(this.#reader);
+    readers.noteBehind(this.#reader);
   }
 
   /** The client has taken some of it. */
   protected onTaken(): void {
-    if (this.#reader !== undefined && !this.#isSettled) this.#owner.readers.isBehind(this.#reader);
+    if (this.#reader !== undefined && !this.#isSettled) this.#owner.readers.noteBehind(this.#reader);
   }
 
   /** Writes the whole answer, and closes the connection after it when `close` is set. May come after an abort. */

@@ -113,12 +113,12 @@ describe('when there is no room', () => {
   /** A reader that has taken nothing of so many bytes. */
   function waiting(readers: Readers, bytes: number) {
     const cut = vi.fn(() => {
-      readers.isUp(reader);
+      readers.noteCaughtUp(reader);
       readers.give(bytes, reader);
     });
     const reader = new Reader(cut);
     const isTaken = readers.take(bytes, reader);
-    if (isTaken) readers.isBehind(reader);
+    if (isTaken) readers.noteBehind(reader);
     return { reader, cut, isTaken };
   }
 
@@ -128,7 +128,7 @@ describe('when there is no room', () => {
     const stalled = waiting(readers, 30);
     const reading = waiting(readers, 30);
     vi.advanceTimersByTime(5_000);
-    readers.isBehind(reading.reader);
+    readers.noteBehind(reading.reader);
     expect(waiting(readers, 50).isTaken).toBe(true);
     expect(stalled.cut).toHaveBeenCalledOnce();
     expect(waiting(readers, 50).isTaken).toBe(false);

@@ -49,7 +49,7 @@ class Watched {
     if (this.session.stream !== undefined) return;
     const send = (message: Buffer) => void this.heard.push(JSON.parse(message.toString()).method);
     this.session.stream = { isConnected: true, send, end: () => {} };
-    this.sessions.canHear(this.session);
+    this.sessions.tellMissed(this.session);
   }
 
   isDue(kind: ListKind): boolean {
