@@ -181,6 +181,17 @@ describe('a comment is posted once', () => {
     expect(rest.askedFor('GET', /comments/)).toHaveLength(3);
   });
 
+  test('and not on the word of a host whose list of comments is none', async () => {
+    const row = await rowFor('once');
+    await send(row);
+    rest.refuse(/^GET .*\/comments/, { status: 200, message: 'a page of a proxy' });
+    const error = await failure({ ...row, attempt: 2 });
+    expect(error).toMatchObject({ isFinal: false });
+    expect(error.message).toContain(`the comments on ${PLACE}`);
+    await send({ ...row, attempt: 3 });
+    expect(posted()).toHaveLength(1);
+  });
+
   test('and posted when an attempt before it did not', async () => {
     const row = await rowFor('late');
     rest.refuse(POST, { status: 500 });
