@@ -1,8 +1,10 @@
 // Is the write-ahead log whole? SQLite reads it up to the first frame that is not as it was written, and takes what comes after
 // that for the leavings of an older log, without a word. Here the leavings are told from what was lost: they bear the salts
-// of another log. Looked at before the file is opened, since that empties the log.
+// of an older log, which are a little less; what is blank, or is no frame at all, was written over. Looked at before the file
+// is opened, since that empties the log.
 //
 // LC1  it is only read; a log that cannot be read, or is none, is SQLite's affair.
+// LC2  one that was cut off behind a transaction cannot be told from one that ends there.
 
 import { readFileSync } from 'node:fs';
 
@@ -11,11 +13,13 @@ const FRAME_HEADER_BYTES = 24;
 const PAGE_BYTES = 4096;
 /** The last bit says in which order the bytes of a word are summed up. */
 const MAGIC = 0x377f0682;
+/** The first salt counts the logs in the file; leavings that are older than this there are none. */
+const MAX_LOGS = 2 ** 24;
 
 export interface LogDamage {
   /** Frames that are whole, up to the first that is not. A frame is one page. */
   readonly whole: number;
-  /** Frames of the same log after that, and how many of them end a transaction. */
+  /** Frames after that, but for those of older logs, and how many of them end a transaction of this one. */
   readonly lost: number;
   readonly lostCommits: number;
 }
@@ -37,10 +41,12 @@ export function logDamage(file: string): LogDamage | undefined {
   // Of a head that cannot be believed the first frame is asked.
   const frameBytes = FRAME_HEADER_BYTES + (isWhole ? log.readUInt32BE(8) : PAGE_BYTES);
   const salts = isWhole ? log.subarray(16, 24) : log.subarray(HEADER_BYTES + 8, HEADER_BYTES + 16);
+  const isBlank = salts.every((byte) => byte === 0);
   let lost = 0;
   let lostCommits = 0;
+  let foreign = 0;
   for (let at = HEADER_BYTES; at + frameBytes <= log.length; at += frameBytes) {
-    const isOfThisLog = salts.equals(log.subarray(at + 8, at + 16));
+    const isOfThisLog = !isBlank && salts.equals(log.subarray(at + 8, at + 16));
     if (isWhole) {
       sum.add(log, at, 8);
       sum.add(log, at + FRAME_HEADER_BYTES, frameBytes - FRAME_HEADER_BYTES);
@@ -50,10 +56,15 @@ export function logDamage(file: string): LogDamage | undefined {
     else if (isOfThisLog) {
       lost += 1;
       if (log.readUInt32BE(at + 4) !== 0) lostCommits += 1;
-    }
+    } else if (isBlank || !isOlder(log.readUInt32BE(at + 8), salts.readUInt32BE(0))) foreign += 1;
   }
   // Without a word of a later one, a frame that is not whole is what was being written when the process ended.
-  return lostCommits === 0 ? undefined : { whole, lost, lostCommits };
+  return lostCommits + foreign === 0 ? undefined : { whole, lost: lost + foreign, lostCommits };
+}
+
+function isOlder(salt: number, own: number): boolean {
+  const age = (own - salt) >>> 0;
+  return age > 0 && age < MAX_LOGS;
 }
 
 /** As the format of the log has it: over the header and all frames so far. */

@@ -61,7 +61,7 @@ function keptDamage(file: string): string | undefined {
   if (found === undefined) return undefined;
   const { whole, lost, lostCommits } = found;
   const kept = `${file}-wal.damaged`;
-  const what = `of the log ${file}-wal ${whole} pages are whole, and the ${lost} after them, with ${lostCommits} transactions, cannot be used`;
+  const what = `of the log ${file}-wal ${whole} pages are whole, and the ${lost} after them, with ${lostCommits} transactions that can be told, cannot be used`;
   try {
     copyFileSync(`${file}-wal`, kept);
     return `${what}; it is kept as ${kept}`;

@@ -79,7 +79,8 @@ async function isPosted(
   let page: string | undefined = `${all}&since=${since}`;
   for (let count = 0; page !== undefined && count < MAX_PAGES; count += 1) {
     const { data, link, time } = await api.read(page, `the comments on ${place}`, signal);
-    if (!Array.isArray(data)) throw new HandlerError(`the host answered the comments on ${place} with no list`);
+    if (!Array.isArray(data))
+      throw new HandlerError(`the host answered the comments on ${place} with no list`);
     if (data.some((each) => String(memberOf(each, 'body')).includes(mark))) return true;
     if (isSince && time !== undefined && time < row.at - CLOCK_SKEW_MS) {
       isSince = false;

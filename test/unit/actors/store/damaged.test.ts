@@ -60,6 +60,31 @@ test('one that is damaged in its middle is said with numbers, and kept', async (
   expect((await opened(file)).said).toEqual([]);
 });
 
+test.each([0, 0.001, 0.5, 0.99])('so is one that is blank behind %d of it', async (part) => {
+  const file = await killedStore();
+  const log = readFileSync(`${file}-wal`);
+  writeFileSync(`${file}-wal`, log.fill(0, Math.floor(log.length * part)));
+  expect((await opened(file)).said).toEqual([
+    expect.stringMatching(/pages are whole, and the [0-9]+ after them/),
+  ]);
+});
+
+test('what is left in a log of the logs before it is no damage', async () => {
+  const folder = storeFolder();
+  const [live, file] = [join(folder, 'live.db'), join(folder, 'store.db')];
+  const { store } = openEngineStore({ file: live });
+  const saltOf = () => readFileSync(`${live}-wal`).toString('hex', 16, 24);
+  const add = (n: number) => store.append([eventOf(`e:${n}`, `k/${n}`)]);
+  await add(0);
+  const salt = saltOf();
+  for (let n = 1; n < 2_000 && saltOf() === salt; n += 1) await add(n);
+  for (let n = 2_000; n < 2_010; n += 1) await add(n);
+  expect(saltOf()).not.toBe(salt);
+  for (const suffix of ['', '-wal']) copyFileSync(live + suffix, file + suffix);
+  await store.close();
+  expect(logDamage(file)).toBeUndefined();
+});
+
 test.each([0, 16, 24])('so is one whose head is damaged at byte %i', async (at) => {
   const file = await killedStore();
   const log = readFileSync(`${file}-wal`);
