@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Turn } from '../../../actors/store/store.ts';
-import { CRASH_LIMIT } from '../../../machines/crashes.ts';
+import { CRASH_LIMIT, pauseAfterCrashMs } from '../../../machines/crashes.ts';
 import { type EngineStore, openEngineStore, storeFolder } from '../../fixtures/engine-store.ts';
 import { eventOf, resultOf } from '../../fixtures/store-conformance.ts';
 
@@ -128,6 +128,23 @@ test('what ends the process is given up after a bounded number of times, and not
     { numRuns: 12 },
   );
 }, 120_000);
+
+test('what ends the process even while it is given up is dead at the next start', async () => {
+  const file = join(folder, 'given-up.db');
+  let opened = openEngineStore({ file });
+  await opened.store.append([eventOf('e', 'k/e')]);
+  for (let ends = 0; ends <= CRASH_LIMIT; ends += 1) {
+    const [turn] = await opened.store.claim(1, LEASE_MS);
+    expect(turn?.event.crashes).toBe(ends);
+    const now = opened.now();
+    await opened.store.close();
+    opened = openEngineStore({ file, now });
+    opened.advance(pauseAfterCrashMs(ends + 1));
+  }
+  expect(await opened.store.claim(1, LEASE_MS)).toEqual([]);
+  expect(await opened.store.delivery('e')).toMatchObject({ state: 'dead', crashes: CRASH_LIMIT + 1 });
+  await opened.store.close();
+});
 
 test('where something else ends the process a hundred times nothing is given up', async () => {
   const kills = fc.array(fc.integer({ min: 100, max: 20_000 }), { minLength: 100, maxLength: 100 });

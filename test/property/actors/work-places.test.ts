@@ -1,7 +1,7 @@
 // Places under any order of arrivals, ends and looks: the bounds hold, nobody takes all, and nothing waits for ever.
 
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { type Place, WorkPlaces } from '../../../actors/inbox/work-places.ts';
 import type { StoredEvent } from '../../../actors/store/store.ts';
 
@@ -31,6 +31,8 @@ class World {
   readonly held = new Map<string, Waiting[]>();
   readonly running: (Waiting & { readonly place: Place })[] = [];
   readonly ended: number[] = [];
+  /** What is let go does not come. */
+  isLosing = false;
   /** In the order in which they were given a place, by agent and trigger. */
   readonly given = new Map<string, number[]>();
   readonly places = new WorkPlaces({
@@ -39,6 +41,7 @@ class World {
     release: async (name, max = Number.POSITIVE_INFINITY) => {
       const all = (this.held.get(name) ?? []).sort((a, b) => a.event.seq - b.event.seq);
       const free = all.splice(0, max);
+      if (this.isLosing) return free.length;
       // They are claimed a little later.
       setImmediate(() => {
         for (const waiting of free) this.offer(waiting);
@@ -145,4 +148,25 @@ test('what waits is let go to be judged anew when agents and triggers may be oth
   await world.settle();
   expect(world.given.get('b u')).toEqual([7, 8, 9]);
   world.places.close();
+});
+
+test('what was let go and does not come keeps its place from others for two looks at most', async () => {
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  const world = new World();
+  for (let seq = 1; seq <= TOTAL / 2 + 1; seq += 1)
+    world.offer({ event: eventOf(seq), whom: 'a', trigger: 't' });
+  world.isLosing = true;
+  world.end(0);
+  await world.settle();
+  world.isLosing = false;
+  world.offer({ event: eventOf(40), whom: 'a', trigger: 't' });
+  await world.settle();
+  expect(world.given.get('a t')).toHaveLength(TOTAL / 2);
+  for (let look = 0; look < 2; look += 1) {
+    vi.advanceTimersByTime(1_000);
+    await world.settle();
+  }
+  expect(world.given.get('a t')?.at(-1)).toBe(40);
+  world.places.close();
+  vi.useRealTimers();
 });

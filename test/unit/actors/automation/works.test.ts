@@ -2,12 +2,15 @@
 
 import { afterEach, expect, test } from 'vitest';
 import type { Routing } from '../../../../actors/automation/conversation-work.ts';
-import type { Sendings } from '../../../../actors/automation/outbox-work.ts';
+import { OutboxWork, type Sendings } from '../../../../actors/automation/outbox-work.ts';
 import { Works } from '../../../../actors/automation/works.ts';
+import { HandlerError } from '../../../../actors/handlers/handler.ts';
 import { Dispatcher } from '../../../../actors/inbox/dispatcher.ts';
+import { WorkPlaces } from '../../../../actors/inbox/work-places.ts';
 import type { Adapter } from '../../../../actors/sources/adapter.ts';
 import { manualAdapter } from '../../../../actors/sources/manual/manual-adapter.ts';
 import type { NewEvent } from '../../../../actors/store/store.ts';
+import { CRASH_LIMIT } from '../../../../machines/crashes.ts';
 import { LogNotes, startRoot, until } from '../../../fixtures/inbox.ts';
 import { MemoryStore } from '../../../fixtures/memory-store.ts';
 import { manualTrigger } from '../../../fixtures/triggers.ts';
@@ -122,4 +125,42 @@ test('a handler that goes on although it was told to end keeps its place, and it
     await until('another is answered', () => answered.length === n + 1);
   }
   expect(hanging).toBe(4);
+});
+
+test('an answer that ended the process too often is dead, and is not sent once more', async () => {
+  const sent: string[] = [];
+  const adapter: Adapter = { ...(manualAdapter as Adapter), send: async (_, { id }) => void sent.push(id) };
+  const places = new WorkPlaces({ places: 4, bytes: 1_000, release: async () => 0 });
+  const work = new OutboxWork({ adapterOf: () => adapter, trigger: (name) => manualTrigger(name) }, places);
+  const { signal } = new AbortController();
+  const perform = (crashes: number) => {
+    const event = { ...rowOf('t', crashes), seq: 1, at: Date.now(), attempt: crashes + 1, crashes };
+    return work.perform({ event, snapshot: undefined, signal });
+  };
+  const note = `the gateway ended ${CRASH_LIMIT} times while it was handled`;
+  expect(await perform(CRASH_LIMIT)).toMatchObject({ kind: 'failed', isFinal: true, note });
+  expect(sent).toEqual([]);
+  expect(await perform(CRASH_LIMIT - 1)).toMatchObject({ kind: 'done' });
+  places.close();
+});
+
+test('an answer that a platform does not take now waits, and that is no attempt', async () => {
+  let refused = 0;
+  const adapter: Adapter = {
+    ...(manualAdapter as Adapter),
+    send: async () => {
+      if (refused === 3) return;
+      refused += 1;
+      throw new HandlerError('not now', { isTooSoon: true, retryAfterMs: 5 });
+    },
+  };
+  const retry = { attempts: 1, min_backoff_seconds: 1, max_backoff_seconds: 1, factor: 1 };
+  const { store } = start({
+    adapterOf: () => adapter,
+    trigger: (name) => ({ ...manualTrigger(name), retry }),
+  });
+  await store.append([rowOf('t', 1)]);
+  await until('it is sent', async () => (await store.delivery('t/1'))?.state === 'done');
+  expect(refused).toBe(3);
+  expect(await store.delivery('t/1')).toMatchObject({ attempts: 1, failures: [] });
 });

@@ -249,6 +249,30 @@ describe('a modern client before a legacy server', () => {
     expect(timers()).toBe(0);
   });
 
+  test('finds what its call said meanwhile as far as there was room, and an answer for which there was none is an error', async () => {
+    const { link, state, route } = await parked({ ...asker, logLevel: 'info' });
+    // Others keep all but 4 MiB.
+    const shares = [2, 4, 8, 16].map((part) => ({
+      server: '',
+      digest: '',
+      bytes: MAX_PARKED_BYTES / part - route.envelope.bytes.length,
+      resume: () => {},
+      expire: () => {},
+    }));
+    for (const share of shares) crossings.parked.park(share);
+    const log = (data: string) =>
+      link.say({ jsonrpc: '2.0', method: 'notifications/message', params: { level: 'info', data } });
+    log('small');
+    const large = 'x'.repeat(1024 * 1024);
+    for (let n = 0; n < 4; n += 1) log(large);
+    link.answer(link.calls[0]?.message.id, { content: [{ type: 'text', text: large.repeat(3) }] });
+    await settle();
+    const { ear, back } = retry(state, { 'input-1': { action: 'accept' } });
+    back();
+    expect(ear.sent.map(({ params }) => params.data.length)).toEqual([5, large.length, large.length]);
+    expect(ear.error?.message).toMatch(/^the answer came while the client was away/);
+  });
+
   test('has the connection of the call that was parked longest when there is no other', async () => {
     managed.end();
     managed = new FakeManaged({ isolation: 'session', pool: { max: 2, in_flight: 8, waiting: 8 } });

@@ -3,18 +3,20 @@ import { turnResult } from '../../../../actors/inbox/turn-result.ts';
 import type { Outcome } from '../../../../actors/inbox/work.ts';
 import { quickRetry } from '../../../fixtures/inbox.ts';
 
+const event = {
+  seq: 1,
+  id: 'a',
+  key: 'k',
+  meta: '',
+  body: new Uint8Array(),
+  trace: '',
+  at: Date.now(),
+  attempt: 1,
+  crashes: 0,
+};
+const claim = { key: 'k', fence: 1 };
+
 test('a note of any outcome has passed what takes secrets out of it (TR3)', () => {
-  const event = {
-    seq: 1,
-    id: 'a',
-    key: 'k',
-    meta: '',
-    body: new Uint8Array(),
-    trace: '',
-    at: 0,
-    attempt: 1,
-    crashes: 0,
-  };
   const note = 'refused: Bearer hunter2';
   const outcomes: readonly Outcome[] = [
     { kind: 'done', note },
@@ -24,7 +26,19 @@ test('a note of any outcome has passed what takes secrets out of it (TR3)', () =
   ];
   const notes = outcomes.map((outcome) => {
     const shown = (text: string) => text.replace('hunter2', '***');
-    return turnResult({ key: 'k', fence: 1 }, event, outcome, 0, false, shown).note;
+    return turnResult(claim, event, outcome, 0, false, shown).note;
   });
   expect(notes).toEqual(outcomes.map(() => 'refused: Bearer ***'));
+});
+
+test('what ended with the process is none of the attempts that may fail, or be put off', () => {
+  const retry = { ...quickRetry, attempts: 2 };
+  const outcomeOf = (outcome: Outcome, attempt: number, at = event.at) =>
+    turnResult(claim, { ...event, at, attempt, crashes: 3 }, outcome, 0, false, String).outcome;
+  const failed: Outcome = { kind: 'failed', note: '', retry };
+  expect([4, 5].map((attempt) => outcomeOf(failed, attempt))).toEqual(['retrying', 'dead']);
+  const deferred: Outcome = { kind: 'deferred', note: '', inMs: 1_000, retry };
+  expect(outcomeOf(deferred, 5)).toBe('deferred');
+  const old = event.at - 2 * 3_600_000;
+  expect([4, 5].map((attempt) => outcomeOf(deferred, attempt, old))).toEqual(['retrying', 'dead']);
 });
