@@ -8,6 +8,7 @@ export class Journal {
   #counts = new Map();
   #violations = new Map();
   #disturbances = [];
+  #faults = [];
   #startedAt = performance.now();
   /** Called with a line for each violation as it is found. */
   onViolation = () => {};
@@ -40,13 +41,16 @@ export class Journal {
 
   /** Runs `disturb`, and for so long, and `afterMs` more, the gateway may be slow, refuse and drop what it is at. */
   async disturbing(name, disturb, afterMs = 15_000) {
-    const disturbance = { from: performance.now(), until: Number.POSITIVE_INFINITY };
+    const from = performance.now();
+    const disturbance = { from, until: Number.POSITIVE_INFINITY };
     this.#disturbances.push(disturbance);
     this.count(`fault: ${name}`);
     try {
       await disturb();
     } finally {
-      disturbance.until = performance.now() + afterMs;
+      const now = performance.now();
+      disturbance.until = now + afterMs;
+      this.#faults.push({ name, at: inSeconds(from - this.#startedAt), took: inSeconds(now - from) });
     }
   }
 
@@ -60,6 +64,12 @@ export class Journal {
       seconds: this.seconds,
       counts: Object.fromEntries([...this.#counts].sort(([a], [b]) => a.localeCompare(b))),
       violations: Object.fromEntries(this.#violations),
+      /** In their order, in seconds. */
+      faults: this.#faults,
     };
   }
+}
+
+function inSeconds(ms) {
+  return Number((ms / 1000).toFixed(1));
 }
