@@ -22,7 +22,7 @@ another call; nobody stalls others; memory is bounded; nothing is left behind.
                 same timing
   --without F   leaves out a fault; may be given more than once. There are:
                 ${Faults.names.join(', ')}
-  --json FILE   everything that was counted
+  --json FILE   what was counted, and when each fault was
   --dist DIR    folder of the built gateway (default: dist)
   --help        this text
 
