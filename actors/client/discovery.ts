@@ -156,8 +156,15 @@ function learnAll(servers: readonly ManagedServer[], guest: Guest | undefined): 
   return fewAtATime(AT_A_TIME, servers, (server) => learn(server, guest));
 }
 
-function learn(server: ManagedServer, guest: Guest | undefined): Promise<void> {
-  if (guest === undefined) return started(server, undefined);
+async function learn(server: ManagedServer, guest: Guest | undefined): Promise<void> {
+  // It is not introduced anew.
+  const isRunning = server.isRunning;
+  if (guest === undefined) await started(server, undefined);
+  else await visited(server, guest);
+  if (isRunning && !server.known.isLearnt) await server.askAgain();
+}
+
+function visited(server: ManagedServer, guest: Guest): Promise<void> {
   return guest.as(server, async (owner) => {
     // It may have left, while others were started or this one.
     await started(server, owner?.isEnded === true ? undefined : owner);

@@ -56,7 +56,7 @@ export class ConnectionNews {
     const { eras, handle, known, wishes } = this.#options;
     const { connection } = member;
     eras.confirm(member.era);
-    if (!handle.isOpen || !known.isLearnt || known.mayLearnMoreFrom(connection))
+    if (!handle.isOpen || !known.wasAsked || known.mayLearnMoreFrom(connection))
       await known.learn(connection, leftMs);
     await wishes.replay(member, leftMs);
   }

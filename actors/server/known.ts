@@ -10,7 +10,7 @@ import type { Advert } from './advert.ts';
 import type { Connection } from './connection.ts';
 import type { Eras } from './eras.ts';
 import { type Adverts, type Cuts, type Hints, KnownFile, type Stored } from './known-file.ts';
-import { fetchList } from './list-fetch.ts';
+import { fetchList, UnknownListError } from './list-fetch.ts';
 import { type Cut, cutMessages, type ListHold, ListRoom } from './list-hold.ts';
 import {
   everyListKind,
@@ -39,7 +39,9 @@ export class Known {
   readonly #toldCuts = new Set<string>();
   #holds: Readonly<Partial<Record<ListKind, ListHold>>> = {};
   #adverts: Adverts = {};
-  #isLearnt = false;
+  #wasAsked = false;
+  /** The lists that it could not give when it was asked, and never before. */
+  #missing: readonly ListKind[] = [];
   #isClosed = false;
   /** The tools that ask for headers, and the list that was looked through for them: each call asks for its own. */
   #annotated: ReadonlyMap<string, ListItem> = new Map();
@@ -74,9 +76,14 @@ export class Known {
     return this.#adverts[era];
   }
 
-  /** Whether the server has been asked for everything at some time; to be asked for its eras is less. */
+  /** Whether the server has given everything at some time, or said that it has none; to be asked for its eras is less. */
   get isLearnt(): boolean {
-    return this.#isLearnt;
+    return this.#wasAsked && this.#missing.length === 0;
+  }
+
+  /** Whether it was asked for everything in this run of the gateway or, with success, in an earlier one. */
+  get wasAsked(): boolean {
+    return this.#wasAsked;
   }
 
   /** Whether the server may show more on this connection than it has shown so far. */
@@ -121,7 +128,7 @@ export class Known {
     }
     this.hints = stored.hints;
     this.eras = stored.eras;
-    this.#isLearnt = stored.isLearnt;
+    this.#wasAsked = stored.isLearnt;
     this.#offered = stored.offered;
     this.#onRevision();
   }
@@ -137,7 +144,7 @@ export class Known {
   async learn(connection: Connection, timeoutMs: number): Promise<void> {
     if (connection.advert !== undefined) this.note(connection.era, connection.advert);
     await this.#fetch(connection, everyListKind, timeoutMs);
-    this.#isLearnt = true;
+    this.#wasAsked = true;
     this.#onRevision();
     await this.#save();
   }
@@ -154,6 +161,11 @@ export class Known {
     return changed;
   }
 
+  /** Asks for those lists that the server could not give so far. Never rejects. */
+  async askAgain(connection: Connection, timeoutMs: number): Promise<void> {
+    await this.refresh(connection, this.#missing, timeoutMs);
+  }
+
   async #fetch(
     connection: Connection,
     kinds: readonly ListKind[],
@@ -163,6 +175,7 @@ export class Known {
     const { era, offered } = connection;
     const isPartial = era === 'legacy' && this.#offered.some((capability) => !offered.includes(capability));
     if (!isPartial && era === 'legacy') this.#offered = offered;
+    const failed: ListKind[] = [];
     const learnt: ListKind[] = [];
     const changed: ListKind[] = [];
     await Promise.all(
@@ -177,14 +190,20 @@ export class Known {
           this.hints = { ...this.hints, [kind]: hint };
         } catch (error) {
           hold.release();
+          const isUnknown = this.lists[kind] === undefined;
           // Many servers declare resources and know no templates: an unknown method is an empty list.
-          if (this.lists[kind] === undefined && kind === 'resourceTemplates')
-            this.#put(kind, this.#room.hold());
-          else this.#onProblem(`${listKinds[kind].method} failed: ${(error as Error).message}`);
+          const isNone = kind === 'resourceTemplates' || error instanceof UnknownListError;
+          if (isUnknown && isNone) this.#put(kind, this.#room.hold());
+          else if (isUnknown) failed.push(kind);
+          if (!isUnknown || kind !== 'resourceTemplates')
+            this.#onProblem(`${listKinds[kind].method} failed: ${(error as Error).message}`);
         }
       }),
     );
     if (this.#isClosed) return [];
+    const isMissing = (kind: ListKind) =>
+      failed.includes(kind) || (!kinds.includes(kind) && this.#missing.includes(kind));
+    this.#missing = everyListKind.filter((kind) => this.lists[kind] === undefined && isMissing(kind));
     this.#onRevision();
     const news = learnt.filter((kind) => this.lists[kind]?.length !== 0);
     if (news.length > 0) this.#onChange(news, true);
@@ -238,7 +257,7 @@ export class Known {
       hints,
       cuts,
       ...(eras === undefined ? {} : { eras }),
-      isLearnt: this.#isLearnt,
+      isLearnt: this.isLearnt,
       offered: this.#offered,
     };
   }

@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import { UpstreamProtocolError } from '../errors.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { JsonScanner, textOf } from '../jsonrpc/json-scanner.ts';
+import { rpcCodes } from '../jsonrpc/rpc-fault.ts';
 import type { Connection } from './connection.ts';
 import { type ListHold, MAX_ITEMS } from './list-hold.ts';
 import { type CacheHint, type ListKind, listKinds, noCache, readItem, strictest } from './lists.ts';
@@ -17,6 +18,9 @@ export const MAX_PAGES = 1000;
 /** Of all pages together: few servers wrap their items in more than they are. */
 export const MAX_FETCHED_BYTES = 64 * 1024 * 1024;
 const MAX_CURSOR_CHARS = 65_536;
+
+/** The server has no such list, although it has said so. */
+export class UnknownListError extends UpstreamProtocolError {}
 
 interface Page {
   readonly bytes: number;
@@ -59,7 +63,11 @@ export async function fetchList(
 /** Takes the items of a page, and gives what else is needed of it: nothing of the page is held afterwards. */
 function takePage({ server }: Connection, kind: ListKind, answer: Envelope, hold: ListHold): Page {
   const { method } = listKinds[kind];
-  if (answer.error !== undefined) throw refusalOf(server, method, answer);
+  if (answer.error !== undefined) {
+    const refusal = refusalOf(server, method, answer);
+    const error = answer.parse(answer.error) as { code?: unknown } | null;
+    throw error?.code === rpcCodes.methodNotFound ? new UnknownListError(refusal.message) : refusal;
+  }
   const { bytes, result } = answer;
   const scanner = new JsonScanner(bytes, result?.start);
   if (scanner.peek() !== 0x7b)

@@ -22,6 +22,7 @@ import { Handle } from './handle.ts';
 import type { Known } from './known.ts';
 import { ListNotices } from './list-notices.ts';
 import type { ListKind } from './lists.ts';
+import { canTake } from './member.ts';
 import { Occupancy } from './occupancy.ts';
 import type { OpeningOptions } from './opening.ts';
 import type { Owner } from './owner.ts';
@@ -221,6 +222,13 @@ export class ManagedServer implements ServerNotes {
     if (isolation === 'shared' || !enabled || this.eras.for(client.era) !== 'legacy') return false;
     const offered = askable(client.capabilities).filter((name) => name !== 'roots' || forward_roots);
     return this.known.mayLearnMoreFrom({ era: 'legacy', offered });
+  }
+
+  /** Asks for the lists that it could not give when it was introduced, if it runs. */
+  async askAgain(): Promise<void> {
+    const member = [...this.pool.members].find(canTake);
+    if (member !== undefined)
+      await this.known.askAgain(member.connection, this.entry.request_timeout_seconds * 1000);
   }
 
   /** Opens a connection of `owner`'s own where it has none, if the server runs; resolves when that is open or failed. */

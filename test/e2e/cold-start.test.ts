@@ -188,6 +188,24 @@ describe.concurrent('what is not known', () => {
     expect(again.logs().filter(({ msg }) => msg === 'server state')).toEqual([]);
   });
 
+  test('of a server that could not give its list is no list, and asked for again by the next gateway', async () => {
+    const file = latch();
+    const entry = (REFUSAL: string) =>
+      fault('hangs-at-list', { env: { FIRST_LIST_AFTER: file.path, REFUSAL } });
+    const servers = { failed: entry('-32603'), none: entry('-32601') };
+    const gateway = await startGateway({ servers });
+    const first = await (await RawSession.open(gateway.url)).request('tools/list');
+    // What a server says it does not have is known: it has none.
+    expect([namesIn(first.result), markIn(first.result)]).toEqual([[], { servers: ['failed'] }]);
+    await gateway.stop();
+    file.open();
+
+    const again = await startGateway({ servers, folder: gateway.folder });
+    const { result } = await (await RawSession.open(again.url)).request('tools/list');
+    expect([namesIn(result), markIn(result)]).toEqual([['failed__late'], undefined]);
+    expect(again.logs().filter(({ server, state }) => server === 'none' && state === 'starting')).toEqual([]);
+  });
+
   test('is not started by gateway-stdio for a client that only finds out which era it speaks', async () => {
     const { servers } = held(['a']);
     const wrapper = new StdioWrapper(configured({ servers }));

@@ -196,3 +196,17 @@ test('nobody waits any longer once the gateway stops, and nothing is begun', asy
   expect(closed.settle(25_000)).toBeUndefined();
   expect(late.demands).toBe(0);
 });
+
+test('a server that runs without having given all its lists is asked for them, once in ten seconds, and nobody waits', async () => {
+  const server = new ListedServer('s');
+  server.enter('running');
+  const discovery = of(server);
+  await settled(discovery, 4000);
+  expect([server.demands, server.asked]).toEqual([0, 1]);
+  await settled(discovery, 4000);
+  expect(server.asked).toBe(1);
+  await vi.advanceTimersByTimeAsync(10_000);
+  server.onAsked = () => new Promise(() => {});
+  expect(await settled(discovery, 4000)).toBeLessThan(20);
+  expect([server.demands, server.asked]).toEqual([0, 2]);
+});
