@@ -266,7 +266,7 @@ describe('the thread', () => {
   test('that cannot start is refused by name, with the reason', async () => {
     const opening = open({ workerUrl: pathToFileURL(join(scratch, 'nothing.mjs')) });
     await expect(opening).rejects.toThrow(
-      /^the store .*store-\d+\.db could not be opened: its worker did not start: Cannot find module '.*nothing\.mjs'.*; run npm ci with the Node\.js that runs the gateway \((ERR_)?MODULE_NOT_FOUND\)$/,
+      /^the store .*store-\d+\.db could not be opened: its worker did not start: Cannot find module '.*nothing\.mjs'; a file of the gateway itself is missing: run npm run build, .* \((ERR_)?MODULE_NOT_FOUND\)$/,
     );
   });
 

@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events';
-import { Worker } from 'node:worker_threads';
+import type { Worker } from 'node:worker_threads';
 import { expect, test } from 'vitest';
 import { firstMessageOf } from '../../../../actors/store/worker-start.ts';
 
@@ -9,13 +9,6 @@ test('what ended a worker is told even where its error and its end are heard of 
   worker.emit('error', Object.assign(new Error('Cannot find module'), { code: 'MODULE_NOT_FOUND' }));
   worker.emit('exit', 1);
   await expect(first).rejects.toThrow(/^Cannot find module; run npm ci .*\(MODULE_NOT_FOUND\)$/);
-});
-
-test('of a worker whose own file is missing it is told that the program is not whole', async () => {
-  const worker = new Worker(new URL('./dist/missing.js', import.meta.url));
-  const message = await firstMessageOf(worker, 10_000).catch((reason: unknown) => String(reason));
-  expect(message).toMatch(/dist\/missing\.js'; .*npm run build.*\(MODULE_NOT_FOUND\)$/);
-  expect(message).not.toContain('npm ci');
 });
 
 test('a worker that ends without an error is told of by its exit code', async () => {
