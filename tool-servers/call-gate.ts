@@ -10,12 +10,14 @@ const MAX_WAITING = 256;
 
 export class CallGate {
   readonly #concurrency: number;
+  readonly #maxWaiting: number;
   #running = 0;
   readonly #waiting: (() => void)[] = [];
   #whenIdle: (() => void) | undefined;
 
-  constructor(concurrency: number) {
+  constructor(concurrency: number, maxWaiting = MAX_WAITING) {
     this.#concurrency = concurrency;
+    this.#maxWaiting = maxWaiting;
   }
 
   /**
@@ -47,9 +49,9 @@ export class CallGate {
       this.#running++;
       return;
     }
-    if (this.#waiting.length >= MAX_WAITING)
+    if (this.#waiting.length >= this.#maxWaiting)
       throw new ToolError(
-        `Too many calls at once: ${MAX_WAITING} wait already. Call again when some are answered.`,
+        `Too many calls at once: ${this.#maxWaiting} wait already. Call again when some are answered.`,
       );
     await new Promise<void>((resolve, reject) => {
       const leave = () => {

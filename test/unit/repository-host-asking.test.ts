@@ -96,6 +96,20 @@ async function saidBy(asking: Promise<unknown>): Promise<string> {
   return (error as Error).message;
 }
 
+test('a clock that is set back keeps no request from leaving', async () => {
+  const { call } = begin();
+  const ask = () => call().ask('GET /repos/{owner}/{repo}', place, read);
+  await ask();
+  const realNow = Date.now;
+  Date.now = () => realNow() - 7_200_000;
+  try {
+    await ask();
+  } finally {
+    Date.now = realNow;
+  }
+  expect(asked).toHaveLength(2);
+}, 20_000);
+
 describe('a request that reads', () => {
   test('carries the token and the version of the API, and gives what was looked at', async () => {
     const seen: IncomingMessage['headers'][] = [];

@@ -6,11 +6,12 @@
 //
 // 1. A request that writes is sent again only after such a refusal, which says that it was not carried out.
 // 2. All waits of one call together take no longer than its patience, and end when the call is cancelled.
-// 3. The meter is asked once more when a request leaves the plugins' queues: while a limit is known, nothing is sent.
+// 3. The meter is asked once more when a request leaves: while a limit is known, nothing is sent.
 
 import type { Octokit } from '@octokit/core';
 import type { Endpoints } from '@octokit/types';
 import type { z } from 'zod';
+import type { CallGate } from '../call-gate.ts';
 import type { ToolCall } from '../tool.ts';
 import { ToolError } from '../tool-error.ts';
 import type { Access } from './access.ts';
@@ -52,10 +53,18 @@ interface HostAnswer<Data> {
   readonly link: string | undefined;
 }
 
+/** Shared by all calls. */
+interface Bounds {
+  readonly meter: RateMeter;
+  /** For requests that run. */
+  readonly gate: CallGate;
+}
+
 export class Asking {
   readonly #octokit: Octokit;
   readonly #fetch: typeof fetch;
   readonly #meter: RateMeter;
+  readonly #gate: CallGate;
   readonly #options: HostOptions;
   readonly #patience: Patience;
   readonly #turns: Patience;
@@ -63,10 +72,17 @@ export class Asking {
   readonly #deadline: AbortSignal;
 
   /** @param send what Octokit is to send its requests with */
-  constructor(octokit: Octokit, send: typeof fetch, meter: RateMeter, options: HostOptions, call: ToolCall) {
+  constructor(
+    octokit: Octokit,
+    send: typeof fetch,
+    { meter, gate }: Bounds,
+    options: HostOptions,
+    call: ToolCall,
+  ) {
     this.#octokit = octokit;
     this.#fetch = send;
     this.#meter = meter;
+    this.#gate = gate;
     this.#options = options;
     this.#patience = new Patience(call, options.maxWaitMs);
     this.#turns = new Patience(call, MAX_TURNS_MS);
@@ -141,14 +157,13 @@ export class Asking {
       return await this.#fetch(input, init);
     };
     const placed = placedInPath(route, parameters);
-    return await untilAborted(
+    const ask = () =>
       this.#octokit.request(placed.route, {
         ...placed.parameters,
         headers: accept === undefined ? HEADERS : { ...HEADERS, accept },
         request: bucket === 'write' ? { signal, fetch: send, retries: 0 } : { signal, fetch: send },
-      }),
-      signal,
-    );
+      });
+    return await this.#gate.run(signal, () => untilAborted(ask(), signal));
   }
 
   #limitIn(error: unknown, bucket: Bucket) {
@@ -174,7 +189,7 @@ function isWriting(route: Route): boolean {
   return !route.startsWith('GET ');
 }
 
-/** The plugins hold requests back without looking at signals. */
+/** The plugin holds requests back without looking at signals. */
 async function untilAborted<T>(asked: Promise<T>, signal: AbortSignal): Promise<T> {
   let stop = (): void => {};
   const aborted = new Promise<never>((_, reject) => {

@@ -1,13 +1,13 @@
-// The host's REST API: Octokit with its plugins. `retry` repeats reading after faults of the host, `throttling` lets ten
-// requests run at a time. Limits and the pace of writing are not the plugins' affair: see asking.ts.
+// The host's REST API: Octokit with its plugin `retry`, which repeats reading after faults of the host. Limits and the pace of
+// writing are no plugin's affair: see asking.ts. Nor is it that ten requests run at a time: `throttling` goes by a clock that can
+// be set, and one that is set back has everything wait for as long.
 //
 // The token is in the Authorization header and nowhere else.
 
-import { randomUUID } from 'node:crypto';
 import { Octokit } from '@octokit/core';
 import { retry } from '@octokit/plugin-retry';
-import { throttling } from '@octokit/plugin-throttling';
 import manifest from '../../package.json' with { type: 'json' };
+import { CallGate } from '../call-gate.ts';
 import type { ToolCall } from '../tool.ts';
 import { Asking, type HostOptions } from './asking.ts';
 import { boundedFetch } from './bounded-fetch.ts';
@@ -15,6 +15,7 @@ import { finalWithin } from './host-fault.ts';
 import { RateMeter } from './rate-meter.ts';
 import { cleanerOf } from './redaction.ts';
 
+const REQUESTS_AT_A_TIME = 10;
 /** After 1 and 4 seconds. */
 const READ_RETRIES = 2;
 
@@ -22,6 +23,8 @@ export class Host {
   readonly #octokit: InstanceType<typeof Client>;
   readonly #fetch: typeof fetch;
   readonly #meter: RateMeter;
+  /** Whoever waits in it is a call already, and those are bounded. */
+  readonly #gate = new CallGate(REQUESTS_AT_A_TIME, Number.POSITIVE_INFINITY);
   readonly options: HostOptions;
 
   constructor(options: HostOptions) {
@@ -37,30 +40,22 @@ export class Host {
       request: { log: silent },
       // Not with each request: the plugin would then repeat what is in `doNotRetry` too.
       retry: { retries: READ_RETRIES, doNotRetry: Array.from({ length: 100 }, (_, index) => 400 + index) },
-      throttle: {
-        // The plugin's queues are the process's own; this host shares them with nobody.
-        id: randomUUID(),
-        // The meter paces: its waits can be told and cancelled, and the first searches of a minute go at once.
-        search: unpaced as never,
-        write: unpaced as never,
-        notifications: unpaced as never,
-        // Waits are this program's own, so that they can be bounded, told and cancelled.
-        onRateLimit: () => false,
-        onSecondaryRateLimit: () => false,
-      },
     });
   }
 
   /** What one tool call asks, with its own patience and deadline. */
   during(call: ToolCall): Asking {
-    return new Asking(this.#octokit, this.#fetch, this.#meter, this.options, call);
+    return new Asking(
+      this.#octokit,
+      this.#fetch,
+      { meter: this.#meter, gate: this.#gate },
+      this.options,
+      call,
+    );
   }
 }
 
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
-
-/** What the throttling plugin uses of a group, letting everything through. */
-const unpaced = { key: () => ({ schedule: (_options: object, run: () => unknown) => run() }) };
 
 /** What no second attempt mends comes out as it is, so that it is not taken for a fault of the host and tried again. */
 function finalErrors(octokit: Octokit): object {
@@ -70,4 +65,4 @@ function finalErrors(octokit: Octokit): object {
   return {};
 }
 
-const Client = Octokit.plugin(finalErrors, retry, throttling);
+const Client = Octokit.plugin(finalErrors, retry);

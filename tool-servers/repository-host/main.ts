@@ -17,7 +17,7 @@ import { searchTools } from './tools/search.ts';
 
 /**
  * Calls that wait for a limit count, hold nothing but their arguments, and must not hold up all others; ten requests run at
- * a time, by Octokit's throttling.
+ * a time (host.ts).
  */
 const CONCURRENCY = 320;
 /** A whole minute of the search limit, and what comes to it on the way. */
