@@ -94,7 +94,9 @@ const listed: Ending = {
 
 const docker: Ending = {
   isOf: (last) => /^(?:See|Run) '.+ --help'/.test(last),
-  errorIn: (lines) => lines.findLast((line) => /^\S*docker(?:\.exe)?: /.test(line)) ?? lines.at(-2),
+  errorIn: (lines) =>
+    lines.findLast((line) => /^\S*docker(?:\.exe)?: /.test(line)) ??
+    lines.slice(0, -1).findLast((line) => !/^Usage: /.test(line)),
 };
 
 const endings: readonly Ending[] = [node, npm, uv, caused, listed, docker];

@@ -201,6 +201,15 @@ Run 'docker run --help' for more information`,
     "docker: Error response from daemon: pull access denied for mcp/nope, repository does not exist or may require 'docker login'.",
   ],
   [
+    'docker with an option that there is none',
+    `unknown flag: --foo
+
+Usage:  docker run [OPTIONS] IMAGE [COMMAND] [ARG...]
+
+Run 'docker run --help' for more information`,
+    'unknown flag: --foo',
+  ],
+  [
     'docker without its daemon, and older',
     `docker: Cannot connect to the Docker daemon at unix:///var/run/docker.sock. Is the docker daemon running?.
 See 'docker run --help'.`,
