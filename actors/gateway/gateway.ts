@@ -3,6 +3,7 @@
 
 import type { Catalog, ServerEntry } from '../../config/catalog-schema.ts';
 import type { GatewayConfig } from '../../config/gateway-schema.ts';
+import { Beginning } from '../beginning.ts';
 import { Budget } from '../budget.ts';
 import { Aggregate } from '../client/aggregate.ts';
 import { Discovery } from '../client/discovery.ts';
@@ -59,7 +60,7 @@ export class Gateway {
   readonly crossings: Crossings;
   /** Set under `expose: search`. */
   readonly search: ToolSearch | undefined;
-  readonly startedAt = Date.now();
+  readonly beginning = new Beginning();
   /** How it introduces itself to clients that see all servers as one. */
   readonly serverInfo: { readonly name: string; readonly title: string; readonly version: string };
 

@@ -8,6 +8,7 @@
 import type { AnyActorLogic } from 'xstate';
 import type { ServerEntry } from '../../config/catalog-schema.ts';
 import type { ServerEvent, ServerState } from '../../machines/server.ts';
+import type { Beginning } from '../beginning.ts';
 import { Share } from '../budget.ts';
 import { type GatewayError, StoppedError } from '../errors.ts';
 import type { Era } from '../jsonrpc/modern-meta.ts';
@@ -62,8 +63,8 @@ export class ManagedServer implements ServerNotes {
   readonly largeBytes = new Share();
   /** Starts after a failure since the gateway has started. */
   restarts = 0;
-  /** When the gate was last opened, in epoch milliseconds; undefined while it is shut. */
-  openSince: number | undefined;
+  /** When the gate was last opened; undefined while it is shut. */
+  opened: Beginning | undefined;
   lastError: GatewayError | undefined;
   /** When the supervisor tries again, in epoch milliseconds. */
   nextRetryAt: number | undefined;

@@ -6,6 +6,7 @@
 
 import type { ServerEntry } from '../../config/catalog-schema.ts';
 import type { ServerEvent, ServerState } from '../../machines/server.ts';
+import { Beginning } from '../beginning.ts';
 import { ConnectionLostError, type GatewayError, StoppedError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import { Clocks } from './clocks.ts';
@@ -20,7 +21,7 @@ import type { Pool } from './pool.ts';
 /** What is noted of a server while it comes and goes. */
 export interface ServerNotes {
   restarts: number;
-  openSince: number | undefined;
+  opened: Beginning | undefined;
   lastError: GatewayError | undefined;
   nextRetryAt: number | undefined;
 }
@@ -68,7 +69,7 @@ export class ServerGate {
   open(): void {
     const { handle, notes } = this.#options;
     if (handle.isOpen) return;
-    notes.openSince = Date.now();
+    notes.opened = new Beginning();
     notes.nextRetryAt = undefined;
     handle.lastUsedAt = performance.now();
     this.#clocks.start();
@@ -76,7 +77,7 @@ export class ServerGate {
   }
 
   close(): void {
-    this.#options.notes.openSince = undefined;
+    this.#options.notes.opened = undefined;
     this.#options.handle.close();
     this.#endClocks();
   }

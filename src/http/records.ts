@@ -15,7 +15,7 @@ function nextRetryAt({ nextRetryAt: at }: ManagedServer): number | undefined {
 }
 
 function uptimeSeconds(server: ManagedServer): number {
-  return server.openSince === undefined ? 0 : Math.floor((Date.now() - server.openSince) / 1000);
+  return server.opened?.ageSeconds ?? 0;
 }
 
 function pidsOf(server: ManagedServer): number[] {
@@ -44,7 +44,7 @@ export function serverRecord(server: ManagedServer) {
     isolation: server.entry.isolation,
     enabled: server.entry.enabled,
     ...countersOf(server),
-    started_at: iso(server.openSince),
+    started_at: iso(server.opened?.at),
     last_used_at: iso(handle.lastUsedTime),
     pids: pidsOf(server),
   };

@@ -175,7 +175,7 @@ function targetOf(
 
 function health({ gateway, automation }: Front, context: ExchangeContext): void {
   const status = gateway.isDraining ? 'draining' : 'ok';
-  const uptime_seconds = Math.floor((Date.now() - gateway.startedAt) / 1000);
+  const uptime_seconds = gateway.beginning.ageSeconds;
   context.json(gateway.isDraining ? 503 : 200, {
     status,
     version: gateway.version,
@@ -190,7 +190,7 @@ const STORE_MS = 1_000;
 function stats(front: Front, context: ExchangeContext): void {
   const { gateway, reception, figures } = front;
   const own = {
-    uptime_seconds: Math.floor((Date.now() - gateway.startedAt) / 1000),
+    uptime_seconds: gateway.beginning.ageSeconds,
     requests: { ...reception.counts },
     sessions: gateway.sessions.size,
     listens: gateway.sessions.listens,

@@ -135,7 +135,7 @@ export class Watchers {
 
   /** The tree and the numbers of every server. */
   #whole(missed: number): string {
-    const tree: TreeMessage = { ...this.#feed.tree(), started_at: this.#gateway.startedAt, missed };
+    const tree: TreeMessage = { ...this.#feed.tree(), started_at: this.#gateway.beginning.at, missed };
     const servers = this.#gateway.fleet.all().map(numbersOf);
     const { redactor } = this.#gateway;
     const triggers = (this.#figures?.triggers() ?? []).map((status) => triggerNumbers(status, redactor));
@@ -147,11 +147,11 @@ export class Watchers {
   }
 
   #totals(): Totals {
-    const { config, sessions, deadLetters, startedAt, version, isDraining } = this.#gateway;
+    const { config, sessions, deadLetters, beginning, version, isDraining } = this.#gateway;
     return {
       at: Date.now(),
       version,
-      started_at: startedAt,
+      started_at: beginning.at,
       is_draining: isDraining,
       commands: config.inspector.commands,
       requests: { ...this.#reception.counts },
