@@ -5,7 +5,7 @@
 // Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet switches", 1998).
 //
 // BU1 (A8)  what is taken is never more than `total`.
-// BU2 (A6)  a holder gets more only where what it would then hold is no more than what was free.
+// BU2 (A6)  beyond the common part a holder gets more only where what it would then hold is no more than what was free.
 // BU3       whoever holds nothing is given what it asks for, as long as that is free. So single amounts must be small beside
 //           the total: one as large as the total does use it up.
 // BU4       taking and giving back cost a few comparisons and allocate nothing: a call can afford them.
@@ -17,11 +17,16 @@ export class Share {
 
 export class Budget {
   readonly total: number;
+  readonly #common: number;
   #taken = 0;
 
-  /** `total` in whatever unit is counted: places, bytes. */
-  constructor(total: number) {
+  /**
+   * `total` in whatever unit is counted: places, bytes. The first `common` of it goes to whoever asks, and only what is
+   * left then by the rule: for those who are alone as a rule, and want it all.
+   */
+  constructor(total: number, common = 0) {
     this.total = total;
+    this.#common = common;
   }
 
   get taken(): number {
@@ -34,7 +39,7 @@ export class Budget {
 
   /** Whether `amount` more is there for this holder. */
   hasRoom(amount: number, share: Share): boolean {
-    return share.held + amount <= this.total - this.#taken;
+    return this.#taken + amount <= this.#common || share.held + amount <= this.total - this.#taken;
   }
 
   /**

@@ -54,7 +54,8 @@ const sharedFields = {
         maximum: 100_000,
       }),
       in_flight: Type.Integer({
-        description: 'Requests in flight at the server; under isolation session, for each session.',
+        description:
+          'Requests in flight at the server; of eight or more one session alone gets seven eighths. Under isolation session, for each session.',
         default: 256,
         minimum: 1,
         maximum: 100_000,

@@ -3,6 +3,7 @@
 // C1 (A2)  a call ends exactly once: with an answer, an error, its deadline, or a cancellation by its own client.
 // C2       a call that may have been carried out is never sent again; one that certainly was not is sent once more.
 
+import type { Share } from '../budget.ts';
 import type { Deadlines, Waiting } from '../deadlines.ts';
 import { DeadlineError, type GatewayError } from '../errors.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
@@ -77,6 +78,8 @@ export class Call implements Waiting<Call> {
   connection: Connection | undefined;
   /** The pool's member it was sent on. */
   member: Member | undefined;
+  /** Of its session, in what is in flight at the server; only InFlight writes it. */
+  share: Share | undefined;
   attempts = 0;
   isDone = false;
   /** Set and read by the deadlines. */

@@ -4,7 +4,8 @@
 // H1 (A1)  a call is sent only while the gate is open.
 // H2 (A2)  every accepted call ends exactly once (see call.ts); a waiting one ends by its deadline at the latest.
 // H3 (A8)  at most `pool.in_flight` calls are in flight and `pool.waiting` wait (waiting-room.ts); one more is refused at
-//          once, or one of a session that has more of them waiting (A6). Under session isolation both hold for each session.
+//          once, or one of a session that has more of them waiting (A6). Under session isolation both hold for each session; else
+//          no session has all that are in flight (in-flight.ts).
 // H4       calls, and nothing else, count as use: pings and list fetches keep no server awake.
 // H5       a retry that carries a state goes to the process the state came from, which waits for it (state-homes.ts).
 
@@ -13,6 +14,7 @@ import { Deadlines } from '../deadlines.ts';
 import { type GatewayError, OverloadedError, UnavailableError, UnknownServerError } from '../errors.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { Call, type CallRequest, type CallTerms, type Outcome } from './call.ts';
+import { InFlight } from './in-flight.ts';
 import { Latency } from './latency.ts';
 import { canTake, type Member } from './member.ts';
 import { Parking } from './parking.ts';
@@ -51,9 +53,9 @@ export class Handle {
   readonly #hooks: HandleHooks;
   readonly #terms: CallTerms;
   readonly #room: WaitingRoom;
+  readonly #inFlight: InFlight;
   /** Kept for processes: a remote server sees to its states itself. */
   readonly #homes: StateHomes | undefined;
-  #inFlight = 0;
   #isDraining = false;
   #isRetired = false;
   #successor: Handle | undefined;
@@ -67,6 +69,7 @@ export class Handle {
     this.#hooks = hooks;
     this.parking = new Parking(id, entry.enabled);
     this.#room = new WaitingRoom(entry.pool.waiting, entry.isolation === 'shared');
+    this.#inFlight = new InFlight(entry.pool.in_flight, entry.isolation === 'shared');
     this.#homes = entry.runtime === 'stdio' ? new StateHomes() : undefined;
     const patience = {
       timeoutMs: entry.request_timeout_seconds * 1000,
@@ -83,7 +86,7 @@ export class Handle {
   }
 
   get inFlight(): number {
-    return this.#inFlight;
+    return this.#inFlight.size;
   }
 
   get waiting(): number {
@@ -191,9 +194,10 @@ export class Handle {
     this.#isDraining = true;
     try {
       for (const call of this.#room) {
-        if (!this.isOpen || this.#isSharedFull) return;
+        if (!this.isOpen || this.#inFlight.isFull) return;
+        if (!this.#inFlight.hasRoomFor(call)) continue;
         const member = this.#pick(call);
-        if (member === undefined || this.#isFull(member)) continue;
+        if (member === undefined || this.#inFlight.isFullOn(member)) continue;
         this.#room.delete(call);
         this.#send(member, call, performance.now());
       }
@@ -212,9 +216,10 @@ export class Handle {
       call.fail(refusal);
       return;
     }
-    if (this.isOpen && !this.#isSharedFull) {
+    this.#inFlight.admit(call);
+    if (this.isOpen && this.#inFlight.hasRoomFor(call)) {
       const member = this.#pick(call);
-      if (member !== undefined && !this.#isFull(member)) {
+      if (member !== undefined && !this.#inFlight.isFullOn(member)) {
         this.#send(member, call, now);
         return;
       }
@@ -254,14 +259,6 @@ export class Handle {
     return this.#entry.isolation === 'shared';
   }
 
-  get #isSharedFull(): boolean {
-    return this.#isShared && this.#inFlight >= this.#entry.pool.in_flight;
-  }
-
-  #isFull(member: Member): boolean {
-    return !this.#isShared && member.inFlight >= this.#entry.pool.in_flight;
-  }
-
   #pick(call: Call): Member | undefined {
     const home = call.era === 'modern' ? this.#homes?.find(call.envelope) : undefined;
     // A state must not lead to what belongs to another session (P2).
@@ -276,8 +273,7 @@ export class Handle {
 
   /** `now` is in performance.now() milliseconds, as everywhere here. */
   #send(member: Member, call: Call, now: number): void {
-    this.#inFlight += 1;
-    member.inFlight += 1;
+    this.#inFlight.take(call, member);
     call.member = member;
     this.#noteUse(member, now);
     if (this.isIdle) {
@@ -306,8 +302,7 @@ export class Handle {
       return;
     }
     call.member = undefined;
-    this.#inFlight -= 1;
-    member.inFlight -= 1;
+    this.#inFlight.give(call, member);
     this.#noteUse(member, now);
   }
 

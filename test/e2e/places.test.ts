@@ -7,6 +7,7 @@ import { startGateway } from '../fixtures/gateway-process.ts';
 import { modern, toolCall } from '../fixtures/modern-client.ts';
 import {
   callOnce,
+  details,
   json,
   RawSession,
   type RpcAnswer,
@@ -130,6 +131,29 @@ test('a session that fills the waiting room of a shared server makes room for ot
   expect((await greedy.call('hang')).status).toBe(503);
   expect(await greedy.end()).toBe(204);
   expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([200, 200]);
+});
+
+test('a session whose calls hang at a shared server leaves places there to others', async () => {
+  const { url } = await startGateway({
+    servers: { a: fault('echo', { pool: { in_flight: 16, waiting: 8 } }) },
+    settings: { shutdown_seconds: 1 },
+  });
+  const [greedy, modest] = await Promise.all([
+    RawSession.open(url, '/mcp/a'),
+    RawSession.open(url, '/mcp/a'),
+  ]);
+  await hung(
+    url,
+    22,
+    many(30, () => greedy.call('hang')),
+  );
+  expect(await details(url, 'a')).toMatchObject({ in_flight: 14, waiting: 8 });
+  expect((await modest.call('echo', { n: 1 })).status).toBe(200);
+  expect((await callOnce(url, 'a', 'echo', { n: 2 })).status).toBe(200);
+  // So does whatever comes without a session, all of it together.
+  for (const call of many(3, () => callOnce(url, 'a', 'hang'))) call.catch(() => {});
+  await until('one of them', async () => (await details(url, 'a')).in_flight === 15);
+  expect((await modest.call('echo', { n: 1 })).status).toBe(200);
 });
 
 test('large requests that hang are bounded in bytes over all, and leave some for other servers', async () => {

@@ -45,6 +45,19 @@ describe('a budget', () => {
     );
   });
 
+  test('with a common part gives that to whoever asks, and nobody the last of what is left', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 2, max: 500 }), fc.nat(499), (total, part) => {
+        const common = part % total;
+        const budget = new Budget(total, common);
+        const greedy = new Share();
+        while (budget.take(1, greedy));
+        expect(greedy.held).toBe(Math.max(common, Math.ceil(total / 2)));
+        expect(budget.take(1, new Share())).toBe(true);
+      }),
+    );
+  });
+
   test('leaves something to whoever is new, whatever holders take and never give back', () => {
     fc.assert(
       fc.property(
