@@ -277,7 +277,7 @@ describe('the page of the inspector', () => {
     const plain = await startGateway({ servers: { echo: fault('echo') } });
     const { page, complaints } = await openPage();
     await page.goto(`${plain.url}/inspector/view/echo/log`);
-    await page.getByText('1 servers').waitFor();
+    await page.getByText('· 1 server ·').waitFor();
     expect(await page.getByRole('button', { name: 'Start' }).count()).toBe(0);
     const ready = await startGateway({
       servers: { echo: fault('echo') },

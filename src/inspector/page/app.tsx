@@ -30,7 +30,7 @@ import { stateText } from './state-words.ts';
 import { StderrTab } from './stderr-tab.tsx';
 import type { ActorView, PageState, ServerView } from './store.ts';
 import { TreePane } from './tree-pane.tsx';
-import { count } from './words.ts';
+import { count, counted } from './words.ts';
 
 const DETAILS_MS = 2_000;
 const HOUR_MS = 3_600_000;
@@ -120,10 +120,11 @@ function Header({ state, go }: { readonly state: PageState; readonly go: Go }) {
       <span class="brand">actor-gateway</span>
       {totals !== null && (
         <span class="aside">
-          {totals.version} · {count(state.servers.size)} servers ·{' '}
-          {totals.automation !== null && `${count(state.triggers.size)} triggers · `}
+          {totals.version} · {counted(state.servers.size, 'server')} ·{' '}
+          {totals.automation !== null && `${counted(state.triggers.size, 'trigger')} · `}
           <Link to={{ actor: SESSIONS, tab: 'log' }} go={go}>
-            {count(totals.sessions)} sessions{totals.listens > 0 && `, ${count(totals.listens)} listening`}
+            {counted(totals.sessions, 'session')}
+            {totals.listens > 0 && `, ${count(totals.listens)} listening`}
           </Link>{' '}
           · {count(totals.requests.in_flight)} in flight
         </span>

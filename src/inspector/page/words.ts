@@ -22,6 +22,11 @@ export function count(value: number): string {
   return value < 1_000_000 ? `${Math.round(value / 1000)} k` : `${(value / 1_000_000).toFixed(1)} M`;
 }
 
+/** `1 server`, `2 servers`. */
+export function counted(value: number, word: string): string {
+  return `${count(value)} ${word}${value === 1 ? '' : 's'}`;
+}
+
 export function ms(value: number | null): string {
   if (value === null) return '–';
   return value < 10 ? `${value.toFixed(1)} ms` : value < 10_000 ? `${Math.round(value)} ms` : span(value);
