@@ -1,7 +1,7 @@
 // Is the write-ahead log whole? SQLite reads it up to the first frame that is not as it was written, and takes what comes after
-// that for the leavings of an older log, without a word. Here the leavings are told from what was lost: they bear the salts
-// of an older log, which are a little less; what is blank, or is no frame at all, was written over. Looked at before the file
-// is opened, since that empties the log.
+// that for what is left of an older log, without a word. Here the two are told apart: frames of an older log have its salt,
+// which is a little less; what is blank, or no frame at all, was written over and is lost. The log is looked at before
+// the file is opened, since that empties it.
 //
 // LC1  it is only read; a log that cannot be read, or is none, is SQLite's affair.
 // LC2  one that was cut off behind a transaction cannot be told from one that ends there.
@@ -13,7 +13,7 @@ const FRAME_HEADER_BYTES = 24;
 const PAGE_BYTES = 4096;
 /** The last bit says in which order the bytes of a word are summed up. */
 const MAGIC = 0x377f0682;
-/** The first salt counts the logs in the file; leavings that are older than this there are none. */
+/** The first salt counts the logs in the file: a frame that would be older by more than this is none. */
 const MAX_LOGS = 2 ** 24;
 
 export interface LogDamage {
