@@ -259,14 +259,8 @@ export class Connection {
       if (requestId !== undefined) this.sendRaw(errorMessage(requestId, rpcCodes.invalidRequest, what));
       return;
     }
-    this.#calls.delete(call.id);
-    this.link.forget(call.id);
-    call.fail(
-      new MessageTooLargeError(
-        `the answer of server ${this.server} to ${call.envelope.method} is larger than limits.message_bytes ` +
-          `(${size} bytes or more); ask for less, or raise the limit`,
-      ),
-    );
+    const what = `larger than limits.message_bytes (${size} bytes or more); ask for less, or raise the limit`;
+    this.#failUnread(call, new MessageTooLargeError(`${this.#answerTo(call)} is ${what}`));
   }
 
   /** As `#onOversized`. */
@@ -277,12 +271,18 @@ export class Connection {
       this.sendRaw(errorMessage(message.requestId, fault.code, fault.message));
     const call = message.id === undefined ? undefined : this.#calls.get(Number(message.id));
     if (call === undefined) return;
+    const what = `${fault.message}; nothing deeper is passed on, so the server has to answer flatter`;
+    this.#failUnread(call, new UpstreamProtocolError(`${this.#answerTo(call)} is ${what}`));
+  }
+
+  #answerTo({ envelope }: Call): string {
+    return `the answer of server ${this.server} to ${envelope.method}`;
+  }
+
+  #failUnread(call: Call, error: GatewayError): void {
     this.#calls.delete(call.id);
     this.link.forget(call.id);
-    const what = `the answer of server ${this.server} to ${call.envelope.method} is ${fault.message}`;
-    call.fail(
-      new UpstreamProtocolError(`${what}; nothing deeper is passed on, so the server has to answer flatter`),
-    );
+    call.fail(error);
   }
 
   #onUndelivered(callId: CallId, error: GatewayError, wasCarriedOut: boolean): void {
