@@ -2,8 +2,9 @@
 // found; a program that has cleaned its environment is not (proc_pid_environ(5)).
 //
 // MP1  one look at a time: whoever asks meanwhile shares the next one, so that a thousand servers that end at once cost two.
-// MP2  nothing is read on the main thread, as the kernel may hold up a reader; what has not answered within the time of a
-//      look is left out, and not read again before it does.
+// MP2  nothing is read on the main thread, as the kernel may hold up a reader. A look ends when nothing more is answered: what
+//      hangs then is left out, and not read again before it answers. That this process gets no time is no silence: with one
+//      that floods beside it, or on a loaded machine, a look takes long, and all is found.
 // MP3  a mark is told of the very process, pid and start time, that carried it.
 
 import { type FileHandle, open, readdir } from 'node:fs/promises';
@@ -11,7 +12,11 @@ import { MARK_VARIABLE, type OwnerMark, parseMarks } from './owner-mark.ts';
 import { type ProcessIdentity, startTimeOf } from './process-identity.ts';
 import { isZombie, statOf } from './process-stat.ts';
 
-const LOOK_MS = 2_000;
+const TICK_MS = 1_000;
+/** Ticks without an answer: one alone may be the first after a stall of this process. */
+const SILENT_TICKS = 2;
+/** Whoever ends a server waits for the look. */
+const MAX_TICKS = 20;
 const READERS = 8;
 const PIECE_BYTES = 64 * 1024;
 /** Linux takes no larger environment (execve(2): three quarters of the stack's limit, 6 MB at most). */
@@ -75,31 +80,63 @@ async function look(): Promise<Marked> {
   const own = String(process.pid);
   const pids = names.filter((name) => /^\d+$/.test(name) && name !== own && !unreadable.has(name));
   const found: MarkedProcess[] = [];
-  let timer: NodeJS.Timeout | undefined;
-  const isOver = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, LOOK_MS);
-  });
+  let answers = 0;
+  const onAnswer = () => {
+    answers += 1;
+  };
+  const silence = new Silence(() => answers);
   let hasTime = true;
   const reader = async (): Promise<void> => {
     const piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
     for (let pid = pids.pop(); pid !== undefined && hasTime; pid = pids.pop()) {
       unreadable.add(pid);
-      const process = await readMarks(pid, piece);
+      const process = await readMarks(pid, piece, onAnswer);
       unreadable.delete(pid);
       if (process !== undefined && hasTime) found.push(process);
     }
   };
-  await Promise.race([Promise.all(Array.from({ length: READERS }, reader)), isOver]);
+  await Promise.race([Promise.all(Array.from({ length: READERS }, reader)), silence.begun]);
   hasTime = false;
-  clearTimeout(timer);
+  silence.close();
   return new Marked(found);
 }
 
-async function readMarks(pid: string, piece: Buffer): Promise<MarkedProcess | undefined> {
+/** Tells when no answers come any more, or it has taken too long. */
+class Silence {
+  readonly begun: Promise<void>;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(answers: () => number) {
+    let before = answers();
+    let ticks = 0;
+    let silent = 0;
+    this.begun = new Promise((resolve) => {
+      this.#timer = setInterval(() => {
+        ticks += 1;
+        silent = answers() === before ? silent + 1 : 0;
+        before = answers();
+        if (silent === SILENT_TICKS || ticks === MAX_TICKS) resolve();
+      }, TICK_MS);
+    });
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+}
+
+async function readMarks(
+  pid: string,
+  piece: Buffer,
+  onAnswer: () => void,
+): Promise<MarkedProcess | undefined> {
   let file: FileHandle | undefined;
   try {
     file = await open(`/proc/${pid}/environ`, 'r');
-    const marks = parseMarks(valueIn(await readAll(file, piece)) ?? '');
+    onAnswer();
+    const environment = await readAll(file, piece);
+    onAnswer();
+    const marks = parseMarks(valueIn(environment) ?? '');
     if (marks.length === 0) return undefined;
     const stat = statOf(Number(pid));
     const startTime = startTimeOf(Number(pid));
@@ -113,6 +150,7 @@ async function readMarks(pid: string, piece: Buffer): Promise<MarkedProcess | un
     return undefined;
   } finally {
     await file?.close().catch(() => {});
+    onAnswer();
   }
 }
 

@@ -111,4 +111,18 @@ describe.skipIf(process.platform !== 'linux')('a look for marked processes', () 
     const found = await markedProcesses();
     expect(found.ofChild(parseMarks(mark)[0]?.token ?? '').map((each) => each.pid)).toEqual([pid]);
   });
+
+  test('finds all although the process itself has hardly any time in it', async () => {
+    const mark = newMark(folder, 'busy') ?? '';
+    const pid = await marked(mark);
+    const endsAt = performance.now() + 3_200;
+    const burn = () => {
+      const until = performance.now() + 800;
+      while (performance.now() < until);
+      if (performance.now() < endsAt) setImmediate(burn);
+    };
+    setImmediate(burn);
+    const { processes } = await markedProcesses();
+    expect(processes.map((found) => found.pid)).toContain(pid);
+  });
 });
