@@ -279,6 +279,9 @@ describe('requests that stand for themselves', () => {
     });
     await wrapper.initialize();
     await wrapper.request('l', 'tools/list', meta);
+    const cancelled = { name: 'echo__cancelled', arguments: {}, ...meta };
+    // What is given up before its server runs is not sent there: the session has another process.
+    await wrapper.request('c', 'tools/call', cancelled);
     const hang = { name: 'echo__hang', arguments: { label: 'h' }, ...meta };
     wrapper.send({ id: 'h', method: 'tools/call', params: hang });
     wrapper.send(listen('listening'));
@@ -287,7 +290,6 @@ describe('requests that stand for themselves', () => {
     );
     for (const requestId of ['h', 'listening', 'unknown'])
       wrapper.send({ method: 'notifications/cancelled', params: { requestId, ...meta } });
-    const cancelled = { name: 'echo__cancelled', arguments: {}, ...meta };
     await until('the server to hear of it', async () => {
       const { result } = await wrapper.request(`c${performance.now()}`, 'tools/call', cancelled);
       return result.content[0].text === '[{"label":"h"}]';
