@@ -2,7 +2,7 @@
 //
 // FL1 (A8)  a list that has no end, or pages that are something else than items, end the fetch: by the number of pages,
 //           by the bytes of all pages, by the length of a cursor, or by a cursor that was there before.
-// LF2 (A6)  a page is gone over no further than its list is taken: beyond that it would only hold up everybody's calls.
+// FL2 (A6)  a page is gone over no further than its list is taken: beyond that it would only hold up everybody's calls.
 
 import { createHash } from 'node:crypto';
 import { UpstreamProtocolError } from '../errors.ts';
@@ -94,7 +94,7 @@ function takePage({ server }: Connection, kind: ListKind, answer: Envelope, hold
   };
 }
 
-/** Nothing more of the page is wanted (LF2). */
+/** Nothing more of the page is wanted (FL2). */
 class Enough extends Error {}
 
 /** Throws Enough where the list is cut off. */
