@@ -2,7 +2,7 @@
 // is told to come again. Bodies of which nobody knows yet who sends them have one of their own: of webhooks, whose signature
 // is over the whole body, and of the form in which the inspector's key is entered. What comes in one piece takes nothing.
 //
-// BB1 (A8)  all of them together hold no more than the budget; so does what is paid for each piece, however small.
+// BB1 (A8)  all of them together hold no more than the budget, in memory as it is (body-pieces.ts).
 // BB2 (A6)  one address gets half of it at most (actors/budget.ts). Of IPv6 the first 64 bits are one, since who has any of
 //           those addresses has them all. The address is that of the socket: behind a proxy all senders are one.
 // BB3       what was taken is given back when the body is whole, refused or gone.
@@ -12,9 +12,6 @@ import { Budget, Share } from '../../actors/budget.ts';
 /** Six of the largest find room at once although an address gets half only. */
 const LARGEST = 12;
 const MIN_BYTES = 64 * 1024 * 1024;
-
-/** What a piece costs beside its bytes, roughly. */
-const PIECE_BYTES = 256;
 
 /** The part of one request. */
 export interface Allowance {
@@ -48,10 +45,9 @@ export class BodyBudget {
     let held = 0;
     return {
       take: (bytes) => {
-        const cost = bytes + PIECE_BYTES;
-        if (!this.#budget.take(cost, share)) return false;
+        if (!this.#budget.take(bytes, share)) return false;
         this.#shares.set(network, share);
-        held += cost;
+        held += bytes;
         return true;
       },
       giveBack: () => {

@@ -6,6 +6,7 @@
 
 import type { Deadlines, Waiting } from '../../actors/deadlines.ts';
 import type { Allowance, BodyBudget } from './body-budget.ts';
+import { BodyPieces } from './body-pieces.ts';
 import { type BodyProblem, type HttpRequest, LINGER_MS } from './seam.ts';
 
 export class IncomingBody implements Waiting<IncomingBody> {
@@ -22,7 +23,7 @@ export class IncomingBody implements Waiting<IncomingBody> {
   #budget: BodyBudget;
   /** Set once it holds something: most bodies come in one piece. */
   #allowance: Allowance | undefined;
-  #chunks: Buffer[] = [];
+  readonly #pieces = new BodyPieces();
   #size = 0;
   #isIn = false;
   #isLate = false;
@@ -78,19 +79,17 @@ export class IncomingBody implements Waiting<IncomingBody> {
     if (this.#deliver === undefined || bytes.length === 0) return;
     this.#size += bytes.length;
     // With the last byte it is whole, and delivered at once.
-    const hasRoom = this.#size === this.#announced || this.#take(bytes.length);
+    const hasRoom = this.#size === this.#announced || this.#take(this.#pieces.costOf(bytes.length));
     if (this.#size > this.#maxBytes) this.#end('too_large');
     else if (!hasRoom) this.#end('no_room');
-    else this.#chunks.push(bytes);
+    else this.#pieces.add(bytes);
   }
 
   /** The last byte is in. */
   finish(): void {
     this.#isIn = true;
     this.#deadlines.delete(this);
-    const [first] = this.#chunks;
-    const body = first !== undefined && this.#chunks.length === 1 ? first : Buffer.concat(this.#chunks);
-    this.#end(body);
+    this.#end(this.#pieces.whole());
     const release = this.#release;
     if (release === undefined) return;
     clearTimeout(this.#timer);
@@ -106,7 +105,7 @@ export class IncomingBody implements Waiting<IncomingBody> {
   /** Nobody wants the body any more. */
   drop(): void {
     this.#deliver = undefined;
-    this.#chunks = [];
+    this.#pieces.clear();
     this.#allowance?.giveBack();
   }
 
@@ -134,6 +133,7 @@ export class IncomingBody implements Waiting<IncomingBody> {
   }
 
   #take(bytes: number): boolean {
+    if (bytes === 0) return true;
     this.#allowance ??= this.#budget.allowanceFor(this.#sender);
     return this.#allowance.take(bytes);
   }

@@ -46,14 +46,23 @@ interface Heard {
   answer(): void;
 }
 
+/** At work of one agent: half of 64 MiB, so that there is room for others. */
+const AT_ONCE = 5;
+
 /** Takes jobs in, and answers when it is told to. */
 async function slowAgent() {
   const heard: Heard[] = [];
+  const waiting = { now: 0, most: 0 };
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      const answer = () => response.end('{"text":""}');
+      waiting.now += 1;
+      waiting.most = Math.max(waiting.most, waiting.now);
+      const answer = () => {
+        waiting.now -= 1;
+        response.end('{"text":""}');
+      };
       heard.push({ body: Buffer.concat(chunks), answer });
     });
   });
@@ -62,7 +71,7 @@ async function slowAgent() {
     server.close();
   });
   await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, heard };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, heard, waiting };
 }
 
 test('twelve events of 7 MB at a slow agent hold little memory, and arrive whole', async () => {
@@ -94,6 +103,10 @@ test('twelve events of 7 MB at a slow agent hold little memory, and arrive whole
   }, 5);
   for (const payload of payloads)
     expect((await postHook(gateway.url, '/hooks/orders', payload)).status).toBe(202);
+  // Time for as many as the agent may have, and for more, where nothing bounded them.
+  await eventually(() => expect(agent.waiting.now).toBeGreaterThan(2));
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  expect(agent.waiting.now).toBeLessThanOrEqual(AT_ONCE);
   for (let done = 1; done <= payloads.length; done += 1) {
     await eventually(() => expect(agent.heard.length).toBeGreaterThan(done));
     agent.heard[done]?.answer();
@@ -108,6 +121,7 @@ test('twelve events of 7 MB at a slow agent hold little memory, and arrive whole
     expect(input).toBe(sent?.text);
     expect(JSON.stringify(event.payload) === JSON.stringify(sent)).toBe(true);
   }
+  expect(agent.waiting.most).toBeLessThanOrEqual(AT_ONCE);
   expect(mostBytes - before).toBeLessThan(330 * MB);
 }, 120_000);
 

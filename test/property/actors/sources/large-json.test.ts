@@ -2,6 +2,7 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { OverloadedError } from '../../../../actors/errors.ts';
 import { isLargeJson, membersAt, spansOf, textOfJson } from '../../../../actors/sources/large-json.ts';
 import { memberOf } from '../../../../actors/sources/payload-member.ts';
 
@@ -103,4 +104,14 @@ test('what is read when it is asked for is read no sooner, and bytes that are no
   expect(textOfJson(bytes)).toBe(bytes);
   const odd = Buffer.concat([Buffer.from('{"text":"'), Buffer.from([0xff]), Buffer.from('"}')]);
   expect(Buffer.from(textOfJson(odd)).toString()).toBe('{"text":"\ufffd"}');
+});
+
+test('what is gone over at the same time is bounded in bytes, and given back (LJ2)', async () => {
+  const bytes = Buffer.alloc(40 * 1024 * 1024, ' ');
+  bytes.write('{"id":1', 0);
+  bytes.write('}', bytes.length - 1);
+  const outcomes = await Promise.allSettled([1, 2, 3, 4].map(() => spansOf(bytes, ['id'])));
+  const refused = outcomes.flatMap((each) => (each.status === 'rejected' ? [each.reason] : []));
+  expect(refused).toEqual([expect.any(OverloadedError)]);
+  expect(await spansOf(bytes, ['id'])).toEqual({ id: [6, 7] });
 });
