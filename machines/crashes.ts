@@ -4,11 +4,13 @@
 // process again. A pure decision (A7): what follows from how often the process has ended with an event.
 //
 // CS1  an event that ends the process whenever it runs is given up after CRASH_LIMIT times.
-// CS2  from SEPARATED times on no suspect runs beside another one: what ends the process does so with no more than one of
-//      those that have been there often.
+// CS2  two that were there SEPARATED times or more never run beside each other: what ends the process does so with no more
+//      than one of those that have been there often.
 // CS3  no pause is longer than LONGEST_PAUSE_MS; it is none of the pauses between failed attempts, and uses up none.
 // CS4  the pause begins anew with each start: so long the process has to last without a suspect before that is tried again. In a
 //      night in which it does not, by whatever else ends it, the suspect has no part, and is not given up for it.
+// CS5  below SEPARATED a suspect is held back by those of its own neighbourhood only: many that hang at one agent, through many
+//      ends of the process, hold up no schedule (A6).
 
 /** So many times, and it is not tried again. */
 export const CRASH_LIMIT = 10;
@@ -21,12 +23,15 @@ export function pauseAfterCrashMs(crashes: number): number {
   return Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (crashes - 1));
 }
 
-/** Whether a suspect may begin beside the suspects that run: so many, the worst of them with so many crashes. */
-export function mayBeginBeside(crashes: number, running: number, worst: number): boolean {
-  return running < togetherAt(Math.max(crashes, worst));
+/**
+ * Whether a suspect may begin beside those that run: `near` of its neighbourhood with at least as many crashes, the worst of
+ * all with so many.
+ */
+export function mayBeginBeside(crashes: number, near: number, worst: number): boolean {
+  return near < togetherAt(crashes) && (crashes < SEPARATED || worst < SEPARATED);
 }
 
-/** How many suspects may run at a time where one of them has so many crashes: 256, 64, 16, 4, and 1. */
+/** How many suspects of a neighbourhood with at least so many crashes may run at a time: 256, 64, 16, 4, and 1. */
 function togetherAt(crashes: number): number {
   return crashes >= SEPARATED ? 1 : 4 ** (SEPARATED - crashes);
 }

@@ -59,8 +59,8 @@ export class MailboxTable {
   readonly #ready = new Map<string, LinkedList<MailboxEntry>>();
   /** Of any kind, with a suspect for their first event. */
   readonly #readySuspects = new LinkedList<MailboxEntry>();
-  /** How many suspects are under a claim, by their crashes. */
-  readonly #running: number[] = [];
+  /** How many suspects are under a claim: by their neighbourhood, and there by their crashes. */
+  readonly #running = new Map<string, number[]>();
   readonly #later = new DueHeap<MailboxEntry>();
   /** What has changed since `begin`, the last change last. */
   readonly #changes: Before[] = [];
@@ -161,17 +161,21 @@ export class MailboxTable {
     return undefined;
   }
 
-  #mayBegin({ claim, crashes: own }: MailboxEntry): boolean {
-    let running = 0;
+  #mayBegin({ key, claim, crashes: own }: MailboxEntry): boolean {
+    const neighbourhood = neighbourhoodOf(key);
+    let near = 0;
     let worst = 0;
-    for (const [crashes, count = 0] of this.#running.entries()) {
-      // One whose claim ran out does not stand in its own way.
-      const others = count - Number(claim?.crashes === crashes);
-      if (crashes === 0 || others === 0) continue;
-      running += others;
-      worst = crashes;
+    for (const [where, counts] of this.#running) {
+      const isNear = where === neighbourhood;
+      for (const [crashes, count = 0] of counts.entries()) {
+        // One whose claim ran out does not stand in its own way.
+        const others = count - Number(isNear && claim?.crashes === crashes);
+        if (others === 0) continue;
+        worst = Math.max(worst, crashes);
+        if (isNear && crashes >= own) near += others;
+      }
     }
-    return mayBeginBeside(own, running, worst);
+    return mayBeginBeside(own, near, worst);
   }
 
   /** When, after that time, the next one will be ready, epoch ms. */
@@ -219,15 +223,19 @@ export class MailboxTable {
 
   /** It must stand nowhere: what it is suspected of decides where. */
   #give(entry: MailboxEntry, claim: Claim | undefined, crashes: number): void {
-    this.#count(entry.claim, -1);
+    this.#count(entry.key, entry.claim, -1);
     entry.claim = claim;
     entry.crashes = crashes;
-    this.#count(claim, 1);
+    this.#count(entry.key, claim, 1);
   }
 
-  #count(claim: Claim | undefined, by: number): void {
+  #count(key: string, claim: Claim | undefined, by: number): void {
     if (claim === undefined || claim.crashes === 0) return;
-    this.#running[claim.crashes] = (this.#running[claim.crashes] ?? 0) + by;
+    const neighbourhood = neighbourhoodOf(key);
+    const counts = this.#running.get(neighbourhood) ?? [];
+    counts[claim.crashes] = (counts[claim.crashes] ?? 0) + by;
+    if (counts.some((count) => count > 0)) this.#running.set(neighbourhood, counts);
+    else this.#running.delete(neighbourhood);
   }
 
   #put(entry: MailboxEntry, dueAt: number): void {
@@ -250,6 +258,11 @@ export class MailboxTable {
     }
     return list;
   }
+}
+
+/** What the keys of an HTTP trigger, a repository or a platform have in common: the first three words. */
+export function neighbourhoodOf(key: string): string {
+  return key.split('/', 3).join('/');
 }
 
 function kindOf(key: string): string {

@@ -146,6 +146,31 @@ test('what ends the process even while it is given up is dead at the next start'
   await opened.store.close();
 });
 
+test('many that hang at one agent, through ends of the process, hold up no schedule', async () => {
+  const file = join(folder, 'held-up.db');
+  let opened = openEngineStore({ file });
+  const claimed = async () => (await opened.store.claim(256, LEASE_MS)).map(({ key }) => key);
+  const restart = async () => {
+    const now = opened.now();
+    await opened.store.close();
+    opened = openEngineStore({ file, now });
+  };
+  const pulse = 'conversation/schedule/pulse';
+  await opened.store.append([eventOf('pulse', pulse)]);
+  expect(await claimed()).toEqual([pulse]);
+  await restart();
+  opened.advance(pauseAfterCrashMs(1));
+  const hanging = Array.from({ length: 200 }, (_, at) => `conversation/http/stuck/${at}`);
+  await opened.store.append(hanging.map((key, at) => eventOf(`stuck:${at}`, key)));
+  expect(new Set(await claimed())).toEqual(new Set([pulse, ...hanging]));
+  await restart();
+  opened.advance(pauseAfterCrashMs(1));
+  expect(new Set(await claimed())).toEqual(new Set(hanging));
+  opened.advance(pauseAfterCrashMs(2) - pauseAfterCrashMs(1));
+  expect(await claimed()).toEqual([pulse]);
+  await opened.store.close();
+});
+
 test('where something else ends the process a hundred times nothing is given up', async () => {
   const kills = fc.array(fc.integer({ min: 100, max: 20_000 }), { minLength: 100, maxLength: 100 });
   const quick = fc

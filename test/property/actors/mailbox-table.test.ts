@@ -3,7 +3,12 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Claim, type MailboxEntry, MailboxTable } from '../../../actors/store/mailbox-table.ts';
+import {
+  type Claim,
+  type MailboxEntry,
+  MailboxTable,
+  neighbourhoodOf,
+} from '../../../actors/store/mailbox-table.ts';
 import { mayBeginBeside } from '../../../machines/crashes.ts';
 
 interface Row {
@@ -14,7 +19,7 @@ interface Row {
   readonly crashes: number;
 }
 
-const keys = ['x', 'y', 'a/', 'a/1', 'a/b/1', 'a/b/2', 'ab/1', 'b/1', 'b/2', '/1'] as const;
+const keys = ['x', 'y', 'a/', 'a/1', 'a/b/1', 'a/b/2', 'a/b/c/1', 'a/b/c/2', 'b/1', 'b/2', '/1'] as const;
 const prefixes = ['', 'a', 'a/', 'a/b', 'a/b/', 'a/b/1', 'ab/', 'b/', 'x', '/', 'c/', 'c'] as const;
 
 /** What the table says, in as few words as there are. */
@@ -31,9 +36,14 @@ class Model {
   mayBegin({ key, crashes }: Row): boolean {
     if (crashes === 0) return true;
     const others = [...this.rows.values()].flatMap((row) =>
-      row.key === key || row.claim === undefined || row.claim.crashes === 0 ? [] : [row.claim.crashes],
+      row.key === key || row.claim === undefined || row.claim.crashes === 0
+        ? []
+        : [{ key: row.key, crashes: row.claim.crashes }],
     );
-    return mayBeginBeside(crashes, others.length, Math.max(0, ...others));
+    const near = others.filter(
+      (other) => other.crashes >= crashes && neighbourhoodOf(other.key) === neighbourhoodOf(key),
+    );
+    return mayBeginBeside(crashes, near.length, Math.max(0, ...others.map((other) => other.crashes)));
   }
 
   nextAfterNow(): number | undefined {
