@@ -265,7 +265,7 @@ export class Automation implements Part {
       store,
       log: gateway.log,
       accept: (event) => dispatcher.accept(event),
-      settled: (id, timeoutMs, givenUp) => dispatcher.settled(id, timeoutMs, givenUp),
+      settled: (trigger, id, timeoutMs, givenUp) => dispatcher.settled(trigger, id, timeoutMs, givenUp),
       cancel: (id, note) => dispatcher.cancel(id, note),
       listen: (webhook, address) => this.listeners.listen(webhook, address),
     };

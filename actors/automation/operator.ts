@@ -79,7 +79,9 @@ export class Operator {
     const event = manualEvent(trigger, run, randomUUID(), trace);
     const waiting = new AbortController();
     const settled =
-      run.waitSeconds > 0 ? dispatcher.settled(event.id, run.waitSeconds * 1000, waiting.signal) : undefined;
+      run.waitSeconds > 0
+        ? dispatcher.settled(name, event.id, run.waitSeconds * 1000, waiting.signal)
+        : undefined;
     // Where too many wait already this must be known before anything is accepted: the caller will try again.
     await Promise.race([settled, undefined]);
     try {

@@ -120,8 +120,13 @@ export class Dispatcher {
    * `givenUp` ends the wait: for whoever finds that there is nothing to wait for. Rejects with OverloadedError when too
    * many wait.
    */
-  settled(id: string, timeoutMs: number, givenUp?: AbortSignal): Promise<Settled | undefined> {
-    return this.#settlements.wait(id, timeoutMs, givenUp);
+  settled(
+    trigger: string,
+    id: string,
+    timeoutMs: number,
+    givenUp?: AbortSignal,
+  ): Promise<Settled | undefined> {
+    return this.#settlements.wait(trigger, id, timeoutMs, givenUp);
   }
 
   /** That event was ended in the store, by somebody who is no work; whoever waits for it is told. */

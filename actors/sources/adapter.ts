@@ -44,9 +44,9 @@ export interface SourceHost {
   accept(event: NewEvent): Promise<Appended>;
   /**
    * Resolves when the delivery has ended, or with undefined at the deadline, or when it is `givenUp`: a wait takes one of
-   * few places. Ask before `accept`.
+   * few places, as its trigger's. Ask before `accept`.
    */
-  settled(id: string, timeoutMs: number, givenUp: AbortSignal): Promise<Settled | undefined>;
+  settled(trigger: string, id: string, timeoutMs: number, givenUp: AbortSignal): Promise<Settled | undefined>;
   /**
    * Ends the attempt at a delivery that is under way: its signal is aborted, and it is recorded as ignored with the note.
    * Gives false when none is under way. A host that cannot do it lets the attempt end by itself.

@@ -77,7 +77,7 @@ class HttpPath implements PathUse<HttpMember> {
     const waitMs = respond === 'sync' ? respond_timeout_seconds * 1000 : 0;
     const waiting = waitMs > 0 ? new AbortController() : undefined;
     // Before the event is there: it might be over before we ask.
-    const settled = waiting && quiet(first.host.settled(event.id, waitMs, waiting.signal));
+    const settled = waiting && quiet(first.host.settled(taker.name, event.id, waitMs, waiting.signal));
     try {
       const taken = await this.#seen.takeOnce(signedRequest(taker, request, event.id), () =>
         first.host.accept(event),

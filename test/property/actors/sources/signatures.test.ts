@@ -26,7 +26,7 @@ beforeEach(() => {
     store: host.store,
     log: host.log,
     accept: (event) => host.accept(event),
-    settled: (id, timeoutMs) => host.settled(id, timeoutMs),
+    settled: (trigger, id, timeoutMs) => host.settled(trigger, id, timeoutMs),
     listen: async (given) => {
       webhook = given;
       return async () => {};

@@ -41,7 +41,9 @@ test('a run that would wait where too many wait is refused before anything is ac
   const operator = new Operator({
     store,
     fleet: { get: () => manual },
-    dispatcher: { settled: (id: string, ms: number) => settlements.wait(id, ms) },
+    dispatcher: {
+      settled: (trigger: string, id: string, ms: number) => settlements.wait(trigger, id, ms),
+    },
   } as unknown as Automation);
   const run = { command: '', input: {}, text: 'now', isConfirmed: true, waitSeconds: 1 };
   await expect(operator.run('deploy', run, '')).rejects.toMatchObject({ code: 'ERR_OVERLOADED' });
@@ -66,7 +68,7 @@ test('whoever waits for a delivery hears that an operator has discarded it', asy
   const store = new MemoryStore();
   const { dispatcher } = startInbox({ works: [new FakeWork(async () => done)], store });
   const operator = new Operator({ store, dispatcher } as unknown as Automation);
-  const settled = dispatcher.settled('a1', 60_000);
+  const settled = dispatcher.settled('t', 'a1', 60_000);
   await store.append([newEvent('elsewhere/a', 'a1')]);
   expect(await operator.discard('a1')).toMatchObject({ state: 'ignored' });
   expect(await settled).toEqual({ state: 'ignored', answer: undefined, note: 'discarded by an operator' });

@@ -104,7 +104,7 @@ describe('an event', () => {
   test('is handled and committed, and who waits is told how it ended', async () => {
     const work = new FakeWork(async () => ({ kind: 'done', trigger: 't', answer: 'hello', note: 'n' }));
     const { dispatcher, store, append, said } = inbox({ works: [work] });
-    const settled = dispatcher.settled('a1', 2_000);
+    const settled = dispatcher.settled('t', 'a1', 2_000);
     await append(a('a1'));
     expect(await settled).toEqual({ state: 'done', answer: 'hello', note: 'n' });
     expect(await store.delivery('a1')).toMatchObject({
@@ -146,7 +146,7 @@ describe('an event', () => {
   test('that fails is tried again after a pause, before anything later of its key, and is dead in the end', async () => {
     const work = new FakeWork(async ({ event }) => (event.id === 'a1' ? failed('no luck') : done));
     const { dispatcher, store, append, ended, stats, said } = inbox({ works: [work], pollMs: 20 });
-    const settled = dispatcher.settled('a1', 5_000);
+    const settled = dispatcher.settled('t', 'a1', 5_000);
     await append(a('a1'), a('a2'), b('b1'));
     expect(await settled).toEqual({ state: 'dead', answer: undefined, note: 'no luck' });
     await ended('a2');
@@ -210,11 +210,11 @@ describe('an event', () => {
   test('is not waited for beyond the deadline of who waits, nor by more than the bound', async () => {
     const work = new FakeWork(hangs);
     const { dispatcher, append } = inbox({ works: [work], maxWaiting: 1 });
-    const settled = dispatcher.settled('a1', 30);
-    await expect(dispatcher.settled('a2', 30)).rejects.toMatchObject({ code: 'ERR_OVERLOADED' });
+    const settled = dispatcher.settled('t', 'a1', 30);
+    await expect(dispatcher.settled('t', 'a2', 30)).rejects.toMatchObject({ code: 'ERR_OVERLOADED' });
     await append(a('a1'));
     expect(await settled).toBeUndefined();
-    expect(await dispatcher.settled('a2', 1)).toBeUndefined();
+    expect(await dispatcher.settled('t', 'a2', 1)).toBeUndefined();
   });
 });
 
@@ -828,7 +828,7 @@ describe('a drain', () => {
     const { dispatcher, store, append, stats, said } = inbox({ works: [work] });
     await append(a('a1'));
     await until('it runs', () => work.runs.length === 1);
-    const settled = dispatcher.settled('a1', 60_000);
+    const settled = dispatcher.settled('t', 'a1', 60_000);
     await dispatcher.drain(200);
     expect(await settled).toBeUndefined();
     expect(await store.delivery('a1')).toMatchObject({

@@ -12,7 +12,11 @@ const end = { state: 'done', answer: 'yes', note: undefined } as const;
 
 test('whoever waits hears of the end once, and no timer is left (SE1)', async () => {
   const settlements = new Settlements(10);
-  const waits = [settlements.wait('a', 100), settlements.wait('a', 100), settlements.wait('b', 100)];
+  const waits = [
+    settlements.wait('t', 'a', 100),
+    settlements.wait('t', 'a', 100),
+    settlements.wait('t', 'b', 100),
+  ];
   settlements.settle('a', end);
   settlements.settle('a', { ...end, answer: 'no' });
   settlements.settle('unknown', end);
@@ -25,23 +29,39 @@ test('whoever waits hears of the end once, and no timer is left (SE1)', async ()
 test('a wait that is given up ends at once, and its place is for others', async () => {
   const settlements = new Settlements(1);
   const waiting = new AbortController();
-  const first = settlements.wait('a', 100, waiting.signal);
+  const first = settlements.wait('t', 'a', 100, waiting.signal);
   waiting.abort();
   expect([settlements.size, vi.getTimerCount()]).toEqual([0, 0]);
   expect(await first).toBeUndefined();
-  const second = settlements.wait('a', 100, new AbortController().signal);
-  expect(await settlements.wait('b', 100, waiting.signal)).toBeUndefined();
+  const second = settlements.wait('t', 'a', 100, new AbortController().signal);
+  expect(await settlements.wait('t', 'b', 100, waiting.signal)).toBeUndefined();
   settlements.settle('a', end);
   expect(await second).toEqual(end);
 });
 
 test('beyond the bound a wait is refused, and there is room again when one is over (SE2)', async () => {
   const settlements = new Settlements(1);
-  const first = settlements.wait('a', 100);
-  await expect(settlements.wait('b', 100)).rejects.toMatchObject({ code: 'ERR_OVERLOADED' });
+  const first = settlements.wait('t', 'a', 100);
+  await expect(settlements.wait('t', 'b', 100)).rejects.toMatchObject({ code: 'ERR_OVERLOADED' });
   settlements.settle('a', end);
-  const second = settlements.wait('b', 100);
+  const second = settlements.wait('t', 'b', 100);
   settlements.close();
-  expect([await first, await second, await settlements.wait('c', 100)]).toEqual([end, undefined, undefined]);
+  expect([await first, await second, await settlements.wait('t', 'c', 100)]).toEqual([
+    end,
+    undefined,
+    undefined,
+  ]);
   expect(vi.getTimerCount()).toBe(0);
+});
+
+test('a trigger whose events do not end leaves waits to others', async () => {
+  const settlements = new Settlements(16);
+  const greedy = Array.from({ length: 20 }, (_, n) => settlements.wait('slow', `s${n}`, 100));
+  const refused = (await Promise.allSettled(greedy.slice(8))).map(({ status }) => status);
+  expect([settlements.size, new Set(refused)]).toEqual([8, new Set(['rejected'])]);
+  const other = settlements.wait('quick', 'q', 100);
+  settlements.settle('q', end);
+  expect(await other).toEqual(end);
+  settlements.close();
+  expect(settlements.size).toBe(0);
 });

@@ -241,7 +241,7 @@ describe('instants that overlap', () => {
       store: host.store,
       log: host.log,
       accept: (event) => host.accept(event),
-      settled: (id, timeoutMs) => host.settled(id, timeoutMs),
+      settled: (trigger, id, timeoutMs) => host.settled(trigger, id, timeoutMs),
       listen: (webhook) => host.listen(webhook),
       cancel: (id, note) => ended.push(`${id} ${note}`) > 0,
     };
