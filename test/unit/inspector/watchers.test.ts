@@ -30,7 +30,7 @@ function server(id: string) {
 function gatewayOf(servers: ReturnType<typeof server>[], figures?: AutomationFigures) {
   const root = createActor(createMachine({ id: 'gateway', on: { ping: {} } })).start();
   const gateway = {
-    ...{ root, version: '1', startedAt: 1, isDraining: false, deadLetters: 0 },
+    ...{ root, version: '1', beginning: { at: 1 }, isDraining: false, deadLetters: 0 },
     config: { inspector: { commands: false } },
     sessions: { size: 0, listens: 0 },
     fleet: { all: () => servers },
