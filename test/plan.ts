@@ -22,7 +22,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     ...['filesystem-server-program', 'filesystem-server-resources', 'filesystem-server-tools'],
     ...['filesystem-server-trees', 'library', 'tool-server-program'],
     ...['repository-host-server', 'repository-host-server-faults', 'repository-host-server-files'],
-    'repository-host-server-limits',
+    ...['bot-platform', 'repository-host-server-limits'],
   ],
   'the way to remote servers, on the far side of the gateway': [
     ...['mcp-remote-upstream', 'modern-http-link', 'param-headers', 'remote-link-life', 'remote-links'],
