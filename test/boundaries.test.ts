@@ -7,16 +7,18 @@ import { describe, expect, test } from 'vitest';
 
 const root = resolve(import.meta.dirname, '..');
 
-const rooms = ['config', 'machines', 'actors', 'src', 'tool-servers'] as const;
+const rooms = ['config', 'machines', 'actors', 'src', 'rest', 'tool-servers'] as const;
 type Room = (typeof rooms)[number];
 
 const maySee: Record<Room, readonly Room[]> = {
   config: [],
   machines: ['config'],
-  actors: ['config', 'machines'],
+  actors: ['config', 'machines', 'rest'],
   src: ['config', 'machines', 'actors'],
+  // Clients of HTTP APIs, whoever needs them.
+  rest: [],
   // Programs of their own.
-  'tool-servers': [],
+  'tool-servers': ['rest'],
 };
 
 /** Packages that only these rooms may name; every other package is free. */

@@ -1,0 +1,49 @@
+// What a platform answered, read whole. A status that says no is an answer like any other: what it means is for the adapter
+// of the platform to say.
+
+import { type RateLimit, rateLimitOf, retryAfterMs } from './retry-after.ts';
+
+export class ApiAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  /** After decompression, and without the secrets. */
+  readonly bytes: Buffer;
+  #json: { readonly value: unknown } | undefined;
+
+  constructor(status: number, headers: Headers, bytes: Buffer) {
+    this.status = status;
+    this.headers = headers;
+    this.bytes = bytes;
+  }
+
+  get isOk(): boolean {
+    return this.status >= 200 && this.status <= 299;
+  }
+
+  get text(): string {
+    return this.bytes.toString('utf8');
+  }
+
+  /** The body as JSON, whatever its type is said to be; undefined where it is none, as the page of a proxy. */
+  get json(): unknown {
+    this.#json ??= { value: parsed(this.text) };
+    return this.#json.value;
+  }
+
+  /** The pause that `Retry-After` asks for. */
+  get retryAfterMs(): number | undefined {
+    return retryAfterMs(this.headers);
+  }
+
+  get rateLimit(): RateLimit {
+    return rateLimitOf(this.headers);
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,15 @@
+// Addresses below an API, put together of parts that others have chosen.
+//
+// PA1  each part is one segment, or a piece of one, whatever characters it has: it leads nowhere else.
+
+/** path`/repos/${owner}/issues/${number}`: each value is percent-encoded. Throws a RangeError for one that cannot be a segment. */
+export function path(texts: TemplateStringsArray, ...values: readonly (string | number)[]): string {
+  return String.raw({ raw: texts }, ...values.map(segmentOf));
+}
+
+function segmentOf(value: string | number): string {
+  const text = String(value);
+  // Dots are never encoded, and the parser of addresses takes such a segment for a way up.
+  if (/^\.{0,2}$/.test(text)) throw new RangeError('a part of an address is empty, or consists of dots');
+  return encodeURIComponent(text.toWellFormed());
+}

@@ -1,0 +1,22 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { path } from '../../../rest/path.ts';
+
+test('every value stays the segment it was put into, as it is', () => {
+  const value = fc.string({ unit: 'grapheme' }).filter((text) => !/^\.{0,2}$/.test(text));
+  fc.assert(
+    fc.property(value, value, (one, two) => {
+      const { pathname, search, hash } = new URL(`http://host.example/base${path`/a/${one}/b${two}/c`}`);
+      expect(pathname.split('/').map(decodeURIComponent)).toEqual(['', 'base', 'a', one, `b${two}`, 'c']);
+      expect(search + hash).toBe('');
+    }),
+  );
+});
+
+test.each(['', '.', '..'])('a value "%s" would lead elsewhere and is refused', (value) => {
+  expect(() => path`/a/${value}/b`).toThrow(RangeError);
+});
+
+test('half a pair of surrogates does not break it', () => {
+  expect(path`/${'\ud800'}`).toBe('/%EF%BF%BD');
+});

@@ -1,0 +1,87 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { pauseOf, rateLimitOf, retryAfterMs } from '../../../rest/retry-after.ts';
+
+const HOST_TIME = Date.parse('2020-02-03T04:05:06Z');
+const date = new Date(HOST_TIME).toUTCString();
+const at = (ms: number) => new Date(HOST_TIME + ms).toUTCString();
+
+describe('Retry-After', () => {
+  test.each([
+    ['30', 30_000],
+    [' 1.25 ', 1_250],
+    ['0', 0],
+    [at(90_000), 90_000],
+    [at(-90_000), 0],
+    ['999999999', 86_400_000],
+  ])('of "%s" is a pause of %i ms by the clock of the platform, whatever ours says', (value, ms) => {
+    expect(retryAfterMs(new Headers({ 'retry-after': value, date }))).toBe(ms);
+  });
+
+  test.each(['', '-1', 'soon', '1e9', '12 s'])('of "%s" says nothing', (value) => {
+    expect(retryAfterMs(new Headers({ 'retry-after': value, date }))).toBeUndefined();
+  });
+
+  test('that is missing says nothing', () => {
+    expect(retryAfterMs(new Headers())).toBeUndefined();
+    expect(pauseOf(undefined, 0)).toBeUndefined();
+  });
+
+  test('of a platform without a clock goes by ours', () => {
+    const inAMinute = new Date(Date.now() + 60_000).toUTCString();
+    expect(retryAfterMs(new Headers({ 'retry-after': inAMinute }))).toBeGreaterThan(50_000);
+  });
+
+  test('gives a whole number from none to a day, or nothing, whatever it holds', () => {
+    const header = fc.oneof(
+      fc.string(),
+      fc.double().map(String),
+      fc.date({ noInvalidDate: true }).map(String),
+    );
+    fc.assert(
+      fc.property(header, fc.integer(), (text, nowMs) => {
+        const ms = pauseOf(text, nowMs);
+        if (ms === undefined) return;
+        expect(Number.isInteger(ms)).toBe(true);
+        expect(ms).toBeGreaterThanOrEqual(0);
+        expect(ms).toBeLessThanOrEqual(86_400_000);
+      }),
+    );
+  });
+});
+
+describe('the limits in headers', () => {
+  test.each([
+    [
+      'a time of day',
+      { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': `${HOST_TIME / 1000 + 12}` },
+      12_000,
+    ],
+    [
+      'one with a fraction',
+      { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': `${HOST_TIME / 1000 + 1.5}` },
+      1_500,
+    ],
+    ['seconds from now', { 'ratelimit-remaining': '0', 'ratelimit-reset': '12' }, 12_000],
+    [
+      'a date',
+      { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': new Date(HOST_TIME + 12_000).toISOString() },
+      12_000,
+    ],
+    [
+      'what is left of it, which is exact',
+      { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1', 'x-ratelimit-reset-after': '0.25' },
+      250,
+    ],
+    ['nothing', { 'x-ratelimit-remaining': '0' }, undefined],
+  ])('say when they open again as %s', (_, headers, resetMs) => {
+    expect(rateLimitOf(new Headers({ ...headers, date } as Record<string, string>))).toEqual({
+      remaining: 0,
+      resetMs,
+    });
+  });
+
+  test('say nothing where they are missing', () => {
+    expect(rateLimitOf(new Headers())).toEqual({ remaining: undefined, resetMs: undefined });
+  });
+});
