@@ -1,0 +1,47 @@
+// Why something could not be sent. `message` stands in notes and logs and may be shown: it carries no secret.
+
+export interface DeliveryErrorOptions extends ErrorOptions {
+  /** What the platform calls it: a number of its own, a word, or the HTTP status. */
+  readonly platformCode?: number | string | undefined;
+  /** Trying again cannot help. */
+  readonly isFinal?: boolean;
+  /** Nothing was done, and nothing is wrong but the time: it is sent later, and no attempt is counted. */
+  readonly isTooSoon?: boolean;
+  /** Not before this, as the platform asked. */
+  readonly retryAfterMs?: number | undefined;
+  /** It may have arrived all the same: the answer was lost. */
+  readonly isOutcomeUnknown?: boolean;
+}
+
+export class DeliveryError extends Error {
+  readonly code = 'ERR_DELIVERY';
+  readonly platformCode: number | string | undefined;
+  readonly isFinal: boolean;
+  readonly isTooSoon: boolean;
+  readonly retryAfterMs: number | undefined;
+  readonly isOutcomeUnknown: boolean;
+
+  constructor(message: string, options: DeliveryErrorOptions = {}) {
+    super(message, options);
+    this.platformCode = options.platformCode;
+    this.isFinal = options.isFinal ?? false;
+    this.isTooSoon = options.isTooSoon ?? false;
+    this.retryAfterMs = options.retryAfterMs;
+    this.isOutcomeUnknown = options.isOutcomeUnknown ?? false;
+  }
+
+  override get name(): string {
+    return 'DeliveryError';
+  }
+}
+
+/** A message has no form on that platform: it cannot be edited there, say. Final, and told at once. */
+export class UnrenderableError extends DeliveryError {
+  constructor(message: string) {
+    super(message, { isFinal: true });
+  }
+
+  override get name(): string {
+    return 'UnrenderableError';
+  }
+}

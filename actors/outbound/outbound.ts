@@ -1,0 +1,46 @@
+// How an adapter sends: the part of it that knows its platform's form, limits and API. Rows, order, attempts, receipts and
+// expiry are neutral (outbox-rows.ts, automation/outbox-work.ts) and the same for all.
+
+import type { Trigger } from '../../config/resources/trigger.ts';
+import type { InboundEvent } from '../sources/adapter.ts';
+import type { OutboundMessage, OutboundTarget } from './outbound-message.ts';
+
+/** One request to the platform as JSON: what its API takes, and what the adapter needs to send it. It becomes one row. */
+export type Rendered = Readonly<Record<string, unknown>>;
+
+/** What the platform said of a message that it took. */
+export interface Receipt {
+  /** Its id of the message; empty where it names none. */
+  readonly id: string;
+}
+
+export interface SendContext {
+  readonly signal: AbortSignal;
+  /** The same at each attempt. */
+  readonly rowId: string;
+  /** When the row was made, epoch ms. */
+  readonly madeAt: number;
+  /** An attempt was begun before, and what it did nobody may know: where the platform can be asked, it is asked first. */
+  readonly wasTried: boolean;
+  /** Of another row; undefined while it has none, or where it has ended without. */
+  receiptOf(rowId: string): Promise<Receipt | undefined>;
+}
+
+export interface Outbound<T extends Trigger = Trigger> {
+  /** Where an answer to this goes; undefined: nowhere. Pure. */
+  target(trigger: T, inbound: InboundEvent): OutboundTarget | undefined;
+  /** In the order in which they are sent. Pure. Throws UnrenderableError. */
+  render(trigger: T, message: OutboundMessage): readonly Rendered[];
+  /** Whose limits and order it is: a bot, a number, a host. No secret; it stands in keys. */
+  account(trigger: T): string;
+  /** The address that `send` goes to: what hangs there hangs for every trigger that sends there. */
+  sendsTo(trigger: T): string;
+  /** Rejects with a DeliveryError. */
+  send(trigger: T, rendered: Rendered, context: SendContext): Promise<Receipt>;
+  /** For how long the platform shows what `typing` has said. */
+  readonly typingLastsMs?: number | undefined;
+  /** Shows that an answer is being made: repeated while a run lasts. What it rejects with is of no consequence. */
+  typing?(trigger: T, target: OutboundTarget, signal: AbortSignal): Promise<void>;
+  /** Marks the message as seen, once it is known that somebody takes it. As above. */
+  seen?(trigger: T, inbound: InboundEvent, signal: AbortSignal): Promise<void>;
+}

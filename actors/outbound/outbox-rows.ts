@@ -1,0 +1,55 @@
+// Messages as rows of the outbox: one for each request to the platform, in the mailbox of its destination, so that they are
+// sent in order and each is claimed, tried again, kept when dead and replayed by what does that for all events.
+//
+// OR1  the ids of an event's rows are the same at each attempt and each replay: the store takes each once.
+// OR2  rows of one destination are in one mailbox, whatever trigger or event they come from.
+
+import type { Trigger } from '../../config/resources/trigger.ts';
+import type { NewEvent } from '../store/store.ts';
+import type { Outbound, Rendered } from './outbound.ts';
+import type { OutboundMessage } from './outbound-message.ts';
+
+/** In the `meta` of a row: what is neutral. Its body is what the adapter has rendered. */
+export interface RowMeta {
+  readonly trigger: string;
+  readonly action: OutboundMessage['action']['do'];
+  /** Epoch ms. */
+  readonly expiresAt?: number | undefined;
+}
+
+/** What a message is about, for the ids of its rows: the answer, or a notice of some kind. */
+export interface RowOrigin {
+  /** Of the event that it comes from. */
+  readonly eventId: string;
+  readonly trace: string;
+  /** Tells its rows from others of the same event: `failed`. @default the answer */
+  readonly about?: string | undefined;
+}
+
+/** Rows for a message; `platform` is the word of it. Throws UnrenderableError. */
+export function outboxRows<T extends Trigger>(
+  outbound: Outbound<T>,
+  platform: string,
+  trigger: T,
+  message: OutboundMessage,
+  { eventId, trace, about }: RowOrigin,
+): readonly NewEvent[] {
+  const key = destinationKey(platform, outbound.account(trigger), message.target.place);
+  const meta: RowMeta = { trigger: trigger.name, action: message.action.do, expiresAt: message.expiresAt };
+  const name = about === undefined ? '' : `${about}/`;
+  return outbound.render(trigger, message).map((rendered, i) => ({
+    id: `outbox:${eventId}/${name}${i + 1}`,
+    key,
+    meta: JSON.stringify(meta),
+    body: Buffer.from(JSON.stringify(rendered)),
+    trace,
+  }));
+}
+
+export function destinationKey(platform: string, account: string, place: string): string {
+  return `outbox/${platform}/${account}/${place}`;
+}
+
+export function renderedOf(row: Pick<NewEvent, 'body'>): Rendered {
+  return JSON.parse(Buffer.from(row.body).toString('utf8')) as Rendered;
+}

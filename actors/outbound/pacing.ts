@@ -1,0 +1,134 @@
+// How fast messages leave: per credential, whose limit a platform counts over all its chats, and per destination, of which it
+// takes a few at once and then only so many. Where a platform says in its headers what is left, `hold` takes that over.
+//
+// PG1  nothing waits here: who may not go is told at once when to come again, and is deferred by so long.
+// PG2  of a destination at most `burst` leave together, and in the long run one in `everyMs`. What is refused to one
+//      destination holds up no other; what is refused to the credential holds up all of it (sources/pace.ts).
+// PG3  what is remembered is bounded. Of what is forgotten the worst is one refusal by the platform.
+// PG4  the clock is one that nobody sets.
+
+import { Pace } from '../sources/pace.ts';
+import { DeliveryError } from './delivery-error.ts';
+
+export interface PlaceLimit {
+  readonly everyMs: number;
+  /** @default 1 */
+  readonly burst?: number | undefined;
+}
+
+export interface PacingOptions {
+  /** Between two messages of one credential. */
+  readonly accountEveryMs: number;
+  readonly place: PlaceLimit;
+  /** Milliseconds that only grow. */
+  readonly now?: () => number;
+  /** @default 10000 */
+  readonly maxPlaces?: number;
+}
+
+export interface PacedTurn {
+  /** The credential, under any name that is no secret and the same for all that share it. */
+  readonly account: string;
+  readonly place: string;
+  /** Of this destination, where it is another one than that of most. */
+  readonly limit?: PlaceLimit | undefined;
+  /** Whether a refusal for now is about the destination alone. @default the whole credential */
+  readonly isOfPlace?: ((error: DeliveryError) => boolean) | undefined;
+}
+
+/** Where a platform that takes no more does not say for how long. */
+const TOO_SOON_MS = 60_000;
+const LONGEST_MS = 3_600_000;
+const MAX_ACCOUNTS = 1_000;
+
+interface PlaceState {
+  /** When its burst is whole again. */
+  readonly wholeAt: number;
+  /** As the platform said. */
+  readonly heldUntil: number;
+}
+
+const FREE: PlaceState = { wholeAt: 0, heldUntil: 0 };
+
+export class Pacing {
+  readonly #options: PacingOptions;
+  readonly #now: () => number;
+  readonly #maxPlaces: number;
+  readonly #accounts = new Map<string, Pace>();
+  /** Those of which nothing more is to be known are not in it. */
+  readonly #places = new Map<string, PlaceState>();
+
+  constructor(options: PacingOptions) {
+    this.#options = options;
+    this.#now = options.now ?? (() => performance.now());
+    this.#maxPlaces = options.maxPlaces ?? 10_000;
+  }
+
+  /** Has a request leave, or rejects with a DeliveryError that is too soon: its own, or one that says when to come again. */
+  async run<T>(turn: PacedTurn, request: () => Promise<T>): Promise<T> {
+    const { account, place, isOfPlace = () => false } = turn;
+    const pace = this.#paceOf(account);
+    const name = `${account} ${place}`;
+    const placeMs = this.#pauseOf(name, turn.limit ?? this.#options.place);
+    if (placeMs > 0) throw tooSoon(placeMs);
+    const pauseMs = pace.takeTurn();
+    if (pauseMs !== undefined) throw tooSoon(pauseMs);
+    this.#count(name, turn.limit ?? this.#options.place);
+    return pace.run(request, (error) => {
+      if (!(error instanceof DeliveryError) || !error.isTooSoon) return undefined;
+      const forMs = error.retryAfterMs ?? TOO_SOON_MS;
+      if (!isOfPlace(error)) return forMs;
+      this.hold(account, place, forMs);
+      return undefined;
+    });
+  }
+
+  /** The platform has said that this destination takes nothing more for so long. */
+  hold(account: string, place: string, forMs: number): void {
+    const name = `${account} ${place}`;
+    const { wholeAt, heldUntil } = this.#places.get(name) ?? FREE;
+    const until = this.#now() + Math.min(LONGEST_MS, Math.max(0, forMs));
+    this.#remember(name, { wholeAt, heldUntil: Math.max(heldUntil, until) });
+  }
+
+  /** 0: it may go now. */
+  #pauseOf(name: string, { everyMs, burst = 1 }: PlaceLimit): number {
+    const { wholeAt, heldUntil } = this.#places.get(name) ?? FREE;
+    return Math.max(0, Math.ceil(Math.max(wholeAt - (burst - 1) * everyMs, heldUntil) - this.#now()));
+  }
+
+  #count(name: string, { everyMs }: PlaceLimit): void {
+    const { wholeAt, heldUntil } = this.#places.get(name) ?? FREE;
+    this.#remember(name, { wholeAt: Math.max(this.#now(), wholeAt) + everyMs, heldUntil });
+  }
+
+  #remember(name: string, state: PlaceState): void {
+    this.#places.delete(name);
+    this.#places.set(name, state);
+    const now = this.#now();
+    for (const [oldest, { wholeAt, heldUntil }] of this.#places) {
+      const isOver = wholeAt <= now && heldUntil <= now;
+      if (!isOver && this.#places.size <= this.#maxPlaces) break;
+      this.#places.delete(oldest);
+    }
+  }
+
+  #paceOf(account: string): Pace {
+    let pace = this.#accounts.get(account);
+    if (pace !== undefined) return pace;
+    for (const [oldest] of this.#accounts) {
+      if (this.#accounts.size < MAX_ACCOUNTS) break;
+      this.#accounts.delete(oldest);
+    }
+    pace = new Pace(this.#options.accountEveryMs, this.#now);
+    this.#accounts.set(account, pace);
+    return pace;
+  }
+}
+
+function tooSoon(retryAfterMs: number): DeliveryError {
+  return new DeliveryError('it is not yet its turn: more at once is refused by the platform', {
+    isTooSoon: true,
+    retryAfterMs,
+  });
+}

@@ -1,0 +1,80 @@
+// What the codes of a platform mean, as a table that each adapter has, and how an answer of it becomes a DeliveryError. The
+// text reads `131047 re-engagement message required: <what the platform wrote>`, so that a note can be searched for both.
+//
+// PF1  a code that the table has decides, whatever the HTTP status says; of others the status decides.
+// PF2  who asks for a pause, or says that there was too much, is not refusing the message: it is sent later, and no attempt
+//      is counted.
+
+import { RequestFault } from '../../rest/request-fault.ts';
+import { withoutSequences } from '../control-sequences.ts';
+import { DeliveryError } from './delivery-error.ts';
+
+export interface PlatformError {
+  readonly meaning: string;
+  /** `final`: trying again cannot help. `passing`: it may. `tooSoon`: it was not even tried, there was too much of it. */
+  readonly is: 'final' | 'passing' | 'tooSoon';
+}
+
+/** By code: a number or a word of the platform's own. */
+export type PlatformErrors = Readonly<Record<string, PlatformError>>;
+
+export interface PlatformRefusal {
+  /** Of HTTP. */
+  readonly status: number;
+  /** Of the platform, where its answer has one. */
+  readonly code?: number | string | undefined;
+  /** What it wrote; it is cut, and stands in notes. Nothing that repeats what it was sent. */
+  readonly text?: string | undefined;
+  /** The pause it asks for. */
+  readonly retryAfterMs?: number | undefined;
+}
+
+const MAX_TEXT = 300;
+
+export function platformFault(errors: PlatformErrors, refusal: PlatformRefusal): DeliveryError {
+  const { status, code, retryAfterMs } = refusal;
+  const platformCode = code ?? status;
+  const known = code === undefined ? undefined : ownOf(errors, String(code));
+  const meaning = known?.meaning ?? (code === undefined ? '' : `(HTTP ${status})`);
+  const text = shown(refusal.text ?? '');
+  const head = meaning === '' ? String(platformCode) : `${platformCode} ${meaning}`;
+  const is = known?.is ?? kindOf(status, retryAfterMs);
+  return new DeliveryError(text === '' ? head : `${head}: ${text}`, {
+    platformCode,
+    isFinal: is === 'final',
+    isTooSoon: is !== 'final' && (is === 'tooSoon' || retryAfterMs !== undefined),
+    retryAfterMs,
+    // Whoever is in between may have given up before the platform did.
+    isOutcomeUnknown: known === undefined && [500, 502, 504].includes(status),
+  });
+}
+
+function kindOf(status: number, retryAfterMs: number | undefined): PlatformError['is'] {
+  if (status === 429) return 'tooSoon';
+  if (status >= 500 || status === 408 || status === 425) return 'passing';
+  return retryAfterMs === undefined ? 'final' : 'tooSoon';
+}
+
+/** On one line, and without what a terminal would obey. */
+function shown(text: string): string {
+  return withoutSequences(text.slice(0, 4 * MAX_TEXT))
+    .replace(/[\p{Cc}\s]+/gu, ' ')
+    .trim()
+    .slice(0, MAX_TEXT);
+}
+
+/** What a request to `what` was rejected with: there is no answer. The text of a RequestFault has no secret in it. */
+export function sendingFault(error: unknown, what: string): DeliveryError {
+  if (error instanceof DeliveryError) return error;
+  if (!(error instanceof RequestFault))
+    return new DeliveryError(`${what} could not be sent`, { cause: error });
+  const { kind, message, mayHaveArrived } = error;
+  return new DeliveryError(`${message} (${what})`, {
+    isFinal: kind === 'redirected' || kind === 'too-large',
+    isOutcomeUnknown: mayHaveArrived,
+  });
+}
+
+function ownOf(errors: PlatformErrors, code: string): PlatformError | undefined {
+  return Object.hasOwn(errors, code) ? errors[code] : undefined;
+}

@@ -1,0 +1,49 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { replyCard } from '../../../../actors/outbound/reply-card.ts';
+
+describe('the card of an answer', () => {
+  test('has the title, fields and actions that stand beside the text', () => {
+    const data = {
+      title: 'Deploy',
+      fields: [{ name: 'version', value: 42 }],
+      actions: [
+        { id: 'yes', title: 'Ship it', style: 'primary' },
+        { id: 'no', title: 'Stop', style: 'danger', description: 'Nothing happens' },
+        { id: 'log', title: 'Log', url: 'https://ci.example.com/1' },
+      ],
+      other: 1,
+    };
+    expect(replyCard(data)).toEqual({
+      title: 'Deploy',
+      fields: [{ name: 'version', value: '42' }],
+      actions: [
+        { id: 'yes', title: 'Ship it', style: 'primary' },
+        { id: 'no', title: 'Stop', style: 'danger', description: 'Nothing happens' },
+        { id: 'log', title: 'Log', url: 'https://ci.example.com/1' },
+      ],
+    });
+  });
+
+  test('is none where nothing of it is there, or has another shape', () => {
+    for (const data of [undefined, null, 'x', [], {}, { title: ' ' }, { actions: 'no' }, { fields: [1, {}] }])
+      expect(replyCard(data)).toBeUndefined();
+  });
+
+  test('leaves out what nobody could act on: actions without an id, twice the same, addresses of no web page', () => {
+    const actions = [
+      { title: 'a' },
+      { id: 'x' },
+      { id: 'x', title: 'again' },
+      { id: 'y', title: 'y', style: 'odd', url: 'javascript:alert(1)' },
+    ];
+    expect(replyCard({ actions })?.actions).toEqual([
+      { id: 'x', title: 'x' },
+      { id: 'y', title: 'y' },
+    ]);
+  });
+
+  test('is made of any JSON without a fault', () => {
+    fc.assert(fc.property(fc.jsonValue(), (value) => void replyCard(value)));
+  });
+});
