@@ -18,6 +18,8 @@ interface Parser {
 const ofNodeSchedule = createRequire(createRequire(import.meta.url).resolve('node-schedule'));
 const parser = ofNodeSchedule('cron-parser') as Parser;
 
+const DAY_MS = 86_400_000;
+
 const zones = [
   'UTC',
   'Europe/Berlin',
@@ -116,6 +118,52 @@ test('they are those of node-schedule where clocks change by an hour', () => {
       expect(lastInstants(new CronInstants(cron, tz), from, until, 10_000)).toEqual([...new Set(expected)]);
     }),
     { numRuns: 60 },
+  );
+}, 120_000);
+
+/** What the words about changes say, local minute by local minute: `before` and `after` are the offsets around one. */
+function byTheWords(zone: string, change: number, minutes: readonly number[], hours: readonly number[]) {
+  const offsetAt = zoneOffset(zone);
+  const [before, after] = [offsetAt(change - 1), offsetAt(change)];
+  const found = new Set<number>();
+  for (let local = change + before - 3 * DAY_MS; local < change + before + 3 * DAY_MS; local += 60_000) {
+    const time = new Date(local);
+    if (!minutes.includes(time.getUTCMinutes()) || !hours.includes(time.getUTCHours())) continue;
+    const shown = [before, after].filter((offset) => offsetAt(local - offset) === offset);
+    const counted = hours.length === 24 ? shown : shown.length === 0 ? [before] : shown.slice(0, 1);
+    for (const offset of counted) found.add(local - offset);
+  }
+  return [...found].sort((a, b) => a - b);
+}
+
+test('around a change of the clocks they are what the words about it say, in every zone and from wherever one begins', () => {
+  const changesOf = [
+    ['Europe/Berlin', Date.UTC(2026, 2, 29, 1)],
+    ['Europe/Berlin', Date.UTC(2026, 9, 25, 1)],
+    ['Australia/Lord_Howe', Date.UTC(2026, 3, 4, 15)],
+    ['Australia/Lord_Howe', Date.UTC(2026, 9, 3, 15, 30)],
+    ['Africa/Cairo', Date.UTC(2026, 3, 23, 22)],
+    ['Africa/Cairo', Date.UTC(2026, 9, 29, 21)],
+    ['America/Santiago', Date.UTC(2026, 8, 6, 4)],
+    ['America/Santiago', Date.UTC(2026, 3, 5, 3)],
+    ['Pacific/Apia', Date.UTC(2011, 11, 30, 10)],
+  ] as const;
+  const around = fc.constantFrom(...changesOf);
+  const hours = fc.oneof(
+    fc.constant([...Array(24).keys()]),
+    fc.uniqueArray(fc.nat(23), { minLength: 1, maxLength: 6 }),
+  );
+  const minutes = fc.uniqueArray(fc.constantFrom(0, 15, 29, 30, 59), { minLength: 1 });
+  fc.assert(
+    fc.property(around, hours, minutes, fc.nat(2 * DAY_MS), ([tz, change], hour, minute, later) => {
+      expect(zoneOffset(tz)(change - 1)).not.toBe(zoneOffset(tz)(change));
+      const [from, until] = [change - DAY_MS + later, change + 1.9 * DAY_MS];
+      const field = hour.length === 24 ? '*' : hour.join(',');
+      const instants = new CronInstants(`${minute.join(',')} ${field} * * *`, tz);
+      const expected = byTheWords(tz, change, minute, hour).filter((at) => at > from && at <= until);
+      expect(lastInstants(instants, from, until, 10_000)).toEqual(expected);
+    }),
+    { numRuns: 200 },
   );
 }, 120_000);
 
