@@ -74,8 +74,8 @@ export const conversationMachine = setup({
       initial: 'handling',
       states: {
         handling: { on: { deadline: 'aborting', stop: 'aborting', 'claim.lost': 'leaving' } },
-        aborting: { entry: 'abort', on: { 'patience.over': 'stray', 'claim.lost': 'leaving' } },
-        stray: { entry: 'yieldPlace', on: { 'claim.lost': 'leaving' } },
+        aborting: { entry: 'abort', on: { 'patience.over': 'overrun', 'claim.lost': 'leaving' } },
+        overrun: { entry: 'yieldPlace', on: { 'claim.lost': 'leaving' } },
         leaving: { entry: 'abort', on: { 'patience.over': { actions: 'yieldPlace' } } },
       },
     },

@@ -17,7 +17,7 @@ const entries = {
   main: 'src/main.ts',
   stdio: 'src/stdio.ts',
   core: 'src/core.ts',
-  commands: 'src/cli/run-command.ts',
+  commands: 'src/cli/commands/run-command.ts',
   'store-worker': 'actors/store/store-worker.ts',
   'tool-servers/filesystem': 'tool-servers/filesystem/main.ts',
   'tool-servers/browser': 'tool-servers/browser/main.ts',

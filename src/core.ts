@@ -1,13 +1,13 @@
 // gateway-core: the gateway as a library. Everything exported here is public; examples/embed.mjs uses it.
 
-export { isModern } from '../actors/client/modern-asker.ts';
+export { isModern } from '../actors/client/eras/modern-caller.ts';
+export { MessageRouter, type Origin } from '../actors/client/message-router.ts';
 export type { Outlet, Stream } from '../actors/client/outlet.ts';
-export { type Origin, Reception } from '../actors/client/reception.ts';
-export { ClientSession } from '../actors/client/session.ts';
+export { ClientSession } from '../actors/client/sessions/session.ts';
 export * from '../actors/errors.ts';
 export { Gateway, type GatewayOptions } from '../actors/gateway/gateway.ts';
 export type { Part } from '../actors/gateway/life.ts';
-export type { CatalogDifference } from '../actors/gateway/server-fleet.ts';
+export type { CatalogDifference } from '../actors/gateway/server-registry.ts';
 export type { Envelope } from '../actors/jsonrpc/envelope.ts';
 export { readClientMessage } from '../actors/jsonrpc/read-message.ts';
 export { RpcFault, rpcCodes } from '../actors/jsonrpc/rpc-fault.ts';

@@ -3,8 +3,8 @@
 
 import { pino } from 'pino';
 import type { Log } from '../actors/log.ts';
-import { hasColours } from './cli/paint.ts';
-import { jsonForTerminal, printable, printableLines } from './cli/terminal-text.ts';
+import { hasColours } from './cli/views/paint.ts';
+import { jsonForTerminal, printable, printableLines } from './cli/views/terminal-text.ts';
 
 export interface LogOptions {
   readonly level: string;

@@ -6,10 +6,10 @@ import { Gateway } from '../actors/gateway/gateway.ts';
 import { type Loaded, loadConfig } from '../config/load-config.ts';
 import { ConfigError, formatProblem } from '../config/problem.ts';
 import type { Automated } from './automate.ts';
-import { banner } from './cli/banner.ts';
-import { check, printProblems } from './cli/check.ts';
+import { check, printProblems } from './cli/commands/check.ts';
 import { parseOptions } from './cli/options.ts';
-import { complain, print } from './cli/output.ts';
+import { banner } from './cli/views/banner.ts';
+import { complain, print } from './cli/views/output.ts';
 import { Front } from './http/front.ts';
 import { createLog } from './log.ts';
 import { Reloads } from './reloads.ts';
@@ -25,7 +25,7 @@ async function main(): Promise<number | undefined> {
   const [first, ...rest] = process.argv.slice(2);
   if (first !== undefined && !first.startsWith('-')) {
     // Only when one is named: the plain form starts without them.
-    const { runCommand } = await import('./cli/run-command.ts');
+    const { runCommand } = await import('./cli/commands/run-command.ts');
     return runCommand(first, rest, version);
   }
   const parsed = parseOptions(process.argv.slice(2), version);
@@ -161,10 +161,10 @@ async function run(loaded: Loaded): Promise<number | undefined> {
     return 1;
   }
   const { address, kind } = front;
-  if (address !== undefined) greet(banner(gateway, address, kind ?? '', automation?.fleet.all() ?? []));
-  const triggers = automation?.fleet.all().length;
+  if (address !== undefined) greet(banner(gateway, address, kind ?? '', automation?.triggers.all() ?? []));
+  const triggers = automation?.triggers.all().length;
   log.info(
-    { address, http: kind, servers: gateway.fleet.all().length, triggers, version },
+    { address, http: kind, servers: gateway.servers.all().length, triggers, version },
     'gateway is ready',
   );
 

@@ -6,11 +6,11 @@
 //      the problems of both are told at once.
 // RL3  an answer is what came of a reload that began after it was asked for; it says so of each half.
 
-import type { TriggerDifference } from '../actors/automation/trigger-fleet.ts';
+import type { TriggerDifference } from '../actors/automation/trigger-registry.ts';
+import { CoalescedRuns } from '../actors/coalesced-runs.ts';
 import { DeadlineError, InternalError, StoppedError } from '../actors/errors.ts';
-import type { CatalogDifference } from '../actors/gateway/server-fleet.ts';
+import type { CatalogDifference } from '../actors/gateway/server-registry.ts';
 import type { Log } from '../actors/log.ts';
-import { Turns } from '../actors/turns.ts';
 import type { Loaded } from '../config/load-config.ts';
 import { ConfigError, type Problem } from '../config/problem.ts';
 
@@ -48,11 +48,11 @@ const PATIENCE_MS = 60_000;
 
 export class Reloads {
   readonly #options: ReloadsOptions;
-  readonly #turns: Turns<Reloaded>;
+  readonly #turns: CoalescedRuns<Reloaded>;
 
   constructor(options: ReloadsOptions) {
     this.#options = options;
-    this.#turns = new Turns(() => this.#reload());
+    this.#turns = new CoalescedRuns(() => this.#reload());
   }
 
   /**
@@ -74,7 +74,7 @@ export class Reloads {
       }, patienceMs);
     });
     try {
-      return await Promise.race([this.#turns.ask(), overdue]);
+      return await Promise.race([this.#turns.run(), overdue]);
     } finally {
       clearTimeout(timer);
     }

@@ -12,11 +12,11 @@ import { BRIDGED, bridgeTo } from '../config/bridge.ts';
 import { type Loaded, loadConfig } from '../config/load-config.ts';
 import { ConfigError, formatProblem } from '../config/problem.ts';
 import type { Environment } from '../config/substitute.ts';
-import { printProblems } from './cli/check.ts';
-import { complain } from './cli/output.ts';
-import { desktopEntry } from './cli/print-config.ts';
+import { hintFor } from './cli/api/unknown-name.ts';
+import { printProblems } from './cli/commands/check.ts';
+import { desktopEntry } from './cli/commands/print-config.ts';
 import { parseStdioOptions, type StdioOptions, type StdioTarget } from './cli/stdio-options.ts';
-import { hintFor } from './cli/unknown-name.ts';
+import { complain } from './cli/views/output.ts';
 import { createLog } from './log.ts';
 import { StdioFront } from './stdio/stdio-front.ts';
 import { version } from './version.ts';
@@ -175,7 +175,7 @@ async function run({ loaded, warnings, state, server }: Program): Promise<number
   }
 
   await gateway.start();
-  log.info({ servers: gateway.fleet.all().length, version }, 'gateway is ready');
+  log.info({ servers: gateway.servers.all().length, version }, 'gateway is ready');
   gateway.whenFailed((error) => {
     log.error({ reason: (error as Error).message }, 'the gateway has failed');
     process.exit(1);

@@ -47,8 +47,8 @@ test('a test whose fixtures tidy up at the end of a file has a process of its ow
 });
 
 test('the slowest tests begin first', () => {
-  expect(turnOf(join(root, endToEnd('soak')))).toBe(0);
-  expect(turnOf(join(root, endToEnd('api')))).toBeGreaterThan(5);
+  expect(turnOf(join(root, endToEnd('whole/soak')))).toBe(0);
+  expect(turnOf(join(root, endToEnd('http/api')))).toBeGreaterThan(5);
   const turns = testsIn('test/e2e').map((file) => turnOf(join(root, file)));
   const last = Math.max(...turns);
   // Each turn but the last is that of one file: none of those named has gone.

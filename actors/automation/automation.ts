@@ -18,16 +18,16 @@ import type { OpenTrigger, SourceHost } from '../sources/adapter.ts';
 import { type Adapters, makeAdapters } from '../sources/adapters.ts';
 import type { Store } from '../store/store.ts';
 import type { Routing } from './conversation-work.ts';
+import { DiskSpaceProbe } from './disk-space-probe.ts';
 import { FolderWatch } from './folder-watch.ts';
 import { Handlers } from './handlers.ts';
-import { keptResources } from './kept-resources.ts';
+import { lastGoodResources } from './last-good-resources.ts';
 import { DAY_MS, openStore, type StoreBounds } from './open-store.ts';
 import { Operator } from './operator.ts';
 import type { Sendings } from './outbox-work.ts';
 import { Pauses } from './pauses.ts';
-import { StoreRoom } from './store-room.ts';
-import { Tally } from './tally.ts';
-import { TRIGGERS, type TriggerDifference, TriggerFleet } from './trigger-fleet.ts';
+import { TriggerCounters } from './trigger-counters.ts';
+import { TRIGGERS, type TriggerDifference, TriggerRegistry } from './trigger-registry.ts';
 import { type OpenListener, WebhookListeners } from './webhook-listeners.ts';
 import { Works } from './works.ts';
 
@@ -50,9 +50,9 @@ const CLOSE_MS = 500;
 
 export class Automation implements Part {
   readonly name = 'automation';
-  readonly fleet: TriggerFleet;
+  readonly triggers: TriggerRegistry;
   readonly pauses = new Pauses();
-  readonly tally = new Tally();
+  readonly counters = new TriggerCounters();
   readonly operator = new Operator(this);
   readonly listeners: WebhookListeners;
   readonly #options: AutomationOptions;
@@ -61,7 +61,7 @@ export class Automation implements Part {
   readonly #watches: FolderWatch[] = [];
   #gateway: Gateway | undefined;
   #isWithoutStore = false;
-  #room: StoreRoom | undefined;
+  #room: DiskSpaceProbe | undefined;
   #store: Store | undefined;
   #works: Works | undefined;
   #dispatcher: Dispatcher | undefined;
@@ -74,7 +74,7 @@ export class Automation implements Part {
     this.#options = options;
     this.#resources = options.resources;
     this.listeners = new WebhookListeners(options.openListener);
-    this.fleet = new TriggerFleet({
+    this.triggers = new TriggerRegistry({
       log: () => this.gateway.log,
       open: (trigger) => this.#open(trigger),
       supervisor: () => this.gateway.root.system.get(TRIGGERS) as AnyActorRef | undefined,
@@ -115,7 +115,7 @@ export class Automation implements Part {
   async boot(): Promise<void> {
     const { log, config, root } = this.gateway;
     const { concurrency, watched } = this.#options;
-    const room = new StoreRoom(log, () => this.store);
+    const room = new DiskSpaceProbe(log, () => this.store);
     this.#room = room;
     const store = await openStore(config.state_dir, this.#options, {
       log,
@@ -131,13 +131,13 @@ export class Automation implements Part {
       store,
       log,
       redact: (text) => this.gateway.redactor.redact(text),
-      lines: this.#works.lines,
+      queues: this.#works.queues,
     });
     root.send({
       type: 'part.spawn',
       name: TRIGGERS,
       logic: guarded(supervisorMachine),
-      input: this.fleet.supervisorInput(),
+      input: this.triggers.supervisorInput(),
     });
     for (const problem of this.#resources.problems) log.warn({}, formatProblem(problem));
     this.#use(this.#resources);
@@ -150,7 +150,7 @@ export class Automation implements Part {
     this.#isWithoutStore = !isThere;
     if (!isThere) return;
     // They were opened when nobody knew.
-    for (const { name } of this.fleet.all()) if (this.pauses.has(name)) this.fleet.mark(name, true);
+    for (const { name } of this.triggers.all()) if (this.pauses.has(name)) this.triggers.mark(name, true);
   }
 
   async drain(graceMs: number): Promise<void> {
@@ -187,7 +187,7 @@ export class Automation implements Part {
         if (!hasError(resources.problems)) return resources;
         const { lines } = new ConfigError(resources.problems);
         log.error({ problems: lines }, 'the changed triggers have errors; those before them stay');
-        return keptResources(resources, this.#resources);
+        return lastGoodResources(resources, this.#resources);
       });
     } catch (error) {
       log.error({ problems: [String(error)] }, 'the changed triggers have errors; those before them stay');
@@ -220,25 +220,25 @@ export class Automation implements Part {
   #use(resources: LoadedResources): TriggerDifference {
     this.#resources = resources;
     this.#handlers.use(resources.agents);
-    const difference = this.fleet.apply(resources.triggers, (name) => this.pauses.has(name));
+    const difference = this.triggers.apply(resources.triggers, (name) => this.pauses.has(name));
     this.#works?.judgeAnew();
     return difference;
   }
 
   #routing(): Routing & Sendings {
-    const { fleet, pauses } = this;
+    const { triggers, pauses } = this;
     return {
       adapterOf: (platform) => this.#adapters.ofPlatform(platform),
       trigger: (name) => {
-        const trigger = fleet.get(name);
+        const trigger = triggers.get(name);
         return trigger?.enabled === true ? trigger : undefined;
       },
       isPaused: (name) => pauses.has(name),
       onHeld: (name) => void this.#onHeld(name),
       handlerOf: (agent) => this.#handlers.of(agent),
-      count: (trigger, kind) => this.tally.count(trigger, kind),
+      count: (trigger, kind) => this.counters.count(trigger, kind),
       get longestTimeoutMs() {
-        return fleet.longestTimeoutMs;
+        return triggers.longestTimeoutMs;
       },
     };
   }
@@ -285,7 +285,7 @@ export class Automation implements Part {
       const keepMs = this.#options.retentionDays * DAY_MS;
       let rows = await this.store.sweep();
       for (const { type, tidy } of this.#adapters.all) {
-        const isThere = (name: string) => this.fleet.get(name)?.type === type;
+        const isThere = (name: string) => this.triggers.get(name)?.type === type;
         rows += (await tidy?.(this.store, isThere, keepMs)) ?? 0;
       }
       if (rows > 0) this.gateway.log.debug({ rows }, 'store swept');

@@ -11,7 +11,7 @@ import { type CommandParameters, commandParameters } from '../../machines/comman
 import { CRASH_LIMIT } from '../../machines/crashes.ts';
 import { type Filters, type Match, matched } from '../../machines/matching.ts';
 import { DeadlineError } from '../errors.ts';
-import { type Answer, type Handler, HandlerError, type Job } from '../handlers/handler.ts';
+import { type AgentReply, type Handler, HandlerError, type Job } from '../handlers/handler.ts';
 import type { Assignment, Outcome, Work } from '../inbox/work.ts';
 import type { WorkPlaces } from '../inbox/work-places.ts';
 import type { Adapter, InboundEvent } from '../sources/adapter.ts';
@@ -150,7 +150,7 @@ export class ConversationWork implements Work {
     adapter: Adapter,
     inbound: InboundEvent,
     { trigger }: Match,
-    answer: Answer,
+    answer: AgentReply,
     job?: Job,
   ) {
     return {
@@ -202,7 +202,11 @@ const messageOf = (error: unknown) => (error instanceof Error ? error.message : 
 const MAX_WORDLESS = 500;
 
 /** What is to be remembered; undefined leaves it as it was: what was not answered was no talk. */
-function snapshotAfter(inbound: InboundEvent, { history, input }: Job, { text }: Answer): string | undefined {
+function snapshotAfter(
+  inbound: InboundEvent,
+  { history, input }: Job,
+  { text }: AgentReply,
+): string | undefined {
   if (text === '') return undefined;
   return remembered(history, inbound.text ?? input.slice(0, MAX_WORDLESS), text);
 }

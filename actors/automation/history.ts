@@ -1,7 +1,7 @@
 // What a conversation remembers between two turns: the last messages, as JSON text in the mailbox's snapshot. Bounded,
 // since every turn reads and writes all of it.
 
-import type { Message } from '../handlers/handler.ts';
+import type { HistoryMessage } from '../handlers/handler.ts';
 
 const MAX_MESSAGES = 40;
 /** Of all texts together, in UTF-16 units. */
@@ -9,7 +9,7 @@ const MAX_TEXT = 32_768;
 const CUT = ' […]';
 
 /** The messages of a snapshot; none when there is no snapshot, or one that an older version wrote otherwise. */
-export function historyOf(snapshot: string | undefined): readonly Message[] {
+export function historyOf(snapshot: string | undefined): readonly HistoryMessage[] {
   if (snapshot === undefined) return [];
   try {
     const { history } = JSON.parse(snapshot) as { history?: unknown };
@@ -20,8 +20,8 @@ export function historyOf(snapshot: string | undefined): readonly Message[] {
 }
 
 /** The snapshot after one more turn: the newest messages that fit. */
-export function remembered(history: readonly Message[], input: string, answer: string): string {
-  const all: Message[] = [
+export function remembered(history: readonly HistoryMessage[], input: string, answer: string): string {
+  const all: HistoryMessage[] = [
     ...history,
     { role: 'user', text: shortened(input) },
     { role: 'assistant', text: shortened(answer) },
@@ -41,7 +41,7 @@ function shortened(text: string): string {
   return text.length <= most ? text : text.slice(0, most - CUT.length) + CUT;
 }
 
-function isMessage(value: unknown): value is Message {
+function isMessage(value: unknown): value is HistoryMessage {
   const { role, text } = (value ?? {}) as { role?: unknown; text?: unknown };
   return (role === 'user' || role === 'assistant') && typeof text === 'string';
 }

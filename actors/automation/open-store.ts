@@ -4,7 +4,7 @@
 import { join } from 'node:path';
 import type { StoreUnavailableError } from '../errors.ts';
 import type { Log } from '../log.ts';
-import { openPatientStore } from '../store/sqlite-store.ts';
+import { openRetryingStore } from '../store/sqlite-store.ts';
 import type { Store } from '../store/store.ts';
 
 const STORE_FILE = 'store.sqlite';
@@ -30,7 +30,7 @@ export interface StoreUse {
 /** Rejects with StoreUnavailableError, but where there is only no room. */
 export function openStore(stateDir: string, bounds: StoreBounds, use: StoreUse): Promise<Store> {
   const { log, prepare, onThere, onRefusedFull, onFailed } = use;
-  return openPatientStore({
+  return openRetryingStore({
     file: join(stateDir, STORE_FILE),
     retentionMs: bounds.retentionDays * DAY_MS,
     rememberMs: bounds.rememberDays * DAY_MS,

@@ -15,13 +15,13 @@ import type {
 } from '../store/store.ts';
 import type { Automation } from './automation.ts';
 import type { ManualRun } from './manual-run.ts';
-import type { Counts } from './tally.ts';
-import type { TriggerLife } from './trigger-fleet.ts';
+import type { TriggerCounts } from './trigger-counters.ts';
+import type { TriggerLife } from './trigger-registry.ts';
 
 export interface TriggerStatus extends TriggerLife {
   readonly trigger: Trigger;
   readonly isPaused: boolean;
-  readonly counts: Counts;
+  readonly counts: TriggerCounts;
 }
 
 export interface RunResult {
@@ -39,7 +39,7 @@ export class Operator {
   }
 
   triggers(): readonly TriggerStatus[] {
-    return this.#automation.fleet.all().map((trigger) => this.#statusOf(trigger));
+    return this.#automation.triggers.all().map((trigger) => this.#statusOf(trigger));
   }
 
   trigger(name: string): TriggerStatus {
@@ -51,20 +51,20 @@ export class Operator {
   }
 
   async pause(name: string): Promise<TriggerStatus> {
-    const { pauses, fleet, store } = this.#automation;
+    const { pauses, triggers, store } = this.#automation;
     this.#named(name);
     await pauses.pause(store, name);
-    fleet.mark(name, true);
+    triggers.mark(name, true);
     return this.trigger(name);
   }
 
   /** One that was paused and is gone can be resumed too: what it holds would hold up its conversations. Undefined then. */
   async resume(name: string): Promise<TriggerStatus | undefined> {
-    const { pauses, fleet, store } = this.#automation;
+    const { pauses, triggers, store } = this.#automation;
     if (!pauses.has(name)) this.#named(name);
     await pauses.resume(store, name);
-    fleet.mark(name, false);
-    return fleet.get(name) === undefined ? undefined : this.trigger(name);
+    triggers.mark(name, false);
+    return triggers.get(name) === undefined ? undefined : this.trigger(name);
   }
 
   /** Runs a trigger of type Manual; with `waitSeconds` it tells how that ended, if it did. */
@@ -137,7 +137,7 @@ export class Operator {
   }
 
   #named(name: string): Trigger {
-    const trigger = this.#automation.fleet.get(name);
+    const trigger = this.#automation.triggers.get(name);
     if (trigger !== undefined) return trigger;
     throw new NotFoundError(
       `there is no trigger ${JSON.stringify(name.slice(0, 64))}; GET /triggers lists them`,
@@ -145,11 +145,11 @@ export class Operator {
   }
 
   #statusOf(trigger: Trigger): TriggerStatus {
-    const { fleet, pauses, tally } = this.#automation;
+    const { triggers, pauses, counters } = this.#automation;
     const { name } = trigger;
-    const { state, lastError: error, retryAt } = fleet.life(name);
+    const { state, lastError: error, retryAt } = triggers.life(name);
     // What a platform says of a failure may repeat what it was sent (A9).
     const lastError = error === undefined ? undefined : this.#automation.gateway.redactor.redact(error);
-    return { state, lastError, retryAt, trigger, isPaused: pauses.has(name), counts: tally.of(name) };
+    return { state, lastError, retryAt, trigger, isPaused: pauses.has(name), counts: counters.of(name) };
   }
 }

@@ -2,9 +2,9 @@
 // taken it or will never. A row is as durable as the event that caused it, and outlives the trigger's reload.
 
 import type { Trigger } from '../../config/resources/trigger.ts';
-import { HandlerError } from '../handlers/handler.ts';
 import type { Assignment, Outcome, Work } from '../inbox/work.ts';
 import type { WorkPlaces } from '../inbox/work-places.ts';
+import { DeliveryError } from '../outbound/delivery-error.ts';
 import type { Adapter } from '../sources/adapter.ts';
 import { givenUp, withoutPlace } from './conversation-work.ts';
 
@@ -61,7 +61,7 @@ export class OutboxWork implements Work {
       return { kind: 'done', trigger: name };
     } catch (error) {
       const { isFinal, isTooSoon, retryAfterMs } =
-        error instanceof HandlerError ? error : new HandlerError('');
+        error instanceof DeliveryError ? error : new DeliveryError('');
       const note = error instanceof Error ? error.message : String(error);
       const { retry } = trigger;
       if (isTooSoon)

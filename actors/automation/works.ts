@@ -1,8 +1,8 @@
 // The two works of the dispatcher, with the places of each: what hangs among agents holds up no answer on its way out, nor a
 // platform that hangs an agent.
 
-import type { LineOptions } from '../inbox/work-line.ts';
 import { WorkPlaces } from '../inbox/work-places.ts';
+import type { QueueOptions } from '../inbox/work-queue.ts';
 import type { Store } from '../store/store.ts';
 import { ConversationWork, type Routing } from './conversation-work.ts';
 import { OutboxWork, type Sendings } from './outbox-work.ts';
@@ -24,7 +24,7 @@ const BODIES_BYTES = 64 * 1024 * 1024;
 const LARGEST_AT_WORK = 4;
 
 export class Works {
-  readonly lines: readonly LineOptions[];
+  readonly queues: readonly QueueOptions[];
   readonly #places: readonly WorkPlaces[];
 
   constructor({ store, routing, concurrency, maxBodyBytes }: WorksOptions) {
@@ -34,7 +34,7 @@ export class Works {
     const sending = new WorkPlaces({ places: OUTBOX_PLACES, bytes, release });
     const spare = JUDGED_AT_ONCE;
     this.#places = [handling, sending];
-    this.lines = [
+    this.queues = [
       { name: 'conversations', work: new ConversationWork(routing, handling), places: concurrency, spare },
       { name: 'outbox', work: new OutboxWork(routing, sending), places: OUTBOX_PLACES, spare },
     ];

@@ -9,9 +9,9 @@ import { completeMembers, completeResult } from '../jsonrpc/modern-meta.ts';
 import { type RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
 import { type Edit, edited, inOrder, type Message, rawJson, replacing, whole } from '../jsonrpc/span.ts';
 import type { Linked } from '../linked-list.ts';
-import type { Exchange } from '../server/call.ts';
-import type { Connection } from '../server/connection.ts';
-import type { CacheHint } from '../server/lists.ts';
+import type { Exchange } from '../server/calls/call.ts';
+import type { CacheHint } from '../server/lists/lists.ts';
+import type { Connection } from '../server/pool/connection.ts';
 import type { Outlet } from './outlet.ts';
 
 export type ExchangeEnd = 'answered' | 'refused' | 'failed' | 'dropped';

@@ -3,31 +3,31 @@
 
 import type { Catalog, ServerEntry } from '../../config/catalog-schema.ts';
 import type { GatewayConfig } from '../../config/gateway-schema.ts';
-import { Beginning } from '../beginning.ts';
 import { Budget } from '../budget.ts';
-import { Aggregate } from '../client/aggregate.ts';
-import { Discovery } from '../client/discovery.ts';
-import { Crossings } from '../client/forward.ts';
-import { Places } from '../client/places.ts';
-import { EVERY_SERVER, Sessions } from '../client/sessions.ts';
-import { ToolSearch } from '../client/tool-search.ts';
+import { Aggregate } from '../client/aggregate/aggregate.ts';
+import { Discovery } from '../client/aggregate/discovery.ts';
+import { EraBridge } from '../client/eras/era-bridge.ts';
+import { InFlightLimiter } from '../client/routing/in-flight-limiter.ts';
+import { ToolSearch } from '../client/search/tool-search.ts';
+import { EVERY_SERVER, Sessions } from '../client/sessions/sessions.ts';
 import { type GatewayError, StoppedError, UnknownServerError } from '../errors.ts';
-import { fewAtATime } from '../few-at-a-time.ts';
+import { forEachLimited } from '../for-each-limited.ts';
 import type { Log } from '../log.ts';
 import { Redactor } from '../redact.ts';
-import { KeptUris } from '../server/kept-uris.ts';
-import { Known } from '../server/known.ts';
-import { ALL_LIST_BYTES, ListRoom } from '../server/list-hold.ts';
-import { everyListKind } from '../server/lists.ts';
+import { ServerCache } from '../server/cache/server-cache.ts';
+import type { CallOwner } from '../server/calls/call-owner.ts';
+import { redactedError } from '../server/calls/redacted-error.ts';
+import { ALL_LIST_BYTES, ListBudget } from '../server/lists/bounded-list.ts';
+import { InvalidTools } from '../server/lists/invalid-tools.ts';
+import { everyListKind } from '../server/lists/lists.ts';
 import { ManagedServer } from '../server/managed-server.ts';
-import type { Owner } from '../server/owner.ts';
-import { redactedError } from '../server/redacted-error.ts';
-import { Subscriptions } from '../server/subscriptions.ts';
-import { UnfitTools } from '../server/unfit-tools.ts';
-import { Residence } from '../state/residence.ts';
+import { SubscriptionBudget } from '../server/notifications/subscription-budget.ts';
+import { Subscriptions } from '../server/notifications/subscriptions.ts';
+import { StartTime } from '../start-time.ts';
+import { StateFolder } from '../state/state-folder.ts';
 import { makeLink } from '../upstream/make-link.ts';
 import { Life, type Part, REAP_MS, type RootRef } from './life.ts';
-import { type CatalogDifference, SERVERS, ServerFleet } from './server-fleet.ts';
+import { type CatalogDifference, SERVERS, ServerRegistry } from './server-registry.ts';
 
 export interface GatewayOptions {
   readonly config: GatewayConfig;
@@ -53,20 +53,20 @@ export class Gateway {
   readonly version: string;
   readonly log: Log;
   readonly redactor: Redactor;
-  readonly fleet: ServerFleet;
+  readonly servers: ServerRegistry;
   readonly sessions: Sessions;
   readonly aggregate: Aggregate;
   readonly discovery: Discovery;
-  readonly crossings: Crossings;
+  readonly eraBridge: EraBridge;
   /** Set under `expose: search`. */
   readonly search: ToolSearch | undefined;
-  readonly beginning = new Beginning();
+  readonly beginning = new StartTime();
   /** How it introduces itself to clients that see all servers as one. */
   readonly serverInfo: { readonly name: string; readonly title: string; readonly version: string };
 
   readonly #options: GatewayOptions;
-  readonly #keptUris = new KeptUris();
-  readonly #residence: Residence;
+  readonly #subscriptionBudget = new SubscriptionBudget();
+  readonly #stateFolder: StateFolder;
   readonly #life: Life;
   /** In bytes, for the lists of all servers together. */
   readonly #listBudget = new Budget(ALL_LIST_BYTES);
@@ -83,27 +83,27 @@ export class Gateway {
     this.serverInfo = { name: 'actor-gateway', title: 'actor-gateway', version: options.version };
     this.log = log;
     this.redactor = new Redactor(options.secrets);
-    this.fleet = new ServerFleet({
+    this.servers = new ServerRegistry({
       log,
       shutdownMs: config.shutdown_seconds * 1000 + REAP_MS + 1000,
       make: (id, entry, hash, wake, previous) => this.#makeServer(id, entry, hash, wake, previous),
       onLeft: (server) => this.#onServerLeft(server),
     });
-    this.#residence = new Residence({
+    this.#stateFolder = new StateFolder({
       stateDir: config.state_dir,
       kind: options.state ?? 'own',
       listenAddr: config.listen_addr,
       environment: options.environment,
       log,
-      usedHashes: () => this.fleet.hashes(),
+      usedHashes: () => this.servers.hashes(),
     });
-    const servers = () => this.fleet.all();
+    const servers = () => this.servers.all();
     this.aggregate = new Aggregate(servers, () => this.#revision);
     const tagsOf = (id: string) => this.#catalog.servers[id]?.tags ?? [];
     this.search =
       config.expose === 'search' ? new ToolSearch({ aggregate: this.aggregate, tagsOf }) : undefined;
     this.discovery = new Discovery(this.aggregate);
-    this.crossings = new Crossings(new Places(config.limits.in_flight, config.limits.body_bytes));
+    this.eraBridge = new EraBridge(new InFlightLimiter(config.limits.in_flight, config.limits.body_bytes));
     this.sessions = new Sessions({
       maxSessions: config.limits.sessions,
       idleMs: config.limits.session_idle_seconds * 1000,
@@ -112,7 +112,7 @@ export class Gateway {
     });
     this.#life = new Life({
       parts: [...this.#ownParts(), ...(options.parts ?? [])],
-      servers: this.fleet.supervisorInput(),
+      servers: this.servers.supervisorInput(),
       shutdownMs: config.shutdown_seconds * 1000,
     });
   }
@@ -152,7 +152,7 @@ export class Gateway {
   /** The very last resort: kills every process at once. */
   kill(): void {
     const error = new StoppedError('the gateway was stopped at once');
-    for (const { handle, pool, eras } of this.fleet.everyone()) {
+    for (const { handle, pool, eras } of this.servers.everyone()) {
       // First, or a call that waits would have another process started.
       handle.close();
       eras.kill();
@@ -162,7 +162,7 @@ export class Gateway {
 
   /** Ends every call, waiting or sent, with the same error; the servers stay as they are. */
   failCalls(error: GatewayError): void {
-    for (const { handle, pool, eras } of this.fleet.everyone()) {
+    for (const { handle, pool, eras } of this.servers.everyone()) {
       eras.kill();
       handle.failWaiting(() => true, error);
       for (const member of pool.members) member.connection.failAll(error);
@@ -171,7 +171,7 @@ export class Gateway {
 
   /** The server of that id. Throws UnknownServerError. */
   server(id: string): ManagedServer {
-    const server = this.fleet.get(id);
+    const server = this.servers.get(id);
     if (server !== undefined) return server;
     throw new UnknownServerError(
       `there is no server ${JSON.stringify(id.slice(0, 64))} in the catalog; GET /servers lists them`,
@@ -182,12 +182,12 @@ export class Gateway {
   async reload(catalog: Catalog, secrets: readonly string[]): Promise<CatalogDifference> {
     this.redactor.add(...secrets);
     this.#catalog = catalog;
-    const difference = this.fleet.apply(catalog);
+    const difference = this.servers.apply(catalog);
     const fresh = [...difference.added, ...difference.changed];
-    await loadKnown(fresh.flatMap((id) => this.fleet.get(id) ?? []));
+    await loadKnown(fresh.flatMap((id) => this.servers.get(id) ?? []));
     for (const id of fresh) this.sessions.announce(id, everyListKind);
     if (difference.removed.length > 0) this.sessions.announce(EVERY_SERVER, everyListKind);
-    this.#residence.sweepLists();
+    this.#stateFolder.sweepLists();
     if (this.config.learn === 'at_start') this.discovery.learn();
     this.log.info(difference, 'catalog reloaded');
     return difference;
@@ -201,43 +201,43 @@ export class Gateway {
     previous: ManagedServer | undefined,
   ): ManagedServer {
     const { log, redactor } = this;
-    const known = new Known(
-      this.#residence.listFile(hash),
+    const cache = new ServerCache(
+      this.#stateFolder.listFile(hash),
       (kinds, isFirst) => {
-        if (kinds.includes('tools')) unfit.tell();
+        if (kinds.includes('tools')) invalidTools.tell();
         this.sessions.announce(isFirst ? EVERY_SERVER : id, kinds, isFirst);
       },
       (what) => log.warn({ server: id }, redactor.redact(what)),
       () => {
         this.#revision += 1;
       },
-      new ListRoom(this.#listBudget),
+      new ListBudget(this.#listBudget),
     );
     const server: ManagedServer = new ManagedServer({
       id,
       entry,
-      known,
+      cache,
       log,
       clientInfo: { name: 'actor-gateway', version: this.version },
       graceMs: () => this.#life.graceMs,
-      subscriptions: previous?.subscriptions ?? new Subscriptions(this.#keptUris),
+      subscriptions: previous?.subscriptions ?? new Subscriptions(this.#subscriptionBudget),
       onErrorAnswer: (answer) => redactedError(answer, redactor),
       makeLink: (events, era) =>
         makeLink(entry, era, events, {
-          inputSchemaOf: (tool) => known.inputSchemaOf(tool),
+          inputSchemaOf: (tool) => cache.inputSchemaOf(tool),
           server: id,
           maxMessageBytes: this.config.limits.message_bytes,
           redactor,
           environment: this.#options.environment,
-          records: this.#residence.records,
-          newMark: (server) => this.#residence.newMark(server),
+          records: this.#stateFolder.records,
+          newMark: (server) => this.#stateFolder.newMark(server),
           log,
         }),
       wake,
       isWatched: () => this.sessions.isWatching(id),
       announce: (kinds) => this.sessions.announceAt(id, kinds),
     });
-    const unfit = new UnfitTools(() => server, log);
+    const invalidTools = new InvalidTools(() => server, log);
     return server;
   }
 
@@ -250,17 +250,17 @@ export class Gateway {
   }
 
   /** A client is over: no server keeps anything for it any more. */
-  release(session: Owner & { readonly target: string | undefined }): void {
-    if (session.target === undefined) for (const server of this.fleet.all()) server.release(session);
-    else this.fleet.get(session.target)?.release(session);
+  release(session: CallOwner & { readonly target: string | undefined }): void {
+    if (session.target === undefined) for (const server of this.servers.all()) server.release(session);
+    else this.servers.get(session.target)?.release(session);
   }
 
   #ownParts(): readonly Part[] {
     return [
       {
         name: 'state',
-        boot: () => this.#residence.begin(),
-        drain: () => this.#residence.end(this.#flush()),
+        boot: () => this.#stateFolder.begin(),
+        drain: () => this.#stateFolder.end(this.#flush()),
       },
       { name: SERVERS, boot: () => this.#bootServers(), drain: () => this.#drainServers() },
       { name: 'sessions', boot: async () => {}, drain: async () => this.#endClients() },
@@ -268,24 +268,24 @@ export class Gateway {
   }
 
   async #bootServers(): Promise<void> {
-    this.fleet.attach(this.root.system);
-    this.fleet.apply(this.#catalog);
-    await loadKnown(this.fleet.all());
-    this.#residence.sweepLists();
+    this.servers.attach(this.root.system);
+    this.servers.apply(this.#catalog);
+    await loadKnown(this.servers.all());
+    this.#stateFolder.sweepLists();
   }
 
   #flush(): Promise<unknown> {
-    return Promise.all([...this.fleet.everyone()].map(({ known }) => known.flush()));
+    return Promise.all([...this.servers.everyone()].map(({ cache }) => cache.flush()));
   }
 
   #endClients(): void {
-    this.crossings.parked.close();
+    this.eraBridge.suspended.close();
     this.sessions.close();
   }
 
   #drainServers(): Promise<void> {
     // A server is asked for its eras before its actor has anything to end.
-    for (const { eras } of this.fleet.everyone()) eras.kill();
+    for (const { eras } of this.servers.everyone()) eras.kill();
     const supervisor = this.root.getSnapshot().children[SERVERS];
     if (supervisor === undefined || supervisor.getSnapshot().status !== 'active') return Promise.resolve();
     return new Promise((resolve) => {
@@ -297,5 +297,5 @@ export class Gateway {
 
 /** A few files at a time: they may be large, and only what is taken from them is counted. */
 function loadKnown(servers: readonly ManagedServer[]): Promise<void> {
-  return fewAtATime(FILES_AT_A_TIME, servers, ({ known }) => known.load());
+  return forEachLimited(FILES_AT_A_TIME, servers, ({ cache }) => cache.load());
 }

@@ -1,7 +1,7 @@
 // Whoever answers an event: the seam behind which agents (and later fleets and flows) are. A handler is asked once
 // per attempt; all attempts carry the same key, so that it can tell a repetition (`Idempotency-Key`).
 
-export interface Message {
+export interface HistoryMessage {
   readonly role: 'user' | 'assistant';
   readonly text: string;
 }
@@ -32,14 +32,14 @@ export interface Job {
   /** Key of the conversation, without the prefix of the mailbox. */
   readonly conversation: string;
   /** The oldest first. */
-  readonly history: readonly Message[];
+  readonly history: readonly HistoryMessage[];
   readonly idempotencyKey: string;
   /** Counted from 1. */
   readonly attempt: number;
   readonly trace: string;
 }
 
-export interface Answer {
+export interface AgentReply {
   /** Empty: nothing is to be sent. */
   readonly text: string;
   /** What a runtime gave beside the text. */
@@ -52,19 +52,15 @@ export class HandlerError extends Error {
   /** Trying again cannot help. */
   readonly isFinal: boolean;
   readonly retryAfterMs: number | undefined;
-  /** Nothing was done, and nothing is wrong but the time: the other side takes no more for now. */
-  readonly isTooSoon: boolean;
   constructor(
     message: string,
     options: ErrorOptions & {
       readonly isFinal?: boolean;
-      readonly isTooSoon?: boolean;
       readonly retryAfterMs?: number | undefined;
     } = {},
   ) {
     super(message, options);
     this.isFinal = options.isFinal ?? false;
-    this.isTooSoon = options.isTooSoon ?? false;
     this.retryAfterMs = options.retryAfterMs;
   }
   override get name(): string {
@@ -74,5 +70,5 @@ export class HandlerError extends Error {
 
 export interface Handler {
   /** Rejects with a HandlerError. */
-  run(job: Job, signal: AbortSignal): Promise<Answer>;
+  run(job: Job, signal: AbortSignal): Promise<AgentReply>;
 }

@@ -8,8 +8,8 @@
 
 import { Agent as HttpPool, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent as HttpsPool, request as requestHttps } from 'node:https';
-import { AgentAnswer } from './agent-answer.ts';
-import { type Answer, type Handler, HandlerError, type Job } from './handler.ts';
+import { AgentReplyReader } from './agent-reply-reader.ts';
+import { type AgentReply, type Handler, HandlerError, type Job } from './handler.ts';
 import { jobJson } from './job-json.ts';
 import { retryAfterMs } from './retry-after.ts';
 
@@ -38,7 +38,7 @@ export class HttpAgent implements Handler {
     this.#url = new URL(options.url);
   }
 
-  async run(job: Job, signal: AbortSignal): Promise<Answer> {
+  async run(job: Job, signal: AbortSignal): Promise<AgentReply> {
     const body = await this.#bodyFor(job);
     const headers = {
       ...this.#options.headers,
@@ -75,7 +75,7 @@ export class HttpAgent implements Handler {
     body: readonly Uint8Array[],
     signal: AbortSignal,
     mayRepeat: boolean,
-  ): Promise<Answer> {
+  ): Promise<AgentReply> {
     const isHttps = this.#url.protocol === 'https:';
     const start = isHttps ? requestHttps : requestHttp;
     return new Promise((resolve, reject) => {
@@ -103,11 +103,11 @@ export class HttpAgent implements Handler {
     });
   }
 
-  async #read(response: IncomingMessage): Promise<Answer> {
+  async #read(response: IncomingMessage): Promise<AgentReply> {
     const status = response.statusCode ?? 0;
     if (status < 200 || status > 299) throw this.#refusal(status, response.headers['retry-after']);
     const limit = this.#options.maxAnswerBytes ?? MAX_ANSWER_BYTES;
-    const answer = new AgentAnswer(response.headers['content-type'] ?? '');
+    const answer = new AgentReplyReader(response.headers['content-type'] ?? '');
     let size = 0;
     for await (const chunk of response as AsyncIterable<Buffer>) {
       size += chunk.length;

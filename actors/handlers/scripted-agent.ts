@@ -20,7 +20,7 @@ import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readScript, type ScriptRule } from '../../config/resources/script.ts';
 import { readSourceFile, SourceFile } from '../../config/source-file.ts';
-import { type Answer, type Handler, HandlerError, type Job } from './handler.ts';
+import { type AgentReply, type Handler, HandlerError, type Job } from './handler.ts';
 
 const LOOK_MS = 1_000;
 
@@ -35,7 +35,7 @@ export class ScriptedAgent implements Handler {
     this.#file = file;
   }
 
-  async run(job: Job, signal: AbortSignal): Promise<Answer> {
+  async run(job: Job, signal: AbortSignal): Promise<AgentReply> {
     const rules = await this.#current();
     const rule = rules.find((each) => isFor(each, job));
     if (rule === undefined) return { text: '' };

@@ -4,7 +4,7 @@
 // DI1  every claimed event ends exactly once: committed, or its claim was lost and it comes again.
 // DI2  two events of one key are never handled at the same time in this process (A4), and of one key in order.
 // DI3  one key holds up no other: not by a handler that hangs or fails, nor by a store that refuses its outcome (A6).
-// DI4  everything is bounded: places, strays, resting actors, events per claim, who waits for an end (A8).
+// DI4  everything is bounded: places, overruns, resting actors, events per claim, who waits for an end (A8).
 // DI5  after `drain` nothing runs, no timer is set, and every claim has been given back that could be in time.
 
 import type { AnyActorRef } from 'xstate';
@@ -14,14 +14,14 @@ import type { Settled } from '../sources/adapter.ts';
 import type { Appended, NewEvent, Store } from '../store/store.ts';
 import { ClaimKeeper } from './claim-keeper.ts';
 import { Committer } from './committer.ts';
+import { DeliveryWaits } from './delivery-waits.ts';
 import { mailboxesLogic } from './mailboxes-actor.ts';
-import { Settlements } from './settlements.ts';
-import { type LineOptions, type LineStats, WorkLine } from './work-line.ts';
+import { type QueueOptions, type QueueStats, WorkQueue } from './work-queue.ts';
 
 export interface DispatcherOptions {
   readonly store: Store;
   /** One for each work; the prefixes of no two may begin alike. */
-  readonly lines: readonly LineOptions[];
+  readonly queues: readonly QueueOptions[];
   readonly log: Log;
   /** Takes secrets out of what goes into records. */
   readonly redact?: (text: string) => string;
@@ -50,9 +50,9 @@ const LAST_MS = 500;
 
 export class Dispatcher {
   readonly #options: DispatcherOptions;
-  readonly #lines: readonly WorkLine[];
+  readonly #queues: readonly WorkQueue[];
   readonly #committer: Committer;
-  readonly #settlements: Settlements;
+  readonly #deliveryWaits: DeliveryWaits;
   readonly #keeper: ClaimKeeper;
   readonly #pollMs: number;
   #pollAt = 0;
@@ -66,13 +66,13 @@ export class Dispatcher {
     this.#options = options;
     this.#pollMs = options.pollMs ?? 1_000;
     this.#committer = new Committer(store, log);
-    this.#settlements = new Settlements(options.maxWaiting ?? 1_024);
+    this.#deliveryWaits = new DeliveryWaits(options.maxWaiting ?? 1_024);
     this.#keeper = new ClaimKeeper(store, { leaseMs, renewMs }, log, performance.now());
     const host = {
       store,
       log,
       committer: this.#committer,
-      settlements: this.#settlements,
+      deliveryWaits: this.#deliveryWaits,
       random: options.random ?? Math.random,
       redact: options.redact ?? ((text: string) => text),
       leaseMs,
@@ -82,18 +82,18 @@ export class Dispatcher {
       patienceMs: options.patienceMs ?? 5_000,
       onIdle: () => this.#onIdle(),
     };
-    this.#lines = options.lines.map((line) => new WorkLine(line, host));
+    this.#queues = options.queues.map((queue) => new WorkQueue(queue, host));
   }
 
   /** Begins to handle events. The actors hang under `root`, which must understand `part.spawn` (machines/gateway.ts). */
   start(root: AnyActorRef): void {
     if (this.#timer !== undefined || this.#drained !== undefined) return;
-    for (const line of this.#lines) {
-      const input = line.actorInput();
-      root.send({ type: 'part.spawn', name: line.name, logic: mailboxesLogic, input });
+    for (const queue of this.#queues) {
+      const input = queue.actorInput();
+      root.send({ type: 'part.spawn', name: queue.name, logic: mailboxesLogic, input });
     }
     this.#stopWaking = this.#options.store.wake(() => {
-      for (const line of this.#lines) line.pump();
+      for (const queue of this.#queues) queue.pump();
     });
     this.#timer = setInterval(this.#tick, this.#options.tickMs ?? 100).unref();
   }
@@ -109,10 +109,10 @@ export class Dispatcher {
 
   /** Makes the event durable; it is handled as soon as may be. Rejects as the store's `append` does. */
   accept(event: NewEvent): Promise<Appended> {
-    const line = this.#lines.find(({ work }) => event.key.startsWith(work.prefix));
-    if (line === undefined)
+    const queue = this.#queues.find(({ work }) => event.key.startsWith(work.prefix));
+    if (queue === undefined)
       return Promise.reject(new InternalError(`no work takes what comes to ${event.key}`));
-    return line.accept(event);
+    return queue.accept(event);
   }
 
   /**
@@ -126,17 +126,17 @@ export class Dispatcher {
     timeoutMs: number,
     givenUp?: AbortSignal,
   ): Promise<Settled | undefined> {
-    return this.#settlements.wait(trigger, id, timeoutMs, givenUp);
+    return this.#deliveryWaits.wait(trigger, id, timeoutMs, givenUp);
   }
 
   /** That event was ended in the store, by somebody who is no work; whoever waits for it is told. */
   discarded(id: string, note: string): void {
-    this.#settlements.settle(id, { state: 'ignored', answer: undefined, note });
+    this.#deliveryWaits.settle(id, { state: 'ignored', answer: undefined, note });
   }
 
   /** Everybody who waits hears undefined, and so does at once who asks from now on. */
   endWaits(): void {
-    this.#settlements.close();
+    this.#deliveryWaits.close();
   }
 
   /** Has the attempt at that event end, which is `ignored` then. False when it is not being handled here. */
@@ -144,18 +144,18 @@ export class Dispatcher {
     return this.#active().some((mailbox) => mailbox.event.id === id && mailbox.cancel(note));
   }
 
-  /** Figures by the name of the line. */
-  stats(): Readonly<Record<string, LineStats>> {
-    return Object.fromEntries(this.#lines.map((line) => [line.name, line.stats()]));
+  /** Figures by the name of the queue. */
+  stats(): Readonly<Record<string, QueueStats>> {
+    return Object.fromEntries(this.#queues.map((queue) => [queue.name, queue.stats()]));
   }
 
   readonly #tick = (): void => {
     const now = performance.now();
-    for (const line of this.#lines) line.tick(now);
+    for (const queue of this.#queues) queue.tick(now);
     this.#renew(now);
     if (now < this.#pollAt) return;
     this.#pollAt = now + this.#pollMs;
-    for (const line of this.#lines) line.pump();
+    for (const queue of this.#queues) queue.pump();
   };
 
   /** Claims that are held long are renewed, when it is time to. */
@@ -164,15 +164,15 @@ export class Dispatcher {
   }
 
   #active() {
-    return this.#lines.flatMap((line) => line.active());
+    return this.#queues.flatMap((queue) => queue.active());
   }
 
   async #drain(graceMs: number): Promise<void> {
     const lastMs = Math.min(LAST_MS, graceMs / 2);
     this.#stopWaking?.();
-    for (const line of this.#lines) line.isDraining = true;
+    for (const queue of this.#queues) queue.isDraining = true;
     await this.#idle(graceMs - lastMs);
-    for (const line of this.#lines) line.isStopping = true;
+    for (const queue of this.#queues) queue.isStopping = true;
     for (const mailbox of this.#active()) mailbox.stop();
     await this.#idle(lastMs / 2);
     for (const mailbox of this.#active()) mailbox.surrender();
@@ -180,7 +180,7 @@ export class Dispatcher {
     clearInterval(this.#timer);
     this.#committer.close();
     this.endWaits();
-    for (const line of this.#lines) line.close();
+    for (const queue of this.#queues) queue.close();
   }
 
   /** Resolves when nothing is under way, or when the time is up. */
@@ -198,6 +198,6 @@ export class Dispatcher {
   }
 
   #onIdle(): void {
-    if (this.#whenIdle !== undefined && this.#lines.every(({ isIdle }) => isIdle)) this.#whenIdle();
+    if (this.#whenIdle !== undefined && this.#queues.every(({ isIdle }) => isIdle)) this.#whenIdle();
   }
 }

@@ -1,4 +1,4 @@
-// One active mailbox: the run that handles the event it is at, and what comes after it. Its claim is a Tenure.
+// One active mailbox: the run that handles the event it is at, and what comes after it. What it has from the store stands in claim.ts.
 //
 //   resting ── a turn ──► running ──► ended ──► committing ── the next turn, or ──► resting
 //
@@ -20,11 +20,11 @@ import { tell } from '../dead-letters.ts';
 import type { Linked } from '../linked-list.ts';
 import type { Committed, StoredEvent, Turn, TurnRef, TurnResult } from '../store/store.ts';
 import { Attempt } from './attempt.ts';
+import { Claim, type ClaimedTurn } from './claim.ts';
 import type { Commit } from './committer.ts';
-import { type Claimed, Tenure } from './tenure.ts';
 import { stoppedResult, turnResult } from './turn-result.ts';
 import type { Outcome } from './work.ts';
-import type { WorkLine } from './work-line.ts';
+import type { WorkQueue } from './work-queue.ts';
 
 /** A run that goes on for longer is an actor of its own. */
 const MOMENT_MS = 100;
@@ -34,18 +34,18 @@ const TURNS_IN_A_ROW = 32;
 
 export class Mailbox implements Linked<Mailbox>, Commit {
   readonly key: string;
-  readonly line: WorkLine;
+  readonly queue: WorkQueue;
   /** Runs the machine; none after a fault. */
   ref: AnyActorRef | undefined;
   previous: Mailbox | undefined;
   next: Mailbox | undefined;
-  /** Counts among those that work at the same time; the line writes it, as the next. */
+  /** Counts among those that work at the same time; the queue writes it, as the next. */
   hasPlace = false;
-  isStray = false;
+  isOverrun = false;
   /** Since when it has nothing to do. */
   restingSince = 0;
 
-  readonly #tenure: Tenure;
+  readonly #claim: Claim;
   #phase: 'resting' | 'running' | 'ended' | 'committing' = 'resting';
   #isSurrendered = false;
   #wasRefused = false;
@@ -56,14 +56,14 @@ export class Mailbox implements Linked<Mailbox>, Commit {
   #result: TurnResult | undefined;
 
   /** It rests, until a turn is offered. */
-  constructor(line: WorkLine, key: string) {
-    this.line = line;
+  constructor(queue: WorkQueue, key: string) {
+    this.queue = queue;
     this.key = key;
-    this.#tenure = new Tenure(key);
+    this.#claim = new Claim(key);
   }
 
   get event(): StoredEvent {
-    return this.#tenure.turn.event;
+    return this.#claim.turn.event;
   }
 
   get result(): TurnResult {
@@ -78,7 +78,7 @@ export class Mailbox implements Linked<Mailbox>, Commit {
 
   /** The claim to be renewed, which is the newest; none once that is lost, for it would go on with nobody to use it. */
   claim(): TurnRef | undefined {
-    return this.#attempt?.cut === 'lost' ? this.#tenure.waiting : this.#tenure.newest;
+    return this.#attempt?.cut === 'lost' ? this.#claim.waiting : this.#claim.newest;
   }
 
   /** A claim has brought a turn; `heldUntil` is when it surely holds no longer, in performance.now() milliseconds. */
@@ -88,7 +88,7 @@ export class Mailbox implements Linked<Mailbox>, Commit {
       this.#goOn(claimed);
       return;
     }
-    this.#tenure.wait(claimed);
+    this.#claim.wait(claimed);
     this.#loseClaim();
   }
 
@@ -100,7 +100,7 @@ export class Mailbox implements Linked<Mailbox>, Commit {
     if (attempt.isOverdue(now)) {
       attempt.cut = 'deadline';
       this.#tell({ type: 'deadline' });
-    } else if (this.hasPlace && attempt.isStubborn(now) && this.line.hasRoomForStrays) {
+    } else if (this.hasPlace && attempt.isStubborn(now) && this.queue.hasRoomForOverruns) {
       if (this.ref === undefined) this.yieldPlace();
       else this.#tell({ type: 'patience.over' });
     }
@@ -128,23 +128,23 @@ export class Mailbox implements Linked<Mailbox>, Commit {
   surrender(): void {
     if (this.#phase !== 'running' && this.#phase !== 'ended') return;
     this.#isSurrendered = true;
-    const { newest } = this.#tenure;
+    const { newest } = this.#claim;
     this.#commitResult(stoppedResult(newest, newest.event));
   }
 
   onRenewed(fence: number, heldUntil: number): void {
-    this.#tenure.onRenewed(fence, heldUntil);
+    this.#claim.onRenewed(fence, heldUntil);
   }
 
   /** The store could not be asked; `askedAt` in performance.now() milliseconds. */
   onNotRenewed(askedAt: number): void {
-    this.#tenure.dropOverdue(askedAt);
-    if (this.#tenure.isOver(askedAt)) this.#loseClaim();
+    this.#claim.dropOverdue(askedAt);
+    if (this.#claim.isOver(askedAt)) this.#loseClaim();
   }
 
   /** The store no longer knows the claim; where a commit is under way its answer says what became of it. */
   onMissed(fence: number): void {
-    if (this.#tenure.onMissed(fence)) this.#loseClaim();
+    if (this.#claim.onMissed(fence)) this.#loseClaim();
   }
 
   // For the machine.
@@ -155,11 +155,11 @@ export class Mailbox implements Linked<Mailbox>, Commit {
   }
 
   abort(): void {
-    this.#attempt?.abort(this.line.patienceMs);
+    this.#attempt?.abort(this.queue.patienceMs);
   }
 
   yieldPlace(): void {
-    this.line.yieldPlace(this);
+    this.queue.yieldPlace(this);
   }
 
   /** The run is over. */
@@ -179,8 +179,8 @@ export class Mailbox implements Linked<Mailbox>, Commit {
   /** Its actor has failed by a fault, and is gone. */
   crashed(error: unknown): void {
     this.ref = undefined;
-    this.line.record.fault(this, this.line.noteOf(error));
-    if (this.#phase === 'resting') this.line.forget(this);
+    this.queue.record.fault(this, this.queue.noteOf(error));
+    if (this.#phase === 'resting') this.queue.forget(this);
     else if (this.#phase === 'running') {
       this.abandon();
       this.#whenEnded = () => this.#commitFault(error);
@@ -190,48 +190,48 @@ export class Mailbox implements Linked<Mailbox>, Commit {
   // For the committer.
 
   hasLostClaim(): boolean {
-    return this.#tenure.isOver(performance.now());
+    return this.#claim.isOver(performance.now());
   }
 
   onCommitted({ isCurrent, next }: Committed): void {
     const { snapshot, heldBy } = this.result;
-    if (isCurrent) this.line.record.committed(this, this.result);
-    else this.line.record.lost(this);
-    if (isCurrent && heldBy !== undefined) this.line.work.onHeld?.(heldBy);
-    if (this.#isSurrendered) this.line.forget(this);
+    if (isCurrent) this.queue.record.committed(this, this.result);
+    else this.queue.record.lost(this);
+    if (isCurrent && heldBy !== undefined) this.queue.work.onHeld?.(heldBy);
+    if (this.#isSurrendered) this.queue.forget(this);
     else if (isCurrent && next !== undefined) {
-      const left = snapshot === undefined ? this.#tenure.turn.snapshot : (snapshot ?? undefined);
-      this.#goOn(this.#tenure.after(next, left));
+      const left = snapshot === undefined ? this.#claim.turn.snapshot : (snapshot ?? undefined);
+      this.#goOn(this.#claim.after(next, left));
     } else this.#leave();
   }
 
   onRefused(error: unknown): boolean {
     if (this.#wasRefused) return false;
     this.#wasRefused = true;
-    const note = `the store refuses its outcome: ${this.line.noteOf(error)}`;
+    const note = `the store refuses its outcome: ${this.queue.noteOf(error)}`;
     this.#result = this.#resultOf({ kind: 'failed', note, retry: defaultRetry });
     return true;
   }
 
   onGivenUp(): void {
-    this.line.record.lost(this);
-    if (this.#isSurrendered) this.line.forget(this);
+    this.queue.record.lost(this);
+    if (this.#isSurrendered) this.queue.forget(this);
     else this.#leave();
   }
 
   /** Takes a turn in hand, and starts its run. */
-  #goOn(claimed: Claimed): void {
-    const { line } = this;
-    this.#tenure.begin(claimed);
+  #goOn(claimed: ClaimedTurn): void {
+    const { queue } = this;
+    this.#claim.begin(claimed);
     this.#wasRefused = false;
     this.#whenEnded = undefined;
-    line.occupy(this);
-    if (this.ref === undefined) line.open(this);
+    queue.occupy(this);
+    if (this.ref === undefined) queue.open(this);
     const attempt = new Attempt();
     this.#attempt = attempt;
     this.#phase = 'running';
-    if (line.isStopping) attempt.skip(this.#end);
-    else attempt.start(line.work, claimed.turn, line.noteOf, this.#end);
+    if (queue.isStopping) attempt.skip(this.#end);
+    else attempt.start(queue.work, claimed.turn, queue.noteOf, this.#end);
   }
 
   /** There is nothing more to do under this claim. */
@@ -240,17 +240,17 @@ export class Mailbox implements Linked<Mailbox>, Commit {
       this.#rest();
       return;
     }
-    const waiting = this.#tenure.end();
-    if (waiting === undefined) this.line.forget(this);
+    const waiting = this.#claim.end();
+    if (waiting === undefined) this.queue.forget(this);
     else this.#goOn(waiting);
   }
 
   #rest(): void {
-    const waiting = this.#tenure.end();
+    const waiting = this.#claim.end();
     this.#phase = 'resting';
     this.#attempt = undefined;
     this.#result = undefined;
-    this.line.rest(this);
+    this.queue.rest(this);
     if (waiting !== undefined) this.#goOn(waiting);
   }
 
@@ -268,7 +268,7 @@ export class Mailbox implements Linked<Mailbox>, Commit {
   #loseClaim(): void {
     if (this.#phase !== 'running' || this.#attempt === undefined || this.#attempt.cut === 'lost') return;
     this.#attempt.cut = 'lost';
-    this.line.record.lost(this);
+    this.queue.record.lost(this);
     this.#tell({ type: 'claim.lost' });
   }
 
@@ -283,15 +283,15 @@ export class Mailbox implements Linked<Mailbox>, Commit {
     if (attempt === undefined) throw new Error('there is nothing to judge');
     const outcome = attempt.judged();
     if (outcome === undefined && attempt.cut === 'stopped')
-      return stoppedResult(this.#tenure.turn, this.event);
+      return stoppedResult(this.#claim.turn, this.event);
     // A work that gives nothing is refused there.
     return this.#resultOf(outcome as Outcome);
   }
 
   #resultOf(outcome: Outcome): TurnResult {
-    const { line } = this;
-    const isLast = line.isDraining || (this.#tenure.turnsInARow >= TURNS_IN_A_ROW && line.isFull);
-    return turnResult(this.#tenure.turn, this.event, outcome, line.random(), isLast, line.noteOf);
+    const { queue } = this;
+    const isLast = queue.isDraining || (this.#claim.turnsInARow >= TURNS_IN_A_ROW && queue.isFull);
+    return turnResult(this.#claim.turn, this.event, outcome, queue.random(), isLast, queue.noteOf);
   }
 
   #commitJudged(): void {
@@ -299,7 +299,7 @@ export class Mailbox implements Linked<Mailbox>, Commit {
     try {
       result = this.#judged();
     } catch (fault) {
-      this.line.record.fault(this, this.line.noteOf(fault));
+      this.queue.record.fault(this, this.queue.noteOf(fault));
       this.#commitFault(fault);
       return;
     }
@@ -307,13 +307,13 @@ export class Mailbox implements Linked<Mailbox>, Commit {
   }
 
   #commitFault(error: unknown): void {
-    const note = `a fault of the gateway: ${this.line.noteOf(error)}`;
+    const note = `a fault of the gateway: ${this.queue.noteOf(error)}`;
     this.#commitResult(this.#resultOf({ kind: 'failed', note, retry: defaultRetry }));
   }
 
   #commitResult(result: TurnResult): void {
     this.#result = result;
     this.#phase = 'committing';
-    this.line.committer.add(this);
+    this.queue.committer.add(this);
   }
 }

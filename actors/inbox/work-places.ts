@@ -3,7 +3,7 @@
 // read. So one for which there is no place is given back to the store under the name of what it waits for, and let go when
 // a place is free; until then it costs neither an attempt nor a place.
 //
-// PC1 (A8)  what runs takes no more places, and no more bytes of memory, than there are; a stray keeps what it has.
+// PC1 (A8)  what runs takes no more places, and no more bytes of memory, than there are; an overrun keeps what it has.
 // PC2 (A6)  nobody gets all of them (actors/budget.ts), and of what waits, who has least goes first.
 // PC3  what waits for the same is let go in the order in which it was accepted, and what came later waits behind it.
 // PC4  what was let go and did not come, or could not be let go, holds up others until the second look after it at most.

@@ -34,19 +34,19 @@ export const metaKeys = {
 } as const;
 
 /** Who is asking, as a modern server wants to know it with each request. */
-export interface Asker {
+export interface Caller {
   readonly clientInfo: unknown;
   readonly capabilities: unknown;
   readonly logLevel?: string | undefined;
 }
 
-/** The metadata of a modern request of `asker`, for a request that the gateway writes itself. */
-export function modernMeta(asker: Asker): Record<string, unknown> {
+/** The metadata of a modern request of `caller`, for a request that the gateway writes itself. */
+export function modernMeta(caller: Caller): Record<string, unknown> {
   return {
     [metaKeys.protocolVersion]: modernVersion,
-    [metaKeys.clientInfo]: asker.clientInfo,
-    [metaKeys.clientCapabilities]: asker.capabilities,
-    ...(asker.logLevel === undefined ? {} : { [metaKeys.logLevel]: asker.logLevel }),
+    [metaKeys.clientInfo]: caller.clientInfo,
+    [metaKeys.clientCapabilities]: caller.capabilities,
+    ...(caller.logLevel === undefined ? {} : { [metaKeys.logLevel]: caller.logLevel }),
   };
 }
 
@@ -72,8 +72,8 @@ export function rawMetaOf(rawInfo: string, rawCapabilities: string, logLevel: st
 }
 
 /** A request of a legacy client, or a retry of it, as a modern server expects it. `more` are members for `params`. */
-export function toModern(envelope: Envelope, asker: Asker, more?: Changes): Envelope {
-  const { clientInfo, capabilities, logLevel } = asker;
+export function toModern(envelope: Envelope, caller: Caller, more?: Changes): Envelope {
+  const { clientInfo, capabilities, logLevel } = caller;
   const edits = modernEdits(envelope, rawMetaOf(rawJson(clientInfo), rawJson(capabilities), logLevel), more);
   return edits.length === 0 ? envelope : readServerMessage(splice(envelope.bytes, edits));
 }

@@ -3,24 +3,24 @@
 //
 // H1 (A1)  a call is sent only while the gate is open.
 // H2 (A2)  every accepted call ends exactly once (see call.ts); a waiting one ends by its deadline at the latest.
-// H3 (A8)  at most `pool.in_flight` calls are in flight and `pool.waiting` wait (waiting-room.ts); one more is refused at
+// H3 (A8)  at most `pool.in_flight` calls are in flight and `pool.waiting` wait (call-queue.ts); one more is refused at
 //          once, or one of a session that has more of them waiting (A6). Under session isolation both hold for each session; else
 //          no session has all that are in flight (in-flight.ts).
 // H4       calls, and nothing else, count as use: pings and list fetches keep no server awake.
-// H5       a retry that carries a state goes to the process the state came from, which waits for it (state-homes.ts).
+// H5       a retry that carries a state goes to the process the state came from, which waits for it (request-state-affinity.ts).
 
 import type { ServerEntry } from '../../config/catalog-schema.ts';
 import { Deadlines } from '../deadlines.ts';
 import { type GatewayError, OverloadedError, UnavailableError, UnknownServerError } from '../errors.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
-import { Call, type CallRequest, type CallTerms, type Outcome } from './call.ts';
-import { InFlight } from './in-flight.ts';
-import { Latency } from './latency.ts';
-import { canTake, type Member } from './member.ts';
-import { Parking } from './parking.ts';
-import type { Pool } from './pool.ts';
-import { StateHomes } from './state-homes.ts';
-import { WaitingRoom } from './waiting-room.ts';
+import { Call, type CallOutcome, type CallRequest, type CallTerms } from './calls/call.ts';
+import { CallQueue } from './calls/call-queue.ts';
+import { InFlight } from './calls/in-flight.ts';
+import { Latency } from './calls/latency.ts';
+import { RequestStateAffinity } from './calls/request-state-affinity.ts';
+import { CircuitBreaker } from './life/circuit-breaker.ts';
+import type { Pool } from './pool/pool.ts';
+import { canTake, type PoolMember } from './pool/pool-member.ts';
 
 export interface HandleHooks {
   /** A call waits and the gate is shut: the machine is to open it. */
@@ -46,16 +46,16 @@ export class Handle {
   isOpen = false;
   /** The machine is in `idle`: the next call has to tell it. */
   isIdle = false;
-  readonly parking: Parking;
+  readonly breaker: CircuitBreaker;
 
   readonly #entry: ServerEntry;
   readonly #pool: Pool;
   readonly #hooks: HandleHooks;
   readonly #terms: CallTerms;
-  readonly #room: WaitingRoom;
+  readonly #room: CallQueue;
   readonly #inFlight: InFlight;
   /** Kept for processes: a remote server sees to its states itself. */
-  readonly #homes: StateHomes | undefined;
+  readonly #homes: RequestStateAffinity | undefined;
   #isDraining = false;
   #isRetired = false;
   #successor: Handle | undefined;
@@ -67,10 +67,10 @@ export class Handle {
     this.#entry = entry;
     this.#pool = pool;
     this.#hooks = hooks;
-    this.parking = new Parking(id, entry.enabled);
-    this.#room = new WaitingRoom(entry.pool.waiting, entry.isolation === 'shared');
+    this.breaker = new CircuitBreaker(id, entry.enabled);
+    this.#room = new CallQueue(entry.pool.waiting, entry.isolation === 'shared');
     this.#inFlight = new InFlight(entry.pool.in_flight, entry.isolation === 'shared');
-    this.#homes = entry.runtime === 'stdio' ? new StateHomes() : undefined;
+    this.#homes = entry.runtime === 'stdio' ? new RequestStateAffinity() : undefined;
     const patience = {
       timeoutMs: entry.request_timeout_seconds * 1000,
       maxMs: Math.max(entry.max_request_seconds, entry.request_timeout_seconds) * 1000,
@@ -99,7 +99,7 @@ export class Handle {
   }
 
   /** Whether a client still has a state of this connection to come back with. */
-  isAwaited(member: Member): boolean {
+  isAwaited(member: PoolMember): boolean {
     return this.#homes?.isAwaited(member) === true;
   }
 
@@ -124,13 +124,13 @@ export class Handle {
 
   /** Too many failures lately: whoever comes is refused. */
   get isParked(): boolean {
-    return this.parking.isOn;
+    return this.breaker.isOpen;
   }
 
   open(): void {
     this.isOpen = true;
     this.#failure = undefined;
-    this.parking.end();
+    this.breaker.close();
     this.drain();
   }
 
@@ -152,10 +152,10 @@ export class Handle {
 
   /** The server is parked: whoever waits is told, and whoever comes, until `until` (by the steady clock). */
   refuse(until: number, because: string): void {
-    this.parking.begin(until, because);
+    this.breaker.open(until, because);
     this.failWaiting(
       () => true,
-      this.parking.refusal() ?? new UnavailableError(`server ${this.id} is parked`, 1),
+      this.breaker.refusal() ?? new UnavailableError(`server ${this.id} is parked`, 1),
     );
   }
 
@@ -211,7 +211,7 @@ export class Handle {
       this.#handOver(call);
       return;
     }
-    const refusal = this.parking.refusal();
+    const refusal = this.breaker.refusal();
     if (refusal !== undefined) {
       call.fail(refusal);
       return;
@@ -238,11 +238,11 @@ export class Handle {
       this.#room.add(call);
     }
     if (this.isOpen) return;
-    if (this.parking.until === undefined) {
+    if (this.breaker.until === undefined) {
       this.#hooks.onDemand();
     } else {
       // The park time is over. Woken only now, so that the server starts for the session of this very call.
-      this.parking.end();
+      this.breaker.close();
       this.#hooks.onWake();
     }
   }
@@ -259,7 +259,7 @@ export class Handle {
     return this.#entry.isolation === 'shared';
   }
 
-  #pick(call: Call): Member | undefined {
+  #pick(call: Call): PoolMember | undefined {
     const home = call.era === 'modern' ? this.#homes?.find(call.envelope) : undefined;
     // A state must not lead to what belongs to another session (P2).
     if (home !== undefined && this.#isShared && canTake(home)) return home;
@@ -272,7 +272,7 @@ export class Handle {
   }
 
   /** `now` is in performance.now() milliseconds, as everywhere here. */
-  #send(member: Member, call: Call, now: number): void {
+  #send(member: PoolMember, call: Call, now: number): void {
     this.#inFlight.take(call, member);
     call.member = member;
     this.#noteUse(member, now);
@@ -283,7 +283,7 @@ export class Handle {
     member.connection.send(call);
   }
 
-  #onEnd(call: Call, outcome: Outcome, answer?: Envelope): void {
+  #onEnd(call: Call, outcome: CallOutcome, answer?: Envelope): void {
     if (answer !== undefined && call.era === 'modern' && call.member !== undefined)
       this.#homes?.note(answer, call.member);
     if (outcome === 'failed') this.failed += 1;
@@ -306,7 +306,7 @@ export class Handle {
     this.#noteUse(member, now);
   }
 
-  #noteUse(member: Member, now: number): void {
+  #noteUse(member: PoolMember, now: number): void {
     this.lastUsedAt = now;
     member.lastUsedAt = now;
   }

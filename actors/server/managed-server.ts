@@ -3,42 +3,42 @@
 //
 //   server-start.ts       how it comes to run            handle.ts   calls on their way in
 //   server-gate.ts        what runs while it is open     pool.ts     its connections
-//   connection-news.ts    what becomes of those          eras.ts     which eras it speaks
+//   connection-observer.ts    what becomes of those          eras.ts     which eras it speaks
 
 import type { AnyActorLogic } from 'xstate';
 import type { ServerEntry } from '../../config/catalog-schema.ts';
 import type { ServerEvent, ServerState } from '../../machines/server.ts';
-import type { Beginning } from '../beginning.ts';
 import { Share } from '../budget.ts';
 import { type GatewayError, StoppedError } from '../errors.ts';
 import type { Era } from '../jsonrpc/modern-meta.ts';
+import type { StartTime } from '../start-time.ts';
 import type { Link, LinkEvents } from '../upstream/link.ts';
-import { latestSessionVersion } from './advert.ts';
-import { askable } from './askable.ts';
-import { ClientWishes } from './client-wishes.ts';
-import type { Introduction } from './connection.ts';
-import { ConnectionNews } from './connection-news.ts';
-import { ServerEras } from './eras.ts';
+import type { ServerCache } from './cache/server-cache.ts';
+import { latestSessionVersion } from './cache/server-description.ts';
+import type { CallOwner } from './calls/call-owner.ts';
+import { ServerEras } from './eras/eras.ts';
 import { Handle } from './handle.ts';
-import type { Known } from './known.ts';
-import { ListNotices } from './list-notices.ts';
-import type { ListKind } from './lists.ts';
-import { canTake } from './member.ts';
-import { Occupancy } from './occupancy.ts';
-import type { OpeningOptions } from './opening.ts';
-import type { Owner } from './owner.ts';
-import { Pool } from './pool.ts';
-import { type GateOptions, ServerGate, type ServerNotes } from './server-gate.ts';
-import { ServerLife, serverLogic } from './server-life.ts';
-import { ServerStart, type StartOptions } from './server-start.ts';
-import { ServerVoice } from './server-voice.ts';
-import type { LogLevel, Subscriptions } from './subscriptions.ts';
+import { type GateOptions, ServerGate, type ServerNotes } from './life/server-gate.ts';
+import { ServerLife, serverLogic } from './life/server-life.ts';
+import { ServerStart, type StartOptions } from './life/server-start.ts';
+import { ListNotices } from './lists/list-notices.ts';
+import type { ListKind } from './lists/lists.ts';
+import { requestable } from './notifications/server-request.ts';
+import type { LogLevel, Subscriptions } from './notifications/subscriptions.ts';
+import { UnsolicitedMessages } from './notifications/unsolicited-messages.ts';
+import { UpstreamSubscriptions } from './notifications/upstream-subscriptions.ts';
+import type { Introduction } from './pool/connection.ts';
+import { ConnectionObserver } from './pool/connection-observer.ts';
+import type { ConnectionSetupOptions } from './pool/connection-setup.ts';
+import { ConnectionUsage } from './pool/connection-usage.ts';
+import { Pool } from './pool/pool.ts';
+import { canTake } from './pool/pool-member.ts';
 
 export interface ManagedServerOptions
   extends Pick<StartOptions, 'id' | 'entry' | 'wake' | 'isWatched'>,
     Pick<GateOptions, 'log' | 'graceMs'>,
-    Partial<Pick<OpeningOptions, 'onErrorAnswer'>> {
-  readonly known: Known;
+    Partial<Pick<ConnectionSetupOptions, 'onErrorAnswer'>> {
+  readonly cache: ServerCache;
   readonly clientInfo: { readonly name: string; readonly version: string };
   /** What clients have asked of a predecessor, or nothing yet. */
   readonly subscriptions: Subscriptions;
@@ -52,7 +52,7 @@ export class ManagedServer implements ServerNotes {
   readonly entry: ServerEntry;
   readonly handle: Handle;
   readonly pool: Pool;
-  readonly known: Known;
+  readonly cache: ServerCache;
   readonly eras: ServerEras;
   // Its shares of what there is for all servers together (client/places.ts).
   /** For requests of clients that are sent to it or wait for it. */
@@ -64,17 +64,17 @@ export class ManagedServer implements ServerNotes {
   /** Starts after a failure since the gateway has started. */
   restarts = 0;
   /** When the gate was last opened; undefined while it is shut. */
-  opened: Beginning | undefined;
+  opened: StartTime | undefined;
   lastError: GatewayError | undefined;
   /** When the supervisor tries again, in epoch milliseconds. */
   nextRetryAt: number | undefined;
 
   readonly #life: ServerLife;
   readonly #start: ServerStart;
-  readonly #wishes: ClientWishes;
+  readonly #upstreamSubscriptions: UpstreamSubscriptions;
 
   constructor(options: ManagedServerOptions) {
-    const { id, entry, known, log, clientInfo, makeLink, graceMs, isWatched } = options;
+    const { id, entry, cache, log, clientInfo, makeLink, graceMs, isWatched } = options;
     const isShared = entry.isolation === 'shared';
     const introduction: Introduction = {
       protocolVersion: latestSessionVersion,
@@ -85,25 +85,25 @@ export class ManagedServer implements ServerNotes {
     const eras: ServerEras = new ServerEras({
       server: id,
       setting: entry.era,
-      known,
+      cache,
       introduction,
       startTimeoutMs,
       makeLink,
       untilStartable: () => start.untilStartable(),
       onVerdict: (spoken) => log.info({ server: id, ...spoken }, 'server was asked which eras it speaks'),
     });
-    const wishes: ClientWishes = new ClientWishes({
+    const upstreamSubscriptions: UpstreamSubscriptions = new UpstreamSubscriptions({
       isShared,
-      known,
+      cache,
       pool: () => pool,
-      isAt: (owner, member) => occupancy.isAt(owner, member),
+      isAt: (owner, member) => usage.isAt(owner, member),
       subscriptions: options.subscriptions,
     });
-    const occupancy: Occupancy = new Occupancy({
+    const usage: ConnectionUsage = new ConnectionUsage({
       server: id,
       isShared,
       eras,
-      subscriptions: wishes.subscriptions,
+      subscriptions: upstreamSubscriptions.subscriptions,
       pool: () => pool,
       handle: () => handle,
     });
@@ -117,18 +117,18 @@ export class ManagedServer implements ServerNotes {
       forwardsRoots: entry.forward_roots,
       isRemote: entry.runtime !== 'stdio',
       command: entry.runtime === 'stdio' ? entry.command : undefined,
-      isHeardBySome: (member) => occupancy.isHeardBySome(member),
-      onHandshake: (member, leftMs) => news.onHandshake(member, leftMs),
-      onOpen: () => news.onOpen(),
-      onOpenFailed: (member, error) => news.onOpenFailed(member, error),
+      isHeardBySome: (member) => usage.isHeardBySome(member),
+      onHandshake: (member, leftMs) => observer.onHandshake(member, leftMs),
+      onOpen: () => observer.onOpen(),
+      onOpenFailed: (member, error) => observer.onOpenFailed(member, error),
       onErrorAnswer: options.onErrorAnswer,
       onLost: (error) => life.report({ type: 'pool.lost', error }),
       onUndelivered: (call) => handle.retry(call),
-      onHeaderMismatch: (member, call) => news.onHeaderMismatch(member, call),
-      onRequest: (member, envelope, call) => voice.request(member, envelope, call),
-      onNotification: (member, envelope, call) => voice.notification(member, envelope, call),
+      onHeaderMismatch: (member, call) => observer.onHeaderMismatch(member, call),
+      onRequest: (member, envelope, call) => unsolicited.request(member, envelope, call),
+      onNotification: (member, envelope, call) => unsolicited.notification(member, envelope, call),
       onNoise: (what) => log.debug({ server: id }, `server sent no message: ${what}`),
-      onMemberEnded: (member, error) => news.onMemberEnded(member, error),
+      onMemberEnded: (member, error) => observer.onMemberEnded(member, error),
     });
     const handle: Handle = new Handle(id, entry, pool, {
       onDemand: () => life.send({ type: 'demand' }),
@@ -136,8 +136,13 @@ export class ManagedServer implements ServerNotes {
       onWake: () => options.wake(),
     });
     const timeoutMs = entry.request_timeout_seconds * 1000;
-    const listNotices = new ListNotices({ known, timeoutMs, isShared, announce: options.announce });
-    const voice = new ServerVoice({ forwardsRoots: entry.forward_roots, wishes, listNotices, occupancy });
+    const listNotices = new ListNotices({ cache, timeoutMs, isShared, announce: options.announce });
+    const unsolicited = new UnsolicitedMessages({
+      forwardsRoots: entry.forward_roots,
+      upstreamSubscriptions,
+      listNotices,
+      usage,
+    });
     const life: ServerLife = new ServerLife({
       begin: () => start.begin(),
       drain: () => gate.drain(),
@@ -146,23 +151,28 @@ export class ManagedServer implements ServerNotes {
       closeGate: () => gate.close(),
       refuse: (until) => gate.refuse(until),
       isWanted: (isAfterCrash) => start.isWanted(isAfterCrash),
-      onFailure: (error) => news.onFailure(error as GatewayError),
+      onFailure: (error) => observer.onFailure(error as GatewayError),
       onState: (state, before) => gate.onState(state, before),
     });
-    const parts = { id, entry, log, known, eras, handle, pool, occupancy, wishes, listNotices };
-    const ties = { life, notes: this, report: (event: ServerEvent) => life.report(event) };
-    const start = new ServerStart({ ...parts, ...ties, isWatched, wake: () => options.wake() });
-    const news = new ConnectionNews({ ...parts, ...ties });
-    const gate = new ServerGate({ ...parts, ...ties, graceMs, hearing: news.hearing });
+    const parts = { id, entry, log, cache, eras, handle, pool, usage, upstreamSubscriptions, listNotices };
+    const hooks = { life, notes: this, report: (event: ServerEvent) => life.report(event) };
+    const start = new ServerStart({ ...parts, ...hooks, isWatched, wake: () => options.wake() });
+    const observer = new ConnectionObserver({ ...parts, ...hooks });
+    const gate = new ServerGate({
+      ...parts,
+      ...hooks,
+      graceMs,
+      subscriberConnections: observer.subscriberConnections,
+    });
     this.id = id;
     this.entry = entry;
-    this.known = known;
+    this.cache = cache;
     this.eras = eras;
     this.pool = pool;
     this.handle = handle;
     this.#life = life;
     this.#start = start;
-    this.#wishes = wishes;
+    this.#upstreamSubscriptions = upstreamSubscriptions;
   }
 
   get state(): ServerState {
@@ -188,52 +198,52 @@ export class ManagedServer implements ServerNotes {
    * Asks for a start as a waiting call would: a backoff or park that is not over keeps the server off. Where no call
    * waits, the first connection is `owner`'s. It is for the lists: the start goes on when `owner` leaves.
    */
-  demand(owner?: Owner | undefined): void {
+  demand(owner?: CallOwner | undefined): void {
     this.#start.isToLearn = true;
     this.#start.demand(owner);
   }
 
   get subscriptions(): Subscriptions {
-    return this.#wishes.subscriptions;
+    return this.#upstreamSubscriptions.subscriptions;
   }
 
   /**
    * The modern connection that serves `owner` is to tell of what is subscribed by now; resolves with the resources it
    * agreed to tell of. Rejects with UnavailableError when there is no place for one.
    */
-  async listen(owner: Owner): Promise<ReadonlySet<string>> {
+  async listen(owner: CallOwner): Promise<ReadonlySet<string>> {
     // A1: the server may have ended since it was last asked, and then no connection is to be opened.
     const member = this.handle.isOpen ? this.pool.pick(owner, 'modern') : undefined;
-    return member === undefined ? new Set() : this.#wishes.listen(member);
+    return member === undefined ? new Set() : this.#upstreamSubscriptions.listen(member);
   }
 
   /** Somebody has unsubscribed; of `orphaned` nobody wants updates any more. */
   unsubscribed(orphaned: readonly string[]): void {
-    this.#wishes.unsubscribed(orphaned);
+    this.#upstreamSubscriptions.unsubscribed(orphaned);
   }
 
   /** Notes the log level a session asks for, and tells whoever of this server is awake. */
-  setLevel(owner: Owner, level: LogLevel): void {
-    this.#wishes.setLevel(owner, level);
+  setLevel(owner: CallOwner, level: LogLevel): void {
+    this.#upstreamSubscriptions.setLevel(owner, level);
   }
 
   /** Whether the server may list more on a connection of `owner`'s own than is known so far. */
-  mayShowMoreTo(client: Pick<Owner, 'capabilities' | 'era'>): boolean {
+  mayShowMoreTo(client: Pick<CallOwner, 'capabilities' | 'era'>): boolean {
     const { isolation, enabled, forward_roots } = this.entry;
     if (isolation === 'shared' || !enabled || this.eras.for(client.era) !== 'legacy') return false;
-    const offered = askable(client.capabilities).filter((name) => name !== 'roots' || forward_roots);
-    return this.known.mayLearnMoreFrom({ era: 'legacy', offered });
+    const offered = requestable(client.capabilities).filter((name) => name !== 'roots' || forward_roots);
+    return this.cache.mayLearnMoreFrom({ era: 'legacy', offered });
   }
 
   /** Asks for the lists that it could not give when it was introduced, if it runs. */
   async askAgain(): Promise<void> {
     const member = [...this.pool.members].find(canTake);
     if (member !== undefined)
-      await this.known.askAgain(member.connection, this.entry.request_timeout_seconds * 1000);
+      await this.cache.askAgain(member.connection, this.entry.request_timeout_seconds * 1000);
   }
 
   /** Opens a connection of `owner`'s own where it has none, if the server runs; resolves when that is open or failed. */
-  async admit(owner: Owner): Promise<void> {
+  async admit(owner: CallOwner): Promise<void> {
     const era = this.eras.for(owner.era);
     if (!this.handle.isOpen || era === undefined) return;
     try {
@@ -245,16 +255,16 @@ export class ManagedServer implements ServerNotes {
   }
 
   /** A client session is over: its connection, subscriptions and log level go. */
-  release(owner: Owner): void {
+  release(owner: CallOwner): void {
     this.#start.forget(owner);
     // What still waits for it would have a connection opened for nobody.
     this.handle.failWaiting((call) => call.owner === owner, new StoppedError('the client has left'));
-    this.#wishes.release(owner);
+    this.#upstreamSubscriptions.release(owner);
     const letGo = () => {
       this.pool.release(owner);
       this.#start.reconsider();
     };
-    const isLearning = this.#start.isToLearn && this.state === 'starting' && !this.known.isLearnt;
+    const isLearning = this.#start.isToLearn && this.state === 'starting' && !this.cache.isLearnt;
     if (isLearning) void this.#life.until((state) => state !== 'starting').then(letGo);
     else letGo();
   }

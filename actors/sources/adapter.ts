@@ -3,7 +3,7 @@
 
 import type { Trigger } from '../../config/resources/trigger.ts';
 import type { Filters } from '../../machines/matching.ts';
-import type { Answer } from '../handlers/handler.ts';
+import type { AgentReply } from '../handlers/handler.ts';
 import type { Log } from '../log.ts';
 import type { Appended, NewEvent, Store, StoredEvent } from '../store/store.ts';
 import type { Webhook } from './webhook.ts';
@@ -83,7 +83,7 @@ export interface Adapter<T extends Trigger = Trigger> {
   /** The filters that chats have in common (inbox/chat-filters.ts), for a type that has them. Asked for once per trigger. */
   filters?(trigger: T): Filters;
   /** How the answer goes out: rows for the outbox. Without this method answers are only kept in the record. */
-  reply?(trigger: T, event: StoredEvent, inbound: InboundEvent, answer: Answer): readonly NewEvent[];
+  reply?(trigger: T, event: StoredEvent, inbound: InboundEvent, answer: AgentReply): readonly NewEvent[];
   /**
    * Removes what it keeps in the store for triggers that have been gone for `keepMs`; asked for every few minutes. Gives how
    * many rows. Rejects as the store does.
@@ -91,6 +91,6 @@ export interface Adapter<T extends Trigger = Trigger> {
   tidy?(store: Store, isThere: (trigger: string) => boolean, keepMs: number): Promise<number>;
   /** The address that `send` goes to: what hangs there hangs for every trigger that sends there. */
   sendsTo?(trigger: T): string;
-  /** Sends one row of the outbox that `reply` made. Rejects with a HandlerError. */
+  /** Sends one row of the outbox that `reply` made. Rejects with a DeliveryError. */
   send?(trigger: T, row: StoredEvent, signal: AbortSignal): Promise<void>;
 }

@@ -16,7 +16,7 @@ export const LINGER_MS = 30_000;
 const RETRY_AFTER_SECONDS = 5;
 
 /** One open trigger on a path, with what its adapter has made ready for it. */
-export interface Member {
+export interface WebhookSubscriber {
   readonly trigger: Trigger;
   readonly host: SourceHost;
   /** In capitals. */
@@ -27,7 +27,7 @@ export interface Member {
  * What an adapter does with the requests to a path. `members` are at least one, in the order of their names; of two with
  * the same name, while one takes the place of the other, the newer first.
  */
-export interface PathUse<M extends Member> {
+export interface PathUse<M extends WebhookSubscriber> {
   readonly maxBodyBytes: number;
   admit(members: readonly M[], request: WebhookRequest): WebhookReply | undefined;
   receive(members: readonly M[], request: WebhookRequest, body: Buffer): Promise<WebhookReply>;
@@ -38,7 +38,7 @@ export interface Address {
   readonly port: number;
 }
 
-export class WebhookTable<M extends Member> {
+export class WebhookTable<M extends WebhookSubscriber> {
   readonly #use: PathUse<M>;
   readonly #lingerMs: number;
   readonly #paths = new Map<string, SharedPath<M>>();
@@ -90,7 +90,7 @@ export class WebhookTable<M extends Member> {
   }
 }
 
-class SharedPath<M extends Member> implements Webhook {
+class SharedPath<M extends WebhookSubscriber> implements Webhook {
   readonly path: string;
   readonly #use: PathUse<M>;
   #members: readonly M[] = [];
@@ -168,7 +168,7 @@ class SharedPath<M extends Member> implements Webhook {
   }
 }
 
-function byName(a: Member, b: Member): number {
+function byName(a: WebhookSubscriber, b: WebhookSubscriber): number {
   if (a.trigger.name === b.trigger.name) return 0;
   return a.trigger.name < b.trigger.name ? -1 : 1;
 }

@@ -13,7 +13,7 @@ import { isGroupGone, signalGroup } from './process-group.ts';
 import { isAlive, isStartedSince, type ProcessIdentity, startTimeOf } from './process-identity.ts';
 import { membersOf, statOf } from './process-stat.ts';
 import { isLeftUnfinished, replaceFile } from './small-file.ts';
-import { makeStateFolder } from './state-folder.ts';
+import { makeStateFolder } from './state-folder-access.ts';
 
 const TERM_GRACE_MS = 1000;
 const KILL_GRACE_MS = 1000;

@@ -8,7 +8,7 @@
 
 import { readdir, rm, stat, utimes } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Turns } from '../turns.ts';
+import { CoalescedRuns } from '../coalesced-runs.ts';
 
 const HOUR_MS = 3_600_000;
 export const KEPT_MS = 30 * 24 * HOUR_MS;
@@ -23,12 +23,12 @@ const unfinished = /^[0-9a-f]{16}\.json\.[\w-]+\.tmp$/;
 export class ListFiles {
   readonly #folder: string;
   readonly #onWarning: (message: string) => void;
-  readonly #sweeps: Turns<number>;
+  readonly #sweeps: CoalescedRuns<number>;
 
   /** `used` gives the hashes of the catalog's entries, as they are now. */
   constructor(stateDir: string, used: () => ReadonlySet<string>, onWarning: (message: string) => void) {
     this.#folder = join(stateDir, 'lists');
-    this.#sweeps = new Turns(() => this.#sweep(used));
+    this.#sweeps = new CoalescedRuns(() => this.#sweep(used));
     this.#onWarning = onWarning;
   }
 
@@ -39,7 +39,7 @@ export class ListFiles {
 
   /** Marks the files in use, and removes those that are in nobody's. Gives how many it has removed. Never rejects. */
   sweep(): Promise<number> {
-    return this.#sweeps.ask();
+    return this.#sweeps.run();
   }
 
   async #sweep(used: () => ReadonlySet<string>): Promise<number> {

@@ -1,63 +1,106 @@
-// The folder in which a gateway keeps what must outlive it. Its errors name the folder and say what to do.
+// A gateway's state folder, from its boot to its end: the lock, the records of its children, the files with
+// lists. How it stays is the program's choice: as the owner, beside one, or not at all.
+//
+// RE1  `own`: nothing in the folder is touched before its lock is held, and the lock is given back when what was learnt is
+//      written. Where the disk has no room even for a lock, it is lived in as if it were `shared`, and a warning says so: who
+//      needs nothing from the folder is served, and the store has a lock of its own.
+// RE2  `shared`: takes no lock, and touches of others only what is proven to be nobody's any more.
+// RE3  `none`: nothing is read or written.
 
-import { existsSync, mkdirSync, statSync } from 'node:fs';
-import { dirname } from 'node:path';
-import { GatewayError } from '../errors.ts';
+import { existsSync } from 'node:fs';
+import type { Log } from '../log.ts';
+import { ChildRecords } from './child-records.ts';
+import { ListFiles } from './list-files.ts';
+import { MARK_VARIABLE, markOfFolder, newMark } from './owner-mark.ts';
+import { identityOf } from './process-identity.ts';
+import { StateFolderError } from './state-folder-access.ts';
+import { acquireStateLock, type StateLock } from './state-lock.ts';
 
-/** The state folder cannot be created or written. */
-export class StateFolderError extends GatewayError {
-  readonly code = 'ERR_STATE_FOLDER';
+export interface StateFolderOptions {
+  readonly stateDir: string;
+  readonly kind: 'own' | 'shared' | 'none';
+  /** Named in the lock, for whoever finds the folder taken. */
+  readonly listenAddr: string;
+  /** The gateway's own: it is somebody's child itself where there is a mark in it. */
+  readonly environment: Readonly<Record<string, string | undefined>>;
+  readonly log: Log;
+  /** Hashes of the catalog's entries, as they are now. */
+  readonly usedHashes: () => ReadonlySet<string>;
+}
 
-  /** There is no room on its disk. */
-  get isFull(): boolean {
-    const { code } = this.cause as NodeJS.ErrnoException;
-    return code === 'ENOSPC' || code === 'EDQUOT';
+/** For what was learnt last to reach the disk. */
+const FLUSH_MS = 1_000;
+const DAY_MS = 86_400_000;
+
+export class StateFolder {
+  readonly #options: StateFolderOptions;
+  readonly #lists: ListFiles | undefined;
+  #records: ChildRecords | undefined;
+  #lock: StateLock | undefined;
+  #marking: NodeJS.Timeout | undefined;
+
+  constructor(options: StateFolderOptions) {
+    const { kind, stateDir, log } = options;
+    this.#options = options;
+    if (kind !== 'none')
+      this.#lists = new ListFiles(stateDir, options.usedHashes, (what) => log.warn({}, what));
   }
-}
 
-/** Creates the folder, with what is above it, for its owner only. Throws StateFolderError. */
-export function makeStateFolder(folder: string): void {
-  inStateFolder(folder, () => makeFolder(folder));
-}
-
-/** Not with `recursive: true`: that tells ENOENT for a read-only file system, and never ends under /proc. */
-function makeFolder(folder: string): void {
-  if (!existsSync(dirname(folder))) makeFolder(dirname(folder));
-  try {
-    mkdirSync(folder, { mode: 0o700 });
-  } catch (error) {
-    // Another gateway may have made it in the meantime.
-    if (statSync(folder, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
+  /** Where running children are written down; from `begin` on, and where anything is kept. */
+  get records(): ChildRecords | undefined {
+    return this.#records;
   }
-}
 
-/** Does something in the folder; errors of the file system become a StateFolderError. */
-export function inStateFolder<T>(folder: string, action: () => T): T {
-  try {
-    return action();
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    if (code === undefined || !code.startsWith('E') || code.startsWith('ERR_')) throw error;
-    throw new StateFolderError(`cannot use the state folder ${folder}: ${advice(code)}`, { cause: error });
+  /** For a child that is about to be started; undefined where the system shows no marks. */
+  newMark(server: string): string | undefined {
+    const { kind, stateDir, environment } = this.#options;
+    return newMark(kind === 'none' ? '-' : markOfFolder(stateDir), server, environment[MARK_VARIABLE]);
   }
-}
 
-function advice(code: string): string {
-  switch (code) {
-    case 'EACCES':
-    case 'EPERM':
-      return `this user may not write there (${code}); change its owner or rights, or set another \`state_dir\``;
-    case 'EROFS':
-      return 'it is on a read-only file system (EROFS); set `state_dir` to a folder that can be written';
-    case 'ENOSPC':
-    case 'EDQUOT':
-      return `the disk or the quota is full (${code}); free some space, or set another \`state_dir\``;
-    case 'ENOENT':
-      return 'it cannot be made there (ENOENT); set `state_dir` to a folder that can be written';
-    case 'ENOTDIR':
-    case 'EEXIST':
-      return `it, or a part of its path, is a file and not a folder (${code}); set another \`state_dir\``;
-    default:
-      return `the system says ${code}; set another \`state_dir\``;
+  /** The file for the lists of the entry of this hash, where anything is kept. */
+  listFile(hash: string): string | undefined {
+    return this.#lists?.path(hash);
+  }
+
+  /** Rejects with AlreadyHeldError or StateFolderError; ends what a gateway before this one has left behind. */
+  async begin(): Promise<void> {
+    const { kind, stateDir, listenAddr, log } = this.#options;
+    if (kind === 'none') return;
+    if (kind === 'own') this.#lock = await this.#locked(stateDir, listenAddr);
+    this.#records = new ChildRecords(stateDir, identityOf(process.pid), (what) => log.warn({}, what));
+    for (const { pid, server, wasKilled } of await this.#records.sweep()) {
+      log.warn(
+        { pid, server, was_killed: wasKilled },
+        'ended a process that an earlier gateway had left behind',
+      );
+    }
+    this.#marking = setInterval(() => this.sweepLists(), DAY_MS).unref();
+  }
+
+  async #locked(stateDir: string, listenAddr: string): Promise<StateLock | undefined> {
+    try {
+      return await acquireStateLock(stateDir, { listenAddr });
+    } catch (error) {
+      const isFull = error instanceof StateFolderError && error.isFull && existsSync(stateDir);
+      if (!isFull) throw error;
+      const { message: reason } = error;
+      this.#options.log.warn({ reason }, 'the state folder is not locked: start no other gateway in it');
+      return undefined;
+    }
+  }
+
+  /** Sees to the files with lists, on the side: to be called when the catalog has been applied. */
+  sweepLists(): void {
+    void this.#lists?.sweep().then((removed) => {
+      if (removed > 0)
+        this.#options.log.debug({ removed }, 'lists of entries that are long gone were removed');
+    });
+  }
+
+  /** Gives the folder back when `written` has settled, or after a second. */
+  async end(written: Promise<unknown>): Promise<void> {
+    clearInterval(this.#marking);
+    await Promise.race([written, new Promise((resolve) => setTimeout(resolve, FLUSH_MS).unref())]);
+    await this.#lock?.release();
   }
 }

@@ -6,7 +6,7 @@ import { AlreadyHeldError } from '../errors.ts';
 import { type LockText, lockSteps } from './numbered-lock.ts';
 import { identityOf, isAlive, type ProcessIdentity } from './process-identity.ts';
 import { replaceFile } from './small-file.ts';
-import { inStateFolder, makeStateFolder } from './state-folder.ts';
+import { inStateFolder, makeStateFolder } from './state-folder-access.ts';
 
 export interface StateLock {
   readonly stateDir: string;

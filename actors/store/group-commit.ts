@@ -8,12 +8,12 @@ import { GatewayError, InternalError } from '../errors.ts';
 import type { LedgerCall, Operation, Result } from './ledger.ts';
 import type { SqliteEngine } from './sqlite-engine.ts';
 
-export type LedgerAnswer<O extends Operation = Operation> =
+export type LedgerResult<O extends Operation = Operation> =
   | { readonly result: Result<O> }
   | { readonly error: GatewayError };
 
 /** Runs the calls; never throws. */
-export function commitTogether(engine: SqliteEngine, calls: readonly LedgerCall[]): readonly LedgerAnswer[] {
+export function commitTogether(engine: SqliteEngine, calls: readonly LedgerCall[]): readonly LedgerResult[] {
   try {
     return engine.transaction(() => calls.map((call) => answer(engine, call)));
   } catch (error) {
@@ -29,7 +29,7 @@ export function commitTogether(engine: SqliteEngine, calls: readonly LedgerCall[
 function answer<O extends Operation>(
   engine: SqliteEngine,
   { operation, args }: LedgerCall<O>,
-): LedgerAnswer<O> {
+): LedgerResult<O> {
   try {
     // TypeScript loses the tie between a name and its arguments over a union of names.
     const run = engine[operation].bind(engine) as (...values: readonly unknown[]) => unknown;

@@ -1,8 +1,8 @@
-// A Store over a ledger that is reached by a line: the calls are the same, but those that would take long inside one
+// A Store over a ledger that is reached by a channel: the calls are the same, but those that would take long inside one
 // transaction are made of many short ones here.
 
 import type { Arguments, Entered, Operation, Result } from './ledger.ts';
-import { isMoved } from './posting.ts';
+import { isMoved } from './message-transfer.ts';
 import type {
   Appended,
   AppendOptions,
@@ -23,7 +23,7 @@ import type {
 } from './store.ts';
 
 /** The way to a ledger. */
-export interface Line {
+export interface LedgerChannel {
   /** Rejects with a GatewayError. */
   call<O extends Operation>(operation: O, args: Arguments<O>): Promise<Result<O>>;
   /** Who is told that there may be something to claim; one at a time. */
@@ -37,12 +37,12 @@ const DELIVERIES_LIMIT = 1_000;
 const PAGES_AT_ONCE = 20;
 
 export class LedgerStore implements Store {
-  readonly #line: Line;
+  readonly #channel: LedgerChannel;
   readonly #wakers = new Set<() => void>();
 
-  constructor(line: Line) {
-    this.#line = line;
-    line.listen(() => {
+  constructor(channel: LedgerChannel) {
+    this.#channel = channel;
+    channel.listen(() => {
       for (const onWake of [...this.#wakers]) onWake();
     });
   }
@@ -50,58 +50,58 @@ export class LedgerStore implements Store {
   async append(events: readonly NewEvent[], options: AppendOptions = {}): Promise<readonly Appended[]> {
     // What is moved would have to come back with its turn; the next claim brings it anyway.
     const claimMs = events.some(isMoved) ? undefined : options.claimMs;
-    const entered = await this.#line.call('append', [events, claimMs]);
+    const entered = await this.#channel.call('append', [events, claimMs]);
     return entered.map((entry, index) => appendedOf(events[index] as NewEvent, entry));
   }
 
   claim(max: number, leaseMs: number, keyPrefix = ''): Promise<readonly Turn[]> {
-    return this.#line.call('claim', [max, leaseMs, keyPrefix]);
+    return this.#channel.call('claim', [max, leaseMs, keyPrefix]);
   }
 
   renew(turns: readonly TurnRef[], leaseMs: number): Promise<readonly TurnRef[]> {
     // Whole turns may be given, which have bodies.
     const refs = turns.map(({ key, fence }) => ({ key, fence }));
-    return this.#line.call('renew', [refs, leaseMs]);
+    return this.#channel.call('renew', [refs, leaseMs]);
   }
 
   commit(results: readonly TurnResult[]): Promise<readonly Committed[]> {
-    return this.#line.call('commit', [results]);
+    return this.#channel.call('commit', [results]);
   }
 
   lease(name: string, node: string, address: string, ttlMs: number): Promise<Lease | undefined> {
-    return this.#line.call('lease', [name, node, address, ttlMs]);
+    return this.#channel.call('lease', [name, node, address, ttlMs]);
   }
 
   owner(name: string): Promise<Owner | undefined> {
-    return this.#line.call('owner', [name]);
+    return this.#channel.call('owner', [name]);
   }
 
   tick(name: string, at: number, event: NewEvent): Promise<boolean> {
-    return this.#line.call('tick', [name, at, event]);
+    return this.#channel.call('tick', [name, at, event]);
   }
 
   lastTick(name: string): Promise<number | undefined> {
-    return this.#line.call('lastTick', [name]);
+    return this.#channel.call('lastTick', [name]);
   }
 
   forgetTicks(name: string, after?: number): Promise<void> {
-    return this.#line.call('forgetTicks', [name, after]);
+    return this.#channel.call('forgetTicks', [name, after]);
   }
 
   put(space: string, key: string, value: string, options: PutOptions = {}): Promise<boolean> {
-    return this.#line.call('put', [space, key, value, options]);
+    return this.#channel.call('put', [space, key, value, options]);
   }
 
   get(space: string, key: string): Promise<Versioned | undefined> {
-    return this.#line.call('get', [space, key]);
+    return this.#channel.call('get', [space, key]);
   }
 
   delete(space: string, key: string): Promise<void> {
-    return this.#line.call('delete', [space, key]);
+    return this.#channel.call('delete', [space, key]);
   }
 
   keys(space: string): Promise<readonly string[]> {
-    return this.#line.call('keys', [space]);
+    return this.#channel.call('keys', [space]);
   }
 
   async deliveries(filter: DeliveryFilter): Promise<readonly Delivery[]> {
@@ -115,27 +115,27 @@ export class LedgerStore implements Store {
   delivery(
     id: string,
   ): Promise<(Delivery & { readonly meta: string; readonly body: Uint8Array }) | undefined> {
-    return this.#line.call('delivery', [id]);
+    return this.#channel.call('delivery', [id]);
   }
 
   requeue(id: string): Promise<boolean> {
-    return this.#line.call('requeue', [id]);
+    return this.#channel.call('requeue', [id]);
   }
 
   discard(id: string, note: string): Promise<boolean> {
-    return this.#line.call('discard', [id, note]);
+    return this.#channel.call('discard', [id, note]);
   }
 
   release(heldBy: string, max?: number): Promise<number> {
-    return this.#line.call('release', [heldBy, max]);
+    return this.#channel.call('release', [heldBy, max]);
   }
 
   holders(): Promise<readonly string[]> {
-    return this.#line.call('holders', []);
+    return this.#channel.call('holders', []);
   }
 
   counts(): Promise<DeliveryCounts> {
-    return this.#line.call('counts', []);
+    return this.#channel.call('counts', []);
   }
 
   wake(onWake: () => void): () => void {
@@ -149,7 +149,7 @@ export class LedgerStore implements Store {
     let removed = 0;
     let afterSeq: number | undefined = 0;
     while (afterSeq !== undefined) {
-      const part: Result<'sweepPart'> = await this.#line.call('sweepPart', [afterSeq]);
+      const part: Result<'sweepPart'> = await this.#channel.call('sweepPart', [afterSeq]);
       removed += part.removed;
       afterSeq = part.afterSeq;
     }
@@ -157,7 +157,7 @@ export class LedgerStore implements Store {
   }
 
   close(): Promise<void> {
-    return this.#line.close();
+    return this.#channel.close();
   }
 
   /** Asks the ledger for so many pages at most, until there is enough or nothing more. */
@@ -167,7 +167,7 @@ export class LedgerStore implements Store {
     let beforeSeq: number | undefined = filter.beforeSeq ?? Number.MAX_SAFE_INTEGER;
     for (let count = 0; count < max && deliveries.length < limit && beforeSeq !== undefined; count += 1) {
       const rest = { ...filter, beforeSeq, limit: limit - deliveries.length };
-      const page: Result<'deliveryPage'> = await this.#line.call('deliveryPage', [rest]);
+      const page: Result<'deliveryPage'> = await this.#channel.call('deliveryPage', [rest]);
       deliveries.push(...page.deliveries);
       beforeSeq = page.beforeSeq;
     }

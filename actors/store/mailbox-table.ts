@@ -13,7 +13,7 @@ import { type Linked, LinkedList } from '../linked-list.ts';
 import { DueHeap, type Timed } from './due-heap.ts';
 
 /** One that holds a mailbox, and what for. */
-export interface Claim {
+export interface ClaimEntry {
   readonly fence: number;
   /** The event that was given with it. */
   readonly seq: number;
@@ -29,7 +29,7 @@ export class MailboxEntry implements Linked<MailboxEntry>, Timed {
   readonly kind: string;
   /** Infinity while nothing but a word of somebody makes it ready. While it is claimed: the end of the claim. */
   dueAt = Number.POSITIVE_INFINITY;
-  claim: Claim | undefined;
+  claim: ClaimEntry | undefined;
   /** False only when the event under the claim is surely the only unfinished one of the key. */
   mayHaveMore = true;
   /** Of the event that is first, or under the claim. */
@@ -48,7 +48,7 @@ interface Before {
   readonly entry: MailboxEntry;
   readonly wasThere: boolean;
   readonly dueAt: number;
-  readonly claim: Claim | undefined;
+  readonly claim: ClaimEntry | undefined;
   readonly mayHaveMore: boolean;
   readonly crashes: number;
 }
@@ -99,7 +99,13 @@ export class MailboxTable {
   }
 
   /** Has the mailbox ready at that time, epoch ms; under the claim until then, if there is one. */
-  set(key: string, dueAt: number, claim?: Claim, mayHaveMore = true, crashes = claim?.crashes ?? 0): void {
+  set(
+    key: string,
+    dueAt: number,
+    claim?: ClaimEntry,
+    mayHaveMore = true,
+    crashes = claim?.crashes ?? 0,
+  ): void {
     const known = this.#entries.get(key);
     const entry = known ?? new MailboxEntry(key);
     this.#note(entry, known !== undefined);
@@ -222,14 +228,14 @@ export class MailboxTable {
   }
 
   /** It must stand nowhere: what it is suspected of decides where. */
-  #give(entry: MailboxEntry, claim: Claim | undefined, crashes: number): void {
+  #give(entry: MailboxEntry, claim: ClaimEntry | undefined, crashes: number): void {
     this.#count(entry.key, entry.claim, -1);
     entry.claim = claim;
     entry.crashes = crashes;
     this.#count(entry.key, claim, 1);
   }
 
-  #count(key: string, claim: Claim | undefined, by: number): void {
+  #count(key: string, claim: ClaimEntry | undefined, by: number): void {
     if (claim === undefined || claim.crashes === 0) return;
     const neighbourhood = neighbourhoodOf(key);
     const counts = this.#running.get(neighbourhood) ?? [];

@@ -3,9 +3,9 @@
 
 import { StoreFullError, type StoreUnavailableError } from '../errors.ts';
 import { LedgerStore } from './ledger-store.ts';
-import { PatientLine } from './patient-line.ts';
+import { RetryingChannel } from './retrying-channel.ts';
 import type { Store } from './store.ts';
-import { WorkerLine } from './worker-line.ts';
+import { WorkerChannel } from './worker-channel.ts';
 
 export interface SqliteStoreOptions {
   /** Its folder must be there; the file is made, for its owner only. */
@@ -39,10 +39,10 @@ const MAX_IN_FLIGHT_BYTES = 128 * 1024 * 1024;
 
 /** Opens the file, or makes it. Rejects with StoreUnavailableError, which says what is wrong with it. */
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
-  return new LedgerStore(await openLine(options));
+  return new LedgerStore(await openChannel(options));
 }
 
-export interface PatientStoreOptions extends SqliteStoreOptions {
+export interface RetryingStoreOptions extends SqliteStoreOptions {
   /** Called with each store that is opened, before anybody has it; where this rejects it is as if it had not been opened. */
   readonly prepare: (store: Store) => Promise<void>;
   /** There was no room at first: the store is there now. */
@@ -51,14 +51,14 @@ export interface PatientStoreOptions extends SqliteStoreOptions {
 }
 
 /** The same, but on a full disk gives a store that refuses everything until there is room. */
-export async function openPatientStore(options: PatientStoreOptions): Promise<Store> {
+export async function openRetryingStore(options: RetryingStoreOptions): Promise<Store> {
   const open = async () => {
-    const line = await openLine(options);
+    const channel = await openChannel(options);
     try {
-      await options.prepare(new LedgerStore(line));
-      return line;
+      await options.prepare(new LedgerStore(channel));
+      return channel;
     } catch (error) {
-      await line.close();
+      await channel.close();
       throw error;
     }
   };
@@ -68,17 +68,17 @@ export async function openPatientStore(options: PatientStoreOptions): Promise<St
     if (!(error instanceof StoreFullError)) throw error;
     options.onFull(error);
     const reopen = async () => {
-      const line = await open();
+      const channel = await open();
       options.onOpened();
-      return line;
+      return channel;
     };
-    return new LedgerStore(new PatientLine(reopen, error));
+    return new LedgerStore(new RetryingChannel(reopen, error));
   }
 }
 
-async function openLine(options: SqliteStoreOptions): Promise<WorkerLine> {
+async function openChannel(options: SqliteStoreOptions): Promise<WorkerChannel> {
   const { file, retentionMs = RETENTION_MS, rememberMs = REMEMBER_MS, maxWaiting = MAX_WAITING } = options;
-  return WorkerLine.open({
+  return WorkerChannel.open({
     workerUrl: options.workerUrl ?? new URL('./store-worker.js', import.meta.url),
     settings: { file, retentionMs, rememberMs, maxWaiting },
     callTimeoutMs: options.callTimeoutMs ?? CALL_TIMEOUT_MS,

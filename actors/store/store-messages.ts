@@ -23,13 +23,13 @@ export interface SentError {
   readonly isFull?: boolean;
 }
 
-export type SentAnswer = { readonly result: Result<Operation> } | { readonly error: SentError };
+export type SentResult = { readonly result: Result<Operation> } | { readonly error: SentError };
 
 export type WorkerMessage =
   /** `damage`: what the log was found to have lost, in words. */
   | { readonly kind: 'opened'; readonly damage: string | undefined }
   | { readonly kind: 'refused'; readonly error: SentError }
-  | { readonly kind: 'answers'; readonly answers: readonly SentAnswer[]; readonly isNews: boolean }
+  | { readonly kind: 'answers'; readonly answers: readonly SentResult[]; readonly isNews: boolean }
   /** Something in a record, in words. */
   | { readonly kind: 'damaged'; readonly what: string }
   | { readonly kind: 'wake' };

@@ -10,10 +10,10 @@ import { GatewayError, StoreFullError } from '../errors.ts';
 import { commitTogether } from './group-commit.ts';
 import type { LedgerCall } from './ledger.ts';
 import { logDamage } from './log-check.ts';
-import { movableIn } from './posting.ts';
+import { movableIn } from './message-transfer.ts';
 import { NOTED_EVERY_MS } from './sqlite-clock.ts';
 import { SqliteEngine } from './sqlite-engine.ts';
-import type { CallsMessage, SentAnswer, SentError, WorkerMessage, WorkerSettings } from './store-messages.ts';
+import type { CallsMessage, SentError, SentResult, WorkerMessage, WorkerSettings } from './store-messages.ts';
 
 /** Calls in one transaction: beyond that the first of them would wait too long. */
 const CALLS_TOGETHER = 2_000;
@@ -88,7 +88,7 @@ function work(ledger: SqliteEngine, first: CallsMessage): void {
 
 function answer(ledger: SqliteEngine, calls: readonly LedgerCall[]): void {
   const moved: ArrayBuffer[] = [];
-  const answers = commitTogether(ledger, calls).map((given, index): SentAnswer => {
+  const answers = commitTogether(ledger, calls).map((given, index): SentResult => {
     if ('error' in given) return { error: sentError(given.error) };
     const { operation } = calls[index] as LedgerCall;
     for (const memory of movableIn(operation, given.result)) moved.push(memory);

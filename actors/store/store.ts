@@ -1,6 +1,6 @@
 // Where accepted events live until they are handled: mailboxes by key, their events in order, snapshots, timers, leases,
 // and the record of every delivery. One interface, so that an engine can be exchanged; the conformance suite in
-// test/fixtures/store-conformance.ts says in code what stands here in words. A promise resolves after a durable commit only.
+// test/fixtures/store/store-conformance.ts says in code what stands here in words. A promise resolves after a durable commit only.
 //
 // S1   an event that `append` acknowledged is found again after kill -9 of the process, and after power loss as far
 //      as the disk tells the truth.

@@ -17,7 +17,7 @@ import {
   refusalError,
   sessionGoneError,
 } from './remote-errors.ts';
-import type { RemoteHandler, RemoteRequest } from './remote-request.ts';
+import type { RemoteEvents, RemoteRequest } from './remote-request.ts';
 import { mediaType, type RemoteOptions, type RemoteSession, type RequestParts } from './remote-session.ts';
 import { isSessionGone } from './session-gone.ts';
 import { type SseCursor, SseParser } from './sse-parser.ts';
@@ -81,7 +81,7 @@ export class HttpCall implements Linked<HttpCall> {
     this.#request?.destroy();
   }
 
-  #answerToPost(): RemoteHandler {
+  #answerToPost(): RemoteEvents {
     const { maxMessageBytes } = this.#options;
     let json: MessageBuffer | undefined;
     let stream: SseParser | undefined;
@@ -179,7 +179,7 @@ export class HttpCall implements Linked<HttpCall> {
     this.#request = this.#session.request({ method: 'GET', headers }, this.#answerToResume());
   }
 
-  #answerToResume(): RemoteHandler {
+  #answerToResume(): RemoteEvents {
     const parser = this.#parser();
     let isOpen = false;
     return {

@@ -3,7 +3,7 @@
 
 import type { GatewayError } from '../errors.ts';
 import type { Refusal } from './remote-errors.ts';
-import type { RemoteHandler, RemoteRequest } from './remote-request.ts';
+import type { RemoteEvents, RemoteRequest } from './remote-request.ts';
 import { mediaType, type RemoteSession, type RequestParts } from './remote-session.ts';
 import type { ResponseHead } from './response-head.ts';
 
@@ -17,7 +17,7 @@ export interface OneWayEvents {
   onFailed(error: GatewayError, wasSent: boolean): void;
 }
 
-export class OneWayRequest implements RemoteHandler {
+export class OneWayRequest implements RemoteEvents {
   readonly #events: OneWayEvents;
   readonly #request: RemoteRequest;
   #dropped = 0;

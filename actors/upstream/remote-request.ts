@@ -19,7 +19,7 @@ export interface RemoteTarget {
   readonly redactor: Redactor;
 }
 
-export interface RemoteHandler {
+export interface RemoteEvents {
   /** The head of a 2xx answer; its body follows. */
   onAccepted(head: ResponseHead): void;
   /** Gives how many bytes it has taken: all of them, unless `turn` is over before; the rest comes again. */
@@ -34,7 +34,7 @@ export class RemoteRequest implements ConnectionUser {
   readonly #target: RemoteTarget;
   readonly #url: URL;
   readonly #method: string;
-  readonly #handler: RemoteHandler;
+  readonly #handler: RemoteEvents;
   #connection: HttpConnection | undefined;
   /** On which the whole answer has come; it may carry another request by now. */
   #spent: HttpConnection | undefined;
@@ -44,7 +44,7 @@ export class RemoteRequest implements ConnectionUser {
   #refusal: PartialRefusal | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(target: RemoteTarget, url: URL, method: string, handler: RemoteHandler) {
+  constructor(target: RemoteTarget, url: URL, method: string, handler: RemoteEvents) {
     this.#target = target;
     this.#url = url;
     this.#method = method;

@@ -8,7 +8,7 @@ import { ConnectionPool } from './connection-pool.ts';
 import type { Destination } from './http-connection.ts';
 import type { CallId, LinkEvents } from './link.ts';
 import { plainUrl, type Redactor } from './remote-errors.ts';
-import { type RemoteHandler, RemoteRequest, type RemoteTarget } from './remote-request.ts';
+import { type RemoteEvents, RemoteRequest, type RemoteTarget } from './remote-request.ts';
 import type { ResponseHead } from './response-head.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -113,7 +113,7 @@ export class RemoteSession {
     return undefined;
   }
 
-  request(parts: RequestParts, handler: RemoteHandler): RemoteRequest {
+  request(parts: RequestParts, handler: RemoteEvents): RemoteRequest {
     const request = new RemoteRequest(this.#target, parts.url ?? this.url, parts.method, handler);
     try {
       request.send(this.#headOf(parts), parts.body);

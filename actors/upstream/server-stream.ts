@@ -6,7 +6,7 @@ import type { GatewayError } from '../errors.ts';
 import type { ReadingTurn } from './paced-reader.ts';
 import { reconnectDelayMs } from './reconnect-delay.ts';
 import { type Refusal, sessionGoneError } from './remote-errors.ts';
-import type { RemoteHandler, RemoteRequest } from './remote-request.ts';
+import type { RemoteEvents, RemoteRequest } from './remote-request.ts';
 import { mediaType, type RemoteOptions, type RemoteSession } from './remote-session.ts';
 import type { ResponseHead } from './response-head.ts';
 import { isSessionGone } from './session-gone.ts';
@@ -21,7 +21,7 @@ export interface ServerStreamEvents {
   onSessionGone(error: GatewayError): void;
 }
 
-export class ServerStream implements RemoteHandler {
+export class ServerStream implements RemoteEvents {
   readonly #session: RemoteSession;
   readonly #options: RemoteOptions;
   readonly #events: ServerStreamEvents;

@@ -9,7 +9,7 @@ import { OneWayRequest } from './one-way-request.ts';
 import { OrderGate, type Outgoing } from './order-gate.ts';
 import type { ReadingTurn } from './paced-reader.ts';
 import { mayBeCarriedOut, plainUrl, type Refusal, refusalError } from './remote-errors.ts';
-import type { RemoteHandler } from './remote-request.ts';
+import type { RemoteEvents } from './remote-request.ts';
 import { mediaType, postOf, type RemoteOptions, RemoteSession } from './remote-session.ts';
 import type { ResponseHead } from './response-head.ts';
 import { SseParser } from './sse-parser.ts';
@@ -22,7 +22,7 @@ export interface SseLinkOptions extends RemoteOptions {
   readonly openTimeoutMs?: number | undefined;
 }
 
-export class SseLink implements Link, RemoteHandler {
+export class SseLink implements Link, RemoteEvents {
   readonly pid = undefined;
   readonly stderrTail: readonly string[] = [];
 

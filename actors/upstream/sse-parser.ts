@@ -29,7 +29,7 @@ export interface SseCursor {
   retryMs: number | undefined;
 }
 
-export interface SseHandler {
+export interface SseEvents {
   /** `type` is `message` where the stream names none. */
   onEvent(type: string, data: Buffer): void;
   onOversizedEvent(type: string, remains: LargeMessage): void;
@@ -37,7 +37,7 @@ export interface SseHandler {
 
 export class SseParser {
   readonly #cursor: SseCursor;
-  readonly #handler: SseHandler;
+  readonly #handler: SseEvents;
   readonly #data: MessageBuffer;
   #dataLines = 0;
   #type = '';
@@ -52,7 +52,7 @@ export class SseParser {
   #isLfSkipped = false;
   #bomBytes: number | undefined = 0;
 
-  constructor(maxDataBytes: number, cursor: SseCursor, handler: SseHandler) {
+  constructor(maxDataBytes: number, cursor: SseCursor, handler: SseEvents) {
     this.#data = new MessageBuffer(maxDataBytes);
     this.#cursor = cursor;
     this.#handler = handler;

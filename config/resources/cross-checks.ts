@@ -4,8 +4,8 @@
 import { joinPath } from '../field-path.ts';
 import { suggest } from '../suggest.ts';
 import type { Agent } from './agent.ts';
+import { areAmbiguous } from './ambiguous-triggers.ts';
 import type { ReadResource } from './resource-context.ts';
-import { areTied } from './ties.ts';
 import type { Trigger } from './trigger.ts';
 
 /** Reports to the readers of the resources. `mayLackAgents`: agents may be in files that were not given. */
@@ -100,7 +100,7 @@ function checkPaths(resources: readonly ReadResource[]): void {
     }
     const earlier = earlierAt.get(place) ?? [];
     // Two of one name are an error already.
-    const twin = earlier.find((other) => other.name !== trigger.name && areTied(other, trigger));
+    const twin = earlier.find((other) => other.name !== trigger.name && areAmbiguous(other, trigger));
     earlierAt.set(place, earlier);
     earlier.push(trigger);
     if (twin === undefined) continue;

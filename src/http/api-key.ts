@@ -1,7 +1,7 @@
 // The API key: in `Authorization: Bearer` or in `X-API-Key`, never in a query string (contract, "Authentication").
 
 import { hash, timingSafeEqual } from 'node:crypto';
-import type { ExchangeContext } from './exchange-context.ts';
+import type { ExchangeContext } from './mcp/exchange-context.ts';
 
 const digest = (text: string) => hash('sha256', text, 'buffer');
 

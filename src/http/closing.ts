@@ -2,7 +2,7 @@
 // request has a deadline of its own, for its body and for what it waits for, so that the end comes by itself; the gateway,
 // when it stops, has less time.
 
-import type { Listener } from './seam.ts';
+import type { Listener } from './listener/seam.ts';
 
 const POLL_MS = 20;
 

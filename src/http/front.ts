@@ -7,7 +7,7 @@
 
 import type { Automation } from '../../actors/automation/automation.ts';
 import type { Address, OpenListener } from '../../actors/automation/webhook-listeners.ts';
-import { Reception } from '../../actors/client/reception.ts';
+import { MessageRouter } from '../../actors/client/message-router.ts';
 import { StoppedError, StoreUnavailableError } from '../../actors/errors.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
 import type { Part } from '../../actors/gateway/life.ts';
@@ -15,18 +15,18 @@ import { listenSetting } from '../../config/daemon-form.ts';
 import { isLoopback, parseListenAddr } from '../../config/listen-addr.ts';
 import { InspectorAccess, isInspector } from '../inspector/access.ts';
 import { Inspector } from '../inspector/inspector.ts';
+import { AutomationFigures } from './api/automation-figures.ts';
+import { answerAutomation, automationRouteOf } from './api/automation-routes.ts';
 import { ApiKey } from './api-key.ts';
-import { AutomationFigures } from './automation-figures.ts';
-import { answerAutomation, automationRouteOf } from './automation-routes.ts';
-import { BodyBudget } from './body-budget.ts';
+import { BodyBudget } from './body/body-budget.ts';
 import { closing } from './closing.ts';
-import { ExchangeContext, retryAfter } from './exchange-context.ts';
-import { Heartbeat } from './heartbeat.ts';
-import { listen } from './listen.ts';
+import { listen } from './listener/listen.ts';
+import { Readers } from './listener/readers.ts';
+import type { BodyHandler, HttpReply, HttpRequest, Listener } from './listener/seam.ts';
+import { ExchangeContext, retryAfter } from './mcp/exchange-context.ts';
+import { Heartbeat } from './mcp/heartbeat.ts';
 import { OriginGuard } from './origin-guard.ts';
-import { Readers } from './readers.ts';
 import { fail, type Route, routeOf } from './routes.ts';
-import type { BodyHandler, HttpReply, HttpRequest, Listener } from './seam.ts';
 import { statusOf } from './status.ts';
 import { webhook } from './webhook-endpoint.ts';
 
@@ -47,7 +47,7 @@ export class Front implements Part {
   readonly heartbeat = new Heartbeat();
   readonly options: FrontOptions;
   #gateway: Gateway | undefined;
-  #reception: Reception | undefined;
+  #router: MessageRouter | undefined;
   #listener: Listener | undefined;
   #inspector: Inspector | undefined;
   #key = new ApiKey('');
@@ -68,7 +68,7 @@ export class Front implements Part {
   /** To be called once, before boot: the gateway and its front know each other. */
   attach(gateway: Gateway): void {
     this.#gateway = gateway;
-    this.#reception = new Reception(gateway);
+    this.#router = new MessageRouter(gateway);
     this.#key = new ApiKey(gateway.config.api_key);
     this.#unproven = BodyBudget.for(gateway.config.limits.body_bytes);
   }
@@ -78,9 +78,9 @@ export class Front implements Part {
     return this.#gateway;
   }
 
-  get reception(): Reception {
-    if (this.#reception === undefined) throw new Error('the front has not been attached to a gateway');
-    return this.#reception;
+  get router(): MessageRouter {
+    if (this.#router === undefined) throw new Error('the front has not been attached to a gateway');
+    return this.#router;
   }
 
   /** Of the triggers, where there are any. */
@@ -183,7 +183,7 @@ export class Front implements Part {
     guard.vouchesFor = (context) => access.knowsPageOf(context);
     this.#inspector = new Inspector({
       gateway: this.gateway,
-      reception: this.reception,
+      router: this.router,
       access,
       automation: this.automation,
       figures: this.figures,

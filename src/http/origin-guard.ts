@@ -5,8 +5,8 @@
 //      rebinding any site's page is one. It may go on only when `vouchesFor` knows it by something that such a page lacks.
 
 import { isLoopback, loopbackNames } from '../../config/listen-addr.ts';
-import type { ExchangeContext } from './exchange-context.ts';
-import type { HeaderList } from './seam.ts';
+import type { HeaderList } from './listener/seam.ts';
+import type { ExchangeContext } from './mcp/exchange-context.ts';
 
 export interface OriginGuardOptions {
   readonly host: string;

@@ -4,12 +4,12 @@
 import { GatewayError } from '../../actors/errors.ts';
 import type { ManagedServer } from '../../actors/server/managed-server.ts';
 import { ConfigError } from '../../config/problem.ts';
-import type { ExchangeContext } from './exchange-context.ts';
+import { serverDetails, serverRecord, serverStats } from './api/records.ts';
 import type { Front } from './front.ts';
-import { admitPost, get, post, remove } from './mcp-endpoint.ts';
-import { serverDetails, serverRecord, serverStats } from './records.ts';
-import { admitRpc, rpc } from './rpc-endpoint.ts';
-import type { BodyHandler } from './seam.ts';
+import type { BodyHandler } from './listener/seam.ts';
+import type { ExchangeContext } from './mcp/exchange-context.ts';
+import { admitPost, get, post, remove } from './mcp/mcp-endpoint.ts';
+import { admitRpc, rpc } from './mcp/rpc-endpoint.ts';
 
 type Action = (front: Front, context: ExchangeContext, id: string | undefined) => BodyHandler | undefined;
 
@@ -88,7 +88,7 @@ const fixed: ReadonlyMap<string, Route> = new Map(
     '/servers': {
       methods: read(
         plain(({ gateway }, context) =>
-          context.json(200, { servers: gateway.fleet.all().map(serverRecord) }),
+          context.json(200, { servers: gateway.servers.all().map(serverRecord) }),
         ),
       ),
     },
@@ -188,13 +188,13 @@ function health({ gateway, automation }: Front, context: ExchangeContext): void 
 const STORE_MS = 1_000;
 
 function stats(front: Front, context: ExchangeContext): void {
-  const { gateway, reception, figures } = front;
+  const { gateway, router, figures } = front;
   const own = {
     uptime_seconds: gateway.beginning.ageSeconds,
-    requests: { ...reception.counts },
+    requests: { ...router.counts },
     sessions: gateway.sessions.size,
     listens: gateway.sessions.listens,
-    servers: Object.fromEntries(gateway.fleet.all().map((server) => [server.id, serverStats(server)])),
+    servers: Object.fromEntries(gateway.servers.all().map((server) => [server.id, serverStats(server)])),
   };
   if (figures === undefined) context.json(200, own);
   else

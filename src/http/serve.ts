@@ -2,11 +2,11 @@
 // second step. The same for both fillings, which add the bytes of the body as they come.
 
 import type { Deadlines } from '../../actors/deadlines.ts';
-import type { BodyBudget } from './body-budget.ts';
-import { announcedBytes, framingProblem, JSON_HEADERS, plainError } from './framing.ts';
-import { IncomingBody } from './incoming-body.ts';
-import type { Reply } from './reply.ts';
-import type { HttpRequest, ListenerOptions } from './seam.ts';
+import type { BodyBudget } from './body/body-budget.ts';
+import { IncomingBody } from './body/incoming-body.ts';
+import { announcedBytes, framingProblem, JSON_HEADERS, plainError } from './listener/framing.ts';
+import type { Reply } from './listener/reply.ts';
+import type { HttpRequest, ListenerOptions } from './listener/seam.ts';
 
 const NO_BODY = Buffer.alloc(0);
 

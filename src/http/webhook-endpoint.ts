@@ -2,10 +2,10 @@
 // proxies rewrite them; what protects is the signature, which the webhook itself checks on the raw bytes.
 
 import type { Webhook, WebhookReply, WebhookRequest } from '../../actors/sources/webhook.ts';
-import type { BodyBudget } from './body-budget.ts';
-import type { ExchangeContext } from './exchange-context.ts';
-import { announcedBytes } from './framing.ts';
-import type { BodyHandler, HeaderList } from './seam.ts';
+import type { BodyBudget } from './body/body-budget.ts';
+import { announcedBytes } from './listener/framing.ts';
+import type { BodyHandler, HeaderList } from './listener/seam.ts';
+import type { ExchangeContext } from './mcp/exchange-context.ts';
 
 const RETRY_AFTER_SECONDS = 5;
 

@@ -9,7 +9,7 @@
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { ApiKey } from '../http/api-key.ts';
-import type { ExchangeContext } from '../http/exchange-context.ts';
+import type { ExchangeContext } from '../http/mcp/exchange-context.ts';
 
 const NAME = 'actor_gateway_inspector';
 const SECONDS = 12 * 3600;

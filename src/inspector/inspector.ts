@@ -16,14 +16,14 @@
 // IN1  without the key nothing is served but the form that asks for it and what that is made of.
 
 import type { Automation } from '../../actors/automation/automation.ts';
-import type { Reception } from '../../actors/client/reception.ts';
+import type { MessageRouter } from '../../actors/client/message-router.ts';
 import { deadLettersOf } from '../../actors/dead-letters.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
 import { ConfigError, formatProblem } from '../../config/problem.ts';
-import type { AutomationFigures } from '../http/automation-figures.ts';
-import type { ExchangeContext } from '../http/exchange-context.ts';
-import { serverDetails } from '../http/records.ts';
-import type { BodyHandler, HeaderList, HttpStream } from '../http/seam.ts';
+import type { AutomationFigures } from '../http/api/automation-figures.ts';
+import { serverDetails } from '../http/api/records.ts';
+import type { BodyHandler, HeaderList, HttpStream } from '../http/listener/seam.ts';
+import type { ExchangeContext } from '../http/mcp/exchange-context.ts';
 import { FORM_PATH, type InspectorAccess } from './access.ts';
 import { ActorNames } from './actor-names.ts';
 import { machineDefinitions } from './machine-definitions.ts';
@@ -54,7 +54,7 @@ const securityHeaders: HeaderList = [
 
 export interface InspectorOptions {
   readonly gateway: Gateway;
-  readonly reception: Reception;
+  readonly router: MessageRouter;
   readonly access: InspectorAccess;
   /** Both where there are triggers. */
   readonly automation: Automation | undefined;
@@ -72,13 +72,13 @@ export class Inspector {
   readonly #files = new PageFiles();
   readonly #watchers: Watchers;
 
-  constructor({ gateway, reception, access, automation, figures, reload }: InspectorOptions) {
+  constructor({ gateway, router, access, automation, figures, reload }: InspectorOptions) {
     this.#gateway = gateway;
     this.#reload = reload;
     this.#access = access;
     this.#automation = automation;
     this.#names = new ActorNames(gateway.redactor);
-    this.#watchers = new Watchers(gateway, reception, figures);
+    this.#watchers = new Watchers(gateway, router, figures);
   }
 
   /** Answers a request for a path under /inspector; Host and Origin have been checked. */
@@ -177,14 +177,14 @@ export class Inspector {
   #action([head, name = '', verb]: readonly string[]): (() => Promise<unknown>) | undefined {
     if (head === 'reload') return this.#reload;
     if (head === 'servers') {
-      const server = this.#gateway.fleet.get(name);
+      const server = this.#gateway.servers.get(name);
       if (server === undefined || (verb !== 'start' && verb !== 'stop')) return undefined;
       return async () => {
         await server[verb]();
         return numbersOf(server);
       };
     }
-    const trigger = head === 'triggers' ? this.#automation?.fleet.get(name) : undefined;
+    const trigger = head === 'triggers' ? this.#automation?.triggers.get(name) : undefined;
     if (trigger === undefined || (verb !== 'pause' && verb !== 'resume')) return undefined;
     return async () => {
       const status = await this.#automation?.operator[verb](trigger.name);
@@ -212,7 +212,7 @@ export class Inspector {
   }
 
   #server(context: ExchangeContext, segment: string): void {
-    const server = this.#gateway.fleet.get(segment);
+    const server = this.#gateway.servers.get(segment);
     if (server === undefined) {
       context.error(404, `there is no server ${JSON.stringify(segment.slice(0, 64))}`);
       return;

@@ -1,7 +1,7 @@
 // The numbers of a server, as the feed tells them.
 
 import type { ManagedServer } from '../../actors/server/managed-server.ts';
-import { serverStats } from '../http/records.ts';
+import { serverStats } from '../http/api/records.ts';
 import { ChangedRows } from './changed-rows.ts';
 import type { ServerNumbers } from './wire.ts';
 

@@ -8,9 +8,9 @@
 
 import { setImmediate as othersTurn } from 'node:timers/promises';
 import { MAX_NAME_CHARS } from '../../actors/client/client-description.ts';
-import type { Listening } from '../../actors/client/listening.ts';
-import type { ClientSession } from '../../actors/client/session.ts';
-import type { Sessions } from '../../actors/client/sessions.ts';
+import type { ListenStream } from '../../actors/client/sessions/listen-stream.ts';
+import type { ClientSession } from '../../actors/client/sessions/session.ts';
+import type { Sessions } from '../../actors/client/sessions/sessions.ts';
 import { modernVersion } from '../../actors/jsonrpc/modern-meta.ts';
 import type { Redactor } from '../../actors/redact.ts';
 import type { SessionList, SessionPlace, SessionRow } from './wire.ts';
@@ -24,7 +24,7 @@ const SLICE = 4_096;
 /** Words in a filter. */
 const MAX_WORDS = 8;
 
-type Client = ClientSession | Listening;
+type Client = ClientSession | ListenStream;
 type Listed = Pick<Sessions, 'inOrder' | 'size' | 'listens'>;
 
 export interface SessionQuery {

@@ -5,7 +5,7 @@
 // SS2  what a slow reader does not take is dropped, never kept (V1).
 
 import type { AnyActorRef, InspectionEvent } from 'xstate';
-import type { HttpStream } from '../http/seam.ts';
+import type { HttpStream } from '../http/listener/seam.ts';
 import type { ActorNames } from './actor-names.ts';
 import { stateOf, treeOf } from './actor-tree.ts';
 

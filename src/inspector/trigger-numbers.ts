@@ -2,12 +2,12 @@
 // shows them. What came from outside is redacted and cut (A9).
 
 import type { TriggerStatus } from '../../actors/automation/operator.ts';
-import type { LineStats } from '../../actors/inbox/work-line.ts';
+import type { QueueStats } from '../../actors/inbox/work-queue.ts';
 import type { Redactor } from '../../actors/redact.ts';
 import type { Delivery } from '../../actors/store/store.ts';
-import type { AutomationFigures } from '../http/automation-figures.ts';
+import type { AutomationFigures } from '../http/api/automation-figures.ts';
 import { ChangedRows } from './changed-rows.ts';
-import type { AutomationTotals, DeadDelivery, LineNumbers, TriggerNumbers } from './wire.ts';
+import type { AutomationTotals, DeadDelivery, QueueNumbers, TriggerNumbers } from './wire.ts';
 
 const MAX_ERROR = 300;
 const MAX_ID = 200;
@@ -41,17 +41,17 @@ export function changedTriggers(redactor: Redactor): ChangedRows<TriggerStatus, 
 
 /** What stands in every message with numbers. */
 export function automationTotals(figures: AutomationFigures): AutomationTotals {
-  const { conversations, outbox } = figures.lines();
+  const { conversations, outbox } = figures.queues();
   return {
     deliveries: figures.latestDeliveries,
-    conversations: lineNumbers(conversations),
-    outbox: lineNumbers(outbox),
+    conversations: queueNumbers(conversations),
+    outbox: queueNumbers(outbox),
   };
 }
 
-function lineNumbers(line: LineStats): LineNumbers {
-  const { active, resting, strays, places, handled, failed, dead, duration_ms } = line;
-  return { active, resting, strays, places, handled, failed, dead, duration_ms };
+function queueNumbers(queue: QueueStats): QueueNumbers {
+  const { active, resting, overruns, places, handled, failed, dead, duration_ms } = queue;
+  return { active, resting, overruns, places, handled, failed, dead, duration_ms };
 }
 
 export function deadDelivery(delivery: Delivery, redactor: Redactor): DeadDelivery {

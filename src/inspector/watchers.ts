@@ -2,10 +2,10 @@
 //
 // IN2  while nobody watches, no actor is inspected and no timer runs.
 
-import type { Reception } from '../../actors/client/reception.ts';
+import type { MessageRouter } from '../../actors/client/message-router.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
-import type { AutomationFigures } from '../http/automation-figures.ts';
-import type { HttpStream } from '../http/seam.ts';
+import type { AutomationFigures } from '../http/api/automation-figures.ts';
+import type { HttpStream } from '../http/listener/seam.ts';
 import { ActorFeed } from './actor-feed.ts';
 import { ActorNames } from './actor-names.ts';
 import { changedServers, numbersOf } from './server-numbers.ts';
@@ -23,7 +23,7 @@ const MAX_WATCHERS = 64;
 
 export class Watchers {
   readonly #gateway: Gateway;
-  readonly #reception: Reception;
+  readonly #router: MessageRouter;
   readonly #figures: AutomationFigures | undefined;
   readonly #names: ActorNames;
   readonly #feed: ActorFeed;
@@ -39,9 +39,9 @@ export class Watchers {
   #unseen = 0;
 
   /** `figures` where there are triggers. */
-  constructor(gateway: Gateway, reception: Reception, figures?: AutomationFigures) {
+  constructor(gateway: Gateway, router: MessageRouter, figures?: AutomationFigures) {
     this.#gateway = gateway;
-    this.#reception = reception;
+    this.#router = router;
     this.#figures = figures;
     this.#names = new ActorNames(gateway.redactor);
     this.#feed = new ActorFeed(gateway.root, this.#names);
@@ -110,7 +110,7 @@ export class Watchers {
   }
 
   #onPulse(): void {
-    const servers = this.#servers.take(this.#gateway.fleet.all());
+    const servers = this.#servers.take(this.#gateway.servers.all());
     const triggers = this.#triggers.take(this.#figures?.triggers() ?? []);
     const numbers: NumbersMessage = {
       ...this.#totals(),
@@ -136,7 +136,7 @@ export class Watchers {
   /** The tree and the numbers of every server. */
   #whole(missed: number): string {
     const tree: TreeMessage = { ...this.#feed.tree(), started_at: this.#gateway.beginning.at, missed };
-    const servers = this.#gateway.fleet.all().map(numbersOf);
+    const servers = this.#gateway.servers.all().map(numbersOf);
     const { redactor } = this.#gateway;
     const triggers = (this.#figures?.triggers() ?? []).map((status) => triggerNumbers(status, redactor));
     const rows = { servers, gone: [], triggers, gone_triggers: [] };
@@ -154,7 +154,7 @@ export class Watchers {
       started_at: beginning.at,
       is_draining: isDraining,
       commands: config.inspector.commands,
-      requests: { ...this.#reception.counts },
+      requests: { ...this.#router.counts },
       sessions: sessions.size,
       listens: sessions.listens,
       dead_letters: deadLetters,

@@ -100,13 +100,13 @@ export interface TriggerNumbers {
 }
 
 /** What is done about events, or about answers that are to be sent. */
-export interface LineNumbers {
+export interface QueueNumbers {
   /** Mailboxes with a turn. */
   readonly active: number;
   /** Actors that have nothing to do and stay for a while. */
   readonly resting: number;
   /** Runs that go on although they were told to end. */
-  readonly strays: number;
+  readonly overruns: number;
   /** How many may be at work together. */
   readonly places: number;
   readonly handled: number;
@@ -126,8 +126,8 @@ export interface DeliveryNumbers {
 export interface AutomationTotals {
   /** Null while the store does not answer. */
   readonly deliveries: DeliveryNumbers | null;
-  readonly conversations: LineNumbers;
-  readonly outbox: LineNumbers;
+  readonly conversations: QueueNumbers;
+  readonly outbox: QueueNumbers;
 }
 
 /** A delivery that was given up. */

@@ -9,10 +9,10 @@
 //     its next request begins another one, introduced as the client has introduced itself.
 
 import type { Readable, Writable } from 'node:stream';
-import { isModern, type ModernAsker, readAsker } from '../../actors/client/modern-asker.ts';
+import { isModern, type ModernCaller, readCaller } from '../../actors/client/eras/modern-caller.ts';
+import { MessageRouter, type Origin } from '../../actors/client/message-router.ts';
 import type { Outlet } from '../../actors/client/outlet.ts';
-import { type Origin, Reception } from '../../actors/client/reception.ts';
-import type { ClientSession } from '../../actors/client/session.ts';
+import type { ClientSession } from '../../actors/client/sessions/session.ts';
 import { StoppedError } from '../../actors/errors.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
 import type { Part } from '../../actors/gateway/life.ts';
@@ -53,7 +53,7 @@ const nowhere: Outlet = { send: () => {}, finish: () => {}, drop: () => {} };
 
 interface Attached {
   readonly gateway: Gateway;
-  readonly reception: Reception;
+  readonly router: MessageRouter;
   readonly lines: LineOutput;
   readonly receipts: ReadReceipts;
 }
@@ -92,7 +92,12 @@ export class StdioFront implements Part {
         onEnd(error);
       },
     });
-    this.#attached = { gateway, reception: new Reception(gateway), lines, receipts: new ReadReceipts(lines) };
+    this.#attached = {
+      gateway,
+      router: new MessageRouter(gateway),
+      lines,
+      receipts: new ReadReceipts(lines),
+    };
   }
 
   async boot(): Promise<void> {
@@ -158,7 +163,7 @@ export class StdioFront implements Part {
 
   /** The one place that decides between a session and a request that stands for itself. */
   #take(envelope: Envelope): void {
-    const { reception, lines, receipts } = this.#parts;
+    const { router, lines, receipts } = this.#parts;
     if (isModern(envelope) && envelope.kind === 'request') {
       this.#takeStateless(envelope);
       return;
@@ -166,13 +171,13 @@ export class StdioFront implements Part {
     if (envelope.kind === 'answer' && receipts.take(envelope)) return;
     if (envelope.method === 'notifications/cancelled' && this.#cancelStateless(envelope)) return;
     if (envelope.kind !== 'request') {
-      if (this.#session !== undefined) reception.note(this.#session, envelope);
+      if (this.#session !== undefined) router.note(this.#session, envelope);
     } else if (envelope.method === 'initialize' && this.#session?.isEnded !== false) {
       this.#initialize(envelope);
     } else if (envelope.method === 'ping' && this.#session === undefined) {
       lines.write(resultMessage(envelope.rawId, {}));
     } else {
-      reception.request(this.#liveSession(), envelope, this.#outlet(receipts), this.#origin());
+      router.request(this.#liveSession(), envelope, this.#outlet(receipts), this.#origin());
     }
   }
 
@@ -184,10 +189,10 @@ export class StdioFront implements Part {
     });
     this.#stateless.set(rawId, outlet);
     try {
-      outlet.running = this.#parts.reception.stateless(envelope, this.#server, outlet, this.#origin());
+      outlet.running = this.#parts.router.stateless(envelope, this.#server, outlet, this.#origin());
       // Some clients find out the era from a process of its own, which they end as soon as they know.
       if (this.#learning !== undefined && envelope.method !== 'server/discover')
-        this.#learn(readAsker(envelope));
+        this.#learn(readCaller(envelope));
     } catch (error) {
       outlet.drop();
       throw error;
@@ -219,7 +224,7 @@ export class StdioFront implements Part {
       drop: () => outlet.drop(),
     };
     try {
-      this.#parts.reception.open(envelope, this.#server, introduced, this.#origin(), (session) => {
+      this.#parts.router.open(envelope, this.#server, introduced, this.#origin(), (session) => {
         this.#session = session;
       });
     } catch (error) {
@@ -229,18 +234,18 @@ export class StdioFront implements Part {
   }
 
   /** Once, in the name of the client's session if it has one by then, or of who asks without. */
-  #learn(asker?: ModernAsker): void {
+  #learn(caller?: ModernCaller): void {
     if (this.#learning === undefined) return;
     clearTimeout(this.#learning);
     this.#learning = undefined;
     const { gateway } = this.#parts;
-    gateway.discovery.learn(gateway.crossings.guestOf({ session: this.#session, asker }));
+    gateway.discovery.learn(gateway.eraBridge.guestOf({ session: this.#session, caller }));
   }
 
   /** F5 */
   #liveSession(): ClientSession {
     if (this.#session?.isEnded === true && this.#introduction !== undefined) {
-      this.#parts.reception.open(this.#introduction, this.#server, nowhere, this.#origin(), (session) => {
+      this.#parts.router.open(this.#introduction, this.#server, nowhere, this.#origin(), (session) => {
         this.#session = session;
       });
       this.#listen();
@@ -257,12 +262,12 @@ export class StdioFront implements Part {
   }
 
   #onOversized(size: number, id: string | undefined, requestId: string | undefined): void {
-    const { gateway, reception, lines } = this.#parts;
+    const { gateway, router, lines } = this.#parts;
     const limit = gateway.config.limits.body_bytes;
     if (id === undefined || !isJson(id)) lines.write(oversizedRefusal(size, limit, requestId));
     // An answer: the server that waits for it hears that there will be none.
     else if (this.#session !== undefined)
-      reception.note(this.#session, readClientMessage(oversizedRefusal(size, limit, id)));
+      router.note(this.#session, readClientMessage(oversizedRefusal(size, limit, id)));
   }
 
   #outlet(receipts?: ReadReceipts, onDone: () => void = () => {}): LineOutlet {

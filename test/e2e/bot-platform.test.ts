@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Bot as Client, type Context, GrammyError, HttpError, webhookCallback } from 'grammy';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { eventually } from '../fixtures/automation.ts';
+import { eventually } from '../fixtures/automation/automation.ts';
 import type { Bot } from '../fixtures/bot-platform/bot.ts';
 import { BotError, tooManyRequests } from '../fixtures/bot-platform/bot-error.ts';
 import { BotPlatform } from '../fixtures/bot-platform/bot-platform.ts';

@@ -9,8 +9,8 @@ import { afterAll, describe, expect, test } from 'vitest';
 import { jsonSchemas } from '../../config/json-schemas.ts';
 import { triggerTypes } from '../../config/resources/trigger-types.ts';
 import { typeNames } from '../../config/resources/type-names.ts';
-import { machineList } from '../../src/cli/machines.ts';
-import { mermaid } from '../../src/cli/mermaid.ts';
+import { machineList } from '../../src/cli/commands/machines.ts';
+import { mermaid } from '../../src/cli/views/mermaid.ts';
 
 const root = resolve(import.meta.dirname, '../..');
 const scratch = mkdtempSync(join(tmpdir(), 'docs-'));

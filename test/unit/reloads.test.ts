@@ -1,4 +1,4 @@
-// Reloads with halves that do what a test says: their order, and what becomes of faults. test/e2e/reload-turns.test.ts has
+// Reloads with halves that do what a test says: their order, and what becomes of faults. test/e2e/automation/reload-turns.test.ts has
 // the real ones.
 
 import { beforeEach, describe, expect, test, vi } from 'vitest';
@@ -133,7 +133,7 @@ describe('a reload', () => {
 });
 
 describe('reloads that overlap', () => {
-  test('follow each other: the last that was on the disk is in use, and each answer is of what its asker had seen', async () => {
+  test('follow each other: the last that was on the disk is in use, and each answer is of what its caller had seen', async () => {
     world.held = [];
     const reloads = world.reloads();
     const first = reloads.ask();

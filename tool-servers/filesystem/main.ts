@@ -5,15 +5,15 @@ import { Command } from 'commander';
 import { CallGate } from '../call-gate.ts';
 import { runProgram, type ToolService } from '../program.ts';
 import { inLine } from './call-deadline.ts';
-import { openConfinement } from './confinement.ts';
-import { editTool } from './edit-tool.ts';
+import { openConfinement } from './confinement/confinement.ts';
 import { CONCURRENT_CALLS, OPEN_CALLS } from './limits.ts';
-import { listTools } from './list-tools.ts';
-import { readTools } from './read-tools.ts';
-import { FileResources, resourceCapabilities } from './resources.ts';
-import { searchTool } from './search-tool.ts';
-import { treeTool } from './tree-tool.ts';
-import { writeTools } from './write-tools.ts';
+import { editTool } from './tools/edit-tool.ts';
+import { listTools } from './tools/list-tools.ts';
+import { readTools } from './tools/read-tools.ts';
+import { FileResources, resourceCapabilities } from './tools/resources.ts';
+import { searchTool } from './tools/search-tool.ts';
+import { treeTool } from './tools/tree-tool.ts';
+import { writeTools } from './tools/write-tools.ts';
 
 const command = new Command('filesystem')
   .description('Serves the files of some folders over MCP on stdin and stdout, and nothing outside of them.')

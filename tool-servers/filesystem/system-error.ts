@@ -2,7 +2,7 @@
 // goes out, since they hold paths as this server says them to the system.
 
 import { ToolError } from '../tool-error.ts';
-import { quoted } from './path-text.ts';
+import { quoted } from './paths/path-text.ts';
 
 export interface SystemError extends Error {
   readonly code: string;

@@ -32,9 +32,9 @@ const MAX_REFUSALS = 4;
 /** The version of the API all this was written for. */
 const HEADERS = { 'x-github-api-version': '2022-11-28' };
 
-export type Route = keyof Endpoints;
+export type Endpoint = keyof Endpoints;
 type Loosely<Parameters> = { [Name in keyof Parameters]: Parameters[Name] | undefined };
-type ParametersOf<R extends Route> = Loosely<
+type ParametersOf<R extends Endpoint> = Loosely<
   Omit<Endpoints[R]['parameters'], 'headers' | 'request' | 'baseUrl' | 'mediaType'>
 >;
 
@@ -46,7 +46,7 @@ export interface HostOptions {
   readonly clean: Clean;
 }
 
-interface HostAnswer<Data> {
+interface HostResponse<Data> {
   readonly status: number;
   readonly data: Data;
   /** The `Link` header. */
@@ -99,12 +99,12 @@ export class Asking {
    * Asks the host. `read` picks from the answer what is used.
    * @throws ToolError for whatever goes wrong; HostRefusal where the host refused
    */
-  async ask<R extends Route, Read extends z.ZodType>(
+  async ask<R extends Endpoint, Read extends z.ZodType>(
     route: R,
     parameters: ParametersOf<R>,
     read: Read,
     accept?: string,
-  ): Promise<HostAnswer<z.output<Read>>> {
+  ): Promise<HostResponse<z.output<Read>>> {
     const { status, headers, data } = await this.#sent(route, parameters, accept);
     const parsed = read.safeParse(data);
     if (parsed.success) return { status, data: parsed.data, link: headers.link };
@@ -116,7 +116,7 @@ export class Asking {
     );
   }
 
-  async #sent(route: Route, parameters: object, accept: string | undefined) {
+  async #sent(route: Endpoint, parameters: object, accept: string | undefined) {
     const bucket = bucketOf(route);
     const isWrite = isWriting(route);
     for (let refusals = 0; ; ) {
@@ -149,7 +149,7 @@ export class Asking {
     }
   }
 
-  async #once(route: Route, parameters: object, accept: string | undefined, bucket: Bucket) {
+  async #once(route: Endpoint, parameters: object, accept: string | undefined, bucket: Bucket) {
     const signal = AbortSignal.any([this.#call.signal, this.#deadline]);
     const send: typeof fetch = async (input, init) => {
       signal.throwIfAborted();
@@ -185,7 +185,7 @@ export class Asking {
   }
 }
 
-function isWriting(route: Route): boolean {
+function isWriting(route: Endpoint): boolean {
   return !route.startsWith('GET ');
 }
 

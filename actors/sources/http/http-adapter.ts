@@ -7,14 +7,14 @@
 import type { HttpTrigger } from '../../../config/resources/trigger.ts';
 import type { Adapter, OpenTrigger, Settled, SourceHost } from '../adapter.ts';
 import { SeenBodies, type SignedRequest } from '../seen-bodies.ts';
-import { refusal, verifiedMembers } from '../verified-members.ts';
+import { refusal, verifiedSubscribers } from '../verified-subscribers.ts';
 import type { WebhookReply, WebhookRequest } from '../webhook.ts';
-import { type Member, type PathUse, WebhookTable } from '../webhook-table.ts';
+import { type PathUse, type WebhookSubscriber, WebhookTable } from '../webhook-table.ts';
 import { deliveryId, httpEvent, httpPaths, readHttpEvent, takerOf } from './http-event.ts';
 import { saidBy } from './http-payload.ts';
 import { type HttpVerifier, httpVerifier } from './http-verifier.ts';
 
-interface HttpMember extends Member {
+interface HttpSubscriber extends WebhookSubscriber {
   readonly trigger: HttpTrigger;
   readonly verifier: HttpVerifier;
 }
@@ -23,7 +23,7 @@ const DEFAULT_HOST = '127.0.0.1';
 
 /** `maxBodyBytes` bounds one request. */
 export function httpAdapter(maxBodyBytes: number): Adapter<HttpTrigger> {
-  const table = new WebhookTable<HttpMember>(new HttpPath(maxBodyBytes));
+  const table = new WebhookTable<HttpSubscriber>(new HttpPath(maxBodyBytes));
   return {
     type: 'HTTP',
     read: readHttpEvent,
@@ -41,7 +41,7 @@ export function httpAdapter(maxBodyBytes: number): Adapter<HttpTrigger> {
   };
 }
 
-class HttpPath implements PathUse<HttpMember> {
+class HttpPath implements PathUse<HttpSubscriber> {
   readonly maxBodyBytes: number;
   readonly #seen = new SeenBodies();
 
@@ -49,18 +49,18 @@ class HttpPath implements PathUse<HttpMember> {
     this.maxBodyBytes = maxBodyBytes;
   }
 
-  admit(members: readonly HttpMember[], request: WebhookRequest): WebhookReply | undefined {
+  admit(members: readonly HttpSubscriber[], request: WebhookRequest): WebhookReply | undefined {
     const able = members.filter(({ methods }) => methods.includes(request.method));
     return able.some(({ verifier }) => verifier.mayFit(request)) ? undefined : refusal(request, UNAUTHORISED);
   }
 
   async receive(
-    members: readonly HttpMember[],
+    members: readonly HttpSubscriber[],
     request: WebhookRequest,
     body: Buffer,
   ): Promise<WebhookReply> {
     const able = members.filter(({ methods }) => methods.includes(request.method));
-    const [first, ...others] = verifiedMembers(able, request, body);
+    const [first, ...others] = verifiedSubscribers(able, request, body);
     if (first === undefined) return refusal(request, UNAUTHORISED);
     const triggers = [first.trigger, ...others.map(({ trigger }) => trigger)] as const;
     const said = await saidBy(request, body, httpPaths(triggers));
@@ -113,7 +113,7 @@ const NO_JSON =
 
 const UNAUTHORISED = 'the credentials of this request are missing, or fit no trigger of this path';
 
-function isSigned({ verifier }: HttpMember): boolean {
+function isSigned({ verifier }: HttpSubscriber): boolean {
   return verifier.isSigned;
 }
 

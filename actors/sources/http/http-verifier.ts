@@ -7,7 +7,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { HttpTrigger } from '../../../config/resources/trigger.ts';
 import { isHubShaped, isHubSigned } from '../hub-signature.ts';
-import { loopbackOnly, type Verifier } from '../verified-members.ts';
+import { loopbackOnly, type Verifier } from '../verified-subscribers.ts';
 import type { WebhookRequest } from '../webhook.ts';
 import {
   isStandardShaped,

@@ -1,28 +1,28 @@
-// What went wrong with a request to the host's API, as a HandlerError: whether it is worth trying again, and when.
+// What went wrong with a request to the host's API, as a DeliveryError: whether it is worth trying again, and when.
 // Nothing of the answer's text and no header goes into the message, only the host and the status: what a server writes may
 // repeat what it was sent, the token included.
 
-import { HandlerError } from '../../handlers/handler.ts';
 import { retryAfterMs } from '../../handlers/retry-after.ts';
+import { DeliveryError } from '../../outbound/delivery-error.ts';
 import { memberOf } from '../payload-member.ts';
 
 /** The host asks for this pause where a refusal for too many requests names none. */
 const SECONDARY_LIMIT_MS = 60_000;
 
 /** `what` was asked of `host`; `error` is what the request was rejected with. */
-export function apiFault(error: unknown, host: string, what: string): HandlerError {
-  if (error instanceof HandlerError) return error;
+export function apiFault(error: unknown, host: string, what: string): DeliveryError {
+  if (error instanceof DeliveryError) return error;
   const headers = memberOf(error, 'response.headers');
   if (headers === undefined)
-    return new HandlerError(`${host} could not be reached for ${what}: ${reasonOf(error)}`);
+    return new DeliveryError(`${host} could not be reached for ${what}: ${reasonOf(error)}`);
   const status = Number(memberOf(error, 'status'));
   const message = `${host} answered ${status} to ${what}`;
   const tooSoonForMs = refusedForMs(error);
   if (tooSoonForMs !== undefined)
-    return new HandlerError(message, { isTooSoon: true, retryAfterMs: tooSoonForMs });
+    return new DeliveryError(message, { isTooSoon: true, retryAfterMs: tooSoonForMs });
   const retryAfterMs = status === 503 ? askedPause(headers) : undefined;
   // 401 and 403 do not mend by themselves; 404 is also what a token without the right sees.
-  return new HandlerError(message, { isFinal: status < 500 && status !== 408, retryAfterMs });
+  return new DeliveryError(message, { isFinal: status < 500 && status !== 408, retryAfterMs });
 }
 
 /** For how long the host takes nothing more from this token, where that is what its answer says. */

@@ -8,7 +8,7 @@
 
 import { setTimeout } from 'node:timers/promises';
 import type { RepoHostTrigger } from '../../../config/resources/trigger.ts';
-import { HandlerError } from '../../handlers/handler.ts';
+import { DeliveryError } from '../../outbound/delivery-error.ts';
 import type { SourceHost } from '../adapter.ts';
 import { memberOf, textMember } from '../payload-member.ts';
 import { isRepoEvent } from './context.ts';
@@ -105,7 +105,7 @@ async function inTurn<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T>
     try {
       return await ask();
     } catch (error) {
-      if (!(error instanceof HandlerError) || !error.isTooSoon || count === MAX_PUT_OFF) throw error;
+      if (!(error instanceof DeliveryError) || !error.isTooSoon || count === MAX_PUT_OFF) throw error;
       const pauseMs = Math.min(LONGEST_PAUSE_MS, error.retryAfterMs ?? LONGEST_PAUSE_MS);
       await setTimeout(pauseMs, undefined, { signal, ref: false });
     }

@@ -4,13 +4,13 @@
 // with other secrets or paths take them.
 
 import type { RepoHostTrigger } from '../../../config/resources/trigger.ts';
-import { HandlerError } from '../../handlers/handler.ts';
+import { DeliveryError } from '../../outbound/delivery-error.ts';
 import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
 import { isHubShaped, isHubSigned } from '../hub-signature.ts';
 import { SeenBodies } from '../seen-bodies.ts';
-import { loopbackOnly, refusal, type Verifier, verifiedMembers } from '../verified-members.ts';
+import { loopbackOnly, refusal, type Verifier, verifiedSubscribers } from '../verified-subscribers.ts';
 import type { WebhookReply, WebhookRequest } from '../webhook.ts';
-import { type Member, type PathUse, WebhookTable } from '../webhook-table.ts';
+import { type PathUse, type WebhookSubscriber, WebhookTable } from '../webhook-table.ts';
 import { isRepoEvent } from './context.ts';
 import { AskedFor, askForFailed } from './failed-deliveries.ts';
 import type { RepoHostApi } from './repohost-api.ts';
@@ -24,7 +24,7 @@ const SIGNATURE = 'x-hub-signature-256';
 const ASK_AFTER_MS = 10_000;
 const ASK_LOGIN_EVERY_MS = 60_000;
 
-interface RepoMember extends Member {
+interface RepoSubscriber extends WebhookSubscriber {
   readonly trigger: RepoHostTrigger;
   readonly verifier: Verifier;
   readonly api: RepoHostApi | undefined;
@@ -46,7 +46,7 @@ export function repoHostAdapter({
   askLoginEveryMs = ASK_LOGIN_EVERY_MS,
   replayWindowMs = 0,
 }: RepoHostOptions): Adapter<RepoHostTrigger> {
-  const table = new WebhookTable<RepoMember>(new RepoHostPath(maxBodyBytes, replayWindowMs));
+  const table = new WebhookTable<RepoSubscriber>(new RepoHostPath(maxBodyBytes, replayWindowMs));
   const { apiOf } = new TokenApis(askLoginEveryMs);
   const asked = new AskedFor();
 
@@ -82,7 +82,7 @@ export function repoHostAdapter({
     async send(trigger, row, signal): Promise<void> {
       const api = apiOf(trigger);
       if (api === undefined)
-        throw new HandlerError(`trigger ${trigger.name} has no token any more`, { isFinal: true });
+        throw new DeliveryError(`trigger ${trigger.name} has no token any more`, { isFinal: true });
       await sendComment(api, row, signal);
     },
   };
@@ -106,12 +106,12 @@ function verifierOf({ config }: RepoHostTrigger): Verifier {
  * The name in the ids of what is signed for a trigger, as `receive` will choose it. While the secrets of a path are being
  * changed it may choose another; then what is here already is asked for once more, and known when it comes.
  */
-function firstAlike(members: readonly RepoMember[], { trigger, verifier }: RepoMember): string {
+function firstAlike(members: readonly RepoSubscriber[], { trigger, verifier }: RepoSubscriber): string {
   const first = members.find((each) => each.verifier.identity === verifier.identity);
   return (first?.trigger ?? trigger).name;
 }
 
-class RepoHostPath implements PathUse<RepoMember> {
+class RepoHostPath implements PathUse<RepoSubscriber> {
   readonly maxBodyBytes: number;
   readonly #replayWindowMs: number;
   readonly #seen = new SeenBodies();
@@ -121,19 +121,19 @@ class RepoHostPath implements PathUse<RepoMember> {
     this.#replayWindowMs = replayWindowMs;
   }
 
-  admit(members: readonly RepoMember[], request: WebhookRequest): WebhookReply | undefined {
+  admit(members: readonly RepoSubscriber[], request: WebhookRequest): WebhookReply | undefined {
     const isShaped = isHubShaped(request.headers[SIGNATURE]);
-    const mayFit = ({ verifier }: RepoMember) =>
+    const mayFit = ({ verifier }: RepoSubscriber) =>
       verifier === loopbackOnly ? loopbackOnly.fits(request, NO_BODY) : isShaped;
     return members.some(mayFit) ? undefined : refusal(request, UNAUTHORISED);
   }
 
   async receive(
-    members: readonly RepoMember[],
+    members: readonly RepoSubscriber[],
     request: WebhookRequest,
     body: Buffer,
   ): Promise<WebhookReply> {
-    const verified = verifiedMembers(members, request, body);
+    const verified = verifiedSubscribers(members, request, body);
     const [first] = verified;
     if (first === undefined) return refusal(request, UNAUTHORISED);
     const { 'x-github-event': event = '', 'x-github-delivery': delivery = '' } = request.headers;
@@ -168,7 +168,7 @@ class RepoHostPath implements PathUse<RepoMember> {
   }
 
   /** What nobody has signed is not known again. */
-  #windowOf({ trigger, verifier }: RepoMember): number {
+  #windowOf({ trigger, verifier }: RepoSubscriber): number {
     if (verifier === loopbackOnly) return 0;
     const { replay_window_seconds: seconds } = trigger.config;
     return seconds === undefined ? this.#replayWindowMs : seconds * 1000;

@@ -7,7 +7,7 @@
 // RA4  what the host refuses for having been asked too much is refused to the token: nothing leaves under it meanwhile.
 
 import { Octokit } from '@octokit/core';
-import { HandlerError } from '../../handlers/handler.ts';
+import { DeliveryError } from '../../outbound/delivery-error.ts';
 import { Pace } from '../pace.ts';
 import { textMember } from '../payload-member.ts';
 import { apiFault, refusedForMs } from './api-fault.ts';
@@ -21,7 +21,7 @@ const HEADERS = { 'x-github-api-version': '2022-11-28' };
 
 const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
-export interface ApiAnswer {
+export interface ApiResponse {
   readonly status: number;
   readonly data: unknown;
   /** The `Link` header. */
@@ -69,7 +69,7 @@ export class RepoHostApi {
     this.read('/user', 'the name of its own user', AbortSignal.timeout(REQUEST_MS)).then(
       ({ data }) => this.noteOwnLogin(textMember(data, 'login')),
       (error: unknown) => {
-        const { isFinal, retryAfterMs = 0 } = error instanceof HandlerError ? error : new HandlerError('');
+        const { isFinal, retryAfterMs = 0 } = error instanceof DeliveryError ? error : new DeliveryError('');
         if (!isFinal) this.#askLoginAt = performance.now() + Math.max(retryAfterMs, this.#askLoginEveryMs);
       },
     );
@@ -79,13 +79,13 @@ export class RepoHostApi {
     this.#ownLogin ??= login;
   }
 
-  /** GET of a path below the API's address. Rejects with a HandlerError; `what` is what it says was asked for. */
-  read(path: string, what: string, signal: AbortSignal): Promise<ApiAnswer> {
+  /** GET of a path below the API's address. Rejects with a DeliveryError; `what` is what it says was asked for. */
+  read(path: string, what: string, signal: AbortSignal): Promise<ApiResponse> {
     return this.#request(`GET ${path}`, {}, what, signal);
   }
 
-  /** POST. Rejects with a HandlerError, at once where it is not its turn. */
-  async write(path: string, body: object, what: string, signal: AbortSignal): Promise<ApiAnswer> {
+  /** POST. Rejects with a DeliveryError, at once where it is not its turn. */
+  async write(path: string, body: object, what: string, signal: AbortSignal): Promise<ApiResponse> {
     const pauseMs = this.#isWriting ? this.#pace.putOff() : this.#pace.takeTurn();
     if (pauseMs !== undefined) throw this.#tooSoon(pauseMs);
     this.#isWriting = true;
@@ -96,7 +96,7 @@ export class RepoHostApi {
     }
   }
 
-  async #request(route: string, parameters: object, what: string, signal: AbortSignal): Promise<ApiAnswer> {
+  async #request(route: string, parameters: object, what: string, signal: AbortSignal): Promise<ApiResponse> {
     if (this.#pace.isHeld) throw this.#tooSoon(this.#pace.putOff());
     const request = { signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]) };
     const ask = async () => this.#octokit.request(route, { ...parameters, headers: HEADERS, request });
@@ -110,8 +110,8 @@ export class RepoHostApi {
     }
   }
 
-  #tooSoon(retryAfterMs: number): HandlerError {
-    return new HandlerError(`${this.#host} takes no more for now; it is not yet the turn of this`, {
+  #tooSoon(retryAfterMs: number): DeliveryError {
+    return new DeliveryError(`${this.#host} takes no more for now; it is not yet the turn of this`, {
       isTooSoon: true,
       retryAfterMs,
     });

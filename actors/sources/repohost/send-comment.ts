@@ -5,7 +5,8 @@
 // SC2  a row that was made later than it is at the host was made by a clock that was wrong: then all comments are looked at.
 
 import type { RepoHostTrigger } from '../../../config/resources/trigger.ts';
-import { type Answer, HandlerError } from '../../handlers/handler.ts';
+import type { AgentReply } from '../../handlers/handler.ts';
+import { DeliveryError } from '../../outbound/delivery-error.ts';
 import type { NewEvent, StoredEvent } from '../../store/store.ts';
 import type { InboundEvent } from '../adapter.ts';
 import { memberOf, textMember } from '../payload-member.ts';
@@ -30,7 +31,7 @@ export function commentRows(
   { name, config }: RepoHostTrigger,
   event: StoredEvent,
   inbound: InboundEvent,
-  answer: Answer,
+  answer: AgentReply,
 ): readonly NewEvent[] {
   const facts = repoFacts(inbound.names.at(-1) ?? '', inbound.payload);
   if (config.token === undefined || facts?.number === undefined || answer.text.trim() === '') return [];
@@ -48,7 +49,7 @@ export function commentRows(
   ];
 }
 
-/** Posts the comment of a row. Rejects with a HandlerError. */
+/** Posts the comment of a row. Rejects with a DeliveryError. */
 export async function sendComment(api: RepoHostApi, row: StoredEvent, signal: AbortSignal): Promise<void> {
   const comment = JSON.parse(Buffer.from(row.body).toString('utf8')) as Comment;
   const { repository, number, body } = comment;
@@ -59,7 +60,7 @@ export async function sendComment(api: RepoHostApi, row: StoredEvent, signal: Ab
   const { status, data } = await api.write(path, { body }, `a comment on ${place}`, signal);
   // A redirect turns a POST into a GET, which is answered 200 and has posted nothing.
   if (status !== 201)
-    throw new HandlerError(`the comment on ${place} was answered ${status} instead of 201`, {
+    throw new DeliveryError(`the comment on ${place} was answered ${status} instead of 201`, {
       isFinal: true,
     });
   api.noteOwnLogin(textMember(data, 'user.login'));
@@ -80,7 +81,7 @@ async function isPosted(
   for (let count = 0; page !== undefined && count < MAX_PAGES; count += 1) {
     const { data, link, time } = await api.read(page, `the comments on ${place}`, signal);
     if (!Array.isArray(data))
-      throw new HandlerError(`the host answered the comments on ${place} with no list`);
+      throw new DeliveryError(`the host answered the comments on ${place} with no list`);
     if (data.some((each) => String(memberOf(each, 'body')).includes(mark))) return true;
     if (isSince && time !== undefined && time < row.at - CLOCK_SKEW_MS) {
       isSince = false;

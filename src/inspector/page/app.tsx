@@ -13,23 +13,23 @@ import {
   triggerAt,
   type View,
 } from './address.ts';
-import { machines, type ServerDetails, server as serverDetails } from './api.ts';
-import { Banners } from './banners.tsx';
-import { ChartPane } from './chart-pane.tsx';
-import { Commands } from './commands.tsx';
-import { DetailsTab } from './details-tab.tsx';
-import { type Asked, type Go, useAsked, useStore, useView } from './hooks.ts';
+import { Banners } from './banners/banners.tsx';
+import { Commands } from './banners/commands.tsx';
+import { ChartPane } from './chart/chart-pane.tsx';
+import { machines, type ServerDetails, server as serverDetails } from './feed/api.ts';
+import { type Asked, type Go, useAsked, useStore, useView } from './feed/hooks.ts';
+import type { PageStore } from './feed/page-store.ts';
+import type { ActorView, PageState, ServerView } from './feed/store.ts';
 import { Link } from './link.tsx';
-import { LogTab } from './log-tab.tsx';
-import { NumbersTab } from './numbers-tab.tsx';
-import type { PageStore } from './page-store.ts';
 import { Pill } from './pill.tsx';
-import { SequenceTab } from './sequence-tab.tsx';
-import { SessionPane, SessionsPane } from './session-pane.tsx';
 import { stateText } from './state-words.ts';
-import { StderrTab } from './stderr-tab.tsx';
-import type { ActorView, PageState, ServerView } from './store.ts';
-import { TreePane } from './tree-pane.tsx';
+import { DetailsTab } from './tabs/details-tab.tsx';
+import { LogTab } from './tabs/log-tab.tsx';
+import { NumbersTab } from './tabs/numbers-tab.tsx';
+import { SequenceTab } from './tabs/sequence-tab.tsx';
+import { SessionPane, SessionsPane } from './tabs/session-pane.tsx';
+import { StderrTab } from './tabs/stderr-tab.tsx';
+import { TreePane } from './tree/tree-pane.tsx';
 import { count, counted } from './words.ts';
 
 const DETAILS_MS = 2_000;

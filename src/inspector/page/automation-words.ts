@@ -25,11 +25,11 @@ export function lineAt(address: string): LineName | undefined {
 }
 
 export function lineFigures(totals: AutomationTotals, name: LineName): Figures {
-  const { active, places, resting, strays, handled, failed, dead, duration_ms } = totals[name];
+  const { active, places, resting, overruns, handled, failed, dead, duration_ms } = totals[name];
   return [
     ['at work', `${count(active)} of ${count(places)}`],
     ['resting', count(resting)],
-    ['strays', count(strays)],
+    ['overruns', count(overruns)],
     ['handled', count(handled)],
     ['failed attempts', count(failed)],
     ['given up', count(dead)],

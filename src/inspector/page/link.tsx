@@ -2,7 +2,7 @@
 
 import type { ComponentChildren } from 'preact';
 import { pathOf, type View } from './address.ts';
-import type { Go } from './hooks.ts';
+import type { Go } from './feed/hooks.ts';
 
 export interface LinkProps {
   readonly to: View;

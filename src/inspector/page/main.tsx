@@ -2,8 +2,8 @@
 
 import { render } from 'preact';
 import { App } from './app.tsx';
-import { connect } from './connection.ts';
-import { PageStore } from './page-store.ts';
+import { connect } from './feed/connection.ts';
+import { PageStore } from './feed/page-store.ts';
 
 const store = new PageStore();
 const root = document.getElementById('page');

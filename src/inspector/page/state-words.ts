@@ -43,7 +43,7 @@ const tones: Readonly<Record<string, Tone>> = {
   // Conversations.
   busy: 'busy',
   'busy.aborting': 'warn',
-  'busy.stray': 'bad',
+  'busy.overrun': 'bad',
   'busy.leaving': 'warn',
   ready: 'calm',
 };

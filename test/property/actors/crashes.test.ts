@@ -7,8 +7,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Turn } from '../../../actors/store/store.ts';
 import { CRASH_LIMIT, pauseAfterCrashMs } from '../../../machines/crashes.ts';
-import { type EngineStore, openEngineStore, storeFolder } from '../../fixtures/engine-store.ts';
-import { eventOf, resultOf } from '../../fixtures/store-conformance.ts';
+import { type EngineStore, openEngineStore, storeFolder } from '../../fixtures/store/engine-store.ts';
+import { eventOf, resultOf } from '../../fixtures/store/store-conformance.ts';
 
 const LEASE_MS = 30_000_000;
 const folder = storeFolder();

@@ -10,10 +10,10 @@ import type { Dispatcher } from '../../../actors/inbox/dispatcher.ts';
 import type { Assignment, Outcome } from '../../../actors/inbox/work.ts';
 import { openSqliteStore } from '../../../actors/store/sqlite-store.ts';
 import type { AppendOptions, Committed, NewEvent, Store, TurnResult } from '../../../actors/store/store.ts';
-import { storeFolder } from '../../fixtures/engine-store.ts';
-import { done, FakeWork, failed, newEvent, startInbox, until } from '../../fixtures/inbox.ts';
-import { MemoryStore } from '../../fixtures/memory-store.ts';
-import { storeWorkerUrl } from '../../fixtures/store-worker.ts';
+import { done, FakeWork, failed, newEvent, startInbox, until } from '../../fixtures/automation/inbox.ts';
+import { storeFolder } from '../../fixtures/store/engine-store.ts';
+import { MemoryStore } from '../../fixtures/store/memory-store.ts';
+import { storeWorkerUrl } from '../../fixtures/store/store-worker.ts';
 
 /** Notes how events ended, and how many claims were out at the same time. */
 class NotedStore extends MemoryStore {
@@ -207,7 +207,7 @@ test('every accepted event ends exactly once, in order, and no two of one key ev
         const begun = work.runs.filter((run) => run.key === key).map(({ id }) => ids.indexOf(id));
         expect(begun).toEqual([...begun].sort((x, y) => x - y));
       }
-      expect(dispatcher.stats().conversation).toMatchObject({ active: 0, resting: 0, strays: 0 });
+      expect(dispatcher.stats().conversation).toMatchObject({ active: 0, resting: 0, overruns: 0 });
     }),
     { numRuns: 60 },
   );

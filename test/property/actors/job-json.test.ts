@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { jobJson } from '../../../actors/handlers/job-json.ts';
-import { aJob } from '../../fixtures/jobs.ts';
+import { aJob } from '../../fixtures/automation/jobs.ts';
 
 const aText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 40 }),

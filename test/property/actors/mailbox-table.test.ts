@@ -4,7 +4,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
-  type Claim,
+  type ClaimEntry,
   type MailboxEntry,
   MailboxTable,
   neighbourhoodOf,
@@ -14,7 +14,7 @@ import { mayBeginBeside } from '../../../machines/crashes.ts';
 interface Row {
   readonly key: string;
   readonly dueAt: number;
-  readonly claim: Claim | undefined;
+  readonly claim: ClaimEntry | undefined;
   readonly mayHaveMore: boolean;
   readonly crashes: number;
 }

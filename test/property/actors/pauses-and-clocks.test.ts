@@ -5,12 +5,12 @@ import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import { Parking } from '../../../actors/server/parking.ts';
+import { CircuitBreaker } from '../../../actors/server/life/circuit-breaker.ts';
 import { steadyNow } from '../../../actors/steady-clock.ts';
 import { NOTED_EVERY_MS } from '../../../actors/store/sqlite-clock.ts';
 import { SqliteEngine } from '../../../actors/store/sqlite-engine.ts';
-import { storeFolder } from '../../fixtures/engine-store.ts';
-import { eventOf, resultOf } from '../../fixtures/store-conformance.ts';
+import { storeFolder } from '../../fixtures/store/engine-store.ts';
+import { eventOf, resultOf } from '../../fixtures/store/store-conformance.ts';
 
 const folder = storeFolder();
 let worlds = 0;
@@ -129,12 +129,12 @@ test('a record of a time when the clock was ahead keeps nothing after it from be
 });
 
 test('a parked server is tried again when its time has passed, whatever the clock says', () => {
-  const parking = new Parking('files', true);
-  parking.begin(steadyNow() + 60_000, 'it failed');
+  const parking = new CircuitBreaker('files', true);
+  parking.open(steadyNow() + 60_000, 'it failed');
   const now = Date.now();
   const clock = vi.spyOn(Date, 'now').mockReturnValue(now - HOURS_MS);
   expect(parking.refusal()?.message).toMatch(/in (59|60) s/);
   clock.mockReturnValue(now + HOURS_MS);
-  expect(parking.isOn).toBe(true);
+  expect(parking.isOpen).toBe(true);
   clock.mockRestore();
 });

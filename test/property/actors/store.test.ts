@@ -6,8 +6,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { test } from 'vitest';
 import { openSqliteStore } from '../../../actors/store/sqlite-store.ts';
-import { openEngineStore, storeFolder } from '../../fixtures/engine-store.ts';
-import { Model } from '../../fixtures/store-model.ts';
+import { openEngineStore, storeFolder } from '../../fixtures/store/engine-store.ts';
+import { Model } from '../../fixtures/store/store-model.ts';
 import {
   clockSetSteps,
   exactSteps,
@@ -15,8 +15,8 @@ import {
   RETENTION_MS,
   timelessSteps,
   type World,
-} from '../../fixtures/store-steps.ts';
-import { storeWorkerUrl } from '../../fixtures/store-worker.ts';
+} from '../../fixtures/store/store-steps.ts';
+import { storeWorkerUrl } from '../../fixtures/store/store-worker.ts';
 
 const folder = storeFolder();
 let files = 0;

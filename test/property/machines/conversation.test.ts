@@ -6,19 +6,19 @@ import { describe, expect, test } from 'vitest';
 import { createActor, fromCallback, type SnapshotFrom, transition } from 'xstate';
 import { type ConversationEvent, conversationMachine } from '../../../machines/conversation.ts';
 
-type State = 'ready' | 'handling' | 'aborting' | 'stray' | 'leaving' | 'ended';
+type State = 'ready' | 'handling' | 'aborting' | 'overrun' | 'leaving' | 'ended';
 type Word = ConversationEvent['type'];
 
 /** Where each event leads; what is not here changes nothing. */
 const arrows: Record<State, Partial<Record<Word, State>>> = {
   ready: { lasting: 'handling', quiet: 'ended' },
   handling: { 'run.ended': 'ready', deadline: 'aborting', stop: 'aborting', 'claim.lost': 'leaving' },
-  aborting: { 'run.ended': 'ready', 'patience.over': 'stray', 'claim.lost': 'leaving' },
-  stray: { 'run.ended': 'ready', 'claim.lost': 'leaving' },
+  aborting: { 'run.ended': 'ready', 'patience.over': 'overrun', 'claim.lost': 'leaving' },
+  overrun: { 'run.ended': 'ready', 'claim.lost': 'leaving' },
   leaving: { 'run.ended': 'ready' },
   ended: {},
 };
-const busy: readonly State[] = ['handling', 'aborting', 'stray', 'leaving'];
+const busy: readonly State[] = ['handling', 'aborting', 'overrun', 'leaving'];
 
 const words: Word[] = ['lasting', 'run.ended', 'deadline', 'stop', 'patience.over', 'claim.lost', 'quiet'];
 
@@ -79,7 +79,7 @@ describe('the machine of a conversation', () => {
     );
   });
 
-  test('settles each run that lasted once, and gives the place of a stray back (C2, C3)', () => {
+  test('settles each run that lasted once, and gives the place of an overrun back (C2, C3)', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...words), { maxLength: 60 }), (list) => {
         const bench = new Bench();
@@ -90,7 +90,7 @@ describe('the machine of a conversation', () => {
           const next: State = arrows[state][word] ?? state;
           if (next !== state) {
             if (next === 'aborting' || next === 'leaving') expected.push('abort');
-            if (next === 'stray') expected.push('yieldPlace');
+            if (next === 'overrun') expected.push('yieldPlace');
             if (next === 'ready') expected.push('settle');
           } else if (state === 'leaving' && word === 'patience.over') expected.push('yieldPlace');
           bench.actor.send(eventOf(word));

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { fromCallback, type SnapshotFrom, transition } from 'xstate';
 import { type ServerEvent, serverMachine } from '../../../machines/server.ts';
-import { ServerBench } from '../../fixtures/server-bench.ts';
+import { ServerBench } from '../../fixtures/server/server-bench.ts';
 
 type State =
   | 'stopped'

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import type { AnyActorRef } from 'xstate';
 import type { Change } from '../../../machines/child.ts';
 import { RestartLimitError, type RestartPolicy } from '../../../machines/policy.ts';
-import { policy, Room } from '../../fixtures/supervised-child.ts';
+import { policy, Room } from '../../fixtures/server/supervised-child.ts';
 
 const stepMs = 10;
 const shutdownMs = 30;

@@ -1,10 +1,10 @@
-// The Accept header of /mcp, asked of its endpoint directly; test/e2e/bad-input.test.ts shows over sockets what is refused.
+// The Accept header of /mcp, asked of its endpoint directly; test/e2e/http/bad-input.test.ts shows over sockets what is refused.
 
 import { expect, test } from 'vitest';
-import { ExchangeContext } from '../../../src/http/exchange-context.ts';
 import type { Front } from '../../../src/http/front.ts';
-import { get } from '../../../src/http/mcp-endpoint.ts';
-import type { HttpReply } from '../../../src/http/seam.ts';
+import type { HttpReply } from '../../../src/http/listener/seam.ts';
+import { ExchangeContext } from '../../../src/http/mcp/exchange-context.ts';
+import { get } from '../../../src/http/mcp/mcp-endpoint.ts';
 
 /** The status of a GET; 400 is that of one that was accepted and lacks a session. */
 function statusOf(accept: string): number | undefined {

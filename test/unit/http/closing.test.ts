@@ -2,10 +2,10 @@
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { closing } from '../../../src/http/closing.ts';
-import { listen } from '../../../src/http/listen.ts';
-import type { HttpReply, Listener } from '../../../src/http/seam.ts';
-import { fillings } from '../../fixtures/fillings.ts';
-import { RawClient } from '../../fixtures/raw-http.ts';
+import { listen } from '../../../src/http/listener/listen.ts';
+import type { HttpReply, Listener } from '../../../src/http/listener/seam.ts';
+import { RawClient } from '../../fixtures/clients/raw-http.ts';
+import { fillings } from '../../fixtures/gateway/fillings.ts';
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`;
 

@@ -4,9 +4,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ApiKey } from '../../../src/http/api-key.ts';
-import { ExchangeContext } from '../../../src/http/exchange-context.ts';
+import type { HttpReply } from '../../../src/http/listener/seam.ts';
+import { ExchangeContext } from '../../../src/http/mcp/exchange-context.ts';
 import { OriginGuard } from '../../../src/http/origin-guard.ts';
-import type { HttpReply } from '../../../src/http/seam.ts';
 import { InspectorAccess } from '../../../src/inspector/access.ts';
 
 const KEY = 'correct horse battery staple';

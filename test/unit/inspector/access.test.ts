@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ApiKey } from '../../../src/http/api-key.ts';
-import type { ExchangeContext } from '../../../src/http/exchange-context.ts';
+import type { ExchangeContext } from '../../../src/http/mcp/exchange-context.ts';
 import { InspectorAccess } from '../../../src/inspector/access.ts';
 
 const KEY = 'correct horse battery staple';

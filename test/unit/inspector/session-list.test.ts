@@ -2,10 +2,10 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Listening } from '../../../actors/client/listening.ts';
 import type { Outlet } from '../../../actors/client/outlet.ts';
-import type { ClientSession } from '../../../actors/client/session.ts';
-import { Sessions } from '../../../actors/client/sessions.ts';
+import { ListenStream } from '../../../actors/client/sessions/listen-stream.ts';
+import type { ClientSession } from '../../../actors/client/sessions/session.ts';
+import { Sessions } from '../../../actors/client/sessions/sessions.ts';
 import { readServerMessage } from '../../../actors/jsonrpc/read-message.ts';
 import type { Log } from '../../../actors/log.ts';
 import { Redactor } from '../../../actors/redact.ts';
@@ -37,11 +37,11 @@ class Clients {
     return session;
   }
 
-  listen(name: string): Listening {
+  listen(name: string): ListenStream {
     const envelope = readServerMessage(Buffer.from('{"id":1,"method":"subscriptions/listen","params":{}}'));
-    const asker = { clientInfo: { name, version: '3' }, capabilities: {}, logLevel: undefined };
-    const listening = new Listening(envelope, {
-      ...{ target: undefined, asker, outlet: noOutlet, serverInfo: {}, redact: (text: string) => text },
+    const caller = { clientInfo: { name, version: '3' }, capabilities: {}, logLevel: undefined };
+    const listening = new ListenStream(envelope, {
+      ...{ target: undefined, caller, outlet: noOutlet, serverInfo: {}, redact: (text: string) => text },
       onEnd: (ended) => this.sessions.forgetListening(ended),
     });
     this.sessions.addListening(listening);

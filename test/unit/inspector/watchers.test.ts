@@ -3,15 +3,15 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createActor, createMachine } from 'xstate';
 import type { Automation } from '../../../actors/automation/automation.ts';
-import type { Reception } from '../../../actors/client/reception.ts';
+import type { MessageRouter } from '../../../actors/client/message-router.ts';
 import type { Gateway } from '../../../actors/gateway/gateway.ts';
 import { Redactor } from '../../../actors/redact.ts';
 import type { DeliveryCounts } from '../../../actors/store/store.ts';
-import { AutomationFigures } from '../../../src/http/automation-figures.ts';
-import type { HttpStream } from '../../../src/http/seam.ts';
+import { AutomationFigures } from '../../../src/http/api/automation-figures.ts';
+import type { HttpStream } from '../../../src/http/listener/seam.ts';
 import { Watchers } from '../../../src/inspector/watchers.ts';
 import type { NumbersMessage } from '../../../src/inspector/wire.ts';
-import { messagesIn } from '../../fixtures/inspector-feed.ts';
+import { messagesIn } from '../../fixtures/gateway/inspector-feed.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -33,11 +33,11 @@ function gatewayOf(servers: ReturnType<typeof server>[], figures?: AutomationFig
     ...{ root, version: '1', beginning: { at: 1 }, isDraining: false, deadLetters: 0 },
     config: { inspector: { commands: false } },
     sessions: { size: 0, listens: 0 },
-    fleet: { all: () => servers },
+    servers: { all: () => servers },
     redactor: new Redactor([]),
   };
-  const reception = { counts: { total: 0, failed: 0, in_flight: 0 } };
-  const watchers = new Watchers(gateway as unknown as Gateway, reception as unknown as Reception, figures);
+  const router = { counts: { total: 0, failed: 0, in_flight: 0 } };
+  const watchers = new Watchers(gateway as unknown as Gateway, router as unknown as MessageRouter, figures);
   return { root, watchers, inspect: vi.spyOn(root.system, 'inspect') };
 }
 
@@ -62,7 +62,7 @@ function stream() {
 }
 
 const line = {
-  ...{ active: 1, resting: 2, strays: 0, places: 8, states: { busy: 1 } },
+  ...{ active: 1, resting: 2, overruns: 0, places: 8, states: { busy: 1 } },
   ...{ handled: 3, done: 3, ignored: 0, held: 0, failed: 0, retried: 0, dead: 0, lost: 0 },
   duration_ms: { p50: null, p95: null },
 };

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { type AnyMachineSnapshot, fromCallback, initialTransition, transition } from 'xstate';
 import { type DirectedGraphNode, getShortestPaths, getSimplePaths, toDirectedGraph } from 'xstate/graph';
 import { type ServerEvent, serverMachine, serverState } from '../../../machines/server.ts';
-import { ServerBench } from '../../fixtures/server-bench.ts';
+import { ServerBench } from '../../fixtures/server/server-bench.ts';
 
 const input = { key: 'k', generation: 1 };
 const error = new Error('e');

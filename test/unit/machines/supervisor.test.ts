@@ -3,7 +3,7 @@ import { createActor, createMachine, fromCallback, fromPromise, SimulatedClock }
 import type { ChildSpec } from '../../../machines/child.ts';
 import { RestartLimitError, type RestartPolicy } from '../../../machines/policy.ts';
 import { supervisorMachine } from '../../../machines/supervisor.ts';
-import { childMachine, policy, Room } from '../../fixtures/supervised-child.ts';
+import { childMachine, policy, Room } from '../../fixtures/server/supervised-child.ts';
 
 const boom = { type: 'boom', error: new Error('bug') } as const;
 const fail = { type: 'fail', error: new Error('refused') } as const;

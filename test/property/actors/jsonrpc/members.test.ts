@@ -160,12 +160,12 @@ describe('the members of an object', () => {
   });
 });
 
-const asker = {
+const caller = {
   clientInfo: { name: 'Zoë 😀', version: '1' },
   capabilities: { elicitation: {} },
   logLevel: 'info',
 };
-const ownMeta = Object.entries(modernMeta(asker)).map(([key, one]): [string, string] => [key, rawJson(one)]);
+const ownMeta = Object.entries(modernMeta(caller)).map(([key, one]): [string, string] => [key, rawJson(one)]);
 
 const toLegacy = (envelope: Envelope) => readServerMessage(splice(envelope.bytes, legacyEdits(envelope)));
 
@@ -212,7 +212,7 @@ describe('a request on its way into the other era', () => {
     fc.assert(
       fc.property(request, ({ params, meta, text }) => {
         const before = readServerMessage(Buffer.from(text));
-        const after = toModern(before, asker);
+        const after = toModern(before, caller);
         expect(() => parsed(after.bytes.toString())).not.toThrow();
         expect([after.rawId, after.method]).toEqual([before.rawId, before.method]);
         const own = after.params;
@@ -232,7 +232,7 @@ describe('a request on its way into the other era', () => {
     fc.assert(
       fc.property(request, ({ params, meta, text }) => {
         const back = toLegacy(
-          toModern(readServerMessage(Buffer.from(text)), asker, {
+          toModern(readServerMessage(Buffer.from(text)), caller, {
             requestState: '"s"',
             inputResponses: '{}',
           }),
@@ -254,7 +254,7 @@ describe('a request on its way into the other era', () => {
     const more = { requestState: '"s"', inputResponses: '{"a":[1]}' };
     fc.assert(
       fc.property(request, ({ text }) => {
-        const back = toLegacy(toModern(readServerMessage(Buffer.from(text)), asker, more));
+        const back = toLegacy(toModern(readServerMessage(Buffer.from(text)), caller, more));
         const whole = parsed(back.bytes.toString()) as { params: Record<string, unknown> };
         const meta = (whole.params._meta ?? {}) as Record<string, unknown>;
         for (const key of modernKeys) expect(Object.hasOwn(meta, key)).toBe(false);

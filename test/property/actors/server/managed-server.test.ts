@@ -5,9 +5,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { ConnectionLostError } from '../../../../actors/errors.ts';
-import type { Call } from '../../../../actors/server/call.ts';
-import type { FakeLink, Sent } from '../../../fixtures/fake-link.ts';
-import { type Ear, FakeManaged, FakeOwner, settle } from '../../../fixtures/fake-server.ts';
+import type { Call } from '../../../../actors/server/calls/call.ts';
+import type { FakeLink, Sent } from '../../../fixtures/server/fake-link.ts';
+import { type Ear, FakeManaged, FakeOwner, settle } from '../../../fixtures/server/fake-server.ts';
 
 type Step =
   | { do: 'call'; owner: number; id: number; hasToken: boolean }

@@ -7,9 +7,9 @@ import { afterEach, expect, test, vi } from 'vitest';
 import type { OpenTrigger, SourceHost } from '../../../../actors/sources/adapter.ts';
 import { scheduleAdapter } from '../../../../actors/sources/schedule/schedule-adapter.ts';
 import type { Store } from '../../../../actors/store/store.ts';
-import { openEngineStore, storeFolder } from '../../../fixtures/engine-store.ts';
-import { TestSourceHost } from '../../../fixtures/source-host.ts';
-import { scheduleTrigger } from '../../../fixtures/triggers.ts';
+import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
+import { scheduleTrigger } from '../../../fixtures/automation/triggers.ts';
+import { openEngineStore, storeFolder } from '../../../fixtures/store/engine-store.ts';
 
 /** How often the schedule looks at the clock; all that happens takes a multiple of it. */
 const LOOK_MS = 5_000;

@@ -9,9 +9,9 @@ import type { SourceHost } from '../../../../actors/sources/adapter.ts';
 import { httpAdapter } from '../../../../actors/sources/http/http-adapter.ts';
 import { repoHostAdapter } from '../../../../actors/sources/repohost/repohost-adapter.ts';
 import type { Webhook, WebhookReply } from '../../../../actors/sources/webhook.ts';
-import { repoExamples } from '../../../fixtures/repo-payloads.ts';
-import { TestSourceHost } from '../../../fixtures/source-host.ts';
-import { httpTrigger, repoHostTrigger } from '../../../fixtures/triggers.ts';
+import { repoExamples } from '../../../fixtures/automation/repo-payloads.ts';
+import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
+import { httpTrigger, repoHostTrigger } from '../../../fixtures/automation/triggers.ts';
 
 const SECRET = 'a secret of the tests';
 const STANDARD = `whsec_${Buffer.from('twenty-four bytes of key').toString('base64')}`;

@@ -5,11 +5,15 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { SourceHost } from '../../../../actors/sources/adapter.ts';
 import type { Webhook, WebhookReply, WebhookRequest } from '../../../../actors/sources/webhook.ts';
-import { type Member, type PathUse, WebhookTable } from '../../../../actors/sources/webhook-table.ts';
-import { TestSourceHost } from '../../../fixtures/source-host.ts';
-import { httpTrigger } from '../../../fixtures/triggers.ts';
+import {
+  type PathUse,
+  type WebhookSubscriber,
+  WebhookTable,
+} from '../../../../actors/sources/webhook-table.ts';
+import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
+import { httpTrigger } from '../../../fixtures/automation/triggers.ts';
 
-const names: PathUse<Member> = {
+const names: PathUse<WebhookSubscriber> = {
   maxBodyBytes: 1,
   admit: () => undefined,
   receive: async (members): Promise<WebhookReply> => ({
@@ -72,7 +76,7 @@ test('a path is what its open triggers make of it', async () => {
           log,
           listen: (webhook: Webhook) => slow.listen(webhook),
         } as unknown as SourceHost;
-        const table = new WebhookTable<Member>(names, lingerMs);
+        const table = new WebhookTable<WebhookSubscriber>(names, lingerMs);
         /** By name and path: what opens or closes it, one after the other as its supervisor does. */
         const turns = new Map<string, Promise<void>>();
         const open = new Map<string, () => Promise<void>>();
@@ -87,7 +91,7 @@ test('a path is what its open triggers make of it', async () => {
               return;
             }
             if (canFail) slow.failures = 1;
-            const member: Member = { trigger: httpTrigger(name), host, methods: ['POST'] };
+            const member: WebhookSubscriber = { trigger: httpTrigger(name), host, methods: ['POST'] };
             await table.add(member, path).then(
               (given) => void open.set(key, given),
               () => {},

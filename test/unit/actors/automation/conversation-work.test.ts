@@ -11,7 +11,7 @@ import { manualAdapter } from '../../../../actors/sources/manual/manual-adapter.
 import { type ManualInput, manualEvent } from '../../../../actors/sources/manual/manual-event.ts';
 import type { ManualTrigger } from '../../../../config/resources/trigger.ts';
 import { CRASH_LIMIT } from '../../../../machines/crashes.ts';
-import { manualTrigger } from '../../../fixtures/triggers.ts';
+import { manualTrigger } from '../../../fixtures/automation/triggers.ts';
 
 const places = new WorkPlaces({ places: 16, bytes: 1_000_000, release: async () => 0 });
 

@@ -2,13 +2,13 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Automation } from '../../../../actors/automation/automation.ts';
 import { Operator } from '../../../../actors/automation/operator.ts';
 import { Pauses } from '../../../../actors/automation/pauses.ts';
-import { Tally } from '../../../../actors/automation/tally.ts';
+import { TriggerCounters } from '../../../../actors/automation/trigger-counters.ts';
 import { UnavailableError } from '../../../../actors/errors.ts';
-import { Settlements } from '../../../../actors/inbox/settlements.ts';
+import { DeliveryWaits } from '../../../../actors/inbox/delivery-waits.ts';
 import { Redactor } from '../../../../actors/redact.ts';
 import type { Trigger } from '../../../../config/resources/trigger.ts';
-import { done, FakeWork, newEvent, startInbox } from '../../../fixtures/inbox.ts';
-import { MemoryStore } from '../../../fixtures/memory-store.ts';
+import { done, FakeWork, newEvent, startInbox } from '../../../fixtures/automation/inbox.ts';
+import { MemoryStore } from '../../../fixtures/store/memory-store.ts';
 
 const unhandled: unknown[] = [];
 const note = (error: unknown) => unhandled.push(error);
@@ -31,7 +31,7 @@ const manual = {
 
 test('a run that would wait where too many wait is refused before anything is accepted', async () => {
   const store = new MemoryStore();
-  const settlements = new Settlements(0);
+  const deliveryWaits = new DeliveryWaits(0);
   // As long as a write to a disk takes.
   const append = store.append.bind(store);
   store.append = async (events) => {
@@ -40,9 +40,9 @@ test('a run that would wait where too many wait is refused before anything is ac
   };
   const operator = new Operator({
     store,
-    fleet: { get: () => manual },
+    triggers: { get: () => manual },
     dispatcher: {
-      settled: (trigger: string, id: string, ms: number) => settlements.wait(trigger, id, ms),
+      settled: (trigger: string, id: string, ms: number) => deliveryWaits.wait(trigger, id, ms),
     },
   } as unknown as Automation);
   const run = { command: '', input: {}, text: 'now', isConfirmed: true, waitSeconds: 1 };
@@ -54,7 +54,11 @@ test('a run that would wait where too many wait is refused before anything is ac
 test('a run that the store refuses keeps no place among those who wait', async () => {
   const store = new MemoryStore();
   const { dispatcher } = startInbox({ works: [new FakeWork(async () => done)], store, maxWaiting: 1 });
-  const operator = new Operator({ store, fleet: { get: () => manual }, dispatcher } as unknown as Automation);
+  const operator = new Operator({
+    store,
+    triggers: { get: () => manual },
+    dispatcher,
+  } as unknown as Automation);
   const run = { command: '', input: {}, text: 'now', isConfirmed: true, waitSeconds: 60 };
   const append = store.append.bind(store);
   store.append = () => Promise.reject(new UnavailableError('the store is full', 5));
@@ -79,8 +83,8 @@ test('what a paused trigger holds can be let go when the trigger is gone; one th
   const store = new MemoryStore();
   const pauses = new Pauses();
   await pauses.pause(store, 'gone');
-  const fleet = { get: () => undefined, mark: () => {} };
-  const operator = new Operator({ store, pauses, fleet } as unknown as Automation);
+  const triggers = { get: () => undefined, mark: () => {} };
+  const operator = new Operator({ store, pauses, triggers } as unknown as Automation);
   expect(await operator.resume('gone')).toBeUndefined();
   expect([pauses.has('gone'), await store.keys('paused')]).toEqual([false, []]);
   await expect(operator.resume('gone')).rejects.toMatchObject({ code: 'ERR_NOT_FOUND' });
@@ -89,9 +93,9 @@ test('what a paused trigger holds can be let go when the trigger is gone; one th
 test('what a trigger failed by is told without secrets', () => {
   const life = { state: 'failed', lastError: 'refused: hunter2-hunter2', retryAt: undefined };
   const operator = new Operator({
-    fleet: { get: () => manual, life: () => life },
+    triggers: { get: () => manual, life: () => life },
     pauses: new Pauses(),
-    tally: new Tally(),
+    counters: new TriggerCounters(),
     gateway: { redactor: new Redactor(['hunter2-hunter2']) },
   } as unknown as Automation);
   expect(operator.trigger('deploy')).toMatchObject({ state: 'failed', lastError: 'refused: [redacted]' });

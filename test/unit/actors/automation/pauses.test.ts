@@ -4,8 +4,8 @@ import { Pauses } from '../../../../actors/automation/pauses.ts';
 import type { Dispatcher } from '../../../../actors/inbox/dispatcher.ts';
 import type { Outcome, Work } from '../../../../actors/inbox/work.ts';
 import type { Store } from '../../../../actors/store/store.ts';
-import { openEngineStore, storeFolder } from '../../../fixtures/engine-store.ts';
-import { done, newEvent, startInbox, until } from '../../../fixtures/inbox.ts';
+import { done, newEvent, startInbox, until } from '../../../fixtures/automation/inbox.ts';
+import { openEngineStore, storeFolder } from '../../../fixtures/store/engine-store.ts';
 
 const folder = storeFolder();
 let count = 0;

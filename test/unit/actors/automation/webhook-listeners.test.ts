@@ -4,9 +4,13 @@
 import { beforeEach, describe, expect, test } from 'vitest';
 import { WebhookListeners } from '../../../../actors/automation/webhook-listeners.ts';
 import type { Webhook, WebhookReply } from '../../../../actors/sources/webhook.ts';
-import { type Member, type PathUse, WebhookTable } from '../../../../actors/sources/webhook-table.ts';
-import { TestSourceHost } from '../../../fixtures/source-host.ts';
-import { httpTrigger } from '../../../fixtures/triggers.ts';
+import {
+  type PathUse,
+  type WebhookSubscriber,
+  WebhookTable,
+} from '../../../../actors/sources/webhook-table.ts';
+import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
+import { httpTrigger } from '../../../fixtures/automation/triggers.ts';
 
 const LINGER_MS = 60;
 
@@ -18,13 +22,13 @@ beforeEach(() => {
   host.listen = (webhook, address) => listeners.listen(webhook, address);
 });
 
-const says = (body: string): PathUse<Member> => ({
+const says = (body: string): PathUse<WebhookSubscriber> => ({
   maxBodyBytes: 1_000,
   admit: (): WebhookReply => ({ status: 200, body }),
   receive: async () => ({ status: 200, body }),
 });
 const table = (word: string) => new WebhookTable(says(word), LINGER_MS);
-const member = (name: string): Member => ({ trigger: httpTrigger(name), host, methods: ['POST'] });
+const member = (name: string): WebhookSubscriber => ({ trigger: httpTrigger(name), host, methods: ['POST'] });
 const said = (hook: Webhook | undefined) => {
   const request = {
     method: 'POST',

@@ -4,16 +4,16 @@ import { afterEach, expect, test } from 'vitest';
 import type { Routing } from '../../../../actors/automation/conversation-work.ts';
 import { OutboxWork, type Sendings } from '../../../../actors/automation/outbox-work.ts';
 import { Works } from '../../../../actors/automation/works.ts';
-import { HandlerError } from '../../../../actors/handlers/handler.ts';
 import { Dispatcher } from '../../../../actors/inbox/dispatcher.ts';
 import { WorkPlaces } from '../../../../actors/inbox/work-places.ts';
+import { DeliveryError } from '../../../../actors/outbound/delivery-error.ts';
 import type { Adapter } from '../../../../actors/sources/adapter.ts';
 import { manualAdapter } from '../../../../actors/sources/manual/manual-adapter.ts';
 import type { NewEvent } from '../../../../actors/store/store.ts';
 import { CRASH_LIMIT } from '../../../../machines/crashes.ts';
-import { LogNotes, startRoot, until } from '../../../fixtures/inbox.ts';
-import { MemoryStore } from '../../../fixtures/memory-store.ts';
-import { manualTrigger } from '../../../fixtures/triggers.ts';
+import { LogNotes, startRoot, until } from '../../../fixtures/automation/inbox.ts';
+import { manualTrigger } from '../../../fixtures/automation/triggers.ts';
+import { MemoryStore } from '../../../fixtures/store/memory-store.ts';
 
 const ending: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -43,7 +43,7 @@ function start(routing: Partial<Routing & Sendings>, concurrency = 8) {
   const dispatcher = new Dispatcher({
     store,
     log: new LogNotes(),
-    lines: works.lines,
+    queues: works.queues,
     patienceMs: 20,
     tickMs: 10,
     pollMs: 50,
@@ -119,7 +119,7 @@ test('a handler that goes on although it was told to end keeps its place, and it
     trace: '',
   });
   await store.append(Array.from({ length: 60 }, (_, n) => eventOf('hangs', n)));
-  await until('they are strays', () => (dispatcher.stats().conversations?.strays ?? 0) === 4);
+  await until('they are overruns', () => (dispatcher.stats().conversations?.overruns ?? 0) === 4);
   for (let n = 0; n < 10; n += 1) {
     await store.append([eventOf('answers', n)]);
     await until('another is answered', () => answered.length === n + 1);
@@ -151,7 +151,7 @@ test('an answer that a platform does not take now waits, and that is no attempt'
     send: async () => {
       if (refused === 3) return;
       refused += 1;
-      throw new HandlerError('not now', { isTooSoon: true, retryAfterMs: 5 });
+      throw new DeliveryError('not now', { isTooSoon: true, retryAfterMs: 5 });
     },
   };
   const retry = { attempts: 1, min_backoff_seconds: 1, max_backoff_seconds: 1, factor: 1 };

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { HandlerError } from '../../../../actors/handlers/handler.ts';
 import { HttpAgent, type HttpAgentOptions } from '../../../../actors/handlers/http-agent.ts';
-import { aJob } from '../../../fixtures/jobs.ts';
+import { aJob } from '../../../fixtures/automation/jobs.ts';
 
 const KEY = 'Bearer the-key-that-nobody-may-see';
 

@@ -6,7 +6,7 @@ import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ScriptedAgent } from '../../../../actors/handlers/scripted-agent.ts';
-import { aJob } from '../../../fixtures/jobs.ts';
+import { aJob } from '../../../fixtures/automation/jobs.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'scripts-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

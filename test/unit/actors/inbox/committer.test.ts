@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { InternalError, StoreUnavailableError } from '../../../../actors/errors.ts';
 import { type Commit, Committer } from '../../../../actors/inbox/committer.ts';
 import type { Store, TurnResult } from '../../../../actors/store/store.ts';
-import { LogNotes } from '../../../fixtures/inbox.ts';
+import { LogNotes } from '../../../fixtures/automation/inbox.ts';
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });

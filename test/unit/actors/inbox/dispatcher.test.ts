@@ -16,10 +16,10 @@ import type {
   TurnRef,
   TurnResult,
 } from '../../../../actors/store/store.ts';
-import { storeFolder } from '../../../fixtures/engine-store.ts';
-import { done, FakeWork, failed, newEvent, startInbox, until } from '../../../fixtures/inbox.ts';
-import { MemoryStore } from '../../../fixtures/memory-store.ts';
-import { storeWorkerUrl } from '../../../fixtures/store-worker.ts';
+import { done, FakeWork, failed, newEvent, startInbox, until } from '../../../fixtures/automation/inbox.ts';
+import { storeFolder } from '../../../fixtures/store/engine-store.ts';
+import { MemoryStore } from '../../../fixtures/store/memory-store.ts';
+import { storeWorkerUrl } from '../../../fixtures/store/store-worker.ts';
 
 const running: { drain(graceMs: number): Promise<void> }[] = [];
 function inbox(options: Parameters<typeof startInbox>[0]) {
@@ -37,7 +37,7 @@ function inbox(options: Parameters<typeof startInbox>[0]) {
       }),
     stats: (name = 'conversation') => {
       const stats = dispatcher.stats()[name];
-      if (stats === undefined) throw new Error(`no line ${name}`);
+      if (stats === undefined) throw new Error(`no queue ${name}`);
       return stats;
     },
     said: (message: string) => log.lines.filter((line) => line.message === message),
@@ -389,17 +389,17 @@ describe('a handler', () => {
     expect([await stateOf('b1'), stats().active]).toEqual(['queued', 1]);
     await ended('b1');
     expect(await stateOf('a1')).toBe('running');
-    expect(stats()).toMatchObject({ active: 1, strays: 1, states: { stray: 1, ready: 1 } });
+    expect(stats()).toMatchObject({ active: 1, overruns: 1, states: { overrun: 1, ready: 1 } });
     expect(
       said('a handler goes on although it was told to end; its conversation waits for it'),
     ).toMatchObject([{ level: 'error', fields: { delivery: 'a1', key: 'conversation/a' } }]);
     gate.open();
     await until('a1 has failed', async () => (await stateOf('a1')) === 'retrying');
-    expect(stats()).toMatchObject({ active: 0, strays: 0 });
+    expect(stats()).toMatchObject({ active: 0, overruns: 0 });
     expect(work.overlaps).toEqual([]);
   });
 
-  test('that ignores its signal keeps its place when there are strays enough (WL1)', async () => {
+  test('that ignores its signal keeps its place when there are overruns enough (WL1)', async () => {
     const gate = new Gate();
     const work = new FakeWork(async () => {
       await gate.opened;
@@ -410,9 +410,9 @@ describe('a handler', () => {
     await append(...Array.from({ length: 10 }, (_, i) => newEvent(`conversation/${i}`, `e${i}`)));
     await until('four run', () => work.runs.length === 4);
     await new Promise((resolve) => setTimeout(resolve, 350));
-    expect([work.runs.length, stats().active, stats().strays]).toEqual([4, 4, 2]);
+    expect([work.runs.length, stats().active, stats().overruns]).toEqual([4, 4, 2]);
     gate.open();
-    await until('none is left of them', () => stats().strays === 0);
+    await until('none is left of them', () => stats().overruns === 0);
   });
 
   test('that gives what is no outcome has failed, by a fault that ends nothing else (MB3)', async () => {
@@ -453,7 +453,7 @@ test('a fault of an actor whose run goes on: the run is told to end and waited f
   gate.open();
   await until('the attempt has failed', async () => (await store.delivery('a1'))?.state === 'retrying');
   expect((await store.delivery('a1'))?.note).toBe('a fault of the gateway: no log');
-  expect(stats()).toMatchObject({ active: 0, strays: 0, states: {} });
+  expect(stats()).toMatchObject({ active: 0, overruns: 0, states: {} });
   expect(work.overlaps).toEqual([]);
 });
 
@@ -539,8 +539,8 @@ describe('actors', () => {
     await until('it runs', () => work.runs.length === 1);
     expect(root.getSnapshot().children.conversation).toBe(root.system.get('conversation'));
     await until('its run lasts', () => stats().states.handling === 1);
-    const line: AnyActorRef = root.system.get('conversation');
-    const [conversation] = Object.values<AnyActorRef>(line.getSnapshot().children);
+    const ref: AnyActorRef = root.system.get('conversation');
+    const [conversation] = Object.values<AnyActorRef>(ref.getSnapshot().children);
     expect(Object.keys(conversation?.getSnapshot().children)).toEqual(['run']);
   });
 });

@@ -1,7 +1,7 @@
 // The store in memory, on which the tests of the inbox stand, against the same suite as the real one.
 
-import { MemoryStore } from '../../../fixtures/memory-store.ts';
-import { describeStore } from '../../../fixtures/store-conformance.ts';
+import { MemoryStore } from '../../../fixtures/store/memory-store.ts';
+import { describeStore } from '../../../fixtures/store/store-conformance.ts';
 
 describeStore(
   'the store in memory',

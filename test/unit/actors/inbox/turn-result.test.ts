@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { turnResult } from '../../../../actors/inbox/turn-result.ts';
 import type { Outcome } from '../../../../actors/inbox/work.ts';
-import { quickRetry } from '../../../fixtures/inbox.ts';
+import { quickRetry } from '../../../fixtures/automation/inbox.ts';
 
 const event = {
   seq: 1,

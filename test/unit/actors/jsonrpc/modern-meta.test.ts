@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { readAsker } from '../../../../actors/client/modern-asker.ts';
+import { readCaller } from '../../../../actors/client/eras/modern-caller.ts';
 import {
   asksForInput,
   completeResult,
@@ -9,25 +9,25 @@ import {
 } from '../../../../actors/jsonrpc/modern-meta.ts';
 import { readServerMessage } from '../../../../actors/jsonrpc/read-message.ts';
 
-const asker = { clientInfo: { name: 'c', version: '1' }, capabilities: {} };
+const caller = { clientInfo: { name: 'c', version: '1' }, capabilities: {} };
 const read = (text: string) => readServerMessage(Buffer.from(text));
 
 test('what a client says of itself is bounded, since it may be kept', () => {
   const saying = (size: number) =>
-    toModern(read('{"id":1,"method":"m"}'), { ...asker, capabilities: { experimental: 'x'.repeat(size) } });
-  expect(readAsker(saying(60_000)).capabilities).toHaveProperty('experimental');
-  expect(() => readAsker(saying(66_000))).toThrow('larger than 65536 bytes');
+    toModern(read('{"id":1,"method":"m"}'), { ...caller, capabilities: { experimental: 'x'.repeat(size) } });
+  expect(readCaller(saying(60_000)).capabilities).toHaveProperty('experimental');
+  expect(() => readCaller(saying(66_000))).toThrow('larger than 65536 bytes');
 });
 
 describe('a request carried into the other era', () => {
   test('has params where it had none', () => {
-    const after = toModern(read(' {"jsonrpc":"2.0","id":1,"method":"tools/list"} '), asker, {
+    const after = toModern(read(' {"jsonrpc":"2.0","id":1,"method":"tools/list"} '), caller, {
       cursor: '"a"',
     });
     expect(JSON.parse(after.bytes.toString()).params).toEqual({
       _meta: {
         'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-        'io.modelcontextprotocol/clientInfo': asker.clientInfo,
+        'io.modelcontextprotocol/clientInfo': caller.clientInfo,
         'io.modelcontextprotocol/clientCapabilities': {},
       },
       cursor: 'a',
@@ -35,10 +35,10 @@ describe('a request carried into the other era', () => {
   });
 
   test('keeps a progress token, and gives up a _meta that is no object', () => {
-    const token = toModern(read('{"id":1,"method":"m","params":{"_meta":{"progressToken":1.0}}}'), asker);
+    const token = toModern(read('{"id":1,"method":"m","params":{"_meta":{"progressToken":1.0}}}'), caller);
     expect(token.bytes.toString()).toContain('"progressToken":1.0}');
     for (const meta of ['5', 'null', '"x"', '[]']) {
-      const after = toModern(read(`{"id":1,"method":"m","params":{"_meta":${meta},"a":1.0}}`), asker);
+      const after = toModern(read(`{"id":1,"method":"m","params":{"_meta":${meta},"a":1.0}}`), caller);
       expect(Object.keys(JSON.parse(after.bytes.toString()).params)).toEqual(['_meta', 'a']);
       expect(JSON.parse(after.bytes.toString()).params._meta).toHaveProperty([
         'io.modelcontextprotocol/clientInfo',
@@ -48,7 +48,7 @@ describe('a request carried into the other era', () => {
 
   test('with a list for params goes as it is: no server of this protocol takes one', () => {
     const text = '{"id":1,"method":"m","params":[1.0, {"_meta":{}}]}';
-    expect(toModern(read(text), asker).bytes.toString()).toBe(text);
+    expect(toModern(read(text), caller).bytes.toString()).toBe(text);
     expect(legacyEdits(read(text))).toEqual([]);
   });
 });

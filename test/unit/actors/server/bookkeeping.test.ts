@@ -3,11 +3,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readServerMessage } from '../../../../actors/jsonrpc/read-message.ts';
-import { KeptUris } from '../../../../actors/server/kept-uris.ts';
-import { Latency } from '../../../../actors/server/latency.ts';
-import { everyListKind, itemJson, itemsOf, listKinds } from '../../../../actors/server/lists.ts';
-import { logLevels, Subscriptions } from '../../../../actors/server/subscriptions.ts';
-import { FakeOwner } from '../../../fixtures/fake-server.ts';
+import { Latency } from '../../../../actors/server/calls/latency.ts';
+import { everyListKind, itemJson, itemsOf, listKinds } from '../../../../actors/server/lists/lists.ts';
+import { SubscriptionBudget } from '../../../../actors/server/notifications/subscription-budget.ts';
+import { logLevels, Subscriptions } from '../../../../actors/server/notifications/subscriptions.ts';
+import { FakeOwner } from '../../../fixtures/server/fake-server.ts';
 
 describe('latencies', () => {
   test('are nothing before the first call', () => {
@@ -46,7 +46,7 @@ describe('subscriptions', () => {
     });
     fc.assert(
       fc.property(fc.array(change, { maxLength: 30 }), (list) => {
-        const kept = new KeptUris();
+        const kept = new SubscriptionBudget();
         const real = new Subscriptions(kept);
         let pairs: (readonly [string, FakeOwner])[] = [];
         const levels = new Map<FakeOwner, (typeof logLevels)[number]>();

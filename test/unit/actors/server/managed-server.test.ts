@@ -1,13 +1,13 @@
 // One managed server over fake links: what its calls live through when links die, hang, or say strange things.
 
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { watch } from '../../../../actors/client/watch.ts';
+import { subscribeResource } from '../../../../actors/client/sessions/resource-subscription.ts';
 import { deadLettersOf } from '../../../../actors/dead-letters.ts';
 import { ConnectionLostError, OverloadedError, SessionExpiredError } from '../../../../actors/errors.ts';
 import { type Log, silentLog } from '../../../../actors/log.ts';
 import type { ServerEntry } from '../../../../config/catalog-schema.ts';
-import type { FakeLink, FakeServer } from '../../../fixtures/fake-link.ts';
-import { FakeManaged, FakeOwner, settle } from '../../../fixtures/fake-server.ts';
+import type { FakeLink, FakeServer } from '../../../fixtures/server/fake-link.ts';
+import { FakeManaged, FakeOwner, settle } from '../../../fixtures/server/fake-server.ts';
 
 const open: FakeManaged[] = [];
 afterEach(() => {
@@ -35,7 +35,7 @@ describe('a client that has left', () => {
   test('while its subscription waited for the start has no connection opened for it', async () => {
     const managed = make({ ...modern, isolation: 'session', pool: { ...pool, max: 2 } });
     const owner = new FakeOwner('left');
-    const watched = watch(managed.server, owner, 'a://1');
+    const watched = subscribeResource(managed.server, owner, 'a://1');
     await settle();
     expect([managed.links.length, managed.server.handle.waiting]).toEqual([1, 1]);
     managed.server.release(owner);
@@ -51,7 +51,7 @@ describe('a client that has left', () => {
   test('while the server was asked has nothing begun for it', async () => {
     const managed = make({ ...modern, pool: { ...pool, max: 2 } });
     const owner = Object.assign(new FakeOwner('left'), { isEnded: false });
-    const watched = watch(managed.server, owner, 'a://1');
+    const watched = subscribeResource(managed.server, owner, 'a://1');
     await settle();
     managed.link.answer(1, discovery);
     await settle();
@@ -61,7 +61,7 @@ describe('a client that has left', () => {
     managed.link.answer(managed.link.sent.at(-1)?.message.id, discovery);
     expect(await watched).toBe(false);
     expect(managed.server.subscriptions.isEmpty).toBe(true);
-    expect(await watch(managed.server, owner, 'a://1')).toBe(false);
+    expect(await subscribeResource(managed.server, owner, 'a://1')).toBe(false);
     expect(managed.link.sent.filter(({ text }) => text.includes('a://1'))).toEqual([]);
   });
 
@@ -457,7 +457,7 @@ describe('a stop by hand', () => {
     const [anna, ben] = [new FakeOwner('anna'), new FakeOwner('ben')];
     const reasons: string[] = [];
     for (const owner of [anna, ben])
-      owner.onParting = (_server, _why, { message }) => void reasons.push(message);
+      owner.onConnectionEnd = (_server, _why, { message }) => void reasons.push(message);
     managed.call(anna, '1', 'anna');
     await settle();
     managed.link.answer(managed.link.calls[0]?.message.id, 'done');

@@ -6,9 +6,9 @@ import { httpAdapter } from '../../../../actors/sources/http/http-adapter.ts';
 import { repoHostAdapter } from '../../../../actors/sources/repohost/repohost-adapter.ts';
 import type { Webhook, WebhookRequest } from '../../../../actors/sources/webhook.ts';
 import type { Trigger } from '../../../../config/resources/trigger.ts';
-import { LogNotes } from '../../../fixtures/inbox.ts';
-import { MemoryStore } from '../../../fixtures/memory-store.ts';
-import { httpTrigger, repoHostTrigger } from '../../../fixtures/triggers.ts';
+import { LogNotes } from '../../../fixtures/automation/inbox.ts';
+import { httpTrigger, repoHostTrigger } from '../../../fixtures/automation/triggers.ts';
+import { MemoryStore } from '../../../fixtures/store/memory-store.ts';
 
 const MAX = 1_000_000;
 const hex = 'ab'.repeat(32);

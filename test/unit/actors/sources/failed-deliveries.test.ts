@@ -4,9 +4,9 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { OpenTrigger } from '../../../../actors/sources/adapter.ts';
 import { repoHostAdapter } from '../../../../actors/sources/repohost/repohost-adapter.ts';
 import type { RepoHostTrigger } from '../../../../config/resources/trigger.ts';
-import { type HookDelivery, RepoRestHost } from '../../../fixtures/repo-rest-host.ts';
-import { TestSourceHost } from '../../../fixtures/source-host.ts';
-import { repoHostTrigger } from '../../../fixtures/triggers.ts';
+import { type HookDelivery, RepoRestHost } from '../../../fixtures/automation/repo-rest-host.ts';
+import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
+import { repoHostTrigger } from '../../../fixtures/automation/triggers.ts';
 
 const TOKEN = 'ghp_the_token_that_nobody_may_see';
 const SECRET = 'a secret of the tests';

@@ -10,8 +10,8 @@ import { UnavailableError } from '../../../../actors/errors.ts';
 import type { Adapter } from '../../../../actors/sources/adapter.ts';
 import { httpAdapter } from '../../../../actors/sources/http/http-adapter.ts';
 import type { HttpTrigger } from '../../../../config/resources/trigger.ts';
-import { TestSourceHost } from '../../../fixtures/source-host.ts';
-import { httpTrigger } from '../../../fixtures/triggers.ts';
+import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
+import { httpTrigger } from '../../../fixtures/automation/triggers.ts';
 
 const SECRET = 'the secret of this trigger';
 const STANDARD = `whsec_${Buffer.from('twenty-four bytes of key').toString('base64')}`;
@@ -460,7 +460,7 @@ describe('respond: sync', () => {
       await first;
       const again = await postSigned('x', { 'idempotency-key': '1' });
       expect(await again.json()).toMatchObject({ status: 'duplicate' });
-      expect(host.settlements.size).toBe(0);
+      expect(host.deliveryWaits.size).toBe(0);
     },
   );
 
@@ -468,7 +468,7 @@ describe('respond: sync', () => {
     await open('asks', config);
     host.store.fault = new UnavailableError('the store is full', 5);
     expect((await postSigned('x')).status).toBe(503);
-    expect(host.settlements.size).toBe(0);
+    expect(host.deliveryWaits.size).toBe(0);
   });
 });
 

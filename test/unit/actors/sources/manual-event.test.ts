@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { manualAdapter } from '../../../../actors/sources/manual/manual-adapter.ts';
 import { type ManualInput, manualEvent } from '../../../../actors/sources/manual/manual-event.ts';
 import type { ManualTrigger } from '../../../../config/resources/trigger.ts';
-import { TestSourceHost } from '../../../fixtures/source-host.ts';
-import { manualTrigger } from '../../../fixtures/triggers.ts';
+import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
+import { manualTrigger } from '../../../fixtures/automation/triggers.ts';
 
 const trace = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-00`;
 

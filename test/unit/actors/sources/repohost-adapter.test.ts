@@ -7,9 +7,9 @@ import type { Adapter } from '../../../../actors/sources/adapter.ts';
 import { repoHostAdapter } from '../../../../actors/sources/repohost/repohost-adapter.ts';
 import { repoEvents } from '../../../../config/resources/repo-events.ts';
 import type { RepoHostTrigger } from '../../../../config/resources/trigger.ts';
-import { repoExample, repoExamples } from '../../../fixtures/repo-payloads.ts';
-import { TestSourceHost } from '../../../fixtures/source-host.ts';
-import { repoHostTrigger } from '../../../fixtures/triggers.ts';
+import { repoExample, repoExamples } from '../../../fixtures/automation/repo-payloads.ts';
+import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
+import { repoHostTrigger } from '../../../fixtures/automation/triggers.ts';
 
 const SECRET = 'a secret of the tests';
 const PATH = '/webhook/repohost';

@@ -3,16 +3,16 @@
 import { setTimeout } from 'node:timers/promises';
 import { sign } from '@octokit/webhooks-methods';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { HandlerError } from '../../../../actors/handlers/handler.ts';
+import { DeliveryError } from '../../../../actors/outbound/delivery-error.ts';
 import type { Adapter } from '../../../../actors/sources/adapter.ts';
 import { commentBody, commentMark } from '../../../../actors/sources/repohost/comment.ts';
 import { repoHostAdapter } from '../../../../actors/sources/repohost/repohost-adapter.ts';
 import type { NewEvent, StoredEvent } from '../../../../actors/store/store.ts';
 import type { RepoHostTrigger } from '../../../../config/resources/trigger.ts';
-import { repoExample } from '../../../fixtures/repo-payloads.ts';
-import { type Refusal, RepoRestHost } from '../../../fixtures/repo-rest-host.ts';
-import { TestSourceHost } from '../../../fixtures/source-host.ts';
-import { repoHostTrigger } from '../../../fixtures/triggers.ts';
+import { repoExample } from '../../../fixtures/automation/repo-payloads.ts';
+import { type Refusal, RepoRestHost } from '../../../fixtures/automation/repo-rest-host.ts';
+import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
+import { repoHostTrigger } from '../../../fixtures/automation/triggers.ts';
 
 const TOKEN = 'ghp_the_token_that_nobody_may_see';
 const PLACE = 'Codertocat/Hello-World#1';
@@ -73,12 +73,12 @@ function send(row: StoredEvent, signal = new AbortController().signal): Promise<
   return adapter.send?.(trigger, row, signal) ?? Promise.reject(new Error('cannot send'));
 }
 
-async function failure(row: StoredEvent, signal?: AbortSignal): Promise<HandlerError> {
+async function failure(row: StoredEvent, signal?: AbortSignal): Promise<DeliveryError> {
   const error: unknown = await send(row, signal).then(
     () => undefined,
     (reason: unknown) => reason,
   );
-  if (!(error instanceof HandlerError)) throw new Error(`expected a HandlerError, not ${error}`);
+  if (!(error instanceof DeliveryError)) throw new Error(`expected a DeliveryError, not ${error}`);
   const shown = `${error.message} ${error.stack} ${JSON.stringify(error)} ${String(error.cause)}`;
   expect(shown).not.toContain(TOKEN);
   return error;
@@ -290,7 +290,7 @@ describe('a refusal of the host for too many requests', () => {
     const sent = adapter.send?.(other, { ...row, id: 'other' }, new AbortController().signal);
     const error: unknown = await sent?.catch((reason: unknown) => reason);
     expect(error).toMatchObject({ isTooSoon: true });
-    expect((error as HandlerError).retryAfterMs).toBeGreaterThan(600_000);
+    expect((error as DeliveryError).retryAfterMs).toBeGreaterThan(600_000);
     expect(await failure({ ...row, attempt: 2 })).toMatchObject({ isTooSoon: true });
     expect([posts(), rest.askedFor('GET', /comments/).length]).toEqual([1, 0]);
   });
@@ -324,7 +324,7 @@ test('of many comments at once one leaves, and each of the others is told a time
   const all = await Promise.allSettled(
     Array.from({ length: 15 }, (_, index) => send({ ...row, id: `${row.id}/${index}` })),
   );
-  const refused = all.flatMap((each) => (each.status === 'rejected' ? [each.reason as HandlerError] : []));
+  const refused = all.flatMap((each) => (each.status === 'rejected' ? [each.reason as DeliveryError] : []));
   expect(refused).toHaveLength(14);
   expect(rest.askedFor('POST', /comments/)).toHaveLength(1);
   const seconds = refused.map(({ retryAfterMs = 0 }) => Math.round(retryAfterMs / 1000));

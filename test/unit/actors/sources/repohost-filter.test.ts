@@ -11,8 +11,13 @@ import { takesRepoEvent } from '../../../../actors/sources/repohost/repohost-fil
 import { wildcards } from '../../../../actors/sources/repohost/wildcard.ts';
 import { eventsOfAnyBranch } from '../../../../config/resources/repo-events.ts';
 import type { RepoHostTrigger } from '../../../../config/resources/trigger.ts';
-import { type Example, repoExample, repoExamples, repoFork } from '../../../fixtures/repo-payloads.ts';
-import { repoHostTrigger } from '../../../fixtures/triggers.ts';
+import {
+  type Example,
+  repoExample,
+  repoExamples,
+  repoFork,
+} from '../../../fixtures/automation/repo-payloads.ts';
+import { repoHostTrigger } from '../../../fixtures/automation/triggers.ts';
 
 function isTaken(event: string, payload: unknown, config: Partial<RepoHostTrigger['config']> = {}): boolean {
   const body = Buffer.from(JSON.stringify(payload));

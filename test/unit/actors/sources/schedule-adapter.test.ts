@@ -6,8 +6,8 @@ import type { OpenTrigger, SourceHost } from '../../../../actors/sources/adapter
 import { scheduleAdapter } from '../../../../actors/sources/schedule/schedule-adapter.ts';
 import { scheduleEvent, tickName } from '../../../../actors/sources/schedule/schedule-event.ts';
 import type { ScheduleTrigger } from '../../../../config/resources/trigger.ts';
-import { TestSourceHost } from '../../../fixtures/source-host.ts';
-import { scheduleTrigger } from '../../../fixtures/triggers.ts';
+import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
+import { scheduleTrigger } from '../../../fixtures/automation/triggers.ts';
 
 const EACH_SECOND = '* * * * * *';
 const HOUR = 3_600_000;

@@ -8,9 +8,9 @@ import { afterAll, expect, test } from 'vitest';
 import { scheduleAdapter } from '../../../../actors/sources/schedule/schedule-adapter.ts';
 import { openSqliteStore } from '../../../../actors/store/sqlite-store.ts';
 import type { Store } from '../../../../actors/store/store.ts';
-import { TestSourceHost } from '../../../fixtures/source-host.ts';
-import { storeWorkerUrl } from '../../../fixtures/store-worker.ts';
-import { scheduleTrigger } from '../../../fixtures/triggers.ts';
+import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
+import { scheduleTrigger } from '../../../fixtures/automation/triggers.ts';
+import { storeWorkerUrl } from '../../../fixtures/store/store-worker.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'schedule-gone-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));

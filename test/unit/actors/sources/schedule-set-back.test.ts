@@ -6,8 +6,8 @@ import { StoreUnavailableError } from '../../../../actors/errors.ts';
 import type { OpenTrigger } from '../../../../actors/sources/adapter.ts';
 import { scheduleAdapter } from '../../../../actors/sources/schedule/schedule-adapter.ts';
 import type { ScheduleTrigger } from '../../../../config/resources/trigger.ts';
-import { TestSourceHost } from '../../../fixtures/source-host.ts';
-import { scheduleTrigger } from '../../../fixtures/triggers.ts';
+import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
+import { scheduleTrigger } from '../../../fixtures/automation/triggers.ts';
 
 const at = (time: string) => Date.parse(`2026-11-21T${time}.000Z`);
 const YEAR_MS = 365 * 24 * 3_600_000;

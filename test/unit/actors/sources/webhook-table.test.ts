@@ -4,9 +4,13 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { WebhookReply } from '../../../../actors/sources/webhook.ts';
-import { type Member, type PathUse, WebhookTable } from '../../../../actors/sources/webhook-table.ts';
-import { TestSourceHost } from '../../../fixtures/source-host.ts';
-import { httpTrigger } from '../../../fixtures/triggers.ts';
+import {
+  type PathUse,
+  type WebhookSubscriber,
+  WebhookTable,
+} from '../../../../actors/sources/webhook-table.ts';
+import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
+import { httpTrigger } from '../../../fixtures/automation/triggers.ts';
 
 let host: TestSourceHost;
 beforeEach(async () => {
@@ -15,19 +19,23 @@ beforeEach(async () => {
 afterEach(() => host.stop());
 
 /** Answers with the names of the triggers that are there, when `gate` is open. */
-class Names implements PathUse<Member> {
+class Names implements PathUse<WebhookSubscriber> {
   readonly maxBodyBytes = 1_000;
   gate: Promise<void> = Promise.resolve();
   asked = 0;
   admit(): undefined {}
-  async receive(members: readonly Member[]): Promise<WebhookReply> {
+  async receive(members: readonly WebhookSubscriber[]): Promise<WebhookReply> {
     this.asked += 1;
     await this.gate;
     return { status: 200, body: members.map(({ trigger }) => trigger.name).join() };
   }
 }
 
-const member = (name: string, methods = ['POST']): Member => ({ trigger: httpTrigger(name), host, methods });
+const member = (name: string, methods = ['POST']): WebhookSubscriber => ({
+  trigger: httpTrigger(name),
+  host,
+  methods,
+});
 
 async function ask(path = '/hooks', method = 'POST', url = host.url) {
   const response = await fetch(url + path, { method });

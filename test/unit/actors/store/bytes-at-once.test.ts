@@ -2,8 +2,8 @@
 
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openEngineStore, storeFolder } from '../../../fixtures/engine-store.ts';
-import { eventOf, resultOf } from '../../../fixtures/store-conformance.ts';
+import { openEngineStore, storeFolder } from '../../../fixtures/store/engine-store.ts';
+import { eventOf, resultOf } from '../../../fixtures/store/store-conformance.ts';
 
 const CLAIM_MS = 600_000;
 const MB = 1024 * 1024;

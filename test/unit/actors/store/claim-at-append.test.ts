@@ -3,9 +3,9 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { openSqliteStore } from '../../../../actors/store/sqlite-store.ts';
-import { openEngineStore, storeFolder } from '../../../fixtures/engine-store.ts';
-import { eventOf, resultOf } from '../../../fixtures/store-conformance.ts';
-import { storeWorkerUrl } from '../../../fixtures/store-worker.ts';
+import { openEngineStore, storeFolder } from '../../../fixtures/store/engine-store.ts';
+import { eventOf, resultOf } from '../../../fixtures/store/store-conformance.ts';
+import { storeWorkerUrl } from '../../../fixtures/store/store-worker.ts';
 
 const CLAIM_MS = 600_000;
 const newFile = () => join(storeFolder(), 'store.sqlite');

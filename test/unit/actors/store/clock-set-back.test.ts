@@ -2,8 +2,8 @@
 
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openEngineStore, storeFolder } from '../../../fixtures/engine-store.ts';
-import { newEvent } from '../../../fixtures/inbox.ts';
+import { newEvent } from '../../../fixtures/automation/inbox.ts';
+import { openEngineStore, storeFolder } from '../../../fixtures/store/engine-store.ts';
 
 const HOUR_MS = 3_600_000;
 const folder = storeFolder();

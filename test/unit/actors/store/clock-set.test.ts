@@ -4,8 +4,8 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { SqliteEngine } from '../../../../actors/store/sqlite-engine.ts';
-import { storeFolder } from '../../../fixtures/engine-store.ts';
-import { newEvent } from '../../../fixtures/inbox.ts';
+import { newEvent } from '../../../fixtures/automation/inbox.ts';
+import { storeFolder } from '../../../fixtures/store/engine-store.ts';
 
 const HOUR_MS = 3_600_000;
 const folder = storeFolder();

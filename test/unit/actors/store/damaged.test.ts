@@ -7,9 +7,9 @@ import { expect, test } from 'vitest';
 import { StoreUnavailableError } from '../../../../actors/errors.ts';
 import { logDamage } from '../../../../actors/store/log-check.ts';
 import { openSqliteStore } from '../../../../actors/store/sqlite-store.ts';
-import { openEngineStore, storeFolder } from '../../../fixtures/engine-store.ts';
-import { eventOf, resultOf } from '../../../fixtures/store-conformance.ts';
-import { storeWorkerUrl } from '../../../fixtures/store-worker.ts';
+import { openEngineStore, storeFolder } from '../../../fixtures/store/engine-store.ts';
+import { eventOf, resultOf } from '../../../fixtures/store/store-conformance.ts';
+import { storeWorkerUrl } from '../../../fixtures/store/store-worker.ts';
 
 /** A store as kill -9 leaves it: 50 events in its log, and none of them in the file itself. */
 async function killedStore(): Promise<string> {

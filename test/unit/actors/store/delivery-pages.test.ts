@@ -3,8 +3,8 @@
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Delivery, Store } from '../../../../actors/store/store.ts';
-import { openEngineStore, storeFolder } from '../../../fixtures/engine-store.ts';
-import { fillStore, MANY, RARE } from '../../../fixtures/many-deliveries.ts';
+import { openEngineStore, storeFolder } from '../../../fixtures/store/engine-store.ts';
+import { fillStore, MANY, RARE } from '../../../fixtures/store/many-deliveries.ts';
 
 /** What one page may look at. */
 const LOOKED_AT = 200_000;

@@ -6,8 +6,8 @@ import Database from 'libsql';
 import { expect, test } from 'vitest';
 import { schemaVersion } from '../../../../actors/store/sqlite-schema.ts';
 import { pauseAfterCrashMs } from '../../../../machines/crashes.ts';
-import { openEngineStore, storeFolder } from '../../../fixtures/engine-store.ts';
-import { eventOf, resultOf } from '../../../fixtures/store-conformance.ts';
+import { openEngineStore, storeFolder } from '../../../fixtures/store/engine-store.ts';
+import { eventOf, resultOf } from '../../../fixtures/store/store-conformance.ts';
 
 const NOW = Date.UTC(2026, 10, 1);
 const CLAIM_MS = 600_000;

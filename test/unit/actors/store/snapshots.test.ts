@@ -2,7 +2,7 @@
 
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { openEngineStore, storeFolder } from '../../../fixtures/engine-store.ts';
+import { openEngineStore, storeFolder } from '../../../fixtures/store/engine-store.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -8,8 +8,8 @@ import { afterAll, describe, expect, test, vi } from 'vitest';
 import { InternalError, OverloadedError, StoreUnavailableError } from '../../../../actors/errors.ts';
 import { openSqliteStore, type SqliteStoreOptions } from '../../../../actors/store/sqlite-store.ts';
 import type { Turn } from '../../../../actors/store/store.ts';
-import { eventOf, resultOf } from '../../../fixtures/store-conformance.ts';
-import { storeWorkerUrl } from '../../../fixtures/store-worker.ts';
+import { eventOf, resultOf } from '../../../fixtures/store/store-conformance.ts';
+import { storeWorkerUrl } from '../../../fixtures/store/store-worker.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'sqlite-store-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));

@@ -5,9 +5,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as elapse } from 'node:timers/promises';
 import { openSqliteStore } from '../../../../actors/store/sqlite-store.ts';
-import { openEngineStore, storeFolder } from '../../../fixtures/engine-store.ts';
-import { describeStore } from '../../../fixtures/store-conformance.ts';
-import { storeWorkerUrl } from '../../../fixtures/store-worker.ts';
+import { openEngineStore, storeFolder } from '../../../fixtures/store/engine-store.ts';
+import { describeStore } from '../../../fixtures/store/store-conformance.ts';
+import { storeWorkerUrl } from '../../../fixtures/store/store-worker.ts';
 
 const folder = storeFolder();
 const newFile = () => join(mkdtempSync(join(folder, 'file-')), 'store.db');

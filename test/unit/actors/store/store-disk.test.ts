@@ -19,9 +19,9 @@ import { StoreUnavailableError } from '../../../../actors/errors.ts';
 import { openSqliteStore } from '../../../../actors/store/sqlite-store.ts';
 import type { Store } from '../../../../actors/store/store.ts';
 import { seeded } from '../../../fixtures/seeded.ts';
-import { bundledStoreChild, start } from '../../../fixtures/store-child.ts';
-import { eventOf } from '../../../fixtures/store-conformance.ts';
-import { storeWorkerUrl } from '../../../fixtures/store-worker.ts';
+import { bundledStoreChild, start } from '../../../fixtures/store/store-child.ts';
+import { eventOf } from '../../../fixtures/store/store-conformance.ts';
+import { storeWorkerUrl } from '../../../fixtures/store/store-worker.ts';
 
 const scratch = mkdtempSync(join(tmpdir(), 'store-disk-'));
 afterAll(() => rmSync(scratch, { recursive: true, force: true }));

@@ -1,0 +1,281 @@
+// All servers as one: merged lists under prefixed names, and the way back from a name or uri to its server. Built
+// from what is known of the servers, asleep or not, and built anew only when something of that has changed.
+//
+// G1  the order is that of the catalog, then that of each server: the same input gives the same bytes.
+// G2  two entries never share a name; the map, not the name, tells the server, and what else is known at the time
+//     does not change where a name leads.
+
+import { KeptResult } from '../../jsonrpc/compose.ts';
+import { rawJson } from '../../jsonrpc/span.ts';
+import type { ServerCache } from '../../server/cache/server-cache.ts';
+import type { ServerDescription } from '../../server/cache/server-description.ts';
+import { annotationFaultOf } from '../../server/lists/invalid-tools.ts';
+import {
+  type CacheHint,
+  itemJson,
+  type ListItem,
+  type ListKind,
+  listKinds,
+  noCache,
+  strictest,
+} from '../../server/lists/lists.ts';
+import type { ManagedServer } from '../../server/managed-server.ts';
+import { ListPages, type ServerItems } from './list-pages.ts';
+import { mergedInstructions } from './merged-instructions.ts';
+import { type ToolFilter, toolFilter } from './tool-filter.ts';
+import { exposedName, hashedName } from './tool-names.ts';
+import { matchesTemplate } from './uri-template.ts';
+
+export interface Target {
+  readonly server: ManagedServer;
+  /** The name or uri as the server knows it. */
+  readonly key: string;
+}
+
+/** One entry of a merged list. */
+export interface Shown extends Target {
+  /** The name clients see; of resources and templates the uri. */
+  readonly name: string;
+  readonly item: ListItem;
+  /** Characters of its text in the list. */
+  readonly chars: number;
+}
+
+/** Pages that are kept ready, in bytes over all lists; those of a longer list are made anew each time. */
+const KEPT_BYTES = 16 * 1024 * 1024;
+
+interface View {
+  /** Pages by the cursor that leads there. */
+  readonly pages: Map<string | undefined, KeptResult>;
+  readonly list: readonly ServerItems<Shown>[];
+  readonly targets: ReadonlyMap<string, Shown>;
+  /** The servers that may have more than is in the list. */
+  readonly incomplete: readonly string[];
+  hint: CacheHint | undefined;
+}
+
+export class Aggregate {
+  readonly #servers: () => readonly ManagedServer[];
+  readonly #filters = new WeakMap<ManagedServer, ToolFilter>();
+  readonly #views = new Map<ListKind, View>();
+  readonly #pages: ListPages;
+  #stamp = 0;
+  /** As of the stamp. */
+  #all: readonly ManagedServer[] = [];
+  #revision = -1;
+  readonly #revisionNow: () => number;
+  #keptBytes = 0;
+
+  /** `revision` goes up with every change in what is known of any server. */
+  constructor(servers: () => readonly ManagedServer[], revision: () => number, pageItems?: number) {
+    this.#servers = servers;
+    this.#revisionNow = revision;
+    this.#pages = new ListPages(pageItems);
+  }
+
+  /** Goes up whenever the servers, or what is known of one, may have changed. */
+  get stamp(): number {
+    this.#refresh();
+    return this.#stamp;
+  }
+
+  /** Forgets what was made of the servers when it may be wrong. */
+  #refresh(): void {
+    const all = this.#servers();
+    const revision = this.#revisionNow();
+    if (revision !== this.#revision || !areSame(all, this.#all)) {
+      this.#revision = revision;
+      this.#all = all;
+      this.#stamp += 1;
+      this.#views.clear();
+      this.#keptBytes = 0;
+    }
+  }
+
+  /** The servers that take part: those not switched off. */
+  *servers(): Iterable<ManagedServer> {
+    for (const server of this.#servers()) if (server.entry.enabled) yield server;
+  }
+
+  isAllowed(server: ManagedServer, tool: string): boolean {
+    let filter = this.#filters.get(server);
+    if (filter === undefined) {
+      filter = toolFilter(server.entry.tools);
+      this.#filters.set(server, filter);
+    }
+    return filter(tool);
+  }
+
+  /** Whether clients may see this tool in a list. */
+  isShown(server: ManagedServer, tool: ListItem): boolean {
+    return this.isAllowed(server, tool.key) && annotationFaultOf(server, tool) === undefined;
+  }
+
+  /** A page of the merged list, the first without a cursor. Throws RpcFault -32602 for what is no cursor of this list. */
+  list(kind: ListKind, cursor?: string): KeptResult {
+    const { pages, list } = this.#view(kind);
+    const kept = pages.get(cursor);
+    if (kept !== undefined) return kept;
+    const page = this.#page(kind, list, cursor);
+    if (this.#keptBytes + page.size <= KEPT_BYTES) {
+      this.#keptBytes += page.size;
+      pages.set(cursor, page);
+    }
+    return page;
+  }
+
+  /** Every tool clients may see, by name, in the order of the list; another map as soon as it may be another list. */
+  tools(): ReadonlyMap<string, Shown> {
+    return this.#view('tools').targets;
+  }
+
+  /** Where a prefixed tool or prompt name leads. */
+  find(kind: 'tools' | 'prompts', name: string): Target | undefined {
+    return this.#view(kind).targets.get(name);
+  }
+
+  /**
+   * Where a name leads that is in no list. It may still be right where what is listed does not hold for everybody: at a
+   * server that lists more for some clients, or more than is kept, or whose lists could not be learnt. It knows best.
+   */
+  findUnlisted(kind: 'tools' | 'prompts', name: string): Target | undefined {
+    let found: ManagedServer | undefined;
+    for (const server of this.servers()) {
+      const isLonger = found === undefined || server.id.length > found.id.length;
+      if (isLonger && name.startsWith(`${server.id}__`)) found = server;
+    }
+    if (found === undefined) return undefined;
+    const { cache, entry } = found;
+    if (entry.isolation === 'shared' && cache.isLearnt && cache.cuts[kind] === undefined) return undefined;
+    const key = name.slice(found.id.length + 2);
+    const isHidden = kind === 'tools' && !this.isAllowed(found, key);
+    const isKnown = cache.lists[kind]?.some((item) => item.key === key) === true;
+    return isHidden || isKnown ? undefined : { server: found, key };
+  }
+
+  /** Where a resource is read: by the uri itself, then by template, then by being the only server with resources. */
+  findResource(uri: string): Target | undefined {
+    const listed = this.#view('resources').targets.get(uri);
+    if (listed !== undefined) return listed;
+    for (const target of this.#view('resourceTemplates').targets.values()) {
+      if (matchesTemplate(target.key, uri)) return { server: target.server, key: uri };
+    }
+    const able = [...this.servers()].filter(
+      (server) => server.cache.description?.capabilities.resources !== undefined,
+    );
+    const [only] = able;
+    return only !== undefined && able.length === 1 ? { server: only, key: uri } : undefined;
+  }
+
+  findTemplate(template: string): Target | undefined {
+    return this.#view('resourceTemplates').targets.get(template) ?? this.findResource(template);
+  }
+
+  /**
+   * What the servers can do together, as far as it is known; what is not known yet may be anything. Lists, and notices
+   * of their changes, there are in any case, since servers come and go. Of `extensions`, `experimental` and `tasks`
+   * nothing is said: what they add is methods and ids that belong to one server, and is found at its own address.
+   */
+  capabilities(): Record<string, unknown> {
+    const descriptions = [...this.servers()].map((server) => server.cache.description);
+    const has = (isIn: (capabilities: ServerDescription['capabilities']) => boolean) =>
+      descriptions.some((description) => description === undefined || isIn(description.capabilities));
+    const canSubscribe = has(
+      ({ resources }) => (resources as { subscribe?: unknown } | undefined)?.subscribe === true,
+    );
+    return {
+      tools: { listChanged: true },
+      resources: { listChanged: true, ...(canSubscribe ? { subscribe: true } : {}) },
+      prompts: { listChanged: true },
+      ...(has(({ logging }) => logging !== undefined) ? { logging: {} } : {}),
+      ...(has(({ completions }) => completions !== undefined) ? { completions: {} } : {}),
+    };
+  }
+
+  /** What the servers tell models about themselves. */
+  instructions(): string | undefined {
+    return mergedInstructions(this.servers());
+  }
+
+  /** The servers of which the list is not known, or not whole. */
+  incomplete(kind: ListKind): readonly string[] {
+    return this.#view(kind).incomplete;
+  }
+
+  /** How long a list may be kept, and by whom: what holds for every server's part of it. */
+  cacheHint(kind: ListKind): CacheHint {
+    const view = this.#view(kind);
+    view.hint ??= this.#hint(kind);
+    return view.hint;
+  }
+
+  #hint(kind: ListKind): CacheHint {
+    const hints: CacheHint[] = [];
+    for (const { cache } of this.servers()) {
+      const { lists, hints: own } = cache;
+      // Without the part of a server that has one the list is out of date as soon as that is known.
+      if (hasPart(cache, kind)) hints.push((lists[kind] === undefined ? undefined : own[kind]) ?? noCache);
+    }
+    return strictest(hints);
+  }
+
+  #view(kind: ListKind): View {
+    this.#refresh();
+    let view = this.#views.get(kind);
+    if (view === undefined) {
+      view = this.#build(kind);
+      this.#views.set(kind, view);
+    }
+    return view;
+  }
+
+  #build(kind: ListKind): View {
+    const isPrefixed = kind === 'tools' || kind === 'prompts';
+    const targets = new Map<string, Shown>();
+    const list: ServerItems<Shown>[] = [];
+    const servers = [...this.servers()];
+    for (const server of servers) {
+      // Servers `a` and `a__b` could both have a tool `a__b__c`: the plain name is the longer id's, known or not.
+      const rivals = servers.filter(({ id }) => id !== server.id && id.startsWith(server.id));
+      const seen = new Set<string>();
+      const items: Shown[] = [];
+      for (const item of server.cache.lists[kind] ?? []) {
+        const { key } = item;
+        if (seen.has(key) || (kind === 'tools' && !this.isShown(server, item))) continue;
+        seen.add(key);
+        let name = isPrefixed ? exposedName(server.id, key) : key;
+        if (isPrefixed && (targets.has(name) || rivals.some(({ id }) => name.startsWith(`${id}__`))))
+          name = hashedName(server.id, key);
+        // A resource is its uri: a second server's resource of the same uri could never be read.
+        if (targets.has(name)) continue;
+        const chars = name.length + item.before.length + item.after.length;
+        const shown = { name, server, key, item, chars };
+        targets.set(name, shown);
+        items.push(shown);
+      }
+      list.push({ server: server.id, items });
+    }
+    const incomplete = servers.filter(
+      ({ cache }) =>
+        hasPart(cache, kind) && (cache.lists[kind] === undefined || cache.cuts[kind] !== undefined),
+    );
+    return { pages: new Map(), list, targets, incomplete: incomplete.map(({ id }) => id), hint: undefined };
+  }
+
+  #page(kind: ListKind, list: readonly ServerItems<Shown>[], cursor?: string): KeptResult {
+    const { items, nextCursor } = this.#pages.page(kind, list, cursor);
+    const text = `[${items.map(({ item, name }) => itemJson(item, name)).join(',')}]`;
+    const more = nextCursor === undefined ? '' : `,"nextCursor":${rawJson(nextCursor)}`;
+    return new KeptResult(`{${rawJson(kind)}:${Buffer.from(text, 'utf8').toString('latin1')}${more}}`);
+  }
+}
+
+/** Whether the server has such a list; what is not known may have one. */
+function hasPart({ description }: ServerCache, kind: ListKind): boolean {
+  return description === undefined || description.capabilities[listKinds[kind].capability] !== undefined;
+}
+
+function areSame(some: readonly ManagedServer[], others: readonly ManagedServer[]): boolean {
+  if (some === others) return true;
+  return some.length === others.length && some.every((server, at) => server === others[at]);
+}

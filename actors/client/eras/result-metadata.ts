@@ -1,0 +1,33 @@
+// What a modern client finds in a result of a server that says less: whose it is, that it is whole, and how long it may be
+// kept. The same for all calls of a server, so that it is made once.
+
+import { metaKeys } from '../../jsonrpc/modern-meta.ts';
+import { ResultChange } from '../../jsonrpc/result-change.ts';
+import { rawJson } from '../../jsonrpc/span.ts';
+import { noCache } from '../../server/lists/lists.ts';
+
+export interface ResultMetadata {
+  /** Of a modern server, which says the rest itself. */
+  readonly alone: ResultChange;
+  readonly complete: ResultChange;
+  /** For a result that says how long it may be kept. */
+  readonly uncached: ResultChange;
+}
+
+const made = new WeakMap<object, ResultMetadata>();
+
+/** By the introduction, which is one object for as long as it holds. */
+export function resultMetadataOf(serverInfo: unknown): ResultMetadata {
+  const known = typeof serverInfo === 'object' && serverInfo !== null ? made.get(serverInfo) : undefined;
+  if (known !== undefined) return known;
+  const meta = { [metaKeys.serverInfo]: rawJson(serverInfo) };
+  const complete = { resultType: rawJson('complete') };
+  const uncached = { ...complete, ttlMs: String(noCache.ttlMs), cacheScope: rawJson(noCache.scope) };
+  const signature = {
+    alone: new ResultChange({}, meta),
+    complete: new ResultChange(complete, meta),
+    uncached: new ResultChange(uncached, meta),
+  };
+  if (typeof serverInfo === 'object' && serverInfo !== null) made.set(serverInfo, signature);
+  return signature;
+}

@@ -1,0 +1,72 @@
+// Sending a user to a page, which differs between the eras. In revision 2025-11-25 such an elicitation has an id, by
+// which its end is told, and a server may refuse a request with error −32042 until the user has been there. Since
+// 2026-07-28 there is neither: whoever wants to know whether the user has been there is asked again.
+
+import { randomUUID } from 'node:crypto';
+import type { Envelope } from '../../jsonrpc/envelope.ts';
+import { JsonScanner } from '../../jsonrpc/json-scanner.ts';
+import { type Changes, changeMembers, memberOf } from '../../jsonrpc/members.ts';
+import { rpcCodes } from '../../jsonrpc/rpc-fault.ts';
+import { rawJson, rawOf, type Span, splice } from '../../jsonrpc/span.ts';
+
+const BRACE = 0x7b;
+const BRACKET = 0x5b;
+
+const elicitation = 'elicitation/create';
+const noId: Changes = { elicitationId: undefined };
+
+/** The params of a question of a modern server as raw JSON for a legacy client, which needs an id. */
+export function withElicitationId(method: string, bytes: Buffer, params: Span): string {
+  const isUrl = method === elicitation && textAt(bytes, params, 'mode') === '"url"';
+  if (!isUrl || memberOf(bytes, params, 'elicitationId') !== undefined) return rawOf(bytes, params);
+  return changed(bytes, params, { elicitationId: rawJson(randomUUID()) });
+}
+
+/** The params of a question of a legacy server as raw JSON for a modern client, which knows no ids. */
+export function withoutElicitationId(method: string, bytes: Buffer, params: Span): string {
+  return method === elicitation ? changed(bytes, params, noId) : rawOf(bytes, params);
+}
+
+/**
+ * The result, as raw JSON, that sends a modern client where error −32042 of a legacy server says; its retry is a new
+ * call. Undefined for any other answer, and for clients that cannot be sent anywhere.
+ */
+export function urlsRequired(
+  answer: Envelope,
+  capabilities: Readonly<Record<string, unknown>>,
+): string | undefined {
+  const { bytes, error } = answer;
+  const declared = capabilities.elicitation as { url?: unknown } | null | undefined;
+  if (error === undefined || declared?.url === undefined) return undefined;
+  if (Number(textAt(bytes, error, 'code')) !== rpcCodes.urlElicitationRequired) return undefined;
+  const urls = itemsOf(bytes, memberOf(bytes, memberOf(bytes, error, 'data'), 'elicitations'));
+  if (urls.length === 0 || urls.some(({ start }) => bytes[start] !== BRACE)) return undefined;
+  const requests = urls.map((params, at) => {
+    const text = changed(bytes, params, noId);
+    return `"url-${at + 1}":{"method":"${elicitation}","params":${text}}`;
+  });
+  return `{"resultType":"input_required","inputRequests":{${requests.join(',')}}}`;
+}
+
+function textAt(bytes: Buffer, span: Span, key: string): string | undefined {
+  const found = memberOf(bytes, span, key);
+  return found === undefined ? undefined : rawOf(bytes, found);
+}
+
+function changed(bytes: Buffer, span: Span, changes: Changes): string {
+  const own = bytes.subarray(span.start, span.end);
+  if (own[0] !== BRACE) return own.toString('latin1');
+  return splice(own, changeMembers(own, { start: 0, end: own.length }, changes)).toString('latin1');
+}
+
+function itemsOf(bytes: Buffer, span: Span | undefined): Span[] {
+  if (span === undefined || bytes[span.start] !== BRACKET) return [];
+  const items: Span[] = [];
+  const scanner = new JsonScanner(bytes, span.start);
+  scanner.array(1, () => {
+    const start = scanner.pos;
+    scanner.value(2);
+    items.push({ start, end: scanner.pos });
+  });
+  return items;
+}

@@ -1,0 +1,41 @@
+// One request of a client on its way to a server, with everything the routers and crossings have to know of it.
+
+import type { Envelope } from '../jsonrpc/envelope.ts';
+import type { Era } from '../jsonrpc/modern-meta.ts';
+import type { Edit } from '../jsonrpc/span.ts';
+import type { ManagedServer } from '../server/managed-server.ts';
+import type { Trace } from '../upstream/link.ts';
+import type { ClientExchange } from './client-exchange.ts';
+import type { ModernCaller } from './eras/modern-caller.ts';
+import type { ClientSession } from './sessions/session.ts';
+
+/** A request, before it is known which server it is for. */
+export interface ClientRequest {
+  /** Undefined for requests without one: all of the modern era, and those at /rpc. */
+  readonly session: ClientSession | undefined;
+  /** Who asks, as a modern request says itself; undefined for legacy ones. */
+  readonly caller: ModernCaller | undefined;
+  readonly envelope: Envelope;
+  readonly exchange: ClientExchange;
+  readonly trace: Trace | undefined;
+}
+
+export interface RoutedRequest extends ClientRequest {
+  readonly server: ManagedServer;
+  /** What must change in the message for that server, in order. */
+  readonly edits?: readonly Edit[] | undefined;
+}
+
+/** A request that is for that server. No spread: each would be laid out in memory anew (see `replacing`). */
+export function routeTo(
+  { session, caller, envelope, exchange, trace }: ClientRequest,
+  server: ManagedServer,
+  edits?: readonly Edit[],
+): RoutedRequest {
+  return { session, caller, envelope, exchange, trace, server, edits };
+}
+
+/** The era of the client, in this request. */
+export function clientEra({ caller }: ClientRequest): Era {
+  return caller === undefined ? 'legacy' : 'modern';
+}

@@ -1,0 +1,105 @@
+// What a mailbox has from the store: the turn it is at, the claim that came with it, and how long that surely holds by our
+// own clock. While a run under a claim that was lost has not ended, the next claim may come already; it waits here.
+//
+// TE1  the newest claim is the one that is renewed, and given back.
+// TE2  one that waits is forgotten when its time is over, or when the store no longer knows it: its event comes again.
+// TE3  of a turn that is over nothing is kept.
+
+import type { StoredEvent, Turn } from '../store/store.ts';
+
+export interface ClaimedTurn {
+  readonly turn: Turn;
+  /** Until when it surely holds, in performance.now() milliseconds. */
+  readonly heldUntil: number;
+}
+
+/** In place of the event that was handled, which may be large. */
+const NOTHING: StoredEvent = {
+  seq: 0,
+  id: '',
+  key: '',
+  meta: '',
+  body: new Uint8Array(),
+  trace: '',
+  at: 0,
+  attempt: 0,
+  crashes: 0,
+};
+
+export class Claim {
+  #turn: Turn;
+  #heldUntil = 0;
+  #turnsInARow = 0;
+  #waiting: ClaimedTurn | undefined;
+
+  /** There is none yet. */
+  constructor(key: string) {
+    this.#turn = { key, fence: 0, event: NOTHING, snapshot: undefined };
+  }
+
+  get turn(): Turn {
+    return this.#turn;
+  }
+
+  /** Under this claim, with the present one. */
+  get turnsInARow(): number {
+    return this.#turnsInARow;
+  }
+
+  get newest(): Turn {
+    return this.#waiting?.turn ?? this.#turn;
+  }
+
+  /** Of the claim that waits for the end of the turn. */
+  get waiting(): Turn | undefined {
+    return this.#waiting?.turn;
+  }
+
+  begin({ turn, heldUntil }: ClaimedTurn): void {
+    this.#turnsInARow = turn.fence === this.#turn.fence ? this.#turnsInARow + 1 : 1;
+    this.#turn = turn;
+    this.#heldUntil = heldUntil;
+    this.#waiting = undefined;
+  }
+
+  /** The next event under the same claim. */
+  after(event: StoredEvent, snapshot: string | undefined): ClaimedTurn {
+    const { key, fence } = this.#turn;
+    return { turn: { key, fence, event, snapshot }, heldUntil: this.#heldUntil };
+  }
+
+  /** There is no turn until the next one; gives the claim that waited for this. */
+  end(): ClaimedTurn | undefined {
+    const waiting = this.#waiting;
+    this.#waiting = undefined;
+    const { key, fence } = this.#turn;
+    this.#turn = { key, fence, event: NOTHING, snapshot: undefined };
+    return waiting;
+  }
+
+  /** A newer claim has come, before the end of what runs under this one. */
+  wait(claimed: ClaimedTurn): void {
+    this.#waiting = claimed;
+  }
+
+  /** Whether the claim of the turn may hold no longer. `now` in performance.now() milliseconds, as below. */
+  isOver(now: number): boolean {
+    return now >= this.#heldUntil;
+  }
+
+  dropOverdue(now: number): void {
+    if (this.#waiting !== undefined && now >= this.#waiting.heldUntil) this.#waiting = undefined;
+  }
+
+  onRenewed(fence: number, heldUntil: number): void {
+    if (this.#waiting?.turn.fence === fence) this.#waiting = { turn: this.#waiting.turn, heldUntil };
+    else if (this.#turn.fence === fence) this.#heldUntil = heldUntil;
+  }
+
+  /** The store no longer knows the claim. Gives whether it is that of the turn. */
+  onMissed(fence: number): boolean {
+    if (this.#waiting?.turn.fence !== fence) return this.#turn.fence === fence;
+    this.#waiting = undefined;
+    return false;
+  }
+}

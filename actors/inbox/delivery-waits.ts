@@ -1,0 +1,86 @@
+// Who waits for the end of an event: a request that is answered when its event has been handled.
+//
+// SE1  each wait ends once: with how the event ended in this process, or with undefined at its deadline, at the end, and
+//      when its caller gives it up.
+// SE2  at most `max` wait at a time, and no trigger has all of these places (budget.ts); beyond that the caller is told at
+//      once (A8, A6).
+
+import { Budget, Share } from '../budget.ts';
+import { OverloadedError } from '../errors.ts';
+import type { Settled } from '../sources/adapter.ts';
+
+interface Wait {
+  readonly trigger: string;
+  readonly resolve: (settled: Settled | undefined) => void;
+  readonly timer: NodeJS.Timeout;
+}
+
+export class DeliveryWaits {
+  readonly #places: Budget;
+  /** Of triggers for whose events somebody waits. */
+  readonly #shares = new Map<string, Share>();
+  readonly #waits = new Map<string, Set<Wait>>();
+  #isClosed = false;
+
+  constructor(max: number) {
+    this.#places = new Budget(max);
+  }
+
+  get size(): number {
+    return this.#places.taken;
+  }
+
+  /**
+   * Resolves when that event has ended, or with undefined; `givenUp` gives its place back at once. Rejects with
+   * OverloadedError when too many wait already.
+   */
+  wait(trigger: string, id: string, timeoutMs: number, givenUp?: AbortSignal): Promise<Settled | undefined> {
+    if (this.#isClosed || givenUp?.aborted === true) return Promise.resolve(undefined);
+    const share = this.#shares.get(trigger) ?? new Share();
+    if (!this.#places.take(1, share)) {
+      const { taken, total } = this.#places;
+      const what = `${taken} of ${total} requests wait for their events, ${share.held} of them for those of ${trigger}`;
+      return Promise.reject(new OverloadedError(`${what}; try again`));
+    }
+    this.#shares.set(trigger, share);
+    return new Promise((resolve) => {
+      const timer = setTimeout(() => this.#end(id, wait, undefined), timeoutMs);
+      const wait: Wait = { trigger, resolve, timer };
+      givenUp?.addEventListener('abort', () => this.#end(id, wait, undefined), { once: true });
+      let waits = this.#waits.get(id);
+      if (waits === undefined) {
+        waits = new Set();
+        this.#waits.set(id, waits);
+      }
+      waits.add(wait);
+    });
+  }
+
+  /** The event has ended so. */
+  settle(id: string, settled: Settled): void {
+    if (this.size === 0) return;
+    for (const wait of this.#waits.get(id) ?? []) this.#end(id, wait, settled);
+  }
+
+  /** Nobody will hear of any event any more. */
+  close(): void {
+    this.#isClosed = true;
+    for (const [id, waits] of this.#waits) for (const wait of waits) this.#end(id, wait, undefined);
+  }
+
+  #end(id: string, wait: Wait, settled: Settled | undefined): void {
+    const waits = this.#waits.get(id);
+    if (waits?.delete(wait) !== true) return;
+    if (waits.size === 0) this.#waits.delete(id);
+    this.#giveBack(wait.trigger);
+    clearTimeout(wait.timer);
+    wait.resolve(settled);
+  }
+
+  #giveBack(trigger: string): void {
+    const share = this.#shares.get(trigger);
+    if (share === undefined) return;
+    this.#places.give(1, share);
+    if (share.held === 0) this.#shares.delete(trigger);
+  }
+}

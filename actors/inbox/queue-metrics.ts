@@ -1,0 +1,125 @@
+// What has become of the turns of one work: counted, timed, and told to the log and to who waits for an end. Never what
+// was in them (A9).
+
+import type { Log } from '../log.ts';
+import { Latency } from '../server/calls/latency.ts';
+import type { TurnResult } from '../store/store.ts';
+import type { DeliveryWaits } from './delivery-waits.ts';
+import type { Mailbox } from './mailbox.ts';
+
+export interface QueueFigures {
+  /** Turns whose outcome was committed. */
+  readonly handled: number;
+  readonly done: number;
+  readonly ignored: number;
+  readonly held: number;
+  /** Failed attempts. */
+  readonly failed: number;
+  readonly retried: number;
+  readonly dead: number;
+  /** Claims that were lost. */
+  readonly lost: number;
+  readonly duration_ms: { readonly p50: number | null; readonly p95: number | null };
+}
+
+export class QueueMetrics {
+  readonly #log: Log;
+  readonly #deliveryWaits: DeliveryWaits;
+  readonly #latency = new Latency();
+  #done = 0;
+  #ignored = 0;
+  #held = 0;
+  #retried = 0;
+  #dead = 0;
+  #lost = 0;
+
+  constructor(log: Log, deliveryWaits: DeliveryWaits) {
+    this.#log = log;
+    this.#deliveryWaits = deliveryWaits;
+  }
+
+  figures(): QueueFigures {
+    const { p50, p95 } = this.#latency.read();
+    const failed = this.#retried + this.#dead;
+    return {
+      handled: failed + this.#done + this.#ignored + this.#held,
+      done: this.#done,
+      ignored: this.#ignored,
+      held: this.#held,
+      failed,
+      retried: this.#retried,
+      dead: this.#dead,
+      lost: this.#lost,
+      duration_ms: { p50, p95 },
+    };
+  }
+
+  /** The store has taken the result of the mailbox's turn. */
+  committed(mailbox: Mailbox, result: TurnResult): void {
+    const log = this.#log;
+    this.#latency.note(mailbox.tookMs);
+    switch (result.outcome) {
+      case 'done':
+        this.#done += 1;
+        log.debug(fieldsOf(mailbox, result), 'delivery ended');
+        break;
+      case 'ignored':
+        this.#ignored += 1;
+        log.debug(fieldsOf(mailbox, result), 'delivery ended');
+        break;
+      case 'held':
+        this.#held += 1;
+        log.debug(fieldsOf(mailbox, result), 'delivery is held: its trigger is paused');
+        return;
+      case 'deferred':
+        log.debug(fieldsOf(mailbox, result), 'delivery waits: the other side takes no more for now');
+        return;
+      case 'queued':
+        if (result.heldBy === undefined)
+          log.info(fieldsOf(mailbox, result), 'delivery was given back: the gateway stops');
+        else log.debug(fieldsOf(mailbox, result), 'delivery waits for a place');
+        return;
+      case 'retrying':
+        this.#retried += 1;
+        log.warn(fieldsOf(mailbox, result), 'delivery failed; it is tried again after a pause');
+        return;
+      case 'dead':
+        this.#dead += 1;
+        log.error(fieldsOf(mailbox, result), 'delivery is dead: it is not tried again');
+    }
+    const { outcome: state, answer, note } = result;
+    this.#deliveryWaits.settle(mailbox.event.id, { state, answer, note });
+  }
+
+  lost(mailbox: Mailbox): void {
+    this.#lost += 1;
+    this.#log.warn(fieldsOf(mailbox), 'the claim on a conversation was lost; its event comes again');
+  }
+
+  overrun(mailbox: Mailbox): void {
+    this.#log.error(
+      fieldsOf(mailbox),
+      'a handler goes on although it was told to end; its conversation waits for it',
+    );
+  }
+
+  fault(mailbox: Mailbox, reason: string): void {
+    this.#log.error({ ...fieldsOf(mailbox), reason }, 'a turn of a conversation failed by a fault');
+  }
+}
+
+function fieldsOf(mailbox: Mailbox, result?: TurnResult): object {
+  const { id, attempt, trace } = mailbox.event;
+  if (result === undefined) return { delivery: id, key: mailbox.key, attempt, traceparent: trace };
+  return {
+    delivery: id,
+    key: mailbox.key,
+    attempt,
+    traceparent: trace,
+    outcome: result.outcome,
+    trigger: result.trigger,
+    reason: result.note,
+    in_ms: result.retryInMs,
+    duration_ms: Math.round(mailbox.tookMs * 1000) / 1000,
+  };
+}

@@ -1,0 +1,52 @@
+// Whether whoever comes is turned away, and with what words: the server is switched off, or it has failed too often lately
+// and is parked. When it is parked its supervisor says; a park that is over ends with the next call, or by hand.
+
+import { UnavailableError } from '../../errors.ts';
+import { steadyNow } from '../../steady-clock.ts';
+
+/** A park that is over by the time somebody has read of it needs no advice on how to end it. */
+const SOON_MS = 5000;
+
+export class CircuitBreaker {
+  /** By the steady clock, until when the server is parked, or was; undefined where it is not. */
+  until: number | undefined;
+  readonly #id: string;
+  readonly #isEnabled: boolean;
+  #because = '';
+
+  constructor(id: string, isEnabled: boolean) {
+    this.#id = id;
+    this.#isEnabled = isEnabled;
+  }
+
+  /** Too many failures lately, and its time is not over. */
+  get isOpen(): boolean {
+    return this.until !== undefined && this.until > steadyNow();
+  }
+
+  /** `until` is by the steady clock; `because` is shown to clients. */
+  open(until: number, because: string): void {
+    this.until = until;
+    this.#because = because;
+  }
+
+  close(): void {
+    this.until = undefined;
+  }
+
+  /** What to tell a call that comes now; undefined where it is welcome. */
+  refusal(): UnavailableError | undefined {
+    if (!this.#isEnabled) {
+      return new UnavailableError(`server ${this.#id} is switched off (enabled: false in the catalog)`, 60);
+    }
+    if (this.until === undefined) return undefined;
+    const leftMs = this.until - steadyNow();
+    if (leftMs <= 0) return undefined;
+    const hint = leftMs > SOON_MS ? ` (POST /servers/${this.#id}/start tries at once)` : '';
+    return new UnavailableError(
+      `server ${this.#id} is parked after too many failures and is tried again in ${Math.ceil(leftMs / 1000)} s` +
+        `${hint}: ${this.#because}`,
+      leftMs / 1000,
+    );
+  }
+}

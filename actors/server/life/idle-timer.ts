@@ -1,0 +1,63 @@
+// Tells when a server has had no call for half, and for the whole, of its idle timeout. One timer per server,
+// set to the next moment that can matter; nothing is done per call but writing down the time.
+
+export interface IdleTimerOptions {
+  /** 0 = never quiet. */
+  readonly idleTimeoutMs: number;
+  /** Work that is under way keeps a server from being quiet. */
+  readonly isBusy: () => boolean;
+  /** performance.now() of the last call. */
+  readonly lastUsedAt: () => number;
+  readonly onQuiet: (span: 'half' | 'whole') => void;
+}
+
+const MIN_WAIT_MS = 10;
+
+export class IdleTimer {
+  readonly #options: IdleTimerOptions;
+  #timer: NodeJS.Timeout | undefined;
+  #halfReportedFor = -1;
+
+  constructor(options: IdleTimerOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    if (this.#options.idleTimeoutMs > 0 && this.#timer === undefined)
+      this.#arm(this.#options.idleTimeoutMs / 2);
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #arm(waitMs: number): void {
+    this.#timer = setTimeout(() => this.#check(), Math.max(MIN_WAIT_MS, waitMs));
+    this.#timer.unref();
+  }
+
+  #check(): void {
+    this.#timer = undefined;
+    const { idleTimeoutMs, isBusy, lastUsedAt, onQuiet } = this.#options;
+    const halfMs = idleTimeoutMs / 2;
+    if (isBusy()) {
+      this.#arm(halfMs);
+      return;
+    }
+    const usedAt = lastUsedAt();
+    const quietMs = performance.now() - usedAt;
+    if (quietMs >= idleTimeoutMs) {
+      onQuiet('whole');
+      return;
+    }
+    if (quietMs < halfMs) {
+      this.#arm(halfMs - quietMs);
+      return;
+    }
+    this.#arm(idleTimeoutMs - quietMs);
+    if (this.#halfReportedFor === usedAt) return;
+    this.#halfReportedFor = usedAt;
+    onQuiet('half');
+  }
+}

@@ -1,0 +1,44 @@
+// What a server says without being asked: its questions, and its notifications. Each goes to the one who may hear it,
+// or to nobody; whom a shared connection means is never guessed.
+
+import type { Envelope } from '../../jsonrpc/envelope.ts';
+import type { Call } from '../calls/call.ts';
+import type { ListNotices } from '../lists/list-notices.ts';
+import type { ConnectionUsage } from '../pool/connection-usage.ts';
+import type { PoolMember } from '../pool/pool-member.ts';
+import { spreadNotification } from './notifications.ts';
+import { refuseServerRequest } from './server-request.ts';
+import { unmarked } from './upstream-listen.ts';
+import type { UpstreamSubscriptions } from './upstream-subscriptions.ts';
+
+export interface UnsolicitedMessagesOptions {
+  readonly forwardsRoots: boolean;
+  readonly upstreamSubscriptions: UpstreamSubscriptions;
+  readonly listNotices: ListNotices;
+  readonly usage: ConnectionUsage;
+}
+
+export class UnsolicitedMessages {
+  readonly #options: UnsolicitedMessagesOptions;
+
+  constructor(options: UnsolicitedMessagesOptions) {
+    this.#options = options;
+  }
+
+  /** The modern era has no such requests. */
+  request({ era, owner, connection }: PoolMember, envelope: Envelope, call: Call | undefined): void {
+    const isRefused = envelope.method === 'roots/list' && !this.#options.forwardsRoots;
+    if (era === 'modern' || owner === undefined || isRefused) refuseServerRequest(connection, envelope);
+    else owner.onServerRequest(connection, envelope, call);
+  }
+
+  notification(member: PoolMember, envelope: Envelope, call: Call | undefined): void {
+    const { upstreamSubscriptions, listNotices, usage } = this.#options;
+    if (upstreamSubscriptions.take(member, envelope)) return;
+    const plain = member.era === 'modern' ? unmarked(envelope) : envelope;
+    if (listNotices.take(member, plain)) return;
+    const { owner, era, connection } = member;
+    if (owner !== undefined && era === 'legacy') owner.onServerNotification(connection, plain, call);
+    else spreadNotification(upstreamSubscriptions.subscriptions, usage, member, plain, call);
+  }
+}

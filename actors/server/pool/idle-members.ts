@@ -1,0 +1,44 @@
+// Ends connections that belong to one client session and have had no call for the idle timeout, while the server as
+// a whole goes on for others (architecture, isolation: session).
+
+import type { PoolMember } from './pool-member.ts';
+
+export interface IdleMembersOptions {
+  /** 0 = never. */
+  readonly idleTimeoutMs: number;
+  readonly members: () => Iterable<PoolMember>;
+  readonly isBusy: (member: PoolMember) => boolean;
+  readonly onIdle: (member: PoolMember) => void;
+}
+
+const MIN_ROUND_MS = 20;
+const MAX_ROUND_MS = 5_000;
+
+export class IdleMembers {
+  readonly #options: IdleMembersOptions;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(options: IdleMembersOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const { idleTimeoutMs } = this.#options;
+    if (idleTimeoutMs === 0) return;
+    const roundMs = Math.min(MAX_ROUND_MS, Math.max(MIN_ROUND_MS, idleTimeoutMs / 4));
+    this.#timer ??= setInterval(() => this.#round(), roundMs).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #round(): void {
+    const { idleTimeoutMs, members, isBusy, onIdle } = this.#options;
+    const since = performance.now() - idleTimeoutMs;
+    for (const member of [...members()]) {
+      if (member.lastUsedAt <= since && !isBusy(member)) onIdle(member);
+    }
+  }
+}

@@ -1,0 +1,174 @@
+// Asks a running gateway over its HTTP API, and says in plain words why there is no good answer: what happened, where,
+// and what to do. Each request has a deadline, and an answer has a bound.
+
+import { Agent, type ClientRequest, request as httpRequest } from 'node:http';
+import { request as httpsRequest, Agent as TlsAgent } from 'node:https';
+
+export interface Target {
+  readonly url: URL;
+  readonly key: { readonly value: string; readonly source: string } | undefined;
+}
+
+export interface AskOptions {
+  readonly signal?: AbortSignal;
+  /** Sent as JSON. */
+  readonly body?: unknown;
+}
+
+export interface ApiResponse {
+  readonly status: number;
+  readonly text: string;
+  /** The body as JSON; undefined when it is none. */
+  readonly body: unknown;
+}
+
+interface ErrorBody {
+  readonly message?: unknown;
+  readonly stderr?: unknown;
+  readonly problems?: unknown;
+}
+
+/** Why a command has no good answer. The message is a sentence for people; `details` are lines that belong to it. */
+export class ApiProblem extends Error {
+  readonly answer: ApiResponse | undefined;
+  readonly details: readonly string[];
+  /** It may be otherwise in a second, as while a gateway restarts. */
+  readonly isPassing: boolean;
+
+  constructor(message: string, isPassing: boolean, answer?: ApiResponse, details: readonly string[] = []) {
+    super(message);
+    this.isPassing = isPassing;
+    this.answer = answer;
+    this.details = details;
+  }
+}
+
+/** The largest answer that is read; a thousand servers take 400 kB. */
+const MAX_BYTES = 64 * 1024 * 1024;
+
+export class ApiClient {
+  readonly #target: Target;
+  readonly #agent: Agent;
+
+  constructor(target: Target) {
+    this.#target = target;
+    // A connection of its own for each request: a kept one may have been closed just when it is used again.
+    const options = { keepAlive: false, maxSockets: 4 };
+    this.#agent = target.url.protocol === 'https:' ? new TlsAgent(options) : new Agent(options);
+  }
+
+  /** Where the gateway is, without a slash at the end. */
+  get address(): string {
+    return this.#target.url.href.replace(/\/$/, '');
+  }
+
+  /** A good answer, 200 and JSON. Rejects with an ApiProblem, and with the reason of the signal when that is aborted. */
+  async ask(
+    method: 'GET' | 'POST',
+    path: string,
+    timeoutMs: number,
+    options: AskOptions = {},
+  ): Promise<ApiResponse> {
+    const answer = await this.#send(method, path, timeoutMs, options);
+    if (answer.status === 200 && typeof answer.body === 'object' && answer.body !== null) return answer;
+    throw this.#refusal(answer);
+  }
+
+  #send(method: string, path: string, timeoutMs: number, { signal, body }: AskOptions): Promise<ApiResponse> {
+    const { url, key } = this.#target;
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
+    return new Promise((done, reject) => {
+      const options = {
+        method,
+        agent: this.#agent,
+        // An id of dots would be taken out of a URL.
+        path: `${url.pathname.replace(/\/$/, '')}/${path}`,
+        headers: {
+          accept: 'application/json',
+          ...(key === undefined ? {} : { 'x-api-key': key.value }),
+          ...(text === undefined ? {} : { 'content-type': 'application/json' }),
+        },
+        ...(signal === undefined ? {} : { signal }),
+      };
+      const request: ClientRequest = send(url, options, (response) => {
+        const chunks: Buffer[] = [];
+        let size = 0;
+        response.on('data', (chunk: Buffer) => {
+          chunks.push(chunk);
+          size += chunk.length;
+          if (size > MAX_BYTES) request.destroy(new Error(`the answer is larger than ${MAX_BYTES} bytes`));
+        });
+        response.on('error', fail);
+        response.on('end', () => {
+          clearTimeout(deadline);
+          const received = Buffer.concat(chunks).toString();
+          done({ status: response.statusCode ?? 0, text: received, body: parsed(received) });
+        });
+      });
+      const deadline = setTimeout(() => request.destroy(new Error(TIMEOUT)), timeoutMs);
+      const fail = (error: Error): void => {
+        clearTimeout(deadline);
+        reject(signal?.aborted === true ? error : this.#unreachable(error, timeoutMs));
+      };
+      request.on('error', fail);
+      request.end(text);
+    });
+  }
+
+  #unreachable(error: Error, timeoutMs: number): ApiProblem {
+    const { address } = this;
+    const { code } = error as { code?: string };
+    const cure = 'start the gateway, or say where it is with --url or --config';
+    if (code === 'ECONNREFUSED') return new ApiProblem(`nobody listens at ${address}; ${cure}`, true);
+    if (code === 'EPROTO')
+      return new ApiProblem(`${address} speaks no TLS; the gateway itself listens at http://`, true);
+    if (error.message === TIMEOUT) {
+      const seconds = timeoutMs / 1000;
+      const text = `${address} has not answered within ${seconds} s; --timeout SECONDS waits longer`;
+      return new ApiProblem(text, true);
+    }
+    return new ApiProblem(`${address} cannot be reached (${code ?? error.message}); ${cure}`, true);
+  }
+
+  #refusal(answer: ApiResponse): ApiProblem {
+    const { status, body } = answer;
+    const { address } = this;
+    const { key, url } = this.#target;
+    const { message, stderr, problems } = (body ?? {}) as ErrorBody;
+    const hint = status === 404 ? hintForMcp(url) : '';
+    if (typeof message !== 'string') {
+      const text = `${address} answered ${status}, but not as a gateway does`;
+      return new ApiProblem(`${text}${hint || '; is the address right?'}`, status >= 500, answer);
+    }
+    if (status === 401) {
+      const text = `${address} asks for a key; give it in GATEWAY_API_KEY, or by --api-key-file FILE`;
+      return new ApiProblem(text, false, answer);
+    }
+    if (status === 403 && key !== undefined && /key/i.test(message))
+      return new ApiProblem(`${address} refuses the key from ${key.source}`, false, answer);
+    const details = [...lines(stderr, 'stderr: '), ...lines(problems, '')];
+    return new ApiProblem(`${message}${hint}`, status >= 500, answer, details);
+  }
+}
+
+/** For the address that MCP clients are given. Only once it has failed: a path before the gateway's own may end so too. */
+function hintForMcp({ origin, pathname }: URL): string {
+  const [, before] = /^(.*)\/mcp(?:\/[^/]*)?\/?$/.exec(pathname) ?? [];
+  if (before === undefined) return '';
+  return `; --url is the gateway's own address: is it ${origin}${before}, without /mcp?`;
+}
+
+const TIMEOUT = 'timeout';
+
+function lines(list: unknown, prefix: string): string[] {
+  return Array.isArray(list) ? list.map((line) => `${prefix}${String(line)}`) : [];
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,61 @@
+// What the HTTP API answers, as docs/http-api.md describes it; the types are those of the code that writes it.
+
+import type { AutomationStats } from '../../http/api/automation-figures.ts';
+import type {
+  agentRecord,
+  deliveryDetails,
+  deliveryRecord,
+  triggerRecord,
+} from '../../http/api/automation-records.ts';
+import type { serverDetails, serverRecord, serverStats } from '../../http/api/records.ts';
+
+export type ServerRecord = ReturnType<typeof serverRecord>;
+
+export interface ServerList {
+  readonly servers: readonly ServerRecord[];
+}
+
+export type ServerDetails = ReturnType<typeof serverDetails>;
+
+export type ServerStats = ReturnType<typeof serverStats>;
+
+/** The rest is there where there are triggers. */
+export interface Stats extends Partial<AutomationStats> {
+  readonly uptime_seconds: number;
+  readonly requests: { readonly total: number; readonly failed: number; readonly in_flight: number };
+  readonly sessions: number;
+  readonly listens: number;
+  readonly servers: Readonly<Record<string, ServerStats>>;
+}
+
+export const pathOf = (id: string): string => `servers/${encodeURIComponent(id)}`;
+
+export type TriggerRecord = ReturnType<typeof triggerRecord>;
+
+export interface TriggerList {
+  readonly triggers: readonly TriggerRecord[];
+}
+
+export type AgentRecord = ReturnType<typeof agentRecord>;
+
+export interface AgentList {
+  readonly agents: readonly AgentRecord[];
+}
+
+export type DeliveryRecord = ReturnType<typeof deliveryRecord>;
+
+export type DeliveryDetails = ReturnType<typeof deliveryDetails>;
+
+export interface DeliveryList {
+  readonly deliveries: readonly DeliveryRecord[];
+  /** For --before; null at the end. */
+  readonly next_before: number | null;
+}
+
+/** POST /triggers/:name/run. */
+export interface RunResponse {
+  readonly id: string;
+  readonly state: DeliveryRecord['state'] | 'accepted';
+  readonly answer: string | null;
+  readonly note: string | null;
+}

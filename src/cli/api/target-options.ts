@@ -1,0 +1,130 @@
+// Which gateway a command is for, and with which key: the options that all commands for a running gateway share.
+//
+// The key is never an argument: whoever may list the processes of the machine would see it (A9). The file of --config
+// is read for its address alone, since whoever asks seldom has the variables that the rest of it needs.
+
+import { readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { type Command, InvalidArgumentError, Option } from 'commander';
+import { parseListenAddr } from '../../../config/listen-addr.ts';
+import { formatProblem } from '../../../config/problem.ts';
+import { readGateway } from '../../../config/read-gateway.ts';
+import { SchemaReader } from '../../../config/schema-reader.ts';
+import { SecretValues } from '../../../config/secret-values.ts';
+import { readSourceFile, SourceFile } from '../../../config/source-file.ts';
+import { parseYamlTree } from '../../../config/yaml-tree.ts';
+import type { Target } from './api-client.ts';
+
+export interface TargetOptions {
+  readonly url?: string;
+  readonly config?: string;
+  readonly apiKeyFile?: string;
+  /** Seconds. */
+  readonly timeout?: number;
+}
+
+/** The command line is wrong, or what it names cannot be used: exit code 2. */
+export class UsageError extends Error {}
+
+const DEFAULT_URL = 'http://127.0.0.1:8080';
+
+export const targetHelp = `
+The address is --url, else listen_addr of the file of --config, else ${DEFAULT_URL}. A key is taken from --api-key-file,
+else from the environment variable GATEWAY_API_KEY.
+
+Exit codes: 0 done, 1 it failed, 2 wrong usage`;
+
+export function declareTarget(command: Command, timeoutSeconds: number): void {
+  command
+    .option('--url <address>', 'where the gateway listens')
+    .option('-c, --config <file>', 'take the address from this gateway configuration (YAML)')
+    .option('--api-key-file <file>', 'file with the key on its first line')
+    .option(
+      '--timeout <seconds>',
+      `longest wait for an answer (default: ${timeoutSeconds})`,
+      seconds(0.1, 3600),
+    )
+    .addOption(new Option('--api-key [key]').hideHelp());
+}
+
+/** Reads a number of seconds between two bounds. */
+export function seconds(least: number, most: number): (text: string) => number {
+  return (text) => {
+    const value = text.trim() === '' ? Number.NaN : Number(text);
+    if (value >= least && value <= most) return value;
+    throw new InvalidArgumentError(`Expected seconds, ${least} to ${most}.`);
+  };
+}
+
+/** Says why a key is no argument. The value is not repeated. */
+export function refuseBareKey(command: Command): void {
+  if (command.opts<{ apiKey?: unknown }>().apiKey === undefined) return;
+  command.error(
+    'error: a key on the command line is shown to everybody who lists processes; ' +
+      'put it into a file (--api-key-file FILE) or into GATEWAY_API_KEY',
+  );
+}
+
+/** Throws UsageError for an address or a file that cannot be used. */
+export async function readTarget(written: TargetOptions, env: NodeJS.ProcessEnv): Promise<Target> {
+  const { url, config } = written;
+  if (url !== undefined && config !== undefined) throw new UsageError('give either --url or --config');
+  const text = url ?? (config === undefined ? DEFAULT_URL : await listenUrl(config, env));
+  return { url: readUrl(text), key: readKey(written.apiKeyFile, env) };
+}
+
+function readUrl(text: string): URL {
+  const isHttp = /^https?:\/\/[^/]/i.test(text) && URL.canParse(text);
+  if (!isHttp) throw new UsageError(`--url expects an address such as ${DEFAULT_URL}`);
+  const url = new URL(text);
+  if (url.username !== '' || url.password !== '')
+    throw new UsageError('--url takes no user and password; the key has its own ways, see --help');
+  url.search = '';
+  url.hash = '';
+  return url;
+}
+
+function readKey(file: string | undefined, env: NodeJS.ProcessEnv): Target['key'] {
+  const source = file ?? 'GATEWAY_API_KEY';
+  const value = (file === undefined ? (env.GATEWAY_API_KEY ?? '') : firstLine(file)).trim();
+  if (value === '') {
+    if (file === undefined) return undefined;
+    throw new UsageError(`--api-key-file ${file}: it has no key on its first line`);
+  }
+  if (!/^[ -~]+$/.test(value))
+    throw new UsageError(`the key from ${source} has characters that cannot be sent in a header`);
+  return { value, source };
+}
+
+function firstLine(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').split('\n', 1)[0] ?? '';
+  } catch (error) {
+    const { code = 'unknown reason' } = error as { code?: string };
+    const why = code === 'ENOENT' ? 'the file does not exist' : `cannot be read (${code})`;
+    throw new UsageError(`--api-key-file ${file}: ${why}`);
+  }
+}
+
+async function listenUrl(path: string, env: NodeJS.ProcessEnv): Promise<string> {
+  const source = await readSourceFile(resolve(path));
+  if (!(source instanceof SourceFile)) throw new UsageError(`${path}: ${source.reason}`);
+  const reader = new SchemaReader(source, env, new SecretValues());
+  const { root, problems } = parseYamlTree(source);
+  const { listen_addr } = root === undefined ? {} : readGateway(reader, root, source.path);
+  try {
+    const { host, port } = parseListenAddr(listen_addr ?? '');
+    if (port !== 0) return `http://${hostOf(host)}:${port}`;
+  } catch {
+    const found = [...problems, ...reader.problems].map(formatProblem);
+    throw new UsageError([`${path} has no usable listen_addr; give --url`, ...found].join('\n'));
+  }
+  throw new UsageError(`${path} has port 0: the log line "gateway is ready" has the address for --url`);
+}
+
+/** Who listens on every address is reached on loopback. */
+function hostOf(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return host.includes(':') ? `[${host}]` : host;
+}

@@ -1,0 +1,70 @@
+// --check: says what is wrong with a configuration, or what it would serve, and starts nothing.
+
+import { Redactor } from '../../../actors/redact.ts';
+import type { GatewayConfig } from '../../../config/gateway-schema.ts';
+import { loadConfig } from '../../../config/load-config.ts';
+import { ConfigError, formatProblem, hasError, type Problem } from '../../../config/problem.ts';
+import type { LoadedResources } from '../../../config/resources/load-resources.ts';
+import { SecretValues } from '../../../config/secret-values.ts';
+import type { CliOptions } from '../options.ts';
+import { counted } from '../views/figures.ts';
+import { complain, print, printJson } from '../views/output.ts';
+import { whyUnstartable } from './unstartable.ts';
+
+/** Prints the findings and gives the exit code: 0 good, 2 bad. */
+export async function check({ config, isJson }: CliOptions): Promise<number> {
+  try {
+    const {
+      config: settings,
+      catalog,
+      warnings,
+      catalogPath,
+      secrets,
+    } = await loadConfig(config, process.env, { hasTriggers: true, isListening: true });
+    const resources = await resourcesOf(settings);
+    const problems = [...warnings, ...(resources?.problems ?? [])];
+    if (hasError(problems)) throw new ConfigError(problems);
+    const servers = Object.entries(catalog.servers);
+    if (isJson) {
+      const triggers = resources?.triggers.map(({ name }) => name);
+      await printJson(JSON.stringify({ ok: true, servers: servers.map(([id]) => id), triggers, problems }));
+      return 0;
+    }
+    printProblems(problems);
+    const where = catalogPath === '' ? 'it' : catalogPath;
+    await print(`${config} is good; ${where} has ${counted(servers.length, 'server')}\n`);
+    const redactor = new Redactor(secrets);
+    for (const [id, entry] of servers) {
+      const why = entry.enabled ? whyUnstartable(entry, process.env) : undefined;
+      const note = why === undefined ? '' : `  (would not start here: ${redactor.redact(why)})`;
+      await print(`  ${id}  ${entry.runtime}  ${entry.enabled ? entry.isolation : 'switched off'}${note}\n`);
+    }
+    if (resources !== undefined) {
+      const { triggers, agents } = resources;
+      await print(`with ${counted(triggers.length, 'trigger')} and ${counted(agents.length, 'agent')}\n`);
+      for (const { name, type, enabled } of triggers)
+        await print(`  ${name}  ${type}${enabled ? '' : '  switched off'}\n`);
+    }
+    return 0;
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    if (isJson) await printJson(JSON.stringify({ ok: false, servers: [], problems: error.problems }));
+    else printProblems(error.problems);
+    return 2;
+  }
+}
+
+/** The triggers and agents, read as a start would read them; undefined without a folder of triggers. */
+async function resourcesOf(config: GatewayConfig): Promise<LoadedResources | undefined> {
+  if (config.spec.triggers.directory === undefined) return undefined;
+  const { loadGatewayResources } = await import('../../../config/resources/gateway-resources.ts');
+  return loadGatewayResources(config, process.env, new SecretValues());
+}
+
+/** One line per problem on stderr, as compilers write them. */
+export function printProblems(problems: readonly Problem[]): void {
+  for (const problem of problems) {
+    const kind = problem.severity === 'warning' ? 'warning: ' : '';
+    complain(formatProblem(kind === '' ? problem : { ...problem, message: kind + problem.message }));
+  }
+}

@@ -1,0 +1,34 @@
+// Triggers and agents as they stand in files, without a gateway: `validate`, and `get … -f`. Variables that are not set are
+// warnings here: the files are read on one machine and used on another.
+
+import { hasError } from '../../../config/problem.ts';
+import type { Agent } from '../../../config/resources/agent.ts';
+import { type LoadedResources, loadResources } from '../../../config/resources/load-resources.ts';
+import type { Trigger } from '../../../config/resources/trigger.ts';
+import { SecretValues } from '../../../config/secret-values.ts';
+
+export function readResourceFiles(paths: readonly string[]): Promise<LoadedResources> {
+  return loadResources({ files: paths, env: process.env, secrets: new SecretValues(), isLenient: true });
+}
+
+export function isGood({ problems }: LoadedResources): boolean {
+  return !hasError(problems);
+}
+
+/** What a file tells of a trigger: never a value of its configuration, which may be a secret (A9). */
+export function triggerInFile({ name, type, enabled, commands, default_agent, labels, file }: Trigger) {
+  return { name, type, enabled, commands, default_agent: default_agent ?? null, labels, file };
+}
+
+export function agentInFile({ name, description, model, runtime, file }: Agent) {
+  return {
+    name,
+    description: description ?? null,
+    model: model ?? null,
+    runtime: runtime?.kind ?? null,
+    file,
+  };
+}
+
+export type TriggerInFile = ReturnType<typeof triggerInFile>;
+export type AgentInFile = ReturnType<typeof agentInFile>;

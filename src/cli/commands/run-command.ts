@@ -1,0 +1,183 @@
+// Runs the command that the first argument of gateway-http names. Loaded only then: the plain form starts without it.
+
+import { suggest } from '../../../config/suggest.ts';
+import { ApiClient, ApiProblem } from '../api/api-client.ts';
+import {
+  declareTarget,
+  readTarget,
+  refuseBareKey,
+  type TargetOptions,
+  targetHelp,
+  UsageError,
+} from '../api/target-options.ts';
+import { type Parsed, parseProgram } from '../command.ts';
+import { commandHelp, commandList } from '../command-list.ts';
+import { complain, print, printJson } from '../views/output.ts';
+import { columnsOf, isTerminal, paintFor } from '../views/paint.ts';
+import { printable } from '../views/terminal-text.ts';
+import { automationOperations } from './automation-operations.ts';
+import type { Operation } from './operation.ts';
+import { serverOperations } from './operations.ts';
+
+const operations: Readonly<Record<string, Operation>> = { ...serverOperations, ...automationOperations };
+
+/** Runs `name` with the arguments after it, and gives the exit code. */
+export async function runCommand(name: string, args: readonly string[], version: string): Promise<number> {
+  if (name === 'help') {
+    await print(`${commandHelp()}\n`);
+    return 0;
+  }
+  const known = Object.keys(commandList);
+  if (/\.ya?ml$/i.test(name)) {
+    complain('error: a file is no command; the configuration of the gateway is named by --config FILE');
+    return 2;
+  }
+  if (!known.includes(name)) return unknownWord('command', name, known);
+  try {
+    if (name === 'machines') return await (await import('./machines.ts')).machines(args, version);
+    if (name === 'top') return await (await import('../top/top.ts')).top(args, version);
+    if (name === 'validate') return await (await import('./validate.ts')).validate(args, version);
+    if (Object.hasOwn(operations, name))
+      return await operate(name, operations[name] as Operation, args, version);
+    return await runVerb(name, args, version);
+  } catch (error) {
+    return failed(error);
+  }
+}
+
+/** The second word says what to do. */
+async function runVerb(
+  name: string,
+  [verb = '', ...args]: readonly string[],
+  version: string,
+): Promise<number> {
+  const verbs = Object.keys(operations).flatMap((each) =>
+    each.startsWith(`${name} `) ? each.slice(name.length + 1) : [],
+  );
+  if (verb === '--help' || verb === '-h') {
+    await print(`${verbHelp(name, verbs)}\n`);
+    return 0;
+  }
+  if (verb === '') {
+    complain(`error: ${name} needs a word that says what to do\n${verbHelp(name, verbs)}`);
+    return 2;
+  }
+  const operation = verbs.includes(verb) ? operations[`${name} ${verb}`] : undefined;
+  if (operation === undefined) return unknownWord(`word after ${name}`, verb, verbs);
+  return operate(`${name} ${verb}`, operation, args, version);
+}
+
+function verbHelp(name: string, verbs: readonly string[]): string {
+  const usages = verbs.map((verb) => {
+    const { args, description } = operations[`${name} ${verb}`] as Operation;
+    const words = [name, verb, ...args.map(([syntax]) => syntax)].join(' ');
+    return [words, description] as const;
+  });
+  const width = Math.max(...usages.map(([words]) => words.length));
+  const lines = usages.map(([words, description]) => `  ${words.padEnd(width)}  ${description}`);
+  return [
+    `Usage: gateway-http ${name} <verb> [options]`,
+    '',
+    'Verbs (each has its own --help):',
+    ...lines,
+    '',
+    'Exit codes: 0 done, 1 it failed, 2 wrong usage',
+  ].join('\n');
+}
+
+/** The word itself may be anything, a secret too, and is not repeated. */
+function unknownWord(what: string, word: string, known: readonly string[]): number {
+  const close = suggest(word, known);
+  const hint = close === undefined ? `there are ${known.join(', ')}` : `did you mean ${close}?`;
+  complain(`error: unknown ${what}; ${hint}\n(--help lists the commands and options)`);
+  return 2;
+}
+
+/** Prints what went wrong and gives the exit code. Throws what is a fault of ours. */
+function failed(error: unknown): number {
+  if (error instanceof UsageError) {
+    complain(`error: ${error.message}`);
+    return 2;
+  }
+  if (!(error instanceof ApiProblem)) throw error;
+  complain([error.message, ...error.details].map(printable).join('\n  '));
+  return 1;
+}
+
+interface Options extends TargetOptions {
+  readonly args: readonly string[];
+  readonly own: Readonly<Record<string, unknown>>;
+  readonly isJson: boolean;
+}
+
+async function operate(
+  name: string,
+  operation: Operation,
+  args: readonly string[],
+  version: string,
+): Promise<number> {
+  const parsed = parse(name, operation, args, version);
+  if (parsed.do === 'exit') return parsed.code;
+  const { options } = parsed;
+  const client = new ApiClient(await readTarget(options, process.env));
+  const { stdout } = process;
+  const isScreen = isTerminal(stdout, process.env);
+  const situation = {
+    client,
+    args: options.args,
+    options: options.own,
+    timeoutMs: (options.timeout ?? operation.timeoutSeconds) * 1000,
+    paint: paintFor(stdout, process.env),
+    width: isScreen ? columnsOf(stdout) : undefined,
+  };
+  try {
+    const answer = await operation.ask(situation);
+    if (options.isJson) await printJson(asJson(answer.text, isScreen));
+    else await print(`${(await operation.show(answer, situation)).join('\n')}\n`);
+    return operation.exitCode?.(answer) ?? 0;
+  } catch (error) {
+    if (!(error instanceof ApiProblem)) throw error;
+    const isShown = options.isJson && error.answer?.body !== undefined;
+    if (isShown) await printJson(asJson(error.answer?.text ?? '', isScreen));
+    throw (await operation.explain?.(error, situation)) ?? error;
+  }
+}
+
+function helpAfter({ examples = [] }: Operation): string {
+  if (examples.length === 0) return targetHelp;
+  return ['', 'Examples:', ...examples.map((line) => `  node dist/main.js ${line}`), targetHelp].join('\n');
+}
+
+function parse(
+  name: string,
+  operation: Operation,
+  args: readonly string[],
+  version: string,
+): Parsed<Options> {
+  return parseProgram(
+    {
+      name: `gateway-http ${name}`,
+      description: operation.description,
+      version,
+      after: helpAfter(operation),
+      declare: (command) => {
+        for (const [syntax, meaning] of operation.args) command.argument(syntax, meaning);
+        operation.declare?.(command);
+        declareTarget(command, operation.timeoutSeconds);
+        command.option('--json', 'print what the HTTP API answers');
+      },
+      read: (command) => {
+        refuseBareKey(command);
+        const own = command.opts<TargetOptions & { json?: boolean }>();
+        const { json, ...target } = own;
+        return { ...target, own: { ...own }, args: command.args, isJson: json === true };
+      },
+    },
+    args,
+  );
+}
+
+/** As it came, on one line; indented for a person. */
+function asJson(text: string, isScreen: boolean): string {
+  return isScreen ? JSON.stringify(JSON.parse(text), undefined, 2) : text;
+}

@@ -1,0 +1,73 @@
+// `validate`: checks trigger and agent files as the gateway would read them, without one.
+
+import { isError } from '../../../config/problem.ts';
+import type { LoadedResources } from '../../../config/resources/load-resources.ts';
+import { parseProgram } from '../command.ts';
+import { sentenceOf } from '../command-list.ts';
+import { counted } from '../views/figures.ts';
+import { print, printJson } from '../views/output.ts';
+import { printProblems } from './check.ts';
+import { isGood, readResourceFiles } from './resource-files.ts';
+
+interface Options {
+  readonly paths: readonly string[];
+  readonly isJson: boolean;
+}
+
+const after = `
+Every problem is printed as file:line:column: message.
+
+Examples:
+  node dist/main.js validate -f triggers/
+  node dist/main.js validate -f triggers/deploy.yaml -f agents/ --json
+
+Exit codes: 0 good, 2 bad files or wrong usage`;
+
+/** Prints the findings and gives the exit code. */
+export async function validate(args: readonly string[], version: string): Promise<number> {
+  const parsed = parseProgram<Options>(
+    {
+      name: 'gateway-http validate',
+      description: sentenceOf('validate'),
+      version,
+      after,
+      declare: (command) =>
+        command
+          .option('-f, --file <path...>', 'a file, or a folder with files; may be given several times')
+          .option('--json', 'print the result as JSON'),
+      read: (command) => {
+        const { file, json } = command.opts<{ file?: readonly string[]; json?: boolean }>();
+        if (file === undefined)
+          return command.error("error: required option '-f, --file <path...>' not specified");
+        return { paths: file, isJson: json === true };
+      },
+    },
+    args,
+  );
+  if (parsed.do === 'exit') return parsed.code;
+  const { paths, isJson } = parsed.options;
+  const found = await readResourceFiles(paths);
+  if (isJson) await printJson(JSON.stringify(asJson(found)));
+  else {
+    printProblems(found.problems);
+    await print(`${summary(found)}\n`);
+  }
+  return isGood(found) ? 0 : 2;
+}
+
+function asJson(found: LoadedResources) {
+  const { triggers, agents, problems } = found;
+  return {
+    ok: isGood(found),
+    triggers: triggers.map(({ name, type, enabled, file }) => ({ name, type, enabled, file })),
+    agents: agents.map(({ name, file }) => ({ name, file })),
+    problems,
+  };
+}
+
+function summary(found: LoadedResources): string {
+  const { triggers, agents, problems } = found;
+  const good = `${counted(triggers.length, 'trigger')} and ${counted(agents.length, 'agent')} are good`;
+  const errors = problems.filter(isError).length;
+  return isGood(found) ? good : `${counted(errors, 'problem')}; ${good}`;
+}

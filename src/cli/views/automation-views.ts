@@ -1,0 +1,187 @@
+// What the commands print for people about triggers, agents and deliveries.
+
+import { relative } from 'node:path';
+import type { DeliveryState } from '../../../actors/store/store.ts';
+import type {
+  AgentRecord,
+  DeliveryDetails,
+  DeliveryList,
+  DeliveryRecord,
+  Stats,
+  TriggerRecord,
+} from '../api/api-responses.ts';
+import type { AgentInFile, TriggerInFile } from '../commands/resource-files.ts';
+import { counted, latency } from './figures.ts';
+import type { Paint, Style } from './paint.ts';
+import { type Column, table } from './table.ts';
+import { printable } from './terminal-text.ts';
+
+const deliveryStyle: Readonly<Record<DeliveryState, Style>> = {
+  queued: 'busy',
+  running: 'busy',
+  retrying: 'busy',
+  held: 'busy',
+  done: 'good',
+  ignored: 'faint',
+  dead: 'bad',
+};
+
+const triggerStyle = (state: string): Style =>
+  state === 'open' ? 'good' : state === 'failed' ? 'bad' : 'busy';
+
+export function triggerTable(rows: readonly TriggerRecord[], paint: Paint, width?: number): string[] {
+  const columns: Column<TriggerRecord>[] = [
+    { title: 'TRIGGER', text: ({ name }) => name },
+    { title: 'TYPE', text: ({ type }) => type },
+    { title: 'STATE', text: stateText, paint: ({ state }, text) => paint(triggerStyle(state), text) },
+    { title: 'HANDLED', isNumber: true, text: ({ handled }) => String(handled) },
+    { title: 'FAILED', isNumber: true, text: ({ failed }) => String(failed) },
+    { title: 'COMMANDS', text: commandWords },
+    { title: 'AGENT', text: ({ default_agent }) => default_agent ?? '-' },
+    { title: 'LAST ERROR', text: ({ last_error }) => last_error ?? '-' },
+  ];
+  return rows.length === 0 ? ['no triggers'] : table(columns, rows, width);
+}
+
+/** One that is paused may be in another state as well: failed, or on its way. */
+const fileText = ({ file }: { readonly file: string }) => relative(process.cwd(), file);
+
+const commandWords = ({ commands }: Pick<TriggerRecord, 'commands'>) =>
+  commands.map(({ command }) => command).join(' ') || '-';
+
+export function triggerFileTable(rows: readonly TriggerInFile[], width?: number): string[] {
+  const columns: Column<TriggerInFile>[] = [
+    { title: 'TRIGGER', text: ({ name }) => name },
+    { title: 'TYPE', text: ({ type }) => type },
+    { title: 'ENABLED', text: ({ enabled }) => (enabled ? 'yes' : 'no') },
+    { title: 'COMMANDS', text: commandWords },
+    { title: 'AGENT', text: ({ default_agent }) => default_agent ?? '-' },
+    { title: 'FILE', text: fileText },
+  ];
+  return rows.length === 0 ? ['no triggers'] : table(columns, rows, width);
+}
+
+export function agentFileTable(rows: readonly AgentInFile[], width?: number): string[] {
+  const columns: Column<AgentInFile>[] = [...agentColumns, { title: 'FILE', text: fileText }];
+  return rows.length === 0 ? ['no agents'] : table(columns, rows, width);
+}
+
+const stateText = ({ state, paused }: TriggerRecord) =>
+  paused && state !== 'paused' ? `${state}, paused` : state;
+
+export function triggerLine(trigger: TriggerRecord): string {
+  return `${trigger.name} is ${stateText(trigger)}`;
+}
+
+type AgentLine = Pick<AgentRecord, 'name' | 'runtime' | 'model' | 'description'>;
+
+const agentColumns: readonly Column<AgentLine>[] = [
+  { title: 'AGENT', text: ({ name }) => name },
+  { title: 'RUNTIME', text: ({ runtime }) => runtime ?? 'none' },
+  { title: 'MODEL', text: ({ model }) => model ?? '-' },
+  { title: 'DESCRIPTION', text: ({ description }) => description || '-' },
+];
+
+export function agentTable(rows: readonly AgentRecord[], width?: number): string[] {
+  return rows.length === 0 ? ['no agents'] : table(agentColumns, rows, width);
+}
+
+export function deliveryTable(
+  { deliveries, next_before }: DeliveryList,
+  paint: Paint,
+  width?: number,
+): string[] {
+  if (deliveries.length === 0) return ['no deliveries'];
+  const columns: Column<DeliveryRecord>[] = [
+    { title: 'RECEIVED', text: ({ received_at }) => received_at ?? '-' },
+    {
+      title: 'STATE',
+      text: ({ state }) => state,
+      paint: ({ state }, text) => paint(deliveryStyle[state], text),
+    },
+    { title: 'TRIES', isNumber: true, text: tries },
+    { title: 'TOOK', isNumber: true, text: took },
+    { title: 'TRIGGER', text: ({ trigger }) => trigger ?? '-' },
+    { title: 'ID', text: ({ id }) => id },
+    { title: 'NOTE', text: ({ note }) => note ?? '' },
+  ];
+  const more = next_before === null ? [] : [paint('faint', `more: --before ${next_before}`)];
+  return [...table(columns, deliveries, width), ...more];
+}
+
+/** `4`, and `4 (2 crashed)` where two of them ended with the gateway. */
+const tries = ({ attempts, crashes }: DeliveryRecord) =>
+  crashes === 0 ? String(attempts) : `${attempts} (${crashes} crashed)`;
+
+const took = ({ duration_seconds }: DeliveryRecord) =>
+  latency(duration_seconds === null ? null : duration_seconds * 1000);
+
+export function deliveryLine({ id, state }: DeliveryRecord): string {
+  return `${printable(id)} is ${state}`;
+}
+
+export function deliveryPage(delivery: DeliveryDetails, paint: Paint): string[] {
+  const { body, failures, answer } = delivery;
+  const entries: readonly (readonly [string, string])[] = [
+    ['delivery', printable(delivery.id)],
+    ['state', paint(deliveryStyle[delivery.state], delivery.state)],
+    ['trigger', delivery.trigger ?? '-'],
+    ['conversation', printable(delivery.conversation)],
+    ['received', delivery.received_at ?? '-'],
+    ['ended', delivery.ended_at ?? '-'],
+    ['took', took(delivery)],
+    ['attempts', String(delivery.attempts)],
+    ...(delivery.crashes === 0
+      ? []
+      : [['crashes', `${delivery.crashes} of them ended with the gateway`] as const]),
+    ...(delivery.next_attempt_at === null ? [] : [['next attempt', delivery.next_attempt_at] as const]),
+    ...(delivery.note === null ? [] : [['note', printable(delivery.note)] as const]),
+    ['trace', delivery.trace],
+    ...failures.map(
+      ({ attempt, at, note }) => [`attempt ${attempt}`, `${at ?? ''} ${printable(note)}`] as const,
+    ),
+    ...(answer === null ? [] : [['answer', printable(answer)] as const]),
+    ['body', `${body.bytes} bytes`],
+  ];
+  const lines = entries.map(([name, text]) => `${name.padEnd(12)}  ${text}`);
+  return body.text === undefined
+    ? lines
+    : [...lines, ...body.text.split('\n').map((line) => `  ${printable(line)}`)];
+}
+
+type TriggerStats = NonNullable<Stats['triggers']>[string];
+
+/** `3 triggers: 1 failed, 1 paused, 1 open; 40 handled, 2 failed attempts`: what is wrong comes first. */
+export function triggerCounts(triggers: readonly TriggerStats[], paint: Paint): string {
+  const all = counted(triggers.length, 'trigger');
+  if (triggers.length === 0) return all;
+  const states = ['failed', 'paused', 'opening', 'open', 'closing', 'ended', 'off'] as const;
+  const parts = states.flatMap((state) => {
+    const count = triggers.filter((trigger) => trigger.state === state).length;
+    if (count === 0) return [];
+    const text = `${count} ${state}`;
+    return [state === 'failed' || state === 'paused' ? paint(triggerStyle(state), text) : text];
+  });
+  const sum = (of: 'handled' | 'failed') => triggers.reduce((total, trigger) => total + trigger[of], 0);
+  return `${all}: ${parts.join(', ')}; ${sum('handled')} handled, ${counted(sum('failed'), 'failed attempt')}`;
+}
+
+/** `2 dead, 1 retrying, 7 queued`; what has ended well is not counted. */
+export function deliveryCounts(counts: Stats['deliveries'] | null, paint: Paint): string {
+  if (counts === null || counts === undefined) return paint('bad', 'the store does not answer');
+  const states = ['dead', 'retrying', 'held', 'running', 'queued'] as const;
+  const parts = states.flatMap((state) => {
+    if (counts[state] === 0) return [];
+    const text = `${counts[state]} ${state}`;
+    return [state === 'dead' ? paint('bad', text) : text];
+  });
+  return parts.join(', ') || 'none waiting, none dead';
+}
+
+/** What works at the moment, of conversations or of the outbox. */
+export function conversationCounts(line: NonNullable<Stats['conversations']>): string {
+  const { active, resting, handled, duration_ms } = line;
+  const took =
+    duration_ms.p50 === null ? '' : `, p50 ${latency(duration_ms.p50)}, p95 ${latency(duration_ms.p95)}`;
+  return `${active} at work, ${resting} resting; ${handled} handled${took}`;
+}

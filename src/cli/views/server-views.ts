@@ -1,0 +1,189 @@
+// What the commands print for people: servers as a table, one server in detail, the counters of the gateway, and what
+// a command has done.
+
+import type { Reloaded } from '../../reloads.ts';
+import type { ServerDetails, ServerRecord, ServerStats, Stats } from '../api/api-responses.ts';
+import { conversationCounts, deliveryCounts, triggerCounts } from './automation-views.ts';
+import { counted, duration, latency } from './figures.ts';
+import { type Paint, styleOf } from './paint.ts';
+import { type Column, table } from './table.ts';
+import { printable } from './terminal-text.ts';
+
+export interface ServerRow extends ServerRecord {
+  /** Undefined for a server that came between two questions. */
+  readonly latency: ServerStats['latency_ms'] | undefined;
+}
+
+/** As many as stand beside the rest in a window. */
+const STDERR_LINES = 10;
+
+type Counters = Omit<ServerStats, 'latency_ms'>;
+
+/** What every table of servers counts. */
+export const counterColumns: readonly Column<Counters>[] = [
+  { title: 'IN FLIGHT', isNumber: true, text: (row) => String(row.in_flight) },
+  { title: 'WAITING', isNumber: true, text: (row) => String(row.waiting) },
+  { title: 'REQUESTS', isNumber: true, text: (row) => String(row.requests) },
+  { title: 'FAILED', isNumber: true, text: (row) => String(row.failed) },
+  { title: 'RESTARTS', isNumber: true, text: (row) => String(row.restarts) },
+  { title: 'UPTIME', isNumber: true, text: uptime },
+];
+
+export function serverTable(rows: readonly ServerRow[], paint: Paint, width?: number): string[] {
+  const columns: Column<ServerRow>[] = [
+    { title: 'SERVER', text: ({ id }) => id },
+    {
+      title: 'STATE',
+      text: ({ state, enabled }) => (enabled ? state : 'off'),
+      paint: ({ state }, text) => paint(styleOf[state], text),
+    },
+    { title: 'RUNTIME', text: ({ runtime }) => runtime },
+    ...counterColumns,
+    { title: 'P50', isNumber: true, text: (row) => latency(row.latency?.p50 ?? null) },
+    { title: 'P95', isNumber: true, text: (row) => latency(row.latency?.p95 ?? null) },
+  ];
+  return rows.length === 0 ? ['no servers: the catalog is empty'] : table(columns, rows, width);
+}
+
+/** `-` while it does not run. */
+export function uptime({ state, uptime_seconds }: Pick<ServerRecord, 'state' | 'uptime_seconds'>): string {
+  return state === 'running' || state === 'idle' || uptime_seconds > 0 ? duration(uptime_seconds) : '-';
+}
+
+export function serverPage(server: ServerDetails, stats: ServerStats | undefined, paint: Paint): string[] {
+  const { p50 = null, p95 = null, p99 = null } = stats?.latency_ms ?? {};
+  const { state, last_error, next_retry_at } = server;
+  const shown = shownState(server);
+  const retry = retryText(next_retry_at, Date.now());
+  const entries: readonly (readonly [string, string])[] = [
+    ['server', server.id],
+    ['state', paint(styleOf[state], shown)],
+    ['runtime', `${server.runtime}, isolation ${server.isolation}`],
+    ['uptime', server.started_at === null ? '-' : `${uptime(server)}, since ${server.started_at}`],
+    ['requests', `${server.requests}, ${server.failed} failed`],
+    ['in flight', `${server.in_flight}, ${server.waiting} waiting`],
+    ['latency', `p50 ${latency(p50)}, p95 ${latency(p95)}, p99 ${latency(p99)}`],
+    ['restarts', String(server.restarts)],
+    ['last used', server.last_used_at ?? 'never'],
+    ['eras', server.eras.join(', ') || 'not known yet'],
+    ['tools', toolCount(server)],
+    ...cutEntries(server),
+    ['last error', last_error === null ? 'none' : `${last_error.code}: ${printable(last_error.message)}`],
+    ...(state === 'failed'
+      ? [['next try', next_retry_at === null ? retry : `${next_retry_at}, ${retry}`] as const]
+      : []),
+    ['connections', String(server.connections.length)],
+  ];
+  const lines = entries.map(([name, text]) => `${name.padEnd(12)}  ${text}`);
+  if (server.connections.length > 0) lines.push(...connectionTable(server.connections));
+  return [...lines, ...stderrLines(server.stderr)];
+}
+
+/** The last of them; `--json` has all that are kept. */
+function stderrLines(stderr: readonly string[]): readonly string[] {
+  if (stderr.length === 0) return [];
+  return ['stderr', ...stderr.slice(-STDERR_LINES).map((line) => `  ${printable(line)}`)];
+}
+
+/** A server that offers no tools has other lists. */
+function toolCount({ lists, tools }: ServerDetails): string {
+  const isKnown = Object.values(lists).some((list) => list !== null);
+  return isKnown ? String(tools.length) : 'not known yet';
+}
+
+/** A line for each list that is not whole. */
+function cutEntries({ lists }: ServerDetails): readonly (readonly [string, string])[] {
+  return Object.entries(lists).flatMap(([name, list]) => {
+    if (list === null || list.cut === null) return [];
+    const { reason, message } = list.cut;
+    return [['cut off', `${name.replace('_', ' ')} after ${list.count} (${reason}): ${message}`] as const];
+  });
+}
+
+function shownState({ state, is_parked, enabled }: ServerDetails): string {
+  if (!enabled) return 'off (enabled: false in the catalog)';
+  return is_parked ? 'failed, parked' : state;
+}
+
+/** When a failed server is tried again. Without a start by hand that takes a request, too. */
+export function retryText(nextRetryAt: string | null, now: number): string {
+  const leftMs = nextRetryAt === null ? 0 : Date.parse(nextRetryAt) - now;
+  return leftMs > 0 ? `in ${duration(Math.ceil(leftMs / 1000))}` : 'with the next request';
+}
+
+type Connection = ServerDetails['connections'][number];
+
+function connectionTable(connections: readonly Connection[]): string[] {
+  const columns: Column<Connection>[] = [
+    { title: 'PID', isNumber: true, text: ({ pid }) => (pid === null ? '-' : String(pid)) },
+    { title: 'SESSION', text: ({ session }) => session ?? 'shared' },
+    { title: 'OPEN', text: ({ is_open }) => (is_open ? 'yes' : 'no') },
+    { title: 'IN FLIGHT', isNumber: true, text: ({ in_flight }) => String(in_flight) },
+    { title: 'PROTOCOL', text: ({ protocol_version }) => protocol_version ?? '-' },
+  ];
+  return table(columns, connections).map((line) => `  ${line}`);
+}
+
+export function statsPage(stats: Stats, paint: Paint): string[] {
+  const { requests, sessions, listens } = stats;
+  const entries = [
+    ['uptime', duration(stats.uptime_seconds)],
+    ['requests', `${requests.total}, ${requests.failed} failed`],
+    ['in flight', String(requests.in_flight)],
+    ['sessions', `${sessions}, ${listens} listening`],
+    ['servers', stateCounts(Object.values(stats.servers), paint)],
+    ...automationEntries(stats, paint),
+  ] as const;
+  return entries.map(([name, text]) => `${name.padEnd(13)}  ${text}`);
+}
+
+function automationEntries(stats: Stats, paint: Paint): readonly (readonly [string, string])[] {
+  const { triggers, deliveries = null, conversations, outbox } = stats;
+  if (triggers === undefined || conversations === undefined || outbox === undefined) return [];
+  return [
+    ['triggers', triggerCounts(Object.values(triggers), paint)],
+    ['deliveries', deliveryCounts(deliveries, paint)],
+    ['conversations', conversationCounts(conversations)],
+    ['outbox', conversationCounts(outbox)],
+  ];
+}
+
+/** `4 servers: 1 failed, 2 running, 1 stopped`: what is wrong comes first. */
+export function stateCounts(servers: readonly Pick<ServerStats, 'state'>[], paint: Paint): string {
+  const states = ['failed', 'starting', 'running', 'idle', 'stopping', 'stopped'] as const;
+  const parts = states.flatMap((state) => {
+    const count = servers.filter((server) => server.state === state).length;
+    if (count === 0) return [];
+    const text = `${count} ${state}`;
+    return [state === 'failed' ? paint('bad', text) : text];
+  });
+  const all = counted(servers.length, 'server');
+  return parts.length === 0 ? all : `${all}: ${parts.join(', ')}`;
+}
+
+export function startedLine({ id, state, pids }: ServerRecord): string {
+  const processes = pids.length === 0 ? '' : ` (pid ${pids.join(', ')})`;
+  return `${id} is ${state}${processes}`;
+}
+
+export function reloadedPage({ triggers, ...servers }: Reloaded): string[] {
+  if (triggers === undefined) return differenceLines(servers);
+  return [
+    'servers',
+    ...differenceLines(servers).map(indented),
+    'triggers',
+    ...differenceLines(triggers).map(indented),
+  ];
+}
+
+const indented = (line: string) => `  ${line}`;
+
+function differenceLines({ added, changed, removed, unchanged }: Omit<Reloaded, 'triggers'>): string[] {
+  const named = (ids: readonly string[]) => (ids.length === 0 ? 'none' : ids.join(', '));
+  return [
+    `added      ${named(added)}`,
+    `changed    ${named(changed)}`,
+    `removed    ${named(removed)}`,
+    `unchanged  ${unchanged.length}`,
+  ];
+}

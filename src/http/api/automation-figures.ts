@@ -1,0 +1,82 @@
+// The figures of triggers and deliveries, for GET /stats and for whoever watches in the inspector.
+//
+// AG1  the store is asked one question at a time, however many want to know, and nobody waits longer than they said: a slow
+//      disk must not hang what tells of it (A8).
+
+import type { Automation } from '../../../actors/automation/automation.ts';
+import type { TriggerStatus } from '../../../actors/automation/operator.ts';
+import type { QueueStats } from '../../../actors/inbox/work-queue.ts';
+import type { DeliveryCounts } from '../../../actors/store/store.ts';
+
+/** One trigger in GET /stats. */
+export function triggerStats({ state, isPaused, counts }: TriggerStatus) {
+  return { state, paused: isPaused, handled: counts.handled, failed: counts.failed };
+}
+
+export interface AutomationStats {
+  readonly triggers: Readonly<Record<string, ReturnType<typeof triggerStats>>>;
+  /** Null when the store did not answer in time. */
+  readonly deliveries: DeliveryCounts | null;
+  readonly conversations: QueueStats;
+  readonly outbox: QueueStats;
+}
+
+export class AutomationFigures {
+  readonly #automation: Pick<Automation, 'operator' | 'dispatcher'>;
+  #asking: Promise<DeliveryCounts | null> | undefined;
+  #latest: DeliveryCounts | null = null;
+
+  constructor(automation: Pick<Automation, 'operator' | 'dispatcher'>) {
+    this.#automation = automation;
+  }
+
+  /** What GET /stats adds where there are triggers. */
+  async stats(timeoutMs: number): Promise<AutomationStats> {
+    const deliveries = await this.deliveries(timeoutMs);
+    const triggers = this.triggers().map((status) => [status.trigger.name, triggerStats(status)] as const);
+    return { triggers: Object.fromEntries(triggers), deliveries, ...this.queues() };
+  }
+
+  triggers(): readonly TriggerStatus[] {
+    return this.#automation.operator.triggers();
+  }
+
+  queues(): { readonly conversations: QueueStats; readonly outbox: QueueStats } {
+    const { conversations, outbox } = this.#automation.dispatcher.stats();
+    if (conversations === undefined || outbox === undefined)
+      throw new Error('the dispatcher has not the queues that it should have');
+    return { conversations, outbox };
+  }
+
+  /** How many deliveries are in each state; null when the store cannot tell, or not within `timeoutMs`. */
+  deliveries(timeoutMs: number): Promise<DeliveryCounts | null> {
+    this.#asking ??= this.#ask().finally(() => {
+      this.#asking = undefined;
+    });
+    const asking = this.#asking;
+    return new Promise((resolve) => {
+      const deadline = setTimeout(() => {
+        this.#latest = null;
+        resolve(null);
+      }, timeoutMs);
+      void asking.then((counts) => {
+        clearTimeout(deadline);
+        resolve(counts);
+      });
+    });
+  }
+
+  /** As the last question was answered; null before the first, and while the store is silent. */
+  get latestDeliveries(): DeliveryCounts | null {
+    return this.#latest;
+  }
+
+  async #ask(): Promise<DeliveryCounts | null> {
+    try {
+      this.#latest = await this.#automation.operator.counts();
+    } catch {
+      this.#latest = null;
+    }
+    return this.#latest;
+  }
+}

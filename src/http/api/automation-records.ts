@@ -1,0 +1,94 @@
+// What GET /triggers, /agents and /deliveries show. Times are ISO 8601, durations seconds; never a secret of a trigger's
+// configuration, and of a delivery its body only where one is asked for by its id.
+
+import type { TriggerStatus } from '../../../actors/automation/operator.ts';
+import type { Delivery } from '../../../actors/store/store.ts';
+import type { Agent } from '../../../config/resources/agent.ts';
+
+const iso = (epochMs: number | undefined) => (epochMs === undefined ? null : new Date(epochMs).toISOString());
+
+/** One line of GET /triggers. */
+export function triggerRecord({ trigger, state, isPaused, counts, lastError, retryAt }: TriggerStatus) {
+  return {
+    name: trigger.name,
+    type: trigger.type,
+    state,
+    paused: isPaused,
+    commands: trigger.commands,
+    default_agent: trigger.default_agent ?? null,
+    requires_confirmation: trigger.type === 'Manual' && trigger.config.require_confirmation,
+    labels: trigger.labels,
+    handled: counts.handled,
+    failed: counts.failed,
+    last_event_at: iso(counts.lastAt),
+    last_error: lastError ?? null,
+    next_retry_at: iso(retryAt),
+  };
+}
+
+/** One line of GET /agents. */
+export function agentRecord(agent: Agent) {
+  const { name, description = null, model = null, runtime, tools, mcp_servers } = agent;
+  return {
+    name,
+    description,
+    model,
+    runtime: runtime?.kind ?? null,
+    tools,
+    mcp_servers: mcp_servers.map((server) => server.name),
+  };
+}
+
+/**
+ * One line of GET /deliveries. `duration_seconds` is of the last attempt, `total_seconds` from the acceptance to the end. A
+ * claim that was no attempt (held, or given back) is no start: it was never run.
+ */
+export function deliveryRecord(delivery: Delivery) {
+  const { receivedAt, endedAt, attempts } = delivery;
+  const startedAt = attempts === 0 ? undefined : delivery.startedAt;
+  return {
+    id: delivery.id,
+    seq: delivery.seq,
+    state: delivery.state,
+    trigger: delivery.trigger ?? null,
+    conversation: delivery.key,
+    attempts,
+    crashes: delivery.crashes,
+    received_at: iso(receivedAt),
+    started_at: iso(startedAt),
+    ended_at: iso(endedAt),
+    next_attempt_at: iso(delivery.retryAt),
+    duration_seconds: seconds(startedAt, endedAt),
+    total_seconds: seconds(receivedAt, endedAt),
+    trace: delivery.trace,
+    note: delivery.note ?? null,
+  };
+}
+
+/** GET /deliveries/:id. */
+export function deliveryDetails(delivery: Delivery & { readonly body: Uint8Array }) {
+  return {
+    ...deliveryRecord(delivery),
+    answer: delivery.answer ?? null,
+    failures: delivery.failures.map(({ attempt, at, note }) => ({ attempt, at: iso(at), note })),
+    body: bodyOf(delivery.body),
+  };
+}
+
+/** As text where it is text, else as base64; cut where it is long. */
+function bodyOf(bytes: Uint8Array): {
+  readonly bytes: number;
+  readonly text?: string;
+  readonly base64?: string;
+} {
+  const shown = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, MAX_SHOWN_BYTES));
+  const text = shown.toString('utf8');
+  const isText = !text.includes('\u0000') && !text.slice(0, -1).includes('\uFFFD');
+  return { bytes: bytes.length, ...(isText ? { text } : { base64: shown.toString('base64') }) };
+}
+
+const MAX_SHOWN_BYTES = 65_536;
+
+function seconds(from: number | undefined, to: number | undefined): number | null {
+  return from === undefined || to === undefined ? null : Math.max(0, to - from) / 1000;
+}

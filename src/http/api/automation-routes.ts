@@ -1,0 +1,133 @@
+// The addresses of the triggers and what they have accepted: /triggers, /agents, /deliveries. They need the key like the
+// rest of the API. Without `spec.triggers` in the configuration they answer that there are none.
+
+import { deliveryFilter } from '../../../actors/automation/delivery-query.ts';
+import { manualRun } from '../../../actors/automation/manual-run.ts';
+import type { Operator } from '../../../actors/automation/operator.ts';
+import { InvalidQueryError } from '../../../actors/errors.ts';
+import { isJson } from '../listener/framing.ts';
+import type { BodyHandler } from '../listener/seam.ts';
+import type { ExchangeContext } from '../mcp/exchange-context.ts';
+import { agentRecord, deliveryDetails, deliveryRecord, triggerRecord } from './automation-records.ts';
+
+/** `body` is what came with it, JSON or nothing. */
+type Answering = (
+  operator: Operator,
+  context: ExchangeContext,
+  id: string,
+  body: unknown,
+) => Promise<unknown>;
+
+interface AutomationRoute {
+  readonly method: 'GET' | 'POST';
+  readonly answer: Answering;
+}
+
+/** A run, or what is asked of a delivery, is small. */
+const MAX_BODY_BYTES = 262_144;
+
+const get = (answer: Answering): AutomationRoute => ({ method: 'GET', answer });
+const post = (answer: Answering): AutomationRoute => ({ method: 'POST', answer });
+
+/** By the shape of the path, `*` for a segment that is a name. */
+const routes: ReadonlyMap<string, AutomationRoute> = new Map([
+  ['/triggers', get(async (operator) => ({ triggers: operator.triggers().map(triggerRecord) }))],
+  ['/triggers/*', get(async (operator, _, name) => triggerRecord(operator.trigger(name)))],
+  ['/triggers/*/pause', post(async (operator, _, name) => triggerRecord(await operator.pause(name)))],
+  [
+    '/triggers/*/resume',
+    post(async (operator, _, name) => {
+      const status = await operator.resume(name);
+      return status === undefined ? { name, state: 'gone', paused: false } : triggerRecord(status);
+    }),
+  ],
+  [
+    '/triggers/*/run',
+    post((operator, { traceparent }, name, body) => operator.run(name, manualRun(body), traceparent)),
+  ],
+  ['/agents', get(async (operator) => ({ agents: operator.agents().map(agentRecord) }))],
+  [
+    '/deliveries',
+    get(async (operator, { request }) => {
+      const page = await operator.deliveryPage(deliveryFilter(request.query, Date.now()));
+      return { deliveries: page.deliveries.map(deliveryRecord), next_before: page.beforeSeq ?? null };
+    }),
+  ],
+  ['/deliveries/*', get(async (operator, _, id) => deliveryDetails(await operator.delivery(id)))],
+  ['/deliveries/*/replay', post(async (operator, _, id) => deliveryRecord(await operator.replay(id)))],
+  ['/deliveries/*/discard', post(async (operator, _, id) => deliveryRecord(await operator.discard(id)))],
+]);
+
+export interface FoundRoute {
+  readonly route: AutomationRoute;
+  readonly id: string;
+}
+
+/** The route of a raw path; undefined when it is none of these. */
+export function automationRouteOf(path: string): FoundRoute | undefined {
+  const [empty, head = '', segment, verb, ...rest] = path.split('/');
+  if (empty !== '' || rest.length > 0 || segment === '') return undefined;
+  const shape = `/${head}${segment === undefined ? '' : '/*'}${verb === undefined ? '' : `/${verb}`}`;
+  const route = routes.get(shape);
+  const id = segment === undefined ? '' : decoded(segment);
+  return route === undefined || id === undefined ? undefined : { route, id };
+}
+
+/** `fail` answers what was thrown. */
+export function answerAutomation(
+  operator: Operator,
+  context: ExchangeContext,
+  { route, id }: FoundRoute,
+  fail: (context: ExchangeContext, error: unknown) => void,
+): BodyHandler | undefined {
+  const { method, headers } = context.request;
+  if (method !== route.method && !(method === 'HEAD' && route.method === 'GET')) {
+    context.error(405, `${method} is not possible here; try ${route.method}`, [['allow', route.method]]);
+    return undefined;
+  }
+  return (_, body) => {
+    if (typeof body === 'string' || body.length > MAX_BODY_BYTES) {
+      if (body === 'too_slow') context.error(408, 'the body did not arrive in time');
+      else if (body === 'no_room')
+        context.error(503, 'too many large bodies are being received; send it again shortly', [
+          ['retry-after', '1'],
+        ]);
+      else context.error(413, `the body is larger than ${MAX_BODY_BYTES} bytes`);
+      return;
+    }
+    answered(operator, context, { route, id }, parsed(headers, body)).catch((error: unknown) =>
+      fail(context, error),
+    );
+  };
+}
+
+async function answered(
+  operator: Operator,
+  context: ExchangeContext,
+  { route, id }: FoundRoute,
+  body: () => unknown,
+): Promise<void> {
+  context.json(200, await route.answer(operator, context, id, body()));
+}
+
+/** Put off, so that what is wrong with it is answered like any other error. */
+function parsed(headers: ExchangeContext['request']['headers'], body: Buffer): () => unknown {
+  return () => {
+    if (body.length === 0) return undefined;
+    if (!isJson(headers['content-type'] ?? ''))
+      throw new InvalidQueryError('the body should be JSON (Content-Type: application/json)');
+    try {
+      return JSON.parse(body.toString('utf8')) as unknown;
+    } catch {
+      throw new InvalidQueryError('the body is not JSON');
+    }
+  };
+}
+
+function decoded(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,103 @@
+// What GET /servers and GET /stats show of a server. Times are ISO 8601, durations seconds.
+
+import { cutMessages } from '../../../actors/server/lists/bounded-list.ts';
+import type { ListKind } from '../../../actors/server/lists/lists.ts';
+import type { ManagedServer } from '../../../actors/server/managed-server.ts';
+
+/** Lines; under session isolation a server is many processes. */
+const MAX_STDERR = 100;
+
+const iso = (epochMs: number | undefined) => (epochMs ? new Date(epochMs).toISOString() : null);
+
+/** Undefined once it has come: then the next request starts the server, and nothing does before. */
+function nextRetryAt({ nextRetryAt: at }: ManagedServer): number | undefined {
+  return at !== undefined && at > Date.now() ? at : undefined;
+}
+
+function uptimeSeconds(server: ManagedServer): number {
+  return server.opened?.ageSeconds ?? 0;
+}
+
+function pidsOf(server: ManagedServer): number[] {
+  return [...server.pool.members].flatMap((member) => member.connection.link.pid ?? []);
+}
+
+function countersOf(server: ManagedServer) {
+  const { handle } = server;
+  return {
+    requests: handle.requests,
+    failed: handle.failed,
+    in_flight: handle.inFlight,
+    waiting: handle.waiting,
+    restarts: server.restarts,
+    uptime_seconds: uptimeSeconds(server),
+  };
+}
+
+/** One line of GET /servers. */
+export function serverRecord(server: ManagedServer) {
+  const { handle } = server;
+  return {
+    id: server.id,
+    runtime: server.entry.runtime,
+    state: server.state,
+    isolation: server.entry.isolation,
+    enabled: server.entry.enabled,
+    ...countersOf(server),
+    started_at: iso(server.opened?.at),
+    last_used_at: iso(handle.lastUsedTime),
+    pids: pidsOf(server),
+  };
+}
+
+/** How many items are known of each list, and what is left out of it; null of a list that is not known. */
+function listRecords({ cache }: ManagedServer) {
+  const record = (kind: ListKind) => {
+    const { lists, cuts } = cache;
+    const cut = cuts[kind];
+    if (lists[kind] === undefined) return null;
+    return {
+      count: lists[kind].length,
+      cut: cut === undefined ? null : { reason: cut, message: cutMessages[cut] },
+    };
+  };
+  return {
+    tools: record('tools'),
+    prompts: record('prompts'),
+    resources: record('resources'),
+    resource_templates: record('resourceTemplates'),
+  };
+}
+
+/** GET /servers/:id. */
+export function serverDetails(server: ManagedServer, redact: (text: string) => string) {
+  const { lastError } = server;
+  return {
+    ...serverRecord(server),
+    eras: Object.entries(server.eras.known ?? {}).flatMap(([era, isSpoken]) => (isSpoken ? [era] : [])),
+    tools: (server.cache.lists.tools ?? []).map((item) => item.key),
+    lists: listRecords(server),
+    last_error: lastError === undefined ? null : { code: lastError.code, message: redact(lastError.message) },
+    next_retry_at: iso(nextRetryAt(server)),
+    is_parked: server.handle.isParked,
+    connections: [...server.pool.members].map((member) => ({
+      session: member.owner?.label ?? null,
+      pid: member.connection.link.pid ?? null,
+      is_open: member.isOpen,
+      in_flight: member.inFlight,
+      protocol_version: member.connection.description?.protocolVersion ?? null,
+    })),
+    // Redacted already, but the secrets may be others since.
+    stderr: server.pool.stderrTail.slice(-MAX_STDERR).map(redact),
+  };
+}
+
+/** One server in GET /stats. */
+export function serverStats(server: ManagedServer) {
+  const { handle } = server;
+  return {
+    state: server.state,
+    ...countersOf(server),
+    latency_ms: handle.latency.read(),
+  };
+}

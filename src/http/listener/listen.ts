@@ -1,0 +1,91 @@
+// Opens the HTTP listener and chooses its filling, once: uWebSockets.js where its addon loads, else node:http.
+// A refused address is told in the same words by both, naming the address and what to do.
+
+import { createServer } from 'node:net';
+import { AlreadyHeldError } from '../../../actors/errors.ts';
+import { listenNode } from './node-listener.ts';
+import { portHolder } from './port-holder.ts';
+import type { Listener, ListenerOptions } from './seam.ts';
+import { listenUws, loadUws } from './uws-listener.ts';
+
+export interface ListenOptions extends ListenerOptions {
+  /** Default: what GATEWAY_HTTP says ('node' or 'uws'), else 'uws'. */
+  readonly prefer?: 'uws' | 'node';
+  /** Which setting has the address, for whoever has to change it. @default 'listen_addr' */
+  readonly setting?: string;
+}
+
+/**
+ * Opens `host:port`. Rejects with AlreadyHeldError when the address is in use, and with an Error that names the
+ * address when the system refuses it otherwise.
+ */
+export async function listen(options: ListenOptions): Promise<Listener> {
+  const prefer = options.prefer ?? (process.env.GATEWAY_HTTP === 'node' ? 'node' : 'uws');
+  if (prefer === 'node') return await openNode(options);
+  let uws: Awaited<ReturnType<typeof loadUws>>;
+  try {
+    uws = await loadUws();
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    return await openNode(options, `uWebSockets.js does not load here: ${reason.split('\n')[0]}`);
+  }
+  const listener = listenUws(uws, options);
+  if (listener !== undefined) return listener;
+  throw refusal(options, await probe(options));
+}
+
+async function openNode(options: ListenOptions, fallbackReason?: string): Promise<Listener> {
+  try {
+    return await listenNode(options, fallbackReason);
+  } catch (error) {
+    throw refusal(options, error);
+  }
+}
+
+/** Asks the system why an address is refused, by trying it once more in a way that says so. */
+function probe({ host, port }: ListenerOptions): Promise<unknown> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', resolve);
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve(undefined)));
+  });
+}
+
+function refusal({ host, port, setting = 'listen_addr' }: ListenOptions, cause: unknown): Error {
+  const address = host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : undefined;
+  switch (code) {
+    case 'EADDRINUSE': {
+      const pid = portHolder(port);
+      const holder = pid === undefined ? 'another process' : `process ${pid}`;
+      return new AlreadyHeldError(
+        `the address ${address} is in use by ${holder}; stop that one, or choose another ${setting}`,
+        { cause },
+      );
+    }
+    case 'EACCES':
+      return new Error(
+        `no permission to listen on ${address}; ports below 1024 need it, so choose a higher one`,
+        {
+          cause,
+        },
+      );
+    case 'EADDRNOTAVAIL':
+      return new Error(
+        `no network interface of this machine has the address ${address}; correct ${setting}`,
+        {
+          cause,
+        },
+      );
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return new Error(`the host of ${address} is not known; correct ${setting}`, { cause });
+    default:
+      return new Error(
+        `the system refused to listen on ${address} (${code ?? 'no reason given'}); correct ${setting}`,
+        {
+          cause,
+        },
+      );
+  }
+}

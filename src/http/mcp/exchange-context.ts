@@ -1,0 +1,110 @@
+// What every route has at hand about one HTTP request, and the few ways in which it answers: JSON, an error body,
+// or a JSON-RPC error. Each answer carries the request id and, where the origin is allowed, the CORS headers.
+
+import { GatewayError, OverloadedError, StoppedError } from '../../../actors/errors.ts';
+import { errorMessage } from '../../../actors/jsonrpc/compose.ts';
+import { RpcFault, rpcCodes } from '../../../actors/jsonrpc/rpc-fault.ts';
+import type { Message } from '../../../actors/jsonrpc/span.ts';
+import type { BodyProblem, HeaderList, HttpReply, HttpRequest } from '../listener/seam.ts';
+import { reasonPhrase, statusOf, statusOfFault } from '../status.ts';
+import { requestIdOf, traceparentOf } from './trace.ts';
+
+type Header = HeaderList[number];
+
+const JSON_TYPE: Header = ['content-type', 'application/json'];
+const none: HeaderList = [];
+
+export class ExchangeContext {
+  readonly request: HttpRequest;
+  readonly reply: HttpReply;
+  readonly requestId: string;
+  #traceparent: string | undefined;
+  /** Set when the origin is allowed: sent with every answer. */
+  corsHeaders: HeaderList = none;
+
+  constructor(request: HttpRequest, reply: HttpReply) {
+    this.request = request;
+    this.reply = reply;
+    this.requestId = requestIdOf(request.headers['x-request-id']);
+  }
+
+  /** Made when it is first asked for: most requests go to servers that cannot be told. */
+  get traceparent(): string {
+    this.#traceparent ??= traceparentOf(this.request.headers.traceparent);
+    return this.#traceparent;
+  }
+
+  headers(more: HeaderList = none, type?: Header): HeaderList {
+    const id: Header = ['x-request-id', this.requestId];
+    const all: Header[] = type === undefined ? [id] : [id, type];
+    if (this.corsHeaders.length > 0) all.push(...this.corsHeaders);
+    if (more.length > 0) all.push(...more);
+    return all;
+  }
+
+  json(status: number, body: unknown, more?: HeaderList): void {
+    this.reply.send(status, this.headers(more, JSON_TYPE), JSON.stringify(body));
+  }
+
+  /** A JSON-RPC message as the whole answer. */
+  message(status: number, message: Message, more?: HeaderList): void {
+    this.reply.send(status, this.headers(more, JSON_TYPE), message);
+  }
+
+  empty(status: number, more?: HeaderList): void {
+    this.reply.send(status, this.headers(more));
+  }
+
+  /** `{error, message, request_id}`, as every plain route fails. */
+  error(status: number, message: string, more: HeaderList = [], details: Record<string, unknown> = {}): void {
+    this.json(status, { error: reasonPhrase(status), message, ...details, request_id: this.requestId }, more);
+  }
+
+  /** An error of the gateway's own on a plain route; anything else is a fault of ours and says no more than that. */
+  fail(error: unknown, redact: (text: string) => string): void {
+    if (!(error instanceof GatewayError)) {
+      this.error(500, 'internal error; the log has the details under this request id');
+      return;
+    }
+    const tail = 'stderrTail' in error ? (error.stderrTail as readonly string[]) : [];
+    const details = tail.length > 0 ? { stderr: tail.map(redact) } : {};
+    this.error(statusOf(error), redact(error.message), retryAfter(error), details);
+  }
+
+  /** A message on a JSON-RPC route that could not be taken. */
+  rpcFault(fault: RpcFault, status: number = statusOfFault(fault)): void {
+    this.message(status, errorMessage(fault.rawId, fault.code, fault.message, fault.data));
+  }
+
+  /** An error of the gateway's own on a JSON-RPC route. */
+  rpcError(error: GatewayError, rawId: string | undefined, more: HeaderList = []): void {
+    const message = errorMessage(rawId, error.rpcCode, error.message, error.data);
+    this.message(statusOf(error), message, [...retryAfter(error), ...more]);
+  }
+
+  /** On a JSON-RPC route: the body, of which `maxBytes` are taken, did not come as a whole. */
+  refuseBody(problem: BodyProblem, maxBytes: number): void {
+    if (problem === 'no_room') {
+      const message = 'too many large bodies are being received; send it again shortly';
+      this.rpcError(new OverloadedError(message), undefined);
+    } else if (problem === 'too_large') {
+      const message = `the body is larger than limits.body_bytes (${maxBytes})`;
+      this.rpcFault(new RpcFault(rpcCodes.invalidRequest, message), 413);
+    } else this.rpcFault(new RpcFault(rpcCodes.invalidRequest, 'the body did not arrive in time'), 408);
+  }
+
+  /** The gateway is stopping and takes no new work; nor will it on this connection. */
+  refuseWhileDraining(): void {
+    const error = new StoppedError('the gateway is stopping and takes no new requests');
+    this.error(statusOf(error), error.message, [...retryAfter(error), ...closing(error)]);
+  }
+}
+
+export function retryAfter(error: GatewayError): HeaderList {
+  return error.retryAfterSeconds === undefined ? [] : [['retry-after', String(error.retryAfterSeconds)]];
+}
+
+/** While the gateway stops, a connection that is told so is of no use any more. */
+export function closing(error: GatewayError): HeaderList {
+  return error instanceof StoppedError ? [['connection', 'close']] : [];
+}

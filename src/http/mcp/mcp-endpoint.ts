@@ -1,0 +1,224 @@
+// MCP over Streamable HTTP. Which era a message belongs to is told by its body: one that claims a version for itself
+// is modern and goes to modern-endpoint.ts. Here are the session revisions: POST takes messages, GET opens the stream for what belongs to
+// no request, DELETE ends the session (spec revision 2025-11-25, "Transports").
+
+import { isModern, readCaller } from '../../../actors/client/eras/modern-caller.ts';
+import { parseEventId } from '../../../actors/client/sessions/replay-ring.ts';
+import type { ClientSession } from '../../../actors/client/sessions/session.ts';
+import { GatewayError, StoppedError } from '../../../actors/errors.ts';
+import type { Envelope } from '../../../actors/jsonrpc/envelope.ts';
+import { modernVersion } from '../../../actors/jsonrpc/modern-meta.ts';
+import { readClientMessage } from '../../../actors/jsonrpc/read-message.ts';
+import { RpcFault, rpcCodes } from '../../../actors/jsonrpc/rpc-fault.ts';
+import { isSessionVersion, sessionVersions } from '../../../actors/server/cache/server-description.ts';
+import type { ManagedServer } from '../../../actors/server/managed-server.ts';
+import type { Front } from '../front.ts';
+import { isJson } from '../listener/framing.ts';
+import type { BodyProblem } from '../listener/seam.ts';
+import { EventStream, liveStreams } from './event-stream.ts';
+import { closing, type ExchangeContext } from './exchange-context.ts';
+import { checkMirrorHeaders } from './mirror-headers.ts';
+import { isModernHeader, postModern } from './modern-endpoint.ts';
+import { PostOutlet } from './post-outlet.ts';
+
+/** What nearly every client sends: no need to read it again each time. */
+const USUAL_ACCEPT = 'application/json, text/event-stream';
+
+/** Refuses what can be refused by the headers alone; true when the body, which tells the era, is wanted. */
+export function admitPost(context: ExchangeContext): boolean {
+  const { 'content-type': type = '' } = context.request.headers;
+  if (isJson(type)) return true;
+  context.rpcFault(new RpcFault(rpcCodes.invalidRequest, 'Content-Type must be application/json'), 415);
+  return false;
+}
+
+export function post(
+  front: Front,
+  context: ExchangeContext,
+  server: ManagedServer | undefined,
+  body: Buffer | BodyProblem,
+): void {
+  const envelope = readBody(context, body, front.gateway.config.limits.body_bytes);
+  if (envelope === undefined) return;
+  try {
+    if (envelope.kind === 'request' && front.gateway.isDraining) throw draining();
+    if (isModern(envelope)) {
+      postModern(front, context, server, envelope);
+      return;
+    }
+    if (isModernHeader(context.request.headers['mcp-protocol-version'])) {
+      // The header claims what the body does not; only a notification need not claim it as well.
+      if (envelope.kind === 'request') readCaller(envelope);
+      else if (envelope.kind === 'notification') context.empty(202);
+      else throw new RpcFault(rpcCodes.invalidRequest, 'this revision knows no answers of clients');
+      return;
+    }
+    if (!admitAccept(context) || !admitVersion(context)) return;
+    checkMirrorHeaders(context.request.headers, envelope);
+    if (envelope.kind === 'request' && envelope.method === 'initialize') {
+      const outlet = new PostOutlet(context, front.heartbeat, undefined);
+      front.router.open(envelope, server, outlet, context, (session) => {
+        outlet.session = session;
+      });
+      return;
+    }
+    const session = sessionOf(front, context, server, envelope);
+    if (session === undefined) return;
+    if (envelope.kind === 'request') {
+      const outlet = new PostOutlet(context, front.heartbeat, session);
+      front.router.request(session, envelope, outlet, context);
+    } else {
+      front.router.note(session, envelope);
+      context.empty(202);
+    }
+  } catch (error) {
+    answerError(context, error, envelope);
+  }
+}
+
+/** Opens the session's own stream, or goes on with one that was lost. */
+export function get(front: Front, context: ExchangeContext, server: ManagedServer | undefined): void {
+  if (refusesModern(context)) return;
+  const { accept = '', 'last-event-id': lastEventId } = context.request.headers;
+  if (!accepts(accept, 'text/event-stream')) {
+    context.rpcFault(new RpcFault(rpcCodes.invalidRequest, 'Accept must list text/event-stream'), 406);
+    return;
+  }
+  if (!admitVersion(context)) return;
+  const session = sessionOf(front, context, server, undefined);
+  if (session === undefined) return;
+  if (front.gateway.isDraining) {
+    answerError(context, draining(), undefined);
+    return;
+  }
+  session.lastSeenAt = performance.now();
+  const last = lastEventId === undefined ? undefined : parseEventId(lastEventId);
+  if (lastEventId !== undefined && last === undefined) {
+    context.rpcFault(new RpcFault(rpcCodes.invalidRequest, 'Last-Event-ID is none of this session'), 400);
+    return;
+  }
+  const lost = last === undefined ? undefined : liveStreams(session).get(last.stream);
+  if (last !== undefined && lost === undefined) {
+    finishLost(session, context, last);
+    return;
+  }
+  const stream = lost ?? new EventStream(session);
+  if (lost === undefined) {
+    session.stream?.end();
+    session.stream = stream;
+    front.gateway.sessions.tellMissed(session);
+  }
+  stream.disconnect();
+  front.heartbeat.streams.add(stream);
+  stream.whenEnded = () => front.heartbeat.streams.delete(stream);
+  stream.connect(context, last?.number, () => {
+    // From now on nobody listens, and the session counts as unused; the stream waits for its client to come back.
+    session.lastSeenAt = performance.now();
+  });
+  if (last !== undefined) stream.replayAfter(last.number);
+}
+
+export function remove(front: Front, context: ExchangeContext, server: ManagedServer | undefined): void {
+  if (refusesModern(context)) return;
+  const session = sessionOf(front, context, server, undefined);
+  if (session === undefined) return;
+  front.router.end(session);
+  context.empty(204);
+}
+
+/** The modern era knows neither GET nor DELETE; true when that was said. */
+function refusesModern(context: ExchangeContext): boolean {
+  if (!isModernHeader(context.request.headers['mcp-protocol-version'])) return false;
+  context.error(405, `revision ${modernVersion} knows POST only`, [['allow', 'POST']]);
+  return true;
+}
+
+/** The stream has ended meanwhile: what was missed of it, and its end. */
+function finishLost(
+  session: ClientSession,
+  context: ExchangeContext,
+  last: { stream: number; number: number },
+): void {
+  const stream = new EventStream(session, last.stream);
+  stream.connect(context, last.number);
+  stream.replayAfter(last.number);
+  stream.end();
+}
+
+function readBody(context: ExchangeContext, body: Buffer | BodyProblem, limit: number): Envelope | undefined {
+  if (typeof body === 'string') {
+    context.refuseBody(body, limit);
+    return undefined;
+  }
+  try {
+    return readClientMessage(body);
+  } catch (error) {
+    answerError(context, error, undefined);
+    return undefined;
+  }
+}
+
+function sessionOf(
+  front: Front,
+  context: ExchangeContext,
+  server: ManagedServer | undefined,
+  envelope: Envelope | undefined,
+): ClientSession | undefined {
+  const id = context.request.headers['mcp-session-id'];
+  const rawId = envelope?.kind === 'request' ? envelope.rawId : undefined;
+  if (id === undefined || id === '') {
+    const message = 'the Mcp-Session-Id header is missing; initialize first';
+    context.rpcFault(new RpcFault(rpcCodes.invalidRequest, message, rawId), 400);
+    return undefined;
+  }
+  const session = front.gateway.sessions.find(id, server?.id);
+  if (session === undefined) {
+    // The client has to initialize anew; 404 is what tells it so.
+    context.rpcFault(new RpcFault(-32001, 'Session not found', rawId), 404);
+  }
+  return session;
+}
+
+function answerError(context: ExchangeContext, error: unknown, envelope: Envelope | undefined): void {
+  const rawId = envelope?.kind === 'request' ? envelope.rawId : undefined;
+  if (error instanceof RpcFault) {
+    const { code, message, data } = error;
+    context.rpcFault(new RpcFault(code, message, error.rawId ?? rawId, data), 400);
+  } else if (error instanceof GatewayError) {
+    context.rpcError(error, rawId, closing(error));
+  } else {
+    throw error;
+  }
+}
+
+function draining(): StoppedError {
+  return new StoppedError('the gateway is stopping and takes no new requests');
+}
+
+function admitAccept(context: ExchangeContext): boolean {
+  const { accept = '' } = context.request.headers;
+  if (accept === USUAL_ACCEPT) return true;
+  if (accepts(accept, 'application/json') && accepts(accept, 'text/event-stream')) return true;
+  const message = 'Accept must list both application/json and text/event-stream';
+  context.rpcFault(new RpcFault(rpcCodes.invalidRequest, message), 406);
+  return false;
+}
+
+function admitVersion(context: ExchangeContext): boolean {
+  const version = context.request.headers['mcp-protocol-version'];
+  if (version === undefined || isSessionVersion(version)) return true;
+  const message = `unsupported MCP-Protocol-Version; the gateway speaks ${sessionVersions.join(', ')}`;
+  context.rpcFault(new RpcFault(rpcCodes.invalidRequest, message), 400);
+  return false;
+}
+
+/** Whether an Accept header takes a media type; its weights do not matter here, but 0 means no. */
+function accepts(accept: string, type: string): boolean {
+  const [kind] = type.split('/');
+  return accept.split(',').some((range) => {
+    // Blanks around the separator are cut off each part: a pattern with them would try every blank of a long run.
+    const [name = '', ...parameters] = range.split(';').map((part) => part.trim().toLowerCase());
+    if (parameters.some((parameter) => /^q=0(\.0*)?$/.test(parameter))) return false;
+    return name === type || name === '*/*' || name === `${kind}/*`;
+  });
+}

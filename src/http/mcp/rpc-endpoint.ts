@@ -1,0 +1,78 @@
+// POST /rpc: one JSON-RPC message to the server named by the header X-MCP-Server. No session, no stream: the answer
+// is JSON, and what a server says besides it is dropped.
+
+import { isModern } from '../../../actors/client/eras/modern-caller.ts';
+import { GatewayError, StoppedError } from '../../../actors/errors.ts';
+import type { Envelope } from '../../../actors/jsonrpc/envelope.ts';
+import { readClientMessage } from '../../../actors/jsonrpc/read-message.ts';
+import { RpcFault, rpcCodes } from '../../../actors/jsonrpc/rpc-fault.ts';
+import type { Front } from '../front.ts';
+import { isJson } from '../listener/framing.ts';
+import type { BodyProblem } from '../listener/seam.ts';
+import { closing, type ExchangeContext } from './exchange-context.ts';
+import { checkMirrorHeaders } from './mirror-headers.ts';
+import { JsonOutlet } from './post-outlet.ts';
+
+/** Refuses what the headers alone tell; true when the body is wanted. */
+export function admitRpc(front: Front, context: ExchangeContext): boolean {
+  const { 'x-mcp-server': server, 'content-type': type = '' } = context.request.headers;
+  if (server === undefined || server === '') {
+    const message = 'the X-MCP-Server header is missing; it names the server, GET /servers lists them';
+    context.rpcFault(new RpcFault(rpcCodes.invalidRequest, message), 400);
+    return false;
+  }
+  try {
+    front.gateway.server(server);
+  } catch (error) {
+    if (!(error instanceof GatewayError)) throw error;
+    context.rpcError(error, undefined);
+    return false;
+  }
+  if (!isJson(type)) {
+    context.rpcFault(new RpcFault(rpcCodes.invalidRequest, 'Content-Type must be application/json'), 415);
+    return false;
+  }
+  return true;
+}
+
+export function rpc(front: Front, context: ExchangeContext, body: Buffer | BodyProblem): void {
+  if (typeof body === 'string') {
+    context.refuseBody(body, front.gateway.config.limits.body_bytes);
+    return;
+  }
+  let envelope: Envelope | undefined;
+  try {
+    envelope = readClientMessage(body);
+    checkMirrorHeaders(context.request.headers, envelope);
+    if (envelope.kind === 'answer')
+      throw new RpcFault(rpcCodes.invalidRequest, 'an answer belongs to a session');
+    if (envelope.kind === 'notification') {
+      context.empty(202);
+      return;
+    }
+    if (front.gateway.isDraining) throw new StoppedError('the gateway is stopping and takes no new requests');
+    const server = front.gateway.server(context.request.headers['x-mcp-server'] ?? '');
+    const outlet = new JsonOutlet(context);
+    if (!isModern(envelope)) front.router.single(server, envelope, outlet, context);
+    else if (envelope.method !== 'subscriptions/listen')
+      cancelWhenGone(context, front.router.stateless(envelope, server, outlet, context));
+    else
+      throw new RpcFault(
+        rpcCodes.methodNotFound,
+        'subscriptions/listen needs a stream; use /mcp or /mcp/:id',
+        envelope.rawId,
+      );
+  } catch (error) {
+    if (error instanceof RpcFault) context.rpcFault(error);
+    else if (error instanceof GatewayError) context.rpcError(error, envelope?.rawId, closing(error));
+    else throw error;
+  }
+}
+
+/** In the modern era a client that closes the connection gives its request up. */
+function cancelWhenGone(
+  context: ExchangeContext,
+  running: { cancel(reason?: string): void } | undefined,
+): void {
+  context.reply.onAbort(() => running?.cancel('the client closed the connection'));
+}

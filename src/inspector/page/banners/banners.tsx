@@ -1,0 +1,98 @@
+// What an operator must not miss: no connection, a gateway that stops, parked servers, what is wrong with triggers, dead letters.
+
+import { useState } from 'preact/hooks';
+import type { Go } from '../feed/hooks.ts';
+import type { LinkState } from '../feed/page-store.ts';
+import type { PageState } from '../feed/store.ts';
+import { Link } from '../link.tsx';
+import { clock, span } from '../words.ts';
+import { AutomationBanners } from './automation-banners.tsx';
+
+const SHOWN = 6;
+
+interface BannersProps {
+  readonly state: PageState;
+  readonly link: LinkState;
+  readonly go: Go;
+}
+
+export function Banners({ state, link, go }: BannersProps) {
+  const parked = [...state.servers.values()].filter((server) => server.is_parked);
+  return (
+    <div class="banners">
+      <LinkBanner state={state} link={link} />
+      {state.totals?.is_draining === true && link.status === 'live' && (
+        <p class="banner warn" role="alert">
+          <strong>The gateway is draining.</strong> It takes no new calls and is about to stop.
+        </p>
+      )}
+      {parked.length > 0 && (
+        <p class="banner bad" role="alert" id="parked">
+          <strong>
+            {parked.length === 1 ? 'A server is parked' : `${parked.length} servers are parked`} after too
+            many failures:
+          </strong>{' '}
+          {parked.slice(0, SHOWN).map((server) => (
+            <span key={server.id}>
+              <Link to={{ actor: server.id, tab: 'stderr' }} go={go}>
+                {server.id}
+              </Link>
+              {server.next_retry_at !== null && ` (for ${span(server.next_retry_at - state.at)})`}{' '}
+            </span>
+          ))}
+          {parked.length > SHOWN && `and ${parked.length - SHOWN} more; filter the tree by “parked”`}
+        </p>
+      )}
+      <AutomationBanners state={state} go={go} />
+      <DeadLetterBanner count={state.totals?.dead_letters ?? 0} run={state.startedAt} go={go} />
+      {state.gatewayStarts > 0 && state.totals !== null && state.at - state.totals.started_at < 60_000 && (
+        <p class="banner calm" role="status" id="restarted">
+          The gateway was started anew at {clock(state.totals.started_at).slice(0, 8)}; the log begins there.
+        </p>
+      )}
+    </div>
+  );
+}
+
+function LinkBanner({ state, link }: Pick<BannersProps, 'state' | 'link'>) {
+  if (link.status === 'live') return null;
+  if (link.status === 'connecting')
+    return (
+      <p class="banner calm" role="status">
+        Connecting …
+      </p>
+    );
+  if (link.status === 'refused')
+    return (
+      <p class="banner bad" role="alert" id="refused">
+        <strong>The gateway wants the API key again.</strong> <a href={location.pathname}>Enter it</a>
+      </p>
+    );
+  return (
+    <p class="banner bad" role="alert" id="lost">
+      <strong>Connection lost.</strong> {state.totals?.is_draining === true && 'The gateway is stopping. '}
+      {state.at > 0 && `What is below was so at ${clock(state.at).slice(0, 8)}. `}Trying again every second …
+    </p>
+  );
+}
+
+/** Those that were there before somebody has looked are not shown again. */
+function DeadLetterBanner({ count, run, go }: { count: number; run: number | null; go: Go }) {
+  const [seen, setSeen] = useState({ run, count: 0 });
+  const fresh = seen.run === run ? count - seen.count : count;
+  if (fresh <= 0) return null;
+  return (
+    <p class="banner warn" role="alert" id="dead-letters">
+      <strong>
+        {fresh} dead {fresh === 1 ? 'letter' : 'letters'}:
+      </strong>{' '}
+      events to actors that had ended.{' '}
+      <Link to={{ actor: '', tab: 'details' }} go={go}>
+        Which ones
+      </Link>{' '}
+      <button type="button" onClick={() => setSeen({ run, count })}>
+        Seen
+      </button>
+    </p>
+  );
+}

@@ -1,0 +1,38 @@
+// Start, stop, reload, where the gateway file allows it. What went wrong is said in the gateway's words.
+
+import { useState } from 'preact/hooks';
+import { command } from '../feed/api.ts';
+
+interface CommandsProps {
+  /** Label and path of each. */
+  readonly commands: readonly (readonly [label: string, path: string])[];
+}
+
+export function Commands({ commands }: CommandsProps) {
+  const [busy, setBusy] = useState<string>();
+  const [told, setTold] = useState('');
+  const run = async (label: string, path: string): Promise<void> => {
+    setBusy(path);
+    setTold('');
+    try {
+      await command(path);
+      setTold(`${label}: done`);
+    } catch (error) {
+      setTold((error as Error).message);
+    } finally {
+      setBusy(undefined);
+    }
+  };
+  return (
+    <span class="commands">
+      {commands.map(([label, path]) => (
+        <button type="button" key={path} disabled={busy !== undefined} onClick={() => void run(label, path)}>
+          {busy === path ? `${label} …` : label}
+        </button>
+      ))}
+      <span class="told" role="status">
+        {told}
+      </span>
+    </span>
+  );
+}

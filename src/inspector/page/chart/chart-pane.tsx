@@ -1,0 +1,157 @@
+// The chosen actor's machine as a chart: where it is, how it got there, and where it can go.
+
+import { useMemo } from 'preact/hooks';
+import type { MachineDefinition } from '../../wire.ts';
+import { lineAt } from '../automation-words.ts';
+import type { ActorView } from '../feed/store.ts';
+import { eventText } from '../state-words.ts';
+import { clock } from '../words.ts';
+import { type Arrow, type Box, type Chart, LINE, layoutOf, type Point } from './chart-layout.ts';
+import { lightOf } from './chart-light.ts';
+
+/** A chart shrinks so far to fit its place, and scrolls beyond. */
+const SMALLEST = 0.7;
+
+interface ChartPaneProps {
+  readonly actor: ActorView;
+  readonly definition: MachineDefinition | undefined;
+}
+
+export function ChartPane({ actor, definition }: ChartPaneProps) {
+  const chart = useMemo(() => definition && layoutOf(definition), [definition]);
+  if (chart === undefined)
+    return <p class="empty">{actor.machine === null ? withoutMachine(actor.name) : 'No chart yet.'}</p>;
+  return (
+    <div class="chart">
+      <Picture chart={chart} actor={actor} />
+      <p class="foot">
+        {chart.everywhere.length > 0 &&
+          `In any state: ${chart.everywhere.map(({ text }) => text).join(', ')}. `}
+        {actor.last !== null && `Last event: ${eventText(actor.last.event)} at ${clock(actor.last.at)}.`}
+      </p>
+    </div>
+  );
+}
+
+function withoutMachine(name: string): string {
+  const isLine = lineAt(`~${name}`) !== undefined;
+  const more = isLine ? ' Those below it do, one for each key that has something to do.' : '';
+  return `This actor runs no machine.${more}`;
+}
+
+function Picture({ chart, actor }: { readonly chart: Chart; readonly actor: ActorView }) {
+  const light = lightOf(chart, actor.state, actor.last);
+  const active = [...light.active].join(', ');
+  return (
+    <svg
+      role="img"
+      aria-label={`State chart of ${chart.machine}; active: ${active}`}
+      viewBox={`0 0 ${chart.width} ${chart.height}`}
+      style={{ width: '100%', maxWidth: `${chart.width}px`, minWidth: `${chart.width * SMALLEST}px` }}
+    >
+      <defs>
+        <marker id="tip" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">
+          <path d="M0 0L8 4L0 8z" class="tip" />
+        </marker>
+        <marker
+          id="tip-lit"
+          viewBox="0 0 8 8"
+          refX="7"
+          refY="4"
+          markerWidth="7"
+          markerHeight="7"
+          orient="auto"
+        >
+          <path d="M0 0L8 4L0 8z" class="tip lit" />
+        </marker>
+      </defs>
+      {chart.boxes.map((box) => (
+        <BoxView key={box.path} box={box} isActive={light.active.has(box.path)} event={light.event} />
+      ))}
+      {chart.arrows.map((arrow, index) => (
+        <ArrowView
+          key={`${arrow.source} ${arrow.target}`}
+          arrow={arrow}
+          isLit={light.arrows.has(index)}
+          event={light.event}
+        />
+      ))}
+    </svg>
+  );
+}
+
+interface BoxViewProps {
+  readonly box: Box;
+  readonly isActive: boolean;
+  readonly event: string | null;
+}
+
+function BoxView({ box, isActive, event }: BoxViewProps) {
+  const { x, y, width, height } = box;
+  const kind = `${box.isCluster ? 'cluster' : 'leaf'}${box.isFinal ? ' final' : ''}${isActive ? ' active' : ''}`;
+  return (
+    <g class={`box ${kind}`} data-path={box.path}>
+      <rect x={x} y={y} width={width} height={height} rx="8" />
+      {box.isFinal && <rect x={x + 3} y={y + 3} width={width - 6} height={height - 6} rx="6" class="inner" />}
+      {box.isInitial && <circle cx={x + 9} cy={y + 9} r="3" class="initial" />}
+      <text x={x + width / 2} y={y + (box.isCluster ? 16 : 21)} class="label">
+        {box.label}
+      </text>
+      {!box.isCluster &&
+        box.notes.map(({ text, event: own }, index) => (
+          <text
+            key={text}
+            x={x + width / 2}
+            y={y + 38 + index * LINE}
+            class={`note ${isActive && own === event ? 'lit' : ''}`}
+          >
+            {text}
+          </text>
+        ))}
+    </g>
+  );
+}
+
+interface ArrowViewProps {
+  readonly arrow: Arrow;
+  readonly isLit: boolean;
+  readonly event: string | null;
+}
+
+function ArrowView({ arrow, isLit, event }: ArrowViewProps) {
+  const { middle, labels } = arrow;
+  return (
+    <g class={`arrow ${isLit ? 'lit' : ''}`} data-arrow={`${arrow.source} ${arrow.target}`}>
+      <path d={smooth(arrow.points)} marker-end={isLit ? 'url(#tip-lit)' : 'url(#tip)'} />
+      {middle !== null &&
+        labels.map((label, index) => (
+          <text
+            key={label.text}
+            x={middle.x}
+            y={middle.y - ((labels.length - 1) * LINE) / 2 + index * LINE + 4}
+            class={isLit && label.event === event ? 'lit' : ''}
+          >
+            {label.text}
+          </text>
+        ))}
+    </g>
+  );
+}
+
+/** Through the points with round corners. */
+function smooth(points: readonly Point[]): string {
+  const [first, ...rest] = points;
+  if (first === undefined) return '';
+  const last = rest.at(-1) ?? first;
+  const curves = rest.slice(0, -1).map((point, index) => {
+    const next = rest[index + 1] ?? last;
+    const isEnd = index === rest.length - 2;
+    const to = isEnd ? next : { x: (point.x + next.x) / 2, y: (point.y + next.y) / 2 };
+    return `Q${round(point)} ${round(to)}`;
+  });
+  return `M${round(first)}${curves.length > 0 ? curves.join('') : `L${round(last)}`}`;
+}
+
+function round({ x, y }: Point): string {
+  return `${x.toFixed(1)} ${y.toFixed(1)}`;
+}

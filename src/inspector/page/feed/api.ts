@@ -1,0 +1,76 @@
+// What the page asks the gateway beside the feed: machines, one server in detail, dead letters, and the commands.
+
+import type { DeadDelivery, MachineDefinition, SessionList, SessionPlace } from '../../wire.ts';
+
+export interface ServerDetails {
+  readonly id: string;
+  readonly runtime: string;
+  readonly isolation: string;
+  readonly started_at: string | null;
+  readonly last_used_at: string | null;
+  readonly next_retry_at: string | null;
+  readonly pids: readonly number[];
+  readonly eras: readonly string[];
+  readonly tools: readonly string[];
+  readonly last_error: { readonly code: string; readonly message: string } | null;
+  readonly connections: readonly {
+    readonly session: string | null;
+    readonly pid: number | null;
+    readonly is_open: boolean;
+    readonly in_flight: number;
+    readonly protocol_version: string | null;
+  }[];
+  readonly stderr: readonly string[];
+}
+
+export interface DeadLetter {
+  readonly type: string;
+  readonly target: string;
+}
+
+/** For what the gateway answers at once; a command takes as long as the server does. */
+const DEADLINE_MS = 10_000;
+
+export async function machines(): Promise<readonly MachineDefinition[]> {
+  return (await get<{ machines: MachineDefinition[] }>('/inspector/machines')).machines;
+}
+
+export function server(id: string): Promise<ServerDetails> {
+  return get(`/inspector/servers/${encodeURIComponent(id)}`);
+}
+
+/** `count` sessions from the `from`th that matches. */
+export function sessionList(from: number, count: number, filter: string): Promise<SessionList> {
+  return get(`/inspector/sessions?${new URLSearchParams({ from: `${from}`, count: `${count}`, filter })}`);
+}
+
+/** Rejects when it has ended. */
+export function sessionPlace(number: number, filter: string): Promise<SessionPlace> {
+  return get(`/inspector/sessions/${number}?${new URLSearchParams({ filter })}`);
+}
+
+export async function deadLetters(): Promise<readonly DeadLetter[]> {
+  return (await get<{ recent: DeadLetter[] }>('/inspector/dead-letters')).recent;
+}
+
+/** Deliveries that were given up, the newest first. */
+export async function deadDeliveries(): Promise<readonly DeadDelivery[]> {
+  return (await get<{ recent: DeadDelivery[] }>('/inspector/dead-deliveries')).recent;
+}
+
+/** Rejects with the gateway's own words. */
+export async function command(path: string): Promise<void> {
+  await answered(await fetch(`/inspector/${path}`, { method: 'POST' }));
+}
+
+async function get<T>(path: string): Promise<T> {
+  const signal = AbortSignal.timeout(DEADLINE_MS);
+  return (await answered(await fetch(path, { cache: 'no-store', signal }))) as T;
+}
+
+async function answered(answer: Response): Promise<unknown> {
+  const body: unknown = await answer.json().catch(() => undefined);
+  if (answer.ok) return body;
+  const { message, problems } = (body ?? {}) as { message?: string; problems?: readonly string[] };
+  throw new Error([message ?? `the gateway answered ${answer.status}`, ...(problems ?? [])].join('\n'));
+}

@@ -1,0 +1,103 @@
+// The page's state over time: takes the messages of the feed, keeps the history beside the state, and tells the view at
+// most once per picture that the browser draws.
+
+import type { AutomationTotals } from '../../wire.ts';
+import { triggerAddress } from '../address.ts';
+import type { Sample } from './history.ts';
+import { History } from './history.ts';
+import { emptyState, type FeedMessage, type PageState, reduce, withoutLog } from './store.ts';
+
+/** How the feed is doing. `refused`: the key is needed again; nothing is tried any more. */
+export interface LinkState {
+  readonly status: 'connecting' | 'live' | 'lost' | 'refused';
+  /** By the browser's clock. */
+  readonly since: number;
+}
+
+/** The history of all servers together; a server's is under its id, and any other under the address of its actor. */
+export const ALL = '';
+
+export class PageStore {
+  state: PageState = emptyState;
+  link: LinkState = { status: 'connecting', since: Date.now() };
+  readonly history = new History();
+  readonly #listeners = new Set<() => void>();
+  #isScheduled = false;
+
+  take(message: FeedMessage): void {
+    const before = this.state.startedAt;
+    this.state = reduce(this.state, message);
+    if (this.state.startedAt !== before) this.history.clear();
+    if (message.kind === 'numbers') {
+      const { servers, gone, triggers, gone_triggers } = message.data;
+      this.#remember(servers.map(({ id }) => id));
+      this.#rememberTriggers(triggers.map(({ name }) => name));
+      for (const id of gone) this.history.forget(id);
+      for (const name of gone_triggers) this.history.forget(triggerAddress(name));
+    }
+    this.#changed();
+  }
+
+  setLink(status: LinkState['status']): void {
+    if (this.link.status === status) return;
+    this.link = { status, since: Date.now() };
+    this.#changed();
+  }
+
+  clearLog(): void {
+    this.state = withoutLog(this.state);
+    this.#changed();
+  }
+
+  subscribe(listener: () => void): () => void {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  }
+
+  #remember(changed: readonly string[]): void {
+    const { servers, totals } = this.state;
+    for (const id of changed) {
+      const server = servers.get(id);
+      if (server === undefined) continue;
+      const { at, requests, failed, in_flight, waiting, latency_ms } = server;
+      this.history.note(id, { at, requests, failed, in_flight, waiting, p95: latency_ms.p95 });
+    }
+    if (totals === null) return;
+    let waiting = 0;
+    for (const server of servers.values()) waiting += server.waiting;
+    const { total, failed, in_flight } = totals.requests;
+    const sample: Sample = { at: totals.at, requests: total, failed, in_flight, waiting, p95: null };
+    this.history.note(ALL, sample);
+  }
+
+  #rememberTriggers(changed: readonly string[]): void {
+    const { triggers, at, totals } = this.state;
+    for (const name of changed) {
+      const { handled, failed } = triggers.get(name) ?? { handled: 0, failed: 0 };
+      const sample = { at, requests: handled, failed, in_flight: 0, waiting: 0, p95: null };
+      this.history.note(triggerAddress(name), sample);
+    }
+    if (totals?.automation == null) return;
+    for (const line of ['conversations', 'outbox'] as const)
+      this.history.note(`~${line}`, lineSample(totals.automation, line, at));
+  }
+
+  #changed(): void {
+    if (this.#isScheduled) return;
+    this.#isScheduled = true;
+    requestAnimationFrame(() => {
+      this.#isScheduled = false;
+      for (const listener of this.#listeners) listener();
+    });
+  }
+}
+
+function lineSample(
+  { deliveries, ...lines }: AutomationTotals,
+  line: 'conversations' | 'outbox',
+  at: number,
+): Sample {
+  const { handled, failed, active, duration_ms } = lines[line];
+  const waiting = deliveries === null ? 0 : deliveries.queued + deliveries.retrying + deliveries.held;
+  return { at, requests: handled, failed, in_flight: active, waiting, p95: duration_ms.p95 };
+}

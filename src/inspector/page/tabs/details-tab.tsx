@@ -1,0 +1,151 @@
+// What else there is to know: of the actor, of its server or trigger, at the root the last dead letters, and at the
+// conversations the last dead deliveries.
+
+import type { TriggerNumbers } from '../../wire.ts';
+import { addressOf, triggerAddress, triggerAt } from '../address.ts';
+import { lineAt, triggerFigures } from '../automation-words.ts';
+import { deadDeliveries, deadLetters, type ServerDetails } from '../feed/api.ts';
+import { type Asked, type Go, useAsked } from '../feed/hooks.ts';
+import type { ActorView, PageState } from '../feed/store.ts';
+import { Link } from '../link.tsx';
+import { eventText, stateText } from '../state-words.ts';
+import { clock } from '../words.ts';
+import { Fact } from './fact.tsx';
+
+const SHOWN = 50;
+
+interface DetailsTabProps {
+  readonly state: PageState;
+  readonly actor: ActorView | undefined;
+  readonly asked: Asked<ServerDetails> | undefined;
+  readonly address: string;
+  readonly go: Go;
+}
+
+export function DetailsTab({ state, actor, asked, address, go }: DetailsTabProps) {
+  const trigger = state.triggers.get(triggerAt(address) ?? '');
+  const parent = actor?.parent === null ? undefined : state.actors.get(actor?.parent ?? '');
+  return (
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls has to be reached by the keyboard
+    <div class="scroll details" tabIndex={0}>
+      <table>
+        <tbody>
+          {actor !== undefined && (
+            <>
+              <Fact name="actor">{`${actor.name}, ${actor.id}`}</Fact>
+              <Fact name="machine">{actor.machine ?? 'none'}</Fact>
+              <Fact name="state">{stateText(actor.state)}</Fact>
+              {Object.entries(actor.context ?? {}).map(([key, value]) => (
+                <Fact key={key} name={key}>
+                  {String(value)}
+                </Fact>
+              ))}
+              <Fact name="last event">
+                {actor.last === null ? '–' : `${eventText(actor.last.event)} at ${clock(actor.last.at)}`}
+              </Fact>
+            </>
+          )}
+          {parent !== undefined && (
+            <Fact name="parent">
+              <Link to={{ actor: addressOf(parent, state.actors), tab: 'details' }} go={go}>
+                {parent.name}
+              </Link>
+            </Fact>
+          )}
+          {trigger !== undefined && <TriggerFacts trigger={trigger} now={state.at} />}
+          {asked?.value !== undefined && <ServerFacts server={asked.value} />}
+        </tbody>
+      </table>
+      {asked?.problem !== undefined && <p class="empty">{asked.problem}</p>}
+      {actor?.parent === null && <DeadLetters />}
+      {lineAt(address) === 'conversations' && <DeadDeliveries go={go} />}
+    </div>
+  );
+}
+
+function ServerFacts({ server }: { readonly server: ServerDetails }) {
+  const { last_error, connections, tools } = server;
+  return (
+    <>
+      <Fact name="runtime">{`${server.runtime}, isolation ${server.isolation}`}</Fact>
+      <Fact name="eras">{server.eras.join(', ') || 'not known yet'}</Fact>
+      <Fact name="running since">{server.started_at ?? '–'}</Fact>
+      <Fact name="last used">{server.last_used_at ?? '–'}</Fact>
+      <Fact name="next retry">{server.next_retry_at ?? '–'}</Fact>
+      <Fact name="last error">{last_error === null ? '–' : `${last_error.code}: ${last_error.message}`}</Fact>
+      <Fact name="connections">
+        {connections.length === 0 && '–'}
+        {connections.slice(0, SHOWN).map((connection, index) => (
+          <div key={index}>
+            {connection.session ?? 'shared'}
+            {connection.pid !== null && `, pid ${connection.pid}`}
+            {connection.is_open ? '' : ', closing or opening'}
+            {`, ${connection.in_flight} in flight`}
+            {connection.protocol_version !== null && `, ${connection.protocol_version}`}
+          </div>
+        ))}
+        {connections.length > SHOWN && `and ${connections.length - SHOWN} more`}
+      </Fact>
+      <Fact name={`tools (${tools.length})`}>{tools.slice(0, SHOWN).join(', ') || '–'}</Fact>
+    </>
+  );
+}
+
+function TriggerFacts({ trigger, now }: { readonly trigger: TriggerNumbers; readonly now: number }) {
+  return (
+    <>
+      <Fact name="type">{trigger.type}</Fact>
+      {triggerFigures(trigger, now).map(([name, value]) => (
+        <Fact key={name} name={name}>
+          {value}
+        </Fact>
+      ))}
+      <Fact name="last error">{trigger.last_error ?? '–'}</Fact>
+    </>
+  );
+}
+
+function DeadDeliveries({ go }: { readonly go: Go }) {
+  const { value, problem } = useAsked('dead deliveries', deadDeliveries, 2_000);
+  if (problem !== undefined) return <p class="empty">{problem}</p>;
+  if (value === undefined || value.length === 0) return <p class="empty">No dead deliveries.</p>;
+  return (
+    <table>
+      <caption>The last dead deliveries, newest first; the command `deliveries show` tells more</caption>
+      <tbody>
+        {value.map(({ id, trigger, attempts, ended_at, note }) => (
+          <Fact key={id} name={id}>
+            {trigger !== null && (
+              <>
+                <Link to={{ actor: triggerAddress(trigger), tab: 'details' }} go={go}>
+                  {trigger}
+                </Link>
+                {', '}
+              </>
+            )}
+            {`${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`}
+            {ended_at !== null && `, ${clock(ended_at).slice(0, 8)}`}
+            {note !== null && <div>{note}</div>}
+          </Fact>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
+function DeadLetters() {
+  const { value } = useAsked('dead letters', deadLetters, 2_000);
+  if (value === undefined || value.length === 0) return <p class="empty">No dead letters.</p>;
+  return (
+    <table>
+      <caption>The last dead letters, newest first</caption>
+      <tbody>
+        {[...value].reverse().map(({ type, target }, index) => (
+          <Fact key={index} name={target}>
+            {type}
+          </Fact>
+        ))}
+      </tbody>
+    </table>
+  );
+}

@@ -1,0 +1,65 @@
+// What the keys do in the tree, as in any tree: up and down a line or ten, to either end, right into what is there, left out
+// of it.
+
+import type { ActorNode } from '../../wire.ts';
+import { SESSIONS } from '../address.ts';
+import type { TreeLine, TreeLines } from './tree-lines.ts';
+
+const PAGE = 10;
+
+export type TreeMove =
+  | { readonly kind: 'go'; readonly line: number }
+  /** Folds or unfolds what is below the actor or the group of that address. */
+  | { readonly kind: 'toggle'; readonly address: string };
+
+/**
+ * What a key does at a line, −1 where none is chosen. `isFixed`: nothing can be folded away. Undefined for a key that does
+ * nothing there.
+ */
+export function treeMove<A extends ActorNode>(
+  key: string,
+  line: number,
+  lines: TreeLines<A>,
+  isFixed: boolean,
+): TreeMove | undefined {
+  const fold = foldOf(lines.at(line));
+  switch (key) {
+    case 'ArrowDown':
+      return to(line + 1, lines.length);
+    case 'ArrowUp':
+      return to(line - 1, lines.length);
+    case 'PageDown':
+      return to(line + PAGE, lines.length);
+    case 'PageUp':
+      return to(line - PAGE, lines.length);
+    case 'Home':
+      return to(0, lines.length);
+    case 'End':
+      return to(lines.length - 1, lines.length);
+    case 'ArrowRight':
+      if (fold === undefined) return undefined;
+      return fold.isOpen ? to(line + 1, lines.length) : { kind: 'toggle', address: fold.address };
+    case 'ArrowLeft': {
+      if (fold?.isOpen === true && !isFixed) return { kind: 'toggle', address: fold.address };
+      const parent = lines.parentOf(line);
+      return parent === undefined ? undefined : { kind: 'go', line: parent };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** The nearest line that there is. */
+function to(line: number, length: number): TreeMove | undefined {
+  return length === 0 ? undefined : { kind: 'go', line: Math.max(0, Math.min(line, length - 1)) };
+}
+
+/** What can be folded away below a line. */
+function foldOf<A extends ActorNode>(
+  line: TreeLine<A> | undefined,
+): { readonly isOpen: boolean; readonly address: string } | undefined {
+  if (line?.kind === 'actor' && line.row.children > 0)
+    return { isOpen: line.row.isOpen, address: line.row.address };
+  if (line?.kind === 'group' && line.count > 0) return { isOpen: line.isOpen, address: SESSIONS };
+  return undefined;
+}

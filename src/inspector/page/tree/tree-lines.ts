@@ -1,0 +1,88 @@
+// What stands in the tree, line by line: the actors that are to be seen, and below them the clients' sessions. Sessions are
+// no actors and there are many; a line is made of one only when it is drawn.
+
+import type { ActorNode, SessionRow } from '../../wire.ts';
+import { SESSIONS, sessionAddress } from '../address.ts';
+import type { TreeRow } from './tree-rows.ts';
+
+export type TreeLine<A extends ActorNode> =
+  | { readonly kind: 'actor'; readonly row: TreeRow<A> }
+  | { readonly kind: 'group'; readonly isOpen: boolean; readonly count: number }
+  | {
+      readonly kind: 'session';
+      readonly index: number;
+      /** How many there are. */
+      readonly count: number;
+      /** Undefined as long as it is not there. */
+      readonly session: SessionRow | undefined;
+    };
+
+export interface SessionGroup {
+  readonly isShown: boolean;
+  readonly isOpen: boolean;
+  readonly count: number;
+  row(index: number): SessionRow | undefined;
+}
+
+export class TreeLines<A extends ActorNode> {
+  readonly #rows: readonly TreeRow<A>[];
+  readonly #group: SessionGroup;
+
+  constructor(rows: readonly TreeRow<A>[], group: SessionGroup) {
+    this.#rows = rows;
+    this.#group = group;
+  }
+
+  get length(): number {
+    const { isShown, isOpen, count } = this.#group;
+    return this.#rows.length + (isShown ? 1 + (isOpen ? count : 0) : 0);
+  }
+
+  at(line: number): TreeLine<A> | undefined {
+    const row = this.#rows[line];
+    if (row !== undefined) return { kind: 'actor', row };
+    if (line < 0 || line >= this.length) return undefined;
+    const { isOpen, count } = this.#group;
+    const index = line - this.sessionsFrom;
+    return index < 0
+      ? { kind: 'group', isOpen, count }
+      : { kind: 'session', index, count, session: this.#group.row(index) };
+  }
+
+  /** The line of the first session, whether they are shown or not. */
+  get sessionsFrom(): number {
+    return this.#rows.length + 1;
+  }
+
+  /** Where a session stands, by its index, or the group of all; −1 where that is not to be seen. */
+  lineOfSession(index: number | 'all' | undefined): number {
+    if (index === undefined) return -1;
+    const line = this.sessionsFrom + (index === 'all' ? -1 : index);
+    return line < this.length ? line : -1;
+  }
+
+  /** The line that the line belongs to; undefined for one at the top. */
+  parentOf(line: number): number | undefined {
+    if (line < 0) return undefined;
+    const depth = this.depthOf(line);
+    if (line >= this.sessionsFrom) return this.sessionsFrom - 1;
+    const above = this.#rows.slice(0, line).findLastIndex((row) => row.depth < depth);
+    return above < 0 ? undefined : above;
+  }
+
+  depthOf(line: number): number {
+    return this.#rows[line]?.depth ?? (line < this.sessionsFrom ? 1 : 2);
+  }
+}
+
+/** The address of what stands there, '' for the root; undefined as long as that is not known. */
+export function addressOfLine<A extends ActorNode>(line: TreeLine<A>): string | undefined {
+  switch (line.kind) {
+    case 'actor':
+      return line.row.depth === 0 ? '' : line.row.address;
+    case 'group':
+      return SESSIONS;
+    case 'session':
+      return line.session === undefined ? undefined : sessionAddress(line.session.number);
+  }
+}

@@ -1,0 +1,142 @@
+// Webhooks while the gateway starts and stops: whoever was told that an event is accepted finds it handled, and nobody who
+// sent one that was kept is cut off.
+
+import { readFileSync } from 'node:fs';
+import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import {
+  eventually,
+  httpAgent,
+  postHook,
+  SECRET,
+  startAgent,
+  startAutomation,
+  trigger,
+} from '../../fixtures/automation/automation.ts';
+import { temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
+
+const hook = (config: object = {}) => ({
+  type: 'HTTP',
+  config: { path: '/hooks/orders', webhook_secret: SECRET, ...config },
+  default_agent: 'orders',
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((done) => server.close(done));
+  return port;
+}
+
+/** An agent that answers when it is told to. */
+async function slowAgent() {
+  let isHanging = true;
+  const waiting: (() => void)[] = [];
+  const program = await startAgent(async () => {
+    if (isHanging) await new Promise<void>((resolve) => waiting.push(resolve));
+    return { text: 'at last' };
+  });
+  const letGo = () => {
+    isHanging = false;
+    for (const resolve of waiting) resolve();
+  };
+  return { program, letGo };
+}
+
+describe('while the gateway stops', () => {
+  test.each(['on its own listener', "on the gateway's listener"])(
+    'a request that waits for its answer %s is told that its event is kept, and the event is handled after the next start',
+    async (where) => {
+      const { program, letGo } = await slowAgent();
+      const port = where.startsWith('on its own') ? await freePort() : undefined;
+      const resources = [
+        trigger('orders', hook({ respond: 'sync', ...(port === undefined ? {} : { port }) })),
+        httpAgent('orders', program.url),
+      ];
+      const gateway = await startAutomation({ resources, settings: { shutdown_seconds: 2 } });
+      const url = port === undefined ? gateway.url : `http://127.0.0.1:${port}`;
+      const waiting = postHook(url, '/hooks/orders', { n: 1 }, { 'idempotency-key': 'n1' });
+      await eventually(() => expect(program.requests).toHaveLength(1));
+      const stopped = gateway.stop();
+      const answer = await waiting;
+      expect([answer.status, await answer.json()]).toMatchObject([202, { id: 'http:orders/n1' }]);
+      expect(await stopped).toBe(0);
+      letGo();
+      const next = await startAutomation({ folder: gateway.folder });
+      await eventually(async () => {
+        const delivery = await fetch(`${next.url}/deliveries/http%3Aorders%2Fn1`);
+        expect(await delivery.json()).toMatchObject({ state: 'done', answer: 'at last' });
+      });
+    },
+  );
+
+  test('what comes is accepted, and handled after the next start', async () => {
+    const { program, letGo } = await slowAgent();
+    const resources = [
+      trigger('orders', hook({ respond: 'sync' })),
+      trigger('more', hook({ path: '/hooks/more' })),
+      httpAgent('orders', program.url),
+    ];
+    const gateway = await startAutomation({ resources, settings: { shutdown_seconds: 5 } });
+    const waiting = postHook(gateway.url, '/hooks/orders', { n: 1 });
+    await eventually(() => expect(program.requests).toHaveLength(1));
+    const stopped = gateway.stop();
+    await eventually(async () => expect((await fetch(`${gateway.url}/health`)).status).toBe(503));
+    const late = await postHook(gateway.url, '/hooks/more', { n: 2 }, { 'idempotency-key': 'late' });
+    expect(late.status).toBe(202);
+    await waiting;
+    await stopped;
+    letGo();
+    const next = await startAutomation({ folder: gateway.folder });
+    await eventually(async () => {
+      const delivery = await fetch(`${next.url}/deliveries/http%3Amore%2Flate`);
+      expect(await delivery.json()).toMatchObject({ state: 'done' });
+    });
+  });
+});
+
+test('nobody who sends while the gateway starts is told that there is nothing: refused, or 503, until it is accepted', async () => {
+  const program = await startAgent();
+  const port = await freePort();
+  const many = Array.from({ length: 200 }, (_, n) =>
+    trigger(`more-${n}`, hook({ path: `/hooks/more-${n}` })),
+  );
+  const resources = [trigger('orders', hook()), httpAgent('orders', program.url), ...many];
+  const started = startAutomation({ resources, settings: { listen_addr: `127.0.0.1:${port}` } });
+  const statuses: (number | 'refused')[] = [];
+  await eventually(async () => {
+    const answer = await postHook(`http://127.0.0.1:${port}`, '/hooks/orders', { n: statuses.length }).catch(
+      () => undefined,
+    );
+    statuses.push(answer?.status ?? 'refused');
+    expect(answer?.status).toBe(202);
+  });
+  await started;
+  expect(statuses[0]).not.toBe(202);
+  expect(statuses.filter((status) => !['refused', 503, 202].includes(status as number | string))).toEqual([]);
+});
+
+test('a reload that is asked for while the gateway starts leaves no trigger closed', async () => {
+  const folder = temporaryFolder();
+  const program = await startAgent();
+  const resources = [trigger('orders', hook()), httpAgent('orders', program.url)];
+  const started = startAutomation({ folder, resources });
+  const pid = await eventually(() => {
+    const children = readFileSync(`/proc/self/task/${process.pid}/children`, 'utf8').trim().split(' ');
+    const found = children.find((each) => readFileSync(`/proc/${each}/cmdline`, 'utf8').includes(folder));
+    if (found === undefined) throw new Error('the process has not begun');
+    return Number(found);
+  });
+  for (let isListening = false; !isListening; ) {
+    await new Promise((resolve) => setImmediate(resolve));
+    const caught = /^SigCgt:\s*([0-9a-f]+)$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? '0';
+    isListening = (BigInt(`0x${caught}`) & 1n) === 1n;
+  }
+  process.kill(pid, 'SIGHUP');
+  const gateway = await started;
+  await eventually(async () =>
+    expect((await postHook(gateway.url, '/hooks/orders', { n: 1 })).status).toBe(202),
+  );
+});

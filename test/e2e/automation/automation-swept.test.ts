@@ -1,0 +1,63 @@
+// What the program removes from its store by itself, now and then. Its interval is shortened by a script that is loaded
+// before it, and so is the time for which things are kept; the rest is as it always is.
+
+import { join } from 'node:path';
+import Database from 'libsql';
+import { expect, test } from 'vitest';
+import {
+  eventually,
+  httpAgent,
+  startAgent,
+  startAutomation,
+  trigger,
+} from '../../fixtures/automation/automation.ts';
+import { temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
+
+const SWEEP_MS = 600_000;
+const shortened = `const real = setInterval;
+globalThis.setInterval = (action, ms, ...rest) => real(action, ms === ${SWEEP_MS} ? 100 : ms, ...rest);`;
+
+const schedule = (name: string) =>
+  trigger(name, { type: 'Schedule', config: { cron: '* * * * * *' }, default_agent: 'clerk' });
+
+/** The schedules of which something is kept in the store of a gateway that has ended. */
+function keptIn(folder: string): { readonly plans: readonly string[]; readonly ticked: readonly string[] } {
+  const db = new Database(join(folder, '.gateway', 'store.sqlite'));
+  const column = (sql: string) => (db.prepare(sql).raw(true).all() as string[][]).flat().sort();
+  try {
+    const plans = column("SELECT key FROM kv WHERE space = 'schedule'");
+    return { plans, ticked: column('SELECT DISTINCT name FROM tick') };
+  } finally {
+    db.close();
+  }
+}
+
+test('of a schedule that has been gone for long enough nothing is left, and of the others everything', async () => {
+  const program = await startAgent();
+  const clerk = httpAgent('clerk', program.url);
+  const folder = temporaryFolder();
+  /** Has a gateway run until all of these have had an instant. */
+  async function run(...names: string[]): Promise<void> {
+    const before = program.requests.length;
+    const settings = { deliveries: { retention_days: 1 / 86_400 } };
+    const resources = [...names.map(schedule), clerk];
+    const gateway = await startAutomation({
+      folder,
+      resources,
+      settings,
+      env: { NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(shortened)}` },
+    });
+    await eventually(() => {
+      const heard = program.requests.slice(before).map(({ body }) => body.conversation);
+      for (const name of names) expect(heard).toContain(`schedule/${name}`);
+    });
+    await gateway.stop();
+  }
+
+  await run('stays', 'goes');
+  expect(keptIn(folder)).toEqual({ plans: ['goes', 'stays'], ticked: ['schedule/goes', 'schedule/stays'] });
+  await eventually(async () => {
+    await run('stays');
+    expect(keptIn(folder)).toEqual({ plans: ['stays'], ticked: ['schedule/stays'] });
+  });
+});

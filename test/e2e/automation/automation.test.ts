@@ -1,0 +1,242 @@
+// The way of an event through the whole program: from a signed request to a handled one, and what an operator sees of it.
+
+import { describe, expect, test } from 'vitest';
+import {
+  agent,
+  eventually,
+  httpAgent,
+  postHook,
+  postRepoEvent,
+  SECRET,
+  startAgent,
+  startAutomation,
+  trigger,
+  writeResources,
+} from '../../fixtures/automation/automation.ts';
+
+const json = async (url: string, method = 'GET') =>
+  (await fetch(url, { method })).json() as Promise<Record<string, never>>;
+
+const hook = (more: object = {}) => ({
+  type: 'HTTP',
+  config: { path: '/hooks/orders', webhook_secret: SECRET, ...more },
+  default_agent: 'orders',
+});
+
+const fast = { attempts: 3, min_backoff_seconds: 0.05, max_backoff_seconds: 0.1, factor: 2 };
+
+describe('an event of a signed webhook', () => {
+  test('is answered when it is durable, and handled once', async () => {
+    const program = await startAgent();
+    const gateway = await startAutomation({
+      resources: [trigger('orders', hook()), httpAgent('orders', program.url)],
+    });
+    const answer = await postHook(gateway.url, '/hooks/orders', { text: 'one' }, { 'idempotency-key': 'a1' });
+    expect(answer.status).toBe(202);
+    const again = await postHook(gateway.url, '/hooks/orders', { text: 'one' }, { 'idempotency-key': 'a1' });
+    expect([again.status, await again.json()]).toEqual([200, { id: 'http:orders/a1', status: 'duplicate' }]);
+    await eventually(async () => {
+      expect(await json(`${gateway.url}/deliveries/http%3Aorders%2Fa1`)).toMatchObject({
+        state: 'done',
+        trigger: 'orders',
+        attempts: 1,
+        answer: 'heard: one',
+        body: { text: '{"text":"one"}' },
+      });
+    });
+    expect(program.requests).toHaveLength(1);
+    expect(program.requests[0]?.headers['idempotency-key']).toBe('http:orders/a1');
+  });
+
+  test('that was recorded is not handled again under another id, by HTTP and by a repository host', async () => {
+    const program = await startAgent();
+    const repo = { type: 'RepoHost', config: { webhook_secret: SECRET }, default_agent: 'orders' };
+    const gateway = await startAutomation({
+      resources: [trigger('orders', hook()), trigger('reviews', repo), httpAgent('orders', program.url)],
+    });
+    const payload = { action: 'opened', issue: { number: 7 }, repository: { full_name: 'a/b' } };
+    const statuses: number[] = [];
+    for (const id of ['r1', 'r2', 'r3']) {
+      const headers = { 'idempotency-key': id };
+      statuses.push((await postHook(gateway.url, '/hooks/orders', { text: 'one' }, headers)).status);
+      statuses.push((await postRepoEvent(gateway.url, 'issues', payload, { id })).status);
+    }
+    expect(statuses).toEqual([202, 202, 200, 200, 200, 200]);
+    const { deliveries } = await json(`${gateway.url}/deliveries`);
+    expect(deliveries).toHaveLength(2);
+    await eventually(() => expect(program.requests).toHaveLength(2));
+  });
+
+  test('is refused with 401 when one byte of it is not what was signed, and leaves no trace', async () => {
+    const program = await startAgent();
+    const gateway = await startAutomation({
+      resources: [trigger('orders', hook()), httpAgent('orders', program.url)],
+    });
+    const wrong = await postHook(
+      gateway.url,
+      '/hooks/orders',
+      { a: 1 },
+      { 'x-hub-signature-256': `sha256=${'0'.repeat(64)}` },
+    );
+    expect(wrong.status).toBe(401);
+    expect((await fetch(`${gateway.url}/hooks/orders`, { method: 'POST', body: '{}' })).status).toBe(401);
+    expect((await fetch(`${gateway.url}/hooks/orders`)).status).toBe(405);
+    expect((await fetch(`${gateway.url}/hooks/other`, { method: 'POST' })).status).toBe(404);
+    expect(await json(`${gateway.url}/deliveries`)).toEqual({ deliveries: [], next_before: null });
+  });
+
+  test('needs neither the key of the API nor a known Host', async () => {
+    const program = await startAgent();
+    const gateway = await startAutomation({
+      resources: [trigger('orders', hook({ respond: 'sync' })), httpAgent('orders', program.url)],
+      settings: { api_key: 'key-of-the-api' },
+    });
+    const answer = await postHook(
+      gateway.url,
+      '/hooks/orders',
+      { text: 'hello' },
+      { origin: 'https://elsewhere.example' },
+    );
+    expect([answer.status, await answer.json()]).toMatchObject([
+      200,
+      { status: 'done', answer: 'heard: hello' },
+    ]);
+    expect((await fetch(`${gateway.url}/deliveries`)).status).toBe(401);
+  });
+
+  test('is tried again after a failure, dies in the end, and runs again when it is replayed', async () => {
+    let isBroken = true;
+    const program = await startAgent(() => (isBroken ? { status: 500 } : { text: 'fine' }));
+    const gateway = await startAutomation({
+      resources: [trigger('orders', { ...hook(), retry: fast }), httpAgent('orders', program.url)],
+    });
+    await postHook(gateway.url, '/hooks/orders', { n: 1 }, { 'idempotency-key': 'b1' });
+    const path = `${gateway.url}/deliveries/http%3Aorders%2Fb1`;
+    await eventually(async () => expect(await json(path)).toMatchObject({ state: 'dead', attempts: 3 }));
+    expect(program.requests).toHaveLength(3);
+    isBroken = false;
+    expect(await json(`${path}/replay`, 'POST')).toMatchObject({ id: 'http:orders/b1' });
+    await eventually(async () => expect(await json(path)).toMatchObject({ state: 'done', answer: 'fine' }));
+    expect((await fetch(`${path}/discard`, { method: 'POST' })).status).toBe(409);
+  });
+
+  test('waits while its trigger is paused, over a restart too, and goes on in order', async () => {
+    const program = await startAgent();
+    const resources = [trigger('orders', hook()), httpAgent('orders', program.url)];
+    const gateway = await startAutomation({ resources });
+    expect(await json(`${gateway.url}/triggers/orders/pause`, 'POST')).toMatchObject({
+      state: 'paused',
+      paused: true,
+    });
+    for (const n of [1, 2, 3])
+      expect((await postHook(gateway.url, '/hooks/orders', { text: `n${n}` })).status).toBe(202);
+    await eventually(async () =>
+      expect((await json(`${gateway.url}/deliveries?state=held`)).deliveries).toHaveLength(1),
+    );
+    await gateway.stop();
+    const next = await startAutomation({ folder: gateway.folder });
+    expect(await json(`${next.url}/triggers/orders`)).toMatchObject({ paused: true });
+    expect(program.requests).toHaveLength(0);
+    await json(`${next.url}/triggers/orders/resume`, 'POST');
+    await eventually(() =>
+      expect(program.requests.map(({ body }) => body.input)).toEqual(['n1', 'n2', 'n3']),
+    );
+    expect(program.requests[2]?.body.history.map(({ text }) => text)).toEqual([
+      'n1',
+      'heard: n1',
+      'n2',
+      'heard: n2',
+    ]);
+  });
+
+  test('that nobody takes is recorded as ignored, with the reason', async () => {
+    const gateway = await startAutomation({
+      resources: [
+        trigger('issues', {
+          type: 'RepoHost',
+          config: { webhook_secret: SECRET },
+          commands: { 'issues.opened': { agent: 'nobody' } },
+        }),
+        agent('nobody', { runtime: { http: { url: 'http://127.0.0.1:9/' } } }),
+      ],
+    });
+    const payload = {
+      action: 'closed',
+      issue: { number: 7 },
+      repository: { full_name: 'a/b' },
+      sender: { login: 'x' },
+    };
+    const answer = await postRepoEvent(gateway.url, 'issues', payload, { id: 'c1' });
+    expect(answer.ok).toBe(true);
+    await eventually(async () =>
+      expect(await json(`${gateway.url}/deliveries/repohost%3Aissues%2Fc1`)).toMatchObject({
+        state: 'ignored',
+        attempts: 1,
+      }),
+    );
+  });
+});
+
+test('an address that leads nowhere names the list of triggers, or how the id of a delivery is written', async () => {
+  const program = await startAgent();
+  const gateway = await startAutomation({
+    resources: [trigger('orders', hook()), httpAgent('orders', program.url)],
+  });
+  const at = async (path: string) => {
+    const answer = await fetch(gateway.url + path, { method: 'POST' });
+    return [answer.status, ((await answer.json()) as { message: string }).message];
+  };
+  for (const path of ['/hooks/orders/', '/deliveries/'])
+    expect(await at(path)).toEqual([
+      404,
+      `nothing is at "${path}"; MCP clients use /mcp, browsers /inspector, GET /servers lists the servers, and GET /triggers the triggers`,
+    ]);
+  for (const path of ['/deliveries/http:orders/a1', '/deliveries/http:orders/a1/replay'])
+    expect(await at(path)).toEqual([
+      404,
+      `nothing is at "${path}"; percent-encode the id of a delivery: it is one segment of the path, with %2F for a slash`,
+    ]);
+});
+
+describe('the files of triggers', () => {
+  test('end the start with 2 and every problem, when one is wrong', async () => {
+    const bad = startAutomation({
+      resources: [
+        trigger('orders', {
+          type: 'HTTP',
+          config: { path: 'orders', methds: ['POST'] },
+          default_agent: 'nobody',
+        }),
+      ],
+    });
+    await expect(bad).rejects.toThrow(/orders\.yaml:1:\d+: .*path[\s\S]*did you mean methods\?[\s\S]*nobody/);
+  });
+
+  test('are loaded again when they change, and what is wrong leaves the old ones', async () => {
+    const program = await startAgent();
+    const agents = httpAgent('orders', program.url);
+    const gateway = await startAutomation({
+      isWatched: true,
+      resources: [trigger('orders', hook()), agents],
+    });
+    writeResources(gateway.folder, [
+      trigger('orders', hook()),
+      trigger('more', { ...hook({ path: '/hooks/more' }) }),
+      agents,
+    ]);
+    await eventually(async () => expect((await postHook(gateway.url, '/hooks/more', {})).status).toBe(202));
+    // The bad file keeps what was good in it, and the other is changed all the same.
+    writeResources(gateway.folder, [
+      trigger('orders', { type: 'HTTP' }),
+      trigger('more', { ...hook({ path: '/hooks/less' }) }),
+      agents,
+    ]);
+    await eventually(() => expect(gateway.text()).toMatch(/the changed triggers have errors/));
+    await eventually(async () => expect((await postHook(gateway.url, '/hooks/less', {})).status).toBe(202));
+    expect((await postHook(gateway.url, '/hooks/orders', {})).status).toBe(202);
+    writeResources(gateway.folder, [trigger('orders', hook()), agents]);
+    await eventually(async () =>
+      expect((await postHook(gateway.url, '/hooks/less', {})).status).not.toBe(202),
+    );
+  });
+});

@@ -1,0 +1,88 @@
+// A comment that may have been written before is looked for before it is written: over a stop, and when it is replayed. What
+// the host refuses because it was asked too much waits, with everything else of the same token.
+
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import {
+  eventually,
+  httpAgent,
+  postRepoEvent,
+  SECRET,
+  startAgent,
+  startAutomation,
+  trigger,
+} from '../../fixtures/automation/automation.ts';
+import { repoExample } from '../../fixtures/automation/repo-payloads.ts';
+import { RepoRestHost } from '../../fixtures/automation/repo-rest-host.ts';
+
+const PLACE = 'Codertocat/Hello-World#1';
+const POST = /^POST .*\/comments$/;
+
+let rest: RepoRestHost;
+
+beforeEach(async () => {
+  rest = await new RepoRestHost().start();
+});
+afterEach(() => rest.stop());
+
+const posted = () => (rest.comments.get(PLACE) ?? []).length;
+
+async function start(attempts: number) {
+  const program = await startAgent(() => ({ text: 'the answer' }));
+  const config = { webhook_secret: SECRET, token: 'ghp_of_the_tests', api_url: rest.url };
+  const retry = { attempts, min_backoff_seconds: 0.05, max_backoff_seconds: 0.1 };
+  return startAutomation({
+    resources: [
+      trigger('reviews', { type: 'RepoHost', config, retry, default_agent: 'echo' }),
+      httpAgent('echo', program.url),
+    ],
+  });
+}
+
+async function rows(url: string) {
+  const answer = await fetch(`${url}/deliveries?conversation=outbox/`);
+  const { deliveries } = (await answer.json()) as {
+    deliveries: { id: string; state: string; attempts: number }[];
+  };
+  return deliveries;
+}
+
+const comment = (url: string) =>
+  postRepoEvent(url, 'issue_comment', repoExample('issue_comment', 'created'), { id: 'd1' });
+
+test('a comment that was written as the gateway stopped is not written again by the next', async () => {
+  const gateway = await start(3);
+  rest.refuse(POST, { status: 0, isCut: true, isSilent: true });
+  expect((await comment(gateway.url)).status).toBe(202);
+  await eventually(() => expect(posted()).toBe(1));
+  await gateway.stop();
+  const next = await startAutomation({ folder: gateway.folder });
+  await eventually(async () => expect(await rows(next.url)).toMatchObject([{ state: 'done' }]));
+  expect(posted()).toBe(1);
+});
+
+test('a dead comment whose answer was lost is not written again when it is replayed', async () => {
+  const gateway = await start(1);
+  rest.refuse(POST, { status: 0, isCut: true });
+  expect((await comment(gateway.url)).status).toBe(202);
+  await eventually(async () => expect(await rows(gateway.url)).toMatchObject([{ state: 'dead' }]));
+  const [row] = await rows(gateway.url);
+  const path = `${gateway.url}/deliveries/${encodeURIComponent(row?.id ?? '')}/replay`;
+  expect((await fetch(path, { method: 'POST' })).ok).toBe(true);
+  await eventually(async () => expect(await rows(gateway.url)).toMatchObject([{ state: 'done' }]));
+  expect(posted()).toBe(1);
+});
+
+test('a pause of the host is one for the token: nothing leaves meanwhile, no attempt is used up, nothing dies', async () => {
+  const gateway = await start(1);
+  rest.limitedUntil = performance.now() + 4_000;
+  const payload = repoExample('issue_comment', 'created') as { readonly issue: object };
+  for (const number of [1, 2, 3])
+    await postRepoEvent(gateway.url, 'issue_comment', { ...payload, issue: { ...payload.issue, number } });
+  await eventually(() => expect(rest.askedFor('POST', /comments$/)).toHaveLength(1));
+  await eventually(async () =>
+    expect((await rows(gateway.url)).map(({ state }) => state)).toEqual(['done', 'done', 'done']),
+  );
+  expect(rest.askedFor('POST', /comments$/).length).toBeLessThanOrEqual(4);
+  expect(rest.askedFor('GET', /comments$/)).toHaveLength(0);
+  expect((await rows(gateway.url)).map(({ attempts }) => attempts)).toEqual([1, 1, 1]);
+});

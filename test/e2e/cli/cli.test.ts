@@ -1,0 +1,223 @@
+// The command line of the built program: what it prints, and the code it exits with.
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { isLoopback } from '../../../config/listen-addr.ts';
+import {
+  type GatewaySetup,
+  temporaryFolder,
+  writeConfiguration,
+} from '../../fixtures/gateway/gateway-process.ts';
+import { runMain } from '../../fixtures/gateway/run-main.ts';
+
+const good = {
+  servers: { one: { command: 'node' }, far: { url: 'http://127.0.0.1:9/mcp', enabled: false } },
+};
+
+function files(setup: GatewaySetup, gatewayText?: string) {
+  const folder = temporaryFolder();
+  const config = writeConfiguration(folder, setup);
+  if (gatewayText !== undefined) writeFileSync(config, gatewayText);
+  return { folder, config, catalog: join(folder, 'catalog.yaml') };
+}
+
+describe('the command line', () => {
+  test('--help says what there is, and exits 0', async () => {
+    for (const flag of ['--help', '-h']) {
+      const { code, stdout, stderr } = await runMain([flag]);
+      expect([code, stderr]).toEqual([0, '']);
+      for (const word of [
+        '--config',
+        '--check',
+        '--json',
+        '--version',
+        'SIGHUP',
+        'triggers again;',
+        'Exit codes',
+      ])
+        expect(stdout).toContain(word);
+    }
+  });
+
+  test('--version prints the version alone', async () => {
+    for (const flag of ['--version', '-V'])
+      expect(await runMain([flag])).toEqual({ code: 0, stdout: '0.1.0\n', stderr: '' });
+  });
+
+  test.each([
+    ['no --config', []],
+    ['--config without a file', ['--config']],
+    ['an unknown option', ['--config', 'x.yaml', '--verbose']],
+    ['a stray argument', ['--config', 'x.yaml', 'more']],
+  ])('%s is exit code 2, with the way to the help', async (_, args) => {
+    const { code, stdout, stderr } = await runMain(args);
+    expect([code, stdout]).toEqual([2, '']);
+    expect(stderr).toMatch(/^error: /);
+    expect(stderr).toContain('--help');
+  });
+
+  test.each([
+    ['--hedaer=X-Key: a-secret', '--hedaer'],
+    ['--hedaer X-Key: a-secret', '--hedaer'],
+    ['-HX-Key: a-secret', '-H'],
+    ["-H'a-secret' more", '-H'],
+  ])('of an unknown option (%s) the name alone is repeated', async (option, shown) => {
+    const { code, stderr } = await runMain(['--config', 'x.yaml', option]);
+    expect(code).toBe(2);
+    expect(stderr).toContain(`unknown option '${shown}'`);
+    expect(stderr).not.toContain('secret');
+  });
+
+  test('a file that is not there is exit code 2 and named, with and without --check', async () => {
+    const folder = temporaryFolder();
+    for (const more of [[], ['--check']]) {
+      const { code, stderr } = await runMain(['--config', 'missing.yaml', ...more], { cwd: folder });
+      expect(code).toBe(2);
+      expect(stderr).toBe('missing.yaml:1:1: the file does not exist\n');
+    }
+  });
+
+  test('a catalog that is not there is exit code 2, at the line that names it', async () => {
+    const { config, folder } = files({}, 'listen_addr: 127.0.0.1:0\ncatalog_path: ./gone.yaml\n');
+    const { code, stderr } = await runMain(['--config', config, '--check']);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/gateway\.yaml:2:15: .*gone\.yaml/);
+    expect(stderr).toContain(folder);
+  });
+});
+
+describe('an address that is open to others, without a key', () => {
+  // An address of no machine's: the start fails after its warnings, and nobody is listened to.
+  const config = writeConfiguration(temporaryFolder(), { settings: { listen_addr: '192.0.2.1:0' } });
+
+  test('is warned of by --check as by a start', async () => {
+    const [checked, started] = await Promise.all([
+      runMain(['--config', config, '--check']),
+      runMain(['--config', config]),
+    ]);
+    expect([checked.code, started.code]).toEqual([0, 1]);
+    for (const text of [checked.stderr, started.stdout]) {
+      expect(text).toMatch(/listen_addr: (warning: )?LISTENING BEYOND LOOPBACK WITHOUT A KEY/);
+      expect(text).toContain('the inspector is off: this address is open to others and there is no api_key');
+    }
+  });
+});
+
+describe('--check', () => {
+  test('of a good configuration is exit code 0, and starts nothing', async () => {
+    const { config } = files(good);
+    const { code, stdout, stderr } = await runMain(['--config', config, '--check']);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(/is good; .*catalog\.yaml has 2 servers\n/);
+    expect(stdout).toMatch(/^ {2}one {2}stdio {2}shared$/m);
+    expect(stdout).toMatch(/^ {2}far {2}http {2}switched off$/m);
+  });
+
+  test('with --json says the same as JSON', async () => {
+    const { config } = files(good);
+    const { code, stdout } = await runMain(['--config', config, '--check', '--json']);
+    expect([code, JSON.parse(stdout)]).toEqual([0, { ok: true, servers: ['one', 'far'], problems: [] }]);
+  });
+
+  const badGateway = [
+    'listen_addr: 127.0.0.1',
+    'catalog_path: ./catalog.yaml',
+    'log_levl: info',
+    `api_key: \${NO_SUCH_KEY}`,
+    '',
+  ].join('\n');
+  const badCatalog = [
+    'servers:',
+    '  one:',
+    '    comand: node',
+    '    pool: { max: zero }',
+    '  "two three":',
+    '    command: node',
+    '',
+  ].join('\n');
+
+  test('of a bad one names every problem of both files with its line and column, and exits 2', async () => {
+    const { config, catalog } = files({ catalogText: badCatalog }, badGateway);
+    const { code, stdout, stderr } = await runMain(['--config', config, '--check']);
+    expect([code, stdout]).toEqual([2, '']);
+    const lines = stderr.trimEnd().split('\n');
+    for (const line of lines) expect(line).toMatch(/^\/.*\.yaml:\d+:\d+: \S/);
+    const expected = [
+      [config, '1:14: ', 'host:port'],
+      [config, '3:1: ', 'log_level'],
+      [config, '4:', 'NO_SUCH_KEY'],
+      [catalog, '3:5: ', 'command'],
+      [catalog, '4:', 'max'],
+      [catalog, '5:', 'two three'],
+    ] as const;
+    for (const [file, place, word] of expected) {
+      expect(lines.filter((line) => line.startsWith(`${file}:${place}`) && line.includes(word))).not.toEqual(
+        [],
+      );
+    }
+    const started = await runMain(['--config', config]);
+    expect([started.code, started.stdout, started.stderr]).toEqual([2, '', stderr]);
+  });
+
+  test('of a bad one with --json gives the problems with their places', async () => {
+    const { config } = files({ catalogText: badCatalog }, badGateway);
+    const { code, stdout } = await runMain(['--config', config, '--check', '--json']);
+    expect(code).toBe(2);
+    const report = JSON.parse(stdout);
+    expect(report).toMatchObject({ ok: false, servers: [] });
+    expect(report.problems.length).toBeGreaterThanOrEqual(6);
+    for (const problem of report.problems)
+      expect(problem).toMatchObject({
+        file: expect.stringMatching(/^\/.*\.yaml$/),
+        line: expect.any(Number),
+        column: expect.any(Number),
+        message: expect.any(String),
+      });
+  });
+
+  test.each([
+    ['malformed YAML', 'servers: [', /catalog\.yaml:1:\d+: /],
+    ['a tab', 'servers:\n\tone: {}', /catalog\.yaml:2:1: /],
+    ['nothing at all', '', /catalog\.yaml:1:1: .*empty/],
+    ['a list', '- one', /catalog\.yaml:1:1: /],
+    ['an id twice', 'servers:\n  a: {command: x}\n  a: {command: y}', /catalog\.yaml:3:3: /],
+    ['a command and a url', 'servers:\n  a: {command: x, url: "http://h/"}', /catalog\.yaml:2:\d+: .*url/],
+  ])('%s in the catalog is named with its place', async (_, catalogText, line) => {
+    const { config } = files({ catalogText });
+    const { code, stderr } = await runMain(['--config', config, '--check']);
+    expect(code).toBe(2);
+    expect(stderr).toMatch(line);
+  });
+
+  test('a value from the environment is never shown', async () => {
+    const { config } = files(
+      {},
+      `listen_addr: \${SECRET_ADDR}\ncatalog_path: ./catalog.yaml\nlog_level: \${SECRET_LEVEL}\n`,
+    );
+    const env = { SECRET_ADDR: 'hunter2-hunter2', SECRET_LEVEL: 'correct-horse' };
+    const { code, stdout, stderr } = await runMain(['--config', config, '--check'], { env });
+    expect(code).toBe(2);
+    expect(stdout + stderr).not.toMatch(/hunter2|correct-horse/);
+  });
+});
+
+describe('the loud warning about an open address', () => {
+  test.each(['127.0.0.1', '127.0.0.2', '127.255.255.254', 'localhost', 'LOCALHOST', '::1', '[::1]'])(
+    'is not for %s, which only this machine can reach',
+    (host) => expect(isLoopback(host)).toBe(true),
+  );
+
+  test.each([
+    '0.0.0.0',
+    '::',
+    '[::]',
+    '192.168.1.1',
+    '10.127.0.1',
+    '127.evil.example',
+    '127.0.0.1.nip.io',
+    'localhost.example',
+    '::ffff:10.0.0.1',
+    '',
+  ])('is for %s', (host) => expect(isLoopback(host)).toBe(false));
+});

@@ -1,0 +1,39 @@
+// The log goes to a place that takes nothing more: that costs the lines, and nobody their gateway.
+
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync } from 'node:fs';
+import { afterAll, expect, test } from 'vitest';
+import { apiServer, call, rpc } from '../../fixtures/clients/api-client.ts';
+import { temporaryFolder, writeConfiguration } from '../../fixtures/gateway/gateway-process.ts';
+import { mainFile } from '../../fixtures/gateway/run-main.ts';
+
+const full = openSync('/dev/full', 'w');
+afterAll(() => closeSync(full));
+
+test('a gateway whose log is on a full disk starts, serves and stops as ever', async () => {
+  const config = writeConfiguration(temporaryFolder(), {
+    servers: { api: apiServer() },
+    settings: { log_level: 'debug' },
+  });
+  const child = spawn(process.execPath, [mainFile, '--config', config], {
+    stdio: ['ignore', full, 'pipe'],
+    // As under `npm start`, where the address is told on stderr.
+    env: { ...process.env, npm_lifecycle_event: 'start' },
+    timeout: 60_000,
+    killSignal: 'SIGKILL',
+  });
+  const exited = once(child, 'exit');
+  let said = '';
+  child.stderr?.setEncoding('utf8');
+  child.stderr?.on('data', (text: string) => {
+    said += text;
+  });
+  const url = () => /at (http:\/\/127\.0\.0\.1:\d+)/.exec(said)?.[1];
+  while (url() === undefined && child.exitCode === null)
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(said).toContain('Try:');
+  for (let i = 0; i < 3; i += 1) expect((await rpc(url() ?? '', 'api', call('echo'))).status).toBe(200);
+  child.kill('SIGTERM');
+  expect(await exited).toEqual([0, null]);
+});

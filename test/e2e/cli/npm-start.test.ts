@@ -1,0 +1,70 @@
+// `npm start` runs scripts/start.mjs through a shell, and that shell passes no signal on. What follows `--` is a command, or
+// options of the gateway.
+
+import { spawn, spawnSync } from 'node:child_process';
+import { resolve } from 'node:path';
+import { expect, test } from 'vitest';
+import { eventually } from '../../fixtures/clients/api-client.ts';
+import { temporaryFolder, writeConfiguration } from '../../fixtures/gateway/gateway-process.ts';
+
+const root = resolve(import.meta.dirname, '../../..');
+
+test('a gateway started by npm greets on stderr, logs on stdout, and ends when npm’s shell is killed', async () => {
+  const config = writeConfiguration(temporaryFolder(), { servers: { one: { command: 'node' } } });
+  // The second command keeps the shell from becoming the gateway itself.
+  const shell = spawn('sh', ['-c', `node scripts/start.mjs --config '${config}'; true`], {
+    cwd: root,
+    env: { ...process.env, npm_lifecycle_event: 'start' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let stdout = '';
+  let stderr = '';
+  shell.stdout.on('data', (chunk) => (stdout += chunk));
+  shell.stderr.on('data', (chunk) => (stderr += chunk));
+  const closed = new Promise((done) => shell.once('close', done));
+  await eventually(
+    'the greeting',
+    () => stderr.includes('tools/list') && stdout.includes('gateway is ready'),
+  );
+  expect(stderr).toMatch(
+    /actor-gateway 0\.1\.0 at http:\/\/127\.0\.0\.1:\d+ \(.*\), 1 server:\n {2}one {2}starts on demand/,
+  );
+  expect(stderr).toContain('curl -s http://127.0.0.1:');
+  shell.kill('SIGTERM');
+  // Both pipes are closed only when the gateway is gone as well.
+  await closed;
+  expect(stdout).toContain('"msg":"stopped"');
+});
+
+const start = (args: readonly string[]) =>
+  spawnSync(process.execPath, ['scripts/start.mjs', ...args], {
+    cwd: root,
+    encoding: 'utf8',
+    timeout: 60_000,
+    env: { ...process.env, npm_lifecycle_event: 'start' },
+  });
+
+test.each([
+  [['machines', 'server'], 0, /^stateDiagram-v2[\s\S]*parked/],
+  [['help'], 0, /Commands .*servers \[id\]/s],
+  [['--help'], 0, /--config <file>/],
+  [['-V'], 0, /^\d+\.\d+\.\d+\n$/],
+  [['servers', '--help'], 0, /gateway-http servers/],
+  [['top', '--help'], 0, /gateway-http top/],
+  // A port that nobody can listen on.
+  [['stats', '--url', 'http://127.0.0.1:1'], 1, /^$/],
+  [['servers', '-c', 'none.yaml'], 2, /^$/],
+  [['no-such-command'], 2, /^$/],
+  [['-cnone.yaml', '--check'], 2, /^$/],
+] as const)('npm start -- %j is passed on as it stands', (args, code, said) => {
+  const { status, stdout, stderr } = start(args);
+  expect([status, stderr]).toEqual([code, code === 0 ? '' : expect.any(String)]);
+  expect(stderr).not.toContain('gateway.yaml');
+  expect(stdout).toMatch(said);
+});
+
+test('npm start -- --check checks the example configuration', () => {
+  const { status, stdout } = start(['--check']);
+  expect(status).toBe(0);
+  expect(stdout).toContain('gateway.yaml');
+});

@@ -1,0 +1,465 @@
+// The commands about triggers, agents and deliveries, run against a gateway that runs, and on files alone.
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import {
+  type AgentProgram,
+  agent,
+  eventually,
+  httpAgent,
+  postHook,
+  SECRET,
+  startAgent,
+  startAutomation,
+  trigger,
+  writeResources,
+} from '../../fixtures/automation/automation.ts';
+import { ask } from '../../fixtures/clients/api-client.ts';
+import { Terminal } from '../../fixtures/clients/terminal.ts';
+import {
+  type GatewayProcess,
+  startGateway,
+  temporaryFolder,
+} from '../../fixtures/gateway/gateway-process.ts';
+import { runMain } from '../../fixtures/gateway/run-main.ts';
+
+/** Nothing of the environment of whoever runs the tests, and the secret of the files. */
+const bare = { GATEWAY_API_KEY: '', HOOK_SECRET: SECRET };
+const webhook_secret = `\${HOOK_SECRET}`;
+const once = { attempts: 1, min_backoff_seconds: 0.05, max_backoff_seconds: 0.1, factor: 2 };
+
+const resources = (url: string) => [
+  trigger('orders', {
+    type: 'HTTP',
+    config: { path: '/hooks/orders', webhook_secret },
+    default_agent: 'clerk',
+    retry: once,
+  }),
+  trigger('waiting', {
+    type: 'HTTP',
+    config: { path: '/hooks/waiting', webhook_secret },
+    default_agent: 'clerk',
+  }),
+  trigger('release', {
+    type: 'Manual',
+    config: { require_confirmation: true, allowed_commands: ['ship', 'status'] },
+    default_agent: 'clerk',
+    commands: {
+      ship: { agent: 'clerk', parameters: [{ name: 'version', required: true, description: 'which one' }] },
+      status: { agent: 'clerk' },
+    },
+    retry: once,
+  }),
+  trigger('notes', { type: 'Manual', config: {}, default_agent: 'clerk', retry: once }),
+  httpAgent('clerk', url),
+  agent('spare', { description: 'stands by', runtime: { http: { url } } }),
+];
+
+let program: AgentProgram;
+let gateway: GatewayProcess;
+beforeAll(async () => {
+  program = await startAgent(({ body }) => {
+    if (/fail/.test(body.input)) return { status: 500 };
+    return { text: `did ${body.command ?? '-'} ${JSON.stringify(body.parameters)} ${body.input}` };
+  });
+  gateway = await startAutomation({ resources: resources(program.url), env: bare });
+});
+
+/** A command for the gateway of this file. */
+const run = (...args: readonly string[]) => runMain([...args, '--url', gateway.url], { env: bare });
+
+const stateOf = async (id: string) =>
+  (await ask(`${gateway.url}/deliveries/${encodeURIComponent(id)}`)).json.state as string;
+
+/** Posts to a trigger and waits until its delivery is in that state. */
+async function delivered(name: string, text: string, state: string, path = 'orders'): Promise<string> {
+  const answer = await postHook(
+    gateway.url,
+    `/hooks/${path}`,
+    { text, of: name },
+    { 'idempotency-key': name },
+  );
+  expect(answer.ok).toBe(true);
+  const id = `http:${path}/${name}`;
+  await eventually(async () => expect(await stateOf(id)).toBe(state));
+  return id;
+}
+
+describe('get', () => {
+  test('prints the triggers of a gateway as a table, and with --json what the API answers', async () => {
+    const { code, stdout, stderr } = await run('get', 'triggers');
+    expect([code, stderr]).toEqual([0, '']);
+    const [title = '', ...rows] = stdout.trimEnd().split('\n');
+    expect(title.split(/ {2,}/)).toEqual([
+      ...['TRIGGER', 'TYPE', 'STATE', 'HANDLED', 'FAILED', 'COMMANDS', 'AGENT', 'LAST ERROR'],
+    ]);
+    expect(rows.map((row) => row.split(/ +/).slice(0, 3))).toEqual([
+      ['notes', 'Manual', 'open'],
+      ['orders', 'HTTP', 'open'],
+      ['release', 'Manual', 'open'],
+      ['waiting', 'HTTP', 'open'],
+    ]);
+    expect(stdout).toMatch(/^release .* ship status {2}clerk/m);
+    const json = JSON.parse((await run('get', 'triggers', 'notes', '--json')).stdout);
+    expect(json).toEqual((await ask(`${gateway.url}/triggers/notes`)).json);
+  });
+
+  test('prints the agents, or one', async () => {
+    const all = await run('get', 'agents');
+    expect([all.code, all.stdout]).toEqual([0, expect.stringMatching(/^spare +http +- +stands by$/m)]);
+    const one = await run('get', 'agents', 'clerk', '--json');
+    expect(JSON.parse(one.stdout)).toMatchObject({ name: 'clerk', runtime: 'http' });
+    expect((await run('get', 'agents', 'clark')).stderr).toBe(
+      'there is no agent "clark"; did you mean clerk?\n',
+    );
+  });
+
+  test('asks for the name that was probably meant, or says what there is', async () => {
+    for (const args of [
+      ['get', 'triggers'],
+      ['triggers', 'pause'],
+      ['triggers', 'resume'],
+      ['run', 'trigger'],
+    ]) {
+      const slip = await run(...args, 'realease');
+      expect([slip.code, slip.stdout, slip.stderr]).toEqual([
+        ...[1, '', 'there is no trigger "realease"; did you mean release?\n'],
+      ]);
+    }
+    expect((await run('get', 'triggers', 'a/..')).stderr).toBe(
+      'there is no trigger "a/.."; there are notes, orders, release, waiting\n',
+    );
+  });
+
+  test('reads files without any gateway with -f', async () => {
+    const folder = temporaryFolder();
+    writeResources(folder, resources(program.url));
+    const files = ['-f', join(folder, 'triggers'), join(folder, 'agents')];
+    const nobody = { env: bare, cwd: folder };
+    const all = await runMain(['get', 'triggers', ...files], nobody);
+    expect([all.code, all.stderr]).toEqual([0, '']);
+    expect(all.stdout).toMatch(/^release +Manual +yes +ship status +clerk +triggers\/release\.yaml$/m);
+    const one = await runMain(['get', 'triggers', 'orders', '--json', ...files], nobody);
+    expect(JSON.parse(one.stdout)).toMatchObject({ name: 'orders', type: 'HTTP', enabled: true });
+    expect(one.stdout).not.toContain(SECRET);
+    const agents = await runMain(['get', 'agents', ...files], nobody);
+    expect(agents.stdout).toMatch(/^clerk +http +- +- +agents\/clerk\.yaml$/m);
+    const slip = await runMain(['get', 'triggers', 'order', ...files], nobody);
+    expect([slip.code, slip.stderr]).toEqual([1, 'there is no trigger "order"; did you mean orders?\n']);
+    writeFileSync(join(folder, 'triggers', 'bad.yaml'), 'kind: Trigger\nspec: {type: Manuel}\n');
+    const bad = await runMain(['get', 'triggers', ...files], nobody);
+    expect([bad.code, bad.stdout]).toEqual([2, '']);
+    expect(bad.stderr).toMatch(/bad\.yaml:2:\d+: spec\.type: .*did you mean Manual\?/);
+  });
+
+  test('of a gateway without triggers says so', async () => {
+    const { url } = await startGateway({});
+    for (const args of [
+      ['get', 'triggers'],
+      ['get', 'triggers', 'x'],
+      ['deliveries', 'list'],
+      ['run', 'trigger', 'x'],
+    ]) {
+      const { code, stderr } = await runMain([...args, '--url', url], { env: bare });
+      expect([code, stderr]).toEqual([1, expect.stringContaining('this gateway has no triggers')]);
+    }
+  });
+});
+
+describe('validate', () => {
+  const folder = temporaryFolder();
+  const files = ['-f', join(folder, 'triggers'), '-f', join(folder, 'agents')];
+  beforeAll(() => writeResources(folder, resources('http://127.0.0.1:9/')));
+
+  test('says how many are good', async () => {
+    expect(await runMain(['validate', ...files], { env: bare })).toEqual({
+      ...{ code: 0, stdout: '4 triggers and 2 agents are good\n', stderr: '' },
+    });
+    const json = JSON.parse((await runMain(['validate', ...files, '--json'], { env: bare })).stdout);
+    expect(json).toMatchObject({ ok: true, problems: [], agents: [{ name: 'clerk' }, { name: 'spare' }] });
+  });
+
+  test('tells of every problem where it is, and ends with 2', async () => {
+    const bad = join(folder, 'bad');
+    mkdirSync(bad);
+    writeFileSync(
+      join(bad, 'one.yaml'),
+      'apiVersion: example.com/v1\nkind: Triger\nmetadata: {name: one}\nspec: {}\n',
+    );
+    writeFileSync(
+      join(bad, 'two.yaml'),
+      [
+        ...['apiVersion: example.com/v1', 'kind: Trigger', 'metadata: {name: two}', 'spec:', '  type: HTTP'],
+        ...['  config: {path: hooks, webhook_secret: secret-4711}', '  default_agent: clerk', ''],
+      ].join('\n'),
+    );
+    const { code, stdout, stderr } = await runMain(['validate', '-f', bad, ...files], { env: bare });
+    expect(code).toBe(2);
+    expect(stderr).toMatch(/one\.yaml:2:7: kind: .*did you mean Trigger\?/);
+    expect(stderr).toMatch(/two\.yaml:6:18: spec\.config\.path: /);
+    expect(stdout).toMatch(/^2 problems; 4 triggers and 2 agents are good$/m);
+    const json = JSON.parse((await runMain(['validate', '-f', bad, '--json'], { env: bare })).stdout);
+    expect(json).toMatchObject({ ok: false });
+    const errors = json.problems.filter(({ severity }: { severity: string }) => severity === 'error');
+    expect(errors).toHaveLength(2);
+    expect(stdout + stderr).not.toContain('secret-4711');
+  });
+
+  test('warns of variables that are not set here, and of files that are not there complains', async () => {
+    const file = join(folder, 'variable.yaml');
+    const spec = `{type: HTTP, config: {path: /x, webhook_secret: "\${NO_SUCH_SECRET}"}, default_agent: clerk}`;
+    writeFileSync(file, `apiVersion: example.com/v1\nkind: Trigger\nmetadata: {name: v}\nspec: ${spec}\n`);
+    const { code, stderr } = await runMain(['validate', '-f', file, ...files], { env: bare });
+    expect([code, stderr]).toEqual([
+      0,
+      expect.stringMatching(/variable\.yaml:4:\d+: warning: .*NO_SUCH_SECRET/),
+    ]);
+    const gone = await runMain(['validate', '-f', join(folder, 'gone')]);
+    expect([gone.code, gone.stderr]).toEqual([2, expect.stringContaining('gone')]);
+    expect((await runMain(['validate'])).code).toBe(2);
+  });
+});
+
+describe('run trigger', () => {
+  test('prints the answer', async () => {
+    const { code, stdout, stderr } = await run('run', 'trigger', 'notes', '--text', 'what is new?');
+    expect([code, stdout, stderr]).toEqual([0, 'did - {} what is new?\n', '']);
+  });
+
+  test('gives the command its parameters, by name or behind it', async () => {
+    const args = ['run', 'trigger', 'release', '--yes', '--command'];
+    const named = await run(...args, 'ship', '--input', 'version=1.2=3', '--input', 'more=x');
+    expect(named.stdout).toMatch(/^did ship \{"version":"1\.2=3","more":"x"\}/);
+    const behind = await run(...args, '/ship 1.2.3');
+    expect(behind.stdout).toMatch(/^did ship \{"version":"1\.2\.3"\}/);
+  });
+
+  test('with --json, or --output json, prints what the API answers', async () => {
+    for (const format of [['--json'], ['-o', 'json'], ['--output', 'json']]) {
+      const { code, stdout } = await run('run', 'trigger', 'notes', '--text', 'hi', ...format);
+      expect([code, JSON.parse(stdout)]).toEqual([
+        0,
+        { id: expect.stringMatching(/^manual:/), state: 'done', answer: 'did - {} hi', note: null },
+      ]);
+    }
+  });
+
+  test('with --no-wait tells what was accepted, which can be looked up', async () => {
+    const { code, stdout } = await run('run', 'trigger', 'notes', '--text', 'later', '--no-wait');
+    const [, id = ''] =
+      /^(manual:\S+) is accepted; "deliveries show manual:\S+" tells how it ends$/m.exec(stdout) ?? [];
+    expect([code, id]).toEqual([0, expect.stringContaining('manual:')]);
+    await eventually(async () => expect(await stateOf(id)).toBe('done'));
+    expect((await run('deliveries', 'show', id)).stdout).toMatch(/^answer +did - \{\} later$/m);
+  });
+
+  test('asks for a confirmation, which nobody can give without a terminal but by --yes', async () => {
+    const before = program.requests.length;
+    const { code, stdout, stderr } = await run('run', 'trigger', 'release', '--command', 'status');
+    expect([code, stdout, stderr]).toEqual([2, '', 'error: release asks for confirmation; --yes gives it\n']);
+    expect(program.requests).toHaveLength(before);
+    const confirmed = await run('run', 'trigger', 'release', '--command', 'status', '--yes');
+    expect([confirmed.code, confirmed.stdout]).toEqual([0, expect.stringMatching(/^did status/)]);
+  });
+
+  test('asks a person on a terminal for what is missing, and whether it is meant', async () => {
+    const args = ['run', 'trigger', 'release', '--interactive', '--url', gateway.url];
+    const before = program.requests.length;
+    const no = new Terminal([...args, '--command', 'status'], { env: bare });
+    await eventually(() => expect(no.text).toContain('Run release status? [y/N]'));
+    no.type('n\n');
+    await eventually(() => expect(no.text).toMatch(/not confirmed; nothing was run[\s\S]*ENDED 2/));
+    expect(program.requests).toHaveLength(before);
+    const yes = new Terminal(args, { env: bare });
+    await eventually(() => expect(yes.text).toContain('command (ship, status): '));
+    yes.type('ship\n');
+    await eventually(() => expect(yes.text).toContain('version (which one): '));
+    yes.type('7\n');
+    await eventually(() => expect(yes.text).toContain('Run release ship? [y/N]'));
+    yes.type('y\n');
+    await eventually(() => expect(yes.text).toMatch(/did ship \{"version":"7"\}[\s\S]*ENDED 0/));
+  });
+
+  test('says why it was not done: a command that is not allowed, a parameter that is missing, an agent that fails', async () => {
+    const other = await run('run', 'trigger', 'release', '--yes', '--command', 'drop');
+    expect([other.code, other.stdout]).toEqual([1, '']);
+    expect(other.stderr).toMatch(/release does not run "drop"; allowed_commands are ship, status/);
+    const missing = await run('run', 'trigger', 'release', '--yes', '--command', 'ship');
+    expect([missing.code, missing.stdout]).toEqual([1, expect.stringMatching(/version/)]);
+    const broken = await run('run', 'trigger', 'notes', '--text', 'fail');
+    expect([broken.code, broken.stdout]).toEqual([1, expect.stringMatching(/^manual:\S+ is dead: /)]);
+  });
+
+  test('is for triggers of type Manual only, and asks nothing for another', async () => {
+    const { code, stderr } = await run('run', 'trigger', 'orders', '--interactive');
+    expect([code, stderr]).toEqual([1, expect.stringContaining('orders is of type HTTP')]);
+  });
+
+  test.each([
+    ['an input without a value', ['--input', 'version']],
+    ['a format that is none', ['--output', 'yaml']],
+    ['questions without a terminal', ['--interactive']],
+    ['a bad timeout', ['--timeout', 'soon']],
+  ])('%s is wrong usage', async (_, more) => {
+    const { code, stdout, stderr } = await run('run', 'trigger', 'notes', ...more);
+    expect([code, stdout, stderr]).toEqual([2, '', expect.stringMatching(/^error: /)]);
+  });
+});
+
+describe('deliveries', () => {
+  test('are listed, the newest first, by state, trigger, source, conversation and time', async () => {
+    const done = await delivered('list-1', 'fine', 'done');
+    const dead = await delivered('list-2', 'fail', 'dead');
+    const { code, stdout } = await run('deliveries', 'list', '--trigger', 'orders');
+    const lines = stdout.trimEnd().split('\n');
+    expect([code, lines[0]?.split(/ {2,}/)]).toEqual([
+      0,
+      ['RECEIVED', 'STATE', 'TRIES', 'TOOK', 'TRIGGER', 'ID', 'NOTE'],
+    ]);
+    expect(lines[1]).toMatch(new RegExp(`dead +1 +\\S+ +orders +${dead} +\\S`));
+    expect(lines[2]).toMatch(new RegExp(`done +1 +\\S+ +orders +${done}`));
+    const idsOf = async (...args: string[]) =>
+      JSON.parse((await run('deliveries', 'list', '--json', ...args)).stdout).deliveries.map(
+        ({ id }: { id: string }) => id,
+      );
+    expect(await idsOf('--state', 'dead', '--source', 'HTTP')).toEqual([dead]);
+    expect(await idsOf('--conversation', 'http/orders', '--since', '1h', '--limit', '1')).toEqual([dead]);
+    expect(await idsOf('--since', '2099-01-01')).toEqual([]);
+    const page = await run('deliveries', 'list', '--limit', '1', '--conversation', 'http/orders');
+    const [, before = ''] = /^more: --before (\d+)$/m.exec(page.stdout) ?? [];
+    expect(await idsOf('--conversation', 'http/orders', '--limit', '1', '--before', before)).toEqual([done]);
+    expect((await run('deliveries', 'list', '--since', '2099-01-01')).stdout).toBe('no deliveries\n');
+  });
+
+  test('are asked for by filters that are checked; a bad one is wrong usage', async () => {
+    for (const [option, value, words] of [
+      ['--state', 'late', 'there are queued, running'],
+      ['--since', 'yesterday', 'since should be a time'],
+      ['--limit', '0', 'limit should be a whole number'],
+      ['--source', 'shop', 'there are repohost, http, schedule, manual'],
+    ] as const) {
+      const { code, stdout, stderr } = await run('deliveries', 'list', option, value);
+      expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(words)]);
+    }
+  });
+
+  test('are shown one by one with attempts, answer and body', async () => {
+    const id = await delivered('show-1', 'hello', 'done');
+    const { code, stdout } = await run('deliveries', 'show', id);
+    expect(code).toBe(0);
+    expect(stdout).toMatch(/^state +done$/m);
+    expect(stdout).toMatch(/^conversation +\S*http\/orders$/m);
+    expect(stdout).toMatch(/^answer +did - \{\} hello$/m);
+    expect(stdout).toMatch(/^ {2}\{"text":"hello","of":"show-1"\}$/m);
+    const dead = await delivered('show-2', 'fail', 'dead');
+    expect((await run('deliveries', 'show', dead)).stdout).toMatch(/^attempt 1 +20\S+ \S/m);
+    const json = JSON.parse((await run('deliveries', 'show', id, '--json')).stdout);
+    expect(json).toMatchObject({ id, state: 'done', trigger: 'orders', attempts: 1 });
+  });
+
+  test('that are not there are told with where to look', async () => {
+    for (const verb of ['show', 'replay', 'discard']) {
+      const { code, stdout, stderr } = await run('deliveries', verb, 'http:none/1');
+      expect([code, stdout]).toEqual([1, '']);
+      expect(stderr).toMatch(
+        /^there is no delivery "http:none\/1"; "deliveries list" shows those that there are/,
+      );
+    }
+  });
+
+  test('run again, several at once, and those that cannot do not hold up the others', async () => {
+    const first = await delivered('replay-1', 'one', 'done');
+    const second = await delivered('replay-2', 'two', 'done');
+    const before = program.requests.length;
+    const { code, stdout } = await run('deliveries', 'replay', first, 'http:none/1', second);
+    expect(code).toBe(1);
+    const lines = stdout.trimEnd().split('\n');
+    expect(lines).toEqual([
+      expect.stringMatching(new RegExp(`^${first} is (queued|running|done)$`)),
+      expect.stringMatching(/^http:none\/1: there is no delivery /),
+      expect.stringMatching(new RegExp(`^${second} is (queued|running|done)$`)),
+    ]);
+    await eventually(() => expect(program.requests).toHaveLength(before + 2));
+    const alone = await run('deliveries', 'replay', first, '--json');
+    expect([alone.code, JSON.parse(alone.stdout)]).toMatchObject([0, [{ id: first }]]);
+  });
+
+  test('are discarded, waiting ones too, but not those that are done', async () => {
+    const dead = await delivered('discard-1', 'fail', 'dead');
+    expect(await run('deliveries', 'discard', dead)).toEqual({
+      ...{ code: 0, stdout: `${dead} is ignored\n`, stderr: '' },
+    });
+    const again = await run('deliveries', 'discard', dead);
+    expect([again.code, again.stdout, again.stderr]).toEqual([
+      ...[1, '', expect.stringMatching(/the delivery is ignored; only one that waits, is held or dead/)],
+    ]);
+  });
+});
+
+describe('triggers', () => {
+  test('are paused, while what comes waits, and resumed, when it is handled', async () => {
+    expect(await run('triggers', 'pause', 'waiting')).toEqual({
+      ...{ code: 0, stdout: 'waiting is paused\n', stderr: '' },
+    });
+    const id = await delivered('held-1', 'patience', 'held', 'waiting');
+    expect((await run('get', 'triggers', 'waiting')).stdout).toMatch(/^waiting +HTTP +paused /m);
+    const stats = (await run('stats')).stdout;
+    expect(stats).toMatch(/^triggers +4 triggers: 1 paused, 3 open; \d+ handled, \d+ failed attempts?$/m);
+    expect(stats).toMatch(/^deliveries +.*1 held/m);
+    expect((await run('top', '--once')).stdout).toMatch(
+      /^4 triggers: 1 paused, 3 open.*; deliveries: .*1 held/m,
+    );
+    expect(JSON.parse((await run('stats', '--json')).stdout)).toMatchObject({
+      triggers: { waiting: { state: 'paused', paused: true, handled: 0, failed: 0 } },
+      deliveries: { held: 1, queued: 0 },
+      conversations: { places: expect.any(Number) },
+      outbox: { active: 0 },
+    });
+    const resumed = await run('triggers', 'resume', 'waiting', '--json');
+    expect(JSON.parse(resumed.stdout)).toMatchObject({ name: 'waiting', state: 'open', paused: false });
+    await eventually(async () => expect(await stateOf(id)).toBe('done'));
+  });
+});
+
+describe('the command line of the commands', () => {
+  test.each([
+    'get triggers',
+    'get agents',
+    'run trigger',
+    'triggers pause',
+    'triggers resume',
+    'deliveries list',
+  ])('%s has a --help of its own', async (name) => {
+    const { code, stdout, stderr } = await runMain([...name.split(' '), '--help']);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toMatch(new RegExp(`^Usage: gateway-http ${name} `));
+    expect(stdout).toContain('Exit codes');
+  });
+
+  test.each(['get', 'run', 'triggers', 'deliveries'])('%s says which verbs there are', async (name) => {
+    const help = await runMain([name, '--help']);
+    expect([help.code, help.stdout]).toEqual([
+      0,
+      expect.stringMatching(new RegExp(`^ {2}${name} \\w+ `, 'm')),
+    ]);
+    const none = await runMain([name]);
+    expect([none.code, none.stdout, none.stderr]).toEqual([
+      2,
+      '',
+      expect.stringContaining(`${name} needs a word`),
+    ]);
+    expect((await runMain(['--help'])).stdout).toMatch(new RegExp(`^ {2}${name} `, 'm'));
+  });
+
+  test.each([
+    ['a slip in a verb', ['deliveries', 'lst'], 'did you mean list?'],
+    ['a thing in the singular', ['get', 'trigger'], 'did you mean triggers?'],
+    ['a delivery without an id', ['deliveries', 'show'], 'missing required argument'],
+    ['one name too many', ['triggers', 'pause', 'a', 'b'], 'too many arguments'],
+    ['an option of another command', ['deliveries', 'show', 'x', '--state', 'dead'], 'unknown option'],
+  ])('%s is exit code 2', async (_, args, words) => {
+    const { code, stdout, stderr } = await runMain(args, { env: bare });
+    expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(words)]);
+  });
+});

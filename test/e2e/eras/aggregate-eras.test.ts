@@ -1,0 +1,491 @@
+// All servers as one at /mcp, for clients of both eras before servers of both: an old process that is shared and one
+// for each session, a stateless process, a stateless remote server, one that speaks both, and a public one. Names,
+// routing, lists, hints and questions must be the same whoever asks.
+
+import type { IncomingHttpHeaders } from 'node:http';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { bothErasOverHttp, bothErasOverStdio, type RemoteBothEras } from '../../fixtures/both-eras/start.ts';
+import { text, tool } from '../../fixtures/both-eras/tool.ts';
+import { errorOf, eventually, McpClient } from '../../fixtures/clients/mcp-client.ts';
+import { canBeAsked, modern, said, toolCall } from '../../fixtures/clients/modern-client.ts';
+import { json, RawSession, rpc } from '../../fixtures/clients/raw-session.ts';
+import { connectReal, type Kind, type RealClient } from '../../fixtures/clients/real-clients.ts';
+import { everythingOverStdio } from '../../fixtures/everything/start.ts';
+import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
+import { filesystemServer, guardedFolder } from '../../fixtures/server/real-servers.ts';
+
+const kinds: Kind[] = ['v1', 'v2 legacy', 'v2 modern'];
+const ids = ['old', 'own', 'young', 'web', 'both', 'files'];
+const stored = { ttlMs: 60_000, cacheScope: 'public' as const };
+const { folder, file } = guardedFolder();
+
+let gateway: GatewayProcess;
+let web: RemoteBothEras;
+let mcp: string;
+let catalog: Record<string, unknown>;
+
+beforeAll(async () => {
+  web = await bothErasOverHttp({ name: 'web', isModernOnly: true, cache: { ...stored, ttlMs: 5000 } });
+  catalog = {
+    old: everythingOverStdio({ name: 'old' }),
+    own: { ...everythingOverStdio({ name: 'own' }), isolation: 'session' },
+    young: {
+      ...bothErasOverStdio({ name: 'young', isModernOnly: true, cache: stored }),
+      era: 'modern',
+    },
+    web: { url: web.url, era: 'modern' },
+    both: { ...bothErasOverStdio({ name: 'both' }), era: 'auto' },
+    files: filesystemServer(folder),
+  };
+  gateway = await startGateway({ servers: catalog, settings: { list_timeout_seconds: 20 } });
+  mcp = `${gateway.url}/mcp`;
+  // Everything is known from here on.
+  await modern(mcp, { method: 'tools/list' });
+});
+
+const clients = new Map<Kind, Promise<RealClient>>();
+const client = (kind: Kind): Promise<RealClient> => {
+  const known = clients.get(kind) ?? connectReal(kind, { url: mcp });
+  clients.set(kind, known);
+  return known;
+};
+
+async function everyTool(one: RealClient): Promise<string[]> {
+  return (await one.listTools()).tools.map(({ name }) => name);
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: the texts of the fixtures are of many shapes
+const textOf = (result: any): any => {
+  const text: string = result.content[0].text;
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+};
+
+const bytesOf = async (url: string, method: string) => {
+  const { text } = await modern(url, { method });
+  return text;
+};
+
+describe('whichever era the client speaks', () => {
+  test('the lists are the same, in the order of the catalog', async () => {
+    const lists = await Promise.all(kinds.map(async (kind) => everyTool(await client(kind))));
+    const [first = []] = lists;
+    expect(new Set(first).size).toBe(first.length);
+    expect([...new Set(first.map((name) => name.split('__')[0]))]).toEqual(ids);
+    for (const list of lists) expect(list).toEqual(first);
+    for (const kind of kinds) {
+      const one = await client(kind);
+      const { prompts } = await one.listPrompts();
+      expect([...new Set(prompts.map(({ name }) => name.split('__')[0]))]).toEqual(ids.slice(0, 5));
+      const { resources } = await one.listResources();
+      expect(resources.map(({ uri }) => uri)).toEqual([
+        'test://static-text',
+        'test://static-binary',
+        'test://watched-resource',
+        ...ids.slice(0, 5).map((id) => `${id}://own`),
+      ]);
+      const { resourceTemplates } = await one.listResourceTemplates();
+      expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual([
+        'test://template/{id}/data',
+        ...ids.slice(0, 5).map((id) => `${id}://item/{id}`),
+      ]);
+    }
+  });
+
+  test.each(kinds)('each prefixed tool is its server’s: %s', async (kind) => {
+    const one = await client(kind);
+    for (const id of ids.slice(0, 5))
+      expect(textOf(await one.call(`${id}__echo`, { id, é: [1, null] }))).toEqual({ id, é: [1, null] });
+    expect(textOf(await one.call('files__read_text_file', { path: file }))).toBe('grüße 🎭\n');
+    const pids = await Promise.all(
+      ids.slice(0, 5).map(async (id) => textOf(await one.call(`${id}__stats`)).pid as number),
+    );
+    // `web` lives in this very process.
+    expect(pids[3]).toBe(process.pid);
+    expect(new Set(pids).size).toBe(5);
+    const rich = await one.call('web__rich');
+    expect(rich.structuredContent).toEqual({ answer: 42 });
+    expect(rich['x-result-extra']).toEqual({ deep: [{ id: 'not an id' }, { progressToken: 'no token' }] });
+    expect((await one.call('young__refuse')).isError).toBe(true);
+    const steps: number[] = [];
+    await one.call('both__slow', { steps: 3, ms: 2 }, ({ progress }) => steps.push(progress));
+    await one.call('own__slow', { steps: 3, ms: 2 }, ({ progress }) => steps.push(progress));
+    await one.call('web__slow', { steps: 3, ms: 2 }, ({ progress }) => steps.push(progress));
+    expect(steps).toEqual([1, 2, 3, 1, 2, 3, 1, 2, 3]);
+    expect(await errorOf(one.call('web__fail'))).toMatchObject({ code: -32050, data: { list: [1, null] } });
+    for (const unknown of ['echo', 'young__none', 'toString', ''])
+      expect(await errorOf(one.call(unknown)), unknown).toMatchObject({ code: -32602 });
+  });
+
+  test.each(kinds)('prompts, resources and completions find their server: %s', async (kind) => {
+    const one = await client(kind);
+    for (const id of ids.slice(0, 5)) {
+      const { messages } = await one.getPrompt({ name: `${id}__greet`, arguments: { who: id } });
+      expect(messages).toEqual([{ role: 'user', content: { type: 'text', text: `Hello ${id}` } }]);
+      for (const uri of [`${id}://own`, `${id}://item/7`]) {
+        const [content] = (await one.readResource({ uri })).contents as { uri: string; text: string }[];
+        expect(content?.uri).toBe(uri);
+        expect(content?.text).toContain(uri);
+      }
+      const refs = [
+        [
+          { type: 'ref/prompt', name: `${id}__greet` },
+          { type: 'ref/prompt', name: 'greet' },
+        ],
+        [
+          { type: 'ref/resource', uri: `${id}://item/{id}` },
+          { type: 'ref/resource', uri: `${id}://item/{id}` },
+        ],
+      ] as const;
+      for (const [ref, own] of refs) {
+        const context = { arguments: { other: `${id}__greet`, 'é"': '' } };
+        const { completion } = await one.complete({ ref, argument: { name: 'who', value: 'B' }, context });
+        expect(completion.values.slice(0, 2)).toEqual(['B1', 'B2']);
+        expect(JSON.parse(completion.values[2] ?? '')).toEqual(own);
+      }
+    }
+    // What the remote server saw: the reference is its own, the context as the client sent it.
+    const completions = web.http.requests.filter(
+      ({ headers }) => headers['mcp-method'] === 'completion/complete',
+    );
+    expect(JSON.parse(completions.at(-2)?.body ?? '').params).toMatchObject({
+      ref: { type: 'ref/prompt', name: 'greet' },
+      argument: { name: 'who', value: 'B' },
+      context: { arguments: { other: 'web__greet', 'é"': '' } },
+    });
+    // Every server has it: the first answers.
+    const [shared] = (await one.readResource({ uri: 'test://static-text' })).contents as { text: string }[];
+    expect(shared?.text).toContain('in session');
+    // SDK v2 gives its own error class, with the modern code, for either.
+    const missing = kind === 'v1' ? -32002 : -32602;
+    expect(await errorOf(one.readResource({ uri: 'nowhere://x' }))).toMatchObject({ code: missing });
+    for (const name of ['greet', 'web__none', 'none__greet']) {
+      expect(await errorOf(one.getPrompt({ name }))).toMatchObject({ code: -32602 });
+      const ref = { type: 'ref/prompt' as const, name };
+      expect(await errorOf(one.complete({ ref, argument: { name: 'who', value: '' } }))).toMatchObject({
+        code: -32602,
+      });
+    }
+  });
+
+  test.each(kinds)('a server can ask: %s', async (kind) => {
+    const one = await client(kind);
+    const accepted = { action: 'accept', content: { name: 'Ann', check: true } };
+    // Of a modern server, and of one that speaks both eras over stdio, shared by everybody.
+    for (const id of ['young', 'web'])
+      expect(textOf(await one.call(`${id}__ask-rounds`)).answers, id).toEqual({
+        q0: accepted,
+        q1: accepted,
+        q2: accepted,
+      });
+    for (const id of ['young', 'web'])
+      expect(textOf(await one.call(`${id}__ask-with-raw-state`)).isSame, id).toBe(true);
+    const many = await one.call('web__ask-many', { kinds: ['elicit', 'sample', 'url'] });
+    expect(many.isError, JSON.stringify(many)).toBeUndefined();
+    expect(Object.keys(textOf(many).answers)).toEqual(['q0', 'q1', 'q2']);
+    // Of an old server with a process for each session.
+    expect(textOf(await one.call('own__elicit', { message: 'Who?' }))).toMatchObject({ answer: accepted });
+    const prompt = await one.getPrompt({ name: 'young__test_input_required_result_prompt' });
+    expect(JSON.stringify(prompt.messages)).toContain('accept');
+    const [secret] = (await one.readResource({ uri: 'test://secret' }).catch(() => ({ contents: [] })))
+      .contents as { text?: string }[];
+    // No server lists it, and several have resources.
+    expect(secret).toBeUndefined();
+  });
+
+  test('embedded resources and links keep the uris of their server', async () => {
+    for (const kind of kinds) {
+      const one = await client(kind);
+      const direct = await connectReal(kind, { url: `${mcp}/web` });
+      for (const name of ['test_embedded_resource', 'test_multiple_content_types']) {
+        const { content } = await one.call(`web__${name}`);
+        expect(content).toEqual((await direct.call(name)).content);
+        expect(JSON.stringify(content)).toContain('test://');
+      }
+      await direct.close();
+    }
+  });
+});
+
+describe('the gateway as one server', () => {
+  const capabilities = {
+    tools: { listChanged: true },
+    resources: { listChanged: true, subscribe: true },
+    prompts: { listChanged: true },
+    logging: {},
+    completions: {},
+  };
+
+  test('introduces itself alike in both eras, with what it can do and the instructions of its servers', async () => {
+    const { client: session } = await McpClient.connect(mcp);
+    const { result } = await modern(mcp, { method: 'server/discover' });
+    expect(session.getServerCapabilities()).toEqual(capabilities);
+    expect(result.capabilities).toEqual(capabilities);
+    expect(result.supportedVersions).toEqual(['2026-07-28']);
+    expect(result).toMatchObject({ resultType: 'complete', ttlMs: 0, cacheScope: 'private' });
+    expect(result._meta['io.modelcontextprotocol/serverInfo'].name).toBe('actor-gateway');
+    expect(session.getInstructions()).toBe(result.instructions);
+    const headings = [...String(result.instructions).matchAll(/^# (.*)$/gm)].map(([, id]) => id);
+    expect(headings).toEqual(['old', 'own', 'young', 'web', 'both']);
+    expect(result.instructions).toContain('# web\n\nAsk me in either way.');
+  });
+
+  test('signs the results of modern servers itself at /mcp, and leaves them theirs at /mcp/:id', async () => {
+    const signer = async (url: string, method: string, params: Record<string, unknown>) =>
+      (await modern(url, { method, params })).result._meta['io.modelcontextprotocol/serverInfo'].name;
+    for (const id of ['young', 'web', 'both', 'own']) {
+      expect(await signer(mcp, 'tools/call', { name: `${id}__echo`, arguments: {} })).toBe('actor-gateway');
+      expect(await signer(mcp, 'resources/read', { uri: `${id}://own` })).toBe('actor-gateway');
+    }
+    expect(await signer(`${mcp}/web`, 'tools/call', { name: 'echo', arguments: {} })).toBe('web');
+    expect(await signer(`${mcp}/young`, 'resources/read', { uri: 'young://own' })).toBe('young');
+    const asked = { method: 'tools/call', params: { name: 'web__ask' }, meta: canBeAsked };
+    const first = await modern(mcp, asked);
+    expect(first.result.resultType).toBe('input_required');
+    expect(first.result._meta['io.modelcontextprotocol/serverInfo'].name).toBe('actor-gateway');
+  });
+
+  test('passes on what a client can do, but not that it knows tasks, whose ids lead to no server', async () => {
+    const ui = { 'io.modelcontextprotocol/ui': { mimeTypes: ['text/html;profile=mcp-app'] } };
+    const tasks = { 'io.modelcontextprotocol/tasks': {} };
+    const seen = async (url: string, name: string) => {
+      const clientCapabilities = { sampling: {}, extensions: { ...tasks, ...ui } };
+      const answer = await modern(url, toolCall(name, {}, { meta: { clientCapabilities } }));
+      return (said(answer) as { mine: { clientCapabilities: object } }).mine.clientCapabilities;
+    };
+    for (const id of ['young', 'web', 'both'])
+      expect(await seen(mcp, `${id}__stats`), id).toEqual({ sampling: {}, extensions: ui });
+    expect(await seen(`${mcp}/web`, 'stats')).toEqual({ sampling: {}, extensions: { ...tasks, ...ui } });
+  });
+
+  test('says in each era’s own code that a resource is nowhere', async () => {
+    const uri = 'nowhere://x';
+    const { error } = await modern(mcp, { method: 'resources/read', params: { uri } });
+    expect(error).toEqual({ code: -32602, message: 'Resource not found', data: { uri } });
+    const session = await RawSession.open(gateway.url);
+    expect((await session.request('resources/read', { uri })).error).toMatchObject({
+      code: -32002,
+      data: { uri },
+    });
+    await session.end();
+  });
+
+  test('names a remote server’s own tool, prompt and uri in the headers', async () => {
+    const seen = async (method: string, params: Record<string, unknown>) => {
+      await modern(mcp, { method, params });
+      const { headers, body } = web.http.requests.at(-1) ?? {
+        headers: {} as IncomingHttpHeaders,
+        body: '{}',
+      };
+      expect(headers['mcp-method']).toBe(method);
+      const { name, uri } = JSON.parse(body).params;
+      expect(headers['mcp-name']).toBe(name ?? uri);
+      return headers['mcp-name'];
+    };
+    expect(await seen('tools/call', { name: 'web__echo', arguments: {} })).toBe('echo');
+    expect(await seen('prompts/get', { name: 'web__greet', arguments: { who: 'a' } })).toBe('greet');
+    expect(await seen('resources/read', { uri: 'web://own' })).toBe('web://own');
+    const options = { headers: { 'mcp-param-region': '=?base64?c8O8ZA==?=' } };
+    const given = toolCall('web__region', { region: 'süd', query: 'q' }, options);
+    const { headers } = said(await modern(mcp, given)) as {
+      headers: Record<string, string>;
+    };
+    expect(headers).toMatchObject({ 'mcp-name': 'region', 'mcp-param-region': '=?base64?c8O8ZA==?=' });
+  });
+
+  test('the strictest hint holds for a merged list; a single server’s is its own', async () => {
+    const hint = async (url: string, method = 'tools/list') => {
+      const { ttlMs, cacheScope } = (await modern(url, { method })).result;
+      return { ttlMs, cacheScope };
+    };
+    expect(await hint(mcp)).toEqual({ ttlMs: 0, cacheScope: 'private' });
+    expect(await hint(`${mcp}/young`)).toEqual(stored);
+    const servers = { young: catalog.young, web: catalog.web };
+    const stateless = await startGateway({ servers, settings: { list_timeout_seconds: 20 } });
+    await modern(`${stateless.url}/mcp`, { method: 'tools/list' });
+    for (const method of ['tools/list', 'prompts/list', 'resources/list', 'resources/templates/list'])
+      expect(await hint(`${stateless.url}/mcp`, method), method).toEqual({
+        ttlMs: 5000,
+        cacheScope: 'public',
+      });
+    await stateless.stop();
+    // What was learnt is known to the next, which starts nothing for it; a server nobody knows makes it provisional.
+    const later = await startGateway({ servers, folder: stateless.folder });
+    expect(await hint(`${later.url}/mcp`)).toEqual({ ttlMs: 5000, cacheScope: 'public' });
+    expect((await json<{ state: string }>(`${later.url}/servers/young`)).body.state).toBe('stopped');
+    await later.stop();
+    const hangs = { command: process.execPath, args: ['-e', 'setInterval(() => {}, 1000)'] };
+    const partly = await startGateway({
+      servers: { ...servers, hangs },
+      folder: stateless.folder,
+      settings: { list_timeout_seconds: 0.2 },
+    });
+    expect(await hint(`${partly.url}/mcp`)).toEqual({ ttlMs: 0, cacheScope: 'private' });
+  });
+
+  test('gives the same bytes after a restart and a reload, whoever has started first', async () => {
+    const methods = [
+      'tools/list',
+      'prompts/list',
+      'resources/list',
+      'resources/templates/list',
+      'server/discover',
+    ];
+    const all = (url: string) => Promise.all(methods.map((method) => bytesOf(`${url}/mcp`, method)));
+    const before = await all(gateway.url);
+    const other = await startGateway({ servers: catalog, settings: { list_timeout_seconds: 20 } });
+    for (const id of [...ids].reverse()) await json(`${other.url}/servers/${id}/start`, 'POST');
+    expect(await all(other.url)).toEqual(before);
+    other.writeCatalog({
+      ...catalog,
+      both: { ...(catalog.both as object), tags: ['x'], max_request_seconds: 601 },
+    });
+    await json(`${other.url}/admin/reload`, 'POST');
+    await modern(`${other.url}/mcp`, { method: 'tools/list' });
+    expect(await all(other.url)).toEqual(before);
+    await other.stop();
+    const later = await startGateway({ servers: catalog, folder: other.folder });
+    expect(await all(later.url)).toEqual(before);
+  });
+});
+
+describe('a list of more than one page', () => {
+  const count = 2345;
+
+  test.each(kinds)('is walked to its end by its cursors, and each item is there once: %s', async (kind) => {
+    const one = await connectReal(kind, { url: `${(await crowded()).url}/mcp` });
+    const names: string[] = [];
+    let cursor: string | undefined;
+    let pages = 0;
+    do {
+      // SDK v2 follows the cursors by itself where it is given none.
+      const page = await one.listTools(cursor === undefined ? {} : { cursor });
+      names.push(...page.tools.map(({ name }) => name));
+      cursor = page.nextCursor;
+      pages += 1;
+    } while (cursor !== undefined && pages < 10);
+    const own = names.filter((name) => name.startsWith('many__item-'));
+    expect(own).toEqual(Array.from({ length: count }, (_, n) => `many__item-${n}`));
+    expect(new Set(names).size).toBe(names.length);
+    expect(names.some((name) => name.startsWith('few__'))).toBe(true);
+    if (kind === 'v1') expect(pages).toBe(3);
+    expect(textOf(await one.call('many__item-2344'))).toBe(2344);
+  });
+
+  test('has pages of the same items in both eras, and cursors nobody can make', async () => {
+    const url = `${(await crowded()).url}/mcp`;
+    const { client: old } = await McpClient.connect(url);
+    const before = await old.listTools();
+    const first = await modern(url, { method: 'tools/list' });
+    expect(first.result.tools).toEqual(before.tools);
+    expect(first.result.tools).toHaveLength(1000);
+    expect(first.result.nextCursor).toBe(before.nextCursor);
+    const cursor = String(first.result.nextCursor);
+    // A cursor of one client is good for another: it says where in the list, not for whom.
+    const second = await modern(url, { method: 'tools/list', params: { cursor } });
+    expect(second.result.tools).toEqual((await old.listTools({ cursor })).tools);
+    expect(second.result).toMatchObject({ resultType: 'complete', ttlMs: 0, cacheScope: 'private' });
+    const middle = Math.floor(cursor.length / 2);
+    const flipped = cursor[middle] === 'A' ? 'B' : 'A';
+    const forged = [
+      '',
+      'x',
+      `${cursor}A`,
+      cursor.slice(1),
+      cursor.slice(0, middle) + flipped + cursor.slice(middle + 1),
+    ];
+    for (const wrong of forged) {
+      expect(
+        (await modern(url, { method: 'tools/list', params: { cursor: wrong } })).error?.code,
+        wrong,
+      ).toBe(-32602);
+      expect(await errorOf(old.listTools({ cursor: wrong })), wrong).toMatchObject({ code: -32602 });
+    }
+    expect((await modern(url, { method: 'prompts/list', params: { cursor } })).error?.code).toBe(-32602);
+    expect((await modern(url, { method: 'tools/list', params: { cursor: 7 } })).error?.code).toBe(-32602);
+  });
+
+  let started: Promise<GatewayProcess> | undefined;
+  /** A gateway before a server with many tools, and one with few. */
+  const crowded = (): Promise<GatewayProcess> => {
+    started ??= (async () => {
+      const many = await bothErasOverHttp({ name: 'many', isModernOnly: true, pageSize: 500 });
+      for (let n = 0; n < count; n += 1)
+        many.company.added.set(
+          `item-${n}`,
+          tool(`item-${n}`, 'One of many.', async () => text(n)),
+        );
+      const servers = { many: { url: many.url, era: 'modern' }, few: everythingOverStdio() };
+      const begun = await startGateway({ servers, settings: { list_timeout_seconds: 20 } });
+      await modern(`${begun.url}/mcp`, { method: 'tools/list' });
+      return begun;
+    })();
+    return started;
+  };
+});
+
+test.each(['legacy', 'modern'])(
+  'a server whose era is unknown delays no list beyond its time: %s client',
+  async (era) => {
+    const silent = { command: process.execPath, args: ['-e', 'setInterval(() => {}, 1000)'], era: 'auto' };
+    const slow = { ...bothErasOverStdio({ listDelayMs: 5000 }), era: 'auto' };
+    const late = await startGateway({
+      settings: { list_timeout_seconds: 2 },
+      servers: { silent, slow, good: everythingOverStdio() },
+    });
+    const url = `${late.url}/mcp`;
+    const old = era === 'legacy' ? await McpClient.connect(url) : undefined;
+    const listed = async (): Promise<string[]> => {
+      const { tools } =
+        old === undefined
+          ? (await modern(url, { method: 'tools/list' })).result
+          : await old.client.listTools();
+      return tools.map(({ name }: { name: string }) => name.split('__')[0]);
+    };
+    // What it has is known in time however slowly processes start.
+    expect((await rpc(late.url, 'good', 'tools/list')).status).toBe(200);
+    const began = performance.now();
+    expect([...new Set(await listed())]).toEqual(['good']);
+    // A start may take a minute.
+    expect(performance.now() - began).toBeLessThan(15_000);
+    await eventually('the slow one', async () => (await listed()).includes('slow'));
+    const again = performance.now();
+    expect([...new Set(await listed())]).toEqual(['slow', 'good']);
+    expect(performance.now() - again).toBeLessThan(1800);
+  },
+);
+
+test('servers with equal resources and awkward names: the first answers, and every name is found', async () => {
+  const long = 'l'.repeat(60);
+  const servers = {
+    'be.ta': { ...bothErasOverStdio({ name: 'twin', isModernOnly: true }), era: 'modern' },
+    [long]: everythingOverStdio({ name: 'twin', tools: ['stats', 'echo'] }),
+    a: everythingOverStdio({ name: 'a', tools: ['stats', 'echo'] }),
+    a__b: { ...bothErasOverStdio({ name: 'ab', isModernOnly: true }), era: 'modern' },
+  };
+  const named = await startGateway({ servers, settings: { list_timeout_seconds: 20 } });
+  const url = `${named.url}/mcp`;
+  await modern(url, { method: 'tools/list' });
+  const pidOf = async (id: string) =>
+    (await json<{ pids: number[] }>(`${named.url}/servers/${id}`)).body.pids[0] as number;
+  for (const kind of kinds) {
+    const one = await connectReal(kind, { url });
+    const names = await everyTool(one);
+    expect(new Set(names).size).toBe(names.length);
+    for (const name of names) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
+    const pids = new Set<unknown>();
+    for (const name of names.filter((each) => /stats|^llll/.test(each))) {
+      const { pid } = textOf(await one.call(name));
+      if (pid !== undefined) pids.add(pid);
+    }
+    expect(pids).toEqual(new Set(await Promise.all(Object.keys(servers).map(pidOf))));
+    const uris = (await one.listResources()).resources.map(({ uri }) => uri);
+    expect(uris.filter((uri) => uri === 'twin://own')).toHaveLength(1);
+    const [content] = (await one.readResource({ uri: 'twin://own' })).contents as { text: string }[];
+    expect(content?.text).toBe('This is the content of twin://own');
+    await one.close();
+  }
+});

@@ -1,0 +1,158 @@
+// The both-eras server by itself, seen by the client of the public SDK. Tests of the gateway take its answers for
+// right, so they are looked at here first: over stdio and HTTP, in either era, every way of asking the client works.
+
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Seen } from '../../fixtures/both-eras/company.ts';
+import { bothErasOverHttp, bothErasOverStdio } from '../../fixtures/both-eras/start.ts';
+import { eventually } from '../../fixtures/clients/mcp-client.ts';
+
+type Era = 'legacy' | 'modern';
+
+const clients: Client[] = [];
+
+afterAll(async () => {
+  await Promise.all(clients.map((client) => client.close()));
+});
+
+async function connect(era: Era, way: 'stdio' | 'http', isModernOnly = false): Promise<Client> {
+  const client = new Client(
+    { name: 'tester', version: '1' },
+    {
+      capabilities: { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} },
+      versionNegotiation: { mode: era === 'legacy' ? 'legacy' : { pin: '2026-07-28' } },
+    },
+  );
+  client.setRequestHandler('elicitation/create', async ({ params }) => ({
+    action: 'accept',
+    content: { said: params.message },
+  }));
+  client.setRequestHandler('sampling/createMessage', async () => ({
+    model: 'm',
+    role: 'assistant',
+    content: { type: 'text', text: 'sampled' },
+  }));
+  client.setRequestHandler('roots/list', async () => ({ roots: [{ uri: 'file:///root' }] }));
+  const transport =
+    way === 'stdio'
+      ? new StdioClientTransport(bothErasOverStdio({ isModernOnly }))
+      : new StreamableHTTPClientTransport(new URL((await bothErasOverHttp({ isModernOnly })).url));
+  clients.push(client);
+  await client.connect(transport);
+  return client;
+}
+
+const elicited = (said: string) => ({ action: 'accept', content: { said } });
+const sampled = { model: 'm', role: 'assistant', content: { type: 'text', text: 'sampled' } };
+const roots = { roots: [{ uri: 'file:///root' }] };
+
+describe.each([
+  ['legacy', 'stdio'],
+  ['legacy', 'http'],
+  ['modern', 'stdio'],
+  ['modern', 'http'],
+] as const)('the server of era %s over %s', (era, way) => {
+  let client: Client;
+
+  beforeAll(async () => {
+    client = await connect(era, way);
+  });
+
+  async function call(name: string, given: Record<string, unknown> = {}): Promise<unknown> {
+    const { content } = await client.callTool({ name, arguments: given });
+    const [first] = content as { text: string }[];
+    return JSON.parse(first?.text ?? 'null');
+  }
+
+  test('speaks that era', async () => {
+    const { mine } = (await call('stats')) as Seen;
+    expect(mine).toMatchObject({
+      era,
+      protocolVersion: era === 'legacy' ? '2025-11-25' : '2026-07-28',
+      clientInfo: { name: 'tester', version: '1' },
+      clientCapabilities: { elicitation: { form: {}, url: {} }, sampling: {}, roots: {} },
+    });
+  });
+
+  test('asks the user, the model and for roots', async () => {
+    expect(await call('ask', { message: 'Who?' })).toMatchObject({ answer: elicited('Who?') });
+    expect(await call('ask', { kind: 'sample' })).toMatchObject({ answer: sampled });
+    expect(await call('ask', { kind: 'roots' })).toMatchObject({ answer: roots });
+    expect(await call('ask', { kind: 'url', message: 'Sign in' })).toMatchObject({
+      answer: { action: 'accept' },
+    });
+  });
+
+  test('asks several things at once and one after the other', async () => {
+    const answers = { q0: elicited('Question 0'), q1: sampled, q2: roots };
+    expect(await call('ask-many')).toEqual({ answers, rounds: 2 });
+    expect(await call('ask-rounds', { kinds: ['elicit', 'sample', 'roots'] })).toEqual({
+      answers,
+      rounds: 4,
+    });
+  });
+
+  test('is called again with nothing but a state, and has its states back unchanged', async () => {
+    expect(await call('come-back', { rounds: 3 })).toEqual({ answers: {}, rounds: 4 });
+    expect(await call('ask-with-raw-state')).toMatchObject({ isSame: true });
+  });
+
+  test('asks for prompts and resources too', async () => {
+    const prompt = await client.getPrompt({ name: 'test_input_required_result_prompt' });
+    expect(JSON.stringify(prompt.messages)).toContain('Which context?');
+    const { contents } = await client.readResource({ uri: 'test://secret' });
+    expect(JSON.stringify(contents)).toContain('The word?');
+  });
+
+  test('reports progress and hears of a cancellation', async () => {
+    const steps: number[] = [];
+    const onprogress = ({ progress }: { progress: number }) => steps.push(progress);
+    await client.callTool({ name: 'slow', arguments: { steps: 3, ms: 20 } }, { onprogress });
+    expect(steps).toEqual([1, 2, 3]);
+    const abort = new AbortController();
+    const hanging = client.callTool({ name: 'hang' }, { signal: abort.signal });
+    const seen = async () => (await call('stats')) as Seen;
+    await eventually('the call to arrive', async () => (await seen()).calls.includes(`${era} hang`));
+    abort.abort('enough');
+    await expect(hanging).rejects.toThrow('enough');
+    await eventually('the cancellation', async () => (await seen()).cancelled.includes('hang'));
+  });
+
+  test('says that its tools and a resource have changed', async () => {
+    const uri = 'test://watched-resource';
+    const notes: string[] = [];
+    client.setNotificationHandler('notifications/tools/list_changed', () => void notes.push('tools'));
+    client.setNotificationHandler(
+      'notifications/resources/updated',
+      ({ params }) => void notes.push(params.uri),
+    );
+    if (era === 'modern') await client.listen({ toolsListChanged: true, resourceSubscriptions: [uri] });
+    else await client.subscribeResource({ uri });
+    await client.callTool({ name: 'update', arguments: { uri } });
+    await client.callTool({ name: 'touch', arguments: { name: 'brand-new' } });
+    await eventually('both to be told', () => notes.includes('tools') && notes.includes(uri));
+    expect((await client.listTools()).tools.map(({ name }) => name)).toContain('brand-new');
+  });
+
+  test('refuses what it does not know with its own codes', async () => {
+    await expect(client.callTool({ name: 'none' })).rejects.toMatchObject({ code: -32602 });
+    await expect(client.callTool({ name: 'fail' })).rejects.toMatchObject({
+      code: -32050,
+      data: { list: [1, null] },
+    });
+    await expect(client.readResource({ uri: 'test://none' })).rejects.toMatchObject({ code: -32602 });
+  });
+});
+
+describe('a server of the newer era only', () => {
+  // Over HTTP the client gives the body of the refusal as a text.
+  test.each([
+    ['stdio', { code: -32022 }],
+    ['http', { message: expect.stringContaining('-32022') }],
+  ] as const)('refuses to be initialised over %s', async (way, refusal) => {
+    await expect(connect('legacy', way, true)).rejects.toMatchObject(refusal);
+    const client = await connect('modern', way, true);
+    expect((await client.listTools()).tools.map(({ name }) => name)).toContain('echo');
+  });
+});

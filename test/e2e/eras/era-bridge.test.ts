@@ -1,0 +1,669 @@
+// Modern clients before legacy servers: what a server asks in the middle of a call becomes the result of the client's
+// request, and the call goes on when the client comes back. The other direction is in era-bridge-back.test.ts.
+
+import { existsSync } from 'node:fs';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { bothErasOverHttp, bothErasOverStdio, type RemoteBothEras } from '../../fixtures/both-eras/start.ts';
+import { latch } from '../../fixtures/clients/api-client.ts';
+import {
+  type ModernAnswer,
+  type ModernAsk,
+  type More,
+  modern,
+  said,
+  toolCall,
+} from '../../fixtures/clients/modern-client.ts';
+import { details, http, isAlive, json, stats, until } from '../../fixtures/clients/raw-session.ts';
+import {
+  everythingOverHttp,
+  everythingOverStdio,
+  type RemoteEverything,
+} from '../../fixtures/everything/start.ts';
+import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
+
+type RemoteSession = ReturnType<RemoteEverything['sessions']>[number];
+
+let gateway: GatewayProcess;
+let remote: RemoteEverything;
+let remoteBoth: RemoteBothEras;
+
+const clients: Client[] = [];
+const script = (name: string) => `${import.meta.dirname}/../../fixtures/servers/${name}`;
+const puppet = { command: process.execPath, args: [script('puppet.mjs')], isolation: 'session' };
+
+beforeAll(async () => {
+  remote = await everythingOverHttp();
+  remoteBoth = await bothErasOverHttp();
+  gateway = await startGateway({
+    servers: {
+      local: { ...everythingOverStdio(), isolation: 'session' },
+      remote: { url: remote.url },
+      pinned: { ...bothErasOverStdio(), isolation: 'session', era: 'legacy', forward_roots: true },
+      'pinned-remote': { url: remoteBoth.url, era: 'legacy', forward_roots: true },
+      shared: everythingOverStdio(),
+      puppet,
+      two: { ...puppet, pool: { max: 2 } },
+      hasty: { ...puppet, request_timeout_seconds: 1 },
+      lazy: { ...puppet, idle_timeout_seconds: 1 },
+    },
+  });
+});
+
+afterAll(async () => {
+  await Promise.all(clients.map((client) => client.close()));
+});
+
+const at = (id: string) => `${gateway.url}/mcp/${id}`;
+
+const capabilities = { elicitation: { form: {} }, sampling: {}, roots: {} };
+/** Asks as a client that can be asked for most things, unless the test says otherwise. */
+const sent = (address: string, asked: ModernAsk, leaving?: { signal: AbortSignal }) =>
+  modern(address, { ...asked, meta: { clientCapabilities: capabilities, ...asked.meta } }, leaving);
+
+function call(server: string, name: string, given: object = {}, more: More = {}): Promise<ModernAnswer> {
+  return sent(at(server), toolCall(name, given, more));
+}
+
+/** Has the puppet do these steps; comes back where it is a retry. */
+function play(server: string, steps: readonly object[], more: More = {}): Promise<ModernAnswer> {
+  return call(server, 'do', { steps }, more);
+}
+
+async function heard(server: string): Promise<{ pid: number; heard: string[] }> {
+  return said(await call(server, 'heard')) as { pid: number; heard: string[] };
+}
+
+/** Two steps, after which the gateway has read everything before them. */
+const seenBy = (note: string) => [{ ask: 'ping' }, { note }];
+
+const elicit = { ask: 'elicitation/create', params: { message: 'Name?', requestedSchema: {} } };
+const sample = { ask: 'sampling/createMessage', params: { messages: [], maxTokens: 1 } };
+const accepted = (name: string) => ({ action: 'accept', content: { name } });
+const questionsOf = ({ result }: ModernAnswer) => Object.keys(result?.inputRequests ?? {});
+
+/** Comes back with the state and these answers. */
+const retry = (requestState: unknown, inputResponses?: object) => ({
+  params: { requestState, inputResponses },
+});
+/** Comes back with the same answer to every question. */
+const back = (asked: ModernAnswer, answer: unknown) =>
+  retry(asked.result.requestState, Object.fromEntries(questionsOf(asked).map((key) => [key, answer])));
+
+/** Everything but the answer. */
+const earlierIn = ({ messages }: ModernAnswer) => messages.slice(0, -1);
+const progressIn = (answer: ModernAnswer) =>
+  earlierIn(answer).map(({ params }) => [params?.progressToken, params?.progress]);
+
+async function connect(id: string, name = 'v2'): Promise<Client> {
+  const client = new Client(
+    { name, version: '1' },
+    {
+      capabilities,
+      versionNegotiation: { mode: { pin: '2026-07-28' } },
+    },
+  );
+  client.setRequestHandler('elicitation/create', async ({ params }) => ({
+    action: 'accept',
+    content: { said: `${name} on ${params.message}` },
+  }));
+  client.setRequestHandler('sampling/createMessage', async () => ({
+    model: 'm',
+    role: 'assistant',
+    content: { type: 'text', text: `${name} sampled` },
+  }));
+  client.setRequestHandler('roots/list', async () => ({ roots: [{ uri: `file:///${name}` }] }));
+  clients.push(client);
+  await client.connect(new StreamableHTTPClientTransport(new URL(id === '' ? `${gateway.url}/mcp` : at(id))));
+  return client;
+}
+
+async function textOf(client: Client, name: string, given: Record<string, unknown> = {}): Promise<unknown> {
+  const { content } = await client.callTool({ name, arguments: given });
+  return JSON.parse((content as { text: string }[])[0]?.text ?? 'null');
+}
+
+const elicited = (said: string) => ({ action: 'accept', content: { said } });
+
+describe.each(['local', 'remote'])('the SDK’s modern client at a legacy server (%s)', (id) => {
+  test('is asked for input and a sample, and not for roots', async () => {
+    const client = await connect(id);
+    expect(await textOf(client, 'elicit', { message: 'm1' })).toEqual({ answer: elicited('v2 on m1') });
+    expect(await textOf(client, 'sample')).toMatchObject({ answer: { content: { text: 'v2 sampled' } } });
+    expect(await textOf(client, 'list-roots')).toMatchObject({ refused: { code: -32601 } });
+  });
+
+  test('gets its own answers, however many ask at once', async () => {
+    const names = ['ann', 'bob', 'cy'];
+    const everyone = await Promise.all(names.map((name) => connect(id, name)));
+    await Promise.all(
+      everyone.flatMap((client, who) =>
+        [1, 2, 3].map(async (n) => {
+          const answer = elicited(`${names[who]} on ${names[who]}${n}`);
+          expect(await textOf(client, 'elicit', { message: `${names[who]}${n}` })).toEqual({ answer });
+        }),
+      ),
+    );
+  });
+});
+
+describe.each(['pinned', 'pinned-remote'])('a server of both eras taken as legacy (%s)', (id) => {
+  test('asks several things at once, and one after the other', async () => {
+    const client = await connect(id);
+    const sampled = { model: 'm', role: 'assistant', content: { type: 'text', text: 'v2 sampled' } };
+    const answers = {
+      q0: elicited('v2 on Question 0'),
+      q1: sampled,
+      q2: { roots: [{ uri: 'file:///v2' }] },
+    };
+    expect(await textOf(client, 'ask-many')).toMatchObject({ answers });
+    expect(await textOf(client, 'ask-rounds', { kinds: ['elicit', 'sample', 'roots'] })).toMatchObject({
+      answers,
+    });
+    expect(await textOf(client, 'come-back')).toMatchObject({ rounds: 3 });
+  });
+
+  test('asks for prompts and resources too', async () => {
+    const client = await connect(id);
+    const prompt = await client.getPrompt({ name: 'test_input_required_result_prompt' });
+    expect(JSON.stringify(prompt.messages)).toContain('v2 on Which context?');
+    const { contents } = await client.readResource({ uri: 'test://secret' });
+    expect(JSON.stringify(contents)).toContain('v2 on The word?');
+  });
+
+  test('reports progress before it asks and afterwards, each under the token of the request that waits', async () => {
+    const first = await call(id, 'report-and-ask', {}, { meta: { progressToken: 'one' } });
+    expect(progressIn(first)).toEqual([
+      ['one', 1],
+      ['one', 2],
+    ]);
+    expect(first.result).toMatchObject({ resultType: 'input_required' });
+    const again = { ...back(first, accepted('a')), meta: { progressToken: 2 }, id: '2' };
+    const second = await call(id, 'report-and-ask', {}, again);
+    expect(progressIn(second)).toEqual([
+      [2, 3],
+      [2, 4],
+    ]);
+    expect(second.messages.at(-1)?.id).toBe(2);
+    expect(said(second)).toMatchObject({ answers: { answer: accepted('a') } });
+  });
+});
+
+describe('a question', () => {
+  test('is asked on the wire as the server asked it, and its answer is given as it came', async () => {
+    const first = await play('puppet', [
+      { ask: 'sampling/createMessage', id: 'odd é\u2028', params: { messages: [], 'x-extra': { n: 1.5 } } },
+    ]);
+    expect(first.status).toBe(200);
+    expect(String(first.headers['content-type'])).toContain('application/json');
+    expect(first.result).toEqual({
+      resultType: 'input_required',
+      inputRequests: {
+        'input-1': { method: 'sampling/createMessage', params: { messages: [], 'x-extra': { n: 1.5 } } },
+      },
+      requestState: expect.stringMatching(/^[A-Za-z0-9_-]{32}$/),
+      _meta: { 'io.modelcontextprotocol/serverInfo': { name: 'puppet', version: '1.0.0' } },
+    });
+    const steps = [
+      { ask: 'sampling/createMessage', id: 'odd é\u2028', params: { messages: [], 'x-extra': { n: 1.5 } } },
+    ];
+    // Keys in another order, and spaces, make no other request.
+    const body = `{ "steps" : [ {"params":${JSON.stringify(steps[0]?.params)},"id":${JSON.stringify(steps[0]?.id)},"ask":"sampling/createMessage"}]}`;
+    const inputResponses = { extra: {}, 'input-1': { model: 'é', deep: { b: 1, a: [null] } }, 'input-2': 5 };
+    const params = { name: 'do', requestState: first.result.requestState, inputResponses };
+    const second = await sent(at('puppet'), { method: 'tools/call', params, rawArguments: body });
+    expect(said(second)).toEqual([{ model: 'é', deep: { b: 1, a: [null] } }]);
+    const line = (await heard('puppet')).heard.find((each) => each.includes('odd'));
+    expect(line).toBe(
+      '{"jsonrpc":"2.0","id":"odd é\u2028","result":{"model":"é","deep":{"b":1,"a":[null]}}}',
+    );
+  });
+
+  test('that sends the user to a page is asked as the era does, and so is a call that is refused until then', async () => {
+    const page = (url: string) => ({ mode: 'url', message: 'Sign in', elicitationId: 'e', url });
+    const meta = { clientCapabilities: { elicitation: { form: {}, url: {} } } };
+    const steps = [{ ask: 'elicitation/create', params: page('https://a/') }];
+    const asked = await play('puppet', steps, { meta });
+    expect(asked.result.inputRequests['input-1'].params).toEqual({
+      mode: 'url',
+      message: 'Sign in',
+      url: 'https://a/',
+    });
+    const again = { meta, ...back(asked, { action: 'accept' }) };
+    expect(said(await play('puppet', steps, again))).toEqual([{ action: 'accept' }]);
+    const error = {
+      code: -32042,
+      message: 'first',
+      data: { elicitations: [page('https://b/'), page('https://c/')] },
+    };
+    const refused = await play('puppet', [{ error }], { meta });
+    expect(refused.result).toEqual({
+      resultType: 'input_required',
+      inputRequests: {
+        'url-1': {
+          method: 'elicitation/create',
+          params: { mode: 'url', message: 'Sign in', url: 'https://b/' },
+        },
+        'url-2': {
+          method: 'elicitation/create',
+          params: { mode: 'url', message: 'Sign in', url: 'https://c/' },
+        },
+      },
+      _meta: expect.anything(),
+    });
+    // Without a state the retry is a new call.
+    const answers = { meta, ...back(refused, { action: 'accept' }) };
+    expect((await play('puppet', [{ error }], answers)).result?.resultType).toBe('input_required');
+    // Whom nobody can send there is told the error.
+    expect((await play('puppet', [{ error }])).error).toEqual(error);
+    const senseless = { ...error, data: { elicitations: [1, null] } };
+    expect((await play('puppet', [{ error: senseless }], { meta })).error).toEqual(senseless);
+  });
+
+  test('that was not answered is asked again, with those that have come since', async () => {
+    const steps = [
+      { asks: [elicit, sample] },
+      { ms: 150 },
+      { ...elicit, params: { message: 'late', requestedSchema: {} }, isAwaited: false },
+    ];
+    const first = await play('puppet', steps);
+    expect(questionsOf(first)).toEqual(['input-1', 'input-2']);
+    const answered = ({ result }: ModernAnswer, inputResponses?: object) =>
+      play('puppet', steps, retry(result.requestState, inputResponses));
+    // What is no object is no answer.
+    const again = await answered(first, { 'input-2': null });
+    expect(questionsOf(again)).toEqual(expect.arrayContaining(['input-1', 'input-2']));
+    expect(again.result.requestState).not.toBe(first.result.requestState);
+    const none = await answered(again);
+    expect(none.result?.resultType).toBe('input_required');
+    const partly = await answered(none, { 'input-2': { model: 'm' } });
+    expect(questionsOf(partly)).not.toContain('input-2');
+    let last = await answered(partly, { 'input-1': { action: 'decline' } });
+    expect(last.result.inputRequests['input-3'].params.message).toBe('late');
+    last = await answered(last, { 'input-3': { action: 'cancel' } });
+    expect(said(last)).toEqual([{ action: 'decline' }, { model: 'm' }, { action: 'cancel' }]);
+  });
+
+  test('that the server withdraws is not asked any more', async () => {
+    const [gate, withdrawn] = [latch(), latch().path];
+    const steps = [
+      {
+        asks: [
+          { ...elicit, id: 'w' },
+          { ...sample, id: 's' },
+        ],
+      },
+      { gate: gate.path },
+      { withdraw: 'w' },
+      ...seenBy(withdrawn),
+      { wait: 's' },
+      { answer: '{"content":[]}' },
+    ];
+    const first = await play('puppet', steps);
+    expect(questionsOf(first)).toHaveLength(2);
+    gate.open();
+    await until('the withdrawal', () => existsSync(withdrawn));
+    const answers = { 'input-1': accepted('x'), 'input-2': { model: 'm' } };
+    const second = await play('puppet', steps, retry(first.result.requestState, answers));
+    expect(second.result).toMatchObject({ resultType: 'complete', content: [] });
+    expect((await heard('puppet')).heard.filter((line) => line.includes('"id":"w"'))).toEqual([]);
+  });
+
+  test('of an open call is refused when the server ends the call first', async () => {
+    const first = await play('puppet', [{ ...elicit, id: 'open' }]);
+    const gate = latch();
+    const steps = [
+      { ...elicit, id: 'never', isAwaited: false },
+      { gate: gate.path },
+      { answer: '{"content":[],"n":1}' },
+    ];
+    const parked = await play('puppet', steps);
+    gate.open();
+    await until('the refusal', async () =>
+      (await heard('puppet')).heard.some((line) => line.includes('"never"') && line.includes('-32000')),
+    );
+    const last = await play('puppet', steps, back(parked, accepted('late')));
+    expect(last.result).toMatchObject({ resultType: 'complete', n: 1 });
+    await play('puppet', [{ ...elicit, id: 'open' }], back(first, {}));
+  });
+
+  test('of what the client did not declare is refused, and the call goes on', async () => {
+    const meta = { clientCapabilities: { sampling: {} } };
+    const answer = await play('puppet', [elicit, { ask: 'x/unknown' }, { ask: 'roots/list' }], { meta });
+    const refused = { error: { code: -32601, message: expect.any(String) } };
+    expect(said(answer)).toEqual([refused, refused, refused]);
+  });
+});
+
+describe('a requestState', () => {
+  const steps = [elicit, sample];
+
+  test('leads back from the same request only, and a wrong retry leaves the call where it is', async () => {
+    const first = await play('puppet', steps);
+    const right = back(first, accepted('x'));
+    const state: string = first.result.requestState;
+    const wrong: Promise<ModernAnswer>[] = [
+      play('puppet', steps, retry(`${state.slice(0, -1)}${state.endsWith('A') ? 'B' : 'A'}`)),
+      play('puppet', steps, retry('nonsense')),
+      play('puppet', steps, retry('')),
+      play('puppet', [sample, elicit], right),
+      play('two', steps, right),
+      call('puppet', 'pid', {}, right),
+      sent(at('puppet'), {
+        method: 'prompts/get',
+        params: { name: 'do', arguments: { steps }, requestState: state },
+      }),
+    ];
+    for (const { error, status } of await Promise.all(wrong)) {
+      expect(error?.code).toBe(-32602);
+      expect(status).toBe(200);
+    }
+    const second = await play('puppet', steps, right);
+    expect(second.result.inputRequests).toMatchObject({ 'input-2': { method: 'sampling/createMessage' } });
+    const used = await play('puppet', steps, right);
+    expect(used.error?.code).toBe(-32602);
+    const last = await play('puppet', steps, back(second, { model: 'm' }));
+    expect(said(last)).toEqual([accepted('x'), { model: 'm' }]);
+  });
+
+  test('that comes twice at the same moment leads one of the two back, and the other nowhere', async () => {
+    const first = await play('puppet', [elicit]);
+    const again = back(first, accepted('once'));
+    const both = await Promise.all([play('puppet', [elicit], again), play('puppet', [elicit], again)]);
+    expect(both.filter(({ error }) => error?.code === -32602)).toHaveLength(1);
+    const [one] = both.filter(({ result }) => result !== undefined);
+    expect(one && said(one)).toEqual([accepted('once')]);
+  });
+
+  test('of a call whose server has died meanwhile brings its error, and the next call works', async () => {
+    const gate = latch();
+    const steps = [{ ...elicit, isAwaited: false }, { gate: gate.path }, { exit: 3 }];
+    const wasNoted = () =>
+      gateway.logs().some(({ msg, server }) => msg === 'a connection ended by itself' && server === 'two');
+    const first = await play('two', steps);
+    gate.open();
+    await until('the end of the process', wasNoted);
+    const again = back(first, accepted('x'));
+    const second = await play('two', steps, again);
+    expect(second.error?.code).toBe(-32000);
+    expect(second.status).toBe(502);
+    expect((await play('two', steps, again)).error?.code).toBe(-32602);
+    expect((await play('two', [{ answer: '{"content":[]}' }])).result?.resultType).toBe('complete');
+  });
+});
+
+describe('a parked call', () => {
+  test('is not due, and is again when its client is back', async () => {
+    const steps = [{ ...elicit }, { ms: 3000 }];
+    const first = await play('hasty', steps);
+    await new Promise((resolve) => setTimeout(resolve, 1500));
+    const startedAt = performance.now();
+    const second = await play('hasty', steps, back(first, accepted('x')));
+    expect(second.error?.code).toBe(-32001);
+    expect(performance.now() - startedAt).toBeGreaterThan(900);
+  });
+
+  test('keeps what the server says for the client’s return: progress, and the log it has asked for', async () => {
+    const [gate, saidAll] = [latch(), latch().path];
+    const steps = [
+      { log: 'info' },
+      { log: 'error' },
+      { ...elicit, isAwaited: false, id: 'k' },
+      { gate: gate.path },
+      { progress: 1 },
+      { log: 'critical' },
+      { log: 'debug' },
+      ...seenBy(saidAll),
+      { wait: 'k' },
+      { progress: 2 },
+    ];
+    const logLevel = 'warning';
+    const first = await play('puppet', steps, { meta: { logLevel, progressToken: 'a' } });
+    expect(earlierIn(first).map(({ params }) => params?.level)).toEqual(['error']);
+    gate.open();
+    await until('what it says', () => existsSync(saidAll));
+    const again = { meta: { logLevel, progressToken: 'b' }, ...back(first, accepted('x')) };
+    const second = await play('puppet', steps, again);
+    const told = earlierIn(second).map(
+      ({ params }) => params?.level ?? [params?.progressToken, params?.progress],
+    );
+    expect(told).toEqual([['b', 1], 'critical', ['b', 2]]);
+  });
+
+  test('tells nothing of the server’s log to a client that has not asked', async () => {
+    const answer = await play('puppet', [{ log: 'emergency' }, { answer: '{"content":[]}' }]);
+    expect(earlierIn(answer)).toEqual([]);
+    expect(answer.result?.resultType).toBe('complete');
+  });
+
+  test('keeps its process from idling, and ends with its server when that is stopped', async () => {
+    const first = await play('lazy', [elicit]);
+    await new Promise((resolve) => setTimeout(resolve, 2200));
+    const { pids, in_flight } = await details(gateway.url, 'lazy');
+    expect([pids.length, in_flight]).toEqual([1, 1]);
+    const { status } = await json(`${gateway.url}/servers/lazy/stop`, 'POST');
+    expect(status).toBe(200);
+    for (const pid of pids) expect(isAlive(pid)).toBe(false);
+    const second = await play('lazy', [elicit], back(first, accepted('x')));
+    expect(second.status).toBe(503);
+    expect(second.error).toBeDefined();
+  });
+});
+
+test('a client that closes the stream of a running call has it cancelled at the server', async () => {
+  const leave = new AbortController();
+  const clientInfo = { name: 'closer', version: '1' };
+  const asked = toolCall('slow', { steps: 500, ms: 20 }, { meta: { clientInfo, progressToken: 1 } });
+  const left = sent(at('remote'), asked, { signal: leave.signal }).catch((error: Error) => error);
+  const isIts = ({ stats }: RemoteSession) =>
+    stats.calls.includes('slow') && JSON.stringify(stats.clientInfo).includes('closer');
+  const session = await until('the call', () => remote.sessions().find(isIts));
+  leave.abort();
+  await left;
+  await until('the cancellation', () => session.stats.cancelled.length === 1);
+  await until('the end of its session', () => !remote.sessions().includes(session));
+});
+
+describe('an exclusive connection', () => {
+  const client = (name: string, meta: object = {}): More => ({
+    meta: { clientInfo: { name, version: '1' }, ...meta },
+  });
+  const pidFor = async (server: string, more: More) => said(await call(server, 'pid', {}, more)) as number;
+
+  test('is used again by the same client, and by no other', async () => {
+    const ann = await pidFor('puppet', client('own-ann'));
+    expect(await pidFor('puppet', client('own-ann'))).toBe(ann);
+    expect(await pidFor('puppet', client('own-bob'))).not.toBe(ann);
+    expect(await pidFor('puppet', client('own-ann', { clientCapabilities: { sampling: {} } }))).not.toBe(ann);
+    expect(await pidFor('puppet', client('own-ann'))).toBe(ann);
+  });
+
+  test('serves one call at a time, however many the same client makes at once', async () => {
+    const one = client('many-at-once');
+    await Promise.all(
+      Array.from({ length: 8 }, async (_, n) => {
+        const steps = [0, 1].map((round) => ({
+          ask: 'elicitation/create',
+          params: { message: `${n}.${round}`, requestedSchema: {} },
+        }));
+        let answer = await play('puppet', steps, one);
+        for (const round of [0, 1]) {
+          const questions: { params: { message: string } }[] = Object.values(answer.result.inputRequests);
+          expect(questions.map(({ params }) => params.message)).toEqual([`${n}.${round}`]);
+          answer = await play('puppet', steps, { ...one, ...back(answer, accepted(`${n}.${round}`)) });
+        }
+        expect(said(answer)).toEqual([accepted(`${n}.0`), accepted(`${n}.1`)]);
+      }),
+    );
+  });
+
+  test('of a call whose client has left is not used again: its server may still ask', async () => {
+    const ann = client('leaver');
+    const pid = await pidFor('two', ann);
+    const leave = new AbortController();
+    const late = { ...elicit, params: { message: 'for the one who left', requestedSchema: {} } };
+    const steps = [{ progress: 1 }, { ms: 400 }, late];
+    const asked = toolCall('do', { steps }, ann);
+    const left = sent(at('two'), asked, { signal: leave.signal }).catch((error: Error) => error);
+    await until('the call', async () => (await details(gateway.url, 'two')).in_flight === 1);
+    leave.abort();
+    await left;
+    const next = await play('two', [{ ms: 600 }], ann);
+    expect(said(next)).toEqual([]);
+    expect(await pidFor('two', ann)).not.toBe(pid);
+    await until('the end of its process', () => !isAlive(pid));
+    expect((await details(gateway.url, 'two')).in_flight).toBe(0);
+  });
+
+  test('whose server asks although no call is there is not used again', async () => {
+    const ann = client('stray');
+    const { pid } = said(await call('local', 'stats', {}, ann)) as { pid: number };
+    // It asks when the answer to its call has long been sent.
+    await call('local', 'ask-later', { ms: 500, method: 'elicitation/create' }, ann);
+    await until('the end of the process', () => !isAlive(pid));
+    const { notes } = said(await call('local', 'stats', {}, ann)) as { notes: string[] };
+    expect(notes).not.toContain('refused -32601');
+  });
+
+  test('that is free makes room for another when all places are taken, and then the one parked longest', async () => {
+    const free = await pidFor('two', client('evicted'));
+    const [a, b] = await Promise.all([
+      play('two', [elicit], client('a')),
+      until('room', async () => {
+        const answer = await play('two', [elicit], client('b'));
+        return answer.result && answer;
+      }),
+    ]);
+    await until('the end of the free one', () => !isAlive(free));
+    // Then the one whose client was asked first.
+    expect(await pidFor('two', client('c'))).toBeGreaterThan(0);
+    const again = [
+      play('two', [elicit], { ...client('a'), ...back(a, accepted('a')) }),
+      play('two', [elicit], { ...client('b'), ...back(b, accepted('b')) }),
+    ];
+    const statuses = (await Promise.all(again)).map(({ status }) => status);
+    expect(statuses.sort()).toEqual([200, 503]);
+    expect(await pidFor('two', client('c'))).toBeGreaterThan(0);
+  });
+
+  test('that nobody uses ends after the idle time', async () => {
+    const pid = await pidFor('lazy', client('idle'));
+    await until('its end', () => !isAlive(pid));
+  });
+});
+
+describe('a result', () => {
+  test('keeps its bytes, and says once what the era wants', async () => {
+    const raw =
+      '{"content":[],"structuredContent":{"n":1.0,"big":12345678901234567890,"resultType":"own","e":"\\u00e9é"},"_meta":{"a":1e0}}';
+    const answer = await play('puppet', [{ answer: raw }]);
+    const body = answer.text;
+    expect(body).toContain('{"n":1.0,"big":12345678901234567890,"resultType":"own","e":"\\u00e9é"}');
+    expect(body).toContain('"a":1e0');
+    expect(body.match(/"resultType":"complete"/g)).toHaveLength(1);
+    expect(body.match(/serverInfo/g)).toHaveLength(1);
+    expect(body).not.toContain('ttlMs');
+    const own = await play('puppet', [{ answer: '{"content":[],"resultType":"complete","ttlMs":7}' }]);
+    expect(own.text.match(/resultType/g)).toHaveLength(1);
+    for (const [method, params] of [
+      ['tools/list', {}],
+      ['resources/read', { uri: 'test://static-text' }],
+    ] as const) {
+      const listed = (await sent(at('local'), { method, params })).text;
+      for (const member of ['resultType":"complete', 'ttlMs":', 'cacheScope":', 'serverInfo":'])
+        expect(listed.split(member)).toHaveLength(2);
+    }
+  });
+
+  test('that is an error is told with its code and data, and a missing resource with that of the era', async () => {
+    const data = '{"n":1.0}';
+    const answer = await play('puppet', [{ error: { code: -32002, message: 'gone', data: { n: 1 } } }]);
+    expect(answer.error).toEqual({ code: -32602, message: 'gone', data: { n: 1 } });
+    const missing = await sent(at('local'), { method: 'resources/read', params: { uri: 'test://missing' } });
+    expect(missing.error).toMatchObject({ code: -32602, data: { uri: 'test://missing' } });
+    const odd = await play('puppet', [{ error: { code: { valueOf: 1, toString: 1 }, message: data } }]);
+    expect(odd.error?.message).toBe(data);
+  });
+});
+
+describe('a shared legacy server', () => {
+  test('answers a modern client, reports progress, and may not ask', async () => {
+    const given = { text: 'plain', n: 1 };
+    expect(said(await call('shared', 'echo', given))).toEqual(given);
+    const slow = await call('shared', 'slow', { steps: 2 }, { meta: { progressToken: 'p' } });
+    expect(progressIn(slow)).toEqual([
+      ['p', 1],
+      ['p', 2],
+    ]);
+    for (const tool of ['elicit', 'sample', 'list-roots'])
+      expect(said(await call('shared', tool))).toMatchObject({ refused: { code: -32601 } });
+  });
+
+  test('tells a modern client’s log to nobody that has not asked', async () => {
+    expect(earlierIn(await call('shared', 'log', { levels: ['error'] }))).toEqual([]);
+  });
+});
+
+describe('elsewhere', () => {
+  test('at /mcp a call is parked under the name the client knows, and found again', async () => {
+    const atAll = (more?: More) =>
+      sent(`${gateway.url}/mcp`, toolCall('puppet__do', { steps: [elicit] }, more));
+    const first = await atAll();
+    expect(questionsOf(first)).toEqual(['input-1']);
+    const again = back(first, accepted('all'));
+    // Under the server's own name it is another request.
+    expect((await play('puppet', [elicit], again)).error?.code).toBe(-32602);
+    expect(said(await atAll(again))).toEqual([accepted('all')]);
+  });
+
+  test('at /rpc a modern request is answered with JSON, and comes back as anywhere', async () => {
+    const post = async (more: object) => {
+      const meta = {
+        'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+        'io.modelcontextprotocol/clientCapabilities': { elicitation: {} },
+        progressToken: 1,
+      };
+      const given = { steps: [{ progress: 1 }, elicit] };
+      const params = { _meta: meta, name: 'do', arguments: given, ...more };
+      const { status, headers, body } = await http(`${gateway.url}/rpc`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', 'x-mcp-server': 'puppet' },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 'r', method: 'tools/call', params }),
+      });
+      expect(status).toBe(200);
+      expect(headers['content-type']).toContain('application/json');
+      return JSON.parse(body.toString()).result;
+    };
+    const first = await post({});
+    expect(first).toMatchObject({ resultType: 'input_required', inputRequests: { 'input-1': {} } });
+    const second = await post({
+      requestState: first.requestState,
+      inputResponses: { 'input-1': accepted('rpc') },
+    });
+    expect(JSON.parse(second.content[0].text)).toEqual([accepted('rpc')]);
+  });
+});
+
+describe('the gateway', () => {
+  test('ends parked calls when it stops, at once, and leaves no process', async () => {
+    const other = await startGateway({ servers: { puppet }, settings: { shutdown_seconds: 20 } });
+    const parked = await sent(`${other.url}/mcp/puppet`, toolCall('do', { steps: [elicit] }));
+    expect(parked.result.requestState).toMatch(/./);
+    const { pids } = await details(other.url, 'puppet');
+    expect(pids.length).toBeGreaterThan(0);
+    const startedAt = performance.now();
+    expect(await other.stop()).toBe(0);
+    expect(performance.now() - startedAt).toBeLessThan(15_000);
+    for (const pid of pids) expect(isAlive(pid)).toBe(false);
+    expect(other.text()).not.toContain('uncaught');
+  });
+
+  test('has nothing in flight after all this, and has met no fault', async () => {
+    await until('the end of all requests', async () => {
+      const { requests, servers } = await stats(gateway.url);
+      // The call of `stats` itself is no request of a client.
+      return requests.in_flight === 0 && Object.values(servers).every(({ in_flight }) => in_flight === 0);
+    });
+    expect(gateway.text()).not.toMatch(/uncaught|unhandled/);
+  });
+});

@@ -1,0 +1,694 @@
+// Requests of the modern era by bare HTTP, on both HTTP fillings: what their headers must say, which status an answer
+// has, when it becomes a stream, and that leaving is how a client gives its request up (2026-07-28, Streamable HTTP).
+
+import { connect } from 'node:net';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { bothErasOverHttp, bothErasOverStdio, type RemoteBothEras } from '../../fixtures/both-eras/start.ts';
+import {
+  type Answer,
+  apiServer,
+  ask,
+  call,
+  eventually,
+  initialize,
+  JSON_TYPE,
+  latch,
+  message,
+  post,
+} from '../../fixtures/clients/api-client.ts';
+import {
+  listenAsk,
+  modern,
+  modernStream,
+  prepared,
+  SERVER_INFO,
+  textOf,
+  toolCall,
+} from '../../fixtures/clients/modern-client.ts';
+import { details, stats } from '../../fixtures/clients/raw-session.ts';
+import { fillings } from '../../fixtures/gateway/fillings.ts';
+import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
+
+let remote: RemoteBothEras;
+
+beforeAll(async () => {
+  remote = await bothErasOverHttp();
+});
+
+const base64 = (text: string) => `=?base64?${Buffer.from(text).toString('base64')}?=`;
+const codeOf = ({ status, json }: Answer) => [status, json?.error?.code, json?.id];
+
+describe.each(fillings)('a modern request over %s', (http) => {
+  let gateway: GatewayProcess;
+  let all: string;
+  let own: string;
+  let legacy: string;
+
+  beforeAll(async () => {
+    gateway = await startGateway({
+      http,
+      settings: { allowed_origins: ['https://app.example'] },
+      servers: {
+        own: { ...bothErasOverStdio(), era: 'modern' },
+        api: apiServer(),
+        far: { url: remote.url, era: 'modern' },
+        'far-legacy': { url: remote.url, era: 'legacy' },
+      },
+    });
+    all = `${gateway.url}/mcp`;
+    own = `${gateway.url}/mcp/own`;
+    legacy = `${gateway.url}/mcp/api`;
+    for (const id of ['own', 'api', 'far', 'far-legacy'])
+      expect((await modern(`${all}/${id}`, { method: 'tools/list' })).status).toBe(200);
+  });
+
+  describe('belongs to its era by its body', () => {
+    test('without the version header it is refused, not taken for legacy', async () => {
+      const asked = toolCall(
+        'echo',
+        {},
+        { headers: { 'mcp-protocol-version': undefined, accept: 'text/html' } },
+      );
+      expect(codeOf(await modern(own, asked))).toEqual([400, -32020, 1]);
+    });
+
+    test('with the header alone it is refused for want of its metadata', async () => {
+      const headers = { 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'tools/list' };
+      expect(codeOf(await post(own, message('tools/list', {}, '7'), headers))).toEqual([400, -32602, '7']);
+      expect(codeOf(await post(own, message('initialize', {}, 8), headers))).toEqual([400, -32602, 8]);
+    });
+
+    test('with neither it is legacy, with its own rules', async () => {
+      expect((await post(own, message('tools/list'))).status).toBe(400);
+      const session = await initialize(legacy);
+      expect((await post(legacy, call('echo', { a: 1 }), session)).json.result.content[0].text).toBe(
+        '{"a":1}',
+      );
+      expect(
+        (await ask(legacy, { method: 'POST', body: message('ping'), headers: { 'content-type': JSON_TYPE } }))
+          .status,
+      ).toBe(406);
+    });
+
+    test('what it accepts does not matter', async () => {
+      for (const accept of ['text/html', '', 'application/json;q=0'])
+        expect((await modern(own, { method: 'tools/list', headers: { accept } })).status).toBe(200);
+    });
+
+    test('a session id and a Last-Event-ID are ignored, and none is given', async () => {
+      const headers = { 'mcp-session-id': 'nobody', 'last-event-id': 'nowhere' };
+      for (const address of [own, legacy, all]) {
+        const answer = await modern(address, { method: 'server/discover', headers });
+        expect([answer.status, answer.headers['mcp-session-id']]).toEqual([200, undefined]);
+      }
+    });
+
+    test('a batch is refused', async () => {
+      const { body, headers } = prepared({ method: 'tools/list' });
+      const answer = await post(own, `[${body}]`, headers);
+      expect([answer.status, answer.json.error.code]).toEqual([400, -32600]);
+    });
+
+    test('GET and DELETE do not exist', async () => {
+      for (const method of ['GET', 'DELETE'])
+        for (const address of [own, all]) {
+          const answer = await ask(address, { method, headers: { 'mcp-protocol-version': '2026-07-28' } });
+          expect([answer.status, answer.headers.allow]).toEqual([405, 'POST']);
+        }
+    });
+  });
+
+  describe('must say in its headers what its body says', () => {
+    test.each([
+      ['no method', { 'mcp-method': undefined }],
+      ['another method', { 'mcp-method': 'tools/list' }],
+      ['the method in another case', { 'mcp-method': 'Tools/Call' }],
+      ['no name', { 'mcp-name': undefined }],
+      ['another name', { 'mcp-name': 'stats' }],
+      ['the name in another case', { 'mcp-name': 'Echo' }],
+      ['another name in Base64', { 'mcp-name': base64('stats') }],
+      ['a name in broken Base64', { 'mcp-name': '=?base64?ZWNo!w==?=' }],
+      ['a name in Base64 without its padding', { 'mcp-name': '=?base64?ZWNobw?=' }],
+      ['a marker in capitals', { 'mcp-name': '=?BASE64?ZWNobw==?=' }],
+      ['another version', { 'mcp-protocol-version': '2025-11-25' }],
+      ['a version of the future', { 'mcp-protocol-version': '2027-01-01' }],
+    ])('%s is a mismatch', async (_, headers) => {
+      for (const address of [own, legacy, all])
+        expect(codeOf(await modern(address, toolCall('echo', {}, { headers, id: '"x"' })))).toEqual([
+          400,
+          -32020,
+          'x',
+        ]);
+    });
+
+    test('a name may always come in Base64', async () => {
+      const answer = await modern(
+        own,
+        toolCall('echo', { a: 1 }, { headers: { 'mcp-name': base64('echo') } }),
+      );
+      expect([answer.status, textOf(answer)]).toEqual([200, '{"a":1}']);
+    });
+
+    test('a name that is no header text comes in Base64, and so does one that looks like it', async () => {
+      for (const name of ['größe', 'a\nb', ' x ', '=?base64?eA==?=', '']) {
+        const sent = { headers: { 'mcp-name': base64(name) } };
+        const answer = await modern(own, toolCall(name, {}, sent));
+        expect([answer.status, answer.json.error.message]).toEqual([
+          200,
+          expect.stringContaining(`no tool ${name}`),
+        ]);
+        expect(codeOf(await modern(own, toolCall(`${name}2`, {}, sent)))).toEqual([400, -32020, 1]);
+      }
+    });
+
+    test('bytes that are no header text are a mismatch, even where the body has the same', async () => {
+      const port = new URL(own).port;
+      const { body } = prepared(toolCall('é'));
+      const answer = await raw(Number(port), [
+        'POST /mcp/own HTTP/1.1',
+        `Host: 127.0.0.1:${port}`,
+        'Content-Type: application/json',
+        'MCP-Protocol-Version: 2026-07-28',
+        'Mcp-Method: tools/call',
+        'Mcp-Name: é',
+        `Content-Length: ${Buffer.byteLength(body)}`,
+        'Connection: close',
+        '',
+        body,
+      ]);
+      expect(answer).toMatch(/^HTTP\/1.1 400 /);
+      expect(answer).toContain('"code":-32020');
+    });
+
+    test('the uri of a resource and the name of a prompt are checked as well', async () => {
+      const uri = 'test://static-text';
+      const read = { method: 'resources/read', params: { uri } };
+      const prompt = { method: 'prompts/get', params: { name: 'test_simple_prompt' } };
+      for (const asked of [read, prompt]) {
+        expect((await modern(own, asked)).status).toBe(200);
+        for (const name of [undefined, 'x'])
+          expect(codeOf(await modern(own, { ...asked, headers: { 'mcp-name': name } }))).toEqual([
+            400, -32020, 1,
+          ]);
+      }
+    });
+
+    test('where the body has no name, none is needed, and one that is there is a mismatch', async () => {
+      const nameless = { method: 'tools/call', params: { arguments: {} } };
+      expect((await modern(all, nameless)).json.error.code).toBe(-32602);
+      expect(codeOf(await modern(all, { ...nameless, headers: { 'mcp-name': 'x' } }))).toEqual([
+        400, -32020, 1,
+      ]);
+      const other = { method: 'tools/list', headers: { 'mcp-name': 'whatever' } };
+      expect((await modern(all, other)).status).toBe(200);
+    });
+  });
+
+  describe('must say about itself', () => {
+    test('a version that is spoken here', async () => {
+      for (const protocolVersion of ['2027-01-01', '2025-11-25', 'tomorrow', '']) {
+        const headers = { 'mcp-protocol-version': protocolVersion };
+        const answer = await modern(own, {
+          method: 'tools/list',
+          meta: { protocolVersion },
+          headers,
+          id: '"v"',
+        });
+        expect(codeOf(answer)).toEqual([400, -32022, 'v']);
+        expect(answer.json.error.data).toEqual({ supported: ['2026-07-28'], requested: protocolVersion });
+      }
+    });
+
+    test.each([
+      ['no capabilities', { clientCapabilities: undefined }],
+      ['capabilities that are no object', { clientCapabilities: [] }],
+      ['an unknown log level', { logLevel: 'loud' }],
+      ['a log level that is no text', { logLevel: 7 }],
+    ])('%s is refused with 400', async (_, meta) => {
+      for (const address of [own, legacy, all])
+        expect(codeOf(await modern(address, { method: 'tools/list', meta }))).toEqual([400, -32602, 1]);
+    });
+
+    test('not who it is', async () => {
+      const meta = { clientInfo: undefined };
+      for (const address of [own, legacy])
+        expect((await modern(address, { ...toolCall('echo', { a: 1 }), meta })).status).toBe(200);
+    });
+  });
+
+  describe('is answered with a status that says what became of it', () => {
+    test.each([
+      'initialize',
+      'ping',
+      'logging/setLevel',
+      'resources/subscribe',
+      'resources/unsubscribe',
+      'no/such',
+      'constructor',
+    ])('the method %s does not exist: 404', async (method) => {
+      for (const address of [own, legacy, all, `${all}/far`, `${all}/far-legacy`]) {
+        const params = method.startsWith('resources/') ? { uri: 'test://static-text' } : { level: 'info' };
+        const answer = await modern(address, { method, params, id: '9007199254740993' });
+        expect([answer.status, answer.json.error.code]).toEqual([404, -32601]);
+        expect(answer.text).toContain('"id":9007199254740993');
+      }
+    });
+
+    test("a tool's own errors stay in a 200", async () => {
+      for (const address of [own, `${all}/far`, `${all}/far-legacy`])
+        for (const code of [-32601, -32602, -32603, -32050])
+          expect(codeOf(await modern(address, toolCall('fail', { code })))).toEqual([200, code, 1]);
+    });
+
+    test('a capability that a tool wants of the client and misses is a 400', async () => {
+      for (const address of [own, `${all}/far`])
+        expect(codeOf(await modern(address, toolCall('test_missing_capability')))).toEqual([400, -32021, 1]);
+    });
+
+    test('an unknown tool, server and prompt', async () => {
+      expect(codeOf(await modern(all, toolCall('nobody__knows')))).toEqual([200, -32602, 1]);
+      expect((await modern(`${all}/nobody`, { method: 'tools/list' })).status).toBe(404);
+      expect(codeOf(await modern(all, { method: 'prompts/get', params: { name: 'x' } }))).toEqual([
+        200, -32602, 1,
+      ]);
+      expect(codeOf(await modern(all, { method: 'resources/read', params: { uri: 'x://y' } }))).toEqual([
+        200, -32602, 1,
+      ]);
+    });
+
+    test('a notification is taken with 202 and does nothing, with its metadata or without', async () => {
+      const held = latch();
+      const holding = modern(legacy, toolCall('hold', { until: held.path }, { id: '77' }));
+      await eventually('the call', async () => (await details(gateway.url, 'api')).in_flight === 1);
+      const params = { requestId: 77, reason: 'no' };
+      for (const asked of [
+        { method: 'notifications/cancelled', params, id: null },
+        { method: 'notifications/no/such', id: null },
+        { method: 'notifications/cancelled', params, id: null, headers: { 'mcp-method': undefined } },
+      ]) {
+        const answer = await modern(legacy, asked);
+        expect([answer.status, answer.text]).toEqual([202, '']);
+      }
+      const bare = JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params });
+      expect((await post(legacy, bare, { 'mcp-protocol-version': '2026-07-28' })).status).toBe(202);
+      held.open();
+      expect(textOf(await holding)).toBe('held');
+    });
+
+    test('an answer of the client is refused', async () => {
+      const headers = { 'mcp-protocol-version': '2026-07-28' };
+      const answer = await post(own, '{"jsonrpc":"2.0","id":5,"result":{}}', headers);
+      expect([answer.status, answer.json.error.code]).toEqual([400, -32600]);
+    });
+
+    test('results say whose they are, and that they are complete', async () => {
+      const [mine, everyone] = [
+        await modern(own, { method: 'tools/list' }),
+        await modern(all, { method: 'tools/list' }),
+      ];
+      expect(mine.json.result).toMatchObject({ resultType: 'complete', ttlMs: 0, cacheScope: 'private' });
+      expect(mine.json.result._meta[SERVER_INFO].name).toBe('both-eras');
+      expect(everyone.json.result).toMatchObject({ resultType: 'complete', cacheScope: 'private' });
+      expect(everyone.json.result._meta[SERVER_INFO].name).toBe('actor-gateway');
+      expect((await modern(legacy, toolCall('echo'))).json.result.resultType).toBe('complete');
+    });
+  });
+
+  describe('repeats in headers the arguments that a tool wants there', () => {
+    const region = (args: unknown, header: string | undefined) =>
+      toolCall('region', args, { headers: { 'mcp-param-region': header } });
+
+    test('and is answered when they agree', async () => {
+      for (const [address, name] of [
+        [own, 'region'],
+        [`${all}/far`, 'region'],
+        [`${all}/far-legacy`, 'region'],
+        [all, 'own__region'],
+      ] as const) {
+        for (const [value, header] of [
+          ['us-west1', 'us-west1'],
+          ['us-west1', base64('us-west1')],
+          ['größe', base64('größe')],
+          [null, undefined],
+        ] as const) {
+          const { headers = {} } = region({}, header);
+          const answer = await modern(address, toolCall(name, { region: value, query: 'q' }, { headers }));
+          expect([answer.status, JSON.parse(textOf(answer)).given]).toEqual([
+            200,
+            { region: value, query: 'q' },
+          ]);
+        }
+        expect((await modern(address, toolCall(name, { query: 'q' }))).status).toBe(200);
+      }
+    });
+
+    test.each([
+      ['is missing', { region: 'us' }, undefined],
+      ['differs', { region: 'us' }, 'eu'],
+      ['differs in its case', { region: 'us' }, 'US'],
+      ['stands there for no argument', {}, 'us'],
+      ['stands there for null', { region: null }, 'us'],
+      ['is broken Base64', { region: 'us' }, '=?base64?dX?='],
+      ['is bytes that are no text', { region: '\ufffd' }, '=?base64?/w==?='],
+    ])('and is refused when one %s', async (_, args, header) => {
+      for (const address of [own, `${all}/far`, `${all}/far-legacy`])
+        expect(codeOf(await modern(address, region(args, header)))).toEqual([400, -32020, 1]);
+      const { headers = {} } = region(args, header);
+      expect(codeOf(await modern(all, toolCall('own__region', args, { headers })))).toEqual([400, -32020, 1]);
+    });
+
+    test("a header that no tool asked for is nobody's business", async () => {
+      const headers = { 'mcp-param-other': 'x', 'mcp-param-region': 'x' };
+      expect((await modern(own, toolCall('echo', {}, { headers }))).status).toBe(200);
+    });
+  });
+
+  describe('becomes a stream, or not, by the first message that comes', () => {
+    test('an answer alone is JSON', async () => {
+      const answer = await modern(legacy, toolCall('echo', {}, { meta: { progressToken: 'p' } }));
+      expect([answer.status, answer.headers['content-type']]).toEqual([200, JSON_TYPE]);
+    });
+
+    test('progress begins a stream of events without ids, in order, which ends with the answer', async () => {
+      for (const address of [own, `${all}/far`, `${all}/far-legacy`]) {
+        const stream = modernStream(
+          address,
+          toolCall('slow', { steps: 5, ms: 5 }, { meta: { progressToken: 'p' }, id: '"s"' }),
+        );
+        await stream.ended();
+        expect(stream.status).toBe(200);
+        expect(stream.headers).toMatchObject({
+          'content-type': 'text/event-stream',
+          'x-accel-buffering': 'no',
+        });
+        expect(stream.text).not.toMatch(/^(id|retry):/m);
+        expect(stream.messages.map(({ json }) => json.params?.progress ?? json.id)).toEqual([
+          1,
+          2,
+          3,
+          4,
+          5,
+          's',
+        ]);
+        expect(stream.messages.slice(0, -1).every(({ json }) => json.params.progressToken === 'p')).toBe(
+          true,
+        );
+      }
+    });
+
+    test('a long silence begins one as well, with comments to keep it open', async () => {
+      const held = latch();
+      const stream = modernStream(legacy, toolCall('hold', { until: held.path }));
+      await stream.until('the first comment', ({ text }) => text.startsWith(':'));
+      expect(stream.messages).toEqual([]);
+      held.open();
+      await stream.ended();
+      expect(stream.messages.map(textOf)).toEqual(['held']);
+    });
+  });
+
+  describe('ends when its client leaves', () => {
+    const cancelled = () => remote.company.seen.cancelled.length;
+    const wait = (id: string, inFlight: number) =>
+      eventually(
+        `${inFlight} in flight at ${id}`,
+        async () => (await details(gateway.url, id)).in_flight === inFlight,
+      );
+
+    test.each(['far', 'far-legacy'])('before the answer has begun, at the remote server %s', async (id) => {
+      const before = cancelled();
+      const { length } = remote.company.seen.calls;
+      const stream = modernStream(`${all}/${id}`, toolCall('hang'));
+      await eventually('the call', () => remote.company.seen.calls.length > length);
+      expect(stream.status).toBe(0);
+      stream.drop();
+      await eventually('the cancellation', () => cancelled() === before + 1);
+      await wait(id, 0);
+    });
+
+    test.each(['far', 'far-legacy'])('in the middle of its stream, at the remote server %s', async (id) => {
+      const before = cancelled();
+      const stream = modernStream(
+        `${all}/${id}`,
+        toolCall('slow', { steps: 1000, ms: 20 }, { meta: { progressToken: 1 } }),
+      );
+      await stream.until('progress', ({ messages }) => messages.length > 1);
+      stream.drop();
+      await eventually('the cancellation', () => cancelled() === before + 1);
+      await wait(id, 0);
+    });
+
+    test('at a server over stdio, of either era', async () => {
+      const seen = async (): Promise<string[]> =>
+        JSON.parse(textOf(await modern(own, toolCall('stats')))).cancelled;
+      const before = (await seen()).length;
+      const hanging = modernStream(own, toolCall('hang'));
+      await wait('own', 1);
+      hanging.drop();
+      await eventually('the cancellation', async () => (await seen()).length === before + 1);
+      const held = latch();
+      const holding = modernStream(legacy, toolCall('hold', { until: held.path }));
+      await wait('api', 1);
+      holding.drop();
+      await wait('api', 0);
+      held.open();
+    });
+
+    test('at /mcp, and while its server is still looked for', async () => {
+      const before = cancelled();
+      const stream = modernStream(all, toolCall('far__hang'));
+      await wait('far', 1);
+      stream.drop();
+      await eventually('the cancellation', () => cancelled() === before + 1);
+      const { in_flight } = (await stats(gateway.url)).requests;
+      expect(in_flight).toBe(0);
+    });
+
+    test('at /rpc', async () => {
+      const before = cancelled();
+      const stream = modernStream(
+        `${gateway.url}/rpc`,
+        toolCall('hang', {}, { headers: { 'x-mcp-server': 'far' } }),
+      );
+      await wait('far', 1);
+      stream.drop();
+      await eventually('the cancellation', () => cancelled() === before + 1);
+    });
+
+    test('and also when it reads nothing of a stream that does not end', async () => {
+      const { body, headers } = prepared(
+        toolCall(
+          'talk',
+          { before: 40, after: 40, bytes: 1 << 20, until: latch().path },
+          { meta: { progressToken: 1 } },
+        ),
+      );
+      const port = Number(new URL(own).port);
+      const socket = connect({ port, host: '127.0.0.1' });
+      socket.on('error', () => {});
+      const head = Object.entries({
+        host: `127.0.0.1:${port}`,
+        ...headers,
+        'content-length': Buffer.byteLength(body),
+      });
+      socket.write(
+        `POST /mcp/api HTTP/1.1\r\n${head.map(([key, value]) => `${key}: ${value}`).join('\r\n')}\r\n\r\n${body}`,
+      );
+      socket.pause();
+      await wait('api', 1);
+      await wait('api', 0);
+      socket.destroy();
+    });
+  });
+
+  describe('at /rpc', () => {
+    const rpc = { 'x-mcp-server': 'own' };
+
+    test('is answered in JSON, without any header of its own', async () => {
+      const headers = {
+        ...rpc,
+        'mcp-protocol-version': undefined,
+        'mcp-method': undefined,
+        'mcp-name': undefined,
+      };
+      const asked = toolCall('slow', { steps: 3, ms: 1 }, { headers, meta: { progressToken: 1 } });
+      const answer = await modern(`${gateway.url}/rpc`, asked);
+      expect([answer.status, answer.headers['content-type']]).toEqual([200, JSON_TYPE]);
+      expect(answer.json.result.resultType).toBe('complete');
+    });
+
+    test('must agree with the headers it has, and cannot listen', async () => {
+      const headers = { ...rpc, 'mcp-name': 'other' };
+      expect(codeOf(await modern(`${gateway.url}/rpc`, toolCall('echo', {}, { headers })))).toEqual([
+        400, -32020, 1,
+      ]);
+      const listen = await modern(
+        `${gateway.url}/rpc`,
+        listenAsk({ toolsListChanged: true }, { headers: rpc }),
+      );
+      expect([listen.json.error.code, listen.json.id]).toEqual([-32601, 1]);
+      const wrong = { method: 'tools/list', meta: { protocolVersion: '2027-01-01' }, headers: rpc };
+      expect(codeOf(await modern(`${gateway.url}/rpc`, wrong))).toEqual([400, -32022, 1]);
+    });
+  });
+
+  describe('of a web page', () => {
+    test('may carry every header of the era, and those of tools', async () => {
+      const wanted =
+        'content-type,mcp-method,mcp-name,mcp-param-region,mcp-param-x-y,mcp-protocol-version,x-other,mcp-param-,mcp-param-a b';
+      const answer = await ask(own, {
+        method: 'OPTIONS',
+        headers: {
+          origin: 'https://app.example',
+          'access-control-request-method': 'POST',
+          'access-control-request-headers': wanted,
+        },
+      });
+      expect(answer.status).toBe(204);
+      const allowed = String(answer.headers['access-control-allow-headers']).split(', ');
+      for (const name of [
+        'mcp-method',
+        'mcp-name',
+        'mcp-protocol-version',
+        'content-type',
+        'mcp-param-region',
+        'mcp-param-x-y',
+      ])
+        expect(allowed).toContain(name);
+      for (const name of ['x-other', 'mcp-param-', 'mcp-param-a b']) expect(allowed).not.toContain(name);
+    });
+
+    test('is answered at an allowed origin, as JSON and as a stream, and nowhere else', async () => {
+      const origin = 'https://app.example';
+      const json = await modern(own, { method: 'tools/list', headers: { origin } });
+      expect([json.status, json.headers['access-control-allow-origin']]).toEqual([200, origin]);
+      const stream = modernStream(
+        own,
+        toolCall('slow', {}, { meta: { progressToken: 1 }, headers: { origin } }),
+      );
+      await stream.ended();
+      expect(stream.headers['access-control-allow-origin']).toBe(origin);
+      for (const headers of [{ origin: 'https://evil.example' }, { host: 'evil.example' }])
+        expect((await modern(own, { method: 'tools/list', headers })).status).toBe(403);
+    });
+  });
+});
+
+/** Sends text as it is, in Latin-1, and gives what comes until the end. */
+function raw(port: number, lines: readonly string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const head = Buffer.from(`${lines.slice(0, -1).join('\r\n')}\r\n`, 'latin1');
+    const socket = connect({ port, host: '127.0.0.1' });
+    let text = '';
+    socket.setEncoding('latin1').on('data', (chunk) => {
+      text += chunk;
+    });
+    socket.on('error', reject).on('close', () => resolve(text));
+    socket.write(Buffer.concat([head, Buffer.from(lines.at(-1) ?? '')]));
+  });
+}
+
+describe.each(fillings)('bounds and ends over %s', (http) => {
+  test('beyond limits.in_flight a request is refused with 503 and its own id', async () => {
+    const gateway = await startGateway({
+      http,
+      servers: { api: apiServer() },
+      settings: { limits: { in_flight: 4 } },
+    });
+    const address = `${gateway.url}/mcp/api`;
+    const held = latch();
+    const holding = [1, 2].map(() => modern(address, toolCall('hold', { until: held.path })));
+    await eventually('both', async () => (await details(gateway.url, 'api')).in_flight === 2);
+    const refused = await modern(address, toolCall('echo', {}, { id: '"third"' }));
+    expect(codeOf(refused)).toEqual([503, -32000, 'third']);
+    expect(refused.headers['retry-after']).toBe('1');
+    held.open();
+    expect((await Promise.all(holding)).map(textOf)).toEqual(['held', 'held']);
+    expect((await modern(address, toolCall('echo'))).status).toBe(200);
+  });
+
+  test('clients that listen count as sessions do', async () => {
+    const gateway = await startGateway({
+      http,
+      servers: { api: apiServer() },
+      settings: { limits: { sessions: 3 } },
+    });
+    const address = `${gateway.url}/mcp`;
+    await initialize(address);
+    const listens = [1, 2].map(() => modernStream(address, listenAsk({ toolsListChanged: true })));
+    for (const listen of listens) await listen.opened();
+    const refused = await modern(address, listenAsk({ toolsListChanged: true }, { id: '"x"' }));
+    expect(codeOf(refused)).toEqual([503, -32000, 'x']);
+    expect(
+      (
+        await post(
+          address,
+          message('initialize', {
+            protocolVersion: '2025-11-25',
+            capabilities: {},
+            clientInfo: { name: 'c', version: '1' },
+          }),
+        )
+      ).status,
+    ).toBe(503);
+    listens[0]?.drop();
+    await eventually('room', async () => {
+      const listen = modernStream(address, listenAsk({ toolsListChanged: true }));
+      await listen.opened();
+      return listen.status === 200;
+    });
+  });
+
+  test('a key is asked for before anything else', async () => {
+    const gateway = await startGateway({
+      http,
+      servers: { api: apiServer() },
+      settings: { api_key: 'a-key-of-some-length' },
+    });
+    const address = `${gateway.url}/mcp/api`;
+    expect((await modern(address, toolCall('echo'))).status).toBe(401);
+    expect((await modern(address, listenAsk({}))).status).toBe(401);
+    expect((await modern(address, toolCall('echo', {}, { headers: { 'x-api-key': 'wrong' } }))).status).toBe(
+      403,
+    );
+    expect(
+      (await modern(address, toolCall('echo', {}, { headers: { 'x-api-key': 'a-key-of-some-length' } })))
+        .status,
+    ).toBe(200);
+  });
+
+  test('at the end of the gateway listens end well, calls are answered or told so, and it exits in time', async () => {
+    const gateway = await startGateway({
+      http,
+      servers: { api: apiServer() },
+      settings: { shutdown_seconds: 4 },
+    });
+    const address = `${gateway.url}/mcp/api`;
+    const held = latch();
+    const answered = modern(address, toolCall('hold', { until: held.path }, { id: '"a"' }));
+    const lost = modern(address, toolCall('hold', { until: latch().path }, { id: '"b"' }));
+    const streaming = modernStream(
+      address,
+      toolCall('talk', { before: 1, until: latch().path }, { id: '"c"', meta: { progressToken: 1 } }),
+    );
+    await streaming.until('progress', ({ messages }) => messages.length === 1);
+    const listens = [address, `${gateway.url}/mcp`].map((at) =>
+      modernStream(at, listenAsk({ toolsListChanged: true }, { id: '"l"' })),
+    );
+    await listens[1]?.opened();
+    await eventually('all calls', async () => (await details(gateway.url, 'api')).in_flight === 3);
+    const since = Date.now();
+    const exited = gateway.stop();
+    await listens[1]?.ended();
+    expect(listens[1]?.messages.at(-1)?.json).toMatchObject({ id: 'l', result: { resultType: 'complete' } });
+    const late = await modern(address, toolCall('echo', {}, { id: '"late"' }));
+    expect(codeOf(late)).toEqual([503, -32000, 'late']);
+    held.open();
+    expect(textOf(await answered)).toBe('held');
+    expect(codeOf(await lost)).toEqual([503, -32000, 'b']);
+    await streaming.ended();
+    expect(streaming.messages.at(-1)?.json).toMatchObject({ id: 'c', error: { code: -32000 } });
+    expect(await exited).toBe(0);
+    expect(Date.now() - since).toBeLessThan(20_000);
+  });
+});

@@ -1,0 +1,109 @@
+// A stateless server over several processes, each of which seals its states with a key of its own: a retry has to
+// reach the process that its state came from, whoever carries it, however busy the others are.
+
+import { describe, expect, test } from 'vitest';
+import { bothErasOverStdio } from '../../fixtures/both-eras/start.ts';
+import { canBeAsked, modern, said, toolCall } from '../../fixtures/clients/modern-client.ts';
+import { details, json, until } from '../../fixtures/clients/raw-session.ts';
+import { connectReal } from '../../fixtures/clients/real-clients.ts';
+import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
+
+const accept = { action: 'accept', content: { name: 'Ann' } };
+
+/** Goes through all rounds of `ask-rounds` and gives what the server says in the end. */
+async function rounds(url: string, name: string, noise: () => void): Promise<unknown> {
+  const call = (params: Record<string, unknown> = {}) =>
+    modern(url, toolCall(name, {}, { meta: canBeAsked, params }));
+  let answer = await call();
+  while (answer.result?.resultType === 'input_required') {
+    noise();
+    const { requestState, inputRequests } = answer.result;
+    const inputResponses = Object.fromEntries(Object.keys(inputRequests).map((key) => [key, accept]));
+    answer = await call({ requestState, inputResponses });
+  }
+  return said(answer);
+}
+
+describe.each([2, 4])('with %i processes', (max) => {
+  test('every retry reaches the process that its state came from', async () => {
+    const server = bothErasOverStdio({ isModernOnly: true });
+    const gateway = await startGateway({ servers: { one: { ...server, era: 'modern', pool: { max } } } });
+    const mcp = `${gateway.url}/mcp`;
+    const noises: Promise<unknown>[] = [];
+    const noise = () => {
+      const given = { steps: 1, ms: 5 + (noises.length % 7) * 5 };
+      noises.push(modern(`${mcp}/one`, toolCall('slow', given)));
+    };
+    // Until as many processes run as there may be.
+    await until('all processes', async () => {
+      for (let n = 0; n < 2 * max; n += 1) noise();
+      await Promise.all(noises);
+      return (await details(gateway.url, 'one')).pids.length === max;
+    });
+    const flows = Array.from({ length: 24 }, (_, n) =>
+      n % 2 === 0 ? rounds(mcp, 'one__ask-rounds', noise) : rounds(`${mcp}/one`, 'ask-rounds', noise),
+    );
+    for (const answer of await Promise.all(flows))
+      expect(answer).toMatchObject({ answers: { q0: accept, q1: accept, q2: accept }, rounds: 4 });
+    await Promise.all(noises);
+    expect((await details(gateway.url, 'one')).pids).toHaveLength(max);
+    // Sessions stick to a process anyway; the rounds are made for them by the gateway.
+    const clients = await Promise.all(
+      (['v1', 'v2 legacy', 'v2 modern'] as const).map((kind) => connectReal(kind, { url: mcp })),
+    );
+    const answers = await Promise.all(
+      [...clients, ...clients].map(async (client) => {
+        noise();
+        return said({ result: await client.call('one__ask-rounds'), error: undefined });
+      }),
+    );
+    for (const answer of answers) expect(answer).toMatchObject({ rounds: 4 });
+    await Promise.all(noises);
+  });
+
+  test('a state whose process is gone is refused by the server, and a new request is taken', async () => {
+    const server = bothErasOverStdio({ isModernOnly: true });
+    const gateway = await startGateway({ servers: { one: { ...server, era: 'modern', pool: { max } } } });
+    const url = `${gateway.url}/mcp/one`;
+    const first = await modern(url, toolCall('ask-rounds', {}, { meta: canBeAsked }));
+    await json(`${gateway.url}/servers/one/stop`, 'POST');
+    const { requestState } = first.result;
+    const params = { requestState, inputResponses: { q0: accept } };
+    const retry = await modern(url, toolCall('ask-rounds', {}, { meta: canBeAsked, params }));
+    expect(retry.error?.code).toBe(-32602);
+    expect(await rounds(url, 'ask-rounds', () => {})).toMatchObject({ rounds: 4 });
+  });
+});
+
+test('a process whose state is with a client does not end for want of calls, and does when it is back', async () => {
+  const server = { ...bothErasOverStdio({ isModernOnly: true }), era: 'modern', idle_timeout_seconds: 0.6 };
+  const servers = { one: server, own: { ...server, isolation: 'session' }, other: server };
+  const gateway = await startGateway({ servers });
+  const call = (id: string, name: string, params: Record<string, unknown> = {}) =>
+    modern(`${gateway.url}/mcp/${id}`, toolCall(name, {}, { meta: canBeAsked, params }));
+  const isStopped = async (id: string) => (await details(gateway.url, id)).pids.length === 0;
+  const [one, own] = await Promise.all([call('one', 'ask-rounds'), call('own', 'ask-rounds')]);
+  await call('other', 'echo');
+  await until('the end of the one that nobody waits for', () => isStopped('other'));
+  // It has had as long again.
+  await call('other', 'echo');
+  await until('its second end', () => isStopped('other'));
+  for (const [id, { result }] of [
+    ['one', one],
+    ['own', own],
+  ] as const) {
+    const { requestState } = result;
+    const second = await call(id, 'ask-rounds', { requestState, inputResponses: { q0: accept } });
+    expect(second.result?.resultType, id).toBe('input_required');
+    const third = await call(id, 'ask-rounds', {
+      requestState: second.result.requestState,
+      inputResponses: { q1: accept },
+    });
+    const last = await call(id, 'ask-rounds', {
+      requestState: third.result.requestState,
+      inputResponses: { q2: accept },
+    });
+    expect(said(last), id).toMatchObject({ rounds: 4 });
+    await until(`the end of ${id}`, () => isStopped(id));
+  }
+});

@@ -1,0 +1,492 @@
+// The plain endpoints of the built program, on both HTTP fillings: payloads, states, errors, and what each answer
+// carries (request id, trace, CORS), as the contract and architecture.md section 5 have them.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  apiServer,
+  ask,
+  call,
+  eventually,
+  initialize,
+  latch,
+  message,
+  post,
+  rpc,
+} from '../../fixtures/clients/api-client.ts';
+import { fillings } from '../../fixtures/gateway/fillings.ts';
+import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
+import { answerJson, LocalServer, result } from '../../fixtures/remote/local-server.ts';
+
+const isoTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
+const recordKeys = [
+  'id',
+  'runtime',
+  'state',
+  'isolation',
+  'enabled',
+  'requests',
+  'failed',
+  'in_flight',
+  'waiting',
+  'restarts',
+  'uptime_seconds',
+  'started_at',
+  'last_used_at',
+  'pids',
+];
+const results: Record<string, unknown> = {
+  initialize: {
+    protocolVersion: '2025-06-18',
+    capabilities: { tools: {} },
+    serverInfo: { name: 'far', version: '1' },
+  },
+  'tools/list': { tools: [{ name: 'see', inputSchema: { type: 'object' } }] },
+};
+const asleep = {
+  runtime: 'stdio',
+  state: 'stopped',
+  isolation: 'shared',
+  enabled: true,
+  requests: 0,
+  failed: 0,
+  in_flight: 0,
+  waiting: 0,
+  restarts: 0,
+  uptime_seconds: 0,
+  started_at: null,
+  last_used_at: null,
+  pids: [],
+};
+
+describe.each(fillings)('the endpoints on %s', (http) => {
+  let gateway: GatewayProcess;
+  let url: string;
+
+  beforeAll(async () => {
+    gateway = await startGateway({
+      http,
+      servers: {
+        one: apiServer(),
+        two: apiServer({ isolation: 'session' }),
+        idler: apiServer({ idle_timeout_seconds: 2 }),
+        off: apiServer({ enabled: false }),
+        broken: apiServer({
+          env: { EXIT: '3', TOKEN: 's3cret-token-1' },
+          restart: { min_backoff_ms: 60_000, max_backoff_seconds: 60 },
+        }),
+        hung: apiServer({ env: { HANG: '1' }, start_timeout_seconds: 0.3 }),
+        far: { url: 'http://127.0.0.1:9/mcp' },
+      },
+    });
+    url = gateway.url;
+  });
+
+  test('say on which filling they run', () => {
+    const ready = gateway.logs().find(({ msg }) => msg === 'gateway is ready');
+    expect(ready?.http).toBe(http === 'uws' ? 'uWebSockets.js' : 'node:http');
+  });
+
+  test('GET /health tells the version and the uptime', async () => {
+    const { status, json, headers } = await ask(`${url}/health`);
+    expect(status).toBe(200);
+    expect(json).toEqual({ status: 'ok', version: '0.1.0', uptime_seconds: expect.any(Number) });
+    expect(headers['content-type']).toBe('application/json');
+  });
+
+  test('GET /servers lists every server of the catalog in its order, asleep until asked', async () => {
+    const fresh = await startGateway({
+      http,
+      servers: { b: apiServer(), a: apiServer({ isolation: 'session' }) },
+    });
+    const { status, json } = await ask(`${fresh.url}/servers`);
+    expect(status).toBe(200);
+    expect(json).toEqual({
+      servers: [
+        { id: 'b', ...asleep },
+        { id: 'a', ...asleep, isolation: 'session' },
+      ],
+    });
+    expect(Object.keys(json.servers[0])).toEqual(recordKeys);
+    await fresh.stop();
+  });
+
+  test('GET /servers/:id has the record, tools, errors, the next try, connections and stderr', async () => {
+    await ask(`${url}/servers/one/start`, { method: 'POST' });
+    const { status, json } = await ask(`${url}/servers/one`);
+    expect(status).toBe(200);
+    expect(Object.keys(json)).toEqual([
+      ...recordKeys,
+      'eras',
+      'tools',
+      'lists',
+      'last_error',
+      'next_retry_at',
+      'is_parked',
+      'connections',
+      'stderr',
+    ]);
+    expect(json).toMatchObject({
+      id: 'one',
+      state: 'running',
+      tools: ['echo', 'pid', 'name', 'hold', 'talk', 'log', 'change', 'fail'],
+      lists: { tools: { count: 8, cut: null } },
+      last_error: null,
+      next_retry_at: null,
+    });
+    expect(json.connections).toEqual([
+      { session: null, pid: json.pids[0], is_open: true, in_flight: 0, protocol_version: '2025-06-18' },
+    ]);
+  });
+
+  test('POST start runs a server and is idempotent; POST stop ends it, and a request starts it again', async () => {
+    const first = await ask(`${url}/servers/one/start`, { method: 'POST' });
+    expect(first.status).toBe(200);
+    expect(Object.keys(first.json)).toEqual(recordKeys);
+    expect(first.json.state).toBe('running');
+    expect(first.json.started_at).toMatch(isoTime);
+    const [pid] = first.json.pids;
+    expect(() => process.kill(pid, 0)).not.toThrow();
+    const second = await ask(`${url}/servers/one/start`, { method: 'POST', body: 'this is ignored' });
+    expect(second.json.pids).toEqual([pid]);
+    const stopped = await ask(`${url}/servers/one/stop`, { method: 'POST', body: '{' });
+    expect(stopped.status).toBe(200);
+    expect(stopped.json).toMatchObject({ state: 'stopped', pids: [], started_at: null, uptime_seconds: 0 });
+    expect(() => process.kill(pid, 0)).toThrow();
+    expect((await ask(`${url}/servers/one/stop`, { method: 'POST' })).status).toBe(200);
+    const answer = await rpc(url, 'one', call('pid'));
+    expect(answer.json.result.content[0].text).not.toBe(String(pid));
+    const record = (await ask(`${url}/servers/one`)).json;
+    expect(record.last_used_at).toMatch(isoTime);
+    expect(record.state).toBe('running');
+  });
+
+  test('a stop while the server is starting ends both requests', async () => {
+    const slow = await startGateway({ http, servers: { slow: apiServer({ env: { HANG: '1' } }) } });
+    const started = ask(`${slow.url}/servers/slow/start`, { method: 'POST' });
+    await eventually(
+      'the start',
+      async () => (await ask(`${slow.url}/servers/slow`)).json.state === 'starting',
+    );
+    expect((await ask(`${slow.url}/servers/slow/stop`, { method: 'POST' })).status).toBe(200);
+    const answer = await started;
+    expect(answer.status).toBe(503);
+    expect(answer.json.message).toMatch(/slow was stopped/);
+    await slow.stop();
+  });
+
+  test('POST stop lets the call in flight end', async () => {
+    const held = latch();
+    const answer = rpc(url, 'one', call('hold', { until: held.path }));
+    await eventually('the call', async () => (await ask(`${url}/servers/one`)).json.in_flight === 1);
+    const stopped = ask(`${url}/servers/one/stop`, { method: 'POST' });
+    await eventually('stopping', async () => (await ask(`${url}/servers/one`)).json.state === 'stopping');
+    held.open();
+    expect((await answer).json.result.content[0].text).toBe('held');
+    expect((await stopped).json.state).toBe('stopped');
+  });
+
+  test('an idle server says so, then stops by itself', async () => {
+    await rpc(url, 'idler', call('echo'));
+    const seen: string[] = [];
+    await eventually('the stop', async () => {
+      const { state } = (await ask(`${url}/servers/idler`)).json;
+      if (seen.at(-1) !== state) seen.push(state);
+      return state === 'stopped';
+    });
+    expect(seen.filter((state) => state !== 'stopping')).toEqual(['running', 'idle', 'stopped']);
+  });
+
+  test('a start that fails is 502 with the reason and the last words of stderr, secrets struck', async () => {
+    const { status, json } = await ask(`${url}/servers/broken/start`, { method: 'POST' });
+    expect(status).toBe(502);
+    expect(Object.keys(json).sort()).toEqual(['error', 'message', 'request_id', 'stderr']);
+    expect(json.error).toBe('Bad Gateway');
+    expect(json.message).toMatch(/server broken could not be started: .*3/);
+    expect(json.stderr.join('\n')).toBe('my token is [redacted]');
+    const details = (await ask(`${url}/servers/broken`)).json;
+    expect(details.state).toBe('failed');
+    expect(details.last_error).toEqual({
+      code: 'ERR_START_FAILED',
+      message: expect.stringMatching(/broken/),
+    });
+    expect(details.next_retry_at).toMatch(isoTime);
+    expect(JSON.stringify([json, details]) + gateway.text()).not.toContain('s3cret-token-1');
+  });
+
+  test('a start that takes too long is 504', async () => {
+    const { status, json } = await ask(`${url}/servers/hung/start`, { method: 'POST' });
+    expect(status).toBe(504);
+    expect(json).toEqual({
+      error: 'Gateway Timeout',
+      message: expect.stringMatching(/hung.*0\.3 s/),
+      request_id: expect.any(String),
+    });
+  });
+
+  test('a server that is switched off cannot be started, and calls to it are 503', async () => {
+    const { status, headers, json } = await ask(`${url}/servers/off/start`, { method: 'POST' });
+    expect(status).toBe(503);
+    expect(json).toMatchObject({
+      error: 'Service Unavailable',
+      message: expect.stringMatching(/switched off/),
+    });
+    expect(Number(headers['retry-after'])).toBeGreaterThan(0);
+    const answer = await rpc(url, 'off', call('echo'));
+    expect(answer.status).toBe(503);
+    expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+    expect(answer.json).toMatchObject({ id: 1, error: { code: -32000, data: { server: 'off' } } });
+  });
+
+  test('GET /stats counts requests, failures and those in flight, for all and for each', async () => {
+    const fresh = await startGateway({
+      http,
+      servers: { api: apiServer(), off: apiServer({ enabled: false }) },
+    });
+    const none = (await ask(`${fresh.url}/stats`)).json;
+    expect(none).toEqual({
+      uptime_seconds: expect.any(Number),
+      requests: { total: 0, failed: 0, in_flight: 0 },
+      sessions: 0,
+      listens: 0,
+      servers: { api: statsOf('stopped'), off: statsOf('stopped') },
+    });
+    await initialize(`${fresh.url}/mcp`);
+    await rpc(fresh.url, 'api', call('echo'));
+    await rpc(fresh.url, 'api', call('fail'));
+    const held = latch();
+    const waiting = rpc(fresh.url, 'api', call('hold', { until: held.path }));
+    const busy = await eventually('the call in flight', async () => {
+      const { json } = await ask(`${fresh.url}/stats`);
+      return json.requests.in_flight === 1 && json.servers.api.in_flight === 1 && json;
+    });
+    expect(busy.requests).toEqual({ total: 4, failed: 1, in_flight: 1 });
+    expect(busy.sessions).toBe(1);
+    held.open();
+    await waiting;
+    const { api } = (await ask(`${fresh.url}/stats`)).json.servers;
+    expect(api).toEqual({ ...statsOf('running'), requests: 3, failed: 1, latency_ms: expect.anything() });
+    const { p50, p95, p99 } = api.latency_ms;
+    expect(p50).toBeGreaterThan(0);
+    expect(p95).toBeGreaterThanOrEqual(p50);
+    expect(p99).toBeGreaterThanOrEqual(p95);
+    await fresh.stop();
+
+    function statsOf(state: string) {
+      return {
+        state,
+        requests: 0,
+        failed: 0,
+        in_flight: 0,
+        waiting: 0,
+        restarts: 0,
+        uptime_seconds: expect.any(Number),
+        latency_ms: expect.objectContaining({}),
+      };
+    }
+  });
+
+  test('HEAD answers as GET without a body, and opens no stream', async () => {
+    for (const path of ['/health', '/servers', '/servers/one', '/stats']) {
+      const answer = await ask(url + path, { method: 'HEAD' });
+      expect([path, answer.status, answer.text]).toEqual([path, 200, '']);
+      expect(answer.headers['content-type']).toBe('application/json');
+    }
+    const session = await initialize(`${url}/mcp`);
+    const answer = await ask(`${url}/mcp`, { method: 'HEAD', headers: { ...session, accept: '*/*' } });
+    expect(answer.status).toBe(405);
+    expect(answer.headers.allow).toBe('POST, GET, DELETE');
+  });
+
+  test.each([
+    '/',
+    '/nothing',
+    '/servers/',
+    '//servers',
+    '/servers/none',
+    '/servers/one/',
+    '/servers/one/dance',
+    '/servers/one/start/now',
+    '/mcp/',
+    '/mcp/one/two',
+    '/health/',
+    '/Health',
+    '/servers/__proto__',
+  ])('%s is 404', async (path) => {
+    const answer = await ask(url + path);
+    expect(answer.status).toBe(404);
+    expect(answer.json).toEqual({
+      error: 'Not Found',
+      message: expect.not.stringContaining('/triggers'),
+      request_id: answer.headers['x-request-id'],
+    });
+  });
+
+  test.each(['/mcp/none', '/mcp/constructor', '/mcp/__proto__'])(
+    '%s is 404, in the words of JSON-RPC',
+    async (path) => {
+      const answer = await ask(url + path);
+      expect([answer.status, answer.json.error?.data]).toEqual([404, { reason: 'ERR_UNKNOWN_SERVER' }]);
+    },
+  );
+
+  test.each([
+    ['POST', '/health', 'GET, HEAD'],
+    ['DELETE', '/servers', 'GET, HEAD'],
+    ['PUT', '/servers/one', 'GET, HEAD'],
+    ['GET', '/servers/one/start', 'POST'],
+    ['HEAD', '/servers/one/stop', 'POST'],
+    ['POST', '/stats', 'GET, HEAD'],
+    ['GET', '/admin/reload', 'POST'],
+    ['GET', '/rpc', 'POST'],
+    ['PATCH', '/mcp', 'POST, GET, DELETE'],
+    ['PUT', '/mcp/one', 'POST, GET, DELETE'],
+    ['OPTIONS', '/servers', 'GET, HEAD'],
+  ])('%s %s is 405 and says what is allowed', async (method, path, allow) => {
+    const answer = await ask(url + path, { method });
+    expect(answer.status).toBe(405);
+    expect(answer.headers.allow).toBe(allow);
+    if (method !== 'HEAD') {
+      expect(answer.json).toEqual({
+        error: 'Method Not Allowed',
+        message: expect.stringContaining(allow),
+        request_id: answer.headers['x-request-id'],
+      });
+    }
+  });
+});
+
+describe.each(fillings)('request ids, traces and logs on %s', (http) => {
+  let gateway: GatewayProcess;
+  let remote: LocalServer;
+  const upstream: (string | undefined)[] = [];
+
+  beforeAll(async () => {
+    remote = await LocalServer.start(({ req, res, body }) => {
+      if (req.method !== 'POST') {
+        res.writeHead(405).end();
+        return;
+      }
+      const { id, method } = JSON.parse(body);
+      if (method === 'tools/call') upstream.push(req.headers.traceparent as string | undefined);
+      if (id === undefined) res.writeHead(202).end();
+      else answerJson(res, result(body, results[method] ?? { content: [] }));
+    });
+    gateway = await startGateway({
+      http,
+      env: { SEARCH_TOKEN: 'tok-3n-abcdef', GATEWAY_KEY: 'gateway-key-0815' },
+      settings: { log_level: 'debug', api_key: `\${GATEWAY_KEY}` },
+      servers: {
+        api: apiServer({ env: { TOKEN: `\${SEARCH_TOKEN}` } }),
+        far: {
+          url: `${remote.url()}?secret=in-the-query`,
+          headers: { Authorization: `Bearer \${SEARCH_TOKEN}` },
+        },
+        dead: { url: 'http://127.0.0.1:9/mcp?secret=in-the-query', restart: { intensity: 0 } },
+      },
+    });
+  });
+
+  afterAll(() => remote.close());
+
+  const key = { 'x-api-key': 'gateway-key-0815' };
+  const lineOf = (requestId: string) =>
+    eventually('the call line', () =>
+      gateway.logs().find((line) => line.msg === 'call' && line.request_id === requestId),
+    );
+
+  test('a sane X-Request-Id is kept, in the answer, the error body and the log', async () => {
+    const answer = await rpc(gateway.url, 'api', call('echo'), { ...key, 'x-request-id': 'mine:1.2_3-4' });
+    expect(answer.headers['x-request-id']).toBe('mine:1.2_3-4');
+    expect(await lineOf('mine:1.2_3-4')).toMatchObject({
+      level: 'debug',
+      server: 'api',
+      method: 'tools/call',
+      tool: 'echo',
+      outcome: 'answered',
+      duration_ms: expect.any(Number),
+      traceparent: expect.stringMatching(/^00-/),
+    });
+    const missing = await ask(`${gateway.url}/nothing`, { headers: { ...key, 'x-request-id': 'mine-2' } });
+    expect(missing.json.request_id).toBe('mine-2');
+  });
+
+  test.each([['two words'], ['x'.repeat(129)], ['"quoted"'], ['a,b'], ['é']])(
+    'the insane X-Request-Id %j is replaced',
+    async (given) => {
+      const answer = await ask(`${gateway.url}/health`, {
+        headers: { 'x-request-id': Buffer.from(given, 'utf8').toString('latin1') },
+      });
+      expect(answer.headers['x-request-id']).toMatch(/^[0-9a-f]{32}$/);
+    },
+  );
+
+  test('a traceparent is continued under a span of our own, upstream and in the log', async () => {
+    const trace = '0af7651916cd43dd8448eb211c80319c';
+    const traceparent = `00-${trace}-b7ad6b7169203331-01`;
+    const headers = { ...key, traceparent, 'x-request-id': 'traced' };
+    expect((await rpc(gateway.url, 'far', call('see'), headers)).status).toBe(200);
+    const sent = upstream.at(-1) ?? '';
+    expect(sent).toMatch(new RegExp(`^00-${trace}-[0-9a-f]{16}-01$`));
+    expect(sent).not.toBe(traceparent);
+    expect(await lineOf('traced')).toMatchObject({ traceparent: sent });
+  });
+
+  test.each([
+    [undefined],
+    ['nonsense'],
+    ['00-00000000000000000000000000000000-b7ad6b7169203331-01'],
+    ['00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01'],
+    ['ff-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'],
+  ])('with the traceparent %s a new trace begins', async (traceparent) => {
+    const given: Record<string, string> = traceparent === undefined ? {} : { traceparent };
+    expect((await rpc(gateway.url, 'far', call('see'), { ...key, ...given })).status).toBe(200);
+    expect(upstream.at(-1)).toMatch(/^00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-00$/);
+    expect(upstream.at(-1)).not.toContain('0af7651916cd43dd8448eb211c80319c');
+  });
+
+  test('no trace goes into a message to a local server', async () => {
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    const answer = await rpc(gateway.url, 'api', call('echo', { a: 1 }), { ...key, traceparent });
+    expect(answer.json.result.content[0].text).toBe('{"a":1}');
+  });
+
+  test('a failed call is logged at info, with the reason, and URLs have lost their query', async () => {
+    const headers = { ...key, 'x-request-id': 'to-the-dead' };
+    const answer = await rpc(gateway.url, 'dead', call('see'), headers);
+    expect(answer.status).toBe(503);
+    expect(await lineOf('to-the-dead')).toMatchObject({
+      level: 'info',
+      outcome: 'failed',
+      server: 'dead',
+      code: 'ERR_UNAVAILABLE',
+      reason: expect.stringContaining('127.0.0.1:9/mcp'),
+    });
+    expect(gateway.text() + answer.text).not.toContain('in-the-query');
+  });
+
+  test('a log line does not grow with what a client sends', async () => {
+    const headers = { ...key, 'x-request-id': 'long-name' };
+    await rpc(gateway.url, 'api', call('n'.repeat(100_000)), headers);
+    expect(JSON.stringify(await lineOf('long-name')).length).toBeLessThan(2_000);
+    await rpc(gateway.url, 'api', message('m'.repeat(100_000)), { ...key, 'x-request-id': 'long-method' });
+    expect(JSON.stringify(await lineOf('long-method')).length).toBeLessThan(2_000);
+  });
+
+  test('keys and tokens appear nowhere', async () => {
+    await ask(`${gateway.url}/servers?api_key=gateway-key-0815&token=tok-3n-abcdef`, { headers: key });
+    await eventually('stderr of the server', () => gateway.text().includes('my token is'));
+    const all = [gateway.text()];
+    for (const path of ['/servers', '/servers/api', '/servers/far', '/servers/dead', '/stats']) {
+      all.push((await ask(gateway.url + path, { headers: key })).text);
+    }
+    expect(all.join('\n')).not.toMatch(/gateway-key-0815|tok-3n-abcdef/);
+  });
+
+  test('the session of a call stands in its line, by the beginning of its id and never whole', async () => {
+    const session = await initialize(`${gateway.url}/mcp/api`, '2025-11-25', key);
+    await post(`${gateway.url}/mcp/api`, call('echo'), { ...key, ...session, 'x-request-id': 'in-session' });
+    const id = session['mcp-session-id'] ?? '';
+    expect(await lineOf('in-session')).toMatchObject({ session: id.slice(0, 8) });
+    expect(gateway.text()).not.toContain(id);
+  });
+});

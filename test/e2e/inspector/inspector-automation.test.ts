@@ -1,0 +1,335 @@
+// Triggers, conversations and deliveries in the inspector: the page in a real browser, the built program, real requests.
+
+import { readFileSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Page } from 'playwright-core';
+import { afterAll, describe, expect, test } from 'vitest';
+import {
+  eventually,
+  httpAgent,
+  postHook,
+  SECRET,
+  startAgent,
+  startAutomation,
+  trigger,
+} from '../../fixtures/automation/automation.ts';
+import { ask } from '../../fixtures/clients/api-client.ts';
+import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
+import { FeedReader } from '../../fixtures/gateway/inspector-feed.ts';
+import { openPage } from '../../fixtures/tool-servers/browser.ts';
+
+const env = { HOOK_SECRET: SECRET };
+const KEY_FIELD = 'customer';
+
+const hook = (name: string, retry: object = {}) =>
+  trigger(name, {
+    type: 'HTTP',
+    config: { path: `/hooks/${name}`, webhook_secret: `\${HOOK_SECRET}`, key: `body:${KEY_FIELD}` },
+    default_agent: 'clerk',
+    retry: { attempts: 2, min_backoff_seconds: 0.05, max_backoff_seconds: 0.1, factor: 2, ...retry },
+  });
+
+const post = async (gateway: GatewayProcess, customer: string, text: string, name = 'orders') => {
+  const answer = await postHook(gateway.url, `/hooks/${name}`, { [KEY_FIELD]: customer, text });
+  expect(answer.status).toBe(202);
+};
+
+const rowOf = (page: Page, name: string) => page.locator(`.row[data-name="${name}"]`);
+const stateIn = (page: Page, name: string) => rowOf(page, name).locator('.pill').textContent();
+/** Waits until there is something below it. */
+const unfold = (page: Page, name: string) => rowOf(page, name).locator('.fold', { hasText: '▸' }).click();
+const pathOf = (page: Page) => new URL(page.url()).pathname;
+
+/** What does not come within ten seconds does not come. */
+async function open() {
+  const opened = await openPage();
+  opened.page.setDefaultTimeout(40_000);
+  return opened;
+}
+
+const held = new Set<Server>();
+afterAll(() => {
+  for (const server of held) server.close();
+});
+
+/** A port on which somebody else listens. */
+async function takenPort(): Promise<number> {
+  const server = createServer();
+  held.add(server);
+  await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  return (server.address() as AddressInfo).port;
+}
+
+describe('triggers in the inspector', () => {
+  test('stand in the tree with their conversations, each with its chart, log and numbers', async () => {
+    let release = () => {};
+    const gate = new Promise<void>((open) => {
+      release = open;
+    });
+    const program = await startAgent(async ({ body }) => {
+      await gate;
+      return { text: body.input };
+    });
+    const gateway = await startAutomation({
+      env,
+      resources: [hook('orders'), hook('servers'), httpAgent('clerk', program.url)],
+    });
+    const { page, complaints } = await open();
+    await page.goto(`${gateway.url}/inspector`);
+    expect(await stateIn(page, 'orders')).toBe('open');
+    await rowOf(page, 'orders').click();
+    expect(pathOf(page)).toBe('/inspector/view/~trigger/orders/log');
+    await page.locator('.box.active[data-path="open"]').waitFor();
+    // A trigger may be called as an actor of the gateway is.
+    await page.locator('.row[data-name="servers"][data-machine="trigger"]').click();
+    expect(await page.locator('h1').textContent()).toBe('servers');
+    await page.locator('.box.active[data-path="open"]').waitFor();
+
+    await post(gateway, 'alice/..', 'one');
+    await unfold(page, 'conversations');
+    const name = 'conversation/http/orders/alice/..';
+    await rowOf(page, name).waitFor();
+    expect(await rowOf(page, name).locator('.name').textContent()).toBe('http/orders/alice/..');
+    // A run that lasts is an actor of its own.
+    await eventually(async () => expect(await stateIn(page, name)).toBe('busy.handling'));
+    await unfold(page, name);
+    await rowOf(page, 'run').waitFor();
+    await rowOf(page, name).click();
+    await page.locator('.box.active[data-path="busy.handling"]').waitFor();
+    expect(await page.locator('h1').textContent()).toBe('http/orders/alice/..');
+    const address = page.url();
+    release();
+    await page.locator('.box.active[data-path="ready"]').waitFor();
+    await page.goto(address);
+    await page.locator('.box.active[data-path="ready"]').waitFor();
+    await page.locator('.entry', { hasText: 'http/orders/alice/..' }).first().waitFor();
+    await page.locator('#tab-sequence').click();
+    await post(gateway, 'alice/..', 'two');
+    await page
+      .locator('.sequence .lane', { hasText: /orders\/alice/ })
+      .first()
+      .waitFor();
+
+    await rowOf(page, 'conversations').click();
+    await page.locator('#tab-numbers').click();
+    await page.locator('.figures', { hasText: /handled2/ }).waitFor();
+    await page.goto(`${gateway.url}/inspector/view/~trigger/orders/numbers`);
+    await page.locator('.figures', { hasText: /handled2failed attempts0/ }).waitFor();
+    await page.locator('#tab-details').click();
+    await page.locator('.details', { hasText: /typeHTTP/ }).waitFor();
+    await rowOf(page, 'outbox').click();
+    await page.locator('.empty', { hasText: 'one for each key' }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test('that failed or are paused, and deliveries that died, are on top', async () => {
+    const program = await startAgent(() => ({ status: 500 }));
+    const port = await takenPort();
+    const config = { path: '/own', webhook_secret: `\${HOOK_SECRET}`, port, host: '127.0.0.1' };
+    const gateway = await startAutomation({
+      env,
+      resources: [
+        hook('orders'),
+        trigger('elsewhere', { type: 'HTTP', config, default_agent: 'clerk' }),
+        httpAgent('clerk', program.url),
+      ],
+    });
+    const { page, complaints } = await open();
+    await page.goto(`${gateway.url}/inspector`);
+    await page.locator('#failed-triggers a', { hasText: 'elsewhere' }).click();
+    await page.locator('.pill.bad', { hasText: 'failed' }).first().waitFor();
+    await page.locator('.details', { hasText: /last error.*EADDRINUSE|last error.*in use/i }).waitFor();
+    expect(await page.locator('#paused-triggers, #dead-deliveries').count()).toBe(0);
+    await ask(`${gateway.url}/triggers/orders/pause`, { method: 'POST' });
+    await page.locator('#paused-triggers', { hasText: 'orders' }).waitFor();
+    await eventually(async () => expect(await stateIn(page, 'orders')).toBe('paused'));
+    expect(await rowOf(page, 'orders').locator('.pill.warn').count()).toBe(1);
+    await ask(`${gateway.url}/triggers/orders/resume`, { method: 'POST' });
+    await page.locator('#paused-triggers').waitFor({ state: 'detached' });
+
+    await post(gateway, 'bob', 'one');
+    await page.locator('#dead-deliveries', { hasText: '1 dead delivery' }).waitFor();
+    await page.locator('#dead-deliveries a').click();
+    expect(pathOf(page)).toBe('/inspector/view/~conversations/details');
+    await page.locator('.details', { hasText: /http:orders\/.*orders, 2 attempts/ }).waitFor();
+    await page.locator('#dead-deliveries button').click();
+    await page.locator('#dead-deliveries').waitFor({ state: 'detached' });
+    await post(gateway, 'bob', 'two');
+    await page.locator('#dead-deliveries', { hasText: '2 dead deliveries' }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test('show which attempt a conversation is at', async () => {
+    let release = () => {};
+    const gate = new Promise<void>((open) => {
+      release = open;
+    });
+    const program = await startAgent(async (_, count) => {
+      if (count === 1) return { status: 500 };
+      await gate;
+      return {};
+    });
+    const gateway = await startAutomation({
+      env,
+      resources: [hook('orders'), httpAgent('clerk', program.url)],
+    });
+    const { page } = await open();
+    await page.goto(`${gateway.url}/inspector`);
+    await post(gateway, 'carol', 'again');
+    await unfold(page, 'conversations');
+    await rowOf(page, 'conversation/http/orders/carol').locator('.again', { hasText: 'attempt 2' }).waitFor();
+    release();
+    await rowOf(page, 'conversation/http/orders/carol').locator('.again').waitFor({ state: 'detached' });
+  });
+
+  test('are paused and resumed with buttons, which are there only when they may be used', async () => {
+    const resources = [hook('orders'), httpAgent('clerk', 'http://127.0.0.1:9/')];
+    const plain = await startAutomation({ env, resources });
+    const { page, complaints } = await open();
+    await page.goto(`${plain.url}/inspector/view/~trigger/orders/log`);
+    await page.locator('.box.active[data-path="open"]').waitFor();
+    expect(await page.getByRole('button', { name: 'Pause', exact: true }).count()).toBe(0);
+    const refused = await ask(`${plain.url}/inspector/triggers/orders/pause`, { method: 'POST' });
+    expect([refused.status, refused.json.message]).toEqual([
+      403,
+      expect.stringContaining('inspector.commands'),
+    ]);
+    const ready = await startAutomation({ env, resources, settings: { inspector: { commands: true } } });
+    await page.goto(`${ready.url}/inspector/view/~trigger/orders/log`);
+    await page.getByRole('button', { name: 'Pause', exact: true }).click();
+    await page.locator('.box.active[data-path="paused"]').waitFor();
+    expect((await ask(`${ready.url}/triggers/orders`)).json).toMatchObject({ paused: true });
+    await page.getByRole('button', { name: 'Resume', exact: true }).click();
+    await page.locator('.box.active[data-path="open"]').waitFor();
+    for (const path of [
+      'triggers/nobody/pause',
+      'triggers/orders/stop',
+      'triggers/orders',
+      'servers/orders/start',
+    ])
+      expect((await ask(`${ready.url}/inspector/${path}`, { method: 'POST' })).status, path).toBe(404);
+    expect(complaints).toEqual([]);
+  });
+
+  test('are told without what came in a key that must not be seen, and long keys are cut (A9)', async () => {
+    const program = await startAgent(({ body }) => (/die/.test(body.input) ? { status: 500 } : {}));
+    const gateway = await startAutomation({
+      env,
+      settings: { inspector: { stately: true } },
+      resources: [hook('orders'), httpAgent('clerk', program.url)],
+    });
+    const feed = await new FeedReader(gateway.url).opened();
+    const stately = new AbortController();
+    const other = await fetch(`${gateway.url}/inspector/stately`, { signal: stately.signal });
+    let told = '';
+    const reading = (async () => {
+      for await (const chunk of other.body ?? []) told += Buffer.from(chunk).toString();
+    })().catch(() => {});
+    const long = 'x'.repeat(190);
+    await post(gateway, `of ${SECRET}`, 'one');
+    await post(gateway, `${long}-1`, 'two');
+    await post(gateway, `${long}-2`, 'die');
+    await feed.until('the ends of all three', ({ numbers }) =>
+      numbers.some(
+        ({ automation }) => automation?.deliveries?.dead === 1 && automation.conversations.handled >= 4,
+      )
+        ? true
+        : undefined,
+    );
+    await eventually(async () => {
+      const { json } = await ask(`${gateway.url}/inspector/dead-deliveries`);
+      expect(json.recent).toMatchObject([{ trigger: 'orders', attempts: 2 }]);
+    });
+    const { text } = feed.reader;
+    expect(text).toContain('conversation/http/orders/of [redacted] (');
+    expect(text).toMatch(/conversation\/http\/orders\/x{90,100}… \(\d+\)#\d+/);
+    stately.abort();
+    await reading;
+    expect(told).toContain('of [redacted] (');
+    for (const each of [text, told, (await ask(`${gateway.url}/inspector/dead-letters`)).text]) {
+      expect(each).not.toContain(SECRET);
+      expect(each).not.toContain('x'.repeat(121));
+    }
+    feed.close();
+  });
+});
+
+/** Run in the page: the longest task, and the most rows in the document, since it began. */
+const beginWatching = `
+  globalThis.watched = { tasks: [], mostRows: 0 };
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) watched.tasks.push(entry.duration);
+  }).observe({ entryTypes: ['longtask'] });
+  const look = () => {
+    watched.mostRows = Math.max(watched.mostRows, document.querySelectorAll('.row').length);
+    requestAnimationFrame(look);
+  };
+  look();
+`;
+
+/** Of a process, in MB. */
+function memoryOf(pid: number): number {
+  const [, kb = ''] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Number(kb) / 1024;
+}
+
+const EVENTS = 2_000;
+const CONVERSATIONS = 1_000;
+const MAX_ROWS = 80;
+/** A page that draws what it need not does not move for longer than that; half a second is felt, on a machine that is free. */
+const MAX_TASK_MS = 1_500;
+const MAX_PAGE_MB = 20;
+const MAX_GATEWAY_MB = 250;
+/** What one viewer is sent of it. */
+const MAX_FEED_MB = 20;
+
+describe('a burst of events to many conversations', () => {
+  test('hurts neither the page that watches nor the gateway', async () => {
+    const program = await startAgent(() => ({ text: 'ok' }));
+    const gateway = await startAutomation({
+      env,
+      resources: [hook('orders'), httpAgent('clerk', program.url)],
+    });
+    const { page, complaints } = await open();
+    await page.goto(`${gateway.url}/inspector`);
+    await post(gateway, 'first', 'event');
+    await unfold(page, 'conversations');
+    await page.evaluate(beginWatching);
+    const cdp = await page.context().newCDPSession(page);
+    const usedMb = async () => {
+      await cdp.send('HeapProfiler.collectGarbage');
+      return (await cdp.send('Runtime.getHeapUsage')).usedSize / 2 ** 20;
+    };
+    const before = { page: await usedMb(), gateway: memoryOf(gateway.pid) };
+    const feed = await new FeedReader(gateway.url).opened();
+    let next = 0;
+    const sender = async () => {
+      for (let number = next++; number < EVENTS; number = next++)
+        await post(gateway, `customer-${number % CONVERSATIONS}`, `event ${number}`);
+    };
+    await Promise.all(Array.from({ length: 16 }, sender));
+    await eventually(async () => {
+      const { json } = await ask(`${gateway.url}/stats`);
+      expect(json.triggers.orders).toEqual({ state: 'open', paused: false, handled: EVENTS + 1, failed: 0 });
+      expect(json.deliveries).toEqual({ queued: 0, running: 0, retrying: 0, held: 0, dead: 0 });
+    }, 60_000);
+    const watched = await page.evaluate<{ tasks: number[]; mostRows: number }>('watched');
+    expect(watched.mostRows).toBeGreaterThan(20);
+    expect(watched.mostRows).toBeLessThan(MAX_ROWS);
+    expect(Math.max(0, ...watched.tasks)).toBeLessThan(MAX_TASK_MS);
+    expect((await usedMb()) - before.page).toBeLessThan(MAX_PAGE_MB);
+    expect(memoryOf(gateway.pid) - before.gateway).toBeLessThan(MAX_GATEWAY_MB);
+    expect(feed.reader.text.length / 2 ** 20).toBeLessThan(MAX_FEED_MB);
+    feed.close();
+    // And it is still right: all have been seen, and when they have gone the tree is what it was.
+    await page.locator('.tabs .foot', { hasText: '2000 of 2000 steps' }).waitFor();
+    await rowOf(page, 'conversations').click();
+    await page.locator('#tab-numbers').click();
+    await page.locator('.figures', { hasText: `handled${EVENTS + 1}failed` }).waitFor();
+    await eventually(async () =>
+      expect(await page.locator('.row[data-machine="conversation"]').count()).toBe(0),
+    );
+    expect(complaints).toEqual([]);
+  }, 300_000);
+});

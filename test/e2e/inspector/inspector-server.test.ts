@@ -1,0 +1,240 @@
+// What is under /inspector, without a browser: who is let in, what is told to those who watch, and what they may do. On
+// both HTTP fillings, with the built program.
+
+import { describe, expect, test } from 'vitest';
+import { type Ask, ask, eventually } from '../../fixtures/clients/api-client.ts';
+import { fillings } from '../../fixtures/gateway/fillings.ts';
+import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
+import { FeedReader } from '../../fixtures/gateway/inspector-feed.ts';
+import { fault } from '../../fixtures/server/fault-servers.ts';
+
+const KEY = 'correct horse battery staple';
+const SECRET = 'sk-a-token-that-must-not-be-seen';
+const form = { 'content-type': 'application/x-www-form-urlencoded' };
+const enter = (url: string, key: string, headers: Readonly<Record<string, string>> = {}) =>
+  ask(`${url}/inspector/session`, {
+    method: 'POST',
+    headers: { ...form, ...headers },
+    body: new URLSearchParams({ key }).toString(),
+  });
+
+/** Everything but the page itself and what the form is made of. */
+const guarded: readonly (readonly [string, string])[] = [
+  ['GET', '/inspector/feed'],
+  ['GET', '/inspector/stately'],
+  ['GET', '/inspector/machines'],
+  ['GET', '/inspector/dead-letters'],
+  ['GET', '/inspector/sessions'],
+  ['GET', '/inspector/sessions?from=0&count=1'],
+  ['GET', '/inspector/sessions/1'],
+  ['GET', '/inspector/servers/hidden-name'],
+  ['GET', '/inspector/assets/page.js'],
+  ['GET', '/inspector/assets/page.css'],
+  ['GET', '/inspector/assets/page.html'],
+  ['GET', '/inspector/assets/key.html'],
+  ['GET', '/inspector/nothing'],
+  ['HEAD', '/inspector/feed'],
+  ['POST', '/inspector/servers/hidden-name/start'],
+  ['POST', '/inspector/servers/hidden-name/stop'],
+  ['POST', '/inspector/reload'],
+  ['POST', '/inspector'],
+  ['PUT', '/inspector/feed'],
+  ['DELETE', '/inspector/session'],
+];
+const pages = ['/inspector', '/inspector/', '/inspector/view/hidden-name/log'];
+const formFiles = ['/inspector/assets/key.css', '/inspector/assets/icon.svg'];
+
+describe.each(fillings)('the inspector on %s', (http) => {
+  const withKey = (more: Parameters<typeof startGateway>[0] = {}) =>
+    startGateway({
+      http,
+      env: { THE_KEY: KEY },
+      ...more,
+      settings: { api_key: `\${THE_KEY}`, ...more.settings },
+      servers: { 'hidden-name': fault('echo'), ...more.servers },
+    });
+
+  test('serves without the key nothing but the form and what it is made of (IN1)', async () => {
+    const { url } = await withKey();
+    for (const headers of [
+      {},
+      { cookie: 'actor_gateway_inspector=1.2' },
+      { authorization: 'Bearer wrong' },
+    ]) {
+      for (const [method, path] of guarded) {
+        const answer = await ask(url + path, { method, headers } as Ask);
+        expect(answer.status, `${method} ${path}`).toBe(401);
+        expect(answer.text, `${method} ${path}`).not.toMatch(/hidden-name|stopped|serving/);
+      }
+      for (const path of pages) {
+        const answer = await ask(url + path, { headers } as Ask);
+        expect([path, answer.status]).toEqual([path, 401]);
+        expect(answer.text).toContain('<form method="post" action="/inspector/session"');
+        expect(answer.text).not.toMatch(/hidden-name|<script|style=/);
+        expect(answer.headers['content-security-policy']).toContain("default-src 'none'");
+      }
+      for (const path of formFiles)
+        expect((await ask(url + path, { headers } as Ask)).status, path).toBe(200);
+    }
+  });
+
+  test('gives a cookie for the key, which is good for the inspector and nothing else', async () => {
+    const { url } = await withKey();
+    const wrong = await enter(url, 'wrong');
+    expect([wrong.status, wrong.headers['set-cookie']]).toEqual([403, undefined]);
+    expect(wrong.text).toContain('not the API key');
+    const right = await enter(url, KEY);
+    expect([right.status, right.headers.location]).toEqual([303, '/inspector']);
+    const [setCookie = ''] = right.headers['set-cookie'] ?? [];
+    expect(setCookie).toMatch(
+      /^actor_gateway_inspector=\d+\.[\w-]{43}; Path=\/inspector; Max-Age=43200; HttpOnly; SameSite=Strict$/,
+    );
+    expect(setCookie).not.toContain(KEY);
+    const cookie = setCookie.split(';', 1)[0] ?? '';
+    for (const path of [...pages, '/inspector/machines', '/inspector/assets/page.js'])
+      expect((await ask(url + path, { headers: { cookie } })).status, path).toBe(200);
+    expect((await ask(`${url}/servers`, { headers: { cookie } })).status).toBe(401);
+    const left = await ask(`${url}/inspector/session/end`, { method: 'POST', headers: { cookie } });
+    expect(left.headers['set-cookie']).toEqual([expect.stringContaining('Max-Age=0')]);
+  });
+
+  test('leads back to the view that the key was asked for, and nowhere else', async () => {
+    const { url } = await withKey();
+    const locationFor = async (referer: string) => (await enter(url, KEY, { referer })).headers.location;
+    expect(await locationFor(`${url}/inspector/view/files/numbers`)).toBe('/inspector/view/files/numbers');
+    for (const referer of [
+      `${url}/servers`,
+      'http://evil.example//evil.example/',
+      `${url}/inspector/view/a\u00a0b`,
+    ])
+      expect(await locationFor(referer)).toBe('/inspector');
+  });
+
+  test('refuses foreign hosts and origins on every path', async () => {
+    const { url, port } = await withKey();
+    const all = [
+      ...guarded,
+      ...[...pages, ...formFiles].map((path) => ['GET', path] as const),
+      ['POST', '/inspector/session'] as const,
+    ];
+    for (const [method, path] of all) {
+      for (const headers of [
+        { host: 'evil.example' },
+        { origin: 'http://evil.example' },
+        { origin: 'null' },
+      ]) {
+        const answer = await ask(url + path, { method, headers: { 'x-api-key': KEY, ...headers } } as Ask);
+        expect(answer.status, `${method} ${path} ${JSON.stringify(headers)}`).toBe(403);
+      }
+    }
+    const own = await enter(url, KEY, { origin: `http://127.0.0.1:${port}` });
+    expect(own.status).toBe(303);
+  });
+
+  test('tells what happens as it happens, by types and states, and never what a server said', async () => {
+    const { url } = await startGateway({
+      http,
+      servers: { echo: fault('echo', { env: { TOKEN: SECRET } }) },
+    });
+    const feed = await new FeedReader(url).opened();
+    const [tree] = feed.trees;
+    expect(tree?.actors.map(({ name }) => name)).toEqual(['gateway', 'servers', 'echo#1']);
+    await ask(`${url}/servers/echo/start`, { method: 'POST' });
+    await ask(`${url}/servers/echo/stop`, { method: 'POST' });
+    await feed.until('the stop', () => feed.statesOf('echo').at(-1) === 'stopped');
+    expect(feed.statesOf('echo')).toEqual(['starting', 'running', 'stopping', 'stopped']);
+    const last = await feed.until('numbers after the stop', ({ numbers }) =>
+      numbers.slice(1).find(({ servers }) => servers[0]?.state === 'stopped'),
+    );
+    expect(last).toMatchObject({ viewers: 1, is_draining: false, commands: false });
+    expect(feed.reader.text).not.toContain(SECRET);
+    // The one thing that a machine names for it: how many parts of the gateway are up.
+    const rest = feed.reader.text.replaceAll('"context":{"up":4}', '');
+    expect(rest).not.toMatch(/context|bearer|jsonrpc/);
+    expect(feed.reader.headers['cache-control']).toBe('no-store');
+    feed.close();
+  });
+
+  test('tells a later viewer everything, and counts who watches', async () => {
+    const { url } = await startGateway({ http, servers: { echo: fault('echo') } });
+    const first = await new FeedReader(url).opened();
+    await ask(`${url}/servers/echo/start`, { method: 'POST' });
+    await first.until('running', () => first.statesOf('echo').at(-1) === 'running');
+    const second = await new FeedReader(url).opened();
+    expect(second.trees[0]?.actors.find(({ name }) => name === 'echo#1')?.state).toBe('running');
+    expect(second.trees[0]?.recent.map(({ event }) => event)).toContain('pool.ready');
+    expect(second.numbers[0]).toMatchObject({ viewers: 2, servers: [{ id: 'echo', state: 'running' }] });
+    second.close();
+    await first.until('one viewer', ({ numbers }) => numbers.length > 2 && numbers.at(-1)?.viewers === 1);
+    first.close();
+  });
+
+  test('shows a server with the last lines it wrote before it failed', async () => {
+    const { url } = await startGateway({
+      http,
+      servers: { crashy: fault('exits-at-once', { env: { TOKEN: SECRET } }) },
+    });
+    await ask(`${url}/servers/crashy/start`, { method: 'POST' });
+    const { json, text } = await ask(`${url}/inspector/servers/crashy`);
+    expect(json.stderr).toEqual(['reading the settings', expect.stringContaining('was refused')]);
+    expect(json.last_error.code).toBe('ERR_START_FAILED');
+    expect(text).not.toContain(SECRET);
+    expect((await ask(`${url}/inspector/servers/nobody`)).status).toBe(404);
+  });
+
+  test('starts, stops and reloads only where the gateway file says so', async () => {
+    const servers = { echo: fault('echo') };
+    const plain = await startGateway({ http, servers });
+    for (const path of ['servers/echo/start', 'servers/echo/stop', 'reload']) {
+      const answer = await ask(`${plain.url}/inspector/${path}`, { method: 'POST' });
+      expect([path, answer.status]).toEqual([path, 403]);
+      expect(answer.json.message).toContain('inspector.commands');
+    }
+    const ready = await startGateway({ http, servers, settings: { inspector: { commands: true } } });
+    const post = (path: string) => ask(`${ready.url}/inspector/${path}`, { method: 'POST' });
+    expect((await post('servers/echo/start')).json).toMatchObject({ id: 'echo', state: 'running' });
+    expect((await post('servers/echo/stop')).json).toMatchObject({ state: 'stopped' });
+    expect((await post('servers/echo/explode')).status).toBe(404);
+    ready.writeCatalog({ ...servers, more: fault('echo') });
+    expect((await post('reload')).json).toMatchObject({ added: ['more'] });
+    ready.writeCatalog({ broken: { command: 7 } });
+    const refused = await post('reload');
+    expect(refused.status).toBe(422);
+    expect(refused.json.problems[0]).toContain('catalog.yaml');
+  });
+
+  test('ends its feeds when the gateway stops, after having said so, and holds nothing up', async () => {
+    const gateway = await startGateway({
+      http,
+      servers: { echo: fault('echo') },
+      settings: { shutdown_seconds: 20 },
+    });
+    const feed = await new FeedReader(gateway.url).opened();
+    const began = performance.now();
+    expect(await gateway.stop()).toBe(0);
+    await feed.reader.ended();
+    expect(feed.numbers.at(-1)?.is_draining).toBe(true);
+    expect(performance.now() - began).toBeLessThan(15_000);
+  });
+
+  test('refuses one viewer too many, and has room again when one has left', async () => {
+    const { url } = await startGateway({ http, servers: {} });
+    const feeds = await Promise.all(Array.from({ length: 64 }, () => new FeedReader(url).opened()));
+    const refused = await ask(`${url}/inspector/feed`);
+    expect([refused.status, refused.headers['retry-after']]).toEqual([503, '5']);
+    feeds.pop()?.close();
+    await eventually('room for another', async () => {
+      const feed = new FeedReader(url);
+      await feed.reader.opened();
+      feeds.push(feed);
+      return feed.reader.status === 200;
+    });
+    for (const feed of feeds) feed.close();
+  });
+
+  test('is not there when it is switched off', async () => {
+    const { url } = await startGateway({ http, servers: {}, settings: { inspector: { enabled: false } } });
+    for (const path of [...pages, '/inspector/feed', ...formFiles])
+      expect((await ask(url + path)).status, path).toBe(404);
+  });
+});

@@ -1,0 +1,273 @@
+// The sessions of clients in the inspector: what is told of them and what is not, on both HTTP fillings, and the page in
+// a real browser, with a thousand servers and ten thousand sessions.
+
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import type { SessionList, SessionPlace } from '../../../src/inspector/wire.ts';
+import {
+  ask,
+  BOTH,
+  eventually,
+  introduction,
+  JSON_TYPE,
+  message,
+} from '../../fixtures/clients/api-client.ts';
+import { crowd } from '../../fixtures/clients/crowd.ts';
+import { listenAsk, modernStream } from '../../fixtures/clients/modern-client.ts';
+import { http, RawSession } from '../../fixtures/clients/raw-session.ts';
+import { fillings } from '../../fixtures/gateway/fillings.ts';
+import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
+import { fault, quick } from '../../fixtures/server/fault-servers.ts';
+import { openPage } from '../../fixtures/tool-servers/browser.ts';
+
+const SECRET = 'sk-a-token-that-must-not-be-seen';
+const SERVERS = 1_000;
+const SESSIONS = 10_000;
+/** The root, the supervisor, and the buckets of that many servers. */
+const ACTORS = SERVERS + 6;
+/** Rows of the tree in a window of 900 px, and those kept ready above and below. */
+const MAX_ROWS = 60;
+/** No frame may keep the page from answering for so long, on a machine that others use as well; all rows at once would. */
+const MAX_TASK_MS = 1_500;
+
+/** Begins a session for a client of that name, and gives its id. */
+async function begin(address: string, name: string, version = '1.0'): Promise<string> {
+  const body = message('initialize', { ...introduction('2025-11-25'), clientInfo: { name, version } });
+  const answer = await http(address, {
+    method: 'POST',
+    headers: { 'content-type': JSON_TYPE, accept: BOTH },
+    body,
+  });
+  const id = answer.headers['mcp-session-id'];
+  if (typeof id !== 'string') throw new Error(`${answer.status} ${answer.body}`);
+  return id;
+}
+
+const listOf = async (url: string, query = '') =>
+  (await ask(`${url}/inspector/sessions${query}`)).json as SessionList;
+
+describe.each(fillings)('the sessions of the inspector on %s', (filling) => {
+  test('are told by number with what they do, and nothing of what opens them', async () => {
+    const { url } = await startGateway({
+      http: filling,
+      servers: { echo: fault('echo', { env: { TOKEN: SECRET } }) },
+    });
+    const ids = [await begin(`${url}/mcp`, 'editor', '1.2'), await begin(`${url}/mcp`, `<${SECRET}>`)];
+    const listener = await RawSession.open(url, '/mcp/echo');
+    const stream = await listener.listen();
+    const modern = modernStream(`${url}/mcp`, listenAsk({ toolsListChanged: true }));
+    await modern.opened();
+    const caller = await RawSession.open(url, '/mcp/echo');
+    const call = caller.call('wait', { ms: 60_000 }).catch(() => undefined);
+    ids.push(listener.id, caller.id);
+    await eventually('the call', async () => (await listOf(url, '?filter=calling')).matching === 1);
+
+    const { status, text, headers, json } = await ask(`${url}/inspector/sessions`);
+    expect([status, headers['cache-control']]).toEqual([200, 'no-store']);
+    expect(json).toMatchObject({
+      ...{ total: 5, matching: 5, from: 0 },
+      sessions: [
+        { number: 1, client: 'editor', version: '1.2', endpoint: '/mcp', era: 'legacy', state: 'idle' },
+        { number: 2, client: '<[redacted]>', endpoint: '/mcp', streams: 0, in_flight: 0 },
+        { number: 3, endpoint: '/mcp/echo', state: 'listening', streams: 1, in_flight: 0 },
+        { number: 4, endpoint: '/mcp', era: 'modern', protocol_version: '2026-07-28', state: 'listening' },
+        { number: 5, endpoint: '/mcp/echo', era: 'legacy', state: 'calling', streams: 0, in_flight: 1 },
+      ],
+    });
+    for (const id of ids) expect(text).not.toContain(id.slice(0, 8));
+    expect(text).not.toContain(SECRET);
+
+    const place = (await ask(`${url}/inspector/sessions/4?filter=listening`)).json as SessionPlace;
+    expect([place.session.era, place.index]).toEqual(['modern', 1]);
+    modern.drop();
+    await eventually('its end', async () => (await ask(`${url}/inspector/sessions/4`)).status === 404);
+    expect((await listOf(url, '?from=2&count=2')).sessions.map(({ number }) => number)).toEqual([3, 5]);
+    for (const query of ['?from=-1', '?from=x', '?count=201', '?count=1.5'])
+      expect([query, (await ask(`${url}/inspector/sessions${query}`)).status]).toEqual([query, 400]);
+    for (const path of ['0', 'x', '1e0', '', '1/2'])
+      expect([path, (await ask(`${url}/inspector/sessions/${path}`)).status]).toEqual([path, 404]);
+    await caller.end();
+    await call;
+    stream.stop();
+    await stream.ended;
+  });
+});
+
+const chosenIs = (page: Page, title: string) =>
+  eventually(title, async () => (await page.locator('h1').textContent()) === title);
+const at = (page: Page) => new URL(page.url()).pathname;
+const numbersOf = (page: Page) =>
+  page
+    .locator('[data-session]')
+    .evaluateAll((rows) => rows.map((row) => Number(row.getAttribute('data-session'))));
+
+/** Run in the page: notes from now on the most rows that were there in a picture, and each task that took long. */
+const beginWatching = `
+  globalThis.watched = { mostRows: 0, tasks: [] };
+  new PerformanceObserver((list) => {
+    for (const { duration } of list.getEntries()) watched.tasks.push(duration);
+  }).observe({ type: 'longtask' });
+  const look = () => {
+    watched.mostRows = Math.max(watched.mostRows, document.querySelectorAll('.row').length);
+    requestAnimationFrame(look);
+  };
+  look();
+`;
+
+/** Run in the page: scrolls the tree to its end, a little more than a window in each picture. Gives how long that took. */
+const scrollThrough = `
+  new Promise((resolve) => {
+    const tree = document.querySelector('.tree .scroll');
+    const began = performance.now();
+    const step = () => {
+      tree.scrollTop += 1_000;
+      if (tree.scrollTop + tree.clientHeight < tree.scrollHeight - 1) requestAnimationFrame(step);
+      else resolve(performance.now() - began);
+    };
+    tree.scrollTop = 0;
+    step();
+  })
+`;
+
+interface Watched {
+  readonly mostRows: number;
+  readonly tasks: readonly number[];
+}
+
+describe('the sessions in the tree', () => {
+  test('stay fluid when there are ten thousand beside a thousand servers, while things happen', async () => {
+    const servers = Object.fromEntries(
+      Array.from({ length: SERVERS }, (_, index) => [`server-${index}`, quick()]),
+    );
+    const { url } = await startGateway({ servers });
+    await crowd(SESSIONS, 16, async (number) => {
+      await begin(`${url}/mcp`, number === 7_000 ? 'needle' : `client-${number % 7}`);
+    });
+    const { page, complaints } = await openPage();
+    const asked: number[] = [];
+    page.on('request', (request) => {
+      if (new URL(request.url()).pathname === '/inspector/sessions') asked.push(Date.now());
+    });
+    await page.goto(`${url}/inspector`);
+    await page.getByText(`${ACTORS} of ${ACTORS} actors`).waitFor();
+    await page.evaluate(beginWatching);
+    expect(asked, 'nothing is asked while the group is folded').toEqual([]);
+    await page.getByRole('link', { name: '10 k sessions' }).click();
+    await page.getByText('sessions (10,000)').waitFor();
+    await page.locator('[data-session="1"]').waitFor();
+    expect(at(page)).toBe('/inspector/view/~sessions/log');
+
+    let isOver = false;
+    let cycles = 0;
+    const events = crowd(4, 4, async (number) => {
+      for (let round = 0; !isOver; round += 1) {
+        const server = `${url}/servers/server-${number * 100 + (round % 50)}`;
+        await ask(`${server}/start`, { method: 'POST' });
+        await ask(`${server}/stop`, { method: 'POST' });
+        cycles += 1;
+      }
+    });
+    await eventually('events in the log', async () => (await page.locator('.entry').count()) > 20);
+    const before = { asked: asked.length, cycles };
+    const tookMs = await page.evaluate<number>(scrollThrough);
+    await eventually('the last session', async () => (await numbersOf(page)).includes(SESSIONS));
+    const during = { asked: asked.length - before.asked, cycles: cycles - before.cycles };
+    const watched = await page.evaluate<Watched>('watched');
+    isOver = true;
+    await events;
+    expect(watched.mostRows).toBeLessThan(MAX_ROWS);
+    expect(Math.max(0, ...watched.tasks)).toBeLessThan(MAX_TASK_MS);
+    expect(during.cycles).toBeGreaterThan(0);
+    expect(during.asked).toBeGreaterThan(0);
+    // One at a time and 50 ms apart, not one for each picture; the last ones may come after the end.
+    expect(during.asked).toBeLessThan(tookMs / 50 + 10);
+
+    await page.getByLabel('Filter the tree').fill('needle');
+    await page.getByText(`1 of ${ACTORS} actors, 1 of 10000 sessions`).waitFor();
+    expect(await page.locator('.row').count()).toBe(3);
+    await page.getByLabel('Filter the tree').fill('client-3 idle');
+    const matching = (await listOf(url, '?filter=client-3+idle')).matching;
+    await page.getByText(`${matching} of 10000 sessions`).waitFor();
+    await eventually('hits', async () => (await numbersOf(page)).length > 10);
+    expect(await page.locator('.row').count()).toBeLessThan(MAX_ROWS);
+    await page.getByLabel('Filter the tree').fill('server-99');
+    await eventually(
+      'eleven servers',
+      async () => (await page.locator('.row[data-name^="server-99"]').count()) === 11,
+    );
+    await page.getByLabel('Filter the tree').fill('no such thing');
+    await eventually('no row', async () => (await page.locator('.row').count()) === 0);
+    expect(complaints).toEqual([]);
+  }, 300_000);
+
+  test('are walked through by the keyboard from end to end, and each has an address', async () => {
+    const { url } = await startGateway({ servers: { echo: fault('echo') } });
+    await crowd(1_000, 8, async (number) => {
+      await begin(`${url}/mcp`, `client-${number}`);
+    });
+    const { page, complaints } = await openPage();
+    await page.goto(`${url}/inspector`);
+    const tree = page.getByRole('tree');
+    await page.getByText('sessions (1,000)').waitFor();
+    await tree.focus();
+    await page.keyboard.press('End');
+    await chosenIs(page, 'sessions');
+    expect(await page.locator('[data-session]').count(), 'the keyboard passes by').toBe(0);
+    await page.keyboard.press('ArrowRight');
+    await page.locator('[data-session="1"]').waitFor();
+    await page.keyboard.press('ArrowRight');
+    await chosenIs(page, 'session 1');
+    await page.keyboard.press('ArrowDown');
+    await chosenIs(page, 'session 2');
+    await page.keyboard.press('End');
+    await chosenIs(page, 'session 1000');
+    expect(at(page)).toBe('/inspector/view/~sessions/1000/log');
+    await page.keyboard.press('PageUp');
+    await chosenIs(page, 'session 990');
+    await page.reload();
+    await page.locator('.row.chosen[data-session="990"]').waitFor();
+    expect(await page.locator('#session').textContent()).toMatch(/clientclient-\d+ 1\.0endpoint\/mcp/);
+    await tree.focus();
+    await page.keyboard.press('ArrowUp');
+    await chosenIs(page, 'session 989');
+    await page.keyboard.press('ArrowLeft');
+    await chosenIs(page, 'sessions');
+    await page.keyboard.press('ArrowLeft');
+    await eventually('a folded group', async () => (await page.locator('[data-session]').count()) === 0);
+    await page.keyboard.press('ArrowLeft');
+    await chosenIs(page, 'gateway');
+    for (const [key, title] of [
+      ['End', 'sessions'],
+      ['Home', 'gateway'],
+    ] as const) {
+      await page.keyboard.press(key);
+      await chosenIs(page, title);
+    }
+    expect(complaints).toEqual([]);
+  });
+
+  test('are followed as they come, work and go, and the page says when one has ended', async () => {
+    const { url } = await startGateway({ servers: { echo: fault('echo') } });
+    const first = await RawSession.open(url, '/mcp');
+    const second = await RawSession.open(url, '/mcp/echo');
+    const { page } = await openPage();
+    await page.goto(`${url}/inspector/view/~sessions/2/numbers`);
+    const pill = page.locator('[data-session="2"] .pill');
+    await pill.waitFor();
+    await page.locator('.figures').waitFor();
+    const stream = await second.listen();
+    await eventually('listening', async () => (await pill.textContent()) === 'listening');
+    await begin(`${url}/mcp`, 'latecomer');
+    await page.locator('[data-session="3"]').getByText('latecomer').waitFor();
+    expect(await first.end()).toBe(204);
+    await eventually('the others', async () => (await numbersOf(page)).join() === '2,3');
+    await page.getByRole('link', { name: '/mcp/echo' }).click();
+    await chosenIs(page, 'echo');
+    await page.goBack();
+    stream.stop();
+    await stream.ended;
+    expect(await second.end()).toBe(204);
+    await page.getByText('there is no such session; it may have ended').waitFor();
+    await eventually('the last one', async () => (await numbersOf(page)).join() === '3');
+  });
+});

@@ -1,0 +1,409 @@
+// The inspector's page in a real browser, with the built program and real servers.
+
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import type { Page } from 'playwright-core';
+import { describe, expect, test } from 'vitest';
+import { eventText } from '../../../src/inspector/viewer.ts';
+import { ask, eventually, rpc } from '../../fixtures/clients/api-client.ts';
+import { callOnce } from '../../fixtures/clients/raw-session.ts';
+import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
+import { FeedReader } from '../../fixtures/gateway/inspector-feed.ts';
+import { fault } from '../../fixtures/server/fault-servers.ts';
+import { openPage } from '../../fixtures/tool-servers/browser.ts';
+
+const KEY = 'correct horse battery staple';
+/** What an operator is promised: the page is no more than this behind. */
+const WITHIN_MS = 1_000;
+
+const crashLoop = () =>
+  fault('exits-at-once', {
+    restart: {
+      intensity: 1,
+      period_seconds: 60,
+      min_backoff_ms: 50,
+      max_backoff_seconds: 1,
+      park_seconds: 300,
+    },
+  });
+interface Shown {
+  readonly state: string;
+  readonly active: string;
+  readonly at: number;
+}
+
+/** A feed of one thousand frames of thirty servers, as text. */
+function longFeed(round: number): string {
+  const at = Date.now();
+  const nodes = Array.from({ length: 30 }, (_, index) => ({
+    ...{
+      id: `x:${index + 1}`,
+      parent: 'x:0',
+      name: `server-${index}#${index}`,
+      machine: 'server',
+      state: 'running',
+    },
+  }));
+  const root = { id: 'x:0', parent: null, name: 'gateway', machine: 'gateway', state: 'serving' };
+  const tree = { at, actors: [root, ...nodes], recent: [], dropped: 0, missed: 0, started_at: 1 };
+  const frames = Array.from({ length: 1_000 }, (_, count) => {
+    const steps = [
+      { n: count, event: `step-${round}-${count}`, source: null, state: 'running', at: at + count },
+    ];
+    return eventText('frame', {
+      at,
+      actors: nodes.map((node) => ({ ...node, isGone: false, steps })),
+      dropped: 0,
+    });
+  });
+  return eventText('tree', tree) + frames.join('');
+}
+
+/** A port that a gateway can be started on twice: the system gives ports away that it will not give again at once. */
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, 'close');
+  return port;
+}
+
+/** Run in the page: what it shows of `echo`, with the time at which it came to show it. */
+const watchEcho = `
+  globalThis.seen = [];
+  const look = () => {
+    const state = document.querySelector('.row[data-name="echo"] .pill')?.textContent ?? '';
+    const active = document.querySelector('.box.leaf.active')?.getAttribute('data-path') ?? '';
+    if (seen.at(-1)?.state !== state) seen.push({ state, active, at: Date.now() });
+    requestAnimationFrame(look);
+  };
+  look();
+`;
+
+/** Run in the page: scrolls the tree for a second, and gives how many pictures were drawn meanwhile. */
+const scrollTree = `
+  new Promise((resolve) => {
+    const tree = document.querySelector('.tree .scroll');
+    const drawn = { steps: 0, rows: 0, changes: 0 };
+    const observer = new MutationObserver((changes) => {
+      drawn.changes += changes.length;
+    });
+    observer.observe(tree, { subtree: true, childList: true, characterData: true, attributes: true });
+    const step = () => {
+      drawn.steps += 1;
+      drawn.rows = Math.max(drawn.rows, document.querySelectorAll('.row').length);
+      tree.scrollTop += 400;
+      if (drawn.steps < 40) requestAnimationFrame(step);
+      else resolve(drawn);
+    };
+    step();
+  })
+`;
+
+const rowOf = (page: Page, name: string) => page.locator(`.row[data-name="${name}"]`);
+const stateIn = (page: Page, name: string) => rowOf(page, name).locator('.pill').textContent();
+
+describe('the page of the inspector', () => {
+  test('opens under its policy without a complaint, asks nobody else, and has a view of everything', async () => {
+    const { url } = await startGateway({ servers: { echo: fault('echo'), other: fault('echo') } });
+    const { page, complaints } = await openPage();
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    const answer = await page.goto(`${url}/inspector`);
+    expect(answer?.headers()['content-security-policy']).toMatch(
+      /^default-src 'none'; script-src 'self'; style-src 'self'/,
+    );
+    await rowOf(page, 'echo').click();
+    await callOnce(url, 'echo', 'echo');
+    for (const [tab, sign] of [
+      ['sequence', '.sequence .message'],
+      ['numbers', '.figures'],
+      ['stderr', '.stderr'],
+      ['details', '.details th'],
+      ['log', '.entry'],
+    ] as const) {
+      await page.locator(`#tab-${tab}`).click();
+      await page.locator(sign).first().waitFor();
+      expect(new URL(page.url()).pathname).toBe(`/inspector/view/echo/${tab}`);
+    }
+    for (const machine of ['gateway', 'servers', 'other']) {
+      await rowOf(page, machine).click();
+      await page.locator('.box.active').first().waitFor();
+    }
+    expect(complaints).toEqual([]);
+    expect(asked.filter((each) => !each.startsWith(url))).toEqual([]);
+    expect(await page.locator('[style]').count()).toBeGreaterThan(0);
+  });
+
+  test('shows a server go from stopped to stopped within a second of each step', async () => {
+    const { url } = await startGateway({ servers: { echo: fault('echo', { idle_timeout_seconds: 4 }) } });
+    const { page, complaints } = await openPage();
+    await page.goto(`${url}/inspector/view/echo/log`);
+    await rowOf(page, 'echo').waitFor();
+    await page.evaluate(watchEcho);
+    const feed = await new FeedReader(url).opened();
+    expect(await stateIn(page, 'echo')).toBe('stopped');
+    await callOnce(url, 'echo', 'echo');
+    await feed.until('the stop', () => feed.statesOf('echo').at(-1) === 'stopped');
+    const happened = feed.messages
+      .flatMap((message) => (message.kind === 'frame' ? message.data.actors : []))
+      .filter(({ name }) => name === 'echo#1')
+      .flatMap(({ steps }) => steps)
+      .filter(({ state }) => state !== null);
+    expect(happened.map(({ state }) => state)).toEqual([
+      'starting',
+      'running',
+      'idle',
+      'stopping',
+      'stopped',
+    ]);
+    const last = await eventually('the last state', async () => {
+      const seen = await page.evaluate<Shown[]>('seen');
+      return seen.length > 1 && seen.at(-1)?.state === 'stopped' ? seen : undefined;
+    });
+    // A state that lasts less than a frame may be passed over in the tree; the log has them all.
+    for (const { state, at } of happened) {
+      const first = last.slice(1).find((each) => each.at >= at - 50);
+      expect((first?.at ?? Number.POSITIVE_INFINITY) - at, `${state}`).toBeLessThan(WITHIN_MS);
+    }
+    for (const state of ['running', 'idle'] as const) {
+      const one = last.find((each) => each.state === state);
+      expect(one?.active, 'the chart follows').toBe(state);
+    }
+    const logged = await page.locator('.entry .pill').allTextContents();
+    expect(logged.reverse().filter((state) => state !== 'active')).toEqual(
+      expect.arrayContaining(['starting', 'running', 'idle', 'stopping', 'stopped']),
+    );
+    expect(await page.locator('.arrow.lit').getAttribute('data-arrow')).toBe('stopping stopped');
+    feed.close();
+    expect(complaints).toEqual([]);
+  });
+
+  test('shows a crash loop end in parked, on top of everything', async () => {
+    const { url } = await startGateway({ servers: { crashy: crashLoop(), echo: fault('echo') } });
+    const { page, complaints } = await openPage();
+    await page.goto(`${url}/inspector/view/echo/log`);
+    await rowOf(page, 'crashy').waitFor();
+    expect(await page.locator('#parked').count()).toBe(0);
+    await eventually('the park', async () => {
+      await rpc(url, 'crashy', '{"jsonrpc":"2.0","id":1,"method":"tools/list"}');
+      return (await stateIn(page, 'crashy')) === 'failed.parked';
+    });
+    await page.locator('#parked').waitFor();
+    expect(await page.locator('#parked').textContent()).toMatch(/A server is parked.*crashy \(for \d+/);
+    await page.locator('#parked a').click();
+    await page.locator('.stderr').getByText('reading the settings').waitFor();
+    expect(new URL(page.url()).pathname).toBe('/inspector/view/crashy/stderr');
+    expect(complaints).toEqual([]);
+  });
+
+  test('survives a restart of the gateway, and says meanwhile that the connection is lost', async () => {
+    const settings = { listen_addr: `127.0.0.1:${await freePort()}` };
+    const first = await startGateway({ servers: { echo: fault('echo') }, settings });
+    const { page } = await openPage();
+    await page.goto(`${first.url}/inspector/view/echo/log`);
+    await callOnce(first.url, 'echo', 'echo');
+    await eventually('running', async () => (await stateIn(page, 'echo')) === 'running');
+    await first.stop();
+    await page.locator('#lost').waitFor();
+    expect(await page.locator('#lost').textContent()).toContain('Connection lost');
+    await startGateway({
+      servers: { echo: fault('echo'), fresh: fault('echo') },
+      settings,
+      folder: first.folder,
+    });
+    await rowOf(page, 'fresh').waitFor();
+    expect(await page.locator('#lost').count()).toBe(0);
+    expect(await page.locator('#restarted').textContent()).toContain('started anew');
+    expect(await stateIn(page, 'echo')).toBe('stopped');
+  });
+
+  test('has an address for each view: links lead there, and back and forward work', async () => {
+    const { url } = await startGateway({ servers: { echo: fault('echo') } });
+    const { page } = await openPage();
+    const at = () => new URL(page.url()).pathname;
+    await page.goto(`${url}/inspector/view/echo/numbers`);
+    await page.locator('.figures').waitFor();
+    expect(await page.locator('h1').textContent()).toBe('echo');
+    await rowOf(page, 'servers').click();
+    expect(at()).toBe('/inspector/view/~servers/numbers');
+    await page.goBack();
+    expect(at()).toBe('/inspector/view/echo/numbers');
+    await eventually('the view before', async () => (await page.locator('h1').textContent()) === 'echo');
+    await page.goForward();
+    await eventually('the view after', async () => (await page.locator('h1').textContent()) === 'servers');
+    await page.reload();
+    await eventually('the same view', async () => (await page.locator('h1').textContent()) === 'servers');
+  });
+
+  test('is used by the keyboard alone', async () => {
+    const { url } = await startGateway({ servers: { echo: fault('echo'), other: fault('echo') } });
+    const { page } = await openPage();
+    await page.goto(`${url}/inspector`);
+    await rowOf(page, 'echo').waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('oth');
+    await eventually('the filter', async () => (await page.locator('.row').count()) === 3);
+    await page.keyboard.press('Tab');
+    for (const key of ['End', 'ArrowUp', 'ArrowDown']) await page.keyboard.press(key);
+    await eventually('the choice', async () => (await page.locator('h1').textContent()) === 'other');
+    await page.locator('#tab-log').focus();
+    await page.keyboard.press('ArrowRight');
+    await eventually('the tab', () => new URL(page.url()).pathname.endsWith('/other/sequence'));
+  });
+
+  test('pauses, filters and clears its log', async () => {
+    const { url } = await startGateway({ servers: { echo: fault('echo') } });
+    const { page } = await openPage();
+    await page.goto(`${url}/inspector/view/echo/log`);
+    await rowOf(page, 'echo').waitFor();
+    await callOnce(url, 'echo', 'echo');
+    await page.locator('.entry').getByText('pool.ready').waitFor();
+    await page.getByRole('button', { name: 'Pause' }).click();
+    const before = await page.locator('.tabs .foot').textContent();
+    await ask(`${url}/servers/echo/stop`, { method: 'POST' });
+    await eventually('the stop', async () => (await stateIn(page, 'echo')) === 'stopped');
+    expect(await page.locator('.tabs .foot').textContent()).toBe(before);
+    await page.getByRole('button', { name: 'Go on' }).click();
+    await page.locator('.entry').getByText('pool.drained').waitFor();
+    await page.getByLabel('Filter the log').fill('drained');
+    await eventually('one step', async () => (await page.locator('.entry').count()) === 1);
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await eventually('no step', async () => (await page.locator('.entry').count()) === 0);
+  });
+
+  test('starts, stops and reloads with its buttons, which are there only when they may be used', async () => {
+    const plain = await startGateway({ servers: { echo: fault('echo') } });
+    const { page, complaints } = await openPage();
+    await page.goto(`${plain.url}/inspector/view/echo/log`);
+    await page.getByText('· 1 server ·').waitFor();
+    expect(await page.getByRole('button', { name: 'Start' }).count()).toBe(0);
+    const ready = await startGateway({
+      servers: { echo: fault('echo') },
+      settings: { inspector: { commands: true } },
+    });
+    await page.goto(`${ready.url}/inspector/view/echo/log`);
+    await page.getByRole('button', { name: 'Start' }).click();
+    await eventually('running', async () => (await stateIn(page, 'echo')) === 'running');
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await eventually('stopped', async () => (await stateIn(page, 'echo')) === 'stopped');
+    ready.writeCatalog({ echo: fault('echo'), more: fault('echo') });
+    await page.getByRole('button', { name: 'Reload catalog' }).click();
+    await rowOf(page, 'more').waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test('is let in by the form, whose cookie no script can read, and says when a key is wrong', async () => {
+    const { url } = await startGateway({
+      env: { THE_KEY: KEY },
+      settings: { api_key: `\${THE_KEY}` },
+      servers: { echo: fault('echo') },
+    });
+    const { page } = await openPage();
+    await page.goto(`${url}/inspector/view/echo/numbers`);
+    await page.getByLabel('API key').fill('wrong');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').waitFor();
+    expect(await page.getByRole('alert').textContent()).toContain('not the API key');
+    await page.goto(`${url}/inspector/view/echo/numbers`);
+    await page.getByLabel('API key').fill(KEY);
+    await page.keyboard.press('Enter');
+    await page.locator('.figures').waitFor();
+    expect(new URL(page.url()).pathname).toBe('/inspector/view/echo/numbers');
+    const [cookie] = await page.context().cookies(`${url}/inspector`);
+    expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict', path: '/inspector' });
+    expect(await page.evaluate('document.cookie')).toBe('');
+    await page.context().clearCookies();
+    await page.reload();
+    await page.getByLabel('API key').waitFor();
+  });
+
+  test('draws only the rows in sight, so that a thousand servers stay fluid', async () => {
+    const servers = Object.fromEntries(
+      Array.from({ length: 1_000 }, (_, index) => [`server-${index}`, fault('echo')]),
+    );
+    const { url } = await startGateway({ servers });
+    const { page, complaints } = await openPage();
+    await page.goto(`${url}/inspector`);
+    await page.getByText('1006 of 1006 actors').waitFor();
+    expect(await page.locator('.row').count()).toBeLessThan(60);
+    // Work, not frames in a second: how many of those there are depends on what else the machine does.
+    const drawn = await page.evaluate<{ steps: number; rows: number; changes: number }>(scrollTree);
+    expect(drawn.rows).toBeLessThan(60);
+    expect(drawn.changes / drawn.steps).toBeLessThan(1_000);
+    expect(complaints).toEqual([]);
+  });
+
+  test('tells on top of dead letters, of what was dropped and of a gateway that drains', async () => {
+    const { url } = await startGateway({ servers: {} });
+    const { page } = await openPage();
+    const totals = {
+      ...{ at: Date.now(), version: '1', started_at: 1, is_draining: true, commands: false },
+      requests: { total: 0, failed: 0, in_flight: 0 },
+      ...{ sessions: 0, listens: 0, dead_letters: 3, viewers: 1, servers: [], gone: [] },
+      ...{ automation: null, triggers: [], gone_triggers: [] },
+    };
+    const root = { id: 'x:0', parent: null, name: 'gateway', machine: 'gateway', state: 'draining.part' };
+    const tree = { at: Date.now(), actors: [root], recent: [], dropped: 7, missed: 2, started_at: 1 };
+    const body = eventText('tree', tree) + eventText('numbers', totals);
+    await page.route('**/inspector/feed', (route) =>
+      route.fulfill({ contentType: 'text/event-stream', body }),
+    );
+    await page.goto(`${url}/inspector`);
+    await page.locator('#dead-letters').waitFor();
+    expect(await page.locator('#dead-letters').textContent()).toContain('3 dead letters');
+    expect(await page.locator('.chip').textContent()).toBe(
+      '7 steps dropped by the feed, 2 messages missed by this page',
+    );
+    await page.getByText('The gateway is stopping.').waitFor();
+    await page.getByRole('button', { name: 'Seen' }).click();
+    await eventually(
+      'the letters to be away',
+      async () => (await page.locator('#dead-letters').count()) === 0,
+    );
+    await page.locator('#tab-details').click();
+    await page.getByText('No dead letters.').waitFor();
+  });
+
+  test('needs no more memory after a long feed than after a short one', async () => {
+    const { url } = await startGateway({ servers: { echo: fault('echo') } });
+    const { page } = await openPage();
+    let round = 0;
+    // Each time it is asked for, the feed is 30,000 steps long and ends; the page comes back for the next.
+    await page.route('**/inspector/feed', async (route) => {
+      await route.fulfill({ contentType: 'text/event-stream', body: longFeed(round) });
+      round += 1;
+    });
+    await page.goto(`${url}/inspector/view/server-1/log`);
+    const cdp = await page.context().newCDPSession(page);
+    const usedMb = async () => {
+      await cdp.send('HeapProfiler.collectGarbage');
+      return (await cdp.send('Runtime.getHeapUsage')).usedSize / 2 ** 20;
+    };
+    const settled = async (rounds: number) => {
+      await eventually(`round ${rounds}`, () => round >= rounds, 60_000);
+      const last = `step-${rounds - 1}-999`;
+      await page.locator('.entry').getByText(last, { exact: true }).first().waitFor();
+      return await usedMb();
+    };
+    const early = await settled(2);
+    const late = await settled(6);
+    expect(late - early).toBeLessThan(4);
+    expect(await page.locator('.tabs .foot').textContent()).toBe('2000 of 2000 steps');
+  });
+
+  test.each([360, 2560])('is usable at %i px: nothing is cut off at the side', async (width) => {
+    const { url } = await startGateway({ servers: { echo: fault('echo') } });
+    const { page } = await openPage({ viewport: { width, height: 800 } });
+    await page.goto(`${url}/inspector/view/echo/log`);
+    await rowOf(page, 'echo').waitFor();
+    const overhang = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth');
+    expect(overhang).toBeLessThanOrEqual(0);
+    for (const tab of ['log', 'sequence', 'numbers', 'stderr', 'details']) {
+      await page.locator(`#tab-${tab}`).click();
+      const box = await page.locator(`#tab-${tab}`).boundingBox();
+      expect((box?.x ?? -1) >= 0 && (box?.x ?? 0) + (box?.width ?? 0) <= width).toBe(true);
+    }
+  });
+});

@@ -1,0 +1,70 @@
+// Sessions opened and forgotten, each with a process of its own: what they leave behind is cleared away, and whoever is in
+// use is left alone (A6).
+
+import { describe, expect, it } from 'vitest';
+import { crowd, MIB, residentBytes } from '../../fixtures/clients/crowd.ts';
+import { details, isAlive, RawSession, stats, until } from '../../fixtures/clients/raw-session.ts';
+import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
+import { fault, quick, signsOfBugs } from '../../fixtures/server/fault-servers.ts';
+
+describe('sessions that are opened and abandoned', () => {
+  it('leave no session, no process and no memory, a thousand of them with a process of their own', async () => {
+    const MAX = 8;
+    const gateway = await startGateway({
+      servers: {
+        own: quick({ isolation: 'session', pool: { max: MAX } }),
+        shared: quick(),
+      },
+      // Long enough that none is over between two of its own requests.
+      settings: { limits: { session_idle_seconds: 4 } },
+    });
+    const { url } = gateway;
+    const pids = new Set<number>();
+    let most = 0;
+    const abandon = async (number: number) => {
+      const isOwn = number % 2 === 0;
+      const session = await RawSession.open(url, isOwn ? '/mcp/own' : '/mcp');
+      if (!isOwn) await session.request('tools/list');
+      const answer = await session.call(isOwn ? 'pid' : 'own__pid');
+      // Beyond pool.max the session idle longest makes room; if all are in use, the newest is told.
+      if (answer.status === 200) pids.add(Number(answer.text));
+      else expect([answer.status, answer.headers['retry-after']]).toEqual([503, '1']);
+      if (number % 50 === 0) most = Math.max(most, (await details(url, 'own')).pids.length);
+    };
+    // The first ones make what is there for good, and for as many sessions at once.
+    await crowd(300, 4, abandon);
+    const before = residentBytes(gateway.pid);
+    await crowd(1000, 4, abandon);
+    expect(most).toBeGreaterThan(1);
+    expect(most).toBeLessThanOrEqual(MAX);
+    expect(pids.size).toBeGreaterThan(900);
+    await until('the end of all sessions', async () => (await stats(url)).sessions === 0);
+    await until('the end of their processes', async () => (await details(url, 'own')).pids.length === 0);
+    await until('the end of every process', () => [...pids].filter(isAlive).length === 0);
+    expect(residentBytes(gateway.pid) - before).toBeLessThan(40 * MIB);
+    expect(gateway.text()).not.toMatch(signsOfBugs);
+  }, 240_000);
+
+  it('the session idle longest makes room at pool.max and is told by 404; one in use never does', async () => {
+    const { url } = await startGateway({
+      servers: { echo: fault('echo', { isolation: 'session', pool: { max: 3 } }) },
+    });
+    const open = () => RawSession.open(url, '/mcp/echo');
+    const [listener, older, newer, late] = [await open(), await open(), await open(), await open()];
+    for (const session of [listener, older, newer]) expect((await session.call('pid')).status).toBe(200);
+    const stream = await listener.listen();
+    expect((await late.call('pid')).status).toBe(200);
+    // The first is the oldest but listens, so the second had to go.
+    expect((await older.call('pid')).status).toBe(404);
+    expect((await listener.call('pid')).status).toBe(200);
+    const busy = [newer, late].map((session) => session.call('wait', { ms: 1500 }));
+    await until('both calls', async () => (await details(url, 'echo')).in_flight === 2);
+    const last = await open();
+    const refused = await last.call('pid');
+    expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1']);
+    expect(refused.error?.message).toMatch(/pool\.max/);
+    for (const answer of await Promise.all(busy)) expect(answer.text).toBe('waited 1500');
+    expect((await last.call('pid')).status).toBe(200);
+    stream.stop();
+  });
+});

@@ -1,0 +1,113 @@
+// Servers that list more for clients that can do more. At /mcp their lists are merged for everybody: a client must not
+// lose what its own process offers because of another that can do less.
+
+import { expect, test } from 'vitest';
+import { bothErasOverStdio } from '../../fixtures/both-eras/start.ts';
+import { canBeAsked, modern, prepared, textOf } from '../../fixtures/clients/modern-client.ts';
+import { details } from '../../fixtures/clients/raw-session.ts';
+import { connectReal } from '../../fixtures/clients/real-clients.ts';
+import { startGateway } from '../../fixtures/gateway/gateway-process.ts';
+import { configured, StdioWrapper } from '../../fixtures/gateway/stdio-gateway.ts';
+import { everythingServer } from '../../fixtures/server/real-servers.ts';
+
+const SAMPLING = 'everything__trigger-sampling-request';
+
+const namesOf = async (client: { listTools(): Promise<{ tools: { name: string }[] }> }) =>
+  (await client.listTools()).tools.map(({ name }) => name);
+
+test('a session keeps seeing, and can call, the tools its own process offers, whatever others can do', async () => {
+  const gateway = await startGateway({
+    servers: { everything: { ...everythingServer, isolation: 'session' } },
+  });
+  const able = await connectReal('v1', { url: `${gateway.url}/mcp` });
+  await able.call('everything__echo', { message: 'a' });
+  expect(await namesOf(able)).toContain(SAMPLING);
+  const plain = await connectReal('v1', { url: `${gateway.url}/mcp` }, false);
+  await plain.call('everything__echo', { message: 'b' });
+  await plain.listTools();
+  expect(await namesOf(able)).toContain(SAMPLING);
+  const answer = await able.call(SAMPLING, { prompt: 'p', maxTokens: 10 });
+  expect(JSON.stringify(answer)).toContain('sampled');
+});
+
+test('what a session lists first is learnt on the process that its calls will use', async () => {
+  const gateway = await startGateway({
+    servers: { everything: { ...everythingServer, isolation: 'session' } },
+  });
+  const able = await connectReal('v1', { url: `${gateway.url}/mcp` });
+  expect(await namesOf(able)).toContain(SAMPLING);
+  const [pid] = (await details(gateway.url, 'everything')).pids;
+  await able.call('everything__echo', { message: 'a' });
+  expect((await details(gateway.url, 'everything')).pids).toEqual([pid]);
+});
+
+test('a modern server is told of its client’s roots only with forward_roots: true', async () => {
+  const own = { ...bothErasOverStdio({ isModernOnly: true }), era: 'modern' };
+  const gateway = await startGateway({ servers: { kept: own, told: { ...own, forward_roots: true } } });
+  const capabilities = { roots: {}, elicitation: {} };
+  for (const [id, expected] of [
+    ['kept', { elicitation: {} }],
+    ['told', capabilities],
+  ] as const) {
+    const asked = {
+      method: 'tools/call',
+      params: { name: 'stats' },
+      meta: { clientCapabilities: capabilities },
+    };
+    const answer = await modern(`${gateway.url}/mcp/${id}`, asked);
+    expect(JSON.parse(textOf(answer)).mine.clientCapabilities).toEqual(expected);
+  }
+});
+
+const ELICITING = 'everything__trigger-elicitation-request';
+
+test.each(['v1', 'v2 modern'] as const)(
+  'a %s client sees what it can be asked for, whoever came before',
+  async (kind) => {
+    const gateway = await startGateway({
+      servers: { everything: { ...everythingServer, isolation: 'session' } },
+    });
+    const plain = await connectReal('v1', { url: `${gateway.url}/mcp` }, false);
+    expect(await namesOf(plain)).not.toContain(ELICITING);
+    const able = await connectReal(kind, { url: `${gateway.url}/mcp` });
+    expect(await namesOf(able)).toContain(ELICITING);
+    expect(JSON.stringify(await able.call(ELICITING, {}))).toContain('Ann');
+  },
+);
+
+test('a modern client that comes first sees what it can be asked for, at one server as well', async () => {
+  const gateway = await startGateway({
+    servers: { everything: { ...everythingServer, isolation: 'session' } },
+  });
+  for (const [path, name] of [
+    ['/mcp', ELICITING],
+    ['/mcp/everything', 'trigger-elicitation-request'],
+  ]) {
+    const able = await connectReal('v2 modern', { url: `${gateway.url}${path}` });
+    expect(await namesOf(able)).toContain(name);
+  }
+});
+
+test('a modern client of gateway-stdio sees that too, and its server was started once', async () => {
+  const wrapper = new StdioWrapper(configured({ servers: { everything: everythingServer } }));
+  wrapper.write(`${prepared({ method: 'tools/list', meta: canBeAsked }).body}\n`);
+  const { tools } = (await wrapper.answer(1)).result;
+  expect(tools.map(({ name }: { name: string }) => name)).toContain(ELICITING);
+  expect(wrapper.stderr.match(/Starting default/g)).toHaveLength(1);
+  wrapper.child.stdin.end();
+  expect(await wrapper.exited).toBe(0);
+});
+
+test('a name that no list holds is for its server to judge, where lists differ or are not known', async () => {
+  const gateway = await startGateway({
+    servers: {
+      everything: { ...everythingServer, isolation: 'session' },
+      broken: { command: 'no-such-program-anywhere', restart: { intensity: 0, park_seconds: 60 } },
+    },
+  });
+  const client = await connectReal('v1', { url: `${gateway.url}/mcp` });
+  await client.listTools();
+  const unknown = await client.call('everything__no-such-tool', {}).catch((error: Error) => error);
+  expect(JSON.stringify(unknown) + String(unknown)).toContain('no-such-tool');
+  await expect(client.call('broken__anything', {})).rejects.toThrow(/no-such-program-anywhere/);
+});

@@ -1,0 +1,468 @@
+// A link of the modern era before a server of the public SDK v2, which checks every header against the body, and before
+// servers that fail.
+
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { annotatedSchema } from '../../fixtures/remote/annotated-schemas.ts';
+import { endServers, serve } from '../../fixtures/remote/bad-servers.ts';
+import { notification, request, until } from '../../fixtures/remote/link-recorder.ts';
+import { type LiveTimers, watchTimers } from '../../fixtures/remote/live-timers.ts';
+import {
+  answerJson,
+  beginStream,
+  type Exchange,
+  event,
+  idOf,
+  result,
+} from '../../fixtures/remote/local-server.ts';
+import { modernRequest, startModernServer } from '../../fixtures/remote/modern-server.ts';
+import { checkPromises, modernLink } from '../../fixtures/remote/open-link.ts';
+
+let timers: LiveTimers;
+
+beforeEach(() => {
+  timers = watchTimers();
+});
+
+afterEach(async () => {
+  timers.stop();
+  vi.restoreAllMocks();
+  await checkPromises();
+  await endServers();
+});
+
+describe('before a server of the SDK', () => {
+  test('a call is one POST without a session, and its answer comes as JSON', async () => {
+    const server = await startModernServer();
+    const { link, seen } = modernLink(server.local.url());
+    await link.open();
+    link.ready();
+    link.send(modernRequest(1, 'server/discover'), 1);
+    expect((await seen.answer(1)).text).toContain('"supportedVersions":["2026-07-28"]');
+    link.send(modernRequest(2, 'tools/call', { name: 'echo', arguments: { text: 'hi' } }), 2, {
+      traceparent: '00-abc-def-01',
+    });
+    expect((await seen.answer(2)).text).toContain('"text":"hi"');
+    await link.close();
+    expect(server.local.requests.map(({ line }) => line)).toEqual(['POST /mcp', 'POST /mcp']);
+    expect(server.local.requests[0]?.headers).not.toHaveProperty('mcp-name');
+    expect(server.local.requests[1]?.headers).toMatchObject({
+      'content-type': 'application/json',
+      accept: 'application/json, text/event-stream',
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': 'tools/call',
+      'mcp-name': 'echo',
+      traceparent: '00-abc-def-01',
+    });
+    for (const { headers } of server.local.requests) {
+      expect(headers).not.toHaveProperty('mcp-session-id');
+      expect(headers).not.toHaveProperty('last-event-id');
+    }
+  });
+
+  test('what comes before the answer is given out with its call', async () => {
+    const server = await startModernServer();
+    const { link, seen } = modernLink(server.local.url());
+    link.send(modernRequest(2, 'tools/call', { name: 'report', arguments: {} }), 2);
+    await seen.answer(2);
+    expect(seen.messages.map(({ text, call }) => [call, JSON.parse(text).method])).toEqual([
+      [2, 'notifications/progress'],
+      [2, 'notifications/progress'],
+      [2, undefined],
+    ]);
+  });
+
+  test.each(['größe', ' padded', 'tab\there', '=?base64?bGl0ZXJhbA==?=', '=?base64?=', '天気 ☀️'])(
+    'the tool %j is found: its name in the header agrees with the body',
+    async (name) => {
+      // The SDK warns of such names.
+      vi.spyOn(console, 'warn').mockImplementation(() => {});
+      const server = await startModernServer([name]);
+      const { link, seen } = modernLink(server.local.url());
+      link.send(modernRequest(2, 'tools/call', { name, arguments: { text: 'found' } }), 2);
+      expect((await seen.answer(2)).text).toContain('"text":"found"');
+    },
+  );
+
+  test.each([
+    ['resources/read', { uri: 'note://a/b?c#d' }, '"text":"read"'],
+    // No such resource, no such task: what matters is that they are not refused for their headers.
+    ['resources/read', { uri: 'note://a b/größe' }, 'invalid_uri'],
+    ['prompts/get', { name: 'größe' }, '"messages":[]'],
+    ['tasks/get', { taskId: 'tâche-1' }, '-32601'],
+  ])('%s of %j names its object in the header', async (method, params, expected) => {
+    const server = await startModernServer();
+    const { link, seen } = modernLink(server.local.url());
+    link.send(modernRequest(2, method, params), 2);
+    expect((await seen.answer(2)).text).toContain(expected);
+    expect(server.local.requests[0]?.headers).toHaveProperty('mcp-name');
+  });
+
+  test.each([
+    { region: 'us-west1', shard: 42, dry: true, to: { city: 'Zürich' }, query: 'not for headers' },
+    { region: ' padded ', shard: -1, dry: false, to: { city: '=?base64?x?=' } },
+    { region: '', to: {} },
+    { query: 'none of them' },
+  ])('annotated parameters arrive in headers that the server accepts: %j', async (given) => {
+    const server = await startModernServer();
+    const asked: string[] = [];
+    const inputSchemaOf = (tool: string): unknown => {
+      asked.push(tool);
+      return annotatedSchema;
+    };
+    const { link, seen } = modernLink(server.local.url(), { inputSchemaOf });
+    link.send(modernRequest(2, 'tools/call', { name: 'route', arguments: given }), 2);
+    const answer = JSON.parse((await seen.answer(2)).text);
+    expect(JSON.parse(answer.result.content[0].text)).toEqual(given);
+    expect(asked).toEqual(['route']);
+    const sent = Object.keys(server.local.requests[0]?.headers ?? {}).filter((name) =>
+      name.startsWith('mcp-param-'),
+    );
+    const annotated = [given.region, given.shard, given.dry, given.to?.city];
+    expect(sent).toHaveLength(annotated.filter((value) => value !== undefined).length);
+  });
+
+  test('the refusal of a call whose headers are missing is its answer', async () => {
+    const server = await startModernServer();
+    const { link, seen } = modernLink(server.local.url());
+    link.send(modernRequest(2, 'tools/call', { name: 'route', arguments: { region: 'x' } }), 2);
+    expect((await seen.answer(2)).text).toContain('-32020');
+    expect(seen.undelivered).toEqual([]);
+  });
+
+  test.each([
+    ['an unknown method (404)', modernRequest(2, 'no/such/method'), '-32601'],
+    ['an unknown version (400)', modernRequest(2, 'tools/list', {}, '2099-01-01'), '-32022'],
+    [
+      'a version that is no header text (400)',
+      modernRequest(2, 'tools/list', {}, '2026-07-28\r\nX: é'),
+      '-32020',
+    ],
+    ['a method that is no header text (400)', modernRequest(2, 'tools/列\n'), '-32020'],
+    ['a message of the older era (400)', request(2, 'tools/list'), '-32602'],
+  ])('the refusal of %s is its answer', async (_what, message, code) => {
+    const server = await startModernServer();
+    const { link, seen } = modernLink(server.local.url());
+    link.send(message, 2);
+    expect((await seen.answer(2)).text).toContain(code);
+    expect(seen.ended).toBeUndefined();
+  });
+
+  test.each(['hang', 'hang-silently'])(
+    'forget cancels a call (%s), and nothing of it remains',
+    async (name) => {
+      const server = await startModernServer();
+      const { link, seen } = modernLink(server.local.url());
+      link.send(modernRequest(2, 'tools/call', { name, arguments: {} }), 2);
+      await until('the call at the server', () => server.begun.includes(name));
+      link.forget(2);
+      await until('its cancellation', () => server.cancelled.includes(name));
+      await server.local.noConnections();
+      expect(timers.count).toBe(0);
+      expect(seen.undelivered).toEqual([]);
+      link.send(modernRequest(3, 'tools/list'), 3);
+      await seen.answer(3);
+    },
+  );
+
+  test('a subscription gives out its notifications with its call until it is forgotten', async () => {
+    const server = await startModernServer();
+    const { link, seen } = modernLink(server.local.url());
+    const filter = { notifications: { toolsListChanged: true } };
+    const methods = (call: number) =>
+      seen.messages.filter((each) => each.call === call).map(({ text }) => JSON.parse(text).method);
+    for (const call of [2, 3]) link.send(modernRequest(call, 'subscriptions/listen', filter), call);
+    await until('both acknowledged', () => methods(2).length === 1 && methods(3).length === 1);
+    server.toolsChanged();
+    await until('both told', () => methods(2).length === 2 && methods(3).length === 2);
+    link.forget(2);
+    server.toolsChanged();
+    await until('the other told again', () => methods(3).length === 3);
+    expect(methods(2)).toEqual([
+      'notifications/subscriptions/acknowledged',
+      'notifications/tools/list_changed',
+    ]);
+    await server.close();
+    expect(JSON.parse((await seen.answer(3)).text).result.resultType).toBe('complete');
+    expect(seen.undelivered).toEqual([]);
+  });
+});
+
+describe('a message without an answer', () => {
+  test('is posted one after the other, in order, with its headers', async () => {
+    const held: Exchange[] = [];
+    const server = await serve((exchange) => void held.push(exchange));
+    const { link } = modernLink(server.url());
+    for (const name of ['a', 'b']) link.send(notification(`notifications/${name}`));
+    await until('the first', () => held.length === 1);
+    expect(link.queuedBytes).toBe(notification('notifications/b').length);
+    held[0]?.res.writeHead(202).end();
+    await until('the second', () => held.length === 2);
+    held[1]?.res.writeHead(400).end();
+    await until('all taken', () => link.queuedBytes === 0);
+    expect(
+      server.requests.map(({ headers }) => [headers['mcp-method'], headers['mcp-protocol-version']]),
+    ).toEqual([
+      ['notifications/a', '2026-07-28'],
+      ['notifications/b', '2026-07-28'],
+    ]);
+  });
+
+  test('that this era does not have is not sent', async () => {
+    const server = await serve(({ res, body }) =>
+      idOf(body) === 2 ? answerJson(res, result(body)) : void res.writeHead(202).end(),
+    );
+    const { link, seen } = modernLink(server.url());
+    link.send(notification('notifications/cancelled', { requestId: 2 }));
+    link.send(Buffer.from('{"jsonrpc":"2.0","id":7,"result":{}}'));
+    link.send(notification('notifications/last'));
+    link.send(modernRequest(2, 'tools/list'), 2);
+    await seen.answer(2);
+    await until('both requests', () => server.requests.length === 2);
+    expect(server.requests.map(({ headers }) => headers['mcp-method']).toSorted()).toEqual([
+      'notifications/last',
+      'tools/list',
+    ]);
+  });
+});
+
+describe('a server that', () => {
+  const cases: [
+    string,
+    (exchange: Exchange) => void,
+    { code: string; wasCarriedOut: boolean; message: RegExp },
+  ][] = [
+    [
+      'cuts the stream',
+      ({ res }) => {
+        beginStream(res);
+        res.write('data: {"jsonrpc":"2.0","id"', () => res.destroy());
+      },
+      { code: 'ERR_CONNECTION_LOST', wasCarriedOut: true, message: /broke before the answer/ },
+    ],
+    [
+      'ends the stream without an answer, though with event ids',
+      ({ res }) => {
+        beginStream(res);
+        res.end('id: e1\nretry: 10\ndata: {"jsonrpc":"2.0","method":"n"}\n\n');
+      },
+      { code: 'ERR_CONNECTION_LOST', wasCarriedOut: true, message: /ended before the answer/ },
+    ],
+    [
+      'cuts the connection',
+      ({ res }) => void res.destroy(),
+      { code: 'ERR_CONNECTION_LOST', wasCarriedOut: true, message: /broke before the answer/ },
+    ],
+    [
+      'says 404 without a body',
+      ({ res }) => void res.writeHead(404).end(),
+      { code: 'ERR_UPSTREAM_PROTOCOL', wasCarriedOut: false, message: /answered 404/ },
+    ],
+    [
+      'says 404 to another id',
+      ({ res }) =>
+        answerJson(res, { jsonrpc: '2.0', id: 99, error: { code: -32001, message: 'session' } }, 404),
+      { code: 'ERR_UPSTREAM_PROTOCOL', wasCarriedOut: false, message: /answered 404/ },
+    ],
+    [
+      'says 500',
+      ({ res }) => void res.writeHead(500).end('oops s3cret-value'),
+      { code: 'ERR_UPSTREAM_PROTOCOL', wasCarriedOut: true, message: /answered 500.*oops \[redacted\]/ },
+    ],
+    [
+      'says 503',
+      ({ res }) => void res.writeHead(503, { 'retry-after': '7' }).end(),
+      { code: 'ERR_UPSTREAM_PROTOCOL', wasCarriedOut: false, message: /wait 7 s/ },
+    ],
+    [
+      'says 202 to a request',
+      ({ res }) => void res.writeHead(202).end(),
+      { code: 'ERR_UPSTREAM_PROTOCOL', wasCarriedOut: true, message: /202.*without an answer/ },
+    ],
+    [
+      'answers HTML',
+      ({ res }) => void res.writeHead(200, { 'content-type': 'text/html' }).end('<p>'),
+      { code: 'ERR_UPSTREAM_PROTOCOL', wasCarriedOut: true, message: /text\/html/ },
+    ],
+    [
+      'redirects',
+      ({ res }) => void res.writeHead(307, { location: 'http://127.0.0.1:1/there' }).end(),
+      {
+        code: 'ERR_UPSTREAM_PROTOCOL',
+        wasCarriedOut: false,
+        message: /redirects are not followed.*1\/there/,
+      },
+    ],
+  ];
+
+  test.each(cases)('%s fails the call and not the link', async (_what, answer, expected) => {
+    const server = await serve((exchange) =>
+      idOf(exchange.body) === 2 ? answer(exchange) : answerJson(exchange.res, result(exchange.body)),
+    );
+    const { link, seen } = modernLink(server.url());
+    link.send(modernRequest(2, 'tools/call', { name: 'x' }), 2);
+    const { error, wasCarriedOut } = await seen.failure(2);
+    expect({ code: error.code, wasCarriedOut }).toEqual({
+      code: expected.code,
+      wasCarriedOut: expected.wasCarriedOut,
+    });
+    expect(error.message).toMatch(expected.message);
+    link.send(modernRequest(3, 'tools/list'), 3);
+    await seen.answer(3);
+    expect(server.requests.map(({ line }) => line)).toEqual(['POST /mcp', 'POST /mcp']);
+    expect(timers.count).toBe(0);
+  });
+
+  test.each([400, 404, 500])('says %i with an answer in it has answered', async (status) => {
+    const server = await serve(({ res, body }) =>
+      answerJson(
+        res,
+        { jsonrpc: '2.0', id: idOf(body), error: { code: -32001, message: 'no session' } },
+        status,
+      ),
+    );
+    const { link, seen } = modernLink(server.url());
+    link.send(modernRequest(2, 'x'), 2);
+    expect((await seen.answer(2)).text).toContain('-32001');
+    expect(seen.ended).toBeUndefined();
+  });
+
+  test('gives out session ids gets none back', async () => {
+    const server = await serve(({ res, body }) => {
+      res.setHeader('mcp-session-id', 'session-1');
+      answerJson(res, result(body));
+    });
+    const { link, seen } = modernLink(server.url());
+    for (const call of [2, 3]) {
+      link.send(modernRequest(call, 'tools/list'), call);
+      await seen.answer(call);
+    }
+    await link.close();
+    expect(server.requests).toHaveLength(2);
+    expect(server.requests[1]?.headers).not.toHaveProperty('mcp-session-id');
+  });
+
+  test.each(['JSON', 'a stream'])('answers too much, as %s, is told by size and id', async (how) => {
+    const server = await serve(({ res, body }) => {
+      const answer = result(body, { text: 'x'.repeat(5_000) });
+      if (how === 'JSON') return answerJson(res, answer);
+      beginStream(res);
+      res.end(event({ jsonrpc: '2.0', method: 'n' }) + event(answer));
+    });
+    const { link, seen } = modernLink(server.url(), { maxMessageBytes: 1_000 });
+    link.send(modernRequest(2, 'x'), 2);
+    await until('the report', () => seen.oversized.length > 0);
+    expect(seen.oversized).toEqual([{ size: expect.any(Number), id: '2', call: 2 }]);
+    expect(seen.undelivered).toEqual([]);
+  });
+
+  test('keeps silent for longer than an idle connection is kept is waited for', async () => {
+    const server = await serve(({ res, body }) => {
+      if (idOf(body) === 2) beginStream(res);
+      setTimeout(() => {
+        if (idOf(body) === 2) res.end(event(result(body)));
+        else answerJson(res, result(body));
+      }, 4_500);
+    });
+    const { link, seen } = modernLink(server.url());
+    for (const call of [2, 3]) link.send(modernRequest(call, 'x'), call);
+    for (const call of [2, 3]) expect((await seen.answer(call)).call).toBe(call);
+  });
+});
+
+describe('the end of a link', () => {
+  test.each(['close', 'kill'] as const)(
+    'by %s leaves no socket and no timer, and sends nothing',
+    async (how) => {
+      const held: Exchange[] = [];
+      const server = await serve((exchange) => {
+        held.push(exchange);
+        if (idOf(exchange.body) !== 3) return;
+        beginStream(exchange.res);
+        exchange.res.write(event({ jsonrpc: '2.0', method: 'n' }));
+      });
+      const { link, seen } = modernLink(server.url());
+      link.send(modernRequest(2, 'x'), 2);
+      link.send(modernRequest(3, 'subscriptions/listen'), 3);
+      for (const name of ['a', 'b']) link.send(notification(`notifications/${name}`));
+      await until('everything under way', () => held.length === 3 && seen.messages.length === 1);
+      await link[how]();
+      expect(link.isOver).toBe(true);
+      expect(seen.ended?.code).toBe('ERR_STOPPED');
+      await server.noConnections(3_500);
+      expect(timers.count).toBe(0);
+      expect(link.queuedBytes).toBe(0);
+      expect(seen.undelivered).toEqual([]);
+      expect(server.requests).toHaveLength(3);
+      link.send(modernRequest(4, 'x'), 4);
+      link.send(notification('notifications/c'));
+      expect(await seen.failure(4)).toMatchObject({ wasCarriedOut: false, error: { code: 'ERR_STOPPED' } });
+    },
+  );
+
+  test('comes from open when the address or a header is not allowed', async () => {
+    for (const [url, headers] of [
+      ['ftp://127.0.0.1/mcp', {}],
+      ['http://127.0.0.1/mcp', { 'X-Key': 's3cret-value\n' }],
+    ] as const) {
+      const { link, seen } = modernLink(new URL(url), { headers });
+      const error = await link.open().catch((reason: unknown) => reason);
+      expect(error).toMatchObject({ code: 'ERR_START_FAILED' });
+      expect(seen.ended).toBe(error);
+    }
+  });
+
+  test('can come from inside a message, and no message follows', async () => {
+    const server = await serve(({ res }) => {
+      beginStream(res);
+      res.end(Array.from({ length: 50 }, (_, n) => event({ jsonrpc: '2.0', method: `n${n}` })).join(''));
+    });
+    const { link, seen } = modernLink(server.url());
+    const onMessage = seen.onMessage.bind(seen);
+    seen.onMessage = (bytes, call) => {
+      onMessage(bytes, call);
+      if (bytes.includes('n5')) link.kill();
+    };
+    link.send(modernRequest(2, 'x'), 2);
+    await seen.end();
+    await server.noConnections();
+    expect(seen.messages.at(-1)?.text).toContain('n5');
+  });
+});
+
+test('the headers of the catalog do not stand in for those of the message', async () => {
+  const server = await serve(({ res, body }) => answerJson(res, result(body)));
+  const headers = { 'X-Key': 's3cret-value', 'Mcp-Method': 'other', 'MCP-Protocol-Version': '2025-11-25' };
+  const { link, seen } = modernLink(server.url(), { headers });
+  link.send(modernRequest(2, 'tools/list', {}, '2026-12-31'), 2);
+  await seen.answer(2);
+  expect(server.requests[0]?.headers).toMatchObject({
+    'x-key': 's3cret-value',
+    'mcp-method': 'tools/list',
+    'mcp-protocol-version': '2026-12-31',
+  });
+});
+
+test('what is no message fails its call, was not sent, and does not throw', async () => {
+  const server = await serve(({ res, body }) => answerJson(res, result(body)));
+  const { link, seen } = modernLink(server.url());
+  link.send(Buffer.from('{"jsonrpc":'), 2);
+  link.send(Buffer.from('nonsense'));
+  expect(await seen.failure(2)).toMatchObject({ wasCarriedOut: false, error: { code: 'ERR_INTERNAL' } });
+  link.send(modernRequest(3, 'tools/list'), 3);
+  await seen.answer(3);
+  expect(server.requests).toHaveLength(1);
+});
+
+test('a message goes out and an answer comes in byte for byte', async () => {
+  const bytes = '{"jsonrpc":"2.0","id":2,"result":{"n":12345678901234567890,"f":1.0,"é":"\\u00e9"}}';
+  const server = await serve(
+    ({ res }) => void res.writeHead(200, { 'content-type': 'application/json' }).end(bytes),
+  );
+  const { link, seen } = modernLink(server.url(), { inputSchemaOf: () => annotatedSchema });
+  const call =
+    '{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"r\\u0061","arguments":{"shard":7.0}}}';
+  link.send(Buffer.from(call), 2);
+  expect((await seen.answer(2)).text).toBe(bytes);
+  expect(server.requests[0]?.body).toBe(call);
+  expect(server.requests[0]?.headers).toMatchObject({ 'mcp-name': 'ra', 'mcp-param-shard': '7' });
+});

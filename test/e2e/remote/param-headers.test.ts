@@ -1,0 +1,90 @@
+// The client of the public SDK v2 as the judge of what a tool's schema asks of a client: which tools it hides, and
+// which headers it sends for the others.
+
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
+import { afterEach, expect, test, vi } from 'vitest';
+import { hasInvalidAnnotations } from '../../../actors/upstream/param-headers.ts';
+import { annotatedSchema, faultySchemas, plainSchemas } from '../../fixtures/remote/annotated-schemas.ts';
+import { answerJson, LocalServer, methodOf, result } from '../../fixtures/remote/local-server.ts';
+import { modernRequest } from '../../fixtures/remote/modern-server.ts';
+import { checkPromises, modernLink } from '../../fixtures/remote/open-link.ts';
+
+const servers: LocalServer[] = [];
+
+afterEach(async () => {
+  vi.restoreAllMocks();
+  await checkPromises();
+  // The client of the SDK leaves idle connections behind: these are closed, and not waited for.
+  for (const server of servers.splice(0)) await server.close();
+});
+
+/** A server that offers one tool for each schema, and accepts any call. */
+async function serveTools(tools: readonly (readonly [string, object])[]): Promise<LocalServer> {
+  const results: Record<string, object> = {
+    'server/discover': { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } },
+    'tools/list': { tools: tools.map(([name, inputSchema]) => ({ name, inputSchema })) },
+    'tools/call': { content: [] },
+  };
+  const server = await LocalServer.start(({ res, body }) =>
+    answerJson(
+      res,
+      result(body, { resultType: 'complete', ttlMs: 0, cacheScope: 'private', ...results[methodOf(body)] }),
+    ),
+  );
+  servers.push(server);
+  return server;
+}
+
+async function withClient(server: LocalServer, use: (client: Client) => Promise<void>): Promise<void> {
+  const client = new Client(
+    { name: 'judge', version: '1' },
+    { versionNegotiation: { mode: { pin: '2026-07-28' } } },
+  );
+  await client.connect(new StreamableHTTPClientTransport(server.url()));
+  try {
+    await use(client);
+  } finally {
+    await client.close();
+  }
+}
+
+test('the tools to be left out are those that the client of the SDK leaves out', async () => {
+  // It warns of each tool it leaves out.
+  vi.spyOn(console, 'warn').mockImplementation(() => {});
+  const all = [['annotated', annotatedSchema] as const, ...plainSchemas, ...faultySchemas].filter(
+    // It only lists tools whose schema is of type object.
+    ([, schema]) => 'type' in schema,
+  );
+  const server = await serveTools(all);
+  await withClient(server, async (client) => {
+    const { tools } = await client.listTools();
+    const kept = all.filter(([, schema]) => !hasInvalidAnnotations(schema));
+    expect(tools.map(({ name }) => name)).toEqual(kept.map(([name]) => name));
+    expect(tools.length).toBeLessThan(all.length - 20);
+  });
+});
+
+test.each([
+  { region: 'us-west1', shard: 42, dry: true, to: { city: 'Zürich' }, query: 'x' },
+  { region: ' padded ', shard: -7, dry: false, to: { city: '=?base64?literal?=' } },
+  { region: '', to: { city: 'two words' } },
+  { region: null, shard: 2 ** 60, to: [] },
+  { region: 7, shard: 1.5, dry: 'yes' },
+  {},
+])('the headers for %j are those that the client of the SDK sends', async (given) => {
+  const server = await serveTools([['tool', annotatedSchema]]);
+  await withClient(server, async (client) => {
+    await client.listTools();
+    await client.callTool({ name: 'tool', arguments: given });
+  });
+  const { link, seen } = modernLink(server.url(), { inputSchemaOf: () => annotatedSchema });
+  link.send(modernRequest(2, 'tools/call', { name: 'tool', arguments: given }), 2);
+  await seen.answer(2);
+  const calls = server.requests.filter(({ headers }) => headers['mcp-method'] === 'tools/call');
+  const [theirs, ours] = calls.map(({ headers }) =>
+    Object.entries(headers)
+      .filter(([name]) => name.startsWith('mcp-'))
+      .toSorted(),
+  );
+  expect(ours).toEqual(theirs);
+});

@@ -1,0 +1,271 @@
+// The streams of a remote server: broken, resumed, cut into pieces, too large, never ending.
+
+import { afterEach, describe, expect, test } from 'vitest';
+import { endServers, serve, serveCalls } from '../../fixtures/remote/bad-servers.ts';
+import { request, until } from '../../fixtures/remote/link-recorder.ts';
+import { answerJson, beginStream, event, methodOf, result } from '../../fixtures/remote/local-server.ts';
+import { checkPromises, httpLink, shakeHands } from '../../fixtures/remote/open-link.ts';
+
+afterEach(async () => {
+  await checkPromises();
+  await endServers();
+});
+
+describe('a connection that breaks', () => {
+  test('after the request was sent means that the call may have been carried out', async () => {
+    const server = await serveCalls(({ res }) => void res.destroy());
+    const { link, seen } = await shakeHands(httpLink(server.url()));
+    link.send(request(2, 'x'), 2);
+    expect(await seen.failure(2)).toMatchObject({
+      wasCarriedOut: true,
+      error: { code: 'ERR_CONNECTION_LOST' },
+    });
+  });
+
+  test('in the middle of a JSON answer delivers nothing of it', async () => {
+    const server = await serveCalls(({ res, body }) => {
+      const text = JSON.stringify(result(body));
+      res.writeHead(200, { 'content-type': 'application/json', 'content-length': text.length });
+      res.write(text.slice(0, -4), () => res.destroy());
+    });
+    const { link, seen } = await shakeHands(httpLink(server.url()));
+    link.send(request(2, 'x'), 2);
+    expect(await seen.failure(2)).toMatchObject({
+      wasCarriedOut: true,
+      error: { code: 'ERR_CONNECTION_LOST' },
+    });
+    expect(seen.messages).toHaveLength(1);
+  });
+
+  test.each(['cut', 'ended'])('in a stream without event ids (%s) fails the call', async (how) => {
+    const server = await serveCalls(({ res, body }) => {
+      beginStream(res);
+      res.write(event({ jsonrpc: '2.0', method: 'notifications/message' }));
+      res.write(event(result(body)).slice(0, -1), () => void (how === 'cut' ? res.destroy() : res.end()));
+    });
+    const { link, seen } = await shakeHands(httpLink(server.url()));
+    link.send(request(2, 'x'), 2);
+    expect(await seen.failure(2)).toMatchObject({
+      wasCarriedOut: true,
+      error: { code: 'ERR_CONNECTION_LOST' },
+    });
+    expect(seen.messages.filter(({ call }) => call === 2)).toHaveLength(1);
+  });
+
+  test('in a stream that cannot be resumed fails the call after some tries', async () => {
+    const server = await serveCalls(
+      ({ res }) => {
+        beginStream(res);
+        res.end('id: e1\nretry: 10\ndata:\n\n');
+      },
+      ({ req, res }) =>
+        void (req.headers['last-event-id'] === undefined ? res.writeHead(405).end() : res.destroy()),
+    );
+    const { link, seen } = await shakeHands(httpLink(server.url()));
+    link.send(request(2, 'x'), 2);
+    const { error, wasCarriedOut } = await seen.failure(2);
+    expect(error.message).toContain('could not be resumed');
+    expect(wasCarriedOut).toBe(true);
+    expect(server.requests.filter(({ headers }) => headers['last-event-id'] === 'e1')).toHaveLength(6);
+  });
+
+  test('in a stream whose resumption is refused fails the call at once', async () => {
+    const server = await serveCalls(
+      ({ res }) => {
+        beginStream(res);
+        res.end('id: e1\nretry: 10\ndata:\n\n');
+      },
+      ({ res }) => void res.writeHead(405).end(),
+    );
+    const { link, seen } = await shakeHands(httpLink(server.url()));
+    link.send(request(2, 'x'), 2);
+    expect((await seen.failure(2)).error.message).toContain('405');
+  });
+
+  test('again and again is followed as long as the server lets us poll', async () => {
+    let polls = 0;
+    const server = await serveCalls(
+      ({ res }) => {
+        beginStream(res);
+        res.end('id: e0\nretry: 10\ndata:\n\n');
+      },
+      ({ req, res }) => {
+        if (req.headers['last-event-id'] === undefined) return void res.writeHead(405).end();
+        polls += 1;
+        beginStream(res);
+        res.end(polls < 15 ? ': nothing yet\n\n' : event({ jsonrpc: '2.0', id: 2, result: {} }, 'e9'));
+      },
+    );
+    const { link, seen } = await shakeHands(httpLink(server.url()));
+    link.send(request(2, 'x'), 2);
+    expect((await seen.answer(2)).call).toBe(2);
+    expect(polls).toBe(15);
+  });
+});
+
+describe('a stream', () => {
+  test('is read whatever the pieces in which it arrives', async () => {
+    const text =
+      '{"jsonrpc":"2.0","id":2,\r\ndata: "result":{"n":12345678901234567890,"f":1.0,"s":"\u00e9\u4e2d"}}';
+    const server = await serveCalls(async ({ res }) => {
+      beginStream(res);
+      res.socket?.setNoDelay(true);
+      for (const byte of Buffer.from(`\ufeff: hi\r\nevent: message\r\ndata: ${text}\r\n\r\n`)) {
+        res.write(Buffer.from([byte]));
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      res.end();
+    });
+    const { link, seen } = await shakeHands(httpLink(server.url()));
+    link.send(request(2, 'x'), 2);
+    expect((await seen.answer(2)).text).toBe(text.replace('\r\ndata: ', '\n'));
+  });
+
+  test('that stays open after the answer is given up', async () => {
+    let givenUp = 0;
+    const server = await serveCalls(({ res, body }) => {
+      res.on('close', () => {
+        givenUp += 1;
+      });
+      beginStream(res);
+      res.write(event(result(body), 'e1'));
+    });
+    const { link, seen } = await shakeHands(httpLink(server.url()));
+    for (const call of [2, 3, 4]) link.send(request(call, 'x'), call);
+    for (const call of [2, 3, 4]) await seen.answer(call);
+    await until('the streams given up', () => givenUp === 3);
+    expect(seen.undelivered).toEqual([]);
+  });
+
+  test('and its socket are given up when the call is forgotten', async () => {
+    let wasClosed = false;
+    const server = await serveCalls(({ res }) => {
+      res.on('close', () => {
+        wasClosed = true;
+      });
+    });
+    const { link, seen } = await shakeHands(httpLink(server.url()));
+    link.send(request(2, 'x'), 2);
+    await until('the call at the server', () => server.requests.some(({ body }) => body.includes('"id":2')));
+    link.forget(2);
+    await until('the stream closed', () => wasClosed);
+    expect(seen.undelivered).toEqual([]);
+  });
+});
+
+describe('a message beyond the limit', () => {
+  const giant = 'x'.repeat(300_000);
+
+  test('in a JSON body is reported by size and id', async () => {
+    const server = await serveCalls(({ res, body }) => answerJson(res, result(body, { giant })));
+    const { link, seen } = await shakeHands(httpLink(server.url(), { maxMessageBytes: 100_000 }));
+    link.send(request(2, 'x'), 2);
+    await until('the report', () => seen.oversized.length > 0);
+    expect(seen.oversized).toEqual([
+      { size: JSON.stringify({ jsonrpc: '2.0', id: 2, result: { giant } }).length, id: '2', call: 2 },
+    ]);
+    expect(seen.undelivered).toEqual([]);
+  });
+
+  test('in a stream is reported, and the rest of the stream is read', async () => {
+    const server = await serveCalls(({ res, body }) => {
+      beginStream(res);
+      res.write(event({ jsonrpc: '2.0', method: 'notifications/message', params: { giant } }));
+      res.end(event(result(body)));
+    });
+    const { link, seen } = await shakeHands(httpLink(server.url(), { maxMessageBytes: 100_000 }));
+    link.send(request(2, 'x'), 2);
+    expect((await seen.answer(2)).call).toBe(2);
+    expect(seen.oversized).toEqual([{ size: expect.any(Number), id: undefined, call: 2 }]);
+  });
+
+  test('does not cost its size in memory', async () => {
+    const rounds = 1200;
+    const server = await serveCalls(async ({ res }) => {
+      beginStream(res);
+      res.write('data: {"id":2,"result":"');
+      for (let round = 0; round < rounds && !res.destroyed; round += 1) {
+        if (!res.write(giant.slice(0, 65_536))) await new Promise((resolve) => res.once('drain', resolve));
+      }
+      res.end('"}\n\n');
+    });
+    const { link, seen } = await shakeHands(httpLink(server.url(), { maxMessageBytes: 100_000 }));
+    const before = process.memoryUsage().rss;
+    link.send(request(2, 'x'), 2);
+    await until('the report', () => seen.oversized.length > 0, 20_000);
+    expect(seen.oversized[0]).toMatchObject({ id: '2', call: 2 });
+    expect(seen.oversized[0]?.size).toBeGreaterThan(rounds * 65_536);
+    expect(process.memoryUsage().rss - before).toBeLessThan(64 << 20);
+  });
+});
+
+describe('the order of the handshake', () => {
+  test('is kept: nothing overtakes the notification after initialize', async () => {
+    const server = await serve(({ req, res, body }) => {
+      if (req.method === 'GET') return void res.writeHead(405).end();
+      if (methodOf(body) !== 'notifications/initialized') return answerJson(res, result(body));
+      // Long enough for a request or the GET that does not wait to come in meanwhile.
+      setTimeout(() => res.writeHead(202).end(), 60);
+    });
+    const { link, seen } = await shakeHands(httpLink(server.url()));
+    link.send(request(2, 'x'), 2);
+    expect(link.queuedBytes).toBeGreaterThan(0);
+    await seen.answer(2);
+    await until('the GET', () => server.requests.length === 4);
+    expect(
+      server.requests.map(({ line, body }) => (body === '' ? line : methodOf(body))).slice(0, 2),
+    ).toEqual(['initialize', 'notifications/initialized']);
+  });
+});
+
+describe('the stream of the server', () => {
+  test.each([404, 405])('that is refused with %i is left alone', async (status) => {
+    const server = await serveCalls(
+      ({ res, body }) => answerJson(res, result(body)),
+      ({ res }) => void res.writeHead(status).end(),
+    );
+    const { link, seen } = await shakeHands(httpLink(server.url()));
+    await until('the GET', () => server.requests.some(({ line }) => line.startsWith('GET')));
+    for (let call = 2; call < 60; call += 1) {
+      link.send(request(call, 'x'), call);
+      await seen.answer(call);
+    }
+    expect(server.requests.filter(({ line }) => line.startsWith('GET'))).toHaveLength(1);
+    expect(seen.ended).toBeUndefined();
+  });
+
+  test('is tried again after a failure, and then resumed from the last event', async () => {
+    let gets = 0;
+    const server = await serveCalls(
+      ({ res, body }) => answerJson(res, result(body)),
+      ({ res }) => {
+        gets += 1;
+        if (gets === 1) return void res.writeHead(500).end();
+        beginStream(res);
+        const message = event({ jsonrpc: '2.0', method: `n${gets}` }, `e${gets}`);
+        res.write(`retry: 15\n${message}`, () => void (gets === 2 ? res.destroy() : undefined));
+      },
+    );
+    const { seen } = await shakeHands(httpLink(server.url()));
+    await until('the second event', () => seen.messages.some(({ text }) => text.includes('n3')));
+    const ids = server.requests
+      .filter(({ line }) => line.startsWith('GET'))
+      .map(({ headers }) => headers['last-event-id']);
+    expect(ids).toEqual([undefined, undefined, 'e2']);
+  });
+
+  test('that was there and is answered with 404 means that the session is gone', async () => {
+    let gets = 0;
+    const server = await serveCalls(
+      ({ res, body }) => answerJson(res, result(body)),
+      ({ res }) => {
+        gets += 1;
+        if (gets > 1) return void res.writeHead(404).end();
+        beginStream(res);
+        res.end('retry: 10\n\n');
+      },
+    );
+    const { seen } = await shakeHands(httpLink(server.url()));
+    expect((await seen.end()).code).toBe('ERR_UPSTREAM_SESSION_EXPIRED');
+  });
+});

@@ -1,0 +1,270 @@
+// Clients of the public SDKs that start gateway-stdio as their server: with the servers in it (--config), one of them
+// alone (--server), and as a bridge to a running gateway and to a remote server (--url).
+
+import { Client as ModernClient } from '@modelcontextprotocol/client';
+import { StdioClientTransport as ModernTransport } from '@modelcontextprotocol/client/stdio';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { isAlive, until } from '../../fixtures/clients/raw-session.ts';
+import {
+  everythingOverHttp,
+  everythingOverStdio,
+  type RemoteEverything,
+} from '../../fixtures/everything/start.ts';
+import { type GatewayProcess, startGateway } from '../../fixtures/gateway/gateway-process.ts';
+import { configured, StdioClient, stdioFile } from '../../fixtures/gateway/stdio-gateway.ts';
+import { fault } from '../../fixtures/server/fault-servers.ts';
+
+const KEY = 'key-of-the-desktop';
+let gateway: GatewayProcess;
+let remote: RemoteEverything;
+
+beforeAll(async () => {
+  remote = await everythingOverHttp();
+  gateway = await startGateway({
+    servers: { all: { ...everythingOverStdio(), isolation: 'session' }, burst: fault('burst') },
+    settings: { api_key: KEY },
+  });
+});
+
+const key = ['--header', `X-API-Key: \${DESKTOP_KEY}`];
+const env = { DESKTOP_KEY: KEY };
+
+interface Way {
+  readonly what: string;
+  args(): string[];
+  /** Before the names of tools. */
+  readonly prefix: string;
+}
+
+const ways: Way[] = [
+  {
+    what: 'all servers of a catalog',
+    args: () => configured({ servers: { all: everythingOverStdio(), burst: fault('burst') } }),
+    prefix: 'all__',
+  },
+  {
+    what: 'one server of a catalog',
+    args: () => configured({ servers: { all: everythingOverStdio() } }, '--server', 'all'),
+    prefix: '',
+  },
+  {
+    what: 'a bridge to all servers of a gateway',
+    args: () => ['--url', `${gateway.url}/mcp`, ...key],
+    prefix: 'all__',
+  },
+  {
+    what: 'a bridge to one server of a gateway',
+    args: () => ['--url', `${gateway.url}/mcp/all`, ...key],
+    prefix: '',
+  },
+  { what: 'a bridge to a remote server', args: () => ['--url', remote.url], prefix: '' },
+];
+
+describe.each(ways)('$what', ({ args, prefix }) => {
+  const connect = () => StdioClient.connect(args(), { env });
+
+  test('lists tools, resources and prompts, and answers calls', async () => {
+    const client = await connect();
+    const { tools } = await client.request('tools/list');
+    expect(tools.map(({ name }: { name: string }) => name)).toContain(`${prefix}echo`);
+    expect((await client.request('resources/list')).resources.length).toBeGreaterThan(0);
+    expect((await client.request('prompts/list')).prompts.length).toBeGreaterThan(0);
+    expect(await client.call(`${prefix}echo`, { text: 'hö' })).toEqual({ text: 'hö' });
+    await client.close();
+  });
+
+  test("brings a server's questions to the client and its answers back", async () => {
+    const client = await connect();
+    await client.request('tools/list');
+    expect(JSON.stringify(await client.call(`${prefix}sample`))).toContain('"sampled"');
+    expect(JSON.stringify(await client.call(`${prefix}elicit`, { message: 'Who?' }))).toContain(
+      'Ann on Who?',
+    );
+    await client.close();
+  });
+
+  test('cancels what the client cancels', async () => {
+    const client = await connect();
+    await client.request('tools/list');
+    const stop = new AbortController();
+    const call = client.client.callTool(
+      { name: `${prefix}slow`, arguments: { steps: 10_000, ms: 5 } },
+      undefined,
+      { signal: stop.signal, onprogress: () => stop.abort('enough') },
+    );
+    await expect(call).rejects.toThrow('enough');
+    await until('the server to hear of it', async () => {
+      const { cancelled } = await client.call(`${prefix}stats`);
+      return cancelled.length === 1;
+    });
+    await client.close();
+  });
+
+  test('tells of changed lists and of subscribed resources', async () => {
+    const client = await connect();
+    await client.request('tools/list');
+    await client.call(`${prefix}touch`, { name: 'fresh' });
+    await until('the notice', () => client.count('notifications/tools/list_changed') > 0);
+    await until('the new tool', async () => {
+      const { tools } = await client.request('tools/list');
+      return tools.some(({ name }: { name: string }) => name === `${prefix}fresh`);
+    });
+    const { resources } = await client.request('resources/list');
+    const { uri } = resources[0];
+    await client.request('resources/subscribe', { uri });
+    await client.call(`${prefix}update`, { uri });
+    await until('the update', () =>
+      client.notes.find(
+        ({ method, params }) => method === 'notifications/resources/updated' && params?.uri === uri,
+      ),
+    );
+    await client.close();
+  });
+});
+
+describe('progress that a server writes together with its answer', () => {
+  const STEPS = 150;
+  const ROUNDS = 20;
+  const places = [
+    { what: 'in the same process', args: () => configured({ servers: { burst: fault('burst') } }) },
+    { what: 'over a bridge', args: () => ['--url', `${gateway.url}/mcp`, ...key] },
+  ];
+
+  test.each(places)('reaches a client of SDK v1 whole, $what', async ({ args }) => {
+    const { client } = await StdioClient.connect(args(), { env });
+    await client.listTools();
+    const heard: number[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      let count = 0;
+      await client.callTool({ name: 'burst__burst', arguments: { steps: STEPS } }, undefined, {
+        onprogress: () => {
+          count += 1;
+        },
+      });
+      heard.push(count);
+    }
+    expect(heard).toEqual(Array(ROUNDS).fill(STEPS));
+  });
+
+  test.each(places)('reaches a client of SDK v2 whole, $what', async ({ args }) => {
+    const client = new ModernClient({ name: 'v2', version: '1' });
+    await client.connect(
+      new ModernTransport({
+        command: process.execPath,
+        args: [stdioFile, ...args()],
+        env: { ...(process.env as Record<string, string>), ...env },
+        stderr: 'ignore',
+      }),
+    );
+    await client.listTools();
+    const heard: number[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      let count = 0;
+      await client.callTool(
+        { name: 'burst__burst', arguments: { steps: STEPS } },
+        {
+          onprogress: () => {
+            count += 1;
+          },
+        },
+      );
+      heard.push(count);
+    }
+    await client.close();
+    expect(heard).toEqual(Array(ROUNDS).fill(STEPS));
+  });
+});
+
+describe('a client of the modern era', () => {
+  const connect = async (args: readonly string[]) => {
+    const client = new ModernClient(
+      { name: 'modern', version: '1' },
+      { versionNegotiation: { mode: 'auto' } },
+    );
+    const transport = new ModernTransport({
+      command: process.execPath,
+      args: [stdioFile, ...args],
+      env: { ...(process.env as Record<string, string>), ...env },
+      stderr: 'ignore',
+    });
+    await client.connect(transport);
+    expect(client.getNegotiatedProtocolVersion()).toBe('2026-07-28');
+    return client;
+  };
+
+  test.each(ways)('is served without a session: $what', async ({ args, prefix }) => {
+    const client = await connect(args());
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toContain(`${prefix}echo`);
+    const { content } = await client.callTool({ name: `${prefix}echo`, arguments: { text: 'hö' } });
+    expect(content).toMatchObject([{ text: '{"text":"hö"}' }]);
+    const stop = new AbortController();
+    const call = client.callTool(
+      { name: `${prefix}slow`, arguments: { steps: 10_000, ms: 5 } },
+      { signal: stop.signal, onprogress: () => stop.abort('enough') },
+    );
+    await expect(call).rejects.toThrow();
+    await until('the server to hear of it', async () => {
+      const answer = await client.callTool({ name: `${prefix}stats`, arguments: {} });
+      return JSON.stringify(answer.content).includes('\\"cancelled\\":[\\"');
+    });
+    await client.close();
+  });
+
+  test('gets progress that a server writes together with its answer', async () => {
+    const client = await connect(configured({ servers: { burst: fault('burst') } }));
+    await client.listTools();
+    let count = 0;
+    const onprogress = () => {
+      count += 1;
+    };
+    await client.callTool({ name: 'burst__burst', arguments: { steps: 150 } }, { onprogress });
+    expect(count).toBe(150);
+    await client.close();
+  });
+});
+
+describe('a server that ends behind a client which cannot be told so', () => {
+  test('is there again for the next call', async () => {
+    const client = await StdioClient.connect(
+      configured(
+        { servers: { echo: fault('echo', { restart: { min_backoff_ms: 10 } }) } },
+        '--server',
+        'echo',
+      ),
+    );
+    const pid = await client.call('pid');
+    await expect(client.call('crash')).rejects.toThrow();
+    const next = await until('another process', () => client.call('pid').catch(() => undefined));
+    expect(next).not.toBe(pid);
+    await client.close();
+    await until('its end', () => !isAlive(next));
+  });
+
+  test('is there again for the next call when it is remote and has lost its sessions', async () => {
+    const own = await everythingOverHttp();
+    const client = await StdioClient.connect(['--url', own.url]);
+    expect(await client.call('echo', { text: 'a' })).toEqual({ text: 'a' });
+    await own.loseSessions();
+    await until('an answer', async () => {
+      const said = await client.call('echo', { text: 'b' }).catch(() => undefined);
+      return said?.text === 'b';
+    });
+    await client.close();
+  });
+});
+
+test('a bridge to an address that refuses the key says so, without the key', async () => {
+  const connecting = StdioClient.connect([
+    '--url',
+    `${gateway.url}/mcp`,
+    '--header',
+    'X-API-Key: wrong-secret',
+  ]);
+  const error = await connecting.then(
+    () => undefined,
+    (reason: Error) => reason,
+  );
+  expect(error?.message).toMatch(/403/);
+  expect(error?.message).not.toContain('wrong-secret');
+});

@@ -1,0 +1,171 @@
+// Nothing of what is over stays behind. Seen by counting, not by the clock or by bytes: after the gateway did something
+// some hundred times, no class of objects in its heap has so many more members than before, and no more handles, files or
+// sessions are open.
+
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expect, it } from 'vitest';
+import { crowd } from '../../fixtures/clients/crowd.ts';
+import { listenAsk, modern, modernStream, toolCall } from '../../fixtures/clients/modern-client.ts';
+import { callOnce, http, RawSession, rpc, stats, until } from '../../fixtures/clients/raw-session.ts';
+import { fillings } from '../../fixtures/gateway/fillings.ts';
+import {
+  type GatewayProcess,
+  type GatewaySetup,
+  startGateway,
+  temporaryFolder,
+} from '../../fixtures/gateway/gateway-process.ts';
+import { fault, quick, signsOfBugs } from '../../fixtures/server/fault-servers.ts';
+
+const TIMES = 200;
+const AT_ONCE = 16;
+/** Some things stay for good that come only now and then, such as a further connection or a function compiled anew. */
+const TOLERANCE = TIMES / 4;
+
+type Counts = Readonly<Record<string, number>>;
+type Job = (url: string) => Promise<void>;
+
+const servers = {
+  echo: fault('echo'),
+  late: fault('echo', { request_timeout_seconds: 0.05 }),
+  own: quick({ isolation: 'session', pool: { max: 8 } }),
+  modern: fault('eras', { era: 'modern' }),
+};
+
+/** One of each; all of them are over when they resolve, at least for the client. */
+const jobs: Readonly<Record<string, Job>> = {
+  async 'calls without a session'(url) {
+    expect((await callOnce(url, 'echo', 'echo', { a: 1 })).text).toBe('{"a":1}');
+    expect((await callOnce(url, 'echo', 'big', { bytes: 20_000 })).status).toBe(200);
+  },
+  async 'sessions opened, used and ended'(url) {
+    for (const [path, prefix] of [
+      ['/mcp', 'echo__'],
+      ['/mcp/echo', ''],
+    ] as const) {
+      const session = await RawSession.open(url, path, { sampling: {}, elicitation: {} });
+      await session.request('tools/list');
+      expect((await session.call(`${prefix}echo`, { b: 2 })).status).toBe(200);
+      const counted = await session.call(`${prefix}count`, { steps: 3 }, { progressToken: 'p' });
+      expect(counted.messages).toHaveLength(4);
+      expect(await session.end()).toBe(204);
+    }
+  },
+  async 'session streams opened and left'(url) {
+    const session = await RawSession.open(url, '/mcp/echo');
+    const stream = await session.listen();
+    stream.stop();
+    await stream.ended;
+    expect(await session.end()).toBe(204);
+  },
+  async 'sessions with a process of their own'(url) {
+    const session = await RawSession.open(url, '/mcp/own');
+    expect([200, 503]).toContain((await session.call('pid')).status);
+    await session.end();
+  },
+  async 'modern calls and listens'(url) {
+    expect((await modern(`${url}/mcp/echo`, toolCall('echo', { c: 3 }))).status).toBe(200);
+    expect((await modern(`${url}/mcp`, toolCall('echo__echo', { c: 3 }))).status).toBe(200);
+    const listening = modernStream(`${url}/mcp`, listenAsk({ toolsListChanged: true }));
+    await listening.opened();
+    listening.drop();
+  },
+  async 'refusals and errors'(url) {
+    expect((await callOnce(url, 'echo', 'no-such-tool')).error?.code).toBe(-32602);
+    expect((await callOnce(url, 'no-such-server', 'echo')).status).toBe(404);
+    expect((await rpc(url, 'echo', 'no/such/method')).error?.code).toBe(-32601);
+    const headers = { 'content-type': 'application/json', 'x-mcp-server': 'echo' };
+    expect((await http(`${url}/rpc`, { method: 'POST', headers, body: '{"jsonrpc"' })).status).toBe(400);
+    expect((await http(`${url}/nowhere`)).status).toBe(404);
+  },
+  async 'calls that take too long'(url) {
+    expect((await callOnce(url, 'late', 'wait', { ms: 250 })).status).toBe(504);
+    expect((await callOnce(url, 'late', 'hang')).status).toBe(504);
+  },
+  async 'clients gone in the middle of a call'(url) {
+    const leave = new AbortController();
+    const headers = { 'content-type': 'application/json', 'x-mcp-server': 'echo' };
+    const params = { name: 'wait', arguments: { ms: 500 } };
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+    const call = http(`${url}/rpc`, { method: 'POST', headers, body, signal: leave.signal });
+    setTimeout(() => leave.abort(), 10);
+    await expect(call).rejects.toThrow();
+  },
+};
+
+/** A gateway that can be counted in, and where it leaves the census. */
+async function countable(setup: GatewaySetup): Promise<[GatewayProcess, census: string]> {
+  const census = join(temporaryFolder(), 'census.json');
+  const preload = pathToFileURL(resolve(import.meta.dirname, '../../fixtures/gateway/heap-census.mjs')).href;
+  const env = { NODE_OPTIONS: `--import ${preload}`, CENSUS: census };
+  return [await startGateway({ ...setup, env }), census];
+}
+
+it.each(fillings)(
+  `on %s nothing stays of what was done ${TIMES} times: ${Object.keys(jobs).join(', ')}`,
+  async (filling) => {
+    const [gateway, census] = await countable({ http: filling, servers });
+    const everything = async (times: number) => {
+      for (const job of Object.values(jobs)) await crowd(times, AT_ONCE, () => job(gateway.url));
+    };
+    // The first ones make what is there for good: connections, compiled code, caches.
+    await everything(AT_ONCE * 3);
+    const before = await counts(gateway, census);
+    await everything(TIMES);
+    let more: Counts = {};
+    const isOver = async () => {
+      more = grown(before, await counts(gateway, census));
+      return Object.keys(more).length === 0;
+    };
+    await until('no more than before', isOver, 30_000).catch(() => {});
+    expect(more).toEqual({});
+    expect(gateway.text()).not.toMatch(signsOfBugs);
+    expect(await gateway.stop()).toBe(0);
+  },
+  300_000,
+);
+
+it('servers that were never started share one machine', async () => {
+  const machines = async (count: number) => {
+    const entries = Array.from({ length: count }, (_, at) => [`server-${at}`, fault('echo')]);
+    const [gateway, census] = await countable({ servers: Object.fromEntries(entries) });
+    const found = Object.entries(await counts(gateway, census)).filter(([what]) =>
+      what.includes('StateNode'),
+    );
+    return found.reduce((sum, [, nodes]) => sum + nodes, 0);
+  };
+  const [one, many] = await Promise.all([machines(1), machines(100)]);
+  expect(one).toBeGreaterThan(10);
+  expect(many).toBe(one);
+});
+
+/** Counts what there is once all is quiet. */
+async function counts({ url, pid }: GatewayProcess, census: string): Promise<Counts> {
+  await until('quiet', async () => {
+    const { requests, sessions, listens, servers: each } = await stats(url);
+    const busy = Object.values(each).reduce((sum, { in_flight, waiting }) => sum + in_flight + waiting, 0);
+    return requests.in_flight + sessions + listens + busy === 0;
+  });
+  rmSync(census, { force: true });
+  process.kill(pid, 'SIGUSR2');
+  const text = await until(
+    'the census',
+    () => {
+      try {
+        return readFileSync(census, 'utf8');
+      } catch {
+        return undefined;
+      }
+    },
+    60_000,
+  );
+  const { heap, resources } = JSON.parse(text) as { readonly heap: Counts; readonly resources: Counts };
+  return { ...heap, ...resources, 'open files': readdirSync(`/proc/${pid}/fd`).length };
+}
+
+/** What there is that much more of. */
+function grown(before: Counts, after: Counts): Counts {
+  const all = Object.entries(after).map(([what, count]) => [what, count - (before[what] ?? 0)] as const);
+  return Object.fromEntries(all.filter(([, more]) => more > TOLERANCE));
+}

@@ -1,0 +1,173 @@
+// Unmodified reference servers, shared and one per session, of a known era and of one to be found out: a client of either
+// era must get from the gateway what the server itself would have said, at /mcp and at the server's own address.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { eventually, McpClient } from '../../fixtures/clients/mcp-client.ts';
+import { type Answer, connectReal, type Kind, type RealClient } from '../../fixtures/clients/real-clients.ts';
+import {
+  type At,
+  expectLogTold,
+  expectQuestionsAnswered,
+  expectUpdatesTold,
+  textOf,
+  tourOfEverything,
+  toursOfEverythingItself,
+} from '../../fixtures/clients/real-tour.ts';
+import {
+  type GatewayProcess,
+  startGateway,
+  temporaryFolder,
+} from '../../fixtures/gateway/gateway-process.ts';
+import {
+  everythingServer,
+  filesystemServer,
+  guardedFolder,
+  memoryServer,
+} from '../../fixtures/server/real-servers.ts';
+import { installReal } from '../../real/setup.mjs';
+
+const INSTALL_MS = 300_000;
+
+let reference: { session: Answer; shared: Answer };
+
+beforeAll(async () => {
+  await installReal();
+  reference = await toursOfEverythingItself();
+}, INSTALL_MS);
+
+const settings = [
+  { isolation: 'shared', era: 'legacy' },
+  { isolation: 'shared', era: 'auto' },
+  { isolation: 'session', era: 'legacy' },
+  { isolation: 'session', era: 'auto' },
+] as const;
+
+const kinds: Kind[] = ['v1', 'v2 modern'];
+
+const places = [
+  { place: '/mcp/:id', at: (id: string) => ({ path: `/mcp/${id}`, prefix: '' }) },
+  { place: '/mcp', at: (id: string) => ({ path: '/mcp', prefix: `${id}__` }) },
+];
+
+describe.each(settings)('before the reference servers, $isolation, era $era,', ({ isolation, era }) => {
+  let gateway: GatewayProcess;
+  const { folder, file, outside } = guardedFolder();
+  const graph = join(temporaryFolder(), 'graph.jsonl');
+
+  beforeAll(async () => {
+    const shape = { isolation, era };
+    gateway = await startGateway({
+      servers: {
+        everything: { ...everythingServer, ...shape, forward_roots: isolation === 'session' },
+        files: { ...filesystemServer(folder), ...shape },
+        memory: { ...memoryServer(graph), ...shape },
+      },
+    });
+  });
+
+  describe.each(kinds)('a client of %s', (kind) => {
+    let reader: Promise<RealClient>;
+
+    beforeAll(() => {
+      reader = connectReal(kind === 'v1' ? 'v2 modern' : 'v1', { url: `${gateway.url}/mcp/memory` });
+    });
+
+    describe.each(places)('at $place', ({ at }) => {
+      const clients = new Map<string, Promise<RealClient>>();
+      const atServer = async (id: string): Promise<At> => {
+        const { path, prefix } = at(id);
+        const client = clients.get(path) ?? connectReal(kind, { url: `${gateway.url}${path}` });
+        clients.set(path, client);
+        return { client: await client, prefix };
+      };
+
+      test('gets from server-everything what it says itself', async () => {
+        const { client, prefix } = await atServer('everything');
+        expect(await tourOfEverything({ client, prefix })).toEqual(reference[isolation]);
+        const unknown = await client.call(`${prefix}none`).then(
+          (answer) => ({ code: answer.isError === true ? -32602 : undefined }),
+          ({ code }) => ({ code }),
+        );
+        expect(unknown.code).toBe(-32602);
+      });
+
+      // The calls of a modern client that can be asked have a process each, and what one toggles no other knows of.
+      if (isolation === 'shared' || kind === 'v1') {
+        test('is told of updates of the resource that it watches', async () => {
+          await expectUpdatesTold(await atServer('everything'));
+        });
+      }
+
+      if (kind === 'v1') {
+        test('is told what the server logs', async () => {
+          await expectLogTold(await atServer('everything'));
+        });
+      }
+
+      if (isolation === 'session') {
+        test('is asked by the server, and its answers arrive', async () => {
+          await expectQuestionsAnswered(await atServer('everything'));
+        });
+      }
+
+      test('reads files where it may, its own roots notwithstanding', async () => {
+        const { client, prefix } = await atServer('files');
+        const { tools } = await client.listTools();
+        expect(tools.filter(({ name }) => name.startsWith(prefix)).length).toBeGreaterThanOrEqual(14);
+        expect(textOf(await client.call(`${prefix}read_text_file`, { path: file }))).toBe('grüße 🎭\n');
+        const allowed = await client.call(`${prefix}list_allowed_directories`);
+        expect(textOf(allowed)).toBe(`Allowed directories:\n${folder}`);
+        const refused = await client.call(`${prefix}read_text_file`, { path: outside });
+        expect(refused.isError).toBe(true);
+        expect(textOf(refused)).toContain('Access denied');
+      });
+
+      test('remembers for the others', async () => {
+        const { client, prefix } = await atServer('memory');
+        const name = `${kind} ${prefix} ${era}`;
+        const entity = { name, entityType: 'client', observations: ['wörd', '12345678901234567890'] };
+        const made = await client.call(`${prefix}create_entities`, { entities: [entity] });
+        expect(made.structuredContent).toEqual({ entities: [entity] });
+        const { structuredContent } = await (await reader).call('open_nodes', { names: [name] });
+        expect(structuredContent).toEqual({ entities: [entity], relations: [] });
+        expect(readFileSync(graph, 'utf8')).toContain(name);
+      });
+    });
+  });
+});
+
+test('tasks of server-everything are begun, looked after and cancelled at its own address', async () => {
+  const gateway = await startGateway({
+    servers: { everything: { ...everythingServer, isolation: 'session' } },
+  });
+  const client = await McpClient.connect(`${gateway.url}/mcp/everything`);
+  const given = { name: 'simulate-research-query', arguments: { topic: 'gateways' }, task: { ttl: 60_000 } };
+  const { task } = (await client.request('tools/call', given)) as Answer;
+  expect(task.status).toBe('working');
+  const { taskId } = task;
+  await eventually('a later stage', async () => {
+    const { statusMessage } = (await client.request('tasks/get', { taskId })) as Answer;
+    return statusMessage !== undefined && statusMessage !== task.statusMessage;
+  });
+  const { tasks } = (await client.request('tasks/list')) as Answer;
+  expect(tasks).toMatchObject([{ taskId, status: 'working' }]);
+  expect(await client.request('tasks/cancel', { taskId })).toMatchObject({ taskId, status: 'cancelled' });
+  await client.leave();
+});
+
+describe('a modern client that nobody can ask', () => {
+  test('gets what the server itself says to such a one, and is told of updates', async () => {
+    const gateway = await startGateway({
+      servers: { everything: { ...everythingServer, isolation: 'session' } },
+    });
+    for (const { at } of places) {
+      const { path, prefix } = at('everything');
+      const client = await connectReal('v2 modern', { url: `${gateway.url}${path}` }, false);
+      expect(await tourOfEverything({ client, prefix })).toEqual(reference.shared);
+      await expectUpdatesTold({ client, prefix });
+      await client.close();
+    }
+  });
+});

@@ -1,0 +1,45 @@
+// What is kept of a body that comes in pieces: all of it, in order, and at no more memory than is told.
+
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { BodyPieces } from '../../../../src/http/body/body-pieces.ts';
+
+const size = fc.oneof(fc.integer({ min: 1, max: 40 }), fc.integer({ min: 1_000, max: 90_000 }));
+
+test('a body is what its pieces were, whatever their sizes, and costs at least its bytes', () => {
+  fc.assert(
+    fc.property(fc.array(size, { maxLength: 60 }), (sizes) => {
+      const pieces = new BodyPieces();
+      const sent = sizes.map((bytes, at) => Buffer.alloc(bytes, at));
+      let cost = 0;
+      let bytes = 0;
+      for (const piece of sent) {
+        cost += pieces.costOf(piece.length);
+        pieces.add(piece);
+        bytes += piece.length;
+        expect(cost).toBeGreaterThanOrEqual(bytes);
+        // A block grows with what is there, and a large piece leaves it unfilled.
+        expect(cost).toBeLessThanOrEqual(4 * bytes + 2_000 * sent.length);
+      }
+      expect(pieces.whole().equals(Buffer.concat(sent))).toBe(true);
+      pieces.clear();
+      expect(pieces.whole()).toHaveLength(0);
+    }),
+    { numRuns: 200 },
+  );
+});
+
+test('a hundred thousand pieces of a byte are kept in a few blocks, and one that comes whole is not copied', () => {
+  const pieces = new BodyPieces();
+  let cost = 0;
+  for (let count = 0; count < 100_000; count += 1) {
+    cost += pieces.costOf(1);
+    pieces.add(Buffer.alloc(1, 7));
+  }
+  expect(cost).toBeLessThan(200_000);
+  expect(pieces.whole()).toHaveLength(100_000);
+  const whole = new BodyPieces();
+  const bytes = Buffer.alloc(900_000);
+  whole.add(bytes);
+  expect(whole.whole()).toBe(bytes);
+});

@@ -1,0 +1,138 @@
+// What waits for clients that read slowly: in order, whole, counted, and bounded for all of them together.
+
+import fc from 'fast-check';
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { Share } from '../../../../actors/budget.ts';
+import { HeldBytes } from '../../../../actors/held-bytes.ts';
+import { Backlog } from '../../../../src/http/listener/backlog.ts';
+import { Reader, Readers } from '../../../../src/http/listener/readers.ts';
+
+const KIB = 1024;
+
+const steps = fc.array(
+  fc.oneof(
+    fc.record({
+      push: fc.oneof(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 16 * KIB, max: 40 * KIB })),
+    }),
+    fc.record({ take: fc.integer({ min: 1, max: 70 * KIB }) }),
+  ),
+  { maxLength: 80 },
+);
+
+describe('a backlog', () => {
+  test('gives what was pushed in order, counts it, and gives all back (BL1)', () => {
+    fc.assert(
+      fc.property(steps, fc.boolean(), (list, isCleared) => {
+        const readers = new Readers(64 * 1024 * KIB);
+        const backlog = new Backlog(readers, new Reader(() => {}));
+        const pushed: Buffer[] = [];
+        const given: Buffer[] = [];
+        let next = 0;
+        const take = (most: number) => {
+          const piece = backlog.peek(most);
+          if (piece === undefined) return false;
+          expect(piece.length).toBeGreaterThan(0);
+          expect(piece.length).toBeLessThanOrEqual(most);
+          given.push(Buffer.from(piece));
+          backlog.drop(piece.length);
+          return true;
+        };
+        for (const step of list) {
+          if ('push' in step) {
+            const bytes = Buffer.alloc(step.push);
+            for (let at = 0; at < bytes.length; at += 1) bytes[at] = next++ % 251;
+            expect(backlog.push(bytes)).toBe(true);
+            pushed.push(bytes);
+          } else take(step.take);
+          const [all, gone] = [pushed, given].map((list) =>
+            list.reduce((sum, { length }) => sum + length, 0),
+          );
+          expect(backlog.bytes).toBe(Number(all) - Number(gone));
+          expect(readers.waitingBytes).toBeGreaterThanOrEqual(0);
+          expect(readers.waitingBytes === 0).toBe(backlog.bytes === 0);
+        }
+        if (isCleared) backlog.clear();
+        else {
+          while (take(64 * KIB));
+          expect(Buffer.concat(given).equals(Buffer.concat(pushed))).toBe(true);
+        }
+        expect([backlog.bytes, readers.waitingBytes]).toEqual([0, 0]);
+      }),
+      { numRuns: 200 },
+    );
+  });
+
+  test('gathers many small pieces into few (BL2)', () => {
+    const readers = new Readers(64 * 1024 * KIB);
+    const backlog = new Backlog(readers, new Reader(() => {}));
+    for (let at = 0; at < 100_000; at += 1) backlog.push(Buffer.alloc(100));
+    let pieces = 0;
+    for (let piece = backlog.peek(64 * KIB); piece !== undefined; piece = backlog.peek(64 * KIB)) {
+      backlog.drop(piece.length);
+      pieces += 1;
+    }
+    expect(pieces).toBeLessThan(200);
+  });
+});
+
+describe('held bytes', () => {
+  test('count each piece of memory once, as long as anybody holds it, and never more than the total (HB1)', () => {
+    const holds = fc.array(fc.record({ holder: fc.nat(4), piece: fc.nat(5), isLettingGo: fc.boolean() }));
+    fc.assert(
+      fc.property(holds, fc.integer({ min: 20 * KIB, max: 400 * KIB }), (list, total) => {
+        const held = new HeldBytes(total);
+        const shares = Array.from({ length: 5 }, () => new Share());
+        const pieces = Array.from({ length: 6 }, (_, at) => Buffer.alloc((at + 1) * 16 * KIB));
+        const all: { holder: number; piece: Buffer }[] = [];
+        for (const { holder, piece: at, isLettingGo } of list) {
+          const share = shares[holder] as Share;
+          const piece = pieces[at] as Buffer;
+          const found = all.findIndex((one) => one.holder === holder && one.piece === piece);
+          if (isLettingGo && found >= 0) {
+            held.letGo(piece, share);
+            all.splice(found, 1);
+          } else if (!isLettingGo && held.hold(piece, share)) all.push({ holder, piece });
+          const distinct = new Set(all.map((one) => one.piece));
+          expect(held.taken).toBe([...distinct].reduce((sum, { length }) => sum + length, 0));
+          expect(held.taken).toBeLessThanOrEqual(total);
+          for (const [number, { held: own }] of shares.entries())
+            expect(own).toBe(
+              all.reduce((sum, one) => sum + (one.holder === number ? one.piece.length : 0), 0),
+            );
+        }
+      }),
+    );
+  });
+});
+
+describe('when there is no room', () => {
+  afterEach(() => {
+    vi.useRealTimers();
+  });
+
+  /** A reader that has taken nothing of so many bytes. */
+  function waiting(readers: Readers, bytes: number) {
+    const cut = vi.fn(() => {
+      readers.noteCaughtUp(reader);
+      readers.give(bytes, reader);
+    });
+    const reader = new Reader(cut);
+    const isTaken = readers.take(bytes, reader);
+    if (isTaken) readers.noteBehind(reader);
+    return { reader, cut, isTaken };
+  }
+
+  test('whoever has stalled for longest is cut off, and nobody who reads (RD2)', () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    const readers = new Readers(100);
+    const stalled = waiting(readers, 30);
+    const reading = waiting(readers, 30);
+    vi.advanceTimersByTime(5_000);
+    readers.noteBehind(reading.reader);
+    expect(waiting(readers, 50).isTaken).toBe(true);
+    expect(stalled.cut).toHaveBeenCalledOnce();
+    expect(waiting(readers, 50).isTaken).toBe(false);
+    expect(reading.cut).not.toHaveBeenCalled();
+    expect(readers.waitingBytes).toBe(80);
+  });
+});

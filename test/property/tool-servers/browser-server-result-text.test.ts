@@ -1,0 +1,66 @@
+// The text that a script's result becomes in the page: for whatever JSON can say it is that JSON, for everything else it is
+// JSON too, and it is never longer than it may be.
+
+import { runInNewContext, runInThisContext } from 'node:vm';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { RESULT_TEXT } from '../../../tool-servers/browser/result-text.ts';
+
+const textOf = runInThisContext(RESULT_TEXT) as (value: unknown, maxChars: number) => string;
+
+test('any JSON value comes back as it is', () => {
+  fc.assert(
+    fc.property(fc.jsonValue(), (value) => {
+      expect(JSON.parse(textOf(value, 1_000_000))).toEqual(JSON.parse(JSON.stringify(value)));
+    }),
+  );
+});
+
+test('anything at all becomes JSON text, or "undefined"', () => {
+  fc.assert(
+    fc.property(
+      fc.anything({
+        withBigInt: true,
+        withDate: true,
+        withMap: true,
+        withSet: true,
+        withTypedArray: true,
+        withNullPrototype: true,
+        withSparseArray: true,
+      }),
+      (value) => {
+        const text = textOf(value, 1_000_000);
+        if (text !== 'undefined') JSON.parse(text);
+      },
+    ),
+  );
+});
+
+test('no text is longer than it may be, but for the words that say so', () => {
+  fc.assert(
+    fc.property(fc.anything(), fc.integer({ min: 1, max: 50 }), (value, maxChars) => {
+      expect(textOf(value, maxChars).length).toBeLessThanOrEqual(maxChars + 40);
+    }),
+  );
+});
+
+test('cycles end, however they are closed', () => {
+  const list: unknown[] = [];
+  const map = new Map<unknown, unknown>([['list', list]]);
+  list.push(map, { list });
+  expect(JSON.parse(textOf(list, 1000))).toEqual([[['list', '[circular]']], { list: '[circular]' }]);
+});
+
+test.each([
+  'JSON.stringify = () => "x".repeat(1e6)',
+  'String.prototype.slice = () => "x".repeat(1e6)',
+  'JSON.stringify = () => ({ length: 1, slice: () => "x".repeat(1e6), toString: () => "x".repeat(1e6) })',
+  'JSON.stringify = () => ["x".repeat(1e6)]',
+])('a page that replaces %s gets no more room', (replacing) => {
+  const hostile = runInNewContext(`${replacing}; ${RESULT_TEXT}`) as typeof textOf;
+  for (const value of [1, 'text', { a: 1 }, [1, 2]]) {
+    const text = hostile(value, 1000);
+    expect(typeof text).toBe('string');
+    expect(text.length).toBeLessThanOrEqual(1040);
+  }
+});

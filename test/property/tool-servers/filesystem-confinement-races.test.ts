@@ -1,0 +1,306 @@
+// The confinement against somebody who swaps folders and links while calls run: a second process does so as fast as it
+// can, in a folder that this server may use. Whatever the calls do, nothing outside is read or touched. That the swapping
+// is fast enough to matter is shown first: code that checks a path and then uses it escapes.
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdir, readFile, realpath, rename, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import {
+  type Confinement,
+  openConfinement,
+} from '../../../tool-servers/filesystem/confinement/confinement.ts';
+import { pinByName } from '../../../tool-servers/filesystem/confinement/pinned-by-name.ts';
+import { ToolError } from '../../../tool-servers/tool-error.ts';
+import { memoryFolder } from '../../fixtures/store/memory-folder.ts';
+
+const RACE_MS = 900;
+const RACE_DEADLINE_MS = 15_000;
+/** Calls that found the inside, and calls that were refused: fewer of either would prove little. */
+const ENOUGH_CALLS = 50;
+const CALLS_AT_ONCE = 6;
+const SECRET = 'secret '.repeat(100);
+const PUBLIC = 'public';
+
+/** Gives `name` in turns to each of two things, until it is killed or its parent is gone. Who took the name is moved on. */
+const SWAPPER = `
+  const { renameSync } = require('node:fs');
+  const [name, one, other] = process.argv.slice(1);
+  process.stdin.on('end', () => process.exit()).resume();
+  let intruders = 0;
+  const give = (from, to) => {
+    for (;;)
+      try {
+        return renameSync(from, to);
+      } catch (error) {
+        if (!['EISDIR', 'ENOTDIR', 'ENOTEMPTY', 'EEXIST'].includes(error.code)) throw error;
+        renameSync(to, to + '-intruder-' + intruders++);
+      }
+  };
+  const swap = () => {
+    for (let count = 0; count < 200; count++) {
+      give(name, one);
+      give(other, name);
+      give(name, other);
+      give(one, name);
+    }
+    setImmediate(swap);
+  };
+  process.stdout.write('swapping');
+  swap();
+`;
+
+let root: string;
+let box: string;
+let outside: string;
+let confinement: Confinement;
+let swapper: ChildProcess | undefined;
+
+beforeEach(async () => {
+  root = memoryFolder('confinement-races-');
+  box = join(root, 'box');
+  outside = join(root, 'outside');
+  for (const folder of [join(box, 'door', 'sub'), join(box, 'room'), join(outside, 'sub')])
+    mkdirSync(folder, { recursive: true });
+  for (const [folder, text] of [
+    [join(box, 'door'), PUBLIC],
+    [outside, SECRET],
+  ] as const) {
+    writeFileSync(join(folder, 'file'), text);
+    writeFileSync(join(folder, 'sub', 'file'), text);
+  }
+  writeFileSync(join(outside, 'canary'), SECRET);
+  confinement = await openConfinement([box]);
+});
+
+afterEach(async () => {
+  await swapping();
+  await confinement.close();
+  rmSync(root, { recursive: true, force: true });
+});
+
+/** Swaps from now on what `name` is; nothing any more without a name. */
+async function swapping(name?: string, one = '', other = ''): Promise<void> {
+  const last = swapper;
+  swapper = undefined;
+  if (last && last.exitCode === null && last.signalCode === null) {
+    const ended = new Promise((resolve) => last.once('exit', resolve));
+    last.kill('SIGKILL');
+    await ended;
+  }
+  if (name === undefined) return;
+  const child = spawn(process.execPath, ['-e', SWAPPER, name, one, other], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
+  swapper = child;
+  await new Promise((resolve) => child.stdout.once('data', resolve));
+}
+
+/** A folder, and in turns a link to the outside. */
+async function swapDoor(): Promise<void> {
+  symlinkSync(outside, join(box, 'other'));
+  await swapping(join(box, 'door'), join(box, 'one'), join(box, 'other'));
+}
+
+/** All that is outside, with every time and number the system keeps of it but the time of reading. */
+function outsideNow(): unknown[] {
+  return ['', ...readdirSync(outside, { recursive: true, encoding: 'utf8' })].sort().map((name) => {
+    const path = join(outside, name);
+    const { ino, mode, size, nlink, mtimeNs, ctimeNs } = lstatSync(path, { bigint: true });
+    return { name, ino, mode, size, nlink, mtimeNs, ctimeNs };
+  });
+}
+
+/** Makes calls, several at once, until the time is over and there were enough. */
+async function race(calls: readonly ((count: number) => Promise<void>)[]): Promise<void> {
+  const counters = { done: 0, refused: 0 };
+  let count = 0;
+  const startedAt = performance.now();
+  const isOver = () => {
+    const pastMs = performance.now() - startedAt;
+    const isEnough = Math.min(counters.done, counters.refused) >= ENOUGH_CALLS;
+    return pastMs > RACE_DEADLINE_MS || (pastMs > RACE_MS && isEnough);
+  };
+  const one = async () => {
+    while (!isOver()) {
+      count++;
+      try {
+        await calls[count % calls.length]?.(count);
+        counters.done++;
+      } catch (error) {
+        if (!(error instanceof ToolError)) throw error;
+        expect(error.message).not.toContain(outside);
+        expect(error.message).not.toContain('/proc/');
+        counters.refused++;
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: CALLS_AT_ONCE }, one));
+  // A swapper that had ended would have proven nothing.
+  expect(swapper?.exitCode).toBeNull();
+  expect(counters.done).toBeGreaterThanOrEqual(ENOUGH_CALLS);
+  expect(counters.refused).toBeGreaterThanOrEqual(ENOUGH_CALLS);
+}
+
+/** What the calls of a race may do, through `door`; what they see is checked at once, what they did afterwards. */
+function callsThrough(door: string): ((count: number) => Promise<void>)[] {
+  const read = async (path: string) => {
+    const text = await confinement.read(path, async ({ handle }) => await handle.readFile('utf8'));
+    expect(text).not.toContain('secret');
+  };
+  return [
+    () => read(`${door}/file`),
+    () => read(`${door}/sub/file`),
+    async () => {
+      const { entries } = await confinement.list(door, 10_000);
+      expect(entries.map(({ name }) => name)).not.toContain('canary');
+    },
+    async () => {
+      const { sizeBytes, kind } = await confinement.facts(`${door}/file`);
+      if (kind === 'file') expect(sizeBytes).toBeLessThan(SECRET.length);
+    },
+    async () => {
+      await confinement.write(`${door}/file`, PUBLIC);
+    },
+    async (count) => {
+      await confinement.write(`${door}/new-${count % 10}`, PUBLIC);
+    },
+    async () => {
+      await confinement.change(`${door}/file`, 100_000, (before) => {
+        expect(before.toString()).not.toContain('secret');
+        return Buffer.from(`${PUBLIC}${Math.random()}`);
+      });
+    },
+    async (count) => {
+      await confinement.makeDirectory(`${door}/made-${count}/deep`);
+    },
+    async (count) => {
+      await confinement.makeDirectory(`room/folder-${count}`);
+      await confinement.move(`room/folder-${count}`, `${door}/folder-${count}`);
+    },
+    async (count) => {
+      await confinement.write(`room/file-${count}`, PUBLIC);
+      await confinement.move(`room/file-${count}`, `${door}/moved-${count}`);
+    },
+    async (count) => {
+      await confinement.move(`${door}/canary`, `room/canary-${count}`);
+    },
+    async (count) => {
+      await confinement.move(`${door}/sub`, `room/sub-${count}`);
+      await confinement.move(`room/sub-${count}`, `${door}/sub`);
+    },
+  ];
+}
+
+describe('while somebody swaps a folder for a link to the outside', () => {
+  test('code that checks a path and then uses it reads and writes outside', async () => {
+    await swapDoor();
+    const checked = async (path: string) => {
+      const real = await realpath(path);
+      if (!real.startsWith(`${box}/`)) throw new ToolError('outside');
+      return path;
+    };
+    const naive = {
+      read: async () => (await readFile(await checked(join(box, 'door', 'file')), 'utf8')).includes('secret'),
+      write: async () => {
+        const path = join(box, 'door', 'planted');
+        await checked(dirname(path));
+        await writeFile(path, 'x');
+        return readdirSync(outside).includes('planted');
+      },
+      mkdir: async () => {
+        await mkdir(join(await checked(join(box, 'door')), 'made'));
+        return readdirSync(outside).includes('made');
+      },
+      rename: async () => {
+        await rename(join(await checked(join(box, 'door')), 'canary'), join(box, 'stolen'));
+        return readdirSync(box).includes('stolen');
+      },
+    };
+    for (const [name, attempt] of Object.entries(naive)) {
+      const deadline = performance.now() + RACE_DEADLINE_MS;
+      let hasEscaped = false;
+      while (!hasEscaped && performance.now() < deadline) hasEscaped = await attempt().catch(() => false);
+      expect(hasEscaped, name).toBe(true);
+    }
+  });
+
+  test('nothing outside is read or touched through it', async () => {
+    const before = outsideNow();
+    await swapDoor();
+    await race(callsThrough('door'));
+    expect(outsideNow()).toEqual(before);
+  });
+
+  test('nothing outside is read or touched below it', async () => {
+    const before = outsideNow();
+    await swapDoor();
+    await race(callsThrough('door/sub'));
+    expect(outsideNow()).toEqual(before);
+  });
+});
+
+test('a file that is swapped for a link to a file outside is never the one outside', async () => {
+  const before = outsideNow();
+  const path = join(box, 'file');
+  writeFileSync(path, PUBLIC);
+  symlinkSync(join(outside, 'file'), join(box, 'other'));
+  await swapping(path, join(box, 'one'), join(box, 'other'));
+  await race(callsThrough('.'));
+  expect(outsideNow()).toEqual(before);
+});
+
+test('a link that is turned from the inside to the outside leads only to the inside', async () => {
+  const before = outsideNow();
+  mkdirSync(join(box, 'ground'));
+  writeFileSync(join(box, 'ground', 'file'), PUBLIC);
+  rmSync(join(box, 'door'), { recursive: true });
+  symlinkSync('ground', join(box, 'door'));
+  await swapDoor();
+  await race(callsThrough('door'));
+  expect(outsideNow()).toEqual(before);
+});
+
+test('an allowed folder that is itself swapped for a link to the outside is used or refused, never followed', async () => {
+  const before = outsideNow();
+  symlinkSync(outside, join(root, 'other'));
+  await swapping(box, join(root, 'one'), join(root, 'other'));
+  await race(callsThrough('door'));
+  await swapping();
+  expect(outsideNow()).toEqual(before);
+});
+
+test('without /proc, too, nothing outside is read', async () => {
+  const byName = await openConfinement([box], pinByName);
+  await swapDoor();
+  const read = async (path: string) => {
+    const text = await byName.read(path, async ({ handle }) => await handle.readFile('utf8'));
+    expect(text).toBe(PUBLIC);
+  };
+  await race([
+    () => read('door/file'),
+    () => read('door/sub/file'),
+    async () => {
+      expect((await byName.facts('door/file')).sizeBytes).toBe(PUBLIC.length);
+    },
+  ]);
+});
+
+test('a move never overwrites what somebody makes at its destination meanwhile', async () => {
+  let overwritten = 0;
+  let moved = 0;
+  for (let count = 0; count < 300; count++) {
+    const taken = join(box, `taken-${count}`);
+    writeFileSync(join(box, 'room', `file-${count}`), PUBLIC);
+    const [move, made] = await Promise.allSettled([
+      confinement.move(`room/file-${count}`, `taken-${count}`),
+      writeFile(taken, 'mine', { flag: 'wx' }),
+    ]);
+    if (move.status === 'fulfilled') moved++;
+    if (made.status === 'fulfilled' && readFileSync(taken, 'utf8') !== 'mine') overwritten++;
+    expect(move.status === 'fulfilled' || made.status === 'fulfilled').toBe(true);
+  }
+  expect(overwritten).toBe(0);
+  expect(moved).toBeLessThan(300);
+});

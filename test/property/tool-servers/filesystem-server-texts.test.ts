@@ -1,0 +1,134 @@
+// Parts of a text and edits of it, against what they must mean on the whole text.
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { applyEdits } from '../../../tool-servers/filesystem/text/text-edits.ts';
+import { readTextPart } from '../../../tool-servers/filesystem/text/text-part.ts';
+import { placesOf } from '../../../tool-servers/filesystem/text/text-search.ts';
+
+const text = fc
+  .array(fc.constantFrom('a', 'bc', 'ü', '€', '😀', '\n', '\r\n', ' '), { maxLength: 60 })
+  .map((pieces) => pieces.join(''));
+
+function fileOf(text: string) {
+  const bytes = Buffer.from(text);
+  const handle = {
+    // Short reads are allowed to a system.
+    read: async (buffer: Uint8Array, offset: number, length: number, position: number) => ({
+      bytesRead: bytes.copy(buffer, offset, position, Math.min(position + Math.min(length, 7), bytes.length)),
+      buffer,
+    }),
+  };
+  return { path: '/f', sizeBytes: bytes.length, handle: handle as never };
+}
+
+describe('parts of a text', () => {
+  test('taken one after the other by the offsets the notes name make up the whole file', async () => {
+    await fc.assert(
+      fc.asyncProperty(text, fc.integer({ min: 1, max: 20 }), async (text, length) => {
+        const file = fileOf(text);
+        let read = '';
+        let offset: number | undefined = 0;
+        while (offset !== undefined) {
+          const part = await readTextPart(file, { offset, length }, 1_000);
+          read += part.text;
+          const next = /begins at offset (\d+)/.exec(part.note ?? '')?.[1];
+          expect(next === undefined || Number(next) > offset).toBe(true);
+          offset = next === undefined ? undefined : Number(next);
+        }
+        expect(read).toBe(text);
+      }),
+    );
+  });
+
+  test('head and tail give whole lines, exactly as they stand in the file', async () => {
+    await fc.assert(
+      fc.asyncProperty(text, fc.integer({ min: 1, max: 8 }), async (text, count) => {
+        const lines = text.match(/[^\n]*\n|[^\n]+$/g) ?? [];
+        const head = await readTextPart(fileOf(text), { head: count }, 1_000);
+        const tail = await readTextPart(fileOf(text), { tail: count }, 1_000);
+        expect(head.text).toBe(lines.slice(0, count).join(''));
+        expect(tail.text).toBe(lines.slice(-count).join(''));
+      }),
+    );
+  });
+
+  test('never have more bytes than allowed, but for the end of a last character', async () => {
+    const wanted = fc.constantFrom({}, { head: 100 }, { tail: 100 }, { offset: 3 }, { length: 900 });
+    await fc.assert(
+      fc.asyncProperty(text, wanted, fc.integer({ min: 4, max: 40 }), async (text, wanted, maxBytes) => {
+        fc.pre(Buffer.byteLength(text) >= 3);
+        const { text: part, bytes } = await readTextPart(fileOf(text), wanted, maxBytes);
+        expect(Buffer.byteLength(part)).toBe(bytes);
+        expect(bytes).toBeLessThanOrEqual(maxBytes + 3);
+        expect(text).toContain(part);
+      }),
+    );
+  });
+});
+
+test('the end of a file that gives fewer bytes than its size says is refused with both reasons', async () => {
+  const handle = { read: async (buffer: Uint8Array) => ({ bytesRead: 0, buffer }) };
+  const file = { path: '/f', sizeBytes: 4_096, handle: handle as never };
+  await expect(readTextPart(file, { tail: 1 }, 1_000)).rejects.toThrow('or without tail');
+});
+
+describe('an edit', () => {
+  const { signal } = new AbortController();
+
+  test('replaces what was meant and leaves every other byte as it is, line endings included', async () => {
+    await fc.assert(
+      fc.asyncProperty(text, text, fc.boolean(), async (before, after, isFlat) => {
+        const old = '<<one\r\ntwo>>';
+        const given = isFlat ? old.replaceAll('\r\n', '\n') : old;
+        const edits = [{ oldText: given, newText: 'new\nline' }];
+        expect(await applyEdits(before + old + after, edits, signal)).toBe(`${before}new\r\nline${after}`);
+      }),
+    );
+  });
+
+  test('either is made in exactly one place, or nothing is', async () => {
+    const needle = fc.constantFrom('a', 'bc', 'a\n', 'üa', '\n');
+    await fc.assert(
+      fc.asyncProperty(text, needle, async (text, needle) => {
+        const flat = text.replaceAll('\r\n', '\n');
+        const count = allPlaces(flat, needle).length;
+        const edited = applyEdits(text, [{ oldText: needle, newText: 'X' }], signal);
+        if (count === 1) expect((await edited).replaceAll('\r\n', '\n')).toBe(flat.replace(needle, 'X'));
+        else await expect(edited).rejects.toThrow(count === 0 ? 'is not found' : 'times');
+      }),
+    );
+  });
+
+  test('after another is made as if the text were taken apart anew', async () => {
+    const edit = fc.record({ oldText: fc.constantFrom('a', 'bc', 'a\n', '\n', 'ü'), newText: text });
+    await fc.assert(
+      fc.asyncProperty(text, fc.array(edit, { minLength: 1, maxLength: 4 }), async (text, edits) => {
+        let oneByOne: string | undefined = text;
+        for (const one of edits)
+          oneByOne &&= await applyEdits(oneByOne, [one], signal).catch(() => undefined);
+        const together = await applyEdits(text, edits, signal).catch(() => undefined);
+        expect(together ?? '').toBe(oneByOne ?? '');
+      }),
+    );
+  });
+});
+
+describe('the places of a text in another', () => {
+  test('are those that a plain search finds, also of one too long for it', () => {
+    const letters = fc.array(fc.constantFrom('a', 'aa', 'b'), { maxLength: 30 }).map((all) => all.join(''));
+    fc.assert(
+      fc.property(letters, letters, fc.integer({ min: 0, max: 400 }), (text, short, more) => {
+        const wanted = `${short}${'a'.repeat(more)}` || 'a';
+        const all = `${text}${wanted}${text}a${wanted}`;
+        expect(placesOf(all, wanted, Number.POSITIVE_INFINITY)).toEqual(allPlaces(all, wanted));
+      }),
+    );
+  });
+});
+
+function allPlaces(text: string, wanted: string): number[] {
+  const places: number[] = [];
+  for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + 1)) places.push(at);
+  return places;
+}

@@ -1,0 +1,187 @@
+// Whatever a caller gives that passes the checks, a request goes to the endpoint it is meant for and to no other: the address
+// that leaves is read back the way a server reads it, segment by segment.
+
+import { Octokit } from '@octokit/core';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  anyPath,
+  branch,
+  filePath,
+  isBranchName,
+  isName,
+  pathAt,
+  repo,
+} from '../../../tool-servers/repository-host/arguments.ts';
+import { placedInPath } from '../../../tool-servers/repository-host/route-template.ts';
+
+const { endpoint } = new Octokit().request;
+
+const wicked = fc.constantFrom(
+  '..',
+  '.',
+  '...',
+  '%2e%2e',
+  '%2E.',
+  '%2f',
+  '%5c',
+  '..%2f',
+  '\\',
+  '..\\',
+  '?',
+  '#',
+  '?a=b',
+  '#x',
+  '&',
+  ';',
+  '//',
+  '/',
+  '{ref}',
+  ':owner',
+  ' ',
+  '%',
+  '%00',
+  '\u0000',
+  '\n',
+  '@',
+  '~',
+  'ü',
+  '語',
+  '👩',
+  '\ud800',
+  '+',
+  '.git',
+  'HEAD',
+  '',
+  '*',
+);
+const segment = fc.oneof(wicked, fc.string({ unit: 'binary', maxLength: 8 }), fc.string({ maxLength: 8 }));
+const text = fc.oneof(
+  fc.array(segment, { minLength: 1, maxLength: 5 }).map((parts) => parts.join('/')),
+  fc.array(segment, { minLength: 1, maxLength: 4 }).map((parts) => parts.join('')),
+);
+const name = fc.oneof(fc.stringMatching(/^[A-Za-z0-9._-]{1,12}$/), text);
+
+/** The segments of what leaves, as a server decodes them. */
+function segmentsOf(route: string, parameters: object): string[] {
+  const placed = placedInPath(route, parameters);
+  const { url } = endpoint(placed.route, { ...placed.parameters, baseUrl: 'https://host.example/api/v3' });
+  const { origin, pathname } = new URL(url);
+  expect(origin).toBe('https://host.example');
+  return pathname.split('/').slice(3).map(decodeURIComponent);
+}
+
+describe('an address', () => {
+  test('leads to the file that was named, or the name is refused', () => {
+    let accepted = 0;
+    fc.assert(
+      fc.property(name, name, text, (owner, repository, path) => {
+        const isAccepted =
+          repo.safeParse(owner).success &&
+          repo.safeParse(repository).success &&
+          filePath.safeParse(path).success;
+        if (!isAccepted) return;
+        accepted++;
+        const at = pathAt(path);
+        const segments = segmentsOf('GET /repos/{owner}/{repo}/contents/{path}', {
+          owner,
+          repo: repository,
+          path: at,
+        });
+        expect(segments).toEqual(['repos', owner, repository, 'contents', ...at.split('/')]);
+      }),
+      { numRuns: 3_000 },
+    );
+    expect(accepted).toBeGreaterThan(50);
+  });
+
+  test('leads to the branch that was named, or the name is refused', () => {
+    let accepted = 0;
+    fc.assert(
+      fc.property(text, (given) => {
+        if (!branch.safeParse(given).success) return;
+        accepted++;
+        const parameters = { owner: 'o', repo: 'r', ref: `heads/${given}` };
+        const segments = segmentsOf('PATCH /repos/{owner}/{repo}/git/refs/{ref}', parameters);
+        expect(segments).toEqual(['repos', 'o', 'r', 'git', 'refs', 'heads', ...given.split('/')]);
+      }),
+      { numRuns: 3_000 },
+    );
+    expect(accepted).toBeGreaterThan(50);
+  });
+
+  test('of a search carries the query as it is, plus signs too', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', minLength: 1 }), (q) => {
+        const placed = placedInPath('GET /search/code', { q, page: 1, per_page: 30 });
+        const { url } = endpoint(placed.route, placed.parameters);
+        const { pathname, searchParams } = new URL(url);
+        expect(pathname).toBe('/search/code');
+        expect([...searchParams]).toEqual([
+          ['q', q],
+          ['page', '1'],
+          ['per_page', '30'],
+        ]);
+      }),
+    );
+  });
+});
+
+describe('names', () => {
+  test.each(['..', '.', '', 'a/b', 'a b', 'a?b', 'a#b', '%2e%2e', 'ü', 'a\n', 'a\u0000'])(
+    'refused: %j',
+    (given) => {
+      expect(isName(given)).toBe(false);
+    },
+  );
+
+  test.each(['a', '.github', 'some.js', 'a-b_c', '...', '-x'])('accepted: %j', (given) => {
+    expect(isName(given)).toBe(true);
+  });
+
+  test.each(['a/../b', '../a', 'a/..', '.', './a', 'a//b', '/', '//a', 'a/', 'a\u0000', 'a\nb', '\ud800'])(
+    'refused as the path of a file: %j',
+    (given) => {
+      expect(filePath.safeParse(given).success).toBe(false);
+    },
+  );
+
+  test.each(['', '/', '.', 'src', 'src/', '/src/', 'a b/%2e%2e/c?d#e'])(
+    'accepted as a place: %j',
+    (given) => {
+      expect(anyPath.safeParse(given).success).toBe(true);
+    },
+  );
+
+  test.each([
+    'a..b',
+    'a b',
+    'a~1',
+    'a^',
+    'a:b',
+    'a?',
+    'a*',
+    'a[b',
+    'a\\b',
+    '@',
+    'a@{1}',
+    '-a',
+    'a.',
+    '.a',
+    'a/.b',
+    'a.lock',
+    'a.lock/b',
+    'a//b',
+    '/a',
+    'a/',
+  ])('refused as a branch, as git does: %j', (given) => {
+    expect(isBranchName(given)).toBe(false);
+  });
+
+  test.each(['main', 'feature/x', 'fix-#12', 'ü/語', 'a@b', 'release-1.0', 'a{b}'])(
+    'accepted as a branch: %j',
+    (given) => {
+      expect(isBranchName(given)).toBe(true);
+    },
+  );
+});

@@ -1,0 +1,85 @@
+// What of a foreign text reaches a terminal, and that nothing of it is obeyed there.
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { ownColours, paintFor } from '../../../../src/cli/views/paint.ts';
+import { table } from '../../../../src/cli/views/table.ts';
+import {
+  forTerminal,
+  jsonForTerminal,
+  printable,
+  printableLines,
+} from '../../../../src/cli/views/terminal-text.ts';
+
+const ESC = '\u001b';
+const hostile = fc
+  .array(
+    fc.oneof(
+      fc.constantFrom(
+        ESC,
+        '\u009b',
+        '\u009d',
+        '\u0007',
+        '\u009c',
+        '\r',
+        '\n',
+        '\t',
+        '\u202e',
+        '\u2066',
+        '\u{e0041}',
+      ),
+      fc.constantFrom('[31m', ']0;title', ']52;c;', '[2J', 'P', '\\', '[0m', '[1;97;41m', 'word'),
+      fc.string(),
+    ),
+  )
+  .map((parts) => parts.join(''));
+// biome-ignore lint/complexity/useRegexLiterals: as a literal it would hold control characters
+const obeyed = new RegExp(
+  '[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069\\u{e0000}-\\u{e007f}]',
+  'u',
+);
+
+describe('foreign text for a terminal', () => {
+  test.each([
+    ['a title', `before${ESC}]0;owned\u0007after`, 'beforeafter'],
+    ['the clipboard', `x${ESC}]52;c;cm0gLXJm${ESC}\\y`, 'xy'],
+    ['a clear', `${ESC}[2J${ESC}[Htext`, 'text'],
+    ['eight-bit controls', 'a\u009b31mb\u009d0;t\u009cc', 'abc'],
+    ['a return that writes over the line', 'good\rbad', 'goodbad'],
+    ['another direction', 'abc\u202efed', 'abcfed'],
+    ['lines and tabs', 'one\r\n\ttwo\nthree', 'one\n\ttwo\nthree'],
+    ['joined emoji and Persian', '👩‍💻 می‌خواهم', '👩‍💻 می‌خواهم'],
+  ])('%s', (_, text, shown) => {
+    expect(printableLines(text)).toBe(shown);
+    expect(forTerminal(text)).toBe(shown);
+  });
+
+  test('is free of whatever a terminal obeys, our own colours aside', () => {
+    fc.assert(
+      fc.property(hostile, (text) => {
+        expect(printable(text)).not.toMatch(obeyed);
+        expect(printable(text)).not.toMatch(/[\n\t]/);
+        expect(printableLines(text)).not.toMatch(obeyed);
+        for (const [at, part] of forTerminal(text).split(ownColours).entries())
+          if (at % 2 === 0) expect(part).not.toMatch(obeyed);
+      }),
+    );
+    const paint = paintFor({ isTTY: true }, {});
+    expect(forTerminal(paint('bad', 'failed'))).toBe(`${ESC}[1;97;41mfailed${ESC}[0m`);
+  });
+
+  test('stays the same JSON', () => {
+    fc.assert(
+      fc.property(hostile, (text) => {
+        const json = jsonForTerminal(JSON.stringify({ [text]: [text] }, undefined, 2));
+        expect(json).not.toMatch(obeyed);
+        expect(JSON.parse(json)).toEqual({ [text]: [text] });
+      }),
+    );
+  });
+
+  test('of a cell takes one line', () => {
+    const column = { title: 'NOTE', text: (row: string) => row };
+    expect(table([column], [`two\nlines${ESC}[2J\u0007`])).toEqual(['NOTE', 'two lines?']);
+  });
+});

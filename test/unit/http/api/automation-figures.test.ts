@@ -1,0 +1,72 @@
+// The figures of the triggers: nobody waits for the store longer than they said, and the store is not asked in a crowd.
+
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import type { Automation } from '../../../../actors/automation/automation.ts';
+import type { DeliveryCounts } from '../../../../actors/store/store.ts';
+import { AutomationFigures } from '../../../../src/http/api/automation-figures.ts';
+
+const counts: DeliveryCounts = { queued: 1, running: 2, retrying: 3, held: 4, dead: 5 };
+const queue = { active: 0 };
+const trigger = {
+  ...{ trigger: { name: 'orders' }, state: 'paused', isPaused: true },
+  counts: { handled: 7, failed: 1, lastAt: 1 },
+};
+
+function figuresOf(ask: () => Promise<DeliveryCounts>): AutomationFigures {
+  const operator = { triggers: () => [trigger], counts: ask };
+  const dispatcher = { stats: () => ({ conversations: queue, outbox: queue }) };
+  return new AutomationFigures({ operator, dispatcher } as unknown as Automation);
+}
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test('the figures have every trigger, the deliveries and what is at work', async () => {
+  expect(await figuresOf(async () => counts).stats(1_000)).toEqual({
+    triggers: { orders: { state: 'paused', paused: true, handled: 7, failed: 1 } },
+    deliveries: counts,
+    conversations: queue,
+    outbox: queue,
+  });
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('a store that does not answer costs the deadline and no more, and is asked once (AG1)', async () => {
+  let answer = (_: DeliveryCounts) => {};
+  let asked = 0;
+  const figures = figuresOf(() => {
+    asked += 1;
+    return new Promise((resolve) => {
+      answer = resolve;
+    });
+  });
+  const waiting = Promise.all(Array.from({ length: 100 }, () => figures.stats(1_000)));
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect((await waiting).map(({ deliveries }) => deliveries)).toEqual(Array(100).fill(null));
+  expect([asked, vi.getTimerCount(), figures.latestDeliveries]).toEqual([1, 0, null]);
+  // The late answer is that of the next who asks.
+  const next = figures.deliveries(1_000);
+  answer(counts);
+  expect([await next, asked, figures.latestDeliveries]).toEqual([counts, 1, counts]);
+});
+
+test.each([
+  ['rejects', () => Promise.reject(new Error('the disk is full'))],
+  [
+    'throws',
+    () => {
+      throw new Error('the store is not open');
+    },
+  ],
+])('a store that %s tells nothing, and is asked again', async (_, fail) => {
+  let isGood = false;
+  const figures = figuresOf(() => (isGood ? Promise.resolve(counts) : fail()));
+  expect(await figures.deliveries(1_000)).toBeNull();
+  isGood = true;
+  expect(await figures.deliveries(1_000)).toEqual(counts);
+  expect(vi.getTimerCount()).toBe(0);
+});

@@ -1,0 +1,335 @@
+// The parts of the page that decide what is to be seen: rows of the tree, addresses, lifelines, series of numbers, words.
+
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  actorAt,
+  addressOf,
+  baseName,
+  isOfSessions,
+  nameAt,
+  pathOf,
+  SESSIONS,
+  sessionAddress,
+  sessionAt,
+  shownName,
+  tabs,
+  triggerAddress,
+  triggerAt,
+  viewAt,
+} from '../../../../src/inspector/page/address.ts';
+import { History, SECONDS, seriesOf } from '../../../../src/inspector/page/feed/history.ts';
+import type { LogEntry } from '../../../../src/inspector/page/feed/store.ts';
+import { activePaths, eventText, stateText, toneOf } from '../../../../src/inspector/page/state-words.ts';
+import {
+  laneLabel,
+  lifelines,
+  MAX_ARROWS,
+  MAX_LANES,
+} from '../../../../src/inspector/page/tabs/lifelines.ts';
+import { treeMove } from '../../../../src/inspector/page/tree/tree-keys.ts';
+import { addressOfLine, TreeLines } from '../../../../src/inspector/page/tree/tree-lines.ts';
+import { treeRows } from '../../../../src/inspector/page/tree/tree-rows.ts';
+import type { ActorNode, SessionRow } from '../../../../src/inspector/wire.ts';
+
+const node = (
+  id: string,
+  parent: string | null,
+  name: string,
+  machine: string | null,
+  state = 'running',
+): ActorNode => ({
+  ...{ id, parent, name, machine, state },
+});
+const actors = new Map(
+  [
+    node('0', null, 'gateway', 'gateway', 'serving'),
+    node('1', '0', 'servers', 'supervisor', 'supervising'),
+    node('2', '1', 'files#1', 'server'),
+    node('3', '2', 'pool', null, 'active'),
+    node('4', '1', 'bucket-1#2', 'supervisor', 'supervising'),
+    node('5', '4', 'mail~3#3', 'server', 'stopped'),
+  ].map((actor) => [actor.id, actor]),
+);
+const names = (filter: string, toggled: string[] = []) =>
+  treeRows(actors, { filter, toggled: new Set(toggled) }).map(({ actor, depth }) => `${depth} ${actor.name}`);
+
+describe('the rows of the tree', () => {
+  test('show supervisors open and servers folded', () => {
+    expect(names('')).toEqual(['0 gateway', '1 servers', '2 bucket-1#2', '3 mail~3#3', '2 files#1']);
+  });
+
+  test('fold and unfold by address, so that a new life of an actor stays as it was', () => {
+    expect(names('', ['~bucket-1', 'files'])).toEqual([
+      '0 gateway',
+      '1 servers',
+      '2 bucket-1#2',
+      '2 files#1',
+      '3 pool',
+    ]);
+  });
+
+  test('show hits by name, state and machine with everything around them, folded or not', () => {
+    expect(names('pool', ['~servers'])).toEqual(['0 gateway', '1 servers', '2 files#1', '3 pool']);
+    expect(names('stopped server')).toEqual(['0 gateway', '1 servers', '2 bucket-1#2', '3 mail~3#3']);
+    expect(names('nobody')).toEqual([]);
+  });
+
+  test('show the root alone where only sessions pass the filter', () => {
+    const rows = treeRows(actors, { filter: 'nobody', toggled: new Set(), isRootWanted: true });
+    expect(rows.map(({ actor }) => actor.name)).toEqual(['gateway']);
+  });
+});
+
+describe('the lines of the tree', () => {
+  const rows = treeRows(actors, { filter: '', toggled: new Set() });
+  const lines = (isShown: boolean, isOpen: boolean, count = 3) =>
+    new TreeLines(rows, {
+      ...{ isShown, isOpen, count },
+      row: (index) => (index === 2 ? undefined : ({ number: 10 + index } as SessionRow)),
+    });
+  const addresses = (tree: ReturnType<typeof lines>) =>
+    Array.from({ length: tree.length }, (_, line) => {
+      const there = tree.at(line);
+      return there && addressOfLine(there);
+    });
+
+  test('are the actors, then the group of the sessions, then each of them', () => {
+    const above = ['', '~servers', '~bucket-1', 'mail', 'files'];
+    expect(addresses(lines(false, true))).toEqual(above);
+    expect(addresses(lines(true, false))).toEqual([...above, SESSIONS]);
+    const open = lines(true, true);
+    expect(addresses(open)).toEqual([...above, SESSIONS, `${SESSIONS}/10`, `${SESSIONS}/11`, undefined]);
+    expect([open.lineOfSession('all'), open.lineOfSession(2), open.lineOfSession(3)]).toEqual([5, 8, -1]);
+    expect(lines(true, false).lineOfSession(0)).toBe(-1);
+    expect(lines(false, false).lineOfSession('all')).toBe(-1);
+    expect([open.at(-1), open.at(9), lines(true, false).at(6)]).toEqual([undefined, undefined, undefined]);
+  });
+
+  test('lead from each to what it belongs to', () => {
+    const open = lines(true, true);
+    expect(Array.from({ length: open.length }, (_, line) => open.parentOf(line))).toEqual([
+      ...[undefined, 0, 1, 2, 1],
+      ...[0, 5, 5, 5],
+    ]);
+  });
+
+  test('are walked by keys as any tree: in and out, a line or ten, to either end', () => {
+    const open = lines(true, true);
+    const moves = (line: number, isFixed = false) =>
+      ['ArrowUp', 'ArrowDown', 'PageDown', 'Home', 'End', 'ArrowLeft', 'ArrowRight', 'x'].map((key) => {
+        const move = treeMove(key, line, open, isFixed);
+        return move?.kind === 'go' ? move.line : move?.address;
+      });
+    expect(moves(0)).toEqual([0, 1, 8, 0, 8, '~gateway', 1, undefined]);
+    expect(moves(4)).toEqual([3, 5, 8, 0, 8, 1, 'files', undefined]);
+    expect(moves(5)).toEqual([4, 6, 8, 0, 8, SESSIONS, 6, undefined]);
+    expect(moves(5, true)).toEqual([4, 6, 8, 0, 8, 0, 6, undefined]);
+    expect(moves(7)).toEqual([6, 8, 8, 0, 8, 5, undefined, undefined]);
+    expect(moves(-1)).toEqual([0, 0, 8, 0, 8, undefined, undefined, undefined]);
+    expect(treeMove('ArrowRight', 5, lines(true, false), false)).toEqual({
+      kind: 'toggle',
+      address: SESSIONS,
+    });
+    const empty = new TreeLines([], { ...{ isShown: false, isOpen: false, count: 0 }, row: () => undefined });
+    expect(treeMove('End', -1, empty, false)).toBeUndefined();
+  });
+
+  test('have addresses that no actor has, and that come back from their paths', () => {
+    for (const actor of actors.values()) expect(sessionAt(addressOf(actor, actors))).toBeUndefined();
+    expect(actorAt(SESSIONS, actors)).toBeUndefined();
+    expect(viewAt(pathOf({ actor: sessionAddress(42), tab: 'log' })).actor).toBe(sessionAddress(42));
+    expect(sessionAt(sessionAddress(42))).toBe(42);
+    expect([SESSIONS, sessionAddress(42)].map(isOfSessions)).toEqual([true, true]);
+    for (const other of [
+      '',
+      `${SESSIONS}/`,
+      `${SESSIONS}/x`,
+      `files/${SESSIONS}/1`,
+      'sessions',
+      'sessions/1',
+    ])
+      expect([other, sessionAt(other), isOfSessions(other)]).toEqual([other, undefined, false]);
+  });
+});
+
+describe('the address of a view', () => {
+  test('finds its actor again, whatever its generation', () => {
+    for (const actor of actors.values()) {
+      const address = addressOf(actor, actors);
+      expect(actorAt(address, actors)).toBe(actor);
+    }
+    expect(actorAt('', actors)?.name).toBe('gateway');
+    expect(actorAt('nobody', actors)).toBeUndefined();
+    expect([baseName('mail~3#3'), baseName('a.b-c#12'), baseName('pool')]).toEqual(['mail', 'a.b-c', 'pool']);
+  });
+
+  test('is one actor’s alone, whatever the catalog calls its servers', () => {
+    const ids = ['gateway', 'servers', 'bucket-1', 'sessions', 'pool', 'bootPart'];
+    const crowd = new Map(actors);
+    for (const [index, id] of ids.entries()) {
+      crowd.set(`s${index}`, node(`s${index}`, '1', `${id}#${index + 10}`, 'server'));
+      crowd.set(`p${index}`, node(`p${index}`, `s${index}`, 'pool', null, 'active'));
+    }
+    crowd.set('boot', node('boot', '0', 'bootPart', null, 'active'));
+    const addresses = [...crowd.values()].map((actor) => addressOf(actor, crowd));
+    expect(new Set([...addresses, SESSIONS]).size).toBe(crowd.size + 1);
+    for (const actor of crowd.values()) expect(actorAt(addressOf(actor, crowd), crowd)).toBe(actor);
+    for (const id of ids) expect(actorAt(id, crowd)?.machine).toBe('server');
+    expect([nameAt('~servers'), nameAt('servers'), nameAt('gateway')]).toEqual([
+      ...['servers', 'servers', 'gateway'],
+    ]);
+  });
+
+  test('comes back from its path, for any name of an actor', () => {
+    const name = fc
+      .string({ minLength: 1 })
+      .filter((text) => !text.includes('/') && !/[\uD800-\uDFFF]/.test(text));
+    const path = fc.array(name, { maxLength: 3 }).map((parts) => parts.join('/'));
+    fc.assert(
+      fc.property(path, fc.constantFrom(...tabs), (actor, tab) => {
+        expect(viewAt(pathOf({ actor, tab }))).toEqual({ actor, tab });
+      }),
+    );
+  });
+
+  test('is one actor’s alone, whatever triggers and keys of conversations are called', () => {
+    const crowd = new Map(actors);
+    const names = ['servers', 'gateway', 'files', 'sessions', 'open', 'a~3'];
+    const keys = [
+      'conversation/http/a',
+      'conversation/http/a/run',
+      'conversation/http/a%2Frun',
+      'outbox/a//b',
+    ];
+    crowd.set('ts', node('ts', '0', 'triggers', 'supervisor', 'supervising'));
+    crowd.set('cs', node('cs', '0', 'conversations', null, 'active'));
+    for (const [index, name] of names.entries()) {
+      crowd.set(`t${index}`, node(`t${index}`, 'ts', `${name}#${index}`, 'trigger', 'open'));
+      crowd.set(`o${index}`, node(`o${index}`, `t${index}`, 'open', null, 'active'));
+    }
+    for (const [index, key] of [
+      ...keys,
+      'conversation/http/..',
+      'conversation/repo/a#7',
+      'conversation/http/x~3',
+    ].entries()) {
+      crowd.set(`k${index}`, node(`k${index}`, 'cs', `${key}#${index}`, 'conversation', 'ready'));
+      crowd.set(`r${index}`, node(`r${index}`, `k${index}`, 'run', null, 'active'));
+    }
+    const addresses = [...crowd.values()].map((actor) => addressOf(actor, crowd));
+    expect(new Set(addresses).size).toBe(crowd.size);
+    for (const actor of crowd.values()) {
+      const address = addressOf(actor, crowd);
+      expect(actorAt(address, crowd)).toBe(actor);
+      const path = pathOf({ actor: address, tab: 'log' });
+      // As a browser has it, which takes dots out of a path.
+      expect(viewAt(new URL(path, 'http://gateway/').pathname)).toEqual({ actor: address, tab: 'log' });
+    }
+    for (const name of names) expect(triggerAt(triggerAddress(name))).toBe(name);
+    expect([triggerAt('~triggers'), triggerAt('servers'), triggerAt('~trigger/a/open')]).toEqual([
+      ...[undefined, undefined, undefined],
+    ]);
+  });
+
+  test('reads as what people call it', () => {
+    const key = node('k', 'cs', 'conversation/repohost/acme/site#7#12', 'conversation');
+    expect(shownName(key.name)).toBe('repohost/acme/site#7');
+    expect(nameAt(addressOf(key, new Map()))).toBe('repohost/acme/site#7');
+    expect(nameAt(triggerAddress('orders'))).toBe('orders');
+    expect(laneLabel(key.name)).toBe('…ost/acme/site#7');
+    expect(laneLabel('a-server-with-a-long-name#1')).toBe('a-server-with-a…');
+  });
+
+  test('is the log of the root where the path says nothing', () => {
+    for (const path of ['/inspector', '/inspector/', '/inspector/view/', '/elsewhere'])
+      expect(viewAt(path)).toEqual({ actor: '', tab: 'log' });
+    expect(viewAt('/inspector/view/files')).toEqual({ actor: 'files', tab: 'log' });
+    expect(viewAt('/inspector/view/%zz/numbers')).toEqual({ actor: '%zz', tab: 'numbers' });
+  });
+});
+
+describe('lifelines', () => {
+  const entry = (n: number, name: string, sourceName: string | null): LogEntry => ({
+    ...{
+      n,
+      actor: name,
+      name,
+      machine: null,
+      source: sourceName,
+      sourceName,
+      event: `event-${n}`,
+      state: null,
+      at: n,
+    },
+  });
+
+  test('lead from the sender to the receiver, oldest first', () => {
+    const { lanes, arrows } = lifelines([entry(1, 'files#1', null), entry(2, 'pool', 'files#1')]);
+    expect(lanes).toEqual(['outside', 'files#1', 'pool']);
+    expect(arrows.map(({ from, to, event }) => [from, to, event])).toEqual([
+      [0, 1, 'event-1'],
+      [1, 2, 'event-2'],
+    ]);
+  });
+
+  test('show only what one actor has to do with', () => {
+    const log = [entry(1, 'a', 'b'), entry(2, 'c', 'd'), entry(3, 'd', 'a')];
+    expect(lifelines(log, new Set(['a'])).arrows.map(({ n }) => n)).toEqual([1, 3]);
+  });
+
+  test('are bounded in both directions, and every arrow has its lanes', () => {
+    const name = fc.integer({ min: 0, max: 30 }).map(String);
+    fc.assert(
+      fc.property(fc.array(fc.tuple(name, fc.option(name)), { maxLength: 200 }), (pairs) => {
+        const { lanes, arrows } = lifelines(pairs.map(([to, from], n) => entry(n, to, from)));
+        expect(lanes.length).toBeLessThanOrEqual(MAX_LANES + 1);
+        expect(new Set(lanes).size).toBe(lanes.length);
+        expect(arrows).toHaveLength(Math.min(pairs.length, MAX_ARROWS));
+        for (const { from, to } of arrows) {
+          expect(lanes[from]).toBeDefined();
+          expect(lanes[to]).toBeDefined();
+        }
+      }),
+    );
+  });
+});
+
+describe('the history of numbers', () => {
+  const sample = (at: number, requests: number, in_flight = 0) => ({
+    ...{ at, requests, failed: 0, in_flight, waiting: 0, p95: null },
+  });
+
+  test('makes a line second by second out of the moments that were told', () => {
+    const series = seriesOf([sample(1_000, 10, 1), sample(3_000, 14, 2)], 5_000, 5);
+    expect(series.perSecond).toEqual([null, 0, 4, 0, 0]);
+    expect(series.inFlight).toEqual([1, 1, 2, 2, 2]);
+  });
+
+  test('keeps five minutes and no more, but what held at their beginning (PH1)', () => {
+    const history = new History();
+    for (let second = 0; second < 2_000; second += 1) history.note('files', sample(second * 1_000, second));
+    expect(history.samples('files').length).toBeLessThanOrEqual(SECONDS + 1);
+    const sparse = new History();
+    for (const at of [0, 1_000, 900_000, 901_000]) sparse.note('files', sample(at, 1));
+    expect(sparse.samples('files').map(({ at }) => at)).toEqual([1_000, 900_000, 901_000]);
+  });
+});
+
+describe('words', () => {
+  test('name nested states, and what is active in them', () => {
+    expect(stateText({ failed: 'parked' })).toBe('failed.parked');
+    expect(activePaths({ failed: 'parked' })).toEqual(['failed', 'failed.parked']);
+    expect(toneOf({ failed: 'parked' })).toBe('bad');
+    expect(toneOf('something new')).toBe('off');
+    expect([toneOf('paused'), toneOf('open')]).toEqual(['warn', 'good']);
+    expect([toneOf({ busy: 'handling' }), toneOf({ busy: 'overrun' })]).toEqual(['busy', 'bad']);
+  });
+
+  test('say XState’s own events plainly', () => {
+    expect(eventText('xstate.done.actor.0.gateway.booting.part')).toBe('part done');
+    expect(eventText('xstate.error.actor.servers')).toBe('servers failed');
+    expect(eventText('xstate.init')).toBe('init');
+    expect(eventText('pool.ready')).toBe('pool.ready');
+  });
+});

@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest';
+import { MAX_ALTERNATIVES, MAX_PATTERN_CHARS } from '../../../../tool-servers/filesystem/limits.ts';
+import { compileGlobs, isPlainName } from '../../../../tool-servers/filesystem/paths/glob.ts';
+
+const matches = (pattern: string, path: string) => compileGlobs([pattern])(path);
+
+describe('a glob', () => {
+  test.each([
+    ['*.ts', 'deep/in/it/main.ts'],
+    ['*.ts', '.hidden.ts'],
+    ['node_modules', 'a/node_modules'],
+    ['src/*.ts', 'src/main.ts'],
+    ['./src/*.ts', 'src/main.ts'],
+    ['**/*.ts', 'main.ts'],
+    ['**/*.ts', 'a/b/main.ts'],
+    ['src/**/test/*.ts', 'src/test/a.ts'],
+    ['src/**/test/*.ts', 'src/x/y/test/a.ts'],
+    ['dist/', 'a/dist'],
+    ['docs/**', 'docs'],
+    ['docs/**', 'docs/a/b'],
+    ['[!a]*', 'b'],
+    ['[^a]*', 'b'],
+    ['[]x]', ']'],
+    ['[x', '[x'],
+    ['*.{ts,tsx}', 'a/b.tsx'],
+    ['{src,test}/**/*.{js,ts}', 'test/a/b.js'],
+    ['{a,b{c,d}}', 'bd'],
+    ['{one}', '{one}'],
+    ['a{', 'a{'],
+    ['\\*.md', '*.md'],
+    ['*(1).txt', 'copy (1).txt'],
+    ['?', '😀'],
+    ['caf\u00e9', 'cafe\u0301'],
+  ])('%s matches %s', (pattern, path) => {
+    expect(matches(pattern, path)).toBe(true);
+  });
+
+  test.each([
+    ['*.ts', 'main.tsx'],
+    ['*.ts', 'main.TS'],
+    ['src/*.ts', 'src/deep/main.ts'],
+    ['src/*.ts', 'other/src/main.ts'],
+    ['[!a]*', 'a'],
+    ['\\*.md', 'a.md'],
+    ['?', ''],
+    ['a?c', 'a/c'],
+    ['!a', 'b'],
+  ])('%s does not match %s', (pattern, path) => {
+    expect(matches(pattern, path)).toBe(false);
+  });
+
+  test('of no patterns matches nothing', () => {
+    expect(compileGlobs([])('a')).toBe(false);
+  });
+
+  test.each([
+    ['/etc/*', 'relative'],
+    ['../*', 'leads out'],
+    ['a/../../b', 'leads out'],
+    ['/', 'relative'],
+    ['x'.repeat(MAX_PATTERN_CHARS + 1), String(MAX_PATTERN_CHARS)],
+    ['{a,b}'.repeat(7), String(MAX_ALTERNATIVES)],
+    ['{a,b}'.repeat(50), String(MAX_ALTERNATIVES)],
+  ])('%s is refused with the reason', (pattern, reason) => {
+    expect(() => compileGlobs([pattern])).toThrow(reason);
+  });
+
+  test('alternatives that are equal count once, and those of all patterns count together', () => {
+    const equal = '{a,a}{a,a}{a,a}{a,a}{a,a}';
+    expect(compileGlobs([equal, equal, equal, equal])('aaaaa')).toBe(true);
+    const different = Array.from({ length: 50 }, (_, index) => `{a,b,c}${index}`);
+    expect(() => compileGlobs(different)).toThrow(String(MAX_ALTERNATIVES));
+  });
+
+  test('knows a plain name from a pattern', () => {
+    expect(isPlainName('report.md')).toBe(true);
+    for (const pattern of ['*.md', 'a?', 'a/b', '[ab]', '{a,b}', '\\*'])
+      expect(isPlainName(pattern)).toBe(false);
+  });
+});

@@ -1,0 +1,81 @@
+import { describe, expect, test } from 'vitest';
+import { accessFrom } from '../../../../tool-servers/repository-host/access.ts';
+
+const secure = { allowsHttp: false };
+const token = 'tok_0123456789';
+
+function refusal(env: NodeJS.ProcessEnv, options = secure): string {
+  try {
+    accessFrom(env, options);
+  } catch (error) {
+    return (error as Error).message;
+  }
+  throw new Error('it was accepted');
+}
+
+describe('the token', () => {
+  test('comes from the variable of this server, and else from the one of its public sibling', () => {
+    expect(accessFrom({ REPOHOST_PERSONAL_ACCESS_TOKEN: token }, secure).token).toBe(token);
+    expect(accessFrom({ GITHUB_PERSONAL_ACCESS_TOKEN: ` ${token}\n` }, secure).token).toBe(token);
+    const both = { REPOHOST_PERSONAL_ACCESS_TOKEN: token, GITHUB_PERSONAL_ACCESS_TOKEN: 'tok_of_another' };
+    expect(accessFrom(both, secure).token).toBe(token);
+  });
+
+  test('may be missing, and an empty one is a missing one', () => {
+    expect(accessFrom({}, secure).token).toBeUndefined();
+    expect(accessFrom({ REPOHOST_PERSONAL_ACCESS_TOKEN: ' ' }, secure).token).toBeUndefined();
+  });
+
+  test.each(['short', 'with spaces in it', 'tok_\u00e4\u00f6\u00fc_0123456789', 'tok_0123\r\nx-evil: 1'])(
+    'is refused without being told when it is %j',
+    (wrong) => {
+      const said = refusal({ REPOHOST_PERSONAL_ACCESS_TOKEN: wrong });
+      expect(said).toContain('REPOHOST_PERSONAL_ACCESS_TOKEN is no token');
+      expect(said).not.toContain(wrong);
+    },
+  );
+
+  test.each(['$REPO_TOKEN', `$\{REPO_TOKEN}`])('is refused when %s was not filled in', (wrong) => {
+    expect(refusal({ REPOHOST_PERSONAL_ACCESS_TOKEN: wrong })).toContain('nobody filled in');
+  });
+});
+
+describe('the address', () => {
+  const urlOf = (text: string, options = secure) => accessFrom({ REPOHOST_API_URL: text }, options).apiUrl;
+
+  test('is the public one where none is given', () => {
+    expect(accessFrom({}, secure).apiUrl).toBe('https://api.github.com');
+  });
+
+  test('keeps its path and loses the slashes at its end', () => {
+    expect(urlOf('https://host.example/api/v3//')).toBe('https://host.example/api/v3');
+    expect(urlOf('https://host.example:8443')).toBe('https://host.example:8443');
+  });
+
+  test.each(['http://127.0.0.1:3000', 'http://localhost:3000', 'http://[::1]:3000'])(
+    'may be plain http on this machine: %s',
+    (url) => {
+      expect(urlOf(url)).toBe(url);
+    },
+  );
+
+  test.each(['http://host.example', 'http://127.0.0.1.host.example', 'http://localhost.example'])(
+    'may not be plain http elsewhere, unless that is allowed: %s',
+    (url) => {
+      expect(refusal({ REPOHOST_API_URL: url })).toContain('--allow-http');
+      expect(urlOf(url, { allowsHttp: true })).toBe(url);
+    },
+  );
+
+  test.each([
+    ['host.example', 'no address'],
+    ['file:///etc/passwd', 'no address'],
+    ['https://user:hidden@host.example', 'user name or password'],
+    ['https://host.example/api?x=1', 'query'],
+    ['https://host.example/api#x', 'fragment'],
+  ])('is refused when it is %s', (url, why) => {
+    const said = refusal({ REPOHOST_API_URL: url });
+    expect(said).toContain(why);
+    expect(said).not.toContain('hidden');
+  });
+});
