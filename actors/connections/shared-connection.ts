@@ -1,0 +1,137 @@
+// One account of a platform, and the triggers that use its connection. It says what its actor should do; whether there is an
+// actor is the registry's affair.
+//
+// SC1  the connector of the newest user applies; what is connected by another identity is closed and opened anew.
+// SC2  a refusal by the platform is told to every user, and to those that join later, until it is connected again.
+
+import type { Trigger } from '../../config/resources/trigger.ts';
+import type { ConnectionEvent, ConnectionState } from '../../machines/connection.ts';
+import { type ConnectionFailure, isVisible } from '../../machines/connection-failure.ts';
+import type { ConnectionUse, Connector } from './connector.ts';
+import type { UsersNotice } from './users-notice.ts';
+
+/** What GET /triggers, the inspector and `top` show of a connection. Times are epoch ms. */
+export interface ConnectionStatus {
+  readonly platform: string;
+  readonly account: string;
+  readonly state: ConnectionState;
+  readonly since: number;
+  /** From a failure on until it is connected. */
+  readonly lastError: string | undefined;
+  readonly retryAt: number | undefined;
+}
+
+/** What a trigger hears of its connection: why it is refused, or undefined when it works again. */
+export type OnRefused = (reason: string | undefined) => void;
+
+export interface User {
+  readonly trigger: Trigger;
+  readonly connector: Connector;
+  readonly onRefused: OnRefused;
+}
+
+/** What the machine says of itself. */
+export interface StateNews {
+  readonly state: ConnectionState;
+  readonly since: number;
+  readonly failure: ConnectionFailure | undefined;
+  readonly pauseMs: number;
+}
+
+export class SharedConnection {
+  readonly platform: string;
+  readonly account: string;
+  /** The newest last. */
+  readonly #users: User[] = [];
+  #news: StateNews;
+  #refusal: string | undefined;
+  /** With which the present run connects, or the last one did. */
+  #identity: string | undefined;
+  #notice: UsersNotice | undefined;
+  #onEnded: (() => void)[] = [];
+
+  constructor({ platform, account }: Pick<ConnectionUse, 'platform' | 'account'>, now: number) {
+    this.platform = platform;
+    this.account = account;
+    this.#news = { state: 'connecting', since: now, failure: undefined, pauseMs: 0 };
+  }
+
+  get key(): string {
+    return `${this.platform}/${this.account}`;
+  }
+
+  get isUsed(): boolean {
+    return this.#users.length > 0;
+  }
+
+  get status(): ConnectionStatus {
+    const { state, since, failure, pauseMs } = this.#news;
+    const isWaiting = state === 'backingOff' || state === 'failed';
+    const { platform, account } = this;
+    const retryAt = isWaiting ? since + pauseMs : undefined;
+    return { platform, account, state, since, lastError: failure?.reason, retryAt };
+  }
+
+  /** Gives what the actor has to be told. */
+  join(user: User): readonly ConnectionEvent[] {
+    this.#users.push(user);
+    for (const onEnded of this.#onEnded.splice(0)) onEnded();
+    if (this.#refusal !== undefined) user.onRefused(this.#refusal);
+    return [{ type: 'wanted' }, ...this.#changed()];
+  }
+
+  /** The same; does nothing for one that has left. */
+  leave(user: User): readonly ConnectionEvent[] {
+    const at = this.#users.indexOf(user);
+    if (at < 0) return [];
+    this.#users.splice(at, 1);
+    return this.isUsed ? this.#changed() : [{ type: 'unwanted' }];
+  }
+
+  /** Resolves when it has ended, or somebody uses it again. */
+  ended(): Promise<void> {
+    return new Promise((resolve) => this.#onEnded.push(resolve));
+  }
+
+  end(): void {
+    for (const onEnded of this.#onEnded.splice(0)) onEnded();
+  }
+
+  /** For a run that begins. Undefined when the last user has just left. */
+  takeConnector(): Connector | undefined {
+    const connector = this.#users.at(-1)?.connector;
+    this.#identity = connector?.identity;
+    return connector;
+  }
+
+  readonly users = (): readonly Trigger[] => {
+    const newest = new Map(this.#users.map(({ trigger }) => [trigger.name, trigger]));
+    return [...newest.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+  };
+
+  onOpen(notice: UsersNotice): void {
+    this.#notice = notice;
+  }
+
+  /** A state of its actor has begun. */
+  onState(news: StateNews): void {
+    this.#news = news;
+    const { state, failure } = news;
+    if (state !== 'connected') this.#notice = undefined;
+    if (state === 'failed' && failure !== undefined && isVisible(failure)) this.#refuse(failure.reason);
+    else if (state === 'connected') this.#refuse(undefined);
+  }
+
+  #refuse(reason: string | undefined): void {
+    if (reason === this.#refusal) return;
+    this.#refusal = reason;
+    for (const { onRefused } of [...this.#users]) onRefused(reason);
+  }
+
+  #changed(): readonly ConnectionEvent[] {
+    const wanted = this.#users.at(-1)?.connector.identity;
+    if (this.#identity !== undefined && wanted !== this.#identity) return [{ type: 'renew' }];
+    this.#notice?.changed();
+    return [];
+  }
+}

@@ -1,0 +1,87 @@
+// Tells an open connection which triggers use it: at its beginning, and at each change from then on. What depends on all of
+// them together, such as a menu of commands, is made there.
+//
+// UN1  one call at a time; what changes meanwhile is one more call after it, with the triggers as they are then.
+// UN2  a transient failure is tried again with growing pauses while the connection lasts, a refusal when the triggers change;
+//      neither ends the connection.
+// UN3  nothing is called after `close`, and what is under way is told to end.
+
+import { connectionPause } from '../../machines/connection-failure.ts';
+import type { Log } from '../log.ts';
+import { failureOf, type OpenConnection, type Users } from './connector.ts';
+
+export interface UsersNoticeOptions {
+  readonly open: OpenConnection;
+  readonly users: Users;
+  /** For the log: platform and account. */
+  readonly key: string;
+  readonly log: Log;
+}
+
+/** A reload changes many triggers at once. */
+const GATHER_MS = 20;
+
+export class UsersNotice {
+  readonly #options: UsersNoticeOptions;
+  readonly #closing = new AbortController();
+  #isDue = false;
+  #isRunning = false;
+  #timer: NodeJS.Timeout | undefined;
+  #failures = 0;
+
+  constructor(options: UsersNoticeOptions) {
+    this.#options = options;
+    this.changed();
+  }
+
+  /** A trigger has joined, left, or is another. */
+  changed(): void {
+    if (this.#options.open.onUsers === undefined) return;
+    this.#isDue = true;
+    this.#failures = 0;
+    this.#callAfter(GATHER_MS);
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#closing.abort();
+  }
+
+  #callAfter(ms: number): void {
+    if (this.#isRunning || this.#closing.signal.aborted) return;
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(() => void this.#call(), ms).unref();
+  }
+
+  async #call(): Promise<void> {
+    const { open, users } = this.#options;
+    this.#isDue = false;
+    this.#isRunning = true;
+    let pauseMs: number | undefined;
+    try {
+      await open.onUsers?.(users(), this.#closing.signal);
+      this.#failures = 0;
+    } catch (error) {
+      pauseMs = this.#pauseAfter(error);
+    } finally {
+      this.#isRunning = false;
+    }
+    if (this.#isDue) this.#callAfter(GATHER_MS);
+    else if (pauseMs !== undefined) this.#callAfter(pauseMs);
+  }
+
+  /** Undefined where it is not tried again. */
+  #pauseAfter(error: unknown): number | undefined {
+    if (this.#closing.signal.aborted) return undefined;
+    const { key, log } = this.#options;
+    const failure = failureOf(error);
+    this.#failures += 1;
+    const isTransient = failure.kind === 'transient';
+    const pauseMs = isTransient ? connectionPause(failure, this.#failures, Math.random()) : undefined;
+    log.warn(
+      { connection: key, reason: failure.reason, in_ms: pauseMs },
+      'the platform did not take what the triggers of a connection need',
+    );
+    return pauseMs;
+  }
+}

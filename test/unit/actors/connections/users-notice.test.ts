@@ -1,0 +1,93 @@
+// What an open connection hears of its triggers, with time that the test lets pass.
+
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { ConnectionError } from '../../../../actors/connections/connector.ts';
+import { UsersNotice } from '../../../../actors/connections/users-notice.ts';
+import { silentLog } from '../../../../actors/log.ts';
+import type { Trigger } from '../../../../config/resources/trigger.ts';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
+
+function bench(answer: (names: readonly string[], signal: AbortSignal) => Promise<void>) {
+  const names: string[] = [];
+  const calls: string[] = [];
+  const warnings: object[] = [];
+  const notice = new UsersNotice({
+    open: {
+      closed: new Promise(() => {}),
+      close: async () => {},
+      onUsers: async (triggers, signal) => {
+        const said = triggers.map(({ name }) => name);
+        calls.push(said.join());
+        await answer(said, signal);
+      },
+    },
+    users: () => names.map((name) => ({ name }) as Trigger),
+    key: 'botmessenger/42',
+    log: { ...silentLog, warn: (fields) => void warnings.push(fields) },
+  });
+  return { names, calls, warnings, notice };
+}
+
+describe('an open connection', () => {
+  test('hears once of triggers that join together, and once more of those that join meanwhile (UN1)', async () => {
+    let end = (): void => {};
+    const { names, calls, notice } = bench(() => new Promise((resolve) => (end = resolve)));
+    names.push('a');
+    notice.changed();
+    names.push('b');
+    notice.changed();
+    await pass(1_000);
+    expect(calls).toEqual(['a,b']);
+    names.push('c');
+    notice.changed();
+    notice.changed();
+    await pass(1_000);
+    expect(calls).toEqual(['a,b']);
+    end();
+    await pass(1_000);
+    expect(calls).toEqual(['a,b', 'a,b,c']);
+  });
+
+  test('is told again after a failure that passes, as late as the platform asks, and not after a refusal (UN2)', async () => {
+    const answers = [
+      new ConnectionError('flood', { kind: 'transient', retryAfterMs: 5_000 }),
+      new Error('reset'),
+      new ConnectionError('BOT_COMMANDS_TOO_MUCH', { kind: 'refused' }),
+    ];
+    const { calls, warnings, notice } = bench(async () => {
+      const error = answers.shift();
+      if (error !== undefined) throw error;
+    });
+    await pass(5_000);
+    expect(calls).toHaveLength(1);
+    await pass(100_000);
+    expect(calls).toHaveLength(3);
+    expect(warnings.at(-1)).toMatchObject({ reason: 'BOT_COMMANDS_TOO_MUCH', in_ms: undefined });
+    notice.changed();
+    await pass(100_000);
+    expect(calls).toHaveLength(4);
+    expect(warnings).toHaveLength(3);
+  });
+
+  test('hears nothing any more once it closes, and is told to end what it does (UN3)', async () => {
+    let signal: AbortSignal | undefined;
+    const { calls, warnings, notice } = bench(async (_, given) => {
+      signal = given;
+      await new Promise((_resolve, reject) => given.addEventListener('abort', () => reject(given.reason)));
+    });
+    await pass(100);
+    notice.changed();
+    notice.close();
+    notice.changed();
+    await pass(100_000);
+    expect([calls.length, signal?.aborted, warnings]).toEqual([1, true, []]);
+  });
+});
