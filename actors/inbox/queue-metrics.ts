@@ -13,6 +13,8 @@ export interface QueueFigures {
   readonly done: number;
   readonly ignored: number;
   readonly held: number;
+  /** Put off because the other side takes no more for now: no attempts. */
+  readonly deferred: number;
   /** Failed attempts. */
   readonly failed: number;
   readonly retried: number;
@@ -29,6 +31,7 @@ export class QueueMetrics {
   #done = 0;
   #ignored = 0;
   #held = 0;
+  #deferred = 0;
   #retried = 0;
   #dead = 0;
   #lost = 0;
@@ -46,6 +49,7 @@ export class QueueMetrics {
       done: this.#done,
       ignored: this.#ignored,
       held: this.#held,
+      deferred: this.#deferred,
       failed,
       retried: this.#retried,
       dead: this.#dead,
@@ -72,6 +76,7 @@ export class QueueMetrics {
         log.debug(fieldsOf(mailbox, result), 'delivery is held: its trigger is paused');
         return;
       case 'deferred':
+        this.#deferred += 1;
         log.debug(fieldsOf(mailbox, result), 'delivery waits: the other side takes no more for now');
         return;
       case 'queued':

@@ -25,7 +25,7 @@ export function turnResult(
   switch (outcome.kind) {
     case 'done':
     case 'ignored': {
-      const { kind, trigger, note, answer, snapshot, emit, timers, cancelTimers } = outcome;
+      const { kind, trigger, note, answer, receipt, snapshot, emit, timers, cancelTimers } = outcome;
       return {
         key,
         fence,
@@ -34,6 +34,7 @@ export function turnResult(
         trigger,
         note: note === undefined ? undefined : noteOf(note),
         answer,
+        receipt,
         snapshot,
         emit,
         timers,

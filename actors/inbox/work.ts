@@ -15,7 +15,7 @@ export type Outcome =
   /** What is to be committed with it; see there. */
   | ({ readonly kind: 'done' | 'ignored' } & Pick<
       TurnResult,
-      'trigger' | 'note' | 'answer' | 'snapshot' | 'emit' | 'timers' | 'cancelTimers'
+      'trigger' | 'note' | 'answer' | 'receipt' | 'snapshot' | 'emit' | 'timers' | 'cancelTimers'
     >)
   /** A paused trigger would take it: it stays first until that trigger is resumed. */
   | { readonly kind: 'held'; readonly trigger: string }

@@ -96,6 +96,7 @@ function resultToPost(result: TurnResult): TurnResult {
     trigger: result.trigger,
     note: result.note,
     answer: result.answer,
+    receipt: result.receipt,
     snapshot: result.snapshot,
     emit: result.emit?.map(copiedEvent),
     timers: result.timers?.map(copiedTimer),

@@ -75,6 +75,7 @@ export class SqliteDeliveries {
   readonly #defer: Statement<Nothing>;
   readonly #hold: Statement<Nothing>;
   readonly #giveBack: Statement<Nothing>;
+  readonly #keepReceipt: Statement<Nothing>;
   readonly #break: Statement<Nothing>;
   readonly #crash: Statement<Nothing>;
   readonly #waitLonger: Statement<Nothing>;
@@ -125,7 +126,7 @@ export class SqliteDeliveries {
     // Nothing was done: what tells that an attempt was begun is as it was before.
     this.#defer = connection.prepare(
       `UPDATE delivery SET state = ${stateCodes.retrying}, retry_at = ?, attempts = attempts - 1,
-         started = CASE WHEN ? THEN started END, trigger = coalesce(?, trigger), note = ? WHERE seq = ?`,
+         deferrals = deferrals + 1, started = CASE WHEN ? THEN started END, trigger = coalesce(?, trigger), note = ? WHERE seq = ?`,
     );
     // It was not tried, so it has not used up an attempt.
     this.#hold = connection.prepare(
@@ -135,6 +136,7 @@ export class SqliteDeliveries {
     this.#giveBack = connection.prepare(
       `UPDATE delivery SET state = ${queued}, held_by = ?, attempts = attempts - 1, note = ? WHERE seq = ?`,
     );
+    this.#keepReceipt = connection.prepare('UPDATE delivery SET receipt = ? WHERE seq = ?');
     this.#break = connection.prepare(`UPDATE delivery SET state = ${queued}, ${withFailure} WHERE seq = ?`);
     this.#crash = connection.prepare(
       `UPDATE delivery SET state = ?, ended = ?, retry_at = ?, note = ?, crashes = ?, ${withFailure}
@@ -250,6 +252,7 @@ export class SqliteDeliveries {
     if (outcome === 'dead')
       this.#fail.run([stateCodes.dead, now, null, trigger, note, answer, now, note ?? '', seq]);
     else this.#end.run([stateCodes[outcome], now, trigger, note, answer, seq]);
+    if (result.receipt !== undefined) this.#keepReceipt.run([bounded(result.receipt, NAME_LENGTH), seq]);
     this.#unfinished -= 1;
   }
 

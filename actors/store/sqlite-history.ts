@@ -16,7 +16,7 @@ const LOOKED_AT = 10_000;
 /** Records looked at for one part of a sweep: each that is removed may take a body with it. */
 const SWEPT_AT_ONCE = 500;
 
-const columns = `seq, id, key, trace, state, attempts, crashes, at, started, ended, retry_at, trigger, note, answer, failures`;
+const columns = `seq, id, key, trace, state, attempts, crashes, at, started, ended, retry_at, trigger, note, answer, receipt, deferrals, failures`;
 
 /** What a filter may be about. */
 const compared = 'seq, id, key, state, at, trigger';
@@ -36,6 +36,8 @@ type DeliveryRow = readonly [
   trigger: string | null,
   note: string | null,
   answer: string | null,
+  receipt: string | null,
+  deferrals: number,
   failures: string | null,
 ];
 
@@ -168,7 +170,7 @@ function conditions(filter: DeliveryFilter): { where: string; values: readonly S
 
 function deliveryOf(row: DeliveryRow): Delivery {
   const [seq, id, key, trace, state, attempts, crashes, at, started, ended, retryAt, ...texts] = row;
-  const [trigger, note, answer, failures] = texts;
+  const [trigger, note, answer, receipt, deferrals, failures] = texts;
   return {
     seq,
     id,
@@ -184,6 +186,8 @@ function deliveryOf(row: DeliveryRow): Delivery {
     trigger: trigger ?? undefined,
     note: note ?? undefined,
     answer: answer ?? undefined,
+    receipt: receipt ?? undefined,
+    deferrals,
     failures: failures === null ? [] : failuresOf(failures),
   };
 }

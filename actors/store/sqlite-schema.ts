@@ -99,6 +99,11 @@ const migrations: readonly string[] = [
   `,
   // What the clock said when that was last noted: it tells a start that somebody has set it back meanwhile.
   'CREATE TABLE clock (at INTEGER NOT NULL); INSERT INTO clock VALUES (0);',
+  // What a platform calls a message that was sent, and how often something was put off.
+  `
+  ALTER TABLE delivery ADD COLUMN receipt TEXT;
+  ALTER TABLE delivery ADD COLUMN deferrals INTEGER NOT NULL DEFAULT 0;
+  `,
 ];
 
 export const schemaVersion = migrations.length;

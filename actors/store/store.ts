@@ -113,6 +113,8 @@ export interface TurnResult extends TurnRef {
   readonly trigger?: string | undefined;
   readonly note?: string | undefined;
   readonly answer?: string | undefined;
+  /** What a platform calls the message that was sent: an edit of it finds it so. Undefined leaves the one that is there. */
+  readonly receipt?: string | undefined;
   /** Undefined leaves the snapshot as it is, null removes it. */
   readonly snapshot?: string | null | undefined;
   readonly emit?: readonly NewEvent[] | undefined;
@@ -176,6 +178,9 @@ export interface Delivery {
   readonly trigger: string | undefined;
   readonly note: string | undefined;
   readonly answer: string | undefined;
+  readonly receipt: string | undefined;
+  /** How often it was put off because the other side took no more: no attempts. */
+  readonly deferrals: number;
   readonly failures: readonly Failure[];
 }
 

@@ -121,7 +121,7 @@ export function deliveryLine({ id, state }: DeliveryRecord): string {
 }
 
 export function deliveryPage(delivery: DeliveryDetails, paint: Paint): string[] {
-  const { body, failures, answer } = delivery;
+  const { body, failures, answer, receipt } = delivery;
   const entries: readonly (readonly [string, string])[] = [
     ['delivery', printable(delivery.id)],
     ['state', paint(deliveryStyle[delivery.state], delivery.state)],
@@ -134,12 +134,16 @@ export function deliveryPage(delivery: DeliveryDetails, paint: Paint): string[] 
     ...(delivery.crashes === 0
       ? []
       : [['crashes', `${delivery.crashes} of them ended with the gateway`] as const]),
+    ...(delivery.deferrals === 0
+      ? []
+      : [['put off', `${delivery.deferrals} times, as the other side took no more`] as const]),
     ...(delivery.next_attempt_at === null ? [] : [['next attempt', delivery.next_attempt_at] as const]),
     ...(delivery.note === null ? [] : [['note', printable(delivery.note)] as const]),
     ['trace', delivery.trace],
     ...failures.map(
       ({ attempt, at, note }) => [`attempt ${attempt}`, `${at ?? ''} ${printable(note)}`] as const,
     ),
+    ...(receipt === null ? [] : [['receipt', printable(receipt)] as const]),
     ...(answer === null ? [] : [['answer', printable(answer)] as const]),
     ['body', `${body.bytes} bytes`],
   ];

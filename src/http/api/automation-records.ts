@@ -54,6 +54,7 @@ export function deliveryRecord(delivery: Delivery) {
     conversation: delivery.key,
     attempts,
     crashes: delivery.crashes,
+    deferrals: delivery.deferrals,
     received_at: iso(receivedAt),
     started_at: iso(startedAt),
     ended_at: iso(endedAt),
@@ -70,6 +71,7 @@ export function deliveryDetails(delivery: Delivery & { readonly body: Uint8Array
   return {
     ...deliveryRecord(delivery),
     answer: delivery.answer ?? null,
+    receipt: delivery.receipt ?? null,
     failures: delivery.failures.map(({ attempt, at, note }) => ({ attempt, at: iso(at), note })),
     body: bodyOf(delivery.body),
   };

@@ -65,6 +65,8 @@ function makeVersion1(file: string): void {
     DROP TABLE clock;
     DROP INDEX delivery_suspect;
     ALTER TABLE delivery DROP COLUMN crashes;
+    ALTER TABLE delivery DROP COLUMN receipt;
+    ALTER TABLE delivery DROP COLUMN deferrals;
   `);
   db.exec(`UPDATE counter SET value = ${DRAWN}; PRAGMA user_version = 1;`);
   db.close();

@@ -19,6 +19,8 @@ const delivery: Delivery = {
   trigger: 'ask',
   note: undefined,
   answer: undefined,
+  receipt: undefined,
+  deferrals: 0,
   failures: [],
 };
 
