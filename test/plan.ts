@@ -71,7 +71,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'servers/starts',
     'eras/request-state-affinity',
   ],
-  'eras, eraBridge, lists and names: made of messages, whatever carried them': [
+  'eras, crossings, lists and names: made of messages, whatever carried them': [
     'eras/aggregate-eras',
     'eras/both-eras-crowd',
     'eras/era-bridge',

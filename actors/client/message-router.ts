@@ -41,10 +41,10 @@ export class MessageRouter {
 
   constructor(gateway: Gateway) {
     this.#gateway = gateway;
-    const { aggregate, discovery, eraBridge, search, sessions, config } = gateway;
+    const { aggregate, discovery, eraBridge, forwarder, search, sessions, config } = gateway;
     const listTimeoutMs = config.list_timeout_seconds * 1000;
     const onList = (kind: ListKind, incomplete: readonly string[]) => this.#noteIncomplete(kind, incomplete);
-    this.#context = { aggregate, discovery, eraBridge, search, sessions, listTimeoutMs, onList };
+    this.#context = { aggregate, discovery, eraBridge, forwarder, search, sessions, listTimeoutMs, onList };
   }
 
   /**
@@ -200,9 +200,9 @@ export class MessageRouter {
     session: ClientSession | undefined,
   ): boolean {
     if (exchange.isDone || exchange.budget !== undefined) return true;
-    const { places } = this.#gateway.eraBridge;
+    const { inFlight } = this.#gateway.forwarder;
     const isIntroduction = method === 'initialize' || method === 'server/discover';
-    if (places.wait(exchange, server, session, isIntroduction)) return true;
+    if (inFlight.wait(exchange, server, session, isIntroduction)) return true;
     exchange.call?.cancel('the gateway has no place for the request');
     return false;
   }
@@ -230,7 +230,7 @@ export class MessageRouter {
       redact: (text) => this.#gateway.redactor.redact(text),
       onEnd: (ended, end, error) => {
         session?.finish(ended);
-        this.#gateway.eraBridge.places.give(ended);
+        this.#gateway.forwarder.inFlight.give(ended);
         this.counts.in_flight -= 1;
         if (end === 'failed' || end === 'refused') this.counts.failed += 1;
         this.#log(ended, envelope, end, error, performance.now() - startedAt, origin, session);

@@ -7,6 +7,7 @@ import { Budget } from '../budget.ts';
 import { Aggregate } from '../client/aggregate/aggregate.ts';
 import { Discovery } from '../client/aggregate/discovery.ts';
 import { EraBridge } from '../client/eras/era-bridge.ts';
+import { Forwarder } from '../client/routing/forwarder.ts';
 import { InFlightLimiter } from '../client/routing/in-flight-limiter.ts';
 import { ToolSearch } from '../client/search/tool-search.ts';
 import { EVERY_SERVER, Sessions } from '../client/sessions/sessions.ts';
@@ -57,7 +58,8 @@ export class Gateway {
   readonly sessions: Sessions;
   readonly aggregate: Aggregate;
   readonly discovery: Discovery;
-  readonly eraBridge: EraBridge;
+  readonly eraBridge = new EraBridge();
+  readonly forwarder: Forwarder;
   /** Set under `expose: search`. */
   readonly search: ToolSearch | undefined;
   readonly beginning = new StartTime();
@@ -103,7 +105,8 @@ export class Gateway {
     this.search =
       config.expose === 'search' ? new ToolSearch({ aggregate: this.aggregate, tagsOf }) : undefined;
     this.discovery = new Discovery(this.aggregate);
-    this.eraBridge = new EraBridge(new InFlightLimiter(config.limits.in_flight, config.limits.body_bytes));
+    const inFlight = new InFlightLimiter(config.limits.in_flight, config.limits.body_bytes);
+    this.forwarder = new Forwarder(inFlight, this.eraBridge);
     this.sessions = new Sessions({
       maxSessions: config.limits.sessions,
       idleMs: config.limits.session_idle_seconds * 1000,

@@ -3,8 +3,9 @@
 
 import { metaKeys } from '../../jsonrpc/modern-meta.ts';
 import { ResultChange } from '../../jsonrpc/result-change.ts';
-import { rawJson } from '../../jsonrpc/span.ts';
+import { rawJson, together } from '../../jsonrpc/span.ts';
 import { noCache } from '../../server/lists/lists.ts';
+import type { ClientExchange } from '../client-exchange.ts';
 
 export interface ResultMetadata {
   /** Of a modern server, which says the rest itself. */
@@ -23,11 +24,19 @@ export function resultMetadataOf(serverInfo: unknown): ResultMetadata {
   const meta = { [metaKeys.serverInfo]: rawJson(serverInfo) };
   const complete = { resultType: rawJson('complete') };
   const uncached = { ...complete, ttlMs: String(noCache.ttlMs), cacheScope: rawJson(noCache.scope) };
-  const signature = {
+  const metadata = {
     alone: new ResultChange({}, meta),
     complete: new ResultChange(complete, meta),
     uncached: new ResultChange(uncached, meta),
   };
-  if (typeof serverInfo === 'object' && serverInfo !== null) made.set(serverInfo, signature);
-  return signature;
+  if (typeof serverInfo === 'object' && serverInfo !== null) made.set(serverInfo, metadata);
+  return metadata;
+}
+
+/** Gives a modern server's result the gateway's name, for a client that knows nothing of single servers. */
+export function withGatewayMetadata(exchange: ClientExchange): void {
+  const { dress, rewrite } = exchange;
+  if (dress === undefined) return;
+  const { alone } = resultMetadataOf(dress.serverInfo);
+  exchange.rewrite = (answer) => together(rewrite?.(answer), alone.edits(answer));
 }

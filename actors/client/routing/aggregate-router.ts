@@ -10,7 +10,7 @@ import { type ListKind, noCache } from '../../server/lists/lists.ts';
 import type { Target } from '../aggregate/aggregate.ts';
 import type { Discovery } from '../aggregate/discovery.ts';
 import type { ListCompleteness } from '../aggregate/list-changes.ts';
-import { withGatewayMetadata } from '../eras/era-bridge.ts';
+import { withGatewayMetadata } from '../eras/result-metadata.ts';
 import { withoutTasks } from '../eras/without-tasks.ts';
 import { type ClientRequest, type RoutedRequest, routeTo } from '../routed-request.ts';
 import { isSearchTool, rawSearchTools } from '../search/search-tools.ts';
@@ -240,7 +240,7 @@ function sendModern(request: RoutedRequest, context: AggregateContext): void {
   const edits = together(request.edits, withoutTasks(request.envelope));
   const route = routeTo(request, request.server, inOrder(edits));
   if (route.exchange.dress !== undefined) route.exchange.dress.isMethodKnown = true;
-  if (route.server.eras.for('modern') === 'modern') withGatewayMetadata(route);
+  if (route.server.eras.for('modern') === 'modern') withGatewayMetadata(route.exchange);
   resumeOrForward(route, context);
 }
 

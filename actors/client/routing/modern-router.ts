@@ -96,16 +96,18 @@ export function discovery(
 export function resumeOrForward(route: RoutedRequest, context: RoutingContext): void {
   const { envelope, exchange, server } = route;
   const state = envelope.paramText('requestState');
-  const { suspended } = context.eraBridge;
   // A call may have been suspended before the server turned out to speak the modern era.
-  if (state === undefined || (!suspended.has(state) && server.eras.for('modern') === 'modern')) {
+  const isOrdinary =
+    state === undefined ||
+    (!context.eraBridge.suspended.has(state) && server.eras.for('modern') === 'modern');
+  if (isOrdinary) {
     forwardToServer(route, context);
     return;
   }
   // One that finds no place may come again with its state.
-  if (!context.eraBridge.places.take(exchange, server, undefined)) return;
+  if (!context.forwarder.inFlight.take(exchange, server, undefined)) return;
   try {
-    suspended.take(state, server.id, envelope).resume(route);
+    context.eraBridge.suspended.take(state, server.id, envelope).resume(route);
   } catch (error) {
     if (!(error instanceof RpcFault)) throw error;
     exchange.refuse(error);

@@ -17,6 +17,7 @@ import type { RoutedRequest } from '../routed-request.ts';
 import { MAX_URIS } from '../sessions/listen-stream.ts';
 import { subscribeResource, unsubscribeResource } from '../sessions/resource-subscription.ts';
 import type { ClientSession } from '../sessions/session.ts';
+import type { Forwarder } from './forwarder.ts';
 
 /** HTTP servers, as a rule, take no longer ones either. */
 const MAX_URI_CHARS = 8192;
@@ -30,11 +31,12 @@ export const listMethods = new Map(
 export interface RoutingContext {
   readonly aggregate: Aggregate;
   readonly eraBridge: EraBridge;
+  readonly forwarder: Forwarder;
 }
 
 /** Sends the message to its server, apart from the route's edits as it is, or across the eras. */
 export function forwardToServer(route: RoutedRequest, context: RoutingContext): void {
-  context.eraBridge.forward(route);
+  context.forwarder.forward(route);
 }
 
 /** Acts once it is known which eras the server speaks: at once, but for the first request to one that is asked. */

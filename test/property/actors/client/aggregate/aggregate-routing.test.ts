@@ -27,14 +27,14 @@ function listed(id: string, listing: Listing): ListedServer {
 function routed(all: AggregateContext, text: string, era: Era): { server: string; text: string } | undefined {
   const envelope = readClientMessage(Buffer.from(text));
   const sent: RoutedRequest[] = [];
-  const eraBridge = {
+  const forwarder = {
     forward: (route: RoutedRequest) => sent.push(route),
-  } as unknown as AggregateContext['eraBridge'];
+  } as unknown as AggregateContext['forwarder'];
   const silent = { send: () => {}, finish: () => {}, drop: () => {} };
   const exchange = new ClientExchange('1', silent, { redact: (said) => said, onEnd: () => {} });
   const caller = { capabilities: {}, clientInfo: {}, logLevel: undefined };
   const request = { session: undefined, envelope, exchange, trace: undefined };
-  routeToAny({ ...request, caller: era === 'legacy' ? undefined : caller }, { ...all, eraBridge });
+  routeToAny({ ...request, caller: era === 'legacy' ? undefined : caller }, { ...all, forwarder });
   const [route] = sent;
   if (route === undefined) return undefined;
   expect(sent).toHaveLength(1);

@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { EraBridge } from '../../../../../actors/client/eras/era-bridge.ts';
 import { MessageRouter } from '../../../../../actors/client/message-router.ts';
 import type { Outlet, Stream } from '../../../../../actors/client/outlet.ts';
+import { Forwarder } from '../../../../../actors/client/routing/forwarder.ts';
 import { InFlightLimiter } from '../../../../../actors/client/routing/in-flight-limiter.ts';
 import type { ClientSession } from '../../../../../actors/client/sessions/session.ts';
 import { Sessions } from '../../../../../actors/client/sessions/sessions.ts';
@@ -169,11 +170,13 @@ class World {
       log: silentLog,
       onEnd: (session) => managed.release(session),
     });
+    const eraBridge = new EraBridge();
     const gateway = {
       server: () => managed,
       servers: { all: () => [managed], get: () => managed },
       sessions: this.sessions,
-      eraBridge: new EraBridge(new InFlightLimiter(1000)),
+      eraBridge,
+      forwarder: new Forwarder(new InFlightLimiter(1000), eraBridge),
       aggregate: { isAllowed: () => true },
       redactor: new Redactor([]),
       config: { limits: { in_flight: 1000 }, log_level: 'info', list_timeout_seconds: 5 },

@@ -16,6 +16,7 @@ import {
   type Suspendable,
 } from '../../../../../actors/client/eras/suspended-calls.ts';
 import type { ClientRequest, RoutedRequest } from '../../../../../actors/client/routed-request.ts';
+import { Forwarder } from '../../../../../actors/client/routing/forwarder.ts';
 import { InFlightLimiter } from '../../../../../actors/client/routing/in-flight-limiter.ts';
 import { withEras } from '../../../../../actors/client/routing/server-router.ts';
 import { ReplayBudget } from '../../../../../actors/client/sessions/replay-budget.ts';
@@ -65,6 +66,7 @@ const message = (value: object) =>
   readClientMessage(Buffer.from(JSON.stringify({ jsonrpc: '2.0', ...value })));
 
 let eraBridge: EraBridge;
+let forwarder: Forwarder;
 let managed: FakeManaged;
 let ears: Ear[];
 
@@ -72,7 +74,8 @@ beforeEach(() => {
   vi.useFakeTimers({
     toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'],
   });
-  eraBridge = new EraBridge(new InFlightLimiter(1000));
+  eraBridge = new EraBridge();
+  forwarder = new Forwarder(new InFlightLimiter(1000), eraBridge);
   ears = [];
 });
 
@@ -108,7 +111,7 @@ describe('a modern client before a legacy server', () => {
   const call = (who: ModernCaller = caller) => {
     const { route, ear } = request(toolCall('1', 'm', '"t"'), { caller: { ...who } });
     route.exchange.dress = { serverInfo: {}, isMethodKnown: true };
-    eraBridge.forward(route);
+    forwarder.forward(route);
     return { route, ear };
   };
 
@@ -504,7 +507,7 @@ describe('exclusives', () => {
   test('to a remote server are not opened anew for nobody, when they die in use', async () => {
     managed = new FakeManaged({ isolation: 'session', runtime: 'http' } as Partial<ServerEntry>);
     const { route, ear } = request(toolCall('1', 'm'), { caller });
-    eraBridge.forward(route);
+    forwarder.forward(route);
     await settle();
     managed.link.die(new ConnectionLostError('the session is gone'));
     expect(ear.error?.message).toContain('the session is gone');
@@ -516,7 +519,7 @@ describe('exclusives', () => {
   test('that die in use are reported as any connection that does', async () => {
     managed = new FakeManaged({ isolation: 'session' });
     const { route, ear } = request(toolCall('1', 'm'), { caller });
-    eraBridge.forward(route);
+    forwarder.forward(route);
     await settle();
     managed.link.die(new ConnectionLostError('it fell over'));
     expect(ear.error?.message).toContain('it fell over');
@@ -551,7 +554,7 @@ describe('a legacy client before a modern server', () => {
 
   async function asked(result: object): Promise<{ ear: Ear; link: FakeLink; route: RoutedRequest }> {
     const { route, ear } = request(toolCall('1', 'm'), { session });
-    eraBridge.forward(route);
+    forwarder.forward(route);
     await settle();
     // What its start may take has been taken.
     vi.advanceTimersByTime(10_000);
@@ -628,7 +631,7 @@ describe('a call that goes across', () => {
       const accept = vi.spyOn(managed.server.handle, 'accept');
       const { route } = request(toolCall('1', 'm', '"t"'), { caller: who });
       route.exchange.dress = who && { serverInfo: {}, isMethodKnown: true };
-      eraBridge.forward(route);
+      forwarder.forward(route);
       const [[sent]] = accept.mock.calls as unknown as [[{ envelope: Envelope; edits: readonly Edit[] }]];
       expect(sent.envelope).toBe(route.envelope);
       const told = JSON.parse(splice(sent.envelope.bytes, inOrder([...sent.edits])).toString());

@@ -3,6 +3,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { ClientExchange } from '../../../../../actors/client/client-exchange.ts';
 import { EraBridge } from '../../../../../actors/client/eras/era-bridge.ts';
+import { Forwarder } from '../../../../../actors/client/routing/forwarder.ts';
 import { InFlightLimiter } from '../../../../../actors/client/routing/in-flight-limiter.ts';
 import { type RoutingContext, routeToServer } from '../../../../../actors/client/routing/server-router.ts';
 import { MAX_URIS } from '../../../../../actors/client/sessions/listen-stream.ts';
@@ -30,8 +31,10 @@ const aSession = () =>
 /** Asks, and gives the answer to come. */
 function ask(session: ClientSession, method: string, params: unknown) {
   const envelope = readClientMessage(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })));
+  const eraBridge = new EraBridge();
   const context = {
-    eraBridge: new EraBridge(new InFlightLimiter(1000)),
+    eraBridge,
+    forwarder: new Forwarder(new InFlightLimiter(1000), eraBridge),
     aggregate: {},
   } as unknown as RoutingContext;
   return new Promise<{ error?: { code: number; message: string } }>((resolve) => {
