@@ -4,9 +4,9 @@
 // M1  a trigger whose filter is set and does not match is out; one without a command for the event and without a
 //     default agent does not take it either.
 // M2  the highest score wins: channel +100, user +80, pattern +60, platform +10. Of equal ones the one with a command
-//     for the event, the more exact name of it first; then the first by name.
+//     for the event, the more exact name of it first, then the one with a rule for its text; then the first by name.
 
-import type { Binding, Trigger } from '../config/resources/trigger.ts';
+import type { Binding, TextRule, Trigger } from '../config/resources/trigger.ts';
 
 /** Filters of a trigger, made ready; an empty one is not set. */
 export interface Filters {
@@ -26,12 +26,14 @@ export interface Matchable {
 }
 
 /** The part of a trigger that decides. */
-export type Routable = Pick<Trigger, 'name' | 'commands' | 'default_agent'>;
+export type Routable = Pick<Trigger, 'name' | 'commands' | 'rules' | 'default_agent'>;
 
 export interface Match<T extends Routable = Trigger> {
   readonly trigger: T;
-  /** Undefined: the default agent is meant. */
+  /** Undefined: the agent of the rule is meant, or the default agent. */
   readonly binding: Binding | undefined;
+  /** Of the rules of the trigger the first that holds, where no command takes the event. */
+  readonly rule: TextRule | undefined;
   /** The name by which the binding was found. */
   readonly command: string | undefined;
   /** The text without the command; all of it when the command is not in the text. */
@@ -100,22 +102,25 @@ function candidateOf<T extends Routable>(
   const text = event.text ?? '';
   for (const [rank, name] of event.names.entries()) {
     const binding = bindingOf(trigger, name);
-    if (binding !== undefined) return { trigger, binding, command: binding.command, rest: text, score, rank };
+    if (binding !== undefined)
+      return { trigger, binding, rule: undefined, command: binding.command, rest: text, score, rank };
   }
   if (event.names.length === 0) {
     const [, word = '', rest = ''] = /^\s*\/?(\S+)\s*([\s\S]*)$/.exec(text) ?? [];
     const binding = bindingOf(trigger, word);
-    if (binding !== undefined) return { trigger, binding, command: binding.command, rest, score, rank: 0 };
+    if (binding !== undefined)
+      return { trigger, binding, rule: undefined, command: binding.command, rest, score, rank: 0 };
   }
-  if (trigger.default_agent === undefined) return undefined;
-  return {
-    trigger,
-    binding: undefined,
-    command: undefined,
-    rest: text,
-    score,
-    rank: Number.POSITIVE_INFINITY,
-  };
+  const rule = trigger.rules && ruleFor(trigger.rules, text);
+  if (rule === undefined && trigger.default_agent === undefined) return undefined;
+  const rank = rule === undefined ? Number.POSITIVE_INFINITY : Number.MAX_SAFE_INTEGER;
+  return { trigger, binding: undefined, rule, command: undefined, rest: text, score, rank };
+}
+
+/** Words are compared without regard to case. */
+function ruleFor(rules: readonly TextRule[], text: string): TextRule | undefined {
+  const said = text.toLowerCase();
+  return rules.find(({ contains }) => contains.some((word) => said.includes(word)));
 }
 
 function bindingOf(trigger: Routable, name: string): Binding | undefined {

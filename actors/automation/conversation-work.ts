@@ -87,6 +87,7 @@ export class ConversationWork implements Work {
     if (known.length === 0) return 'the triggers it came for are gone or switched off';
     const taking = known.filter((trigger) => adapter.takes(trigger, inbound));
     if (taking.length === 0) return 'no filter of a trigger lets it pass';
+    if (inbound.unsupported !== undefined) return inbound.unsupported;
     return matched(taking, inbound, (trigger) => this.#filtersOf(adapter, trigger));
   }
 
@@ -107,13 +108,13 @@ export class ConversationWork implements Work {
     match: Match,
   ): Promise<Outcome> {
     const { event, snapshot, signal } = assignment;
-    const { trigger, binding, command } = match;
+    const { trigger, binding, rule, command } = match;
     const given = parametersOf(match, inbound);
     if (given.isMissing) {
       const told = this.#answered(assignment, adapter, inbound, match, { text: given.help });
       return { ...told, kind: 'ignored', note: 'a parameter is missing, so nothing was run' };
     }
-    const agent = binding?.agent ?? trigger.default_agent ?? '';
+    const agent = binding?.agent ?? rule?.agent ?? trigger.default_agent ?? '';
     const handler = this.#routing.handlerOf(agent);
     const { retry } = trigger;
     const end = givenUp(trigger, event);

@@ -32,6 +32,6 @@ function merged<T extends Trigger | Agent>(
   return [...good, ...before.filter((resource) => isBad(resource) && !names.has(resource.name))];
 }
 
-function refersTo({ default_agent, commands }: Trigger, agent: string): boolean {
-  return default_agent === agent || commands.some((binding) => binding.agent === agent);
+function refersTo({ default_agent, commands, rules = [] }: Trigger, agent: string): boolean {
+  return default_agent === agent || [...commands, ...rules].some((binding) => binding.agent === agent);
 }

@@ -5,6 +5,7 @@ import type { Trigger } from '../../config/resources/trigger.ts';
 import type { Filters } from '../../machines/matching.ts';
 import type { AgentReply } from '../handlers/handler.ts';
 import type { Log } from '../log.ts';
+import type { Outbound } from '../outbound/outbound.ts';
 import type { Appended, NewEvent, Store, StoredEvent } from '../store/store.ts';
 import type { Webhook } from './webhook.ts';
 
@@ -20,6 +21,8 @@ export interface InboundEvent {
   readonly text: string | undefined;
   /** A large text as JSON. */
   readonly textJson?: Uint8Array | undefined;
+  /** Why nothing here can answer it, whatever the filters of triggers say; it is ignored with this note. */
+  readonly unsupported?: string | undefined;
   readonly channel: string | undefined;
   readonly user: string | undefined;
   readonly context: Readonly<Record<string, unknown>>;
@@ -84,6 +87,8 @@ export interface Adapter<T extends Trigger = Trigger> {
   filters?(trigger: T): Filters;
   /** How the answer goes out: rows for the outbox. Without this method answers are only kept in the record. */
   reply?(trigger: T, event: StoredEvent, inbound: InboundEvent, answer: AgentReply): readonly NewEvent[];
+  /** How its answers go out, where they do not as rows of its own making. */
+  readonly outbound?: Outbound<T> | undefined;
   /**
    * Removes what it keeps in the store for triggers that have been gone for `keepMs`; asked for every few minutes. Gives how
    * many rows. Rejects as the store does.

@@ -4,12 +4,13 @@
 // are apart count as a tie.
 
 import { eventsOfAnyBranch } from './repo-events.ts';
-import type { HttpTrigger, RepoHostTrigger, Trigger } from './trigger.ts';
+import type { BusinessMessengerTrigger, HttpTrigger, RepoHostTrigger, Trigger } from './trigger.ts';
 
 /** Whether there may be an event of which only the names of two triggers of one path decide who gets it. */
 export function areAmbiguous(a: Trigger, b: Trigger): boolean {
   if (a.type === 'RepoHost' && b.type === 'RepoHost') return doReposMeet(a, b);
   if (a.type === 'HTTP' && b.type === 'HTTP') return doRequestsMeet(a, b) && sharedCommands(a, b).length > 0;
+  if (a.type === 'BusinessMessenger' && b.type === 'BusinessMessenger') return doMessagesMeet(a, b);
   return false;
 }
 
@@ -30,6 +31,17 @@ function doRequestsMeet({ config: a }: HttpTrigger, { config: b }: HttpTrigger):
     const other = b.required_headers[name] ?? '*';
     return value === '*' || other === '*' || value === other;
   });
+}
+
+/** Whoever may write to one may write to both, unless their lists have nobody in common. */
+function doMessagesMeet(a: BusinessMessengerTrigger, b: BusinessMessengerTrigger): boolean {
+  if (a.config.phone_number_id !== b.config.phone_number_id || a.config.app_secret !== b.config.app_secret)
+    return false;
+  const as = [...a.config.allowed_numbers, ...a.config.allowed_users];
+  const bs = [...b.config.allowed_numbers, ...b.config.allowed_users];
+  if (!doListsMeet(as, bs, (one, other) => one === other)) return false;
+  const haveRules = (a.rules ?? []).length > 0 && (b.rules ?? []).length > 0;
+  return haveRules || sharedCommands(a, b).length > 0;
 }
 
 function doReposMeet(a: RepoHostTrigger, b: RepoHostTrigger): boolean {

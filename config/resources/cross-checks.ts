@@ -119,7 +119,7 @@ function firstOf(map: Map<string, Trigger>, key: string, newcomer: Trigger): Tri
 
 /** Where a webhook is; undefined for a trigger without one. */
 function placeOf(trigger: Trigger): string | undefined {
-  if (trigger.type === 'RepoHost') return trigger.config.path;
+  if (trigger.type === 'RepoHost' || trigger.type === 'BusinessMessenger') return trigger.config.path;
   if (trigger.type !== 'HTTP') return undefined;
   const { port, host, path } = trigger.config;
   return port === undefined || port === 0 ? path : `${host}:${port}${path}`;

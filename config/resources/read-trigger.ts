@@ -3,20 +3,20 @@
 
 import * as Type from 'typebox';
 import { contentHash } from '../content-hash.ts';
-import { joinPath } from '../field-path.ts';
-import { fillDefaults } from '../fill-defaults.ts';
 import { hasError } from '../problem.ts';
 import type { SchemaReader } from '../schema-reader.ts';
 import type { YamlTree } from '../yaml-tree.ts';
 import { fieldAliases, typeMeant } from './aliases.ts';
 import { readBindings } from './bindings.ts';
+import { readMessengerForm } from './messenger-form.ts';
 import type { ReadResource, ResourceContext } from './resource-context.ts';
 import type { Trigger } from './trigger.ts';
 import { givenBy, readConfig, requiring, warnOfLiteralSecrets } from './trigger-config.ts';
-import { optionsSchema, triggerSchema, type WrittenTrigger } from './trigger-schema.ts';
+import { readOptions } from './trigger-options.ts';
+import { triggerSchema, type WrittenTrigger } from './trigger-schema.ts';
 import { notBuilt, triggerTypes } from './trigger-types.ts';
 import { platformOf, type TypeName } from './type-names.ts';
-import { readMessengerForm, readWithoutType } from './untyped-trigger.ts';
+import { readWithoutType } from './untyped-trigger.ts';
 import { memberOf, renamed, textOf, withMember } from './yaml-members.ts';
 
 /** Reports to `reader`; `file` is an absolute path. */
@@ -28,7 +28,7 @@ export function readTrigger(
 ): ReadResource {
   const spec = memberOf(root, 'spec');
   if (memberOf(spec, 'platform') !== undefined && memberOf(spec, 'type') === undefined)
-    return readMessengerForm(reader, root);
+    return readMessengerForm(reader, root, file, context);
   const word = typeWord(reader, memberOf(spec, 'type'));
   const type = word === undefined ? undefined : typeMeant(word);
   if (type === undefined) return readWithoutType(reader, root, word);
@@ -84,24 +84,6 @@ function readOfType(
   // That the config is the one of the type is what its schema and its rules are for.
   const trigger = { ...content, file, hash: contentHash(content) } as unknown as Trigger;
   return { ...read, trigger };
-}
-
-/** What all triggers may say of their handling. */
-function readOptions(
-  reader: SchemaReader,
-  { enabled, retry: written, timeout_seconds }: NonNullable<WrittenTrigger['spec']>,
-) {
-  const options = fillDefaults(optionsSchema, { enabled, retry: written, timeout_seconds });
-  const { retry } = options;
-  const { min_backoff_seconds: min, max_backoff_seconds: max } = retry;
-  if (min > max) {
-    const key = reader.has('spec.retry.min_backoff_seconds') ? 'min_backoff_seconds' : 'max_backoff_seconds';
-    reader.report(
-      joinPath('spec.retry', key),
-      `min_backoff_seconds (${min}) must not exceed max_backoff_seconds (${max})`,
-    );
-  }
-  return options;
 }
 
 /** The document in the words of the schema. */

@@ -1,5 +1,6 @@
 // A trigger as the rest of the program sees it: read, checked, filled, with the variables in it replaced.
 
+import type { BusinessMessengerConfig } from './types/businessmessenger.ts';
 import type { HttpConfig } from './types/http.ts';
 import type { ManualConfig } from './types/manual.ts';
 import type { RepoHostConfig } from './types/repohost.ts';
@@ -21,6 +22,13 @@ export interface Binding {
   readonly parameters: readonly Parameter[];
 }
 
+/** Of the form with `spec.routing`. */
+export interface TextRule {
+  /** In small letters; one of them must be in the text. */
+  readonly contains: readonly string[];
+  readonly agent: string;
+}
+
 export interface TriggerRetry {
   readonly attempts: number;
   readonly min_backoff_seconds: number;
@@ -35,6 +43,8 @@ interface TriggerOf<Type extends string, Config> {
   readonly commands: readonly Binding[];
   /** The trigger's own, or the one of the daemon's configuration. */
   readonly default_agent: string | undefined;
+  /** For what no command takes; the first that holds decides, before `default_agent`. */
+  readonly rules?: readonly TextRule[] | undefined;
   readonly enabled: boolean;
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
@@ -50,7 +60,13 @@ interface TriggerOf<Type extends string, Config> {
 export type HttpTrigger = TriggerOf<'HTTP', HttpConfig>;
 export type RepoHostTrigger = TriggerOf<'RepoHost', RepoHostConfig>;
 export type ScheduleTrigger = TriggerOf<'Schedule', ScheduleConfig>;
+export type BusinessMessengerTrigger = TriggerOf<'BusinessMessenger', BusinessMessengerConfig>;
 export type ManualTrigger = TriggerOf<'Manual', ManualConfig>;
 
 /** Of the types whose adapters are built. */
-export type Trigger = HttpTrigger | RepoHostTrigger | ScheduleTrigger | ManualTrigger;
+export type Trigger =
+  | HttpTrigger
+  | RepoHostTrigger
+  | ScheduleTrigger
+  | ManualTrigger
+  | BusinessMessengerTrigger;

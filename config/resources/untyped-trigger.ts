@@ -1,15 +1,14 @@
-// Triggers that end in a refusal whatever else they say: of a type that is missing or not known, and the second form in
-// which triggers of the business messenger occur. Their other fields are checked all the same.
+// Triggers that end in a refusal whatever else they say: of a type that is missing or not known. Their other fields are
+// checked all the same.
 
 import type { SchemaReader } from '../schema-reader.ts';
 import { suggest } from '../suggest.ts';
 import type { YamlTree } from '../yaml-tree.ts';
-import { typeMeant, typeSpellings } from './aliases.ts';
+import { typeSpellings } from './aliases.ts';
 import type { ReadResource } from './resource-context.ts';
-import { messengerFormSchema, triggerSchema, type WrittenTrigger } from './trigger-schema.ts';
-import { notBuilt } from './trigger-types.ts';
+import { triggerSchema, type WrittenTrigger } from './trigger-schema.ts';
 import { typeNames } from './type-names.ts';
-import { memberOf, textOf, withMember, withoutMembers } from './yaml-members.ts';
+import { memberOf, withMember, withoutMembers } from './yaml-members.ts';
 
 /** Of an unknown type nothing can be said about its config, but all the rest can be read. `word` is the type as written. */
 export function readWithoutType(
@@ -44,25 +43,4 @@ function typeFault(word: string | undefined): string {
   return near === undefined
     ? `there is no type of that name; types are ${names}`
     : `there is no type of that name; did you mean ${near}?`;
-}
-
-/** The form with `spec.platform` in place of `spec.type`; what else says so may be meant otherwise. */
-export function readMessengerForm(reader: SchemaReader, root: YamlTree): ReadResource {
-  const spec = memberOf(root, 'spec');
-  const isOfForm = ['webhook', 'routing'].some((key) => memberOf(spec, key) !== undefined);
-  if (!isOfForm && textOf(memberOf(spec, 'platform')) === undefined)
-    return readWithoutType(reader, root, undefined);
-  const written = reader.read(messengerFormSchema, root, '') as
-    | (WrittenTrigger & { readonly spec?: { readonly platform?: string } })
-    | undefined;
-  const platform = written?.spec?.platform;
-  // One that is no text has been reported.
-  if (platform !== undefined)
-    reader.report(
-      'spec.platform',
-      typeMeant(platform) === 'BusinessMessenger'
-        ? notBuilt('BusinessMessenger')
-        : 'only triggers of the business messenger have this form; others say spec.type',
-    );
-  return { kind: 'Trigger', name: written?.metadata?.name, reader };
 }

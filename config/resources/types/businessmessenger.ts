@@ -6,6 +6,7 @@ import { address, checkAddress } from '../address.ts';
 import type { Filled } from '../filled.ts';
 import type { TriggerType } from '../trigger-type.ts';
 import { checkUnverified, insecureAllowUnverified } from '../unverified.ts';
+import { checkWebhookPath, webhookPath } from '../webhook-path.ts';
 
 const list = (description: string) =>
   Type.Array(Type.String({ minLength: 1 }), { description, default: [], maxItems: 10_000 });
@@ -13,30 +14,41 @@ const list = (description: string) =>
 const businessMessengerConfigSchema = Type.Object(
   {
     bot_token: secret('Access token of the cloud API; access_token is the same.'),
-    phone_number_id: text('Id of the phone number that sends.'),
+    phone_number_id: text('Id of the phone number that receives and sends.'),
     verify_token: secret('What proves that the webhook is ours when the platform asks.'),
-    app_secret: Type.Optional(secret('Secret of the signature (HMAC-SHA256).')),
+    app_secret: Type.Optional(
+      secret('Secret of the signature (HMAC-SHA256); required unless insecure_allow_unverified.'),
+    ),
     business_account_id: Type.Optional(text('Id of the business account.')),
-    allowed_numbers: list('Phone numbers that are answered; none = all.'),
-    allowed_users: list('Users without a phone number that are answered, by their ids; none = all.'),
+    path: webhookPath('Path of the webhook.', '/webhook/businessmessenger'),
+    allowed_numbers: list('Phone numbers that are answered; with allowed_users beside it, these and those.'),
+    allowed_users: list('Users that are answered, by their ids (US.1349…); with neither list, everybody.'),
     api_version: Type.String({
       description: 'Version of the cloud API.',
       default: 'v18.0',
-      pattern: '^v[0-9]+\\.[0-9]+$',
-      patternErrorMessage: 'a version such as v18.0',
+      pattern: '^v[0-9]{1,3}\\.[0-9]{1,3}$',
+      patternErrorMessage: 'a version such as v24.0',
     }),
-    graph_url: Type.Optional(address('Base of the cloud API.')),
+    graph_url: address('Base of the cloud API, without the version.', 'https://graph.facebook.com'),
     insecure_allow_unverified: insecureAllowUnverified,
   },
   { description: 'A messenger for businesses.' },
 );
 
-type BusinessMessengerConfig = Filled<Type.Static<typeof businessMessengerConfigSchema>>;
+/** Filled; `app_secret` is '' under insecure_allow_unverified alone. */
+export type BusinessMessengerConfig = Omit<
+  Filled<Type.Static<typeof businessMessengerConfigSchema>>,
+  'app_secret'
+> & { readonly app_secret: string };
+
+/** The platform answers a version for two years. */
+const OLDEST_SUPPORTED = 21;
 
 export const businessMessengerType: TriggerType<BusinessMessengerConfig> = {
   config: businessMessengerConfigSchema,
-  isBuilt: false,
+  isBuilt: true,
   complete(config, fields, listen) {
+    checkWebhookPath(fields, config.path, true);
     checkAddress(fields, 'graph_url', config.graph_url);
     if (!fields.has('app_secret'))
       checkUnverified(fields, config.insecure_allow_unverified, 'an app_secret', listen?.host);
@@ -48,6 +60,20 @@ export const businessMessengerType: TriggerType<BusinessMessengerConfig> = {
           'must be a phone number of digits, with or without a leading +',
         );
     }
-    return config;
+    for (const [index, id] of config.allowed_users.entries())
+      if (/^\+?[0-9]+$/.test(id))
+        fields.reportItem('allowed_users', index, 'is a number; numbers belong into allowed_numbers');
+    if (Number(/^v([0-9]+)/.exec(config.api_version)?.[1]) < OLDEST_SUPPORTED)
+      fields.report(
+        'api_version',
+        `${config.api_version} is out of support with the platform, which serves the oldest version it has instead; write a current one, such as v24.0`,
+        'warning',
+      );
+    return {
+      ...config,
+      app_secret: config.app_secret ?? '',
+      graph_url: config.graph_url.replace(/\/+$/, ''),
+      allowed_numbers: config.allowed_numbers.map((number) => number.replace(/^\+/, '')),
+    };
   },
 };

@@ -61,6 +61,7 @@ function wayIn(trigger: Trigger, url: string): string {
       return `${methods.join(', ')} ${base}${path}`;
     }
     case 'RepoHost':
+    case 'BusinessMessenger':
       return `POST ${url}${trigger.config.path}`;
     case 'Schedule':
       return `${trigger.config.cron} (${trigger.config.timezone})`;

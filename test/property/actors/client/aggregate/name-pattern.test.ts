@@ -1,8 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { compileGlobs } from '../../../globs/glob.ts';
-
-const namePattern = (pattern: string) => compileGlobs([pattern], { kind: 'text' });
+import { namePattern } from '../../../../../actors/client/aggregate/name-pattern.ts';
 
 /** A pattern, and the same as a regular expression, whose backtracking does not matter for names so short. */
 interface Both {

@@ -1,0 +1,56 @@
+// Triggers of type BusinessMessenger: a messenger whose platform sends notifications to a webhook, and takes answers by its
+// cloud API. Several numbers of one app share a path and a secret; a message is for the triggers of its number alone.
+//
+// BM1  what is authentic is answered 200, whatever is in it: other answers have the platform send it again, for days.
+// BM2  each message is an event of its own, and known again by its id; those of one notification are accepted in their order.
+
+import type { BusinessMessengerTrigger } from '../../../config/resources/trigger.ts';
+import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
+import { isHubSigned } from '../hub-signature.ts';
+import { loopbackOnly, type Verifier } from '../verified-subscribers.ts';
+import { WebhookTable } from '../webhook-table.ts';
+import { isAllowed } from './allowed-senders.ts';
+import { readMessageEvent, SENDER_NUMBER, SENDER_USER_ID } from './businessmessenger-event.ts';
+import { businessMessengerOutbound } from './businessmessenger-outbound.ts';
+import { type MessengerSubscriber, NotificationPath, SIGNATURE } from './notification-path.ts';
+
+/** The platform's own bound on a notification. */
+const MAX_NOTIFICATION_BYTES = 3 * 1024 * 1024;
+
+/** `maxBodyBytes` bounds one request to a webhook. */
+export function businessMessengerAdapter(maxBodyBytes: number): Adapter<BusinessMessengerTrigger> {
+  const table = new WebhookTable<MessengerSubscriber>(
+    new NotificationPath(Math.min(maxBodyBytes, MAX_NOTIFICATION_BYTES)),
+  );
+  return {
+    type: 'BusinessMessenger',
+    async open(trigger: BusinessMessengerTrigger, host: SourceHost): Promise<OpenTrigger> {
+      const { path } = trigger.config;
+      const verifier = verifierOf(trigger);
+      if (verifier === loopbackOnly)
+        host.log.warn({ trigger: trigger.name, path }, 'trigger takes what nobody has signed');
+      const close = await table.add({ trigger, host, methods: ['GET', 'POST'], verifier }, path);
+      return { close };
+    },
+    read: readMessageEvent,
+    takes(trigger, { channel, context }) {
+      const number = context[SENDER_NUMBER] as string | undefined;
+      const userId = context[SENDER_USER_ID] as string | undefined;
+      return channel === trigger.config.phone_number_id && isAllowed(trigger, number, userId);
+    },
+    outbound: businessMessengerOutbound(),
+  };
+}
+
+/** Throws where nothing would prove who sends, unless that was asked for. */
+function verifierOf({ config }: BusinessMessengerTrigger): Verifier {
+  const { app_secret, insecure_allow_unverified } = config;
+  if (app_secret === '') {
+    if (insecure_allow_unverified) return loopbackOnly;
+    throw new Error('app_secret is empty');
+  }
+  return {
+    identity: app_secret,
+    fits: ({ headers }, body) => isHubSigned(headers[SIGNATURE], [app_secret], body),
+  };
+}

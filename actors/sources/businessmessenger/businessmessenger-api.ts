@@ -1,0 +1,48 @@
+// The business messenger's cloud API: one address for a number of the business, to which messages, marks and reactions go.
+//
+// BA1  the token is in the Authorization header and nowhere else.
+// BA2  nothing is sent twice from here: whether the first arrived nobody can ask, so that is for the outbox to decide.
+
+import type { BusinessMessengerTrigger } from '../../../config/resources/trigger.ts';
+import { HttpApi } from '../../../rest/http-api.ts';
+import { path } from '../../../rest/path.ts';
+import { platformFault, sendingFault } from '../../outbound/platform-errors.ts';
+import { memberOf, textMember } from '../payload-member.ts';
+import { messengerErrors } from './businessmessenger-errors.ts';
+
+const TIMEOUT_MS = 20_000;
+/** Of an answer, which is small. */
+const MAX_ANSWER_BYTES = 262_144;
+
+export class BusinessMessengerApi {
+  readonly #api: HttpApi;
+  readonly #version: string;
+
+  constructor({ config }: BusinessMessengerTrigger) {
+    this.#version = config.api_version;
+    this.#api = new HttpApi({
+      baseUrl: config.graph_url,
+      headers: { authorization: `Bearer ${config.bot_token}` },
+      timeoutMs: TIMEOUT_MS,
+      maxAnswerBytes: MAX_ANSWER_BYTES,
+      secrets: [config.bot_token],
+    });
+  }
+
+  /** Sends what the API takes from a number; gives the id of the message. Rejects with a DeliveryError. */
+  async post(phoneNumberId: string, json: object, signal: AbortSignal): Promise<string> {
+    const request = { method: 'POST', path: path`/${this.#version}/${phoneNumberId}/messages`, json, signal };
+    const answer = await this.#api.request(request).catch((error: unknown) => {
+      throw sendingFault(error, 'a message');
+    });
+    const { status, json: said, retryAfterMs } = answer;
+    const code = memberOf(said, 'error.code');
+    if (answer.isOk && memberOf(said, 'error') === undefined) return textMember(said, 'messages.0.id') ?? '';
+    throw platformFault(messengerErrors, {
+      status,
+      code: typeof code === 'number' ? code : undefined,
+      text: textMember(said, 'error.error_data.details', 'error.message'),
+      retryAfterMs,
+    });
+  }
+}

@@ -1,0 +1,78 @@
+// The event that a message of the business messenger becomes, and how that event reads later.
+
+import type { NewEvent, StoredEvent } from '../../store/store.ts';
+import type { InboundEvent } from '../adapter.ts';
+import { memberOf, textMember } from '../payload-member.ts';
+import type { WebhookRequest } from '../webhook.ts';
+import { type ReceivedMessage, senderOf, wordsOf } from './notification.ts';
+
+interface MessengerMeta {
+  readonly triggers: readonly string[];
+}
+
+/** Names with dots, as an agent is told them. */
+export const SENDER_NUMBER = 'sender.number';
+export const SENDER_USER_ID = 'sender.user_id';
+export const MESSAGE_ID = 'message.id';
+
+const VALUE = 'entry.0.changes.0.value';
+
+/**
+ * `triggers` are those that may take it, at least one: the first of them by name stands in the id, since another app may tell
+ * of the same message. `conversation` is the name under which its sender is known (sender-aliases.ts).
+ */
+export function messageEvent(
+  triggers: readonly string[],
+  conversation: string,
+  { id, phoneNumberId, alone }: ReceivedMessage,
+  request: WebhookRequest,
+): NewEvent {
+  const meta: MessengerMeta = { triggers };
+  return {
+    id: `businessmessenger:${triggers[0]}/${id}`,
+    key: `conversation/businessmessenger/${phoneNumberId}/${conversation}`,
+    meta: JSON.stringify(meta),
+    body: Buffer.from(JSON.stringify(alone)),
+    trace: request.traceparent,
+  };
+}
+
+/** Throws for an event that is none of these. */
+export function readMessageEvent(stored: StoredEvent): InboundEvent {
+  const { triggers } = JSON.parse(stored.meta) as MessengerMeta;
+  const payload: unknown = JSON.parse(Buffer.from(stored.body).toString('utf8'));
+  const value = memberOf(payload, VALUE);
+  const message = memberOf(value, 'messages.0');
+  const words = wordsOf(message);
+  if (words === undefined) throw new Error('the payload is no message');
+  const sender = senderOf(message, memberOf(value, 'contacts.0'));
+  return {
+    platform: 'businessmessenger',
+    triggers,
+    names: [],
+    text: 'text' in words ? words.text : undefined,
+    unsupported: 'text' in words ? undefined : `UnsupportedMessageType: ${words.unsupported}`,
+    channel: textMember(value, 'metadata.phone_number_id'),
+    user: sender.userId ?? sender.number,
+    context: without({
+      [MESSAGE_ID]: textMember(message, 'id'),
+      'message.type': textMember(message, 'type'),
+      'message.replies_to': textMember(message, 'context.id'),
+      'reply.title': textMember(message, 'interactive.button_reply.title', 'interactive.list_reply.title'),
+      'sender.name': sender.name,
+      [SENDER_NUMBER]: sender.number,
+      [SENDER_USER_ID]: sender.userId,
+      'business.number': textMember(value, 'metadata.display_phone_number'),
+      'business.phone_number_id': textMember(value, 'metadata.phone_number_id'),
+    }),
+    payload,
+    parameters: {},
+  };
+}
+
+/** A name without a value is left out. */
+function without(context: Readonly<Record<string, string | undefined>>): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    Object.entries(context).filter((pair): pair is [string, string] => pair[1] !== undefined),
+  );
+}

@@ -1,0 +1,86 @@
+// Answers of the business messenger: where they go, what they look like, and how they leave. They leave from the number to
+// which the person wrote.
+
+import type { BusinessMessengerTrigger } from '../../../config/resources/trigger.ts';
+import { DeliveryError } from '../../outbound/delivery-error.ts';
+import type { Outbound } from '../../outbound/outbound.ts';
+import { Pacing } from '../../outbound/pacing.ts';
+import type { InboundEvent } from '../adapter.ts';
+import { BusinessMessengerApi } from './businessmessenger-api.ts';
+import { PAIR_LIMIT } from './businessmessenger-errors.ts';
+import { MESSAGE_ID, SENDER_NUMBER, SENDER_USER_ID } from './businessmessenger-event.ts';
+import { GrowingPauses } from './growing-pauses.ts';
+import { messageBodies } from './render-message.ts';
+
+/** Of a number, in a second. */
+const ACCOUNT_EVERY_MS = 1000 / 80;
+/** To one person: so many at once, and then one in six seconds. */
+const PLACE = { everyMs: 6_000, burst: 45 };
+/** The platform shows for 25 seconds that somebody writes. */
+const TYPING_LASTS_MS = 20_000;
+
+export function businessMessengerOutbound(): Outbound<BusinessMessengerTrigger> {
+  const pacing = new Pacing({ accountEveryMs: ACCOUNT_EVERY_MS, place: PLACE });
+  const pauses = new GrowingPauses();
+  const apis = new WeakMap<BusinessMessengerTrigger, BusinessMessengerApi>();
+  const apiOf = (trigger: BusinessMessengerTrigger) => {
+    const api = apis.get(trigger) ?? new BusinessMessengerApi(trigger);
+    apis.set(trigger, api);
+    return api;
+  };
+  const mark = async (trigger: BusinessMessengerTrigger, id: string, signal: AbortSignal, more = {}) => {
+    const json = { messaging_product: 'whatsapp', status: 'read', message_id: id, ...more };
+    await apiOf(trigger).post(trigger.config.phone_number_id, json, signal);
+  };
+
+  return {
+    typingLastsMs: TYPING_LASTS_MS,
+    target(_, inbound) {
+      const place = contextText(inbound, SENDER_NUMBER) ?? contextText(inbound, SENDER_USER_ID);
+      return place === undefined ? undefined : { place, repliesTo: contextText(inbound, MESSAGE_ID) };
+    },
+    render: (trigger, message) =>
+      messageBodies(message).map((body) => ({ from: trigger.config.phone_number_id, body })),
+    account: ({ config }) => config.phone_number_id,
+    sendsTo: ({ config }) => config.graph_url,
+    async send(trigger, { from, body }, { signal }) {
+      const { to, recipient } = body as { readonly to?: string; readonly recipient?: string };
+      const account = String(from);
+      const place = to ?? recipient ?? '';
+      const id = await pacing.run({ account, place, isOfPlace }, async () => {
+        try {
+          const sent = await apiOf(trigger).post(account, body as object, signal);
+          pauses.end(account);
+          pauses.end(`${account}/${place}`);
+          return sent;
+        } catch (error) {
+          if (!(error instanceof DeliveryError) || !error.isTooSoon || error.retryAfterMs !== undefined)
+            throw error;
+          const name = isOfPlace(error) ? `${account}/${place}` : account;
+          throw laterBy(error, pauses.next(name, trigger.retry));
+        }
+      });
+      return { id };
+    },
+    async typing(trigger, { repliesTo }, signal) {
+      if (repliesTo !== undefined)
+        await mark(trigger, repliesTo, signal, { typing_indicator: { type: 'text' } });
+    },
+    async seen(trigger, inbound, signal) {
+      const id = contextText(inbound, MESSAGE_ID);
+      if (id !== undefined) await mark(trigger, id, signal);
+    },
+  };
+}
+
+const isOfPlace = ({ platformCode }: DeliveryError): boolean => platformCode === PAIR_LIMIT;
+
+function laterBy(error: DeliveryError, retryAfterMs: number): DeliveryError {
+  const { message, platformCode } = error;
+  return new DeliveryError(message, { platformCode, isTooSoon: true, retryAfterMs });
+}
+
+function contextText({ context }: InboundEvent, name: string): string | undefined {
+  const value = context[name];
+  return typeof value === 'string' ? value : undefined;
+}

@@ -1,0 +1,141 @@
+// What a path of the business messenger does with requests: it proves to the platform that it is ours, and takes its
+// notifications.
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { BusinessMessengerTrigger } from '../../../config/resources/trigger.ts';
+import { OverloadedError } from '../../errors.ts';
+import type { NewEvent, Store } from '../../store/store.ts';
+import type { SourceHost } from '../adapter.ts';
+import { isHubShaped } from '../hub-signature.ts';
+import { loopbackOnly, refusal, type Verifier, verifiedSubscribers } from '../verified-subscribers.ts';
+import type { WebhookReply, WebhookRequest } from '../webhook.ts';
+import type { PathUse, WebhookSubscriber } from '../webhook-table.ts';
+import { messageEvent } from './businessmessenger-event.ts';
+import {
+  type Notification,
+  type PlatformFault,
+  type ReceivedMessage,
+  readNotification,
+} from './notification.ts';
+import { SenderAliases } from './sender-aliases.ts';
+
+export const SIGNATURE = 'x-hub-signature-256';
+const NO_BODY = Buffer.alloc(0);
+const UNAUTHORISED = 'X-Hub-Signature-256 is missing, or fits no app_secret of this path';
+
+export interface MessengerSubscriber extends WebhookSubscriber {
+  readonly trigger: BusinessMessengerTrigger;
+  readonly verifier: Verifier;
+}
+
+type Subscribers = readonly MessengerSubscriber[];
+
+export class NotificationPath implements PathUse<MessengerSubscriber> {
+  readonly maxBodyBytes: number;
+  readonly #aliases = new WeakMap<Store, SenderAliases>();
+
+  constructor(maxBodyBytes: number) {
+    this.maxBodyBytes = maxBodyBytes;
+  }
+
+  /** A GET has no body: it is answered here. */
+  admit(members: Subscribers, request: WebhookRequest): WebhookReply | undefined {
+    if (request.method === 'GET') return handshake(members, request);
+    const isShaped = isHubShaped(request.headers[SIGNATURE]);
+    const mayFit = ({ verifier }: MessengerSubscriber) =>
+      verifier === loopbackOnly ? loopbackOnly.fits(request, NO_BODY) : isShaped;
+    return members.some(mayFit) ? undefined : refusal(request, UNAUTHORISED);
+  }
+
+  async receive(members: Subscribers, request: WebhookRequest, body: Buffer): Promise<WebhookReply> {
+    const verified = verifiedSubscribers(members, request, body);
+    const [first] = verified;
+    if (first === undefined) return refusal(request, UNAUTHORISED);
+    const notification = readNotification(body);
+    if (notification === undefined)
+      return { status: 400, body: 'the body is no notification of the platform' };
+    tellOf(notification.faults, verified);
+    const events = await this.#eventsOf(notification, verified, request);
+    await acceptAll(first.host, events);
+    return { status: 200, body: { status: events.length === 0 ? 'ignored' : 'accepted' } };
+  }
+
+  async #eventsOf(
+    { messages }: Notification,
+    verified: Subscribers,
+    request: WebhookRequest,
+  ): Promise<readonly NewEvent[]> {
+    const events = messages.map(async (message) => {
+      const takers = verified.filter(
+        ({ trigger }) => trigger.config.phone_number_id === message.phoneNumberId,
+      );
+      const [first] = takers;
+      if (first === undefined) return undefined;
+      // Each once: while a trigger is exchanged it is there twice.
+      const names = [...new Set(takers.map(({ trigger }) => trigger.name))];
+      const conversation = await this.#nameOf(first.host.store, message);
+      return messageEvent(names, conversation, message, request);
+    });
+    return (await Promise.all(events)).filter((event) => event !== undefined);
+  }
+
+  #nameOf(store: Store, { phoneNumberId, sender }: ReceivedMessage): Promise<string> {
+    let aliases = this.#aliases.get(store);
+    if (aliases === undefined) {
+      aliases = new SenderAliases(store);
+      this.#aliases.set(store, aliases);
+    }
+    return aliases.nameOf(phoneNumberId, sender);
+  }
+}
+
+/** The platform asks whether the path belongs to whoever has given it a token. */
+function handshake(members: Subscribers, { query }: WebhookRequest): WebhookReply {
+  const asked = new URLSearchParams(query);
+  const challenge = asked.get('hub.challenge');
+  const token = asked.get('hub.verify_token') ?? '';
+  if (asked.get('hub.mode') !== 'subscribe') return { status: 400, body: 'hub.mode is not subscribe' };
+  if (!members.some(({ trigger }) => isSame(trigger.config.verify_token, token)))
+    return { status: 403, body: 'hub.verify_token is none of this path' };
+  // It goes back as it came; what a browser might take for a page does not.
+  if (challenge === null || !/^[^<>\p{Cc}]{1,1024}$/u.test(challenge))
+    return { status: 400, body: 'hub.challenge is missing, or is none' };
+  return { status: 200, headers: [['x-content-type-options', 'nosniff']], body: challenge };
+}
+
+/** In a time that tells nothing. */
+function isSame(one: string, other: string): boolean {
+  return timingSafeEqual(digest(one), digest(other));
+}
+
+const digest = (text: string) => createHash('sha256').update(text).digest();
+
+async function acceptAll(host: SourceHost, events: readonly NewEvent[]): Promise<void> {
+  const [first, ...others] = events;
+  if (first === undefined) return;
+  if (others.length === 0) {
+    await host.accept(first);
+    return;
+  }
+  try {
+    // What is handed over may be empty afterwards.
+    await host.store.append(events.map((event) => ({ ...event, body: Buffer.from(event.body) })));
+  } catch (error) {
+    if (!(error instanceof OverloadedError)) throw error;
+    // There is no room for all at once: as many as there is room for. The platform brings the others again.
+    for (const event of events) await host.accept(event);
+  }
+}
+
+/** What was taken before and could not be delivered; nobody waits for it any more. */
+function tellOf(faults: readonly PlatformFault[], verified: Subscribers): void {
+  for (const { phoneNumberId, messageId, code, text } of faults) {
+    const own = verified.find(({ trigger }) => trigger.config.phone_number_id === phoneNumberId);
+    own?.host.log.warn(
+      { trigger: own.trigger.name, message: messageId, code, reason: text },
+      messageId === undefined
+        ? 'the platform reports a fault of a number'
+        : 'the platform could not deliver a message that it had taken',
+    );
+  }
+}
