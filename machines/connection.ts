@@ -2,11 +2,11 @@
 // connecting …; failed when the platform refuses it, and tried again all the same; closing → ended when nobody uses it.
 // Its supervisor is machines/supervisor.ts; the pauses between two tries are its own, since platforms ask for theirs.
 //
-// C1  the run lives exactly in `connecting`, `connected` and `closing`, one at a time; leaving them ends it, and its end
+// CM1  the run lives exactly in `connecting`, `connected` and `closing`, one at a time; leaving them ends it, and its end
 //     cuts whatever it holds.
-// C2  every entry of `backingOff` and `failed` leads back to `connecting` after one pause, for ever.
-// C3  failures count in a row; one that comes after the connection has held for a while is the first again.
-// C4  `unwanted` and `shutdown` lead to `ended` from everywhere; `wanted` during `closing` leads to another try after it.
+// CM2  every entry of `backingOff` and `failed` leads back to `connecting` after one pause, for ever.
+// CM3  failures count in a row; one that comes after the connection has held for a while is the first again.
+// CM4  `unwanted` and `shutdown` lead to `ended` from everywhere; `wanted` during `closing` leads to another try after it.
 
 import {
   assign,

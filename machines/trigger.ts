@@ -1,4 +1,5 @@
-// The life of one trigger: opening → open ⇄ paused → closing → ended; failed when it cannot be opened, or is lost.
+// The life of one trigger: opening → open ⇄ paused → closing → ended; refused while the platform refuses the connection that it
+// uses, which the connection mends by itself; failed when it cannot be opened, or is lost.
 // Its supervisor is machines/supervisor.ts, as that of the tool servers.
 //
 // Pausing changes nothing in the world: events are accepted as before, and whoever would handle them holds them back. So
@@ -23,6 +24,8 @@ interface TriggerContext extends TriggerInput {
   /** What `open` gave, from then on until it is closed. */
   readonly opened: unknown;
   readonly lastError: unknown;
+  /** Why its connection is refused; undefined when it is not. */
+  readonly refusal: string | undefined;
   /** The supervisor asked this actor to end. */
   readonly isEnding: boolean;
 }
@@ -34,10 +37,19 @@ export type TriggerEvent =
   | { type: 'start' }
   | { type: 'pause' }
   | { type: 'resume' }
+  /** The platform refuses its connection. */
+  | { type: 'refused'; reason: string }
+  /** It is connected again. */
+  | { type: 'restored' }
   /** It was open, and no longer hears anything. */
   | { type: 'lost'; error: unknown }
   /** The supervisor ends this actor. */
   | { type: 'shutdown' };
+
+const noted = {
+  type: 'noteRefusal',
+  params: ({ event }: { event: { reason: string } }) => ({ reason: event.reason }),
+} as const;
 
 export const triggerMachine = setup({
   types: {
@@ -60,12 +72,15 @@ export const triggerMachine = setup({
     markEnding: assign({ isEnding: true }),
     markPaused: assign({ isPaused: true }),
     markResumed: assign({ isPaused: false }),
-    forgetOpened: assign({ opened: undefined }),
+    forgetOpened: assign({ opened: undefined, refusal: undefined }),
+    noteRefusal: assign({ refusal: (_, { reason }: { reason: string }) => reason }),
+    forgetRefusal: assign({ refusal: undefined }),
     noteError: assign({ lastError: ({ event }) => ('error' in event ? event.error : undefined) }),
   },
   guards: {
     isEnding: ({ context }) => context.isEnding,
     isPaused: ({ context }) => context.isPaused,
+    isRefused: ({ context }) => context.refusal !== undefined,
   },
 }).createMachine({
   id: 'trigger',
@@ -78,11 +93,14 @@ export const triggerMachine = setup({
     isPaused: input.isPaused ?? false,
     opened: undefined,
     lastError: undefined,
+    refusal: undefined,
     isEnding: false,
   }),
   on: {
     pause: { actions: 'markPaused' },
     resume: { actions: 'markResumed' },
+    refused: { actions: noted },
+    restored: { actions: 'forgetRefusal' },
   },
   initial: 'opening',
   states: {
@@ -93,12 +111,13 @@ export const triggerMachine = setup({
         input: ({ context }) => context,
         onDone: [
           { guard: 'isEnding', target: 'closing', actions: assign({ opened: ({ event }) => event.output }) },
+          { guard: 'isRefused', target: 'refused', actions: assign({ opened: ({ event }) => event.output }) },
           { guard: 'isPaused', target: 'paused', actions: assign({ opened: ({ event }) => event.output }) },
           { target: 'open', actions: assign({ opened: ({ event }) => event.output }) },
         ],
         onError: [
           { guard: 'isEnding', target: 'ended' },
-          { target: 'failed', actions: 'noteError' },
+          { target: 'failed', actions: ['noteError', 'forgetOpened'] },
         ],
       },
       on: { shutdown: { actions: 'markEnding' } },
@@ -106,6 +125,7 @@ export const triggerMachine = setup({
     open: {
       on: {
         pause: { target: 'paused', actions: 'markPaused' },
+        refused: { target: 'refused', actions: noted },
         lost: { target: 'closing', actions: 'noteError' },
         shutdown: { target: 'closing', actions: 'markEnding' },
       },
@@ -113,6 +133,17 @@ export const triggerMachine = setup({
     paused: {
       on: {
         resume: { target: 'open', actions: 'markResumed' },
+        refused: { target: 'refused', actions: noted },
+        lost: { target: 'closing', actions: 'noteError' },
+        shutdown: { target: 'closing', actions: 'markEnding' },
+      },
+    },
+    refused: {
+      on: {
+        restored: [
+          { guard: 'isPaused', target: 'paused', actions: 'forgetRefusal' },
+          { target: 'open', actions: 'forgetRefusal' },
+        ],
         lost: { target: 'closing', actions: 'noteError' },
         shutdown: { target: 'closing', actions: 'markEnding' },
       },

@@ -10,15 +10,17 @@ import type { Agent } from '../../config/resources/agent.ts';
 import type { LoadedResources } from '../../config/resources/load-resources.ts';
 import type { Trigger } from '../../config/resources/trigger.ts';
 import { supervisorMachine } from '../../machines/supervisor.ts';
+import { CONNECTIONS, ConnectionRegistry } from '../connections/connection-registry.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { Part } from '../gateway/life.ts';
 import { guarded } from '../guarded.ts';
 import { Dispatcher } from '../inbox/dispatcher.ts';
-import type { OpenTrigger, SourceHost } from '../sources/adapter.ts';
+import type { OpenTrigger } from '../sources/adapter.ts';
 import { type Adapters, makeAdapters } from '../sources/adapters.ts';
 import type { Store } from '../store/store.ts';
 import type { Routing } from './conversation-work.ts';
 import { DiskSpaceProbe } from './disk-space-probe.ts';
+import { drainSupervisor } from './drain-supervisor.ts';
 import { FolderWatch } from './folder-watch.ts';
 import { Handlers } from './handlers.ts';
 import { lastGoodResources } from './last-good-resources.ts';
@@ -26,6 +28,7 @@ import { DAY_MS, openStore, type StoreBounds } from './open-store.ts';
 import { Operator } from './operator.ts';
 import type { Sendings } from './outbox-work.ts';
 import { Pauses } from './pauses.ts';
+import { type ConnectionObserver, sourceHost } from './source-host.ts';
 import { TriggerCounters } from './trigger-counters.ts';
 import { TRIGGERS, type TriggerDifference, TriggerRegistry } from './trigger-registry.ts';
 import { type OpenListener, WebhookListeners } from './webhook-listeners.ts';
@@ -57,6 +60,7 @@ export class Automation implements Part {
   readonly listeners: WebhookListeners;
   readonly #options: AutomationOptions;
   readonly #adapters: Adapters;
+  readonly #connections: ConnectionRegistry;
   readonly #handlers = new Handlers();
   readonly #watches: FolderWatch[] = [];
   #gateway: Gateway | undefined;
@@ -76,8 +80,12 @@ export class Automation implements Part {
     this.listeners = new WebhookListeners(options.openListener);
     this.triggers = new TriggerRegistry({
       log: () => this.gateway.log,
-      open: (trigger) => this.#open(trigger),
-      supervisor: () => this.gateway.root.system.get(TRIGGERS) as AnyActorRef | undefined,
+      open: (trigger, observer) => this.#open(trigger, observer),
+      supervisor: () => this.#supervisor(TRIGGERS),
+    });
+    this.#connections = new ConnectionRegistry({
+      log: () => this.gateway.log,
+      supervisor: () => this.#supervisor(CONNECTIONS),
     });
     this.#adapters = makeAdapters({ maxBodyBytes: options.maxBodyBytes });
   }
@@ -133,12 +141,9 @@ export class Automation implements Part {
       redact: (text) => this.gateway.redactor.redact(text),
       queues: this.#works.queues,
     });
-    root.send({
-      type: 'part.spawn',
-      name: TRIGGERS,
-      logic: guarded(supervisorMachine),
-      input: this.triggers.supervisorInput(),
-    });
+    const logic = guarded(supervisorMachine);
+    root.send({ type: 'part.spawn', name: CONNECTIONS, logic, input: this.#connections.supervisorInput() });
+    root.send({ type: 'part.spawn', name: TRIGGERS, logic, input: this.triggers.supervisorInput() });
     for (const problem of this.#resources.problems) log.warn({}, formatProblem(problem));
     this.#use(this.#resources);
     this.#dispatcher.start(root);
@@ -159,7 +164,8 @@ export class Automation implements Part {
     this.#room?.close();
     for (const watch of this.#watches) watch.close();
     this.endWaits();
-    await this.#closeTriggers();
+    await drainSupervisor(this.#supervisor(TRIGGERS));
+    await drainSupervisor(this.#supervisor(CONNECTIONS));
     await this.listeners.end();
     this.#works?.close();
     await this.#dispatcher?.drain(Math.max(0, endsAt - performance.now()));
@@ -255,29 +261,15 @@ export class Automation implements Part {
     }
   }
 
-  #open(trigger: Trigger): Promise<OpenTrigger> {
-    return this.#adapters.ofType(trigger.type).open(trigger, this.#host());
+  #open(trigger: Trigger, observer: ConnectionObserver): Promise<OpenTrigger> {
+    const { store, dispatcher, listeners, gateway } = this;
+    const connections = this.#connections;
+    const host = sourceHost({ store, dispatcher, listeners, connections, log: gateway.log }, observer);
+    return this.#adapters.ofType(trigger.type).open(trigger, host);
   }
 
-  #host(): SourceHost {
-    const { store, dispatcher, gateway } = this;
-    return {
-      store,
-      log: gateway.log,
-      accept: (event) => dispatcher.accept(event),
-      settled: (trigger, id, timeoutMs, givenUp) => dispatcher.settled(trigger, id, timeoutMs, givenUp),
-      cancel: (id, note) => dispatcher.cancel(id, note),
-      listen: (webhook, address) => this.listeners.listen(webhook, address),
-    };
-  }
-
-  #closeTriggers(): Promise<void> {
-    const supervisor = this.gateway.root.system.get(TRIGGERS) as AnyActorRef | undefined;
-    if (supervisor === undefined || supervisor.getSnapshot().status !== 'active') return Promise.resolve();
-    return new Promise((resolve) => {
-      supervisor.subscribe({ complete: resolve, error: () => resolve() });
-      supervisor.send({ type: 'shutdown' });
-    });
+  #supervisor(name: string): AnyActorRef | undefined {
+    return this.gateway.root.system.get(name) as AnyActorRef | undefined;
   }
 
   async #sweep(): Promise<void> {

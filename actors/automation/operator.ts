@@ -147,9 +147,19 @@ export class Operator {
   #statusOf(trigger: Trigger): TriggerStatus {
     const { triggers, pauses, counters } = this.#automation;
     const { name } = trigger;
-    const { state, lastError: error, retryAt } = triggers.life(name);
-    // What a platform says of a failure may repeat what it was sent (A9).
-    const lastError = error === undefined ? undefined : this.#automation.gateway.redactor.redact(error);
-    return { state, lastError, retryAt, trigger, isPaused: pauses.has(name), counts: counters.of(name) };
+    const { lastError, connection, ...life } = triggers.life(name);
+    return {
+      ...life,
+      lastError: this.#shown(lastError),
+      connection: connection && { ...connection, lastError: this.#shown(connection.lastError) },
+      trigger,
+      isPaused: pauses.has(name),
+      counts: counters.of(name),
+    };
+  }
+
+  /** What a platform says of a failure may repeat what it was sent (A9). */
+  #shown(error: string | undefined): string | undefined {
+    return error === undefined ? undefined : this.#automation.gateway.redactor.redact(error);
   }
 }

@@ -11,10 +11,13 @@ import type { Change } from '../../machines/child.ts';
 import type { RestartPolicy } from '../../machines/policy.ts';
 import type { SupervisorInput } from '../../machines/supervisor.ts';
 import { type TriggerInput, triggerMachine } from '../../machines/trigger.ts';
+import type { WatchedConnection } from '../connections/connection-registry.ts';
+import type { ConnectionStatus } from '../connections/shared-connection.ts';
 import { guarded } from '../guarded.ts';
 import type { Log } from '../log.ts';
 import type { OpenTrigger } from '../sources/adapter.ts';
 import { steadyNow } from '../steady-clock.ts';
+import type { ConnectionObserver } from './source-host.ts';
 import { timeLimit } from './time-limit.ts';
 
 export const TRIGGERS = 'triggers';
@@ -22,7 +25,7 @@ export const TRIGGERS = 'triggers';
 export interface TriggerRegistryOptions {
   log(): Log;
   /** Rejects when the trigger cannot be opened now. */
-  open(trigger: Trigger): Promise<OpenTrigger>;
+  open(trigger: Trigger, observer: ConnectionObserver): Promise<OpenTrigger>;
   supervisor(): AnyActorRef | undefined;
 }
 
@@ -40,11 +43,14 @@ export interface TriggerLife {
   readonly lastError: string | undefined;
   /** Epoch ms. */
   readonly retryAt: number | undefined;
+  /** Of its connection; undefined for one that uses none. */
+  readonly connection: ConnectionStatus | undefined;
 }
 
 interface Placed {
   readonly trigger: Trigger;
   readonly key: string;
+  connection?: WatchedConnection | undefined;
 }
 
 /** A port that is taken, or a platform that cannot be reached, is worth another try for as long as the gateway runs. */
@@ -70,8 +76,8 @@ export class TriggerRegistry {
     this.#logic = guarded(
       triggerMachine.provide({
         actors: {
-          open: fromPromise<unknown, TriggerInput>(({ input, signal }) =>
-            this.#open(input.bearer as Trigger, signal),
+          open: fromPromise<unknown, TriggerInput>(({ input, signal, self }) =>
+            this.#open(input.bearer as Placed, signal, self._parent),
           ),
           close: fromPromise<unknown, TriggerInput & { readonly opened: unknown }>(({ input }) =>
             (input.opened as OpenTrigger).close(),
@@ -109,14 +115,18 @@ export class TriggerRegistry {
 
   life(name: string): TriggerLife {
     const placed = this.#placed.get(name);
-    const none = { lastError: undefined, retryAt: undefined };
+    const none = { lastError: undefined, retryAt: undefined, connection: undefined };
     if (placed === undefined || !placed.trigger.enabled) return { state: 'off', ...none };
     const child = this.#options.supervisor()?.getSnapshot().context.children.get(placed.key);
     const { value, context } = child?.ref?.getSnapshot() ?? {};
+    const connection = placed.connection?.status();
+    if (value === 'refused')
+      return { state: 'failed', lastError: context?.refusal, retryAt: connection?.retryAt, connection };
     const state = (value ?? 'failed') as TriggerLife['state'];
     const error: unknown = state === 'failed' ? (context?.lastError ?? child?.lastError) : undefined;
     return {
       state,
+      connection,
       lastError: error === undefined ? undefined : error instanceof Error ? error.message : String(error),
       retryAt: child?.retryAt ?? child?.parkedUntil,
     };
@@ -158,9 +168,10 @@ export class TriggerRegistry {
     // One that is on its way out holds its name until it has ended.
     const isTaken = this.#options.supervisor()?.getSnapshot().context.children.has(trigger.name) === true;
     const key = isTaken ? `${trigger.name}~${number}` : trigger.name;
-    this.#placed.set(trigger.name, { trigger, key });
+    const placed: Placed = { trigger, key };
+    this.#placed.set(trigger.name, placed);
     if (!trigger.enabled) return;
-    const input = { bearer: trigger, isPaused };
+    const input = { bearer: placed, isPaused };
     const spec = { key, logic: this.#logic, input, policy, shutdownMs: SHUTDOWN_MS };
     this.#options.supervisor()?.send({ type: 'child.start', spec });
   }
@@ -170,8 +181,14 @@ export class TriggerRegistry {
   }
 
   /** One whose actor was stopped meanwhile is closed at once: nobody else would. */
-  async #open(trigger: Trigger, signal: AbortSignal): Promise<OpenTrigger> {
-    const opened = await this.#options.open(trigger);
+  async #open(placed: Placed, signal: AbortSignal, actor: AnyActorRef | undefined): Promise<OpenTrigger> {
+    const opened = await this.#options.open(placed.trigger, {
+      onConnection: (connection) => {
+        placed.connection = connection;
+      },
+      onRefused: (reason) =>
+        actor?.send(reason === undefined ? { type: 'restored' } : { type: 'refused', reason }),
+    });
     if (signal.aborted) await opened.close();
     return opened;
   }

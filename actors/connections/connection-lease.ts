@@ -1,7 +1,7 @@
 // Who may connect for an account. The one place that is asked before each connect: with several nodes it will ask them, and
 // today this process is the only one, so that nobody has to wait but for an earlier connection of the account to be over.
 //
-// LE1  an account has one holder at a time; who waits gets it in the order of asking, or leaves by its signal.
+// AL1  an account has one holder at a time; who waits gets it in the order of asking, or leaves by its signal.
 
 export interface HeldLease {
   release(): void;

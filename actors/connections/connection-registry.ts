@@ -1,9 +1,9 @@
 // The connections to platforms, each an actor under the supervisor `connections`: one per platform and account, however many
 // triggers use it.
 //
-// CN1  at most one connection of an account is being made or open at a time, over joins, leaves, reloads and failures.
-// CN2  an account that somebody uses has an actor that goes on trying; one that nobody uses has none, and nothing open.
-// CN3  what a trigger hears of its connection is what the platform says of it: a loss that passes is no failure of a trigger.
+// CG1  at most one connection of an account is being made or open at a time, over joins, leaves, reloads and failures.
+// CG2  an account that somebody uses has an actor that goes on trying; one that nobody uses has none, and nothing open.
+// CG3  what a trigger hears of its connection is what the platform says of it: a loss that passes is no failure of a trigger.
 
 import { type AnyActorLogic, type AnyActorRef, fromCallback } from 'xstate';
 import type { Change } from '../../machines/child.ts';

@@ -1,8 +1,8 @@
 // One account of a platform, and the triggers that use its connection. It says what its actor should do; whether there is an
 // actor is the registry's affair.
 //
-// SC1  the connector of the newest user applies; what is connected by another identity is closed and opened anew.
-// SC2  a refusal by the platform is told to every user, and to those that join later, until it is connected again.
+// SN1  the connector of the newest user applies; what is connected by another identity is closed and opened anew.
+// SN2  a refusal by the platform is told to every user, and to those that join later, until it is connected again.
 
 import type { Trigger } from '../../config/resources/trigger.ts';
 import type { ConnectionEvent, ConnectionState } from '../../machines/connection.ts';

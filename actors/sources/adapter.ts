@@ -3,6 +3,7 @@
 
 import type { Trigger } from '../../config/resources/trigger.ts';
 import type { Filters } from '../../machines/matching.ts';
+import type { Connections } from '../connections/connector.ts';
 import type { AgentReply } from '../handlers/handler.ts';
 import type { Log } from '../log.ts';
 import type { Outbound } from '../outbound/outbound.ts';
@@ -60,6 +61,8 @@ export interface SourceHost {
     webhook: Webhook,
     address?: { readonly host: string; readonly port: number },
   ): Promise<() => Promise<void>>;
+  /** Sockets and pollers of ours to a platform, which all triggers of an account share. */
+  readonly connections: Connections;
 }
 
 export interface Settled {

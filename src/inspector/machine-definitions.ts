@@ -2,6 +2,7 @@
 // machines themselves, so that the picture cannot be out of date. Actions and contexts are left out: they are code.
 
 import type { AnyStateMachine, AnyStateNode } from 'xstate';
+import { connectionMachine } from '../../machines/connection.ts';
 import { conversationMachine } from '../../machines/conversation.ts';
 import { gatewayMachine } from '../../machines/gateway.ts';
 import { serverMachine } from '../../machines/server.ts';
@@ -9,7 +10,14 @@ import { supervisorMachine } from '../../machines/supervisor.ts';
 import { triggerMachine } from '../../machines/trigger.ts';
 import type { MachineDefinition, MachineState, MachineTransition } from './wire.ts';
 
-const machines = [gatewayMachine, supervisorMachine, serverMachine, triggerMachine, conversationMachine];
+const machines = [
+  gatewayMachine,
+  supervisorMachine,
+  serverMachine,
+  triggerMachine,
+  connectionMachine,
+  conversationMachine,
+];
 
 /** Every machine that an actor of the tree can run, by the name that `tree` messages have for it. */
 export function machineDefinitions(): MachineDefinition[] {

@@ -2,6 +2,7 @@
 
 import type { AnyStateMachine } from 'xstate';
 import { suggest } from '../../../config/suggest.ts';
+import { connectionMachine } from '../../../machines/connection.ts';
 import { conversationMachine } from '../../../machines/conversation.ts';
 import { gatewayMachine } from '../../../machines/gateway.ts';
 import { serverMachine } from '../../../machines/server.ts';
@@ -19,6 +20,7 @@ export const machineList: Readonly<Record<string, AnyStateMachine>> = {
   supervisor: supervisorMachine,
   server: serverMachine,
   trigger: triggerMachine,
+  connection: connectionMachine,
   conversation: conversationMachine,
 };
 

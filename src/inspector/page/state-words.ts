@@ -40,6 +40,11 @@ const tones: Readonly<Record<string, Tone>> = {
   opening: 'busy',
   paused: 'warn',
   closing: 'warn',
+  refused: 'bad',
+  // Connections.
+  connected: 'good',
+  connecting: 'busy',
+  backingOff: 'warn',
   // Conversations.
   busy: 'busy',
   'busy.aborting': 'warn',

@@ -92,7 +92,7 @@ describe('the chart of a connection', () => {
 });
 
 describe('a connection', () => {
-  test('is tried again after growing pauses for ever, and one that held begins anew (C2, C3)', () => {
+  test('is tried again after growing pauses for ever, and one that held begins anew (CM2, CM3)', () => {
     const { clock, state, tell, pauseMs, runs } = bench();
     const pauses: number[] = [];
     for (let count = 0; count < 12; count += 1) {
@@ -131,7 +131,7 @@ describe('a connection', () => {
     expect(states).toEqual(['connecting', 'failed', 'connecting', 'connected']);
   });
 
-  test('with another credential ends before it is opened anew, and at once where it only waits (C1)', () => {
+  test('with another credential ends before it is opened anew, and at once where it only waits (CM1)', () => {
     const { actor, state, runs, tell } = bench();
     tell({ type: 'opened' });
     actor.send({ type: 'renew' });
@@ -143,7 +143,7 @@ describe('a connection', () => {
     expect([state(), runs.length]).toEqual(['connecting', 3]);
   });
 
-  test('that somebody wants again while it closes is opened again after that (C4)', () => {
+  test('that somebody wants again while it closes is opened again after that (CM4)', () => {
     const { actor, state, tell } = bench();
     actor.send({ type: 'unwanted' });
     actor.send({ type: 'wanted' });
@@ -157,7 +157,7 @@ describe('a connection', () => {
     expect(state()).toBe('ended');
   });
 
-  test('has one run at most, ends when it is to, and goes on trying when it is not, whatever happens (C1, C2, C4)', () => {
+  test('has one run at most, ends when it is to, and goes on trying when it is not, whatever happens (CM1, CM2, CM4)', () => {
     const event = fc.constantFrom<ConnectionEvent | 'time'>(
       { type: 'opened' },
       { type: 'lost', failure: lost },

@@ -98,6 +98,27 @@ describe('a trigger', () => {
     expect(state()).toBe('open');
   });
 
+  test('whose connection is refused keeps what it opened, and its pause, and goes on when it works again', async () => {
+    const { doors, actor, state } = start();
+    const refusal = () => actor.getSnapshot().context.refusal;
+    actor.send({ type: 'refused', reason: 'Unauthorized' });
+    await doors.end();
+    expect([state(), refusal(), doors.isOpen]).toEqual(['refused', 'Unauthorized', true]);
+    actor.send({ type: 'refused', reason: 'Conflict' });
+    actor.send({ type: 'pause' });
+    expect([state(), refusal()]).toEqual(['refused', 'Conflict']);
+    actor.send({ type: 'restored' });
+    expect([state(), refusal()]).toEqual(['paused', undefined]);
+    actor.send({ type: 'refused', reason: 'Unauthorized' });
+    actor.send({ type: 'resume' });
+    actor.send({ type: 'restored' });
+    expect([state(), doors.opened]).toEqual(['open', 1]);
+    actor.send({ type: 'refused', reason: 'Unauthorized' });
+    actor.send({ type: 'shutdown' });
+    await doors.end();
+    expect([state(), doors.closed, refusal()]).toEqual(['ended', 1, undefined]);
+  });
+
   test('that is to end while it opens is waited for, and then closed (T1)', async () => {
     const { doors, actor, state } = start();
     actor.send({ type: 'shutdown' });
@@ -161,7 +182,19 @@ describe('a trigger', () => {
   });
 
   test('whatever happens in whatever order: is closed as often as it was opened, and ends when asked', async () => {
-    const word = fc.constantFrom('ok', 'ok', 'fail', 'pause', 'resume', 'lost', 'due', 'start', 'shutdown');
+    const word = fc.constantFrom(
+      'ok',
+      'ok',
+      'fail',
+      'pause',
+      'resume',
+      'lost',
+      'due',
+      'start',
+      'refused',
+      'restored',
+      'shutdown',
+    );
     await fc.assert(
       fc.asyncProperty(fc.array(word, { maxLength: 25 }), async (words) => {
         const { doors, actor, state } = start();
@@ -170,6 +203,7 @@ describe('a trigger', () => {
           if (each === 'ok') await doors.end();
           else if (each === 'fail') await doors.end(new Error('fail'));
           else if (each === 'lost') actor.send({ type: 'lost', error: new Error('lost') });
+          else if (each === 'refused') actor.send({ type: 'refused', reason: 'Unauthorized' });
           else actor.send({ type: each });
           if (actor.getSnapshot().status !== 'active') break;
           if (each === 'pause') isPaused = true;
@@ -178,6 +212,9 @@ describe('a trigger', () => {
           if (state() === 'open' || state() === 'paused')
             expect([state(), doors.isOpen]).toEqual([isPaused ? 'paused' : 'open', true]);
           if (state() === 'failed') expect(doors.isOpen).toBe(false);
+          const { refusal } = actor.getSnapshot().context;
+          if (state() === 'refused') expect([refusal, doors.isOpen]).toEqual(['Unauthorized', true]);
+          if (state() === 'open' || state() === 'paused') expect(refusal).toBeUndefined();
         }
         actor.send({ type: 'shutdown' });
         for (let i = 0; i < 3 && actor.getSnapshot().status === 'active'; i += 1) await doors.end();

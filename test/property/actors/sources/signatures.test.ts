@@ -31,6 +31,7 @@ beforeEach(() => {
       webhook = given;
       return async () => {};
     },
+    connections: host.connections,
   };
 });
 

@@ -2,18 +2,16 @@
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type AnyActorRef, createActor } from 'xstate';
-import {
-  CONNECTIONS,
+import type { AnyActorRef } from 'xstate';
+import type {
   ConnectionRegistry,
-  type WatchedConnection,
+  WatchedConnection,
 } from '../../../../actors/connections/connection-registry.ts';
 import { ConnectionError, type Connections } from '../../../../actors/connections/connector.ts';
-import { guarded } from '../../../../actors/guarded.ts';
 import { silentLog } from '../../../../actors/log.ts';
 import type { ManualTrigger, Trigger } from '../../../../config/resources/trigger.ts';
-import { supervisorMachine } from '../../../../machines/supervisor.ts';
-import { FakeAccount, type FakeAccountOptions } from '../../../fixtures/fake-account.ts';
+import { openConnections } from '../../../fixtures/automation/open-connections.ts';
+import { FakeAccount } from '../../../fixtures/fake-account.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();
@@ -34,9 +32,7 @@ class Bench {
   constructor(account = new FakeAccount()) {
     this.account = account;
     const log = { ...silentLog, error: (_: object, message: string) => void this.errors.push(message) };
-    this.registry = new ConnectionRegistry({ log: () => log, supervisor: () => this.supervisor });
-    const input = this.registry.supervisorInput();
-    this.supervisor = createActor(guarded(supervisorMachine), { systemId: CONNECTIONS, input }).start();
+    ({ registry: this.registry, supervisor: this.supervisor } = openConnections(log));
   }
 
   /** As an adapter sees it, for triggers of its own type. */
@@ -54,7 +50,7 @@ class Bench {
 const refusal = () => new ConnectionError('Unauthorized', { kind: 'refused' });
 
 describe('a connection', () => {
-  test('is one for all triggers of an account, and is closed after the last of them (CN1, CN2)', async () => {
+  test('is one for all triggers of an account, and is closed after the last of them (CG1, CG2)', async () => {
     const bench = new Bench();
     const { account } = bench;
     const [first, second] = [bench.use('a'), bench.use('b')];
@@ -106,7 +102,7 @@ describe('a connection', () => {
     expect([account.attempts.length, exchanged.status().state]).toEqual([1, 'connected']);
   });
 
-  test('with another credential is closed before the new one is opened (CN1)', async () => {
+  test('with another credential is closed before the new one is opened (CG1)', async () => {
     const account = new FakeAccount({ closeMs: 500, answer: (attempt) => attempt.accept() });
     const bench = new Bench(account);
     const old = bench.use('a', 'old');
@@ -132,7 +128,7 @@ describe('a connection', () => {
     expect(account.most).toBe(1);
   });
 
-  test('that the platform refuses is told to each of its triggers, until it is connected (CN3, SC2)', async () => {
+  test('that the platform refuses is told to each of its triggers, until it is connected (CG3, SN2)', async () => {
     const bench = new Bench();
     const { account, refusals } = bench;
     const use = bench.use('a');
@@ -233,7 +229,7 @@ describe('a connection', () => {
     expect(bench.errors).toEqual(['connection did not end when it was told to, and is left behind']);
   });
 
-  test('that comes back to life by the supervisor after a fault is not there twice (CN1)', async () => {
+  test('that comes back to life by the supervisor after a fault is not there twice (CG1)', async () => {
     const account = new FakeAccount({ answer: (attempt) => attempt.accept() });
     const bench = new Bench(account);
     const use = bench.use('a');
@@ -288,11 +284,10 @@ describe('over random joins, leaves, reloads, failures and faults', () => {
     fc.record({ do: fc.constant('pass' as const), ms: fc.constantFrom(0, 1, 300, 5_000, 40_000) }),
   );
 
-  test('an account has one connection at most, each is closed, and no trigger stays without one (CN1, CN2)', async () => {
+  test('an account has one connection at most, each is closed, and no trigger stays without one (CG1, CG2)', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 30 }), fc.nat(800), async (steps, closeMs) => {
-        const options: { closeMs: number; answer?: FakeAccountOptions['answer'] } = { closeMs };
-        const account = new FakeAccount(options);
+        const account = new FakeAccount({ closeMs });
         const bench = new Bench(account);
         const uses: { name: string; use: WatchedConnection }[] = [];
         const failure = (number: number) => (number % 2 === 0 ? new Error('reset') : refusal());
@@ -314,8 +309,7 @@ describe('over random joins, leaves, reloads, failures and faults', () => {
           }
           expect(account.most).toBeLessThanOrEqual(1);
         }
-        options.answer = (attempt) => attempt.accept();
-        for (const attempt of account.live) attempt.accept();
+        account.answerAll();
         await pass(400_000);
         expect(account.open).toHaveLength(uses.length === 0 ? 0 : 1);
         for (const { use } of uses) expect(use.status().state).toBe('connected');

@@ -7,6 +7,7 @@ import { repoHostAdapter } from '../../../../actors/sources/repohost/repohost-ad
 import type { Webhook, WebhookRequest } from '../../../../actors/sources/webhook.ts';
 import type { Trigger } from '../../../../config/resources/trigger.ts';
 import { LogNotes } from '../../../fixtures/automation/inbox.ts';
+import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
 import { httpTrigger, repoHostTrigger } from '../../../fixtures/automation/triggers.ts';
 import { MemoryStore } from '../../../fixtures/store/memory-store.ts';
 
@@ -31,6 +32,7 @@ async function admission(
       hooks.push(webhook);
       return async () => {};
     },
+    connections: new TestSourceHost().connections,
   };
   await adapter.open(trigger, host);
   const request: WebhookRequest = {

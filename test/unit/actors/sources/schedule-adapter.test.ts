@@ -243,6 +243,7 @@ describe('instants that overlap', () => {
       accept: (event) => host.accept(event),
       settled: (trigger, id, timeoutMs) => host.settled(trigger, id, timeoutMs),
       listen: (webhook) => host.listen(webhook),
+      connections: host.connections,
       cancel: (id, note) => ended.push(`${id} ${note}`) > 0,
     };
     const tick = await hourly('replace', able);

@@ -24,7 +24,7 @@ function gateway() {
   /** Gives the instants that are in the store after it, the oldest first. */
   return async (time: string, config: Partial<ScheduleTrigger['config']>): Promise<readonly string[]> => {
     const store = await openSqliteStore({ file, workerUrl: storeWorkerUrl() });
-    const { log, accept, settled, listen } = new TestSourceHost();
+    const { log, accept, settled, listen, connections } = new TestSourceHost();
     const adapter = scheduleAdapter({ now: () => at(time) });
     const open = await adapter.open(scheduleTrigger('nightly', config), {
       store,
@@ -32,6 +32,7 @@ function gateway() {
       accept,
       settled,
       listen,
+      connections,
     });
     const found = async () => {
       const deliveries = await store.deliveries({ limit: 1_000, idPrefix: 'schedule:nightly:' });

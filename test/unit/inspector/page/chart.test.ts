@@ -28,6 +28,7 @@ test('there is a definition of each machine of the tree, by the name that actors
     'supervisor',
     'server',
     'trigger',
+    'connection',
     'conversation',
   ]);
 });

@@ -1,0 +1,51 @@
+// What open triggers are given to do something in the world: one host each, since what happens to a trigger's connection is
+// told to that trigger.
+
+import type { ConnectionRegistry, WatchedConnection } from '../connections/connection-registry.ts';
+import type { Dispatcher } from '../inbox/dispatcher.ts';
+import type { Log } from '../log.ts';
+import type { SourceHost } from '../sources/adapter.ts';
+import type { Store } from '../store/store.ts';
+import type { WebhookListeners } from './webhook-listeners.ts';
+
+/** What a trigger's actor hears of its connection. */
+export interface ConnectionObserver {
+  /** The one that it uses from now on; undefined when it uses none any more. */
+  onConnection(connection: WatchedConnection | undefined): void;
+  /** Why the platform refuses it; undefined when it works again. */
+  onRefused(reason: string | undefined): void;
+}
+
+export interface SourceHostOptions {
+  readonly store: Store;
+  readonly log: Log;
+  readonly dispatcher: Dispatcher;
+  readonly listeners: WebhookListeners;
+  readonly connections: ConnectionRegistry;
+}
+
+export function sourceHost(
+  { store, log, dispatcher, listeners, connections }: SourceHostOptions,
+  observer: ConnectionObserver,
+): SourceHost {
+  return {
+    store,
+    log,
+    accept: (event) => dispatcher.accept(event),
+    settled: (trigger, id, timeoutMs, givenUp) => dispatcher.settled(trigger, id, timeoutMs, givenUp),
+    cancel: (id, note) => dispatcher.cancel(id, note),
+    listen: (webhook, address) => listeners.listen(webhook, address),
+    connections: {
+      use: (use) => {
+        const connection = connections.use(use, (reason) => observer.onRefused(reason));
+        observer.onConnection(connection);
+        return {
+          release: () => {
+            observer.onConnection(undefined);
+            return connection.release();
+          },
+        };
+      },
+    },
+  };
+}
