@@ -6,6 +6,7 @@ import type { GatewayConfig } from '../../config/gateway-schema.ts';
 import { Budget } from '../budget.ts';
 import { Aggregate } from '../client/aggregate/aggregate.ts';
 import { Discovery } from '../client/aggregate/discovery.ts';
+import { loadToolFilters } from '../client/aggregate/tool-filter.ts';
 import { EraBridge } from '../client/eras/era-bridge.ts';
 import { Forwarder } from '../client/routing/forwarder.ts';
 import { InFlightLimiter } from '../client/routing/in-flight-limiter.ts';
@@ -183,6 +184,7 @@ export class Gateway {
 
   /** Makes the running servers what the catalog says. Untouched ones keep processes and sessions. */
   async reload(catalog: Catalog, secrets: readonly string[]): Promise<CatalogDifference> {
+    await loadToolFilters(Object.values(catalog.servers).map(({ tools }) => tools));
     this.redactor.add(...secrets);
     this.#catalog = catalog;
     const difference = this.servers.apply(catalog);
@@ -271,6 +273,7 @@ export class Gateway {
   }
 
   async #bootServers(): Promise<void> {
+    await loadToolFilters(Object.values(this.#catalog.servers).map(({ tools }) => tools));
     this.servers.attach(this.root.system);
     this.servers.apply(this.#catalog);
     await loadKnown(this.servers.all());

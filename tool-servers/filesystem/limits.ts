@@ -36,8 +36,8 @@ export const MAX_LISTED_ENTRIES = 2_000;
 export const MAX_SIZED_ENTRIES = 1_000;
 
 export const MAX_PATTERN_CHARS = 256;
-/** What all patterns of one list may stand for together, each plain one counting as one. */
-export const MAX_ALTERNATIVES = 100;
+/** All patterns of one list together. */
+export const MAX_PATTERNS_CHARS = 4_096;
 export const MAX_EXCLUDE_PATTERNS = 50;
 
 export const MAX_MATCHES = 1_000;

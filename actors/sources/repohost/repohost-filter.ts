@@ -6,10 +6,10 @@
 //      in the words of an issue or a pull request is a stranger's, who would like not to be seen.
 
 import type { RepoHostTrigger } from '../../../config/resources/trigger.ts';
+import { compileGlobs } from '../../../globs/glob.ts';
 import type { InboundEvent } from '../adapter.ts';
 import { isOurComment } from './comment.ts';
 import { repoFacts } from './context.ts';
-import { wildcards } from './wildcard.ts';
 
 interface Filter {
   readonly hasRepository: (name: string) => boolean;
@@ -44,8 +44,8 @@ function filterOf(trigger: RepoHostTrigger): Filter {
   const names = repositories.map((pattern) => (pattern === '*' ? '**' : pattern));
   const filter: Filter = {
     // The host does not tell names of repositories apart by case; branches it does.
-    hasRepository: names.length === 0 ? () => true : wildcards(names, { isCaseless: true }),
-    hasBranch: branches.length === 0 ? () => true : wildcards(branches),
+    hasRepository: names.length === 0 ? () => true : compileGlobs(names, { kind: 'ref', isCaseless: true }),
+    hasBranch: branches.length === 0 ? () => true : compileGlobs(branches, { kind: 'ref' }),
     events: new Set(repo_events),
     ignored: new Set(ignore_senders.map((login) => login.toLowerCase())),
   };

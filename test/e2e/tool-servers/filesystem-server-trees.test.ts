@@ -181,12 +181,12 @@ describe('search_files', () => {
   });
 
   test('refuses patterns that are too long, too many or lead out', async () => {
-    for (const pattern of ['x'.repeat(300), '{a,b}'.repeat(20), '../*', '/etc/*'])
+    for (const pattern of ['x'.repeat(300), '../*', '/etc/*'])
       expect(await server.refusal('search_files', { path: '.', pattern })).not.toBe('');
-    const excludePatterns = Array(51).fill('x');
-    expect(await server.refusal('search_files', { path: '.', pattern: 'x', excludePatterns })).toContain(
-      '50',
-    );
+    const refusal = (excludePatterns: readonly string[]) =>
+      server.refusal('search_files', { path: '.', pattern: 'x', excludePatterns });
+    expect(await refusal(Array(51).fill('x'))).toContain('50');
+    expect(await refusal(Array(50).fill('x'.repeat(100)))).toContain('4096');
   });
 
   test('is not held up by a pattern made to be slow', async () => {

@@ -8,9 +8,9 @@ import { commentBody } from '../../../../actors/sources/repohost/comment.ts';
 import { repoFacts } from '../../../../actors/sources/repohost/context.ts';
 import { readRepoEvent } from '../../../../actors/sources/repohost/repohost-event.ts';
 import { takesRepoEvent } from '../../../../actors/sources/repohost/repohost-filter.ts';
-import { wildcards } from '../../../../actors/sources/repohost/wildcard.ts';
 import { eventsOfAnyBranch } from '../../../../config/resources/repo-events.ts';
 import type { RepoHostTrigger } from '../../../../config/resources/trigger.ts';
+import { compileGlobs } from '../../../../globs/glob.ts';
 import {
   type Example,
   repoExample,
@@ -123,6 +123,9 @@ describe('the branch of a workflow run', () => {
 });
 
 describe('wildcards', () => {
+  const wildcards = (patterns: readonly string[], { isCaseless = false } = {}) =>
+    compileGlobs(patterns, { kind: 'ref', isCaseless });
+
   test.each([
     ['release/*', 'release/1', true],
     ['release/*', 'release/1/2', false],

@@ -1,5 +1,5 @@
-import { describe, expect, test } from 'vitest';
-import { toolFilter } from '../../../../../actors/client/aggregate/tool-filter.ts';
+import { beforeAll, describe, expect, test } from 'vitest';
+import { loadToolFilters, toolFilter } from '../../../../../actors/client/aggregate/tool-filter.ts';
 import {
   exposedName,
   hashedName,
@@ -28,6 +28,7 @@ describe('the name of a tool among all servers', () => {
 });
 
 describe('a tool filter', () => {
+  beforeAll(() => loadToolFilters([{ allow: ['read_*'], deny: [] }]));
   const filter = (allow: string[], deny: string[] = []) => toolFilter({ allow, deny });
 
   test('of `*` lets everything through, whatever its name', () => {

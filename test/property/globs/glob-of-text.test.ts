@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { namePattern } from '../../../../../actors/client/aggregate/name-pattern.ts';
+import { compileGlobs } from '../../../globs/glob.ts';
+
+const namePattern = (pattern: string) => compileGlobs([pattern], { kind: 'text' });
 
 /** A pattern, and the same as a regular expression, whose backtracking does not matter for names so short. */
 interface Both {
