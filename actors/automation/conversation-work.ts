@@ -65,7 +65,8 @@ export class ConversationWork implements Work {
     return outcome;
   }
 
-  async #perform({ event, snapshot, signal }: Assignment): Promise<Outcome> {
+  async #perform(assignment: Assignment): Promise<Outcome> {
+    const { event } = assignment;
     const adapter = this.#routing.adapterOf(event.key.split('/')[1] ?? '');
     if (adapter === undefined) return ignored('nothing here understands its platform');
     let inbound: InboundEvent;
@@ -78,7 +79,7 @@ export class ConversationWork implements Work {
     if (typeof match === 'string') return ignored(match);
     const { trigger } = match;
     if (this.#routing.isPaused(trigger.name)) return { kind: 'held', trigger: trigger.name };
-    return this.#run({ event, snapshot, signal }, adapter, inbound, match);
+    return this.#run(assignment, adapter, inbound, match);
   }
 
   /** The trigger and what it does, or why there is none. */

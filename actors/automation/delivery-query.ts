@@ -6,7 +6,16 @@ import { platformOf, typeNames } from '../../config/resources/type-names.ts';
 import { InvalidQueryError } from '../errors.ts';
 import type { DeliveryFilter, DeliveryState } from '../store/store.ts';
 
-const STATES: readonly DeliveryState[] = ['queued', 'running', 'retrying', 'held', 'done', 'dead', 'ignored'];
+const STATES: readonly DeliveryState[] = [
+  'queued',
+  'running',
+  'retrying',
+  'held',
+  'waiting',
+  'done',
+  'dead',
+  'ignored',
+];
 /** Those that events can come from: what is not built yet has sent none. */
 const SOURCES = typeNames.filter((name) => triggerTypes[name].isBuilt).map(platformOf);
 const MAX_LIMIT = 1_000;

@@ -120,7 +120,7 @@ export class Operator {
     const { state } = await this.delivery(id);
     if (!(await this.#automation.store.requeue(id)))
       throw new ConflictError(
-        `the delivery is ${state}; only one that is done, dead or ignored can run again`,
+        `the delivery is ${state}; only one that is done, dead, ignored or waiting can run again`,
       );
     return this.delivery(id);
   }

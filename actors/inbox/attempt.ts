@@ -7,10 +7,20 @@
 import { defaultRetry } from '../../machines/redelivery.ts';
 import { DeadlineError, StoppedError } from '../errors.ts';
 import type { Turn } from '../store/store.ts';
-import type { Outcome, Work } from './work.ts';
+import type { Effects, Outcome, Work } from './work.ts';
 
 /** What ended it before its time. */
 export type Cut = 'deadline' | 'stopped' | 'cancelled' | 'lost' | 'fault';
+
+/** What an attempt needs of its mailbox. */
+export interface AttemptHost {
+  /** Makes of an error what may be shown. */
+  noteOf(error: unknown): string;
+  /** Has a checkpoint committed. */
+  keep(attempt: Attempt, state: string | null | undefined, effects: Effects): Promise<void>;
+  /** Called once, later: the attempt is over. */
+  ended(): void;
+}
 
 export class Attempt {
   /** The first reason; but a claim that was lost counts more than any. */
@@ -23,6 +33,8 @@ export class Attempt {
   #dueAt = Number.POSITIVE_INFINITY;
   #patienceUntil = Number.POSITIVE_INFINITY;
   #outcome: Outcome | undefined;
+  /** The last checkpoint, until it is kept or refused. */
+  #keeping: Promise<void> | undefined;
 
   /** How long it took, in milliseconds. */
   get tookMs(): number {
@@ -34,26 +46,42 @@ export class Attempt {
     return now - this.#startedAt;
   }
 
-  /** Calls the work; `ended` is called once, later, when that is over. `noteOf` makes of an error what may be shown. */
-  start(work: Work, { event, snapshot }: Turn, noteOf: (error: unknown) => string, ended: () => void): void {
+  /** Calls the work. */
+  start(work: Work, { event, snapshot }: Turn, host: AttemptHost): void {
     const end = (outcome: Outcome) => {
       this.#endedAt = performance.now();
       this.#outcome = outcome;
-      ended();
+      if (this.#keeping === undefined) host.ended();
+      else void this.#keeping.finally(() => host.ended());
     };
-    const fail = (error: unknown) => end({ kind: 'failed', note: noteOf(error), retry: defaultRetry });
+    const fail = (error: unknown) => end({ kind: 'failed', note: host.noteOf(error), retry: defaultRetry });
+    const checkpoint = (state: string | null | undefined, effects: Effects = {}) =>
+      this.#keep(host, state, effects);
     try {
       this.#dueAt = this.#startedAt + work.timeoutMs(event);
-      work.perform({ event, snapshot, signal: this.#controller.signal }).then(end, fail);
+      work.perform({ event, snapshot, signal: this.#controller.signal, checkpoint }).then(end, fail);
     } catch (error) {
       queueMicrotask(() => fail(error));
     }
   }
 
+  /** One after the other. */
+  #keep(host: AttemptHost, state: string | null | undefined, effects: Effects): Promise<void> {
+    const keep = () => host.keep(this, state, effects);
+    const kept = this.#keeping === undefined ? keep() : this.#keeping.then(keep);
+    const keeping = kept
+      .catch(() => {})
+      .then(() => {
+        if (this.#keeping === keeping) this.#keeping = undefined;
+      });
+    this.#keeping = keeping;
+    return kept;
+  }
+
   /** Instead of `start`, when the gateway stops. */
-  skip(ended: () => void): void {
+  skip(host: AttemptHost): void {
     this.cut = 'stopped';
-    queueMicrotask(ended);
+    queueMicrotask(() => host.ended());
   }
 
   /** Tells the work to end, and waits for it for so long. */
@@ -80,7 +108,10 @@ export class Attempt {
   judged(): Outcome | undefined {
     const outcome = this.#outcome;
     if (this.cut === 'stopped' && (outcome === undefined || outcome.kind === 'failed')) return undefined;
-    if (this.cut === 'cancelled' && (outcome === undefined || mayComeAgain(outcome)))
+    if (
+      this.cut === 'cancelled' &&
+      (outcome === undefined || outcome.kind === 'parked' || mayComeAgain(outcome))
+    )
       return { kind: 'ignored', trigger: outcome?.trigger, note: this.cancelNote };
     if (this.cut !== 'deadline' || (outcome !== undefined && mayComeAgain(outcome))) return outcome;
     const note = `it had not ended after ${Math.round(this.#dueAt - this.#startedAt)} ms`;

@@ -68,6 +68,12 @@ export class Claim {
     return { turn: { key, fence, event, snapshot }, heldUntil: this.#heldUntil };
   }
 
+  /** The turn goes on after a checkpoint: as this attempt, from this state. */
+  goOn(attempt: number, state: string | undefined): void {
+    const { key, fence, event, snapshot } = this.#turn;
+    this.#turn = { key, fence, event: { ...event, attempt, state }, snapshot };
+  }
+
   /** There is no turn until the next one; gives the claim that waited for this. */
   end(): ClaimedTurn | undefined {
     const waiting = this.#waiting;

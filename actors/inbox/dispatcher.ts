@@ -112,7 +112,7 @@ export class Dispatcher {
     const queue = this.#queues.find(({ work }) => event.key.startsWith(work.prefix));
     if (queue === undefined)
       return Promise.reject(new InternalError(`no work takes what comes to ${event.key}`));
-    return queue.accept(event);
+    return event.wakes === undefined ? queue.accept(event) : this.#acceptWaker(queue, event);
   }
 
   /**
@@ -147,6 +147,14 @@ export class Dispatcher {
   /** Figures by the name of the queue. */
   stats(): Readonly<Record<string, QueueStats>> {
     return Object.fromEntries(this.#queues.map((queue) => [queue.name, queue.stats()]));
+  }
+
+  /** One that has woken another is over with its acceptance: no turn of it will tell. */
+  async #acceptWaker(queue: WorkQueue, event: NewEvent): Promise<Appended> {
+    const appended = await queue.accept(event);
+    if (appended.outcome !== 'duplicate' && appended.state === 'done')
+      this.#deliveryWaits.settle(event.id, { state: 'done', answer: undefined, note: undefined });
+    return appended;
   }
 
   readonly #tick = (): void => {

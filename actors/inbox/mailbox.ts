@@ -19,11 +19,12 @@ import { defaultRetry } from '../../machines/redelivery.ts';
 import { tell } from '../dead-letters.ts';
 import type { Linked } from '../linked-list.ts';
 import type { Committed, StoredEvent, Turn, TurnRef, TurnResult } from '../store/store.ts';
-import { Attempt } from './attempt.ts';
+import { Attempt, type AttemptHost } from './attempt.ts';
+import { Checkpoint, checkState, claimLost } from './checkpoint.ts';
 import { Claim, type ClaimedTurn } from './claim.ts';
 import type { Commit } from './committer.ts';
 import { stoppedResult, turnResult } from './turn-result.ts';
-import type { Outcome } from './work.ts';
+import type { Effects, Outcome } from './work.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 /** A run that goes on for longer is an actor of its own. */
@@ -32,7 +33,7 @@ const MOMENT_MS = 100;
 /** So many turns in a row under one claim, while others wait for a place; then it is their turn. */
 const TURNS_IN_A_ROW = 32;
 
-export class Mailbox implements Linked<Mailbox>, Commit {
+export class Mailbox implements Linked<Mailbox>, Commit, AttemptHost {
   readonly key: string;
   readonly queue: WorkQueue;
   /** Runs the machine; none after a fault. */
@@ -52,6 +53,7 @@ export class Mailbox implements Linked<Mailbox>, Commit {
 
   /** Of the turn, from the beginning of its run. */
   #attempt: Attempt | undefined;
+  #checkpoint: Checkpoint | undefined;
   #whenEnded: (() => void) | undefined;
   #result: TurnResult | undefined;
 
@@ -128,6 +130,8 @@ export class Mailbox implements Linked<Mailbox>, Commit {
   surrender(): void {
     if (this.#phase !== 'running' && this.#phase !== 'ended') return;
     this.#isSurrendered = true;
+    // Whoever waits for it would wait for ever.
+    this.#checkpoint?.onGivenUp();
     const { newest } = this.#claim;
     this.#commitResult(stoppedResult(newest, newest.event));
   }
@@ -187,6 +191,42 @@ export class Mailbox implements Linked<Mailbox>, Commit {
     } else if (this.#phase === 'ended') this.#commitFault(error);
   }
 
+  // For the attempt.
+
+  noteOf(error: unknown): string {
+    return this.queue.noteOf(error);
+  }
+
+  keep(attempt: Attempt, state: string | null | undefined, effects: Effects): Promise<void> {
+    const isOver = () => this.#isSurrendered || attempt !== this.#attempt || attempt.cut === 'lost';
+    return new Promise((resolve, reject) => {
+      checkState(state);
+      if (isOver() || this.#phase !== 'running') throw claimLost();
+      const { turn } = this.#claim;
+      const commit = new Checkpoint({
+        claim: turn,
+        event: turn.event,
+        state,
+        effects,
+        hasLostClaim: () => isOver() || this.hasLostClaim(),
+        onKept: ({ attempt: goesOnAs = turn.event.attempt }) => {
+          if (!isOver())
+            this.#claim.goOn(goesOnAs, state === undefined ? turn.event.state : (state ?? undefined));
+          resolve();
+        },
+        reject,
+      });
+      this.#checkpoint = commit;
+      this.queue.committer.add(commit);
+    });
+  }
+
+  ended(): void {
+    if (this.#phase === 'running') this.#phase = 'ended';
+    if (this.#whenEnded === undefined) this.settle();
+    else this.#whenEnded();
+  }
+
   // For the committer.
 
   hasLostClaim(): boolean {
@@ -224,14 +264,15 @@ export class Mailbox implements Linked<Mailbox>, Commit {
     const { queue } = this;
     this.#claim.begin(claimed);
     this.#wasRefused = false;
+    this.#checkpoint = undefined;
     this.#whenEnded = undefined;
     queue.occupy(this);
     if (this.ref === undefined) queue.open(this);
     const attempt = new Attempt();
     this.#attempt = attempt;
     this.#phase = 'running';
-    if (queue.isStopping) attempt.skip(this.#end);
-    else attempt.start(queue.work, claimed.turn, queue.noteOf, this.#end);
+    if (queue.isStopping) attempt.skip(this);
+    else attempt.start(queue.work, claimed.turn, this);
   }
 
   /** There is nothing more to do under this claim. */
@@ -249,6 +290,7 @@ export class Mailbox implements Linked<Mailbox>, Commit {
     const waiting = this.#claim.end();
     this.#phase = 'resting';
     this.#attempt = undefined;
+    this.#checkpoint = undefined;
     this.#result = undefined;
     this.queue.rest(this);
     if (waiting !== undefined) this.#goOn(waiting);
@@ -271,12 +313,6 @@ export class Mailbox implements Linked<Mailbox>, Commit {
     this.queue.record.lost(this);
     this.#tell({ type: 'claim.lost' });
   }
-
-  readonly #end = (): void => {
-    if (this.#phase === 'running') this.#phase = 'ended';
-    if (this.#whenEnded === undefined) this.settle();
-    else this.#whenEnded();
-  };
 
   #judged(): TurnResult {
     const attempt = this.#attempt;

@@ -75,6 +75,11 @@ export class QueueMetrics {
         this.#held += 1;
         log.debug(fieldsOf(mailbox, result), 'delivery is held: its trigger is paused');
         return;
+      case 'checkpoint':
+        return;
+      case 'parked':
+        log.debug({ ...fieldsOf(mailbox, result), waiting_for: result.parkedOn }, 'delivery is parked');
+        return;
       case 'deferred':
         this.#deferred += 1;
         log.debug(fieldsOf(mailbox, result), 'delivery waits: the other side takes no more for now');

@@ -6,6 +6,7 @@
 
 import { deferral, redelivery } from '../../machines/redelivery.ts';
 import type { StoredEvent, TurnRef, TurnResult } from '../store/store.ts';
+import { checkState } from './checkpoint.ts';
 import type { Outcome } from './work.ts';
 
 /**
@@ -41,6 +42,13 @@ export function turnResult(
         cancelTimers,
         isLast,
       };
+    }
+    case 'parked': {
+      const { parkedOn, holdsKey, state, trigger, note, snapshot, emit, timers, cancelTimers } = outcome;
+      checkState(state);
+      const kept = { state, snapshot, emit, timers, cancelTimers };
+      const said = { trigger, note: note === undefined ? undefined : noteOf(note) };
+      return { key, fence, seq, outcome: 'parked', parkedOn, holdsKey, ...kept, ...said, isLast };
     }
     case 'held':
       return { key, fence, seq, outcome: 'held', heldBy: outcome.trigger, trigger: outcome.trigger, isLast };

@@ -4,11 +4,20 @@
 import type { TriggerRetry } from '../../config/resources/trigger.ts';
 import type { StoredEvent, TurnResult } from '../store/store.ts';
 
+/** What is to happen with a checkpoint, together with it. */
+export type Effects = Pick<TurnResult, 'snapshot' | 'emit' | 'timers' | 'cancelTimers'>;
+
 export interface Assignment {
   readonly event: StoredEvent;
   readonly snapshot: string | undefined;
   /** Aborted at the deadline, and when the claim was lost. */
   readonly signal: AbortSignal;
+  /**
+   * Keeps a state for the attempts after this one, which find it in `event.state`; undefined leaves it as it is, null removes
+   * it. The attempt goes on once that is durable. Rejects when the claim is lost, and when the store refuses it: then
+   * nothing of it was taken. What is not awaited is waited for before the outcome is committed.
+   */
+  checkpoint(state: string | null | undefined, effects?: Effects): Promise<void>;
 }
 
 export type Outcome =
@@ -16,6 +25,14 @@ export type Outcome =
   | ({ readonly kind: 'done' | 'ignored' } & Pick<
       TurnResult,
       'trigger' | 'note' | 'answer' | 'receipt' | 'snapshot' | 'emit' | 'timers' | 'cancelTimers'
+    >)
+  /**
+   * It is to go on when an event of its key wakes that name, and gives its claim and its place back until then. The name is
+   * unique among what waits in its key; where a timer is to wake it, that is one of `timers`.
+   */
+  | ({ readonly kind: 'parked'; readonly parkedOn: string } & Pick<
+      TurnResult,
+      'state' | 'holdsKey' | 'trigger' | 'note' | 'snapshot' | 'emit' | 'timers' | 'cancelTimers'
     >)
   /** A paused trigger would take it: it stays first until that trigger is resumed. */
   | { readonly kind: 'held'; readonly trigger: string }

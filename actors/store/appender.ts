@@ -1,7 +1,8 @@
 // How events come into the store: while there is room for them, at the end of their mailboxes, or claimed as they come where
 // the mailbox is free.
 //
-// AP1  repetitions of what is known are answered even when there is no room: nothing is added for them.
+// AP1  repetitions of what is known are answered even when there is no room, and so is what wakes an event that waits: nothing
+//      is added for them.
 
 import { OverloadedError } from '../errors.ts';
 import type { Entered } from './ledger.ts';
@@ -10,11 +11,13 @@ import { storable } from './sqlite-connection.ts';
 import type { SqliteDeliveries } from './sqlite-deliveries.ts';
 import type { SqliteSnapshots } from './sqlite-snapshots.ts';
 import type { NewEvent } from './store.ts';
+import type { Waits } from './waits.ts';
 
 export class Appender {
   readonly #deliveries: SqliteDeliveries;
   readonly #mailboxes: Mailboxes;
   readonly #snapshots: SqliteSnapshots;
+  readonly #waits: Waits;
   /** Bound of events that wait or run. */
   readonly #maxWaiting: number;
 
@@ -22,11 +25,13 @@ export class Appender {
     deliveries: SqliteDeliveries,
     mailboxes: Mailboxes,
     snapshots: SqliteSnapshots,
+    waits: Waits,
     maxWaiting: number,
   ) {
     this.#deliveries = deliveries;
     this.#mailboxes = mailboxes;
     this.#snapshots = snapshots;
+    this.#waits = waits;
     this.#maxWaiting = maxWaiting;
   }
 
@@ -35,7 +40,8 @@ export class Appender {
     const { unfinished } = this.#deliveries;
     if (unfinished + events.length <= this.#maxWaiting) return;
     const added = new Set<string>();
-    for (const { id } of events) {
+    for (const { id, key, wakes } of events) {
+      if (wakes !== undefined && this.#waits.isAwaited(storable(key), wakes)) continue;
       const state = this.#deliveries.find(id)?.state;
       if (state === undefined || state === 'dead') added.add(storable(id));
     }
@@ -44,9 +50,11 @@ export class Appender {
   }
 
   add(event: NewEvent, now: number): Entered {
-    const { key, outcome, state } = this.#deliveries.add(event, false, now);
-    if (outcome === 'new') this.#mailboxes.open(key, now);
-    else if (outcome === 'revived') this.#mailboxes.reconsider(key, now);
+    const { seq, key, outcome, state } = this.#deliveries.add(event, false, now);
+    if (outcome === 'revived') return this.#revived(seq, key, now);
+    if (outcome !== 'new') return { outcome, state };
+    if (event.wakes !== undefined && this.#waits.onQueued(seq, key, now)) return { outcome, state: 'done' };
+    this.#mailboxes.open(key, now);
     return { outcome, state };
   }
 
@@ -54,12 +62,19 @@ export class Appender {
   addClaimed(event: NewEvent, claimMs: number, now: number): Entered {
     const { key } = event;
     // What is not kept as it was given is given out by the next claim.
-    if (!this.#mailboxes.isFree(key) || !isStorable(event)) return this.add(event, now);
+    if (!this.#mailboxes.isFree(key) || event.wakes !== undefined || !isStorable(event))
+      return this.add(event, now);
     const { seq, outcome, state, key: keptAs } = this.#deliveries.add(event, true, now);
-    if (outcome === 'revived') this.#mailboxes.reconsider(keptAs, now);
+    if (outcome === 'revived') return this.#revived(seq, keptAs, now);
     if (outcome !== 'new') return { outcome, state };
     const fence = this.#mailboxes.openClaimed(key, seq, claimMs, now);
     return { outcome, state, claimed: { fence, seq, at: now, snapshot: this.#snapshots.get(key) } };
+  }
+
+  #revived(seq: number, key: string, now: number): Entered {
+    if (this.#waits.onQueued(seq, key, now)) return { outcome: 'revived', state: 'done' };
+    this.#mailboxes.reconsider(key, now);
+    return { outcome: 'revived', state: 'queued' };
   }
 }
 

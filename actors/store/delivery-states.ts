@@ -1,7 +1,8 @@
 // The states of a delivery as small numbers, since every event changes its state a few times and the indexes hold it.
 // The numbers stand in files on disk: never change one, only add.
 //
-// DS1  what waits or runs is below `firstSettled`, so that "unfinished" is one comparison in SQL.
+// DS1  what waits for its turn or runs is below `firstSettled`, so that "unfinished" is one comparison in SQL. What is parked is
+//      out of the way of the next one, and so is beyond it.
 
 import { DamagedRecordError } from './sqlite-connection.ts';
 import type { DeliveryState } from './store.ts';
@@ -14,12 +15,22 @@ export const stateCodes = {
   dead: 4,
   done: 5,
   ignored: 6,
+  waiting: 7,
 } as const satisfies Record<DeliveryState, number>;
 
 /** The first state in which an event is out of the way of the next one. */
 export const firstSettled = stateCodes.dead;
 
-const names: readonly DeliveryState[] = ['queued', 'running', 'retrying', 'held', 'dead', 'done', 'ignored'];
+const names: readonly DeliveryState[] = [
+  'queued',
+  'running',
+  'retrying',
+  'held',
+  'dead',
+  'done',
+  'ignored',
+  'waiting',
+];
 
 /** Throws for a number that no version wrote. */
 export function stateOf(code: number): DeliveryState {

@@ -40,11 +40,12 @@ export class EngineTransactions {
     return this.#moment.time;
   }
 
-  /** The first transaction: ends the claims of the process before. Throws errors of SQLite. */
-  start(): void {
+  /** The first transaction: ends the claims of the process before, after `prepare`. Throws errors of SQLite. */
+  start(prepare: () => void): void {
     this.run(() => {
       const setByMs = Math.min(0, this.time - this.#noted.lastSeen);
       if (setByMs < 0) this.#noted.onSet(setByMs);
+      prepare();
       this.#mailboxes.load(this.time);
     });
   }

@@ -176,10 +176,10 @@ export class LedgerStore implements Store {
 }
 
 function appendedOf(event: NewEvent, { outcome, state, claimed }: Entered): Appended {
-  const { id, key, meta, body, trace, parsed } = event;
+  const { id, key, meta, body, trace, parsed, kind } = event;
   if (claimed === undefined) return { id, outcome, state };
   const { fence, seq, at, snapshot } = claimed;
   const stored = { id, key, meta, body, trace, parsed, seq, at, attempt: 1, crashes: 0 };
-  const turn = { key, fence, event: stored, snapshot };
+  const turn = { key, fence, event: kind === undefined ? stored : { ...stored, kind }, snapshot };
   return { id, outcome, state, turn };
 }

@@ -3,7 +3,7 @@
 // table, and nothing has to be written for it.
 //
 // MT1  a mailbox stands among those that are ready, by the first word of its key and the longest first; or among those
-//      that will be, by their time; or nowhere, while its first event is held.
+//      that will be, by their time; or nowhere, while its first event is held, or a parked one holds it.
 // MT2  `rollBack` makes of the table what it was at `begin`, but for the order among those that are ready.
 // MT3  time does not go back but by `turnBack`.
 // MT4  what is suspected of ending the process is given only where it may begin beside those of its kind that run.
@@ -32,6 +32,8 @@ export class MailboxEntry implements Linked<MailboxEntry>, Timed {
   claim: ClaimEntry | undefined;
   /** False only when the event under the claim is surely the only unfinished one of the key. */
   mayHaveMore = true;
+  /** A parked event holds it: it is not ready, whatever is in it. */
+  isLocked = false;
   /** Of the event that is first, or under the claim. */
   crashes = 0;
   heapIndex = -1;
@@ -50,6 +52,7 @@ interface Before {
   readonly dueAt: number;
   readonly claim: ClaimEntry | undefined;
   readonly mayHaveMore: boolean;
+  readonly isLocked: boolean;
   readonly crashes: number;
 }
 
@@ -74,10 +77,11 @@ export class MailboxTable {
 
   rollBack(): void {
     for (let change = this.#changes.pop(); change !== undefined; change = this.#changes.pop()) {
-      const { entry, wasThere, dueAt, claim, mayHaveMore, crashes } = change;
+      const { entry, wasThere, dueAt, claim, mayHaveMore, isLocked, crashes } = change;
       this.#take(entry);
       this.#give(entry, claim, crashes);
       entry.mayHaveMore = mayHaveMore;
+      entry.isLocked = isLocked;
       if (wasThere) {
         this.#entries.set(entry.key, entry);
         this.#put(entry, dueAt);
@@ -123,12 +127,23 @@ export class MailboxTable {
     entry.mayHaveMore = true;
   }
 
+  /** From now on, or no longer, a parked event holds the mailbox. */
+  setLocked(key: string, isLocked: boolean): void {
+    const known = this.#entries.get(key);
+    if ((known?.isLocked ?? false) === isLocked) return;
+    const entry = known ?? new MailboxEntry(key);
+    this.#note(entry, known !== undefined);
+    if (known === undefined) this.#entries.set(key, entry);
+    entry.isLocked = isLocked;
+  }
+
   delete(key: string): void {
     const entry = this.#entries.get(key);
     if (entry === undefined) return;
     this.#note(entry, true);
     this.#take(entry);
     this.#give(entry, undefined, 0);
+    entry.isLocked = false;
     this.#entries.delete(key);
   }
 
@@ -223,8 +238,8 @@ export class MailboxTable {
   }
 
   #note(entry: MailboxEntry, wasThere: boolean): void {
-    const { dueAt, claim, mayHaveMore, crashes } = entry;
-    this.#changes.push({ entry, wasThere, dueAt, claim, mayHaveMore, crashes });
+    const { dueAt, claim, mayHaveMore, isLocked, crashes } = entry;
+    this.#changes.push({ entry, wasThere, dueAt, claim, mayHaveMore, isLocked, crashes });
   }
 
   /** It must stand nowhere: what it is suspected of decides where. */

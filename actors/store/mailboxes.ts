@@ -4,7 +4,7 @@
 // MX1  a mailbox is claimed exactly while its entry has a fence; that fence was given out once, and what comes with
 //      another one changes nothing (S3).
 // MX2  an unclaimed one stands ready at the time at which the first unfinished event of its key may begin; never while
-//      that event is held.
+//      that event is held, or a parked one holds the key.
 // MX3  at most one event of a key runs, the one the claim was given with, or the first one after it (S4).
 // MX4  a mailbox whose first event is suspected of ending the process stands among the suspects, wherever it stands.
 
@@ -99,6 +99,16 @@ export class Mailboxes {
     else this.#table.setMore(entry);
   }
 
+  /** A parked event holds the key from now on: nothing of it runs. */
+  lock(key: string): void {
+    this.#table.setLocked(key, true);
+  }
+
+  /** No parked event holds it any more; `reconsider` has it go on. */
+  unlock(key: string): void {
+    this.#table.setLocked(key, false);
+  }
+
   /** Claims what is ready, longest ready first; what turns out to have to wait is put where it belongs. */
   claim({ max, maxBytes, keyPrefix, leaseMs }: ClaimWish, now: number): readonly Turn[] {
     const turns: Turn[] = [];
@@ -149,7 +159,7 @@ export class Mailboxes {
     if (entry?.claim === undefined) return undefined;
     // Others may have waited for it to come to an end.
     if (entry.crashes > 0 && this.#table.hasReadySuspects) this.#hasNews = true;
-    const staysFirst = isUnfinished(result.outcome);
+    const staysFirst = isUnfinished(result.outcome) || entry.isLocked;
     if (!staysFirst && !entry.mayHaveMore) {
       this.#table.delete(key);
       return undefined;
@@ -165,6 +175,12 @@ export class Mailboxes {
     this.#deliveries.begin(event, now);
     this.#prolong(entry, event, entry.claim.leaseMs, now);
     return event;
+  }
+
+  /** After a checkpoint the turn goes on, under a claim that is prolonged. */
+  goOn(key: string, now: number): void {
+    const entry = this.#table.get(key);
+    if (entry?.claim !== undefined) this.#prolong(entry, entry.claim, entry.claim.leaseMs, now);
   }
 
   /** Lets go on so much of what was held by that name; gives how many mailboxes held something so. */
@@ -242,6 +258,10 @@ export class Mailboxes {
 
   /** The mailbox is unclaimed from now on; MX2. */
   #settle(key: string, first: FirstOfKey | undefined, now: number): void {
+    if (this.#table.get(key)?.isLocked === true) {
+      this.#table.set(key, HELD);
+      return;
+    }
     if (first === undefined) {
       this.#table.delete(key);
       return;

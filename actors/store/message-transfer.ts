@@ -75,17 +75,18 @@ export function movableIn(operation: Operation, result: Result<Operation>): read
   return moved;
 }
 
-function eventToPost({ id, key, meta, body, trace }: NewEvent, moved: ArrayBuffer[]): NewEvent {
+function eventToPost(event: NewEvent, moved: ArrayBuffer[]): NewEvent {
+  const { body } = event;
   if (movedBefore.has(body.buffer))
     throw new InternalError('the body of an event was handed over to the store before');
   const own = isWhole(body) ? body : new Uint8Array(body);
   addMovable(own, moved);
-  return { id, key, meta, body: own, trace };
+  return posted(event, own);
 }
 
 /** Whoever commits may have to do it again after a refusal, so these bodies are copied whatever their size. */
 function resultToPost(result: TurnResult): TurnResult {
-  return {
+  const posted = {
     key: result.key,
     fence: result.fence,
     seq: result.seq,
@@ -103,11 +104,20 @@ function resultToPost(result: TurnResult): TurnResult {
     cancelTimers: result.cancelTimers,
     isLast: result.isLast,
   };
+  if (result.outcome !== 'checkpoint' && result.outcome !== 'parked') return posted;
+  const { state, parkedOn, holdsKey } = result;
+  return { ...posted, state, parkedOn, holdsKey };
 }
 
 function copiedEvent(event: NewEvent): NewEvent {
-  const { id, key, meta, body, trace } = event;
-  return { id, key, meta, body: isWhole(body) ? body : new Uint8Array(body), trace };
+  const { body } = event;
+  return posted(event, isWhole(body) ? body : new Uint8Array(body));
+}
+
+/** Most events are inbound and wake nobody: of those nothing is said. */
+function posted({ id, key, meta, trace, kind, wakes }: NewEvent, body: Uint8Array): NewEvent {
+  if (kind === undefined && wakes === undefined) return { id, key, meta, body, trace };
+  return { id, key, meta, body, trace, kind, wakes };
 }
 
 function copiedTimer({ id, inMs, event }: NewTimer): NewTimer {
@@ -130,7 +140,7 @@ function weightOf(events: readonly NewEvent[]): number {
   return bytes;
 }
 
-function weightOfResult({ emit, timers, snapshot }: TurnResult): number {
+function weightOfResult({ emit, timers, snapshot, state }: TurnResult): number {
   const timed = timers === undefined ? 0 : weightOf(timers.map(({ event }) => event));
-  return (emit === undefined ? 0 : weightOf(emit)) + timed + (snapshot?.length ?? 0);
+  return (emit === undefined ? 0 : weightOf(emit)) + timed + (snapshot?.length ?? 0) + (state?.length ?? 0);
 }

@@ -20,6 +20,7 @@ export class SqliteClock {
     this.#note = connection.prepare('UPDATE clock SET at = ?');
     this.#moves = [
       'UPDATE delivery SET retry_at = retry_at + ? WHERE state < 4 AND retry_at IS NOT NULL',
+      'UPDATE delivery SET retry_at = retry_at + ? WHERE waits_for IS NOT NULL AND retry_at IS NOT NULL',
       'UPDATE timer SET due = due + ?',
       'UPDATE kv SET until = until + ? WHERE until IS NOT NULL',
     ].map((sql) => connection.prepare(sql));

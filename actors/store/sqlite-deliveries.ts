@@ -2,12 +2,20 @@
 // affair; here is what then stands in the record.
 //
 // SD1  an id stands in the table once; the bytes that came with it first are the ones that stay.
-// SD2  `unfinished` is the number of records that wait or run; after a rollback it is counted anew.
+// SD2  `unfinished` is the number of records that wait, for whatever, or run; after a rollback it is counted anew.
 
 import { firstSettled, stateCodes, stateOf } from './delivery-states.ts';
 import type { SqliteConnection, Statement } from './sqlite-connection.ts';
 import { storable } from './sqlite-connection.ts';
-import type { Appended, DeliveryState, NewEvent, StoredEvent, TurnResult } from './store.ts';
+import type { SqliteWaits } from './sqlite-waits.ts';
+import {
+  type Appended,
+  type DeliveryState,
+  INBOUND,
+  type NewEvent,
+  type StoredEvent,
+  type TurnResult,
+} from './store.ts';
 
 /** What stands in a record is for people; it does not grow beyond these lengths. */
 const NOTE_LENGTH = 2_000;
@@ -46,10 +54,15 @@ const withFailure = `failures = json_insert(
 
 type Nothing = readonly [];
 type FirstRow = readonly [seq: number, isHeld: number | null, retryAt: number | null, crashes: number];
+/** In place of `isHeld`, where both are asked for: the event has more than most have. */
+const HELD_FLAG = 1;
+const EXTRAS_FLAG = 2;
 type BodyRow = readonly [meta: string, body: Uint8Array];
 
 export class SqliteDeliveries {
+  readonly #waits: SqliteWaits;
   readonly #insert: Statement<Nothing>;
+  readonly #insertKind: Statement<Nothing>;
   readonly #insertBody: Statement<Nothing>;
   readonly #byId: Statement<readonly [number, string, number]>;
   readonly #first: Statement<FirstRow>;
@@ -84,11 +97,16 @@ export class SqliteDeliveries {
   readonly #count: Statement<readonly [number]>;
   #unfinished: number;
 
-  constructor(connection: SqliteConnection) {
+  constructor(connection: SqliteConnection, waits: SqliteWaits) {
+    this.#waits = waits;
     const { queued, running, held } = stateCodes;
     this.#insert = connection.prepare(
       `INSERT INTO delivery (id, key, trace, at, state, attempts, started) VALUES (?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (id) DO NOTHING`,
+    );
+    this.#insertKind = connection.prepare(
+      `INSERT INTO delivery (id, key, trace, at, state, attempts, started, kind, wakes)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING`,
     );
     this.#insertBody = connection.prepare('INSERT INTO body (seq, meta, body) VALUES (?, ?, ?)');
     this.#byId = connection.prepare('SELECT seq, key, state FROM delivery WHERE id = ?');
@@ -97,7 +115,9 @@ export class SqliteDeliveries {
        ORDER BY seq LIMIT 1`,
     );
     this.#wholeFirst = connection.prepare(
-      `SELECT delivery.seq, held_by IS NOT NULL, retry_at, crashes, id, trace, at, attempts, started, meta, body
+      `SELECT delivery.seq,
+         (held_by IS NOT NULL) * ${HELD_FLAG} + (coalesce(has_progress, kind, wakes) IS NOT NULL) * ${EXTRAS_FLAG},
+         retry_at, crashes, id, trace, at, attempts, started, meta, body
        FROM delivery JOIN body ON body.seq = delivery.seq
        WHERE key = ? AND state < ${firstSettled} ORDER BY delivery.seq LIMIT 1`,
     );
@@ -144,13 +164,16 @@ export class SqliteDeliveries {
     );
     this.#waitLonger = connection.prepare('UPDATE delivery SET retry_at = max(retry_at, ?) WHERE seq = ?');
     this.#again = connection.prepare(
-      `UPDATE delivery SET state = ${queued}, attempts = 0, crashes = 0, ended = NULL, retry_at = NULL, note = NULL, answer = NULL
-       WHERE seq = ?`,
+      `UPDATE delivery SET state = ${queued}, attempts = 0, crashes = 0, ended = NULL, retry_at = NULL, note = NULL,
+         answer = NULL, has_progress = NULL WHERE seq = ?`,
     );
     this.#release = connection.prepare(
       `UPDATE delivery SET state = ${queued}, held_by = NULL, note = NULL WHERE seq = ?`,
     );
-    this.#count = connection.prepare(`SELECT count(*) FROM delivery WHERE state < ${firstSettled}`);
+    this.#count = connection.prepare(
+      `SELECT (SELECT count(*) FROM delivery WHERE state < ${firstSettled})
+         + (SELECT count(*) FROM delivery WHERE waits_for IS NOT NULL)`,
+    );
     this.#unfinished = 0;
     this.recount();
   }
@@ -172,7 +195,11 @@ export class SqliteDeliveries {
     const state = runs ? 'running' : 'queued';
     const begun = runs ? [1, now] : [0, null];
     const values = [id, key, storable(event.trace), now, stateCodes[state], ...begun];
-    const { changes, lastInsertRowid: seq } = this.#insert.run(values);
+    const { kind, wakes } = event;
+    const { changes, lastInsertRowid: seq } =
+      kind === undefined && wakes === undefined
+        ? this.#insert.run(values)
+        : this.#insertKind.run([...values, storedKind(kind), wakes === undefined ? null : storable(wakes)]);
     if (changes > 0) {
       this.#insertBody.run([seq, storable(event.meta), event.body]);
       this.#unfinished += 1;
@@ -181,7 +208,7 @@ export class SqliteDeliveries {
     const known = this.find(event.id);
     if (known === undefined) throw new Error('a record is neither new nor known');
     if (known.state !== 'dead') return { ...known, outcome: 'duplicate' };
-    this.again(known.seq);
+    this.again(known.seq, known.state);
     return { seq: known.seq, key: known.key, outcome: 'revived', state: 'queued' };
   }
 
@@ -202,11 +229,14 @@ export class SqliteDeliveries {
   wholeFirst(key: string): WholeFirst | undefined {
     const row = this.#wholeFirst.get([key]);
     if (row === undefined) return undefined;
-    const [seq, isHeld, retryAt, crashes, id, trace, at, attempts, started, meta, body] = row;
+    const [seq, flags, retryAt, crashes, id, trace, at, attempts, started, meta, body] = row;
     // `attempts` may have been taken back; when one began is never forgotten.
     const wasClaimed = started !== null;
     const event = { seq, id, key, trace, at, attempt: attempts + 1, crashes, wasClaimed, meta, body };
-    return { seq, isHeld: isHeld === 1, retryAt, crashes, event };
+    if (flags === null || flags < EXTRAS_FLAG)
+      return { seq, isHeld: flags === HELD_FLAG, retryAt, crashes, event };
+    const isHeld = (flags & HELD_FLAG) !== 0;
+    return { seq, isHeld, retryAt, crashes, event: { ...event, ...this.#waits.extras(seq) } };
   }
 
   /** All that wait or run, in the order in which they came. */
@@ -251,7 +281,9 @@ export class SqliteDeliveries {
     }
     if (outcome === 'dead')
       this.#fail.run([stateCodes.dead, now, null, trigger, note, answer, now, note ?? '', seq]);
-    else this.#end.run([stateCodes[outcome], now, trigger, note, answer, seq]);
+    else if (outcome === 'done' || outcome === 'ignored')
+      this.#end.run([stateCodes[outcome], now, trigger, note, answer, seq]);
+    else throw new TypeError(`${outcome} is no end of a turn`);
     if (result.receipt !== undefined) this.#keepReceipt.run([bounded(result.receipt, NAME_LENGTH), seq]);
     this.#unfinished -= 1;
   }
@@ -284,10 +316,17 @@ export class SqliteDeliveries {
     this.#waitLonger.run([retryAt, seq]);
   }
 
-  /** Has a record that is over wait again, with all its attempts before it. */
-  again(seq: number): void {
+  /** Has a record that is over, or parked, wait for its turn again, from its beginning and with all its attempts before it. */
+  again(seq: number, state: DeliveryState): void {
     this.#again.run([seq]);
-    this.#unfinished += 1;
+    this.#waits.drop(seq);
+    if (state !== 'waiting') this.#unfinished += 1;
+  }
+
+  /** Ends a record that waited for its turn, and has woken another one instead. */
+  endWaker(seq: number, note: string, now: number): void {
+    this.#end.run([stateCodes.done, now, null, bounded(note, NOTE_LENGTH), null, seq]);
+    this.#unfinished -= 1;
   }
 
   /** Ends a record that waits, is held or dead. */
@@ -303,6 +342,11 @@ export class SqliteDeliveries {
     for (const [seq] of rows) this.#release.run([seq]);
     return new Set(rows.map(([, key]) => key));
   }
+}
+
+/** Most events are inbound, and say nothing of it. */
+function storedKind(kind: string | undefined): string | null {
+  return kind === undefined || kind === INBOUND ? null : storable(kind);
 }
 
 function bounded(text: string | undefined, length: number): string | null {

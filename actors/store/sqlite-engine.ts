@@ -20,6 +20,7 @@ import { SqliteSnapshots } from './sqlite-snapshots.ts';
 import { SqliteTicks } from './sqlite-ticks.ts';
 import { SqliteTimers } from './sqlite-timers.ts';
 import { SqliteValues } from './sqlite-values.ts';
+import { SqliteWaits } from './sqlite-waits.ts';
 import type {
   Committed,
   Delivery,
@@ -35,6 +36,7 @@ import type {
   TurnResult,
   Versioned,
 } from './store.ts';
+import { Waits } from './waits.ts';
 
 export interface EngineOptions {
   readonly file: string;
@@ -72,6 +74,7 @@ export class SqliteEngine implements Ledger {
   readonly #values: SqliteValues;
   readonly #history: SqliteHistory;
   readonly #snapshots: SqliteSnapshots;
+  readonly #waits: Waits;
   readonly #appender: Appender;
   readonly #transactions: EngineTransactions;
 
@@ -86,7 +89,8 @@ export class SqliteEngine implements Ledger {
       migrate(connection);
       const counter = new SqliteCounter(connection);
       this.#connection = connection;
-      this.#deliveries = new SqliteDeliveries(connection);
+      const waiting = new SqliteWaits(connection);
+      this.#deliveries = new SqliteDeliveries(connection, waiting);
       this.#timers = new SqliteTimers(connection);
       this.#leases = new SqliteLeases(connection, counter);
       this.#ticks = new SqliteTicks(connection);
@@ -94,14 +98,21 @@ export class SqliteEngine implements Ledger {
       this.#history = new SqliteHistory(connection);
       this.#snapshots = new SqliteSnapshots(connection);
       this.#mailboxes = new Mailboxes(this.#deliveries, this.#snapshots, counter);
-      this.#appender = new Appender(this.#deliveries, this.#mailboxes, this.#snapshots, options.maxWaiting);
+      this.#waits = new Waits(waiting, this.#deliveries, this.#mailboxes, this.#timers);
+      this.#appender = new Appender(
+        this.#deliveries,
+        this.#mailboxes,
+        this.#snapshots,
+        this.#waits,
+        options.maxWaiting,
+      );
       this.#transactions = new EngineTransactions(
         connection,
         new EngineClock(options.now, options.uptime),
         this.#deliveries,
         this.#mailboxes,
       );
-      this.#transactions.start();
+      this.#transactions.start(() => this.#waits.load());
       this.#noteStart();
     } catch (error) {
       connection?.close();
@@ -215,15 +226,19 @@ export class SqliteEngine implements Ledger {
 
   requeue(id: string): boolean {
     const found = this.#deliveries.find(id);
-    if (found === undefined || !['done', 'dead', 'ignored'].includes(found.state)) return false;
-    this.#deliveries.again(found.seq);
-    this.#mailboxes.reconsider(found.key, this.#time);
+    if (found === undefined || !['done', 'dead', 'ignored', 'waiting'].includes(found.state)) return false;
+    const { seq, key, state } = found;
+    if (state === 'waiting') this.#waits.end(seq, key);
+    this.#deliveries.again(seq, state);
+    if (!this.#waits.onQueued(seq, key, this.#time)) this.#mailboxes.reconsider(key, this.#time);
     return true;
   }
 
   discard(id: string, note: string): boolean {
     const found = this.#deliveries.find(id);
-    if (found === undefined || !['queued', 'retrying', 'held', 'dead'].includes(found.state)) return false;
+    if (found === undefined || !['queued', 'retrying', 'held', 'waiting', 'dead'].includes(found.state))
+      return false;
+    if (found.state === 'waiting') this.#waits.end(found.seq, found.key);
     this.#deliveries.ignore(found.seq, found.state, note, this.#time);
     if (found.state !== 'dead') this.#mailboxes.reconsider(found.key, this.#time);
     return true;
@@ -281,11 +296,18 @@ export class SqliteEngine implements Ledger {
   #commit(result: TurnResult): Committed {
     const key = storable(result.key);
     if (!this.#mailboxes.isCurrent(key, result)) return { isCurrent: false, next: undefined };
-    this.#deliveries.settle(result, this.#time);
+    let attempt: number | undefined;
+    if (result.outcome === 'checkpoint') attempt = this.#waits.checkpoint(result);
+    else if (result.outcome !== 'parked') this.#deliveries.settle(result, this.#time);
     this.#snapshots.keep(key, result.snapshot, this.#time);
     for (const name of result.cancelTimers ?? []) this.#timers.cancel(key, name);
     for (const timer of result.timers ?? []) this.#timers.set(key, timer, this.#time);
     for (const event of result.emit ?? []) this.#appender.add(event, this.#time);
+    if (attempt !== undefined) {
+      this.#mailboxes.goOn(key, this.#time);
+      return { isCurrent: true, next: undefined, attempt };
+    }
+    if (result.outcome === 'parked') this.#waits.park(result, key, this.#time);
     return { isCurrent: true, next: this.#mailboxes.advance(key, result, this.#time) };
   }
 }

@@ -8,7 +8,14 @@ import { firstSettled, stateCodes, stateOf } from './delivery-states.ts';
 import type { SweptPart } from './ledger.ts';
 import type { SqliteConnection, SqlValue, Statement } from './sqlite-connection.ts';
 import { DamagedRecordError, storable } from './sqlite-connection.ts';
-import type { Delivery, DeliveryCounts, DeliveryFilter, DeliveryPage, Failure } from './store.ts';
+import {
+  type Delivery,
+  type DeliveryCounts,
+  type DeliveryFilter,
+  type DeliveryPage,
+  type Failure,
+  INBOUND,
+} from './store.ts';
 
 const PAGE_LIMIT = 1_000;
 /** Records looked at for one page. */
@@ -16,7 +23,8 @@ const LOOKED_AT = 10_000;
 /** Records looked at for one part of a sweep: each that is removed may take a body with it. */
 const SWEPT_AT_ONCE = 500;
 
-const columns = `seq, id, key, trace, state, attempts, crashes, at, started, ended, retry_at, trigger, note, answer, receipt, deferrals, failures`;
+const columns = `seq, id, key, trace, state, attempts, crashes, at, started, ended, retry_at, trigger, note, answer,
+  receipt, deferrals, failures, kind, waits_for`;
 
 /** What a filter may be about. */
 const compared = 'seq, id, key, state, at, trigger';
@@ -39,6 +47,8 @@ type DeliveryRow = readonly [
   receipt: string | null,
   deferrals: number,
   failures: string | null,
+  kind: string | null,
+  waitsFor: string | null,
 ];
 
 export class SqliteHistory {
@@ -46,9 +56,10 @@ export class SqliteHistory {
   readonly #one: Statement<DeliveryRow>;
   readonly #body: Statement<readonly [string, Uint8Array]>;
   readonly #counts: Statement<readonly [number, number]>;
-  readonly #oldest: Statement<readonly [number, number, number | null]>;
+  readonly #oldest: Statement<readonly [number, number, number | null, number | null]>;
   readonly #remove: Statement<readonly []>;
   readonly #removeBody: Statement<readonly []>;
+  readonly #removeProgress: Statement<readonly []>;
 
   constructor(connection: SqliteConnection) {
     this.#connection = connection;
@@ -56,13 +67,15 @@ export class SqliteHistory {
     this.#body = connection.prepare('SELECT meta, body FROM body WHERE seq = ?');
     this.#counts = connection.prepare(
       `SELECT state, count(*) FROM delivery WHERE state < ${firstSettled} GROUP BY state
-       UNION ALL SELECT ${stateCodes.dead}, count(*) FROM delivery WHERE state = ${stateCodes.dead}`,
+       UNION ALL SELECT ${stateCodes.dead}, count(*) FROM delivery WHERE state = ${stateCodes.dead}
+       UNION ALL SELECT ${stateCodes.waiting}, count(*) FROM delivery WHERE waits_for IS NOT NULL`,
     );
     this.#oldest = connection.prepare(
-      'SELECT seq, at, ended FROM delivery WHERE seq > ? ORDER BY seq LIMIT ?',
+      'SELECT seq, at, ended, has_progress FROM delivery WHERE seq > ? ORDER BY seq LIMIT ?',
     );
     this.#remove = connection.prepare('DELETE FROM delivery WHERE seq = ?');
     this.#removeBody = connection.prepare('DELETE FROM body WHERE seq = ?');
+    this.#removeProgress = connection.prepare('DELETE FROM progress WHERE seq = ?');
   }
 
   page(filter: DeliveryFilter): DeliveryPage {
@@ -108,7 +121,7 @@ export class SqliteHistory {
   }
 
   counts(): DeliveryCounts {
-    const counts = { queued: 0, running: 0, retrying: 0, held: 0, dead: 0 };
+    const counts = { queued: 0, running: 0, retrying: 0, held: 0, waiting: 0, dead: 0 };
     for (const [code, count] of this.#counts.all([])) {
       const state = stateOf(code);
       if (state !== 'done' && state !== 'ignored') counts[state] = count;
@@ -120,13 +133,14 @@ export class SqliteHistory {
   sweep(afterSeq: number, before: number, now: number): SweptPart {
     const rows = this.#oldest.all([afterSeq, SWEPT_AT_ONCE]);
     let removed = 0;
-    for (const [seq, at, ended] of rows) {
+    for (const [seq, at, ended, hasProgress] of rows) {
       // Records lie in the order in which they came: none after this one can have ended before. One that came when the
       // clock was ahead says nothing of those after it.
       if (at >= before && at <= now) return { removed, afterSeq: undefined };
       if (ended === null || ended >= before) continue;
       this.#remove.run([seq]);
       this.#removeBody.run([seq]);
+      if (hasProgress !== null) this.#removeProgress.run([seq]);
       removed += 1;
     }
     return { removed, afterSeq: rows.length < SWEPT_AT_ONCE ? undefined : rows.at(-1)?.[0] };
@@ -140,6 +154,8 @@ function sourceOf({ states = [] }: DeliveryFilter): string {
     return `FROM delivery INDEXED BY delivery_unfinished WHERE state < ${firstSettled}`;
   if (codes.length > 0 && codes.every((code) => code === stateCodes.dead))
     return `FROM delivery INDEXED BY delivery_dead WHERE state = ${stateCodes.dead}`;
+  if (codes.length > 0 && codes.every((code) => code === stateCodes.waiting))
+    return 'FROM delivery INDEXED BY delivery_waiting WHERE waits_for IS NOT NULL';
   return 'FROM delivery WHERE true';
 }
 
@@ -170,19 +186,23 @@ function conditions(filter: DeliveryFilter): { where: string; values: readonly S
 
 function deliveryOf(row: DeliveryRow): Delivery {
   const [seq, id, key, trace, state, attempts, crashes, at, started, ended, retryAt, ...texts] = row;
-  const [trigger, note, answer, receipt, deferrals, failures] = texts;
+  const [trigger, note, answer, receipt, deferrals, failures, kind, waitsFor] = texts;
+  const isWaiting = waitsFor !== null;
   return {
     seq,
     id,
     key,
     trace,
+    kind: kind ?? INBOUND,
     state: stateOf(state),
     attempts,
     crashes,
     receivedAt: at,
     startedAt: started ?? undefined,
     endedAt: ended ?? undefined,
-    retryAt: retryAt ?? undefined,
+    retryAt: isWaiting ? undefined : (retryAt ?? undefined),
+    waitingFor: waitsFor ?? undefined,
+    until: isWaiting ? (retryAt ?? undefined) : undefined,
     trigger: trigger ?? undefined,
     note: note ?? undefined,
     answer: answer ?? undefined,

@@ -104,6 +104,30 @@ const migrations: readonly string[] = [
   ALTER TABLE delivery ADD COLUMN receipt TEXT;
   ALTER TABLE delivery ADD COLUMN deferrals INTEGER NOT NULL DEFAULT 0;
   `,
+  // What only few events have. waits_for and holds_key: while it is parked; its retry_at is then when a timer wakes it.
+  // Nothing here changes with the state of an event that has none of it.
+  `
+  ALTER TABLE delivery ADD COLUMN kind TEXT;
+  ALTER TABLE delivery ADD COLUMN wakes TEXT;
+  ALTER TABLE delivery ADD COLUMN waits_for TEXT;
+  ALTER TABLE delivery ADD COLUMN holds_key INTEGER;
+  ALTER TABLE delivery ADD COLUMN has_progress INTEGER;
+  CREATE INDEX delivery_waiting ON delivery (key, waits_for, seq) WHERE waits_for IS NOT NULL;
+  CREATE INDEX delivery_waker ON delivery (key, wakes, seq) WHERE wakes IS NOT NULL;
+
+  -- What was kept of an event along its way, and what woke it last. It may be large, and a record changes often.
+  CREATE TABLE progress (
+    seq INTEGER PRIMARY KEY,
+    state TEXT,
+    woken_id TEXT,
+    woken_kind TEXT,
+    woken_meta TEXT,
+    woken_body BLOB
+  );
+
+  ALTER TABLE timer ADD COLUMN kind TEXT;
+  ALTER TABLE timer ADD COLUMN wakes TEXT;
+  `,
 ];
 
 export const schemaVersion = migrations.length;

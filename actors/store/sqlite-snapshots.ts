@@ -20,6 +20,7 @@ export class SqliteSnapshots {
     this.#forget = connection.prepare(
       `DELETE FROM snapshot WHERE key IN (SELECT key FROM snapshot AS old WHERE at < ?
          AND NOT EXISTS (SELECT 1 FROM delivery WHERE delivery.key = old.key AND state < ${firstSettled})
+         AND NOT EXISTS (SELECT 1 FROM delivery WHERE delivery.key = old.key AND waits_for IS NOT NULL)
          AND NOT EXISTS (SELECT 1 FROM timer WHERE timer.owner = old.key) ORDER BY at LIMIT ?)`,
     );
   }

@@ -8,27 +8,49 @@ import type { NewEvent, NewTimer } from './store.ts';
 export class SqliteTimers {
   readonly #set: Statement<readonly []>;
   readonly #cancel: Statement<readonly []>;
-  readonly #due: Statement<readonly [string, string, string, string, string, string, Uint8Array]>;
+  readonly #due: Statement<
+    readonly [string, string, string, string, string, string, Uint8Array, string | null, string | null]
+  >;
+  readonly #firstThatWakes: Statement<readonly [number | null]>;
+  readonly #cancelThatWake: Statement<readonly []>;
   readonly #next: Statement<readonly [number]>;
 
   constructor(connection: SqliteConnection) {
     this.#set = connection.prepare(
-      `INSERT INTO timer (owner, name, due, id, key, meta, trace, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
+      `INSERT INTO timer (owner, name, due, id, key, meta, trace, body, kind, wakes)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (owner, name) DO UPDATE SET due = excluded.due, id = excluded.id, key = excluded.key,
-         meta = excluded.meta, trace = excluded.trace, body = excluded.body`,
+         meta = excluded.meta, trace = excluded.trace, body = excluded.body, kind = excluded.kind,
+         wakes = excluded.wakes`,
     );
     this.#cancel = connection.prepare('DELETE FROM timer WHERE owner = ? AND name = ?');
     this.#due = connection.prepare(
-      'SELECT owner, name, id, key, meta, trace, body FROM timer WHERE due <= ? ORDER BY due LIMIT ?',
+      'SELECT owner, name, id, key, meta, trace, body, kind, wakes FROM timer WHERE due <= ? ORDER BY due LIMIT ?',
+    );
+    this.#firstThatWakes = connection.prepare(
+      'SELECT min(due) FROM timer WHERE owner = ? AND key = owner AND wakes = ?',
+    );
+    this.#cancelThatWake = connection.prepare(
+      'DELETE FROM timer WHERE owner = ? AND key = owner AND wakes = ?',
     );
     this.#next = connection.prepare('SELECT due FROM timer WHERE due > ? ORDER BY due LIMIT 1');
   }
 
   set(owner: string, timer: NewTimer, now: number): void {
-    const { id, key, meta, trace, body } = timer.event;
+    const { id, key, meta, trace, body, kind, wakes } = timer.event;
     const due = now + Math.max(0, Math.ceil(timer.inMs));
     const texts = [storable(id), storable(key), storable(meta), storable(trace)];
-    this.#set.run([owner, storable(timer.id), due, ...texts, body]);
+    const envelope = [kind, wakes].map((word) => (word === undefined ? null : storable(word)));
+    this.#set.run([owner, storable(timer.id), due, ...texts, body, ...envelope]);
+  }
+
+  /** When the first of the mailbox's own timers is due that wakes that name. */
+  firstThatWakes(owner: string, name: string): number | undefined {
+    return this.#firstThatWakes.get([owner, storable(name)])?.[0] ?? undefined;
+  }
+
+  cancelThatWake(owner: string, name: string): void {
+    this.#cancelThatWake.run([owner, storable(name)]);
   }
 
   cancel(owner: string, name: string): void {
@@ -38,9 +60,10 @@ export class SqliteTimers {
   /** Takes out at most `limit` timers that are due, the longest overdue first. */
   takeDue(now: number, limit: number): readonly NewEvent[] {
     const events: NewEvent[] = [];
-    for (const [owner, name, id, key, meta, trace, body] of this.#due.all([now, limit])) {
+    for (const row of this.#due.all([now, limit])) {
+      const [owner, name, id, key, meta, trace, body, kind, wakes] = row;
       this.#cancel.run([owner, name]);
-      events.push({ id, key, meta, trace, body });
+      events.push({ id, key, meta, trace, body, kind: kind ?? undefined, wakes: wakes ?? undefined });
     }
     return events;
   }

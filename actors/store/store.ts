@@ -18,8 +18,23 @@
 // S11  an event that ran when the process ended waits for a pause, which begins anew at each start, and then for those that are
 //      suspected as it is; that it ran is an attempt, and a crash. What has ended the process too often is given once more,
 //      to be given up.
+// S12  a checkpoint is kept: the event goes on under its claim, and each later attempt begins with what it kept.
+// S13  an event that is parked has no claim and no attempt until the first event of its key that wakes by its name is there,
+//      before or after the park. That one never runs, and ends with it; it wakes one event, once.
+// S14  while a parked event holds its key nothing of the key runs, but what wakes it does so.
 
-export type DeliveryState = 'queued' | 'running' | 'retrying' | 'held' | 'done' | 'dead' | 'ignored';
+export type DeliveryState =
+  | 'queued'
+  | 'running'
+  | 'retrying'
+  | 'held'
+  | 'waiting'
+  | 'done'
+  | 'dead'
+  | 'ignored';
+
+/** What an event is told apart by in its key: `inbound` is of a platform, and its adapter reads it; `timer`, `decision`, … */
+export const INBOUND = 'inbound';
 
 export interface NewEvent {
   /** Unique among all events of the retention time: the source's word, its trigger, its own id, `repohost:reviews/72d3…`. */
@@ -35,6 +50,10 @@ export interface NewEvent {
   readonly body: Uint8Array;
   /** W3C traceparent. */
   readonly trace: string;
+  /** `inbound` where it is left out. */
+  readonly kind?: string | undefined;
+  /** The name by which an event of the same key may be parked that this one wakes. */
+  readonly wakes?: string | undefined;
   /**
    * What its maker has read out of the body already, so that a turn that comes with the append need not do it again. It is
    * never stored: with any other turn it is not there.
@@ -72,6 +91,18 @@ export interface StoredEvent extends NewEvent {
    * has all its attempts before it once more. What that attempt did in the world, nobody may know.
    */
   readonly wasClaimed?: boolean | undefined;
+  /** What its last checkpoint, or its park, has kept. */
+  readonly state?: string | undefined;
+  /** What woke it last. It is the same for each attempt, until the event is parked again. */
+  readonly woken?: Waker | undefined;
+}
+
+/** Of the event that woke another one. */
+export interface Waker {
+  readonly id: string;
+  readonly kind: string;
+  readonly meta: string;
+  readonly body: Uint8Array;
 }
 
 /** A claim on a mailbox. */
@@ -100,9 +131,26 @@ export interface TurnResult extends TurnRef {
   /**
    * `retrying`, `deferred`, `held` and `queued` leave the event first in its mailbox; the latter three were no attempts:
    * `queued` gives back what was not tried to its end, or with `heldBy` what has to wait until that lets it go; `deferred` is
-   * what could not begin yet, and `retrying` until then. The others are final.
+   * what could not begin yet, and `retrying` until then. After `checkpoint` the turn goes on, with all attempts before it
+   * but for one that keeps the same as the last; `parked` takes the event out of the way until `parkedOn` is woken. The
+   * others are final.
    */
-  readonly outcome: 'done' | 'ignored' | 'dead' | 'retrying' | 'deferred' | 'held' | 'queued';
+  readonly outcome:
+    | 'done'
+    | 'ignored'
+    | 'dead'
+    | 'retrying'
+    | 'deferred'
+    | 'held'
+    | 'queued'
+    | 'checkpoint'
+    | 'parked';
+  /** With `checkpoint` and `parked`: what is kept for the next attempt. Undefined leaves it as it is, null removes it. */
+  readonly state?: string | null | undefined;
+  /** With `parked`: the name that wakes it, unique among what waits in its key. */
+  readonly parkedOn?: string | undefined;
+  /** With `parked`: nothing else of the key runs meanwhile. */
+  readonly holdsKey?: boolean | undefined;
   /** With `retrying` and `deferred`: the pause. */
   readonly retryInMs?: number | undefined;
   /** With `deferred`: what the event said. Nothing was done, so that it says the same at its next turn. */
@@ -129,6 +177,8 @@ export interface Committed {
   readonly isCurrent: boolean;
   /** The next event of the key, under the same claim. Undefined: the claim is over, and what is left is claimed anew. */
   readonly next: StoredEvent | undefined;
+  /** After a checkpoint: as which attempt the turn goes on. */
+  readonly attempt?: number | undefined;
 }
 
 export interface Lease {
@@ -165,7 +215,9 @@ export interface Delivery {
   readonly id: string;
   readonly key: string;
   readonly trace: string;
+  readonly kind: string;
   readonly state: DeliveryState;
+  /** Since its last checkpoint. */
   readonly attempts: number;
   /** So many of them ended with the process. */
   readonly crashes: number;
@@ -175,6 +227,10 @@ export interface Delivery {
   readonly endedAt: number | undefined;
   /** With `retrying`. */
   readonly retryAt: number | undefined;
+  /** With `waiting`: the name that wakes it. */
+  readonly waitingFor: string | undefined;
+  /** With `waiting`: when a timer wakes it at the latest. */
+  readonly until: number | undefined;
   readonly trigger: string | undefined;
   readonly note: string | undefined;
   readonly answer: string | undefined;
@@ -248,11 +304,11 @@ export interface Store {
     id: string,
   ): Promise<(Delivery & { readonly meta: string; readonly body: Uint8Array }) | undefined>;
   /**
-   * Has a delivery that is done, dead or ignored run again, in its old place and with all its attempts before it; false for
-   * any other. What it emitted before keeps its ids, and is not emitted twice.
+   * Has a delivery that is done, dead, ignored or waiting run again from its beginning, in its old place and with all its
+   * attempts before it; false for any other. What it emitted before keeps its ids, and is not emitted twice.
    */
   requeue(id: string): Promise<boolean>;
-  /** Ends a delivery that waits, is held or dead as `ignored`; false for any other. */
+  /** Ends a delivery that waits for anything, is held or dead as `ignored`; false for any other. */
   discard(id: string, note: string): Promise<boolean>;
   /**
    * Lets go on what was held by that name; with `max` so many events at most, those that were accepted first. Gives how many

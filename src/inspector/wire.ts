@@ -120,6 +120,7 @@ export interface DeliveryNumbers {
   readonly running: number;
   readonly retrying: number;
   readonly held: number;
+  readonly waiting: number;
   readonly dead: number;
 }
 

@@ -15,7 +15,10 @@ const filters = ['state', 'trigger', 'source', 'conversation', 'since', 'before'
 
 export function declareFilter(command: Command): void {
   command
-    .option('--state <states>', 'only these, by commas: queued, running, retrying, held, done, dead, ignored')
+    .option(
+      '--state <states>',
+      'only these, by commas: queued, running, retrying, held, waiting, done, dead, ignored',
+    )
     .option('--trigger <name>', 'only of this trigger')
     .option('--source <platform>', 'only from there: http, repohost, schedule, manual')
     .option('--conversation <key>', 'only of conversations whose key begins so')

@@ -21,6 +21,7 @@ const deliveryStyle: Readonly<Record<DeliveryState, Style>> = {
   running: 'busy',
   retrying: 'busy',
   held: 'busy',
+  waiting: 'busy',
   done: 'good',
   ignored: 'faint',
   dead: 'bad',
@@ -113,6 +114,10 @@ export function deliveryTable(
 const tries = ({ attempts, crashes }: DeliveryRecord) =>
   crashes === 0 ? String(attempts) : `${attempts} (${crashes} crashed)`;
 
+/** The name that wakes it, and until when it waits at the longest. */
+const waitText = ({ waiting_for, until }: DeliveryRecord) =>
+  `${printable(waiting_for ?? '')}${until === null ? '' : `, until ${until}`}`;
+
 const took = ({ duration_seconds }: DeliveryRecord) =>
   latency(duration_seconds === null ? null : duration_seconds * 1000);
 
@@ -138,6 +143,7 @@ export function deliveryPage(delivery: DeliveryDetails, paint: Paint): string[] 
       ? []
       : [['put off', `${delivery.deferrals} times, as the other side took no more`] as const]),
     ...(delivery.next_attempt_at === null ? [] : [['next attempt', delivery.next_attempt_at] as const]),
+    ...(delivery.waiting_for === null ? [] : [['waiting for', waitText(delivery)] as const]),
     ...(delivery.note === null ? [] : [['note', printable(delivery.note)] as const]),
     ['trace', delivery.trace],
     ...failures.map(

@@ -49,6 +49,7 @@ export function deliveryRecord(delivery: Delivery) {
   return {
     id: delivery.id,
     seq: delivery.seq,
+    kind: delivery.kind,
     state: delivery.state,
     trigger: delivery.trigger ?? null,
     conversation: delivery.key,
@@ -59,6 +60,8 @@ export function deliveryRecord(delivery: Delivery) {
     started_at: iso(startedAt),
     ended_at: iso(endedAt),
     next_attempt_at: iso(delivery.retryAt),
+    waiting_for: delivery.waitingFor ?? null,
+    until: iso(delivery.until),
     duration_seconds: seconds(startedAt, endedAt),
     total_seconds: seconds(receivedAt, endedAt),
     trace: delivery.trace,

@@ -42,6 +42,6 @@ export function lineFigures(totals: AutomationTotals, name: LineName): Figures {
 /** Of both lines together: the store counts them so. */
 export function deliveryFigures(deliveries: DeliveryNumbers | null): Figures {
   if (deliveries === null) return [['deliveries', 'the store does not answer']];
-  const states = ['queued', 'running', 'retrying', 'held', 'dead'] as const;
+  const states = ['queued', 'running', 'retrying', 'held', 'waiting', 'dead'] as const;
   return states.map((state) => [`deliveries ${state}`, count(deliveries[state])]);
 }

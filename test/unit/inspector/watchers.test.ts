@@ -138,7 +138,7 @@ describe('those who watch', () => {
 
   test('hear of a trigger only when its numbers have changed, and how many deliveries died', async () => {
     let dead = 0;
-    const none = { queued: 0, running: 0, retrying: 0, held: 0 };
+    const none = { queued: 0, running: 0, retrying: 0, held: 0, waiting: 0 };
     const { triggers, figures } = automationOf(['a', 'b'], async () => ({ ...none, dead }));
     const { watchers } = gatewayOf([], figures);
     const { http, numbers } = stream();

@@ -33,7 +33,12 @@ function bench(trigger: ManualTrigger, handler: Handler, said: Partial<ManualInp
   const work = new ConversationWork(routing, places);
   return {
     perform: (attempt = 1, crashes = 0) =>
-      work.perform({ event: { ...event, attempt, crashes }, snapshot: undefined, signal }),
+      work.perform({
+        event: { ...event, attempt, crashes },
+        snapshot: undefined,
+        signal,
+        checkpoint: async () => {},
+      }),
   };
 }
 
@@ -140,7 +145,7 @@ test('of the triggers of a chat the one takes an event whose filters fit it best
     const posted = manualEvent(manualTrigger('everybody'), { ...run, text }, '1', '');
     const event = { ...posted, seq: 1, at: 0, attempt: 1, crashes: 0 };
     const { signal } = new AbortController();
-    return (await work.perform({ event, snapshot: undefined, signal })).trigger;
+    return (await work.perform({ event, snapshot: undefined, signal, checkpoint: async () => {} })).trigger;
   };
   expect([await say('Help me'), await say('hello')]).toEqual(['ops-help', 'ops']);
   expect(made).toBe(configs.size);

@@ -135,7 +135,7 @@ test('an answer that ended the process too often is dead, and is not sent once m
   const { signal } = new AbortController();
   const perform = (crashes: number) => {
     const event = { ...rowOf('t', crashes), seq: 1, at: Date.now(), attempt: crashes + 1, crashes };
-    return work.perform({ event, snapshot: undefined, signal });
+    return work.perform({ event, snapshot: undefined, signal, checkpoint: async () => {} });
   };
   const note = `the gateway ended ${CRASH_LIMIT} times while it was handled`;
   expect(await perform(CRASH_LIMIT)).toMatchObject({ kind: 'failed', isFinal: true, note });

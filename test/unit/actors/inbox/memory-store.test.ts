@@ -2,24 +2,26 @@
 
 import { MemoryStore } from '../../../fixtures/store/memory-store.ts';
 import { describeStore } from '../../../fixtures/store/store-conformance.ts';
+import { describeWaits } from '../../../fixtures/store/store-waits-conformance.ts';
 
-describeStore(
-  'the store in memory',
-  async (limits) => {
-    let now = Date.UTC(2026, 10, 21);
-    const store = new MemoryStore({ now: () => now, ...limits });
-    return {
-      store,
-      pass: async (ms) => {
-        now += ms;
-        store.noticeTime();
-      },
-      reopen: async () => {
-        store.restart();
-        return store;
-      },
-      end: () => store.close(),
-    };
-  },
-  { isSingleNode: true },
-);
+for (const describeIt of [describeStore, describeWaits])
+  describeIt(
+    'the store in memory',
+    async (limits) => {
+      let now = Date.UTC(2026, 10, 21);
+      const store = new MemoryStore({ now: () => now, ...limits });
+      return {
+        store,
+        pass: async (ms) => {
+          now += ms;
+          store.noticeTime();
+        },
+        reopen: async () => {
+          store.restart();
+          return store;
+        },
+        end: () => store.close(),
+      };
+    },
+    { isSingleNode: true },
+  );

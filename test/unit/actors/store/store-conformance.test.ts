@@ -7,54 +7,57 @@ import { setTimeout as elapse } from 'node:timers/promises';
 import { openSqliteStore } from '../../../../actors/store/sqlite-store.ts';
 import { openEngineStore, storeFolder } from '../../../fixtures/store/engine-store.ts';
 import { describeStore } from '../../../fixtures/store/store-conformance.ts';
+import { describeWaits } from '../../../fixtures/store/store-waits-conformance.ts';
 import { storeWorkerUrl } from '../../../fixtures/store/store-worker.ts';
 
 const folder = storeFolder();
 const newFile = () => join(mkdtempSync(join(folder, 'file-')), 'store.db');
 const remove = (file: string) => rmSync(join(file, '..'), { recursive: true });
 
-for (const rehearses of [false, true])
-  describeStore(
-    rehearses ? 'the engine, each of whose transactions fails once' : 'the engine',
+for (const describeIt of [describeStore, describeWaits]) {
+  for (const rehearses of [false, true])
+    describeIt(
+      rehearses ? 'the engine, each of whose transactions fails once' : 'the engine',
+      async (limits) => {
+        const file = newFile();
+        let present = openEngineStore({ file, rehearses, ...limits });
+        return {
+          store: present.store,
+          pass: async (ms) => present.advance(ms),
+          reopen: async () => {
+            await present.store.close();
+            present = openEngineStore({ file, now: present.now(), rehearses, ...limits });
+            return present.store;
+          },
+          end: async () => {
+            await present.store.close();
+            remove(file);
+          },
+        };
+      },
+      { isSingleNode: true },
+    );
+
+  describeIt(
+    'the store in its worker',
     async (limits) => {
-      const file = newFile();
-      let present = openEngineStore({ file, rehearses, ...limits });
+      const options = { file: newFile(), workerUrl: storeWorkerUrl(), ...limits };
+      let present = await openSqliteStore(options);
       return {
-        store: present.store,
-        pass: async (ms) => present.advance(ms),
+        store: present,
+        // What is waited for here is that a time is over, and nothing else.
+        pass: (ms) => elapse(ms + 1),
         reopen: async () => {
-          await present.store.close();
-          present = openEngineStore({ file, now: present.now(), rehearses, ...limits });
-          return present.store;
+          await present.close();
+          present = await openSqliteStore(options);
+          return present;
         },
         end: async () => {
-          await present.store.close();
-          remove(file);
+          await present.close();
+          remove(options.file);
         },
       };
     },
-    { isSingleNode: true },
+    { isSingleNode: true, shortMs: 300 },
   );
-
-describeStore(
-  'the store in its worker',
-  async (limits) => {
-    const options = { file: newFile(), workerUrl: storeWorkerUrl(), ...limits };
-    let present = await openSqliteStore(options);
-    return {
-      store: present,
-      // What is waited for here is that a time is over, and nothing else.
-      pass: (ms) => elapse(ms + 1),
-      reopen: async () => {
-        await present.close();
-        present = await openSqliteStore(options);
-        return present;
-      },
-      end: async () => {
-        await present.close();
-        remove(options.file);
-      },
-    };
-  },
-  { isSingleNode: true, shortMs: 300 },
-);
+}

@@ -5,7 +5,7 @@ import type { Automation } from '../../../../actors/automation/automation.ts';
 import type { DeliveryCounts } from '../../../../actors/store/store.ts';
 import { AutomationFigures } from '../../../../src/http/api/automation-figures.ts';
 
-const counts: DeliveryCounts = { queued: 1, running: 2, retrying: 3, held: 4, dead: 5 };
+const counts: DeliveryCounts = { queued: 1, running: 2, retrying: 3, held: 4, waiting: 6, dead: 5 };
 const queue = { active: 0 };
 const trigger = {
   ...{ trigger: { name: 'orders' }, state: 'paused', isPaused: true },

@@ -1,5 +1,5 @@
 // A file as version 1 of the schema left it, with its table of mailboxes and a claim that holds, is brought to this version
-// when it is opened: who held what is forgotten, and nothing else.
+// when it is opened: who held what is forgotten, and nothing else. The same of version 4, which knew of nothing that waits.
 
 import { join } from 'node:path';
 import Database from 'libsql';
@@ -46,8 +46,20 @@ async function fill(file: string): Promise<void> {
   await store.close();
 }
 
+/** Makes of the file what version 4 would have made of it. */
+function makeVersion4(file: string): void {
+  const db = new Database(file);
+  db.exec('DROP INDEX delivery_waiting; DROP INDEX delivery_waker; DROP TABLE progress;');
+  for (const column of ['kind', 'wakes', 'waits_for', 'holds_key', 'has_progress', 'receipt', 'deferrals'])
+    db.exec(`ALTER TABLE delivery DROP COLUMN ${column}`);
+  for (const column of ['kind', 'wakes']) db.exec(`ALTER TABLE timer DROP COLUMN ${column}`);
+  db.exec('PRAGMA user_version = 4');
+  db.close();
+}
+
 /** Makes of the file what version 1 would have made of it. */
 function makeVersion1(file: string): void {
+  makeVersion4(file);
   const db = new Database(file);
   db.exec(mailboxTable);
   const rows = db.prepare('SELECT key, min(seq), state, retry_at FROM delivery WHERE state < 4 GROUP BY key');
@@ -65,8 +77,6 @@ function makeVersion1(file: string): void {
     DROP TABLE clock;
     DROP INDEX delivery_suspect;
     ALTER TABLE delivery DROP COLUMN crashes;
-    ALTER TABLE delivery DROP COLUMN receipt;
-    ALTER TABLE delivery DROP COLUMN deferrals;
   `);
   db.exec(`UPDATE counter SET value = ${DRAWN}; PRAGMA user_version = 1;`);
   db.close();
@@ -99,7 +109,7 @@ test('a file of version 1 is brought to this version with all that is in it, and
   const { state, attempts, crashes, failures } = (await store.delivery('running:1')) ?? {};
   expect({ state, attempts, crashes }).toEqual({ state: 'retrying', attempts: 1, crashes: 1 });
   expect(failures).toEqual([{ attempt: 1, at: now, note: expect.stringContaining('the gateway ended') }]);
-  expect(await store.counts()).toEqual({ queued: 3, running: 0, retrying: 2, held: 1, dead: 1 });
+  expect(await store.counts()).toEqual({ queued: 3, running: 0, retrying: 2, held: 1, waiting: 0, dead: 1 });
   expect((await store.delivery('done:1'))?.state).toBe('done');
   expect((await store.get('space', 'name'))?.value).toBe('value');
   expect(await store.lastTick('cron')).toBe(1_000);
@@ -130,4 +140,26 @@ test('a file of version 1 is brought to this version with all that is in it, and
   const timed = await store.claim(10, CLAIM_MS, 'k/timer');
   expect(timed).toMatchObject([{ event: { id: 'timer:1' } }]);
   await store.close();
+});
+
+test('a file of version 4 is brought to this version, and what was in it can wait and be woken', async () => {
+  const file = join(storeFolder(), 'store.sqlite');
+  await fill(file);
+  makeVersion4(file);
+  const { store, advance } = openEngineStore({ file, now: NOW + 1_000 });
+  expect(await store.counts()).toEqual({ queued: 3, running: 0, retrying: 2, held: 1, waiting: 0, dead: 1 });
+  expect(await store.delivery('queued:1')).toMatchObject({ kind: 'inbound', waitingFor: undefined });
+
+  const turns = await store.claim(10, CLAIM_MS, 'k/queued');
+  expect(turns).toMatchObject([{ event: { id: 'queued:1', attempt: 1 } }]);
+  for (const turn of turns) await store.commit([resultOf(turn, 'parked', { parkedOn: 'yes', state: 'one' })]);
+  await store.append([{ ...eventOf('w:1', 'k/queued'), wakes: 'yes' }]);
+  const woken = await store.claim(10, CLAIM_MS, 'k/queued');
+  expect(woken).toMatchObject([{ event: { id: 'queued:1', state: 'one', woken: { id: 'w:1' } } }]);
+
+  advance(CLAIM_MS);
+  const timed = await store.claim(10, CLAIM_MS, 'k/timer');
+  expect(timed).toMatchObject([{ event: { id: 'timer:1' } }]);
+  await store.close();
+  expect(shapeOf(file).version).toBe(schemaVersion);
 });

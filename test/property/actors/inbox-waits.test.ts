@@ -1,0 +1,238 @@
+// Runs that keep what they have done, wait and are woken, at the hands of the dispatcher: under a store that fails, claims that
+// expire, drains, and ends of the process between any two of their steps. A run is a list of steps in its event's `meta`;
+// what it must not do over again, and what it must have found, is looked up afterwards.
+
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { UnavailableError } from '../../../actors/errors.ts';
+import type { Assignment, Outcome } from '../../../actors/inbox/work.ts';
+import type { Delivery, NewEvent, Store, TurnResult } from '../../../actors/store/store.ts';
+import { done, FakeWork, failed, newEvent, startInbox, until } from '../../fixtures/automation/inbox.ts';
+import { openEngineStore, storeFolder } from '../../fixtures/store/engine-store.ts';
+import { MemoryStore } from '../../fixtures/store/memory-store.ts';
+
+const retry = { attempts: 100, min_backoff_seconds: 0.001, max_backoff_seconds: 0.004, factor: 2 };
+const quick = { tickMs: 4, pollMs: 8, leaseMs: 10_000, renewMs: 20, lingerMs: 10, patienceMs: 10 };
+
+const steps = [
+  'keep',
+  'keep',
+  'keep unawaited',
+  'fail',
+  'wait, woken before',
+  'wait, woken by its own turn',
+  'wait, woken by a timer',
+  'wait, woken after',
+  'hold, woken by a timer',
+  'hold, woken after',
+  'hold, woken before',
+] as const;
+type Step = (typeof steps)[number];
+const faults = ['the commits fail', 'claims expire', 'drain', 'kill', 'nothing', 'nothing'] as const;
+type Fault = (typeof faults)[number];
+
+const pause = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
+const nameOf = (id: string, at: number, step: Step) => `${step}: ${id}/${at}`;
+const wakerOf = (key: string, name: string): NewEvent => ({
+  ...newEvent(key, `waker of ${name}`),
+  kind: 'decision',
+  wakes: name,
+});
+const rowOf = (id: string, at: number) => newEvent('outbox/x', `row of ${id}/${at}`);
+
+/** A store under test, whose clock and end are the test's. */
+interface Tried {
+  store: Store;
+  /** Whether it refuses all commits. */
+  isFailing: boolean;
+  advance(ms: number): void;
+  /** The process has ended, and another one begins. */
+  restart(): Promise<void>;
+}
+
+function refusing(store: Store, tried: { isFailing: boolean }): Store {
+  const commit = store.commit.bind(store);
+  store.commit = async (results: readonly TurnResult[]) => {
+    if (tried.isFailing) throw new UnavailableError('the disk is full', 1);
+    return commit(results);
+  };
+  return store;
+}
+
+async function inMemory(): Promise<Tried> {
+  let offsetMs = 0;
+  const memory = new MemoryStore({ now: () => Date.now() + offsetMs });
+  const tried: Tried = {
+    store: memory,
+    isFailing: false,
+    advance: (ms) => {
+      offsetMs += ms;
+      memory.noticeTime();
+    },
+    restart: async () => memory.restart(),
+  };
+  refusing(memory, tried);
+  return tried;
+}
+
+const folder = storeFolder();
+let files = 0;
+
+async function onEngine(): Promise<Tried> {
+  const file = join(folder, `waits-${++files}.db`);
+  let opened = openEngineStore({ file, now: Date.now() });
+  const tried: Tried = {
+    store: opened.store,
+    isFailing: false,
+    advance: (ms) => opened.advance(ms),
+    restart: async () => {
+      await opened.store.close();
+      opened = openEngineStore({ file, now: opened.now() });
+      tried.store = refusing(opened.store, tried);
+    },
+  };
+  refusing(opened.store, tried);
+  return tried;
+}
+
+/** The handler of the runs, and what it has seen. */
+class Runs {
+  readonly tried: Tried;
+  readonly wrong: string[] = [];
+  /** How far each has been kept, as far as it was told. */
+  readonly #kept = new Map<string, number>();
+  readonly #failed = new Set<string>();
+
+  constructor(tried: Tried) {
+    this.tried = tried;
+  }
+
+  readonly handle = async ({ event, checkpoint }: Assignment): Promise<Outcome> => {
+    const { id, key, woken } = event;
+    if (event.kind !== undefined) return { kind: 'ignored', note: 'nobody waits for it' };
+    await this.#checkHolder(id, key);
+    const script = event.meta.split(';') as Step[];
+    const from = Number(event.state ?? 0);
+    if (from < (this.#kept.get(id) ?? 0)) this.wrong.push(`${id} begins at ${from} again`);
+    for (const [at, step] of script.entries()) {
+      if (at < from) continue;
+      const name = nameOf(id, at, step);
+      if (step === 'keep' || step === 'keep unawaited') {
+        const kept = checkpoint(String(at + 1), { emit: [rowOf(id, at)] });
+        if (step === 'keep') {
+          await kept;
+          this.#kept.set(id, at + 1);
+        } else kept.catch(() => {});
+      } else if (step === 'fail') {
+        if (!this.#failed.has(name)) {
+          this.#failed.add(name);
+          return failed('once', retry);
+        }
+      } else if (woken?.id !== `waker of ${name}`) return this.#park(event.key, name, at, step);
+    }
+    return done;
+  };
+
+  async #park(key: string, parkedOn: string, at: number, step: Step): Promise<Outcome> {
+    const waker = wakerOf(key, parkedOn);
+    if (step.endsWith('before')) await this.tried.store.append([waker]);
+    const timers = step.endsWith('timer') ? [{ id: parkedOn, inMs: 5, event: waker }] : [];
+    const emit = step.endsWith('its own turn') ? [waker] : [];
+    return { kind: 'parked', parkedOn, holdsKey: step.startsWith('hold'), state: String(at), timers, emit };
+  }
+
+  /** While a run is under way nothing of its key may hold that. */
+  async #checkHolder(id: string, key: string): Promise<void> {
+    for (const { waitingFor, ...other } of await this.#waiting())
+      if (other.key === key && waitingFor?.startsWith('hold'))
+        this.wrong.push(`${id} runs beside ${other.id}`);
+  }
+
+  #waiting(): Promise<readonly Delivery[]> {
+    return this.tried.store.deliveries({ states: ['waiting'], limit: 100 });
+  }
+
+  /** Wakes whatever waits for somebody to do so. */
+  async wake(): Promise<void> {
+    for (const { key, waitingFor = '' } of await this.#waiting())
+      if (/after: /.test(waitingFor)) await this.tried.store.append([wakerOf(key, waitingFor)]);
+  }
+}
+
+const arbRuns = fc.array(
+  fc.tuple(fc.nat({ max: 2 }), fc.array(fc.constantFrom(...steps), { minLength: 1, maxLength: 5 })),
+  { minLength: 1, maxLength: 8 },
+);
+const arbFaults = fc.array(fc.tuple(fc.constantFrom(...faults), fc.integer({ min: 0, max: 12 })), {
+  maxLength: 5,
+});
+
+async function tryRuns(
+  open: () => Promise<Tried>,
+  list: readonly (readonly [number, readonly Step[]])[],
+  happens: readonly (readonly [Fault, number])[],
+): Promise<void> {
+  const tried = await open();
+  const runs = new Runs(tried);
+  const work = new FakeWork(runs.handle);
+  const begin = () => startInbox({ works: [work], places: 3, store: tried.store, ...quick }).dispatcher;
+  let dispatcher = begin();
+  await tried.store.append(
+    list.map(([to, script], i) => newEvent(`conversation/${to}`, `e${i}`, script.join(';'))),
+  );
+  for (const [fault, ms] of happens) {
+    if (fault === 'the commits fail') tried.isFailing = !tried.isFailing;
+    if (fault === 'claims expire') tried.advance(quick.leaseMs + 1);
+    if (fault === 'drain' || fault === 'kill') {
+      const wasFailing = tried.isFailing;
+      // What is killed takes what it has not committed with it.
+      tried.isFailing ||= fault === 'kill';
+      await dispatcher.drain(fault === 'kill' ? 20 : 200);
+      if (fault === 'kill' || wasFailing) await tried.restart();
+      tried.isFailing = wasFailing;
+      dispatcher = begin();
+    }
+    await runs.wake();
+    await pause(ms);
+  }
+  tried.isFailing = false;
+  const isOver = async () => {
+    await runs.wake();
+    const { queued, running, retrying, held, waiting } = await tried.store.counts();
+    if (retrying + waiting > 0) tried.advance(500);
+    return running + retrying + held + waiting === 0 && queued === (await rowsLeft(tried.store));
+  };
+  await until('all have ended', isOver, 20_000);
+  await until('the last commits were heard of', () => dispatcher.stats().conversation?.active === 0);
+  await dispatcher.drain(200);
+  expect({ wrong: runs.wrong, overlaps: work.overlaps }).toEqual({ wrong: [], overlaps: [] });
+  for (const [i, [, script]] of list.entries()) {
+    expect(await tried.store.delivery(`e${i}`)).toMatchObject({ state: 'done' });
+    for (const [at, step] of script.entries()) {
+      if (step.startsWith('keep'))
+        expect(await tried.store.delivery(`row of e${i}/${at}`)).toMatchObject({ state: 'queued' });
+      if (!/^(wait|hold)/.test(step)) continue;
+      const waker = await tried.store.delivery(`waker of ${nameOf(`e${i}`, at, step)}`);
+      expect(waker).toMatchObject({ state: 'done', attempts: 0, note: `it woke e${i}` });
+    }
+  }
+  await tried.store.close();
+}
+
+const rowsLeft = async (store: Store) =>
+  (await store.deliveries({ states: ['queued'], keyPrefix: 'outbox/', limit: 1_000 })).length;
+
+test('every run goes on from what it had kept, is woken once at each wait, and comes to its end', async () => {
+  await fc.assert(
+    fc.asyncProperty(arbRuns, arbFaults, (list, happens) => tryRuns(inMemory, list, happens)),
+    { numRuns: 40 },
+  );
+}, 120_000);
+
+test('and so it does on the embedded store', async () => {
+  await fc.assert(
+    fc.asyncProperty(arbRuns, arbFaults, (list, happens) => tryRuns(onEngine, list, happens)),
+    { numRuns: 30 },
+  );
+}, 120_000);

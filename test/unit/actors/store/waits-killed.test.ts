@@ -1,0 +1,47 @@
+// A run that is kept along its way and parked, ended by kill -9 at each of its steps: begun anew it comes to the same end.
+
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { openEngineStore, storeFolder } from '../../../fixtures/store/engine-store.ts';
+import { bundledStoreChild, start } from '../../../fixtures/store/store-child.ts';
+import { ANSWERED, runToTheEnd } from '../../../fixtures/store/waiting-run.ts';
+
+const PAUSE_MS = 10_000;
+
+/** Goes on with what the killed process has left, to the end; then everything is there once. */
+async function goOn(file: string): Promise<void> {
+  const opened = openEngineStore({ file, now: Date.now() });
+  const { store } = opened;
+  const same = <T>(change: () => Promise<T>) => change();
+  const pass = async () => opened.advance(PAUSE_MS);
+  await runToTheEnd(store, same, pass);
+  const records = await store.deliveries({ limit: 100 });
+  expect(records.map(({ id }) => id).sort()).toEqual([...ANSWERED].sort());
+  expect(await store.delivery('run:1')).toMatchObject({ state: 'done', answer: 'body of decision:1' });
+  expect(await store.delivery('decision:1')).toMatchObject({ state: 'done' });
+  expect(await store.counts()).toMatchObject({ queued: 2, running: 0, retrying: 0, waiting: 0, dead: 0 });
+  // Nor is there a timer left of the wait.
+  opened.advance(24 * 60 * PAUSE_MS);
+  expect(await store.claim(5, PAUSE_MS, 'conversation/')).toEqual([]);
+  await store.close();
+}
+
+test.each(['before', 'after'])(
+  'killed %s the end of any step it goes on to the same end',
+  async (when) => {
+    const child = bundledStoreChild('store-waiter.ts');
+    const folder = storeFolder();
+    let wasKilled = true;
+    for (let step = 1; wasKilled; step += 1) {
+      const file = join(folder, `${when}-${step}.db`);
+      const { finished } = start(process.execPath, [child.script, file, `${step}`, when]);
+      const { signal, code, stderr } = await finished;
+      expect(stderr).toBe('');
+      wasKilled = signal === 'SIGKILL';
+      if (!wasKilled) expect({ code, hasSteps: step > 8 }).toEqual({ code: 0, hasSteps: true });
+      await goOn(file);
+    }
+    child.remove();
+  },
+  120_000,
+);
