@@ -1,7 +1,8 @@
 // What a platform answered, read whole. A status that says no is an answer like any other: what it means is for the adapter
 // of the platform to say.
 
-import { type RateLimit, rateLimitOf, retryAfterMs } from './retry-after.ts';
+import { type RateLimit, rateLimitOf } from './rate-limit.ts';
+import { retryAfterMs } from './retry-after.ts';
 
 export class ApiAnswer {
   readonly status: number;
@@ -24,7 +25,10 @@ export class ApiAnswer {
     return this.bytes.toString('utf8');
   }
 
-  /** The body as JSON, whatever its type is said to be; undefined where it is none, as the page of a proxy. */
+  /**
+   * The body as JSON, whatever its type is said to be; undefined where it is none, as the page of a proxy. An integer that no
+   * number can hold is text: it is an id.
+   */
   get json(): unknown {
     this.#json ??= { value: parsed(this.text) };
     return this.#json.value;
@@ -42,8 +46,16 @@ export class ApiAnswer {
 
 function parsed(text: string): unknown {
   try {
-    return JSON.parse(text);
+    const value: unknown = JSON.parse(text);
+    return HAS_LARGE.test(text) ? JSON.parse(text.replace(STRING_OR_LARGE, withoutLarge)) : value;
   } catch {
     return undefined;
   }
+}
+
+const HAS_LARGE = /[:[,\s]-?\d{16}/;
+const STRING_OR_LARGE = /"[^"\\]*(?:\\.[^"\\]*)*"|(?<![\d.eE+-])-?\d{16,}(?![\d.eE])/g;
+
+function withoutLarge(found: string): string {
+  return found.startsWith('"') || Number.isSafeInteger(Number(found)) ? found : `"${found}"`;
 }

@@ -8,10 +8,10 @@
 
 import { Agent as HttpPool, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent as HttpsPool, request as requestHttps } from 'node:https';
+import { pauseOf } from '../../rest/retry-after.ts';
 import { AgentReplyReader } from './agent-reply-reader.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from './handler.ts';
 import { jobJson } from './job-json.ts';
-import { retryAfterMs } from './retry-after.ts';
 
 export interface HttpAgentOptions {
   readonly url: string;
@@ -127,7 +127,7 @@ export class HttpAgent implements Handler {
       return this.#failure(`answered ${status}: redirects are not followed`, { isFinal: true });
     return this.#failure(`answered ${status}`, {
       isFinal: status < 500 && !passing.has(status),
-      retryAfterMs: retryAfterMs(pause, Date.now()),
+      retryAfterMs: pauseOf(pause, Date.now()),
     });
   }
 

@@ -1,25 +1,23 @@
-// The host's REST API, as far as it is needed: Octokit's core behind a few calls, at the pace of the token. Its plugins for
-// pauses and limits go by a clock that can be set: one that is set back has them wait for hours.
+// The host's REST API, as far as it is needed, at the pace of the token.
 //
 // RA1  a request that writes is never repeated here: whether the first one arrived is for the outbox to find out.
 // RA2  every request has a deadline; none waits here for its turn, the outbox keeps it.
 // RA3  the token is in the Authorization header and nowhere else.
 // RA4  what the host refuses for having been asked too much is refused to the token: nothing leaves under it meanwhile.
 
-import { Octokit } from '@octokit/core';
+import { type ApiRequest, HttpApi } from '../../../rest/http-api.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
+import { sendingFault } from '../../outbound/platform-errors.ts';
 import { Pace } from '../pace.ts';
 import { textMember } from '../payload-member.ts';
-import { apiFault, refusedForMs } from './api-fault.ts';
+import { apiFault } from './api-fault.ts';
 
 const REQUEST_MS = 20_000;
 /** What notifies people may not come more often, or the host takes nothing for a while. */
 const WRITE_EVERY_MS = 3_000;
 
-/** The version of the API all this was written for. */
-const HEADERS = { 'x-github-api-version': '2022-11-28' };
-
-const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+/** A page of a hundred comments, each as long as they may be. */
+const MAX_ANSWER_BYTES = 33_554_432;
 
 export interface ApiResponse {
   readonly status: number;
@@ -32,8 +30,7 @@ export interface ApiResponse {
 
 /** One for each token. */
 export class RepoHostApi {
-  readonly #octokit: Octokit;
-  readonly #host: string;
+  readonly #api: HttpApi;
   #ownLogin: string | undefined;
   readonly #askLoginEveryMs: number;
   /** When whose token it is may be asked, in terms of performance.now. */
@@ -44,13 +41,18 @@ export class RepoHostApi {
   /** `askLoginEveryMs` is the least pause between two questions whose token it is. */
   constructor(apiUrl: string, token: string, askLoginEveryMs: number) {
     this.#askLoginEveryMs = askLoginEveryMs;
-    this.#host = new URL(apiUrl).host;
-    this.#octokit = new Octokit({
-      baseUrl: apiUrl.replace(/\/+$/, ''),
-      auth: token,
-      userAgent: 'actor-gateway',
-      log: silent,
-      request: { log: silent },
+    this.#api = new HttpApi({
+      baseUrl: apiUrl,
+      headers: {
+        accept: 'application/vnd.github+json',
+        authorization: `token ${token}`,
+        // All this was written for.
+        'x-github-api-version': '2022-11-28',
+      },
+      timeoutMs: REQUEST_MS,
+      maxAnswerBytes: MAX_ANSWER_BYTES,
+      redirects: 'same-origin',
+      secrets: [token],
     });
   }
 
@@ -66,7 +68,7 @@ export class RepoHostApi {
   learnOwnLogin(): void {
     if (this.#ownLogin !== undefined || performance.now() < this.#askLoginAt) return;
     this.#askLoginAt = Number.POSITIVE_INFINITY;
-    this.read('/user', 'the name of its own user', AbortSignal.timeout(REQUEST_MS)).then(
+    this.read('/user', 'the name of its own user').then(
       ({ data }) => this.noteOwnLogin(textMember(data, 'login')),
       (error: unknown) => {
         const { isFinal, retryAfterMs = 0 } = error instanceof DeliveryError ? error : new DeliveryError('');
@@ -80,8 +82,8 @@ export class RepoHostApi {
   }
 
   /** GET of a path below the API's address. Rejects with a DeliveryError; `what` is what it says was asked for. */
-  read(path: string, what: string, signal: AbortSignal): Promise<ApiResponse> {
-    return this.#request(`GET ${path}`, {}, what, signal);
+  read(path: string, what: string, signal?: AbortSignal): Promise<ApiResponse> {
+    return this.#request({ path, signal }, what);
   }
 
   /** POST. Rejects with a DeliveryError, at once where it is not its turn. */
@@ -90,30 +92,38 @@ export class RepoHostApi {
     if (pauseMs !== undefined) throw this.#tooSoon(pauseMs);
     this.#isWriting = true;
     try {
-      return await this.#request(`POST ${path}`, body, what, signal);
+      return await this.#request({ method: 'POST', path, json: body, signal }, what);
     } finally {
       this.#isWriting = false;
     }
   }
 
-  async #request(route: string, parameters: object, what: string, signal: AbortSignal): Promise<ApiResponse> {
+  async #request(request: ApiRequest, what: string): Promise<ApiResponse> {
     if (this.#pace.isHeld) throw this.#tooSoon(this.#pace.putOff());
-    const request = { signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]) };
-    const ask = async () => this.#octokit.request(route, { ...parameters, headers: HEADERS, request });
+    const ask = async () => {
+      const answer = await this.#api.request(request);
+      if (!answer.isOk) throw apiFault(answer, this.#api.host, what);
+      return answer;
+    };
     try {
-      signal.throwIfAborted();
-      const { status, data, headers } = await this.#pace.run(ask, refusedForMs);
-      const time = Date.parse(headers.date ?? '');
-      return { status, data, link: headers.link, time: Number.isNaN(time) ? undefined : time };
+      const { status, json, headers } = await this.#pace.run(ask, refusedForMs);
+      const time = Date.parse(headers.get('date') ?? '');
+      const link = headers.get('link') ?? undefined;
+      return { status, data: json, link, time: Number.isNaN(time) ? undefined : time };
     } catch (error) {
-      throw apiFault(error, this.#host, what);
+      throw sendingFault(error, what);
     }
   }
 
   #tooSoon(retryAfterMs: number): DeliveryError {
-    return new DeliveryError(`${this.#host} takes no more for now; it is not yet the turn of this`, {
+    return new DeliveryError(`${this.#api.host} takes no more for now; it is not yet the turn of this`, {
       isTooSoon: true,
       retryAfterMs,
     });
   }
+}
+
+/** For how long the host takes nothing more from this token, where that is what it says. */
+function refusedForMs(error: unknown): number | undefined {
+  return error instanceof DeliveryError && error.isTooSoon ? error.retryAfterMs : undefined;
 }

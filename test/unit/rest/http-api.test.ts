@@ -178,6 +178,24 @@ describe('an answer', () => {
     expect((await api.request({ path: '/page' })).text).toBe('<html>Bad gateway</html>');
   });
 
+  test('has integers that no number can hold as text, and all else as it is', async () => {
+    const said =
+      '{"id": 900719925474099301, "n":[9007199254740991,-12345678901234567890,1234567890123456.5,12345678901234567e2,0.12345678901234567890], "s":"\\"x\\": 900719925474099301 ü"}';
+    const { host } = await platform((_, response) => response.end(said));
+    const { json } = await apiAt(host).request({ path: '/x' });
+    expect(json).toEqual({
+      id: '900719925474099301',
+      n: [
+        9007199254740991,
+        '-12345678901234567890',
+        1234567890123456.5,
+        1234567890123456800,
+        0.12345678901234568,
+      ],
+      s: '"x": 900719925474099301 ü',
+    });
+  });
+
   test('has none of the secrets in its body, in whatever way they are written', async () => {
     const spellings = [
       TOKEN,

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { pauseOf, rateLimitOf, retryAfterMs } from '../../../rest/retry-after.ts';
+import { rateLimitOf } from '../../../rest/rate-limit.ts';
+import { pauseOf, retryAfterMs } from '../../../rest/retry-after.ts';
 
 const HOST_TIME = Date.parse('2020-02-03T04:05:06Z');
 const date = new Date(HOST_TIME).toUTCString();

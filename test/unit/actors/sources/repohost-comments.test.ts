@@ -220,7 +220,11 @@ describe('a refusal', () => {
     ['503 with Retry-After', { status: 503, headers: { 'retry-after': '3' } }, false, [3_000, 3_000]],
     [
       '403 at the end of the hour’s quota',
-      { status: 403, headers: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': inTenMinutes() } },
+      {
+        status: 403,
+        message: 'API rate limit exceeded for user ID 1.',
+        headers: { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': inTenMinutes() },
+      },
       false,
       [400_000, 602_000],
     ],
@@ -259,7 +263,7 @@ describe('a refusal', () => {
     const row = await rowFor('x');
     rest.refuse(POST, { status: 301, headers: { location: `${rest.url}/repos/o/r/issues/1/comments` } });
     expect(await failure(row)).toMatchObject({ isFinal: true });
-    expect(rest.askedFor('GET', /comments/)).toHaveLength(1);
+    expect(rest.askedFor('GET', /comments/)).toHaveLength(0);
   });
 
   test('comes at once when the attempt is given up', async () => {
@@ -309,6 +313,7 @@ describe('a refusal of the host for too many requests', () => {
     const tomorrow = Date.now() + 86_400_000;
     rest.refuse(POST, {
       status: 403,
+      message: 'API rate limit exceeded for user ID 1.',
       headers: {
         date: new Date(tomorrow).toUTCString(),
         'x-ratelimit-remaining': '0',
