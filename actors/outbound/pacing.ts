@@ -19,6 +19,8 @@ export interface PlaceLimit {
 export interface PacingOptions {
   /** Between two messages of one credential. */
   readonly accountEveryMs: number;
+  /** So many of them may leave together. @default 1 */
+  readonly accountBurst?: number | undefined;
   readonly place: PlaceLimit;
   /** Milliseconds that only grow. */
   readonly now?: () => number;
@@ -120,7 +122,7 @@ export class Pacing {
       if (this.#accounts.size < MAX_ACCOUNTS) break;
       this.#accounts.delete(oldest);
     }
-    pace = new Pace(this.#options.accountEveryMs, this.#now);
+    pace = new Pace(this.#options.accountEveryMs, this.#now, this.#options.accountBurst);
     this.#accounts.set(account, pace);
     return pace;
   }

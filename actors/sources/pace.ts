@@ -4,7 +4,8 @@
 // PE1  after a refusal nothing leaves before its time; then one request at a time, until one has been carried out.
 // PE2  who may not go is told at once when to come again, each at a time of its own, in the order in which they asked; nobody
 //      waits here, nor holds a place meanwhile. Who comes anew goes behind those who were told a time.
-// PE3  turns are `everyMs` apart, or later; of one that comes late at the time it was told the time counts.
+// PE3  turns are `everyMs` apart, or later, but for a `burst` of them that nobody has taken; of one that comes late at the
+//      time it was told the time counts.
 // PE4  no hold is longer than an hour, and the clock it goes by is one that nobody sets.
 
 const LONGEST_MS = 3_600_000;
@@ -16,18 +17,21 @@ const MAX_TIMES = 10_000;
 export class Pace {
   readonly #everyMs: number;
   readonly #now: () => number;
+  /** By so much turns may come before their time. */
+  readonly #aheadMs: number;
   #heldUntil = 0;
   /** Nothing was refused since something was carried out. */
   #isProven = true;
   #isProbing = false;
-  /** No turn before this. */
+  /** No turn before this, but for the burst. */
   #nextAt = 0;
   /** Told to those who are to come again, the earliest first. */
   #times: number[] = [];
 
   /** `now` gives milliseconds that only grow. */
-  constructor(everyMs: number, now = () => performance.now()) {
+  constructor(everyMs: number, now = () => performance.now(), burst = 1) {
     this.#everyMs = everyMs;
+    this.#aheadMs = (burst - 1) * everyMs;
     this.#now = now;
   }
 
@@ -41,8 +45,9 @@ export class Pace {
     const now = this.#now();
     while (this.#times[0] !== undefined && this.#times[0] < now - LATE_MS) this.#times.shift();
     const [first] = this.#times;
-    if (this.isHeld || now < this.#nextAt || (first !== undefined && first > now)) return this.putOff();
-    this.#nextAt = (this.#times.shift() ?? now) + this.#everyMs;
+    if (this.isHeld || now < this.#nextAt - this.#aheadMs || (first !== undefined && first > now))
+      return this.putOff();
+    this.#nextAt = Math.max(this.#nextAt, this.#times.shift() ?? now) + this.#everyMs;
     return undefined;
   }
 
@@ -50,7 +55,11 @@ export class Pace {
   putOff(atLeastMs = 0): number {
     const now = this.#now();
     const last = Math.max(this.#times.at(-1) ?? 0, this.isHeld ? Math.max(now, this.#heldUntil) : 0);
-    const time = Math.max(now + atLeastMs, this.#nextAt, last === 0 ? 0 : last + this.#everyMs);
+    const time = Math.max(
+      now + atLeastMs,
+      this.#nextAt - this.#aheadMs,
+      last === 0 ? 0 : last + this.#everyMs,
+    );
     if (this.#times.length < MAX_TIMES) this.#times.push(time);
     return time - now;
   }

@@ -12,15 +12,15 @@ import { MESSAGE_ID, SENDER_NUMBER, SENDER_USER_ID } from './businessmessenger-e
 import { GrowingPauses } from './growing-pauses.ts';
 import { messageBodies } from './render-message.ts';
 
-/** Of a number, in a second. */
-const ACCOUNT_EVERY_MS = 1000 / 80;
+/** Of a number the platform takes 80 in a second: so many at once, and then so many in each second. */
+const ACCOUNT = { accountBurst: 20, accountEveryMs: 1000 / 60 };
 /** To one person: so many at once, and then one in six seconds. */
 const PLACE = { everyMs: 6_000, burst: 45 };
 /** The platform shows for 25 seconds that somebody writes. */
 const TYPING_LASTS_MS = 20_000;
 
 export function businessMessengerOutbound(): Outbound<BusinessMessengerTrigger> {
-  const pacing = new Pacing({ accountEveryMs: ACCOUNT_EVERY_MS, place: PLACE });
+  const pacing = new Pacing({ ...ACCOUNT, place: PLACE });
   const pauses = new GrowingPauses();
   const apis = new WeakMap<BusinessMessengerTrigger, BusinessMessengerApi>();
   const apiOf = (trigger: BusinessMessengerTrigger) => {

@@ -74,6 +74,24 @@ describe('a credential', () => {
     expect(pace.takeTurn()).toBeUndefined();
   });
 
+  test('has a burst, and beyond it no more than its rate, whenever they come', () => {
+    const gaps = fc.array(fc.integer({ min: 0, max: 2 * EVERY_MS }), { minLength: 1, maxLength: 200 });
+    fc.assert(
+      fc.property(gaps, fc.integer({ min: 1, max: 20 }), (pauses, burst) => {
+        const clock = { now: 1_000 };
+        const pace = new Pace(EVERY_MS, () => clock.now, burst);
+        const begun = clock.now;
+        for (let count = 1; count <= burst; count += 1) expect(pace.takeTurn()).toBeUndefined();
+        const taken = [begun];
+        for (const ms of pauses) {
+          clock.now += ms;
+          if (pace.takeTurn() === undefined) taken.push(clock.now);
+          expect(taken.length - 1).toBeLessThanOrEqual((clock.now - begun) / EVERY_MS);
+        }
+      }),
+    );
+  });
+
   test('lets everybody go in the end who comes when it was told to, in few tries, and nobody during a pause', async () => {
     const step = fc.record({
       waiting: fc.integer({ min: 1, max: 40 }),
