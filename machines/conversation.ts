@@ -5,9 +5,9 @@
 // past that of its server. The machine owns what is out of the ordinary: a run that lasts, that has to be told to end, or
 // that does not end then. It reads no clock: that a run lasts, deadlines, lost claims and quiet come as events (A7).
 //
-// C1  a run that lasts is an actor, which lives exactly in `busy`; that is left when the run has really ended (A4).
-// C2  each run that lasted is settled once: committed, unless its claim was lost.
-// C3  the place among those that work at the same time is given back by `yieldPlace` when a run goes on although it was
+// CV1  a run that lasts is an actor, which lives exactly in `busy`; that is left when the run has really ended (A4).
+// CV2  each run that lasted is settled once: committed, unless its claim was lost.
+// CV3  the place among those that work at the same time is given back by `yieldPlace` when a run goes on although it was
 //     told to end and has been waited for.
 
 import { assign, type CallbackActorLogic, setup } from 'xstate';

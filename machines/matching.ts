@@ -1,9 +1,9 @@
 // Which trigger takes an event, and which of its commands: a pure choice (A7). What a type of trigger filters by itself
 // (repositories, branches) is asked before; here are the filters that chats share, and the score.
 //
-// M1  a trigger whose filter is set and does not match is out; one without a command for the event and without a
+// MC1  a trigger whose filter is set and does not match is out; one without a command for the event and without a
 //     default agent does not take it either.
-// M2  the highest score wins: channel +100, user +80, pattern +60, platform +10. Of equal ones the one with a command
+// MC2  the highest score wins: channel +100, user +80, pattern +60, platform +10. Of equal ones the one with a command
 //     for the event, the more exact name of it first, then the one with a rule for its text; then the first by name.
 
 import type { Binding, TextRule, Trigger } from '../config/resources/trigger.ts';

@@ -4,10 +4,10 @@
 // It reads no clock and asks nobody: every fact comes as an event, so the same snapshot and event always give the
 // same result (A7).
 //
-// S1  the gate is open exactly in `running` and `idle` (A1): every other state closes it on entry.
-// S2  the pool actor lives exactly in `starting`, `running`, `idle` and `stopping`; leaving them ends it, and its
+// SV1  the gate is open exactly in `running` and `idle` (A1): every other state closes it on entry.
+// SV2  the pool actor lives exactly in `starting`, `running`, `idle` and `stopping`; leaving them ends it, and its
 //     end kills whatever is left of its processes (A5).
-// S3  a failure is reported to the supervisor once per entry of `failed`; only the supervisor ends a backoff.
+// SV3  a failure is reported to the supervisor once per entry of `failed`; only the supervisor ends a backoff.
 
 import {
   type AnyActorRef,

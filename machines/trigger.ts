@@ -5,9 +5,9 @@
 // Pausing changes nothing in the world: events are accepted as before, and whoever would handle them holds them back. So
 // it is only a mark here, kept through failures, for everybody to see.
 //
-// T1  what `open` gave is closed exactly once before `ended`, and before it is opened again. A trigger that is to end while
+// TM1  what `open` gave is closed exactly once before `ended`, and before it is opened again. A trigger that is to end while
 //     it opens is waited for, and then closed.
-// T2  a failure is reported to the supervisor once per entry of `failed`; only `due` and `start` lead on from there.
+// TM2  a failure is reported to the supervisor once per entry of `failed`; only `due` and `start` lead on from there.
 
 import { type AnyActorRef, assign, enqueueActions, type PromiseActorLogic, setup } from 'xstate';
 

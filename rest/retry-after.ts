@@ -1,8 +1,8 @@
 // For how long a platform asks us to stay away: Retry-After (RFC 9110, section 10.2.3) in both its forms.
 //
-// RE1  times of day are compared with the platform's own `Date`, so that a clock set wrong here does not matter: what comes out
+// RW1  times of day are compared with the platform's own `Date`, so that a clock set wrong here does not matter: what comes out
 //      is a pause from now on, in ms, for whoever counts by performance.now().
-// RE2  beyond a day it is no request but a mistake, and a day it is.
+// RW2  beyond a day it is no request but a mistake, and a day it is.
 
 const LONGEST_MS = 86_400_000;
 

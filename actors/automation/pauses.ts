@@ -1,8 +1,8 @@
 // Which triggers an operator has paused. Kept in the store, since a pause must outlive a restart, and in memory, since it is
 // asked for at every event.
 //
-// PA1  one change at a time, in the order in which they were asked for: memory and store never come to differ for good.
-// PA2  what is held by a trigger that is not paused is let go, whatever came first: its resumption, the end of the process
+// PZ1  one change at a time, in the order in which they were asked for: memory and store never come to differ for good.
+// PZ2  what is held by a trigger that is not paused is let go, whatever came first: its resumption, the end of the process
 //      in the middle of it, or the commit of what was still judged before it. The latter two may meet: so it is looked
 //      for at the start as well.
 

@@ -1,8 +1,8 @@
 // The open triggers, each an actor under the supervisor `triggers`: opened by its adapter, opened again after a failure,
 // exchanged by a reload without a gap.
 //
-// TF1  every enabled trigger has exactly one supervised actor.
-// TF2  a changed trigger is a new one beside the old: the old is closed when the new one is under way, so that no request
+// TG1  every enabled trigger has exactly one supervised actor.
+// TG2  a changed trigger is a new one beside the old: the old is closed when the new one is under way, so that no request
 //      finds its path empty. What both might take in between is one event, by its id.
 
 import { type AnyActorLogic, type AnyActorRef, fromPromise } from 'xstate';

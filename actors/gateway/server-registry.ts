@@ -1,8 +1,8 @@
 // The servers of the catalog and the supervisors that keep their actors. Many children under one parent cost XState
 // time that grows with their number, so beyond a few hundred they are spread over buckets of the same machine.
 //
-// F1  every enabled server has exactly one supervised actor, asleep or not.
-// F2  a changed server is a new one beside the old: the old takes no more calls, finishes those it has, and ends.
+// SR1  every enabled server has exactly one supervised actor, asleep or not.
+// SR2  a changed server is a new one beside the old: the old takes no more calls, finishes those it has, and ends.
 
 import type { AnyActorRef } from 'xstate';
 import type { Catalog, ServerEntry } from '../../config/catalog-schema.ts';

@@ -1,10 +1,10 @@
 // How turns come to a queue: claimed for whatever waits in the store, or with the acceptance of their events. Both ways
 // share the queue's places.
 //
-// IN1  what the store may give to the calls that are under way, and what is held, is never more than there are places.
-// IN2  who has waited for a place goes first: while the store may have more than there was room for, what is accepted
+// CA1  what the store may give to the calls that are under way, and what is held, is never more than there are places.
+// CA2  who has waited for a place goes first: while the store may have more than there was room for, what is accepted
 //      waits behind that; and one claim does not reserve all places, so that what is accepted meanwhile finds one.
-// IN3  a reservation ends with its call, however that ends, and whoever waits is then claimed for.
+// CA3  a reservation ends with its call, however that ends, and whoever waits is then claimed for.
 
 import { InternalError } from '../errors.ts';
 import type { Log } from '../log.ts';

@@ -1,11 +1,11 @@
 // All active mailboxes of one work, and the places in which their runs take turns. Each work has a queue of its own, so
 // that one whose places are all taken holds up no other (A6). How turns come is the claimer's affair (claimer.ts).
 //
-// WL1  at most `places` mailboxes, and `spare` ones, are claimed and not yet given back, and at most as many again are
+// WQ1  at most `places` mailboxes, and `spare` ones, are claimed and not yet given back, and at most as many again are
 //      overruns: runs that go on although they were told to end and waited for. Beyond that nothing more is claimed (A8). A
 //      overrun that has ended at last goes on with its claim; only by those may there be more.
-// WL2  a mailbox is in `active` while it has a turn, in `resting` while it has none, and forgotten with its actor.
-// WL3  at most `maxResting` actors rest, none of them much longer than `lingerMs`.
+// WQ2  a mailbox is in `active` while it has a turn, in `resting` while it has none, and forgotten with its actor.
+// WQ3  at most `maxResting` actors rest, none of them much longer than `lingerMs`.
 
 import type { AnyActorRef } from 'xstate';
 import { tell } from '../dead-letters.ts';

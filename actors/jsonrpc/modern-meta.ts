@@ -1,7 +1,7 @@
 // What revision 2026-07-28 says with every message instead of once per session, and how a message is carried from one
 // era into the other: a request gains or loses its metadata, a result gains or loses what only one era knows.
 //
-// X1  beyond those members a message stays as it was received, byte for byte.
+// MO1  beyond those members a message stays as it was received, byte for byte.
 
 import type { Envelope } from './envelope.ts';
 import {

@@ -1,8 +1,8 @@
 // What a store does inside a transaction, without waiting: the half of the Store that an embedded engine fills. The
 // worker calls it by name, with many calls in one transaction; tests call it directly.
 //
-// LE1  time stands still within a transaction: all calls in it see the same now.
-// LE2  a call that throws a GatewayError has written nothing.
+// LG1  time stands still within a transaction: all calls in it see the same now.
+// LG2  a call that throws a GatewayError has written nothing.
 
 import type { Appended, NewEvent, Store, Turn } from './store.ts';
 

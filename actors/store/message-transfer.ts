@@ -1,8 +1,8 @@
 // Arguments and results on their way between two threads. A large body is moved, not copied: the memory changes hands, and
 // the array that was given is empty afterwards. A small one is cloned with the message, which is cheaper.
 //
-// PG1  memory that was moved once is never posted again as the empty thing it has become: that throws.
-// PG2  of a body that is a view of something larger only the body is cloned; small buffers of Node are such views.
+// MF1  memory that was moved once is never posted again as the empty thing it has become: that throws.
+// MF2  of a body that is a view of something larger only the body is cloned; small buffers of Node are such views.
 
 import { InternalError } from '../errors.ts';
 import type { Arguments, Operation, Result } from './ledger.ts';

@@ -1,6 +1,6 @@
 // Which instants of a schedule have ticked, so that each ticks once however many ask (S7).
 //
-// ST1  the last tick of a name is removed by no sweep: a schedule goes on from there, however long nothing ran.
+// TK1  the last tick of a name is removed by no sweep: a schedule goes on from there, however long nothing ran.
 
 import type { SqliteConnection, Statement } from './sqlite-connection.ts';
 import { storable } from './sqlite-connection.ts';

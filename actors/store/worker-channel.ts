@@ -1,11 +1,11 @@
 // The channel between the store and its worker: gathers the calls of a tick, posts them together, and gives each its answer.
 //
-// WL1  every call ends once: by its answer, at its deadline, or when the worker is lost.
-// WL2  what is posted and not answered is bounded, in calls and in bytes; a call that was given up at its deadline
+// WC1  every call ends once: by its answer, at its deadline, or when the worker is lost.
+// WC2  what is posted and not answered is bounded, in calls and in bytes; a call that was given up at its deadline
 //      counts until its answer comes, for the worker still has it.
-// WL3  after `close` the thread is gone, or is told to end if it hangs in the disk.
-// WL4  turns that come with an answer for which nobody waits any more are given back at once, and cost no attempt.
-// WL5  a call that cannot be posted fails alone; those that were posted with it keep their order.
+// WC3  after `close` the thread is gone, or is told to end if it hangs in the disk.
+// WC4  turns that come with an answer for which nobody waits any more are given back at once, and cost no attempt.
+// WC5  a call that cannot be posted fails alone; those that were posted with it keep their order.
 
 import { once } from 'node:events';
 import { Worker } from 'node:worker_threads';
@@ -168,7 +168,7 @@ export class WorkerChannel implements LedgerChannel {
     if (calls.length > 0) this.#groups.push(calls);
   }
 
-  /** One of the calls cannot be posted, and so none was: each goes by itself, and that one alone is refused (WL5). */
+  /** One of the calls cannot be posted, and so none was: each goes by itself, and that one alone is refused (WC5). */
   #postSingly({ calls: gathered, close }: CallsMessage, calls: readonly PostedCall[]): void {
     for (const [index, call] of calls.entries()) {
       const message: CallsMessage = { calls: gathered.slice(index, index + 1), close: false };
@@ -211,7 +211,7 @@ export class WorkerChannel implements LedgerChannel {
     call.settle(answer);
   }
 
-  /** Nobody waits any more for what a late answer brings: it would stay claimed until its time is over (WL4). */
+  /** Nobody waits any more for what a late answer brings: it would stay claimed until its time is over (WC4). */
   #giveBack<O extends Operation>(operation: O, args: Arguments<O>, result: Result<O>): void {
     const results = turnsGrantedBy(operation, args, result).map(givenBack);
     if (results.length > 0) this.call('commit', [results]).catch(() => undefined);

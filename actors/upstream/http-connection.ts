@@ -1,8 +1,8 @@
 // One connection to a remote server, with at most one request on it at a time. It is connected when the first request
 // comes, and used again for the next when an answer has ended as it should.
 //
-// HC1  of a request exactly one of `onEnd` and `onBroken` is told, the last of it; after `destroy` nothing.
-// HC2  `onFree` only when nothing of the exchange is left in either direction: the answer has ended, so have the bytes that
+// HX1  of a request exactly one of `onEnd` and `onBroken` is told, the last of it; after `destroy` nothing.
+// HX2  `onFree` only when nothing of the exchange is left in either direction: the answer has ended, so have the bytes that
 //      came with its end, and the whole request was taken. What a server sends unasked ends the connection.
 
 import { connect as connectTcp, isIP, type Socket } from 'node:net';

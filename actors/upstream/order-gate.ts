@@ -1,10 +1,10 @@
 // Keeps what has an order over HTTP, where each message travels on a request of its own and may overtake another.
 //
-// O1  the first message without an answer after `arm` is `notifications/initialized`; whatever is sent after it waits
+// OT1  the first message without an answer after `arm` is `notifications/initialized`; whatever is sent after it waits
 //     until the server has taken it, because servers that check the order refuse a request that overtook it.
-// O2  messages without an answer (notifications, answers to the server's questions) go one after the other: progress
+// OT2  messages without an answer (notifications, answers to the server's questions) go one after the other: progress
 //     must not run backwards.
-// O3  each wait has a deadline, and no more than MAX_NOTES messages wait for their turn; one more is dropped, as
+// OT3  each wait has a deadline, and no more than MAX_NOTES messages wait for their turn; one more is dropped, as
 //     nobody can be told of it. Requests in flight are bounded by the caller (A8).
 
 import type { CallId } from './link.ts';

@@ -2,8 +2,8 @@
 // names a header `Mcp-Param-<name>`, and the value stands in the arguments of the call. Also how any text becomes a
 // header value. (MCP 2026-07-28, Streamable HTTP, "Custom Headers from Tool Parameters".)
 //
-// P1  a value is legal header text whatever the argument was, and decodes to exactly that argument.
-// P2  no header comes from a schema that breaks a rule: its tool is not to be offered over HTTP at all.
+// PM1  a value is legal header text whatever the argument was, and decodes to exactly that argument.
+// PM2  no header comes from a schema that breaks a rule: its tool is not to be offered over HTTP at all.
 
 const SENTINEL_START = '=?base64?';
 const SENTINEL_END = '?=';

@@ -1,7 +1,7 @@
 // Regular expressions that operators write, matched against what strangers say: RE2's syntax and its promise, time that
 // is linear in the length of the text. Flags may stand at the beginning, `(?i)help`.
 //
-// PA1  a pattern never throws while it is matched.
+// RX1  a pattern never throws while it is matched.
 
 import { RE2JS, RE2JSSyntaxException } from 're2js';
 

@@ -1,9 +1,9 @@
 // The HTTP front: a listener, the gate every request passes, and the routes behind it. A part of the gateway's actor
 // tree: booted last, drained first.
 //
-// W1  every request passes, in this order: Host and Origin, key, route, method, limits; /health only what it must. A
+// FR1  every request passes, in this order: Host and Origin, key, route, method, limits; /health only what it must. A
 //     webhook passes nothing but its own checks, and the inspector has an access of its own in the place of the key.
-// W2  while draining, /health says so, work in flight ends, and new work is refused with 503.
+// FR2  while draining, /health says so, work in flight ends, and new work is refused with 503.
 
 import type { Automation } from '../../actors/automation/automation.ts';
 import type { Address, OpenListener } from '../../actors/automation/webhook-listeners.ts';

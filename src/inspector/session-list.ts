@@ -1,9 +1,9 @@
 // The sessions of clients as the inspector shows them: a piece at a time, the oldest first, so that a new one moves no other.
 //
-// SL1 (A9)  a session's id is its client's key, and no part of it leaves; a session has a number. What a client calls
+// SI1 (A9)  a session's id is its client's key, and no part of it leaves; a session has a number. What a client calls
 //           itself is cut and redacted.
-// SL2 (A8)  an answer has at most MAX_COUNT sessions. What is left out is counted and passed over, and nothing made of it.
-// SL3 (A6)  calls go on while many are looked through: after each SLICE they have their turn. Who comes or goes meanwhile
+// SI2 (A8)  an answer has at most MAX_COUNT sessions. What is left out is counted and passed over, and nothing made of it.
+// SI3 (A6)  calls go on while many are looked through: after each SLICE they have their turn. Who comes or goes meanwhile
 //           may be in the answer or not.
 
 import { setImmediate as othersTurn } from 'node:timers/promises';

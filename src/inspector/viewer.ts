@@ -1,6 +1,6 @@
 // One browser, or another tool, that watches: a stream of server-sent events.
 //
-// V1  what a slow viewer does not take is dropped, never kept: beyond MAX_BUFFERED it gets nothing, and once it has caught
+// VW1  what a slow viewer does not take is dropped, never kept: beyond MAX_BUFFERED it gets nothing, and once it has caught
 //     up it gets everything anew, with the count of what it has missed.
 
 import type { HttpStream } from '../http/listener/seam.ts';

@@ -1,7 +1,7 @@
 // Stdout of this program: one message per line, and nothing else. Memory stays bounded when the client does not read:
 //
-// O1  above HIGH_BYTES waiting, `onStuffed(true)` asks for no more input; once the client has read, `onStuffed(false)`.
-// O2  what comes from servers all the same may wait up to `maxBytes`; beyond that the client counts as lost.
+// LO1  above HIGH_BYTES waiting, `onStuffed(true)` asks for no more input; once the client has read, `onStuffed(false)`.
+// LO2  what comes from servers all the same may wait up to `maxBytes`; beyond that the client counts as lost.
 
 import type { Writable } from 'node:stream';
 import { LineWriter } from '../../actors/upstream/line-writer.ts';

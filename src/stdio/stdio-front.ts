@@ -1,11 +1,11 @@
 // The front for one client on stdin and stdout: messages come and go as lines. A part of the gateway's actor tree,
 // booted last and drained first, like the HTTP front.
 //
-// F1  stdout carries JSON-RPC messages only, one per line.
-// F2  a line that cannot be taken is answered with an error, with its id where that can be found; the next is read.
-// F3  while the client does not read, nothing more is read from it; see line-output.ts for the bound on what waits.
-// F4  the end of stdin is the end of the client. Calls in flight may still end within the grace of the drain.
-// F5  a client cannot be told over stdio to initialise anew. When its session has ended with its server's process,
+// SX1  stdout carries JSON-RPC messages only, one per line.
+// SX2  a line that cannot be taken is answered with an error, with its id where that can be found; the next is read.
+// SX3  while the client does not read, nothing more is read from it; see line-output.ts for the bound on what waits.
+// SX4  the end of stdin is the end of the client. Calls in flight may still end within the grace of the drain.
+// SX5  a client cannot be told over stdio to initialise anew. When its session has ended with its server's process,
 //     its next request begins another one, introduced as the client has introduced itself.
 
 import type { Readable, Writable } from 'node:stream';
@@ -242,7 +242,7 @@ export class StdioFront implements Part {
     gateway.discovery.learn(gateway.eraBridge.guestOf({ session: this.#session, caller }));
   }
 
-  /** F5 */
+  /** SX5 */
   #liveSession(): ClientSession {
     if (this.#session?.isEnded === true && this.#introduction !== undefined) {
       this.#parts.router.open(this.#introduction, this.#server, nowhere, this.#origin(), (session) => {

@@ -1,8 +1,8 @@
 // All servers as one: merged lists under prefixed names, and the way back from a name or uri to its server. Built
 // from what is known of the servers, asleep or not, and built anew only when something of that has changed.
 //
-// G1  the order is that of the catalog, then that of each server: the same input gives the same bytes.
-// G2  two entries never share a name; the map, not the name, tells the server, and what else is known at the time
+// GA1  the order is that of the catalog, then that of each server: the same input gives the same bytes.
+// GA2  two entries never share a name; the map, not the name, tells the server, and what else is known at the time
 //     does not change where a name leads.
 
 import { KeptResult } from '../../jsonrpc/compose.ts';

@@ -1,8 +1,8 @@
 // Cursors of the merged lists: a text of ours, sealed, so that nobody reads or makes one but this process.
 //
-// K1  only a cursor that this process made for that kind of list opens: the key is random and never leaves the
+// CU1  only a cursor that this process made for that kind of list opens: the key is random and never leaves the
 //     process, the kind is authenticated with the text, and no second spelling of a cursor is taken for it.
-// K2  the same text gives the same cursor: the nonce comes from the text (as in RFC 5297), so that equal lists have
+// CU2  the same text gives the same cursor: the nonce comes from the text (as in RFC 5297), so that equal lists have
 //     equal bytes and a nonce never serves two texts.
 
 import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';

@@ -1,12 +1,12 @@
 // The pages of a merged list. A cursor does not say how far down the list a client has come, but which servers it has
 // seen whole, and how much of the one that a page ended in: what happens to other servers then moves nothing.
 //
-// P1  whoever follows the cursors to the end is given each item of a server exactly once, in order, if that server and
+// LP1  whoever follows the cursors to the end is given each item of a server exactly once, in order, if that server and
 //     its list stay the same meanwhile, whatever is added, taken out, changed or moved around it. An item is a
 //     server's item: of two servers with the same uri each counts for itself.
-// P2  there is a cursor exactly when there is more, so that a walk ends as soon as nothing is left.
-// P3  a cursor is short: one bit for each server there ever was, and one place.
-// P4 (A8)  a page has at most PAGE_ITEMS items, and no more text than PAGE_CHARS, or one item.
+// LP2  there is a cursor exactly when there is more, so that a walk ends as soon as nothing is left.
+// LP3  a cursor is short: one bit for each server there ever was, and one place.
+// LP4 (A8)  a page has at most PAGE_ITEMS items, and no more text than PAGE_CHARS, or one item.
 
 import { createHash } from 'node:crypto';
 import type { ListKind } from '../../server/lists/lists.ts';

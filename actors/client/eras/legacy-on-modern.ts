@@ -2,10 +2,10 @@
 // it answers that it needs input, and is asked again with that input. The client is asked in its own way, on the
 // stream of its request, and sees one request with one answer.
 //
-// V1  the state the server hands out stays here; it never crosses the client.
-// V2  at most MAX_ROUNDS rounds are made, and each question has the session's own deadline (A2, A8).
-// V3  given up by the client, its questions are taken back and the server's request is cancelled.
-// V4  while the client is asked the process that asks counts as used: it may have sealed its state with a key of its
+// LM1  the state the server hands out stays here; it never crosses the client.
+// LM2  at most MAX_ROUNDS rounds are made, and each question has the session's own deadline (A2, A8).
+// LM3  given up by the client, its questions are taken back and the server's request is cancelled.
+// LM4  while the client is asked the process that asks counts as used: it may have sealed its state with a key of its
 //     own.
 
 import type { GatewayError } from '../../errors.ts';

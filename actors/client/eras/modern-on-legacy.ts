@@ -2,13 +2,13 @@
 // its own while the call is under way; a modern client is asked by the result of its request, and comes back with a
 // new one. Between the two the call is suspended: it goes on at the server, and nobody listens.
 //
-// Y1  an answer of the client goes to the question it was given for, on the very connection that asked (OQ1).
-// Y2  the client gets one answer for each of its requests: questions, or the result; never both (A2).
-// Y3  what the server says while the call is suspended is kept for the client's return, at most MAX_KEPT messages of
+// ML1  an answer of the client goes to the question it was given for, on the very connection that asked (OQ1).
+// ML2  the client gets one answer for each of its requests: questions, or the result; never both (A2).
+// ML3  what the server says while the call is suspended is kept for the client's return, at most MAX_KEPT messages of
 //     MAX_KEPT_BYTES in all (A8).
-// Y4  while it is suspended the call has no deadline of its own; its place has (PK2), and its connection is anybody's who finds
+// ML4  while it is suspended the call has no deadline of its own; its place has (PK2), and its connection is anybody's who finds
 //     none left (LN2): the client hears of that when it comes back.
-// Y5  what the server may ask is bounded (OQ3), and nothing it has asked is left unanswered when the call ends.
+// ML5  what the server may ask is bounded (OQ3), and nothing it has asked is left unanswered when the call ends.
 
 import { type GatewayError, OverloadedError, StoppedError } from '../../errors.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';

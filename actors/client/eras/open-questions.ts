@@ -1,7 +1,7 @@
 // What a legacy server has asked during the call of a modern client, and waits to be answered. Such a client is asked by the
 // result of its request, under names of the gateway's making, and answers by those with the next.
 //
-// OQ1  an answer of the client goes to the question it was given for, on the very connection that asked (Y1).
+// OQ1  an answer of the client goes to the question it was given for, on the very connection that asked (ML1).
 // OQ2  every question ends once: answered, taken back by the server, or refused.
 // OQ3  at most MAX_OPEN wait; one more is refused at once (A8).
 

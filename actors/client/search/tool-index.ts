@@ -1,10 +1,10 @@
 // Finds tools by words: BM25 over name, title, server and description. Built when first asked, and kept in step with
 // the list by what has changed in it, since a server that merely starts makes a new list of the same tools.
 //
-// X1  only tools of the list are found: what `tools: { allow, deny }` hides is not in it.
-// X2  the same list and query give the same hits in the same order: equal scores go by the place in the list.
-// X3  a tool whose exact name is asked for comes before every other.
-// X4 (A8)  tools are found by MAX_WORDS words at most, and no server can take them all: a tool beyond that is found by its
+// TI1  only tools of the list are found: what `tools: { allow, deny }` hides is not in it.
+// TI2  the same list and query give the same hits in the same order: equal scores go by the place in the list.
+// TI3  a tool whose exact name is asked for comes before every other.
+// TI4 (A8)  tools are found by MAX_WORDS words at most, and no server can take them all: a tool beyond that is found by its
 //          exact name, and in the list of all.
 
 import MiniSearch, { type SearchOptions } from 'minisearch';

@@ -1,9 +1,9 @@
 // How a session begins: what a client says of itself with `initialize`, and what it is told. At /mcp the gateway introduces
 // itself; at /mcp/:id the server does, and one that has never been heard of is started to be asked.
 //
-// IN1  what a client says of itself is bounded: it is kept as long as its session, and ten thousand sessions must stay
+// IZ1  what a client says of itself is bounded: it is kept as long as its session, and ten thousand sessions must stay
 //      affordable (A8).
-// IN2  once a server is known, nobody waits for it, and nobody's session fails because it cannot be started.
+// IZ2  once a server is known, nobody waits for it, and nobody's session fails because it cannot be started.
 
 import type { GatewayError } from '../../errors.ts';
 import type { Gateway } from '../../gateway/gateway.ts';

@@ -2,9 +2,9 @@
 // (Streamable HTTP, "Resumability and Redelivery"). Bounded in bytes, oldest first out: a session can never hold
 // more than that, however much a server says, and all together no more than replay-budget.ts allows.
 //
-// R1  event ids are unique within the session and name their stream: `<stream>-<number>`.
-// R2  only events of the stream that was lost are given back, never another's.
-// R3  of a stream that has ended nothing is kept for longer than KEPT_MS: its client has come back by then, or never will.
+// RR1  event ids are unique within the session and name their stream: `<stream>-<number>`.
+// RR2  only events of the stream that was lost are given back, never another's.
+// RR3  of a stream that has ended nothing is kept for longer than KEPT_MS: its client has come back by then, or never will.
 
 import { Share } from '../../budget.ts';
 import { SHARED_FROM } from '../../held-bytes.ts';
@@ -90,7 +90,7 @@ export class ReplayRing implements Linked<ReplayRing> {
     if (this.#events.length > 0) this.#ended.set(stream, performance.now());
   }
 
-  /** R3 */
+  /** RR3 */
   sweep(now: number): void {
     for (const [stream, endedAt] of this.#ended) {
       if (now - endedAt < KEPT_MS) continue;

@@ -1,9 +1,9 @@
 // The calls of one server that wait to be sent, oldest first: for the gate to open, or for a place on a connection.
 //
-// W1 (A8)  it has `places`; under session isolation so many for each session, so that none can use up what others need (A6).
-// W2       those that are turned out together are out before the first of them is told: the end of one must not have a
+// CQ1 (A8)  it has `places`; under session isolation so many for each session, so that none can use up what others need (A6).
+// CQ2       those that are turned out together are out before the first of them is told: the end of one must not have a
 //          connection opened for the next.
-// W3 (A6)  where the places are for all, one session may have them all, until others come: whoever waits most then loses its
+// CQ3 (A6)  where the places are for all, one session may have them all, until others come: whoever waits most then loses its
 //          newest, down to an equal part for each. Calls without a session count as one session's.
 
 import type { GatewayError } from '../../errors.ts';

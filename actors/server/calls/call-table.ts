@@ -3,7 +3,7 @@
 // Not a Map: one that is filled and emptied all the time leaves its old tables behind, each leading to the next, so that
 // what they once held outlives the young collections. It cost a fifth of every call (docs/benchmarks.md).
 //
-// T1  an id is counted up and never given twice. Its last digits are its place in the table; an id whose place is
+// CB1  an id is counted up and never given twice. Its last digits are its place in the table; an id whose place is
 //     taken by a slower call is passed over.
 
 import type { Call } from './call.ts';

@@ -3,7 +3,7 @@
 // so that a retry is understood only where the state came from, and only while that process lives (2026-07-28, "Multi
 // round-trip requests").
 //
-// S1  at most MAX_STATES are remembered, each for AFFINITY_MS (A8). A state that was forgotten, or whose connection is
+// RS1  at most MAX_STATES are remembered, each for AFFINITY_MS (A8). A state that was forgotten, or whose connection is
 //     gone, goes to any connection: the server then says itself that it does not know it.
 
 import { createHash } from 'node:crypto';

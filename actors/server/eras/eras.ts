@@ -3,11 +3,11 @@
 // servers stay in the era of the first request they get, and some exit on one they do not know (2026-07-28,
 // "Backward Compatibility" of both transports).
 //
-// R1  only an answer is a verdict that is kept: a server that has answered nothing at all is taken for legacy until
+// ER1  only an answer is a verdict that is kept: a server that has answered nothing at all is taken for legacy until
 //     its next start has failed.
-// R2  nothing of a probe outlives `kill` (A5).
-// R3  a server that has failed is asked when it may be started again, and not before.
-// R4  a process that ends at `server/discover` without a word has told nothing: it may be a legacy server that exits on
+// ER2  nothing of a probe outlives `kill` (A5).
+// ER3  a server that has failed is asked when it may be started again, and not before.
+// ER4  a process that ends at `server/discover` without a word has told nothing: it may be a legacy server that exits on
 //     what it does not know, or be broken. Only a second process can tell, and that is the start itself, as a legacy
 //     server: its answer is the verdict, its end the one failure of this start. One that takes longer than SILENCE_MS to
 //     end has been asked to `initialize` by then, in a process more.
@@ -23,7 +23,7 @@ export interface ErasOptions extends Omit<EraProbeOptions, 'onDescription'> {
   readonly setting: Era | 'auto';
   readonly cache: ServerCache;
   readonly startTimeoutMs: number;
-  /** Settles once the server may be started (R3). */
+  /** Settles once the server may be started (ER3). */
   untilStartable(): Promise<void>;
   /** The server has answered. */
   onVerdict(eras: Eras): void;
@@ -39,7 +39,7 @@ const only: Readonly<Record<Era, Eras>> = {
   modern: { legacy: false, modern: true },
 };
 
-/** certain: by an answer. pending: until it has answered as that (R4). guess: until its next start has failed (R1). */
+/** certain: by an answer. pending: until it has answered as that (ER4). guess: until its next start has failed (ER1). */
 interface Finding {
   readonly eras: Eras;
   readonly standing: 'certain' | 'pending' | 'guess';
@@ -57,7 +57,7 @@ export class ServerEras {
   readonly #options: ErasOptions;
   readonly #probes = new Set<EraProbe>();
   #asking: Asking | undefined;
-  /** R1, R4: good until the next start has failed. */
+  /** ER1, ER4: good until the next start has failed. */
   #assumed: Finding | undefined;
   /** The verdict that was forgotten: connections that are open live by it until there is another. */
   #former: Eras | undefined;

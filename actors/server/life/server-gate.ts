@@ -1,8 +1,8 @@
 // The gate of a server and all that runs while it is open: its clocks, the care for its listeners, the notices of its lists.
 // Its machine says when the gate opens and shuts, and when nothing of the server may be left.
 //
-// A1   the gate is open exactly while the machine is in `running` or `idle`; the clocks tick just then, and until a drain.
-// A5   after `kill` no connection and no probe is left.
+// SG1 (A1)   the gate is open exactly while the machine is in `running` or `idle`; the clocks tick just then, and until a drain.
+// SG2 (A5)   after `kill` no connection and no probe is left.
 
 import type { ServerEntry } from '../../../config/catalog-schema.ts';
 import type { ServerEvent, ServerState } from '../../../machines/server.ts';

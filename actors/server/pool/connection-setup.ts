@@ -1,9 +1,9 @@
 // How a member of a pool comes to be: a connection is made and introduced, and what the server has is learnt, all within
 // one start timeout. A remote member whose session is lost goes through the same once more, in its place.
 //
-// O1  each `open` or `again` ends in exactly one `onOpen` or `onFailed`, unless the member is closed before.
-// O2  the end of a connection is told only where it is still the member's own, and not while it is being opened.
-// O3  a session's connection is introduced as that session; one that many share promises nothing in anybody's name.
+// OS1  each `open` or `again` ends in exactly one `onOpen` or `onFailed`, unless the member is closed before.
+// OS2  the end of a connection is told only where it is still the member's own, and not while it is being opened.
+// OS3  a session's connection is introduced as that session; one that many share promises nothing in anybody's name.
 
 import { type GatewayError, StartFailedError, StartTimeoutError } from '../../errors.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';

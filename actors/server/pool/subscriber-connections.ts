@@ -1,9 +1,9 @@
 // Those who are subscribed but have no connection of their own hear from one that many share. Nobody's call need ever
 // open it, and when it is lost nobody's call need miss it: so somebody has to see that it is there.
 //
-// HE1  while the gate is open, a connection of each era is opened in which somebody wants to hear and there is none.
-// HE2  one that was lost is opened again after a pause, which grows while they do not last.
-// HE3  when every place is taken they are told; those who stay are served when a place is free.
+// SU1  while the gate is open, a connection of each era is opened in which somebody wants to hear and there is none.
+// SU2  one that was lost is opened again after a pause, which grows while they do not last.
+// SU3  when every place is taken they are told; those who stay are served when a place is free.
 
 import type { GatewayError } from '../../errors.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';

@@ -1,8 +1,8 @@
 // Which triggers take an event: by its name, its repository, its branch and its sender.
 //
-// RF1  an event that has nothing to do with branches is not held back by `branches`; one that should have a branch and
+// HF1  an event that has nothing to do with branches is not held back by `branches`; one that should have a branch and
 //      has none (a pushed tag) is.
-// RF2  what this gateway wrote itself is never taken, or its answers would be answered. It writes comments only: a mark
+// HF2  what this gateway wrote itself is never taken, or its answers would be answered. It writes comments only: a mark
 //      in the words of an issue or a pull request is a stranger's, who would like not to be seen.
 
 import type { RepoHostTrigger } from '../../../config/resources/trigger.ts';

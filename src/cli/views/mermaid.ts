@@ -1,10 +1,10 @@
 // A state machine as a Mermaid state diagram: text that documents and code hosts draw. Made from the machine that runs,
 // so that no picture can say otherwise.
 //
-// D1  the same machine always gives the same text, in the order of its definition.
-// D2  only the small part of the language is used that every version draws: states, nested states, arrows, one line of
+// MM1  the same machine always gives the same text, in the order of its definition.
+// MM2  only the small part of the language is used that every version draws: states, nested states, arrows, one line of
 //     text on each, and lines of text in a state for events that are handled without leaving it.
-// D3  names of nested states are their paths: Mermaid knows one name space per diagram.
+// MM3  names of nested states are their paths: Mermaid knows one name space per diagram.
 
 import type { AnyStateMachine, AnyTransitionDefinition } from 'xstate';
 

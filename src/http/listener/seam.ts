@@ -1,9 +1,9 @@
 // The seam between the routes and an HTTP server: one small set of interfaces with two fillings, uWebSockets.js
 // and node:http. The routes know these interfaces only; the test test/e2e/http/http-seam.test.ts runs on both fillings.
 //
-// H1  every request ends exactly once: answered, or aborted; afterwards each method of its reply does nothing (A2).
-// H2  what a handler throws ends that request (500, or a cut stream) and is reported; never the process (A6).
-// H3  bodies in and bytes out are bounded: `maxBodyBytes`, `bodyTimeoutMs`, `bufferedBytes`, and over all `bodies` and
+// HS1  every request ends exactly once: answered, or aborted; afterwards each method of its reply does nothing (A2).
+// HS2  what a handler throws ends that request (500, or a cut stream) and is reported; never the process (A6).
+// HS3  bodies in and bytes out are bounded: `maxBodyBytes`, `bodyTimeoutMs`, `bufferedBytes`, and over all `bodies` and
 //     `readers` (A8).
 
 import type { BodyBudget } from '../body/body-budget.ts';

@@ -1,5 +1,5 @@
 // One answer on uWebSockets.js. The response object must not be touched after an abort or after its end, and every
-// write belongs into a cork; both rules are kept here and in uws-stream.ts, and nobody else sees the object (H1).
+// write belongs into a cork; both rules are kept here and in uws-stream.ts, and nobody else sees the object (HS1).
 
 import type { HttpResponse } from 'uWebSockets.js';
 import { isBodilessStatus, isInPieces, isOwnHeader, statusLine } from './framing.ts';

@@ -2,8 +2,8 @@
 // is sent while nobody listens is kept in the session's ring, and a client that comes back with Last-Event-ID gets
 // the rest of this stream and of no other (Streamable HTTP, "Resumability and Redelivery").
 //
-// T1  an event is numbered and kept before it is written.
-// T2  a reader that takes nothing is cut off at MAX_BUFFERED bytes, or when there is no room for it (readers.ts); it may
+// EV1  an event is numbered and kept before it is written.
+// EV2  a reader that takes nothing is cut off at MAX_BUFFERED bytes, or when there is no room for it (readers.ts); it may
 //     come back and ask for the rest.
 
 import { eventId } from '../../../actors/client/sessions/replay-ring.ts';

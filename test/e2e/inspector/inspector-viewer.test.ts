@@ -1,5 +1,5 @@
 // A viewer that reads nothing, on real sockets and both HTTP fillings: it costs a bounded piece of memory, and gets
-// everything anew when it reads again (V1).
+// everything anew when it reads again (VW1).
 
 import { afterEach, describe, expect, test } from 'vitest';
 import { listen } from '../../../src/http/listener/listen.ts';

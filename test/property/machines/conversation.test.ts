@@ -59,7 +59,7 @@ class Bench {
 }
 
 describe('the machine of a conversation', () => {
-  test('goes where the table of arrows says; a run that lasts lives exactly while it is busy (C1)', () => {
+  test('goes where the table of arrows says; a run that lasts lives exactly while it is busy (CV1)', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...words), { maxLength: 60 }), (list) => {
         const bench = new Bench();
@@ -79,7 +79,7 @@ describe('the machine of a conversation', () => {
     );
   });
 
-  test('settles each run that lasted once, and gives the place of an overrun back (C2, C3)', () => {
+  test('settles each run that lasted once, and gives the place of an overrun back (CV2, CV3)', () => {
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...words), { maxLength: 60 }), (list) => {
         const bench = new Bench();

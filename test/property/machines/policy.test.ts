@@ -23,7 +23,7 @@ const endings: fc.Arbitrary<Ending> = fc.oneof(
 const chances = fc.double({ min: 0, max: 1, noNaN: true });
 
 describe('every verdict', () => {
-  test('pauses within the bounds of its policy, and never for 0 (P2)', () => {
+  test('pauses within the bounds of its policy, and never for 0 (PO2)', () => {
     fc.assert(
       fc.property(
         policies,
@@ -57,7 +57,7 @@ describe('every verdict', () => {
     );
   });
 
-  test('keeps the restarts of any period at or below the intensity, whatever fails when (P1)', () => {
+  test('keeps the restarts of any period at or below the intensity, whatever fails when (PO1)', () => {
     fc.assert(
       fc.property(
         policies,

@@ -130,7 +130,7 @@ const weighted = fc.oneof(
 );
 
 describe('the server machine', () => {
-  test('goes where the table of arrows says, with gate and pool as promised (A1, S1, S2, S3)', () => {
+  test('goes where the table of arrows says, with gate and pool as promised (A1, SV1, SV2, SV3)', () => {
     const commands = fc.commands([weighted.map((word) => new Happens(word))], { maxCommands: 60 });
     fc.assert(
       fc.property(commands, (list) => {

@@ -56,7 +56,7 @@ class Clients {
 }
 
 describe('the list of sessions', () => {
-  test('says who the client is, where it is and what it does, by number and never by id (SL1)', async () => {
+  test('says who the client is, where it is and what it does, by number and never by id (SI1)', async () => {
     const clients = new Clients();
     const before = Date.now();
     clients.begin({ name: 'editor', version: '1.2' });
@@ -123,7 +123,7 @@ describe('the list of sessions', () => {
     clients.sessions.close();
   });
 
-  test('refuses numbers that are none, and more than it gives at once (SL2)', () => {
+  test('refuses numbers that are none, and more than it gives at once (SI2)', () => {
     expect(readQuery('')).toEqual({ from: 0, count: 50, filter: '' });
     expect(readQuery(`from=7&count=${MAX_COUNT}&filter=a+b`)).toEqual({ from: 7, count: 200, filter: 'a b' });
     for (const query of [
@@ -140,7 +140,7 @@ describe('the list of sessions', () => {
     expect(['12', '', '1e1', '-1', 'x'].map(wholeNumber)).toEqual([12, ...Array(4).fill(undefined)]);
   });
 
-  test('lets others have their turn while it looks through many (SL3)', async () => {
+  test('lets others have their turn while it looks through many (SI3)', async () => {
     const clients = new Clients(20_000);
     for (let number = 0; number < 20_000; number += 1) clients.begin({ name: `c${number % 10}` });
     let turns = 0;

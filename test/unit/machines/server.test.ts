@@ -114,7 +114,7 @@ describe('the chart', () => {
   });
 });
 
-test('along every simple path the gate and the pool are what the state says (S1, S2, S3)', () => {
+test('along every simple path the gate and the pool are what the state says (SV1, SV2, SV3)', () => {
   const paths = getSimplePaths(machine, options);
   expect(paths.length).toBeGreaterThan(50);
   for (const { state, steps } of paths) {

@@ -66,7 +66,7 @@ function start(isPaused = false) {
 }
 
 describe('a trigger', () => {
-  test('opens, is paused and resumed without being touched, and closes what it opened (T1)', async () => {
+  test('opens, is paused and resumed without being touched, and closes what it opened (TM1)', async () => {
     const { doors, actor, state } = start();
     expect(state()).toBe('opening');
     await doors.end();
@@ -119,7 +119,7 @@ describe('a trigger', () => {
     expect([state(), doors.closed, refusal()]).toEqual(['ended', 1, undefined]);
   });
 
-  test('that is to end while it opens is waited for, and then closed (T1)', async () => {
+  test('that is to end while it opens is waited for, and then closed (TM1)', async () => {
     const { doors, actor, state } = start();
     actor.send({ type: 'shutdown' });
     expect(state()).toBe('opening');
@@ -137,7 +137,7 @@ describe('a trigger', () => {
     expect(state()).toBe('ended');
   });
 
-  test('reports each failure to its supervisor, which opens it again after a pause (T2)', async () => {
+  test('reports each failure to its supervisor, which opens it again after a pause (TM2)', async () => {
     const doors = new Doors();
     const clock = new SimulatedClock();
     const changes: Change[] = [];

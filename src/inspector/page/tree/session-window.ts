@@ -1,8 +1,8 @@
 // The sessions in sight, and a few around them: asked for when others come into sight, and again once a second.
 //
-// SW1  one question at a time, and at most one in GAP_MS, however fast somebody scrolls.
-// SW2  what is kept is one answer: its size is bounded, however many sessions there are.
-// SW3  an answer to another filter than the one that is wanted shows no rows.
+// WI1  one question at a time, and at most one in GAP_MS, however fast somebody scrolls.
+// WI2  what is kept is one answer: its size is bounded, however many sessions there are.
+// WI3  an answer to another filter than the one that is wanted shows no rows.
 
 import type { SessionList, SessionRow } from '../../wire.ts';
 

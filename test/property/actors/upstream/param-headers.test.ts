@@ -1,4 +1,4 @@
-// Whatever a value, an argument or a schema may be: a header is legal and decodes to what stands in the body (P1).
+// Whatever a value, an argument or a schema may be: a header is legal and decodes to what stands in the body (PM1).
 
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import fc from 'fast-check';

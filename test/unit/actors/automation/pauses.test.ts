@@ -31,7 +31,7 @@ const loaded = async () => {
   return pauses;
 };
 
-test('an event that was judged before its trigger was resumed, and held after that, is let go (PA2)', async () => {
+test('an event that was judged before its trigger was resumed, and held after that, is let go (PZ2)', async () => {
   const pauses = new Pauses();
   let judged = () => {};
   const isResumed = new Promise<void>((resolve) => {
@@ -80,7 +80,7 @@ test('a trigger is not paused, here nor in the store, when that cannot be writte
   expect([pauses.has('orders'), (await loaded()).has('orders')]).toEqual([false, false]);
 });
 
-test('what is held by a trigger that is not paused is let go at the start, and by no other (PA2)', async () => {
+test('what is held by a trigger that is not paused is let go at the start, and by no other (PZ2)', async () => {
   const pauses = new Pauses();
   await pauses.pause(store, 'orders');
   await store.append([newEvent(key, 'a'), newEvent('conversation/http/mails', 'b')]);
@@ -93,7 +93,7 @@ test('what is held by a trigger that is not paused is let go at the start, and b
   expect([await stateOf('a'), await stateOf('b')]).toEqual(['held', 'queued']);
 });
 
-test('changes that are asked for together come in their order, in memory as in the store (PA1)', async () => {
+test('changes that are asked for together come in their order, in memory as in the store (PZ1)', async () => {
   const pauses = new Pauses();
   for (const last of ['pause', 'resume'] as const) {
     const first = last === 'pause' ? 'resume' : 'pause';

@@ -399,7 +399,7 @@ describe('a handler', () => {
     expect(work.overlaps).toEqual([]);
   });
 
-  test('that ignores its signal keeps its place when there are overruns enough (WL1)', async () => {
+  test('that ignores its signal keeps its place when there are overruns enough (WQ1)', async () => {
     const gate = new Gate();
     const work = new FakeWork(async () => {
       await gate.opened;
@@ -508,7 +508,7 @@ describe('actors', () => {
     expect(actors()).not.toContain(first);
   });
 
-  test('rest in bounded number, the oldest gives way (WL3)', async () => {
+  test('rest in bounded number, the oldest gives way (WQ3)', async () => {
     const work = new FakeWork(async () => done);
     const { append, stats, actors } = inbox({ works: [work], maxResting: 10 });
     await append(...Array.from({ length: 300 }, (_, i) => newEvent(`conversation/${i}`, `e${i}`)));

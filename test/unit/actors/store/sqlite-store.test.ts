@@ -210,7 +210,7 @@ describe('calls', () => {
     await expect(store.get('s', 'k')).rejects.toThrow(/is closed/);
   });
 
-  test('that were given up give back the turns that come too late, and those cost no attempt (WL4)', async () => {
+  test('that were given up give back the turns that come too late, and those cost no attempt (WC4)', async () => {
     const hang = join(scratch, `hang-${++files}`);
     const store = await open({ workerUrl: hangingWorker(hang), callTimeoutMs: 300 });
     await store.append([eventOf('a:1', 'k/a'), eventOf('a:2', 'k/a')]);

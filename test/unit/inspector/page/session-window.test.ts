@@ -73,7 +73,7 @@ describe('the sessions in sight', () => {
     expect(numbersIn(gateway, 0, 1)).toEqual([undefined]);
   });
 
-  test('show nothing that has passed another filter, while its number stays until the new one is known (SW3)', async () => {
+  test('show nothing that has passed another filter, while its number stays until the new one is known (WI3)', async () => {
     const gateway = new FakeGateway();
     gateway.window.want('2', { first: 0, last: 2 });
     await vi.advanceTimersByTimeAsync(1_000);
@@ -100,7 +100,7 @@ describe('the sessions in sight', () => {
     expect(gateway.window.at).toBeGreaterThan(before);
   });
 
-  test('are there once the scrolling ends, however it went, for one question at a time and few of them (SW1, SW2)', async () => {
+  test('are there once the scrolling ends, however it went, for one question at a time and few of them (WI1, WI2)', async () => {
     const move = fc.record({
       first: fc.nat(TOTAL + 50),
       size: fc.integer({ min: 0, max: 400 }),

@@ -65,7 +65,7 @@ describe('a walk along the cursors', () => {
     );
   });
 
-  test('loses and repeats no item of a server that stays the same, whatever happens to the others (P1)', () => {
+  test('loses and repeats no item of a server that stays the same, whatever happens to the others (LP1)', () => {
     const change = fc.record({
       keys: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 24, maxLength: 24 }),
       lost: fc.array(fc.nat(11), { maxLength: 4 }),

@@ -486,7 +486,7 @@ class World {
       for (const { method, params } of client.heard)
         if (method === 'elicitation/create') expect(params.message.split('/')[0]).toBe(client.label);
     }
-    // Y1, Q1: a question's answer goes to the link that asked, and is about the same call.
+    // ML1, Q1: a question's answer goes to the link that asked, and is about the same call.
     for (const [id, { text, link }] of server.replies) {
       const question = server.asked.get(id);
       expect(link).toBe(question?.link);
@@ -508,7 +508,7 @@ class World {
       inFlight += member.inFlight;
       expect(member.connection.link).toMatchObject({ era: member.era });
     }
-    // A connection whose question a client has not answered yet counts as used (V4).
+    // A connection whose question a client has not answered yet counts as used (LM4).
     expect(handle.inFlight).toBeLessThanOrEqual(inFlight);
     if (chosen.isolation === 'session') this.#checkIsolation();
   }

@@ -91,7 +91,7 @@ describe('a search in any catalog', () => {
     );
   });
 
-  test('finds after any changes what it finds when it is built anew (X2)', () => {
+  test('finds after any changes what it finds when it is built anew (TI2)', () => {
     const change = fc.tuple(fc.nat(4), fc.array(tool, { maxLength: 8 }));
     fc.assert(
       fc.property(catalog, fc.array(change, { maxLength: 5 }), text, (servers, changes, query) => {

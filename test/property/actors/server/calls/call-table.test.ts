@@ -13,7 +13,7 @@ const step = fc.oneof(
   { weight: 1, arbitrary: fc.record({ do: fc.constant('ask' as const), id: fc.nat(300) }) },
 );
 
-test('the table of calls finds each call by its id, and nothing by any other number (T1)', () => {
+test('the table of calls finds each call by its id, and nothing by any other number (CB1)', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 400 }), (steps) => {
       const table = new CallTable();

@@ -17,7 +17,7 @@ const leadsTo = (aggregate: Aggregate, name: string) => {
 };
 
 describe('the merged list', () => {
-  test('is in the order of the catalog, then of each server, and the same bytes every time (G1)', () => {
+  test('is in the order of the catalog, then of each server, and the same bytes every time (GA1)', () => {
     const make = () =>
       of(new ListedServer('b', { tools: ['z', 'a'] }), new ListedServer('a', { tools: ['ü'] }));
     expect(names(make())).toEqual(['b__z', 'b__a', expect.stringMatching(/^a_____?[0-9a-f]{8}$/)]);
@@ -88,7 +88,7 @@ test('pages of a list with long items are no larger than a client can take, but 
 });
 
 describe('a name that two servers could have', () => {
-  test('leads to the same server whatever else is known at the time (G2)', () => {
+  test('leads to the same server whatever else is known at the time (GA2)', () => {
     const [short, long] = [new ListedServer('a'), new ListedServer('a__b')];
     for (const servers of [
       [short, long],

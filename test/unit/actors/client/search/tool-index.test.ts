@@ -73,7 +73,7 @@ describe('a search', () => {
     expect(names(index, 'the of a')).toEqual([]);
   });
 
-  test('keeps the order of the list where tools are equally good (X2)', () => {
+  test('keeps the order of the list where tools are equally good (TI2)', () => {
     const twins = ['d', 'a', 'c', 'b'].map((id) =>
       describedServer(id, [{ name: 'ping', description: 'Pings.' }]),
     );
@@ -86,7 +86,7 @@ describe('a search', () => {
     expect(names(index, '')[0]).toBe('files__read_file');
   });
 
-  test('finds a tool by its exact name though it has no words or others fit them better (X3)', () => {
+  test('finds a tool by its exact name though it has no words or others fit them better (TI3)', () => {
     const odd = describedServer('_', [
       { name: '_' },
       { name: 'file', description: 'file file file' },
@@ -114,7 +114,7 @@ describe('a search', () => {
     expect(names(index, 'commit')).toEqual([]);
   });
 
-  test('leaves room for others in the index, whatever one server fills it with; what has none is found by its name (X4)', () => {
+  test('leaves room for others in the index, whatever one server fills it with; what has none is found by its name (TI4)', () => {
     const words = (n: number) => Array.from({ length: 60 }, (_, at) => `w${n}x${at}`).join(' ');
     const tools = Array.from({ length: 6000 }, (_, n) => ({ name: `t${n}`, description: words(n) }));
     const [greedy, modest] = [describedServer('greedy', tools), git()];

@@ -20,7 +20,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-test('never holds more bytes than its limit, and gives back the newest of a stream, in order, and of no other (R2)', () => {
+test('never holds more bytes than its limit, and gives back the newest of a stream, in order, and of no other (RR2)', () => {
   const step = fc.record({
     do: fc.constantFrom('add', 'add', 'after'),
     stream: fc.integer({ min: 1, max: 3 }),
@@ -84,7 +84,7 @@ test('a large message that many keep is counted once', () => {
   expect(replays.held.taken).toBe(0);
 });
 
-test('of a stream that has ended nothing is kept for longer than a client needs to come back (R3)', () => {
+test('of a stream that has ended nothing is kept for longer than a client needs to come back (RR3)', () => {
   vi.useFakeTimers({ toFake: ['performance'] });
   const replays = new ReplayBudget();
   const ring = new ReplayRing(replays);
@@ -100,7 +100,7 @@ test('of a stream that has ended nothing is kept for longer than a client needs 
   expect(replays.held.taken).toBe(100 * KIB + 128);
 });
 
-test('no stream gets the number of another (R1)', () => {
+test('no stream gets the number of another (RR1)', () => {
   const ring = new ReplayRing(new ReplayBudget());
   const numbers = Array.from({ length: 100 }, () => ring.newStream());
   expect(new Set(numbers).size).toBe(100);

@@ -58,7 +58,7 @@ test('a state is awaited until it comes back for the first time, or is too old',
   expect(awaited()).toEqual([false, false]);
 });
 
-test('a state is forgotten in time, and the oldest when there are too many (S1)', () => {
+test('a state is forgotten in time, and the oldest when there are too many (RS1)', () => {
   let now = 0;
   const homes = new RequestStateAffinity(() => now);
   homes.note(asking('"first"'), one);
