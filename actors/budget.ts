@@ -8,7 +8,7 @@
 // BU2 (A6)  beyond the common part a holder gets more only where what it would then hold is no more than what was free.
 // BU3       whoever holds nothing is given what it asks for, as long as that is free. So single amounts must be small beside
 //           the total: one as large as the total does use it up.
-// BU4       taking and giving back cost a few comparisons and allocate nothing: a call can afford them.
+// -         taking and giving back cost a few comparisons and allocate nothing: a call can afford them.
 
 /** What one holder has of a budget: a server, a session, a sender. Only the budget writes it, and HeldBytes. */
 export class Share {

@@ -4,7 +4,7 @@
 // `*` any characters, `?` one, `[a-z]` `[!a-z]` `[^a-z]` one of a set or one outside it, `{a,b}` either; `\` before a sign takes it
 // literally, and so is what has no other half.
 //
-// GX1  every text is a glob. 2. What the source matches is what the glob says, whatever else has a meaning in expressions.
+// Every text is a glob. What the source matches is what the glob says, whatever else has a meaning in expressions.
 
 export type GlobKind =
   /** Text in which no sign is special. */

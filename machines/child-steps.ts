@@ -2,7 +2,7 @@
 // it. Each is a few effects within a transition of the supervisor's machine (supervisor.ts), and leaves the registry true.
 //
 // CH1 (V1)  what is dropped from the registry is stopped, and its timers are cancelled.
-// CH2       what has come of a child is reported after the registry says so: whoever hears of it may look there.
+// -         what has come of a child is reported after the registry says so: whoever hears of it may look there.
 
 import type { AnyActorRef, ProvidedActor, Spawner } from 'xstate';
 import type { Change, Child, ChildSpec } from './child.ts';

@@ -4,7 +4,7 @@
 // CW1  an event that nobody takes is `ignored`, with the reason in its record; it is never an error.
 // CW2  nothing runs for a paused trigger: the event is held, and with it what comes after it in its conversation.
 // CW3  nothing runs without a place either (inbox/work-places.ts), which is given back when the handler has really ended.
-// CW4  the handler is asked once per attempt, always under the same key, so that it can tell a repetition.
+// -    the handler is asked once per attempt, always under the same key, so that it can tell a repetition.
 
 import type { Trigger } from '../../config/resources/trigger.ts';
 import { type CommandParameters, commandParameters } from '../../machines/command-parameters.ts';

@@ -11,7 +11,7 @@
 // MB2  one that rests keeps nothing of what it has handled.
 // MB3  a fault in its actor ends the actor only: the run is told to end and waited for, the attempt has failed, and
 //      the next turn gets an actor of its own.
-// MB4  nothing is told to a run before the machine knows of it.
+// -    nothing is told to a run before the machine knows of it.
 
 import type { AnyActorRef } from 'xstate';
 import type { ConversationEvent } from '../../machines/conversation.ts';

@@ -5,7 +5,7 @@
 // PG2  of a destination at most `burst` leave together, and in the long run one in `everyMs`. What is refused to one
 //      destination holds up no other; what is refused to the credential holds up all of it (sources/pace.ts).
 // PG3  what is remembered is bounded. Of what is forgotten the worst is one refusal by the platform.
-// PG4  the clock is one that nobody sets.
+// -    the clock is one that nobody sets.
 
 import { Pace } from '../sources/pace.ts';
 import { DeliveryError } from './delivery-error.ts';

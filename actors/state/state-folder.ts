@@ -5,7 +5,7 @@
 //      written. Where the disk has no room even for a lock, it is lived in as if it were `shared`, and a warning says so: who
 //      needs nothing from the folder is served, and the store has a lock of its own.
 // FO2  `shared`: takes no lock, and touches of others only what is proven to be nobody's any more.
-// FO3  `none`: nothing is read or written.
+// -    `none`: nothing is read or written.
 
 import { existsSync } from 'node:fs';
 import type { Log } from '../log.ts';

@@ -1,7 +1,7 @@
 // Things with a time, the earliest first: a binary heap in which each knows its place, so that one can leave from the
 // middle. Nothing is left behind by those who leave, however often they change their time.
 //
-// DH1  a member's `dueAt` does not change while it is in the heap.
+// -    a member's `dueAt` does not change while it is in the heap.
 
 export interface Timed {
   /** Epoch ms. */

@@ -1,7 +1,7 @@
 // The transactions of the engine: each sees one time, notices when the clock was set since the last one, and takes what is
 // kept in memory back when it fails.
 //
-// ET1  all of a transaction sees the time at which it began (LG1).
+// -    all of a transaction sees the time at which it began (LG1).
 // ET2  after one that failed, what is kept in memory is what it was before, or read anew from the file.
 // ET3  what a clock is set by (EC2) has not passed: no claim ends by it, and nothing waits for it; at a start neither.
 

@@ -4,7 +4,7 @@
 // the file is opened, since that empties it.
 //
 // LC1  it is only read; a log that cannot be read, or is none, is SQLite's affair.
-// LC2  one that was cut off behind a transaction cannot be told from one that ends there.
+// -    one that was cut off behind a transaction cannot be told from one that ends there.
 
 import { readFileSync } from 'node:fs';
 

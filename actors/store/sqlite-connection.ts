@@ -4,7 +4,7 @@
 // QC1  a transaction that throws has changed nothing.
 // QC2  the file is this process's alone while it is open.
 // QC3  nothing is written to a file that is not found any more where it was opened: it would be gone with the process.
-// QC4  no value reaches the driver that it cannot bind: a boolean would end the whole process (libsql 0.5).
+// -    no value reaches the driver that it cannot bind: a boolean would end the whole process (libsql 0.5).
 // QC5  a text that is damaged is read as far as it can be, and what is damaged is told, once for each column.
 
 import { closeSync, fstatSync, openSync, type Stats, statSync } from 'node:fs';

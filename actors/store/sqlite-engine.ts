@@ -1,7 +1,7 @@
 // The embedded store without threads and without waiting: every operation in SQL, inside a transaction that the caller
 // opens. The clock is an input, so that tests can turn it.
 //
-// EN1  operations run inside `transaction` only (engine-transactions.ts has what holds for those).
+// -    operations run inside `transaction` only (engine-transactions.ts has what holds for those).
 
 import { Appender } from './appender.ts';
 import { EngineClock } from './engine-clock.ts';

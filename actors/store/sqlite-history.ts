@@ -2,7 +2,7 @@
 // in: both go through the records in parts of bounded size, and whoever asks comes back for the next part.
 //
 // SH1  only what has ended, longer ago than the retention, is removed; its id may come again after that.
-// SH2  records lie in the order in which they came: where a whole part came before `since`, so did all before it.
+// -    records lie in the order in which they came: where a whole part came before `since`, so did all before it.
 
 import { firstSettled, stateCodes, stateOf } from './delivery-states.ts';
 import type { SweptPart } from './ledger.ts';

@@ -2,7 +2,7 @@
 // `@xstate.event`, `@xstate.snapshot`. For other tools, and only where `inspector.stately` is set.
 //
 // SY1  no context, no output and no payload: of an event its type, of a snapshot its status and value (AF2).
-// SY2  what a slow reader does not take is dropped, never kept (VW1).
+// -    what a slow reader does not take is dropped, never kept (VW1).
 
 import type { AnyActorRef, InspectionEvent } from 'xstate';
 import type { HttpStream } from '../http/listener/seam.ts';

@@ -80,7 +80,7 @@ test('a client that polls hears messages, commands and pressed buttons, and answ
   await eventually(() => expect(bot.updates.pending).toHaveLength(0));
 });
 
-test('a client behind a webhook hears each update once, in order, also when an answer was not 2xx', async () => {
+test('a client behind a webhook hears each update once, in order, also when an answer was not 2xx (UP1)', async () => {
   const bot = platform.addBot('hook_bot');
   const ann = platform.person('Ann');
   const chat = platform.privateChat(ann, bot);
@@ -165,7 +165,7 @@ test('topics, replies, limits and refusals are those of the platform', async () 
   expect(await refused(api.getMe())).toBe('401 Unauthorized');
 });
 
-test('two polls of one bot end the earlier one, and an offset confirms what is below it', async () => {
+test('two polls of one bot end the earlier one, and an offset confirms what is below it (UP2, UP3)', async () => {
   const bot = platform.addBot('poll_bot');
   const ann = platform.person('Ann');
   const chat = platform.privateChat(ann, bot);

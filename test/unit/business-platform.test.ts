@@ -54,7 +54,7 @@ function client({ url }: BusinessPlatform, token = 'token'): WhatsAppAPI {
 
 const codeOf = (response: unknown) => (response as { error?: { code: number } }).error?.code;
 
-describe('a client that others have written sends to the fake', () => {
+describe('a client that others have written sends to the fake (BF2)', () => {
   it('sends text, buttons, a list and a reaction, and is told their ids', async () => {
     const fake = await platform();
     const api = client(fake);
@@ -119,7 +119,7 @@ describe('a client that others have written sends to the fake', () => {
   });
 });
 
-describe('the fake refuses what the vendor refuses', () => {
+describe('the fake refuses what the vendor refuses (BF1)', () => {
   const button = (id: string, title: string) => ({ type: 'reply', reply: { id, title } });
   const row = (index: number) => ({ id: `r${index}`, title: `Row ${index}` });
   const rows = (count: number) => Array.from({ length: count }, (_, index) => row(index));

@@ -86,7 +86,7 @@ describe('a reload', () => {
     ['catalog', { catalog: 'bad', triggers: 'one' }, ['catalog.yaml:1:1: bad']],
     ['triggers', { catalog: 'one', triggers: 'bad' }, ['triggers.yaml:1:1: bad']],
     ['both', { catalog: 'bad', triggers: 'bad' }, ['catalog.yaml:1:1: bad', 'triggers.yaml:1:1: bad']],
-  ])('with errors in %s changes neither half, and tells all of them', async (_, onDisk, problems) => {
+  ])('with errors in %s changes neither half, and tells all of them (RL2)', async (_, onDisk, problems) => {
     world.onDisk = onDisk;
     const error = await world
       .reloads()
@@ -133,7 +133,7 @@ describe('a reload', () => {
 });
 
 describe('reloads that overlap', () => {
-  test('follow each other: the last that was on the disk is in use, and each answer is of what its caller had seen', async () => {
+  test('follow each other: the last that was on the disk is in use, and each answer is of what its caller had seen (RL1, RL3, TU2)', async () => {
     world.held = [];
     const reloads = world.reloads();
     const first = reloads.ask();

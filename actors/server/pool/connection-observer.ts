@@ -1,8 +1,8 @@
 // What is done about the news of a server's connections: one was introduced, is open, could not be opened, has ended by
 // itself, or refused a call for its headers. Whether the server itself has failed by that is for its machine to say.
 //
-// CN1  who waits for a connection that cannot be had is told, and nobody else is (A6).
-// CN2  however many calls are refused for their headers at once, the list of tools is fetched once for all of them.
+// OB1  who waits for a connection that cannot be had is told, and nobody else is (A6).
+// -    however many calls are refused for their headers at once, the list of tools is fetched once for all of them.
 
 import type { ServerEntry } from '../../../config/catalog-schema.ts';
 import type { ServerEvent } from '../../../machines/server.ts';

@@ -3,7 +3,7 @@
 //
 // SU1  while the gate is open, a connection of each era is opened in which somebody wants to hear and there is none.
 // SU2  one that was lost is opened again after a pause, which grows while they do not last.
-// SU3  when every place is taken they are told; those who stay are served when a place is free.
+// -    when every place is taken they are told; those who stay are served when a place is free.
 
 import type { GatewayError } from '../../errors.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';

@@ -1,7 +1,7 @@
 // Who may send to a trigger of type HTTP: its secret in one of two schemes, and its required headers. A trigger has one of
 // the two at least, or says that it wants neither and is then open to this machine only.
 //
-// HV1  values of headers and signatures are compared in constant time.
+// -    values of headers and signatures are compared in constant time.
 // HV2  what is signed is the raw body; of a GET, which has none, the raw query, since that is what it says.
 
 import { createHash, timingSafeEqual } from 'node:crypto';

@@ -2,7 +2,7 @@
 //
 // RA1  a request that writes is never repeated here: whether the first one arrived is for the outbox to find out.
 // RA2  every request has a deadline; none waits here for its turn, the outbox keeps it.
-// RA3  the token is in the Authorization header and nowhere else.
+// -    the token is in the Authorization header and nowhere else.
 // RA4  what the host refuses for having been asked too much is refused to the token: nothing leaves under it meanwhile.
 
 import { type ApiRequest, HttpApi } from '../../../rest/http-api.ts';

@@ -4,7 +4,7 @@
 // TT1  whatever is printed for people goes through `forTerminal` last of all (output.ts, screen.ts, log.ts): of control
 //      characters only line breaks, tabs and our own colours leave it.
 // TT2  JSON stays the same JSON: what a terminal would obey is written as JSON escapes it.
-// TT3  whatever the text, the time taken grows with its length only.
+// -    whatever the text, the time taken grows with its length only.
 
 import { withoutSequences } from '../../../actors/control-sequences.ts';
 import { ownColours } from './paint.ts';

@@ -72,7 +72,7 @@ describe('while the gateway stops', () => {
     },
   );
 
-  test('what comes is accepted, and handled after the next start', async () => {
+  test('what comes is accepted, and handled after the next start (AU2)', async () => {
     const { program, letGo } = await slowAgent();
     const resources = [
       trigger('orders', hook({ respond: 'sync' })),

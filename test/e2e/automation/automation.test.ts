@@ -26,7 +26,7 @@ const hook = (more: object = {}) => ({
 const fast = { attempts: 3, min_backoff_seconds: 0.05, max_backoff_seconds: 0.1, factor: 2 };
 
 describe('an event of a signed webhook', () => {
-  test('is answered when it is durable, and handled once', async () => {
+  test('is answered when it is durable, and handled once (A3, WH3)', async () => {
     const program = await startAgent();
     const gateway = await startAutomation({
       resources: [trigger('orders', hook()), httpAgent('orders', program.url)],
@@ -67,7 +67,7 @@ describe('an event of a signed webhook', () => {
     await eventually(() => expect(program.requests).toHaveLength(2));
   });
 
-  test('is refused with 401 when one byte of it is not what was signed, and leaves no trace', async () => {
+  test('is refused with 401 when one byte of it is not what was signed, and leaves no trace (WH2)', async () => {
     const program = await startAgent();
     const gateway = await startAutomation({
       resources: [trigger('orders', hook()), httpAgent('orders', program.url)],
@@ -120,7 +120,7 @@ describe('an event of a signed webhook', () => {
     expect((await fetch(`${path}/discard`, { method: 'POST' })).status).toBe(409);
   });
 
-  test('waits while its trigger is paused, over a restart too, and goes on in order', async () => {
+  test('waits while its trigger is paused, over a restart too, and goes on in order (CW2)', async () => {
     const program = await startAgent();
     const resources = [trigger('orders', hook()), httpAgent('orders', program.url)];
     const gateway = await startAutomation({ resources });
@@ -149,7 +149,7 @@ describe('an event of a signed webhook', () => {
     ]);
   });
 
-  test('that nobody takes is recorded as ignored, with the reason', async () => {
+  test('that nobody takes is recorded as ignored, with the reason (CW1)', async () => {
     const gateway = await startAutomation({
       resources: [
         trigger('issues', {
@@ -212,7 +212,7 @@ describe('the files of triggers', () => {
     await expect(bad).rejects.toThrow(/orders\.yaml:1:\d+: .*path[\s\S]*did you mean methods\?[\s\S]*nobody/);
   });
 
-  test('are loaded again when they change, and what is wrong leaves the old ones', async () => {
+  test('are loaded again when they change, and what is wrong leaves the old ones (AU1)', async () => {
     const program = await startAgent();
     const agents = httpAgent('orders', program.url);
     const gateway = await startAutomation({

@@ -30,7 +30,7 @@ function hasOpen(pid: number, path: string): boolean {
   });
 }
 
-test('of two reloads at once the later is applied last, and says what it has changed after the first', async () => {
+test('of two reloads at once the later is applied last, and says what it has changed after the first (TG2)', async () => {
   const server = apiServer();
   const gateway = await startGateway({ servers: { first: server } });
   const catalog = join(gateway.folder, 'catalog.yaml');

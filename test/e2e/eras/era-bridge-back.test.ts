@@ -121,7 +121,7 @@ describe.each(['local', 'remote'])('a legacy client of the SDK at a modern serve
     ]);
   });
 
-  test('is not asked where a state is all the server wants, which comes back unchanged', async () => {
+  test('is not asked where a state is all the server wants, which comes back unchanged (LM1)', async () => {
     const client = await answering(id, 'ann');
     expect(await client.call('come-back', { rounds: 3 })).toEqual({ answers: {}, rounds: 4 });
     expect(await client.call('ask-with-raw-state')).toMatchObject({ isSame: true });

@@ -478,7 +478,7 @@ describe('an exclusive connection', () => {
     expect(await pidFor('puppet', client('own-ann'))).toBe(ann);
   });
 
-  test('serves one call at a time, however many the same client makes at once', async () => {
+  test('serves one call at a time, however many the same client makes at once (LN1)', async () => {
     const one = client('many-at-once');
     await Promise.all(
       Array.from({ length: 8 }, async (_, n) => {
@@ -515,7 +515,7 @@ describe('an exclusive connection', () => {
     expect((await details(gateway.url, 'two')).in_flight).toBe(0);
   });
 
-  test('whose server asks although no call is there is not used again', async () => {
+  test('whose server asks although no call is there is not used again (LN3)', async () => {
     const ann = client('stray');
     const { pid } = said(await call('local', 'stats', {}, ann)) as { pid: number };
     // It asks when the answer to its call has long been sent.

@@ -153,7 +153,7 @@ describe.concurrent('a server over stdio under era: auto', () => {
     expect(starts(server)).toBe(before + serving.size);
   });
 
-  test('has one process for each era, and each client sees its own', async () => {
+  test('has one process for each era, and each client sees its own (P5)', async () => {
     const gateway = await startGateway({ servers: { it: { ...bothErasOverStdio(), era: 'auto' } } });
     const address = `${gateway.url}/mcp/it`;
     const session = await initialize(address);
@@ -164,7 +164,7 @@ describe.concurrent('a server over stdio under era: auto', () => {
     expect(verdicts(gateway)).toEqual([both]);
   });
 
-  test('is asked once for fifty first requests', async () => {
+  test('is asked once for fifty first requests (SS2)', async () => {
     const server = local({ modern: true, startMs: 200 });
     const gateway = await startGateway({ servers: { it: server.entry } });
     const address = `${gateway.url}/mcp/it`;
@@ -233,7 +233,7 @@ describe.concurrent('a server over stdio under era: auto', () => {
     for (const one of await Promise.all(waiting)) expect(JSON.parse(textOf(one)).era).toBe('modern');
   });
 
-  test('that is parked refuses at once, whoever waited for its eras included', async () => {
+  test('that is parked refuses at once, whoever waited for its eras included (SS3)', async () => {
     const server = local(
       { discover: 'exit', legacy: false },
       { restart: { min_backoff_ms: 50, intensity: 2, period_seconds: 60 } },
@@ -256,7 +256,7 @@ describe.concurrent('a server over stdio under era: auto', () => {
 describe.concurrent('what is asked and not answered yet', () => {
   const slow = () => local({ discover: 'silent', legacy: false, startMs: 60_000, stubborn: true });
 
-  test('ends with the gateway, whose clients are told', async () => {
+  test('ends with the gateway, whose clients are told (ER2)', async () => {
     const server = slow();
     const gateway = await startGateway({ servers: { it: server.entry }, settings: { shutdown_seconds: 3 } });
     const waiting = modern(`${gateway.url}/mcp/it`, toolCall('pid', {}, { id: '"w"' }));

@@ -25,7 +25,7 @@ async function rounds(url: string, name: string, noise: () => void): Promise<unk
 }
 
 describe.each([2, 4])('with %i processes', (max) => {
-  test('every retry reaches the process that its state came from', async () => {
+  test('every retry reaches the process that its state came from (H5)', async () => {
     const server = bothErasOverStdio({ isModernOnly: true });
     const gateway = await startGateway({ servers: { one: { ...server, era: 'modern', pool: { max } } } });
     const mcp = `${gateway.url}/mcp`;

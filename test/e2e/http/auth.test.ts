@@ -115,7 +115,7 @@ describe.each(fillings)('a gateway with a key on %s', (http) => {
     },
   );
 
-  test('nothing is started, and no body is read, for who has no key', async () => {
+  test('nothing is started, and no body is read, for who has no key (FR1)', async () => {
     const answer = await ask(`${gateway.url}/servers`, { headers: { 'x-api-key': KEY } });
     const before = answer.json.servers[0].requests;
     await ask(`${gateway.url}/rpc`, with_({ headers: { 'x-mcp-server': 'api' }, body: '{' }, 'POST', json));

@@ -280,14 +280,14 @@ describe.each(fillings)('the HTTP seam on %s', (kind) => {
       await raw.closed();
     });
 
-    test('with a broken chunk get 400, and their route is told that the client has gone, or nothing', async () => {
+    test('with a broken chunk get 400, and their route is told that the client has gone, or nothing (UC1)', async () => {
       const raw = await client();
       raw.write(`${CHUNKED}zz\r\nabc\r\n0\r\n\r\n`);
       expect((await raw.answer()).status).toBe(400);
       await raw.closed();
     });
 
-    test('in chunks with what HTTP allows besides are taken whole or refused unseen, and never left without an answer', async () => {
+    test('in chunks with what HTTP allows besides are taken whole or refused unseen, and never left without an answer (UC3)', async () => {
       const bodies: string[] = [];
       await serveWith(kind, () => (request, body, reply) => {
         if (Buffer.isBuffer(body)) bodies.push(`${request.query} ${body}`);
@@ -368,7 +368,7 @@ describe.each(fillings)('the HTTP seam on %s', (kind) => {
       },
     );
 
-    test('in chunks end their connection with any kind of answer', async () => {
+    test('in chunks end their connection with any kind of answer (UC2)', async () => {
       if (kind === 'node') return;
       await serveWith(kind, () => (request, _body, reply) => {
         if (request.path === '/204') reply.send(204, []);
@@ -391,7 +391,7 @@ describe.each(fillings)('the HTTP seam on %s', (kind) => {
       }
     });
 
-    test('in chunks may be long in being answered, at once or bit by bit', async () => {
+    test('in chunks may be long in being answered, at once or bit by bit (UC4)', async () => {
       await serveWith(kind, () => (request, _body, reply) => {
         const stream = request.path === '/stream' ? reply.stream(200, TEXT) : undefined;
         stream?.write('first');
@@ -454,7 +454,7 @@ describe.each(fillings)('the HTTP seam on %s', (kind) => {
       expect(await answer.json()).toMatchObject({ body: sha(body) });
     });
 
-    test('one byte past the limit become a problem, with a length and without', async () => {
+    test('one byte past the limit become a problem, with a length and without (HS3)', async () => {
       const raw = await client();
       raw.write(`POST /up HTTP/1.1\r\nHost: a\r\nContent-Length: ${MAX_BODY_BYTES + 1}\r\n\r\n`);
       raw.write(big.subarray(0, MAX_BODY_BYTES + 1));

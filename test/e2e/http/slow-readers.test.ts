@@ -59,7 +59,7 @@ describe.each(fillings)('on %s', (http) => {
     await eventually('the end of the calls', async () => (await inFlight()) === 0);
   });
 
-  test('what waits for many is bounded for all together: those that have stalled are cut off, and the others served', async () => {
+  test('what waits for many is bounded for all together: those that have stalled are cut off, and the others served (SP2)', async () => {
     const { url, port, pid } = await startGateway({ http, servers: { api: apiServer() } });
     const address = `${url}/mcp/api`;
     const session = await initialize(address);
@@ -80,7 +80,7 @@ describe.each(fillings)('on %s', (http) => {
     await eventually('the ends of those cut off', () => clients.filter((one) => one.isClosed()).length > 8);
   });
 
-  test('two clients that read a hundred thousand small messages late hold nobody up', async () => {
+  test('two clients that read a hundred thousand small messages late hold nobody up (SP1)', async () => {
     const { url, port } = await startGateway({ http, servers: { api: apiServer() } });
     const address = `${url}/mcp/api`;
     const session = await initialize(address);

@@ -122,7 +122,7 @@ describe.each(fillings)('streams on %s', (http) => {
     listening.drop();
   });
 
-  test('a POST stream that was dropped is taken up by Last-Event-ID: the rest of it, nothing doubled, nothing else', async () => {
+  test('a POST stream that was dropped is taken up by Last-Event-ID: the rest of it, nothing doubled, nothing else (EV1)', async () => {
     const session = await initialize(address);
     const [one, two] = [latch(), latch()];
     const first = postStream(address, talk({ before: 2, until: one.path, after: 5 }, 'a', 'A'), session);
@@ -243,7 +243,7 @@ describe.each(fillings)('streams on %s', (http) => {
     second.drop();
   });
 
-  test('many notices of a changed list become few', async () => {
+  test('many notices of a changed list become few (K3)', async () => {
     const session = await initialize(address);
     const listening = new EventReader(address, { headers: session });
     await listening.opened();
@@ -281,7 +281,7 @@ describe.each(fillings)('streams on %s', (http) => {
     await eventually('its end', async () => (await stats()).in_flight === before);
   });
 
-  test('a reader that takes nothing is cut off, and what is held for it is bounded', async () => {
+  test('a reader that takes nothing is cut off, and what is held for it is bounded (EV2)', async () => {
     const session = await initialize(address);
     const socket = connect(gateway.port, '127.0.0.1');
     const isClosed = new Promise<void>((closed) => {

@@ -25,7 +25,7 @@ test('is not there unless it was asked for', async () => {
   expect((await fetch(`${gateway.url}/inspector/stately`)).status).toBe(404);
 });
 
-test('tells of every actor, event and state in the form of @statelyai/inspect, without contexts and payloads', async () => {
+test('tells of every actor, event and state in the form of @statelyai/inspect, without contexts and payloads (SY1)', async () => {
   const gateway = await startGateway({ servers, settings: { inspector: { stately: true } } });
   const response = await new Promise<IncomingMessage>((done, failed) => {
     get(`${gateway.url}/inspector/stately`, done).on('error', failed);

@@ -86,7 +86,7 @@ let touches = 0;
 describe.each(ids)('at the server %s', (id) => {
   const address = () => at(id);
 
-  test('a client is promised what it asked for, told of that alone, and each message names its listen', async () => {
+  test('a client is promised what it asked for, told of that alone, and each message names its listen (LS2)', async () => {
     const all = listen(address(), { ...everyList, resourceSubscriptions: [watched] }, '"l1"');
     const lists = listen(address(), { toolsListChanged: true, promptsListChanged: false }, '7');
     const uris = listen(address(), { resourceSubscriptions: [watched, watched] }, '"l3"');
@@ -248,7 +248,7 @@ describe('when a client goes', () => {
     );
   });
 
-  test('a modern remote server is listened to for what is left, and by one stream', async () => {
+  test('a modern remote server is listened to for what is left, and by one stream (U3)', async () => {
     const reader = listen(at('far'), { resourceSubscriptions: [watched, other] });
     await acknowledged(reader);
     const listens = () =>
@@ -300,33 +300,37 @@ describe.concurrent('a listen outlives its server', () => {
     ['modern', 'shared'],
     ['legacy', 'session'],
     ['modern', 'session'],
-  ])('of era %s, isolation %s: it is told again after the server has died', async (era, isolation) => {
-    const entry = { ...bothErasOverStdio(), era, isolation, restart: { min_backoff_ms: 10 } };
-    const own = await startGateway({ servers: { it: entry } });
-    const address = `${own.url}/mcp/it`;
-    const reader = listen(address, { toolsListChanged: true, resourceSubscriptions: [watched] });
-    await acknowledged(reader);
-    for (let time = 1; time <= 2; time += 1) {
-      await modern(address, toolCall('exit'));
-      await eventually('its return', async () => (await details(own.url, 'it')).pids.length > 0);
-      await eventually('an update', async () => {
-        await modern(address, toolCall('update', { uri: watched }));
-        return (
-          methodsOf(reader).filter((method) => method === 'notifications/resources/updated').length >= time
+  ])(
+    'of era %s, isolation %s: it is told again after the server has died (SU1, SU2)',
+    async (era, isolation) => {
+      const entry = { ...bothErasOverStdio(), era, isolation, restart: { min_backoff_ms: 10 } };
+      const own = await startGateway({ servers: { it: entry } });
+      const address = `${own.url}/mcp/it`;
+      const reader = listen(address, { toolsListChanged: true, resourceSubscriptions: [watched] });
+      await acknowledged(reader);
+      for (let time = 1; time <= 2; time += 1) {
+        await modern(address, toolCall('exit'));
+        await eventually('its return', async () => (await details(own.url, 'it')).pids.length > 0);
+        await eventually('an update', async () => {
+          await modern(address, toolCall('update', { uri: watched }));
+          return (
+            methodsOf(reader).filter((method) => method === 'notifications/resources/updated').length >= time
+          );
+        });
+        await modern(address, toolCall('touch', { name: `again-${time}` }));
+        await reader.until(
+          'a changed list',
+          () =>
+            methodsOf(reader).filter((method) => method === 'notifications/tools/list_changed').length >=
+            time,
         );
-      });
-      await modern(address, toolCall('touch', { name: `again-${time}` }));
-      await reader.until(
-        'a changed list',
-        () =>
-          methodsOf(reader).filter((method) => method === 'notifications/tools/list_changed').length >= time,
-      );
-    }
-    expect(reader.isOver).toBe(false);
-    expect(
-      methodsOf(reader).filter((method) => method === 'notifications/subscriptions/acknowledged'),
-    ).toHaveLength(1);
-  });
+      }
+      expect(reader.isOver).toBe(false);
+      expect(
+        methodsOf(reader).filter((method) => method === 'notifications/subscriptions/acknowledged'),
+      ).toHaveLength(1);
+    },
+  );
 
   test('that is remote and modern: the stream that broke is opened anew', async () => {
     const far = await bothErasOverHttp();

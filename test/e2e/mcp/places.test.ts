@@ -30,7 +30,7 @@ async function hung(url: string, stay: number, calls: readonly Promise<RpcAnswer
 
 const many = <T>(count: number, make: () => T): T[] => Array.from({ length: count }, make);
 
-test('servers that hang leave places to all others, and to every beginning', async () => {
+test('servers that hang leave places to all others, and to every beginning (PL2, PL3)', async () => {
   const servers = { a: fault('echo'), b: fault('echo'), c: fault('echo') };
   const { url } = await startGateway({ servers, settings });
   await Promise.all(Object.keys(servers).map((id) => startServer(url, id)));
@@ -133,7 +133,7 @@ test('a session that fills the waiting room of a shared server makes room for ot
   expect((await Promise.all(asked)).map(({ status }) => status)).toEqual([200, 200]);
 });
 
-test('a session whose calls hang at a shared server leaves places there to others', async () => {
+test('a session whose calls hang at a shared server leaves places there to others (IF2)', async () => {
   const { url } = await startGateway({
     servers: { a: fault('echo', { pool: { in_flight: 16, waiting: 8 } }) },
     settings: { shutdown_seconds: 1 },
@@ -156,7 +156,7 @@ test('a session whose calls hang at a shared server leaves places there to other
   expect((await modest.call('echo', { n: 1 })).status).toBe(200);
 });
 
-test('large requests that hang are bounded in bytes over all, and leave some for other servers', async () => {
+test('large requests that hang are bounded in bytes over all, and leave some for other servers (PL5)', async () => {
   const servers = { a: fault('echo'), b: fault('echo') };
   const { url } = await startGateway({
     servers,

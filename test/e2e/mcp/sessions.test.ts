@@ -223,7 +223,7 @@ describe.each(fillings)('sessions on %s', (http) => {
 });
 
 describe.each(fillings)('idle and many sessions on %s', (http) => {
-  test('an idle session is 404 after session_idle_seconds; one with an open stream or a call in flight is not', async () => {
+  test('an idle session is 404 after session_idle_seconds; one with an open stream or a call in flight is not (K2)', async () => {
     const gateway = await startGateway({
       http,
       settings: { limits: { session_idle_seconds: 1 } },
@@ -261,7 +261,7 @@ describe.each(fillings)('idle and many sessions on %s', (http) => {
     await gateway.stop();
   });
 
-  test('beyond limits.sessions a new one is 503 with Retry-After, and the others live on', async () => {
+  test('beyond limits.sessions a new one is 503 with Retry-After, and the others live on (K1)', async () => {
     const gateway = await startGateway({ http, settings: { limits: { sessions: 2 } }, servers: {} });
     const first = await initialize(`${gateway.url}/mcp`);
     await initialize(`${gateway.url}/mcp`);
@@ -274,7 +274,7 @@ describe.each(fillings)('idle and many sessions on %s', (http) => {
     await gateway.stop();
   });
 
-  test('beyond limits.in_flight a request is 503 with Retry-After at once', async () => {
+  test('beyond limits.in_flight a request is 503 with Retry-After at once (PL1)', async () => {
     const gateway = await startGateway({
       http,
       settings: { limits: { in_flight: 1 } },

@@ -79,7 +79,7 @@ describe('with expose: search', () => {
     expect(await client.call('one__slow', { steps: 1, text: 'here' })).toEqual({ said: 'here' });
   });
 
-  test('a mistake is a result that a model can read; a cursor of somebody else is an error', async () => {
+  test('a mistake is a result that a model can read; a cursor of somebody else is an error (T3)', async () => {
     const gateway = await startGateway({ settings, servers: { one: everythingOverStdio({ tools }) } });
     const client = await McpClient.connect(`${gateway.url}/mcp`);
     const result = await client.request('tools/call', {

@@ -101,7 +101,7 @@ describe('calls', () => {
     expect(seen.messages).toHaveLength(2);
   });
 
-  test('are not sent on a connection whose answers have got out of step', async () => {
+  test('are not sent on a connection whose answers have got out of step (HX2)', async () => {
     const { url, sockets } = await serveTcp((socket) => {
       let last = 0;
       socket.on('data', (bytes) => {
@@ -135,7 +135,7 @@ describe('calls', () => {
     expect(sockets.size).toBe(2);
   });
 
-  test('are never sent on a connection that is known to be reset', async () => {
+  test('are never sent on a connection that is known to be reset (HX1)', async () => {
     const { url, sockets } = await serveTcp(answerEach);
     const { link, seen } = modernLink(url);
     link.send(request(2, 'x'), 2);

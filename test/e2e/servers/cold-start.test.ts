@@ -105,7 +105,7 @@ describe.concurrent('the first list of a gateway that knows nothing', () => {
     expect(await wrapper.exited).toBe(0);
   });
 
-  test('does not wait for a server that has failed already', async () => {
+  test('does not wait for a server that has failed already (IZ2)', async () => {
     const { url } = await startGateway({
       servers: { good: fault('echo'), broken: fault('exits-at-once', { restart: { intensity: 0 } }) },
     });

@@ -35,7 +35,7 @@ const inFlight = async ({ url }: GatewayProcess) => (await ask(`${url}/stats`)).
 
 describe.each(fillings)('the end on %s', (http) => {
   test.each(['SIGTERM', 'SIGINT'] as const)(
-    'at %s calls in flight end, new work is refused, streams end, the exit code is 0',
+    'at %s calls in flight end, new work is refused, streams end, the exit code is 0 (FR2)',
     async (signal) => {
       const gateway = await startGateway({
         http,
@@ -118,7 +118,7 @@ describe.each(fillings)('the end on %s', (http) => {
     expect(Date.now() - since).toBeLessThan(12_000);
   });
 
-  test('a call that does not end in time is told so, before the end', async () => {
+  test('a call that does not end in time is told so, before the end (GL2)', async () => {
     const gateway = await startGateway({
       http,
       settings: { shutdown_seconds: 3 },
@@ -183,7 +183,7 @@ describe.each(fillings)('the end on %s', (http) => {
 });
 
 describe('the state folder', () => {
-  test('belongs to one gateway: a second start exits 1 and names the holder and the folder', async () => {
+  test('belongs to one gateway: a second start exits 1 and names the holder and the folder (FO1)', async () => {
     const first = await startGateway({ servers: { api: apiServer() } });
     const run = await runMain(['--config', join(first.folder, 'gateway.yaml')]);
     expect(run.code).toBe(1);
@@ -246,7 +246,7 @@ describe('the state folder', () => {
     await second.stop();
   });
 
-  test('that cannot keep lists costs a warning, and nothing else', async () => {
+  test('that cannot keep lists costs a warning, and nothing else (KF1)', async () => {
     const folder = temporaryFolder();
     mkdirSync(join(folder, '.gateway'));
     writeFileSync(join(folder, '.gateway', 'lists'), 'a file where a folder should be');

@@ -46,7 +46,7 @@ describe.each(fillings)('a reload on %s', (http) => {
 
   const reload = () => ask(`${url}/admin/reload`, { method: 'POST', body: 'whatever' });
 
-  test('tells what was added, changed, removed and left, and the next one that nothing was', async () => {
+  test('tells what was added, changed, removed and left, and the next one that nothing was (SR1)', async () => {
     gateway.writeCatalog({ fresh: kept, changing: young, kept });
     const answer = await reload();
     expect(answer.status).toBe(200);
@@ -99,7 +99,7 @@ describe.each(fillings)('a reload on %s', (http) => {
     stream.drop();
   });
 
-  test('calls in flight on a changed server end on the old one, while new ones go to the new one', async () => {
+  test('calls in flight on a changed server end on the old one, while new ones go to the new one (SR2)', async () => {
     const address = `${url}/mcp/changing`;
     const session = await initialize(address);
     const oldPid = textOf(await post(address, call('pid'), session));

@@ -32,7 +32,7 @@ function expectPure(wrapper: StdioWrapper): void {
 }
 
 describe('stdout', () => {
-  test('carries messages only, whatever servers say, and stderr the log', async () => {
+  test('carries messages only, whatever servers say, and stderr the log (SX1)', async () => {
     const wrapper = new StdioWrapper(
       configured({
         servers: {
@@ -173,7 +173,7 @@ describe('the end', () => {
     expect(isAlive(pid)).toBe(false);
   });
 
-  test('of stdin still lets a call end that was sent just before', async () => {
+  test('of stdin still lets a call end that was sent just before (SX4)', async () => {
     const wrapper = new StdioWrapper(configured({ servers: { echo: fault('echo') } }, '--server', 'echo'));
     await wrapper.initialize();
     await wrapper.call(1, 'pid');
@@ -231,7 +231,7 @@ describe('the end', () => {
   });
 });
 
-test('two of them live beside a gateway-http in the same folder, each with processes of its own', async () => {
+test('two of them live beside a gateway-http in the same folder, each with processes of its own (FO2)', async () => {
   const servers = { echo: fault('echo') };
   const gateway = await startGateway({ servers });
   const { folder } = gateway;
@@ -312,7 +312,7 @@ describe('requests that stand for themselves', () => {
 });
 
 describe('a client that sends what it should not', () => {
-  test('is told, line by line, and what stands between is answered', async () => {
+  test('is told, line by line, and what stands between is answered (SX2)', async () => {
     const wrapper = new StdioWrapper(
       configured({ servers: { echo: fault('echo') }, settings: { limits: { body_bytes: 2048 } } }),
     );
@@ -363,7 +363,7 @@ describe('a client that reads nothing', () => {
     return wrapper;
   };
 
-  test('is not read from either, and loses nothing when it goes on', async () => {
+  test('is not read from either, and loses nothing when it goes on (SX3)', async () => {
     const wrapper = await flooded();
     const CALLS = 400;
     const bytes = 64 * 1024;

@@ -107,7 +107,7 @@ const killer = fc
   .integer({ min: 0, max: 10_000 })
   .map((killsAfterMs): Kind => ({ runMs: NEVER_ENDS, killsAfterMs }));
 
-test('what ends the process is given up after a bounded number of times, and nothing else with it', async () => {
+test('what ends the process is given up after a bounded number of times, and nothing else with it (CS1)', async () => {
   const mixed = fc.record({
     killers: fc.array(killer, { minLength: 1, maxLength: 3 }),
     bystanders: fc.array(bystander, { minLength: 20, maxLength: 60 }),
@@ -146,7 +146,7 @@ test('what ends the process even while it is given up is dead at the next start'
   await opened.store.close();
 });
 
-test('many that hang at one agent, through ends of the process, hold up no schedule', async () => {
+test('many that hang at one agent, through ends of the process, hold up no schedule (CS2, CS3, MT4)', async () => {
   const file = join(folder, 'held-up.db');
   let opened = openEngineStore({ file });
   const claimed = async () => (await opened.store.claim(256, LEASE_MS)).map(({ key }) => key);
@@ -171,7 +171,7 @@ test('many that hang at one agent, through ends of the process, hold up no sched
   await opened.store.close();
 });
 
-test('where something else ends the process a hundred times nothing is given up', async () => {
+test('where something else ends the process a hundred times nothing is given up (MX4)', async () => {
   const kills = fc.array(fc.integer({ min: 100, max: 20_000 }), { minLength: 100, maxLength: 100 });
   const quick = fc
     .integer({ min: 0, max: 20_000 })

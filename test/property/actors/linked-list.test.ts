@@ -7,7 +7,7 @@ class Member implements Linked<Member> {
   next: Member | undefined;
 }
 
-test('a linked list holds its members in the order in which they came, whoever leaves, and twice is once', () => {
+test('a linked list holds its members in the order in which they came, whoever leaves, and twice is once (LL1)', () => {
   const step = fc.record({ isNew: fc.boolean(), which: fc.nat() });
   fc.assert(
     fc.property(fc.array(step, { maxLength: 200 }), (steps) => {

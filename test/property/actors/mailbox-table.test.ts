@@ -200,7 +200,7 @@ const transaction = fc
 
 const arbStep = fc.oneof({ weight: 4, arbitrary: transaction }, { weight: 1, arbitrary: look }, turnBack);
 
-test('whatever is done to it and undone, it says of each mailbox when it is ready and who has it', () => {
+test('whatever is done to it and undone, it says of each mailbox when it is ready and who has it (MT1)', () => {
   fc.assert(
     fc.property(
       fc.array(arbStep, { maxLength: 30, size: 'max' }),
@@ -242,7 +242,7 @@ test('those that become ready one after the other are given in that order, whate
   );
 });
 
-test('a roll back undoes a transaction and not the one before it', () => {
+test('a roll back undoes a transaction and not the one before it (MT2)', () => {
   const table = new MailboxTable();
   table.begin(10);
   table.set('a/1', 10);

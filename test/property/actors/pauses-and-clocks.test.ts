@@ -71,7 +71,7 @@ const arbSteps = fc.array(
   { maxLength: 12 },
 );
 
-test('no pause of a retry or a timer is longer than it was to be, but by what was not noted at a start', () => {
+test('no pause of a retry or a timer is longer than it was to be, but by what was not noted at a start (SK1, MT3)', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 300_000 }), arbSteps, (pauseMs, steps) => {
       const world = new World();

@@ -91,7 +91,7 @@ const arrival = fc.record({
 });
 const steps = fc.array(fc.oneof(arrival, arrival, fc.nat({ max: 20 })), { maxLength: 80 });
 
-test('whatever comes and ends: never more than there are, nobody more than half, everything has its turn', async () => {
+test('whatever comes and ends: never more than there are, nobody more than half, everything has its turn (PC1, PC2)', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (all) => {
       const world = new World();
@@ -112,7 +112,7 @@ test('whatever comes and ends: never more than there are, nobody more than half,
   );
 });
 
-test('of one agent and trigger what waits is let go in the order in which it came, and what comes later waits behind it', async () => {
+test('of one agent and trigger what waits is let go in the order in which it came, and what comes later waits behind it (PC3)', async () => {
   const world = new World();
   for (let seq = 1; seq <= 40; seq += 1) world.offer({ event: eventOf(seq), whom: 'a', trigger: 't' });
   expect(world.running).toHaveLength(TOTAL / 2);
@@ -150,7 +150,7 @@ test('what waits is let go to be judged anew when agents and triggers may be oth
   world.places.close();
 });
 
-test('what was let go and does not come keeps its place from others for two looks at most', async () => {
+test('what was let go and does not come keeps its place from others for two looks at most (PC4)', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
   const world = new World();
   for (let seq = 1; seq <= TOTAL / 2 + 1; seq += 1)

@@ -136,7 +136,7 @@ describe('broken syntax', () => {
     ]);
   });
 
-  test('does not repeat what stands beside it, which may be a secret', async () => {
+  test('does not repeat what stands beside it, which may be a secret (Y2)', async () => {
     for (const text of [
       'api_key: "a" hushhush\n',
       'api_key: |hushhush\n  x\n',
@@ -174,7 +174,7 @@ describe('broken syntax', () => {
 });
 
 describe('a hostile file', () => {
-  test('cannot blow itself up with aliases', async () => {
+  test('cannot blow itself up with aliases (Y1)', async () => {
     const levels = Array.from({ length: 20 }, (_, level) =>
       level === 0
         ? 'x0: &x0 [a]'

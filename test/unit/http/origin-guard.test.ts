@@ -59,7 +59,7 @@ describe('beyond loopback, without allowed_origins', () => {
     expect(passes({}, { ...form, path: '/inspector/session/end' })).toBe(403);
   });
 
-  test('a page that DNS rebinding has brought here has no cookie, and may not', () => {
+  test('a page that DNS rebinding has brought here has no cookie, and may not (OG1)', () => {
     const rebound = { host: 'evil.example:8080', origin: 'http://evil.example:8080' };
     expect(passes({}, { headers: rebound })).toBe(403);
     const forged = `${cookie.slice(0, -2)}xx`;

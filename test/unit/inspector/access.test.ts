@@ -28,7 +28,7 @@ describe('access to the inspector', () => {
     expect(access.cookieFor('')).toBeUndefined();
   });
 
-  test('is by a cookie that no script reads, no other site sends and no other path gets', () => {
+  test('is by a cookie that no script reads, no other site sends and no other path gets (IA2)', () => {
     const attributes = access.cookieFor(KEY)?.split('; ').slice(1);
     expect(attributes).toEqual(['Path=/inspector', 'Max-Age=43200', 'HttpOnly', 'SameSite=Strict']);
     expect(access.cookieFor(KEY)).not.toContain(KEY);

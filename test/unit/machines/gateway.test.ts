@@ -81,7 +81,7 @@ describe('the gateway', () => {
     expect(root.actor.getSnapshot().children.servers?.getSnapshot().status).toBe('stopped');
   });
 
-  test('drains what is up, in reverse, when a part cannot be booted', async () => {
+  test('drains what is up, in reverse, when a part cannot be booted (GL1)', async () => {
     const root = new Root(parts);
     const error = new Error('port taken');
     await root.end();

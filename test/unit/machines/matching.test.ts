@@ -79,7 +79,7 @@ describe('the command of an event', () => {
 });
 
 describe('an event that nobody takes', () => {
-  test('has a reason', () => {
+  test('has a reason (MC1)', () => {
     expect(chosen([], {})).toBe('there is no trigger for it');
     expect(chosen([trigger('t', ['push'])], { names: ['issues'] })).toBe(
       'no trigger has a command for it, or a default_agent',
@@ -118,7 +118,7 @@ describe('the score', () => {
       );
   });
 
-  test('decides before anything else', () => {
+  test('decides before anything else (MC2)', () => {
     const triggers = [trigger('a', ['help'], 'helper'), trigger('b', [], 'helper')];
     expect(chosen(triggers, event, { b: filters(['ops']) })).toMatchObject({ trigger: 'b' });
   });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { path } from '../../../rest/path.ts';
 
-test('every value stays the segment it was put into, as it is', () => {
+test('every value stays the segment it was put into, as it is (PA1)', () => {
   const value = fc.string({ unit: 'grapheme' }).filter((text) => !/^\.{0,2}$/.test(text));
   fc.assert(
     fc.property(value, value, (one, two) => {

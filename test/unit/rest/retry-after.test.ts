@@ -15,7 +15,7 @@ describe('Retry-After', () => {
     [at(90_000), 90_000],
     [at(-90_000), 0],
     ['999999999', 86_400_000],
-  ])('of "%s" is a pause of %i ms by the clock of the platform, whatever ours says', (value, ms) => {
+  ])('of "%s" is a pause of %i ms by the clock of the platform, whatever ours says (RW1)', (value, ms) => {
     expect(retryAfterMs(new Headers({ 'retry-after': value, date }))).toBe(ms);
   });
 
@@ -33,7 +33,7 @@ describe('Retry-After', () => {
     expect(retryAfterMs(new Headers({ 'retry-after': inAMinute }))).toBeGreaterThan(50_000);
   });
 
-  test('gives a whole number from none to a day, or nothing, whatever it holds', () => {
+  test('gives a whole number from none to a day, or nothing, whatever it holds (RW2)', () => {
     const header = fc.oneof(
       fc.string(),
       fc.double().map(String),

@@ -124,7 +124,7 @@ describe('an answer', () => {
 });
 
 describe('what waits for a client that does not read', () => {
-  test('stops the input above 4 MiB and lets it go on when all has left', async () => {
+  test('stops the input above 4 MiB and lets it go on when all has left (LO1)', async () => {
     const { pipe, lines, seen } = output(64 << 20, 16);
     const mebibyte = Buffer.alloc(1 << 20, 0x20);
     for (let n = 0; n < 6; n += 1) lines.write(mebibyte);
@@ -135,7 +135,7 @@ describe('what waits for a client that does not read', () => {
     expect(seen.lost).toEqual([]);
   });
 
-  test('is given up beyond the bound, once', () => {
+  test('is given up beyond the bound, once (LO2)', () => {
     const { lines, seen } = output(1000, 16);
     for (let n = 0; n < 50; n += 1) lines.write(note);
     expect(seen.lost).toHaveLength(1);

@@ -208,7 +208,7 @@ const request: fc.Arbitrary<Case> = fc
 const modernKeys = new Set(ownMeta.map(([key]) => key));
 
 describe('a request on its way into the other era', () => {
-  test('gets the metadata of who asks, in front, and keeps everything else', () => {
+  test('gets the metadata of who asks, in front, and keeps everything else (MO1)', () => {
     fc.assert(
       fc.property(request, ({ params, meta, text }) => {
         const before = readServerMessage(Buffer.from(text));
@@ -266,7 +266,7 @@ describe('a request on its way into the other era', () => {
 });
 
 describe('a result', () => {
-  test('gets its members and those of its _meta, and keeps everything else', () => {
+  test('gets its members and those of its _meta, and keeps everything else (RC1)', () => {
     const results = fc.record({
       members: membersFrom(free(['_meta', 'resultType'])).map(unique),
       meta: fc.option(membersFrom(anyKey).map(unique), { nil: undefined }),

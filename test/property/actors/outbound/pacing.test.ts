@@ -31,7 +31,7 @@ async function sendAll(counts: readonly number[], stepMs: number) {
 }
 
 describe('what leaves', () => {
-  test('keeps to the pace of the credential and of each destination, and all of it leaves', async () => {
+  test('keeps to the pace of the credential and of each destination, and all of it leaves (PG1, PG2)', async () => {
     const counts = fc.array(fc.integer({ min: 0, max: 8 }), { minLength: 1, maxLength: 6 });
     await fc.assert(
       fc.asyncProperty(counts, fc.integer({ min: 1, max: 40 }), async (wanted, stepMs) => {
@@ -93,7 +93,7 @@ describe('a refusal for now', () => {
     await expect(send('p')).resolves.toBe('sent');
   });
 
-  test('is remembered of so many destinations and no more', async () => {
+  test('is remembered of so many destinations and no more (PG3)', async () => {
     const { clock, pacing, send } = setUp();
     for (let i = 0; i < 1_000; i += 1) pacing.hold('a', `p${i}`, 60_000);
     await expect(send('p999')).rejects.toMatchObject({ isTooSoon: true });

@@ -59,7 +59,7 @@ function openAtEnd(part: string, opened?: string): string | undefined {
 }
 
 describe('a text that is split', () => {
-  test('has parts that keep to the limit in the unit of the platform, the first with room for a mark', () => {
+  test('has parts that keep to the limit in the unit of the platform, the first with room for a mark (ST1)', () => {
     fc.assert(
       fc.property(text, options, (written, { limit, unit, markRoom }) => {
         for (const [i, part] of splitText(written, { limit, unit, markRoom }).entries())
@@ -68,7 +68,7 @@ describe('a text that is split', () => {
     );
   });
 
-  test('loses nothing but blanks, and no half of a pair of surrogates', () => {
+  test('loses nothing but blanks, and no half of a pair of surrogates (ST3)', () => {
     fc.assert(
       fc.property(text, options, (written, each) => {
         const parts = splitText(written, each);
@@ -78,7 +78,7 @@ describe('a text that is split', () => {
     );
   });
 
-  test('has parts in which each block of code is closed, and opened again with its first line in the next', () => {
+  test('has parts in which each block of code is closed, and opened again with its first line in the next (ST2)', () => {
     fc.assert(
       fc.property(text, options, (written, each) => {
         const parts = splitText(written, each);
@@ -126,7 +126,7 @@ describe('a text that is split', () => {
     );
   });
 
-  test('has filled parts: each but the last has at least half of what it may have', () => {
+  test('has filled parts: each but the last has at least half of what it may have (ST4)', () => {
     fc.assert(
       fc.property(text, options, (written, { limit, unit, markRoom }) => {
         const parts = splitText(written, { limit, unit, markRoom });
@@ -138,7 +138,7 @@ describe('a text that is split', () => {
 });
 
 describe('a text that fits', () => {
-  test('is given as it is', () => {
+  test('is given as it is (ST5)', () => {
     for (const written of ['', '  a ', '```js\nopen', '\n\n'])
       expect(splitText(written, { limit: 100, unit: 'utf16' })).toEqual([written]);
   });

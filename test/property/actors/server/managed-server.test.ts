@@ -296,7 +296,7 @@ const kind: fc.Arbitrary<Kind> = fc.record({
 });
 
 describe('whatever happens to a server and its links', () => {
-  test('every call ends once, with its own answer or an error (A1, A2, A8, N1–N4, P1–P3, C2)', async () => {
+  test('every call ends once, with its own answer or an error (A1, A2, A8, N1–N4, P1–P3, C2, H1, H2, H3, IF1, SG1, SG2, OS1)', async () => {
     await fc.assert(fc.asyncProperty(kind, fc.array(step, { maxLength: 60 }), live), {
       numRuns: 400,
       interruptAfterTimeLimit: 15_000,

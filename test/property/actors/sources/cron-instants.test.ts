@@ -80,7 +80,7 @@ function hasChange(tz: string, instants: readonly number[]): boolean {
   return instants.some((at) => offsetAt(at - 2 * 86_400_000) !== offsetAt(at + 2 * 86_400_000));
 }
 
-test('they are those of croner, but for the days on which clocks change', () => {
+test('they are those of croner, but for the days on which clocks change (CI3)', () => {
   let compared = 0;
   fc.assert(
     fc.property(expression, zone, start, (cron, tz, from) => {
@@ -136,7 +136,7 @@ function byTheWords(zone: string, change: number, minutes: readonly number[], ho
   return [...found].sort((a, b) => a - b);
 }
 
-test('around a change of the clocks they are what the words about it say, in every zone and from wherever one begins', () => {
+test('around a change of the clocks they are what the words about it say, in every zone and from wherever one begins (CI1, CI2)', () => {
   const changesOf = [
     ['Europe/Berlin', Date.UTC(2026, 2, 29, 1)],
     ['Europe/Berlin', Date.UTC(2026, 9, 25, 1)],

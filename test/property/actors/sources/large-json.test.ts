@@ -39,7 +39,7 @@ test('of a list of paths it gives what a parser finds there', async () => {
   );
 });
 
-test('it takes what a parser takes, and nothing else', async () => {
+test('it takes what a parser takes, and nothing else (LJ1)', async () => {
   await fc.assert(
     fc.asyncProperty(
       tree,

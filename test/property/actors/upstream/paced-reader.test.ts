@@ -26,7 +26,7 @@ const parsers = {
 const written = { lines: (text: string) => `${text}\n`, events: (text: string) => `data: ${text}\r\n\r\n` };
 
 test.each(['lines', 'events'] as const)(
-  '%s arrive once and in order, a bounded time per turn',
+  '%s arrive once and in order, a bounded time per turn (PR1, PR4)',
   async (kind) => {
     /** A line, and how much of what a turn may take its handling takes. */
     const lines = fc.array(

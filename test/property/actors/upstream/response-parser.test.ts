@@ -97,7 +97,7 @@ function bytesOf({
 }
 
 describe('an answer', () => {
-  test('cut anywhere is told whole, once, byte for byte', () => {
+  test('cut anywhere is told whole, once, byte for byte (RP1, RP3)', () => {
     fc.assert(
       fc.property(
         framed,
@@ -151,7 +151,7 @@ describe('an answer', () => {
   test.each([
     ['chunks of a byte', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n', '1\r\nx\r\n'],
     ['interim answers', '', 'HTTP/1.1 100 Continue\r\n\r\n'],
-  ])('of %s without end is left when its turn is over', (_, head, part) => {
+  ])('of %s without end is left when its turn is over (RP2)', (_, head, part) => {
     const parser = new ResponseParser({ onHead: () => {}, onBody: ({ length }) => length, onEnd: () => {} });
     parser.expect();
     expect(parser.feed(Buffer.from(head + part), { isOver: true })).toBe(head.length + part.length);

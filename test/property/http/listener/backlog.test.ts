@@ -76,7 +76,7 @@ describe('a backlog', () => {
 });
 
 describe('held bytes', () => {
-  test('count each piece of memory once, as long as anybody holds it, and never more than the total (HB1)', () => {
+  test('count each piece of memory once, as long as anybody holds it, and never more than the total (HB1, HB2, RD1)', () => {
     const holds = fc.array(fc.record({ holder: fc.nat(4), piece: fc.nat(5), isLettingGo: fc.boolean() }));
     fc.assert(
       fc.property(holds, fc.integer({ min: 20 * KIB, max: 400 * KIB }), (list, total) => {

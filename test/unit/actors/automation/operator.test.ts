@@ -68,7 +68,7 @@ test('a run that the store refuses keeps no place among those who wait', async (
   await dispatcher.drain(200);
 });
 
-test('whoever waits for a delivery hears that an operator has discarded it', async () => {
+test('whoever waits for a delivery hears that an operator has discarded it (AT3)', async () => {
   const store = new MemoryStore();
   const { dispatcher } = startInbox({ works: [new FakeWork(async () => done)], store });
   const operator = new Operator({ store, dispatcher } as unknown as Automation);

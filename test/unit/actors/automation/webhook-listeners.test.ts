@@ -46,7 +46,7 @@ const said = (hook: Webhook | undefined) => {
 const answer = () => said(listeners.at('/in'));
 const afterLinger = () => new Promise((resolve) => setTimeout(resolve, LINGER_MS * 2));
 
-test('a path is refused to a second type while a trigger of the first is there', async () => {
+test('a path is refused to a second type while a trigger of the first is there (WL1)', async () => {
   const [one, two] = [table('one'), table('two')];
   await one.add(member('a'), '/in');
   await expect(two.add(member('b'), '/in')).rejects.toThrow('another trigger type');
@@ -106,7 +106,7 @@ describe('a listener of its own', () => {
     }, LINGER_MS);
   });
 
-  test('that its last trigger leaves stops listening, and asks who is connected to come again', async () => {
+  test('that its last trigger leaves stops listening, and asks who is connected to come again (WL2, WT3)', async () => {
     const leave = await table('one').add(member('a'), '/in', address);
     expect(said(opened[0]?.at('/in'))).toBe('one');
     await leave();

@@ -47,6 +47,7 @@ async function failure(running: Promise<unknown>): Promise<HandlerError> {
     (reason: unknown) => reason,
   );
   if (!(error instanceof HandlerError)) throw new Error(`expected a HandlerError, not ${error}`);
+  // HA3
   expect(`${error.message} ${error.stack} ${String(error.cause)}`).not.toContain('nobody-may-see');
   expect(error.message).toContain(new URL(url).host);
   return error;
@@ -181,7 +182,7 @@ describe('a status', () => {
     [401, undefined, true, undefined],
     [404, '9', true, 9_000],
     [429, 'tomorrow', false, undefined],
-  ])('%i with Retry-After %s is told apart', async (status, pause, isFinal, retryAfterMs) => {
+  ])('%i with Retry-After %s is told apart (HA4)', async (status, pause, isFinal, retryAfterMs) => {
     says(`no: ${KEY}`, 'text/plain', status, pause === undefined ? {} : { 'retry-after': pause });
     const error = await failure(run());
     expect(error).toMatchObject({ isFinal, retryAfterMs });
@@ -195,7 +196,7 @@ describe('a status', () => {
     expect(retryAfterMs).toBeLessThanOrEqual(30_000);
   });
 
-  test.each([301, 302, 307])('%i is not followed', async (status) => {
+  test.each([301, 302, 307])('%i is not followed (HA2)', async (status) => {
     says('', 'text/plain', status, { location: `${url}/elsewhere` });
     expect((await failure(run())).isFinal).toBe(true);
     expect(requests).toHaveLength(1);
@@ -203,7 +204,7 @@ describe('a status', () => {
 });
 
 describe('an attempt', () => {
-  test.each(['before the answer', 'within the answer'])('has a deadline %s', async (where) => {
+  test.each(['before the answer', 'within the answer'])('has a deadline %s (HA1)', async (where) => {
     let wasCut = false;
     answer = (_, response) => {
       response.on('close', () => {

@@ -17,7 +17,7 @@ describe('the filters of a chat', () => {
     ).toBe(70);
   });
 
-  test('let nothing pass by a pattern that is none', () => {
+  test('let nothing pass by a pattern that is none (RX1)', () => {
     expect(scoreOf(chatFilters({ patterns: ['('] }), event)).toBeUndefined();
   });
 

@@ -143,7 +143,7 @@ describe('an event', () => {
     expect(seen.filter((snapshot) => snapshot !== undefined)).toEqual(['one']);
   });
 
-  test('that fails is tried again after a pause, before anything later of its key, and is dead in the end', async () => {
+  test('that fails is tried again after a pause, before anything later of its key, and is dead in the end (TR2)', async () => {
     const work = new FakeWork(async ({ event }) => (event.id === 'a1' ? failed('no luck') : done));
     const { dispatcher, store, append, ended, stats, said } = inbox({ works: [work], pollMs: 20 });
     const settled = dispatcher.settled('t', 'a1', 5_000);
@@ -207,7 +207,7 @@ describe('an event', () => {
     expect(JSON.stringify(said('delivery failed; it is tried again after a pause'))).not.toContain('hunter2');
   });
 
-  test('is not waited for beyond the deadline of who waits, nor by more than the bound', async () => {
+  test('is not waited for beyond the deadline of who waits, nor by more than the bound (DI4)', async () => {
     const work = new FakeWork(hangs);
     const { dispatcher, append } = inbox({ works: [work], maxWaiting: 1 });
     const settled = dispatcher.settled('t', 'a1', 30);
@@ -249,7 +249,7 @@ describe('an acceptance', () => {
     expect(seen[0]).toBe(parsed);
   });
 
-  test('takes no place from conversations that have waited longer', async () => {
+  test('takes no place from conversations that have waited longer (CA2)', async () => {
     const gate = new Gate();
     const work = new FakeWork(({ event }) =>
       event.id === 'a1' ? gate.opened.then(() => done) : Promise.resolve(done),
@@ -282,7 +282,7 @@ describe('an acceptance', () => {
     expect(work.mostAtOnce).toBe(3);
   });
 
-  test('finds a place also while the store is asked for what waits', async () => {
+  test('finds a place also while the store is asked for what waits (CA1)', async () => {
     const gate = new Gate();
     const store = new CountingStore();
     const claim = store.claim.bind(store);
@@ -313,7 +313,7 @@ describe('an acceptance', () => {
     await store.close();
   });
 
-  test('that the store refuses is refused, and keeps no place', async () => {
+  test('that the store refuses is refused, and keeps no place (CA3)', async () => {
     const store = new CountingStore({ maxWaiting: 0 });
     const { dispatcher } = inbox({ works: [new FakeWork(async () => done)], store, places: 1 });
     for (let n = 0; n < 3; n += 1)
@@ -322,7 +322,7 @@ describe('an acceptance', () => {
     expect(dispatcher.stats().conversation).toMatchObject({ active: 0, handled: 0 });
   });
 
-  test('that is under way when the gateway stops is waited for, and its claim given back', async () => {
+  test('that is under way when the gateway stops is waited for, and its claim given back (DI5)', async () => {
     const gate = new Gate();
     const store = new PassingStore();
     store.beforeAppend = gate.opened;
@@ -339,7 +339,7 @@ describe('an acceptance', () => {
 });
 
 describe('a handler', () => {
-  test('that takes too long is told to end; the attempt has failed, and others never wait for it', async () => {
+  test('that takes too long is told to end; the attempt has failed, and others never wait for it (DI3)', async () => {
     const work = new FakeWork((assignment) =>
       assignment.event.id === 'a1' ? hangs(assignment) : Promise.resolve(done),
     );
@@ -458,7 +458,7 @@ test('a fault of an actor whose run goes on: the run is told to end and waited f
 });
 
 describe('the works', () => {
-  test('have places of their own: one that is stuck holds up no other', async () => {
+  test('have places of their own: one that is stuck holds up no other (CW3)', async () => {
     const stuck = new FakeWork(hangs, 'outbox/');
     const work = new FakeWork(async () => done);
     const { append, stats } = inbox({ works: [work, stuck], places: 3 });
@@ -491,7 +491,7 @@ describe('the works', () => {
 });
 
 describe('actors', () => {
-  test('stay for a while after a turn, serve the next of their key, and end', async () => {
+  test('stay for a while after a turn, serve the next of their key, and end (WQ2, MA1)', async () => {
     const work = new FakeWork(async () => done);
     const { append, ended, stats, actors } = inbox({ works: [work], lingerMs: 300 });
     await append(a('a1'));
@@ -532,7 +532,7 @@ describe('actors', () => {
     });
   });
 
-  test('hang under an actor of the name of their work, under the root, and show their state', async () => {
+  test('hang under an actor of the name of their work, under the root, and show their state (MA2)', async () => {
     const work = new FakeWork(hangs);
     const { root, append, stats } = inbox({ works: [work] });
     await append(a('a1'));
@@ -589,7 +589,7 @@ function standingClock() {
 }
 
 describe('a store', () => {
-  test('is given the outcomes of one tick in one call', async () => {
+  test('is given the outcomes of one tick in one call (CO3)', async () => {
     const store = new FlakyStore();
     const gate = new Gate();
     const work = new FakeWork(() => gate.opened.then(() => done));
@@ -616,7 +616,7 @@ describe('a store', () => {
     expect(said('the store takes outcomes of events again')).toHaveLength(1);
   });
 
-  test('that takes no commits until the claim is lost: the outcome is given up, and the event comes again', async () => {
+  test('that takes no commits until the claim is lost: the outcome is given up, and the event comes again (CK2, CO1)', async () => {
     const store = new FlakyStore();
     store.commitError = () => new UnavailableError('disk is full', 1);
     const work = new FakeWork(async () => done);
@@ -672,7 +672,7 @@ describe('a store', () => {
 });
 
 describe('a claim', () => {
-  test('of a long run is renewed, so that nobody else gets it', async () => {
+  test('of a long run is renewed, so that nobody else gets it (CK1)', async () => {
     const gate = new Gate();
     const work = new FakeWork(() => gate.opened.then(() => done));
     const { store, append, ended } = inbox({ works: [work], leaseMs: 400, renewMs: 100, pollMs: 20 });
@@ -823,7 +823,7 @@ describe('a drain', () => {
     expect(root.getSnapshot().children.conversation).toBeUndefined();
   });
 
-  test('aborts what still runs at its end; that is no failure, and the event is due at once', async () => {
+  test('aborts what still runs at its end; that is no failure, and the event is due at once (AT2, TR1)', async () => {
     const work = new FakeWork(hangs);
     const { dispatcher, store, append, stats, said } = inbox({ works: [work] });
     await append(a('a1'));

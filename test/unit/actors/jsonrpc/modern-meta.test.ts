@@ -12,7 +12,7 @@ import { readServerMessage } from '../../../../actors/jsonrpc/read-message.ts';
 const caller = { clientInfo: { name: 'c', version: '1' }, capabilities: {} };
 const read = (text: string) => readServerMessage(Buffer.from(text));
 
-test('what a client says of itself is bounded, since it may be kept', () => {
+test('what a client says of itself is bounded, since it may be kept (IZ1)', () => {
   const saying = (size: number) =>
     toModern(read('{"id":1,"method":"m"}'), { ...caller, capabilities: { experimental: 'x'.repeat(size) } });
   expect(readCaller(saying(60_000)).capabilities).toHaveProperty('experimental');

@@ -51,7 +51,7 @@ test.each(['RS256', 'PS256', 'EdDSA'])('a key for %s is taken as well', async (a
   });
 });
 
-test('a token that was right is decided at once when it comes again, and until it has expired', async () => {
+test('a token that was right is decided at once when it comes again, and until it has expired (JV3)', async () => {
   const verifier = verifierWith({ toleranceSeconds: 0 });
   const token = await server.token(first, { exp: seconds() + 2 });
   await verifier.verify(token);
@@ -83,7 +83,7 @@ test('times are held against the clock with the tolerance', async () => {
   expect(await with_({ exp: undefined })).toEqual(wrong('does not pass the check of its claim "exp"'));
 });
 
-test('claims that are asked for must be there, in a list or among the words of a scope', async () => {
+test('claims that are asked for must be there, in a list or among the words of a scope (JV2)', async () => {
   const verifier = verifierWith({ claims: { email: 'a@example.com', scope: 'tools', roles: 'admin' } });
   const with_ = async (claims: Readonly<Record<string, unknown>>) =>
     await verifier.verify(await server.token(first, claims));
@@ -96,7 +96,7 @@ test('claims that are asked for must be there, in a list or among the words of a
   expect(await with_({ ...good, roles: undefined })).toEqual(wrong('has not the "roles" that is asked for'));
 });
 
-test('what the token itself shows to be wrong is refused at once, and no key is asked for', async () => {
+test('what the token itself shows to be wrong is refused at once, and no key is asked for (JV1, JV4)', async () => {
   const verifier = verifierWith();
   const claims = { iss: server.issuer, aud: 'gateway', sub: 'mallory', exp: seconds() + 300 };
   const none = `${part({ alg: 'none' })}.${part(claims)}.`;
@@ -151,7 +151,7 @@ test('a signature that was changed, and extensions that nobody knows, are refuse
   expect(await verifier.verify(odd)).toMatchObject({ refused: 'wrong' });
 });
 
-test('keys are asked for once, however many need them at the same time', async () => {
+test('keys are asked for once, however many need them at the same time (KS1)', async () => {
   const verifier = verifierWith();
   const tokens = await Promise.all(
     Array.from({ length: 20 }, (_, n) => server.token(first, { sub: `s${n}` })),
@@ -161,7 +161,7 @@ test('keys are asked for once, however many need them at the same time', async (
   expect(server.asked.keys).toBe(1);
 });
 
-test('a new key is learnt from the first token that has it; made-up ones cost the provider next to nothing', async () => {
+test('a new key is learnt from the first token that has it; made-up ones cost the provider next to nothing (KS2)', async () => {
   const verifier = verifierWith();
   await verifier.verify(await server.token(first));
   const second = await signingKey('second');
@@ -195,7 +195,7 @@ test('a token that names no key is taken where a single one fits', async () => {
   );
 });
 
-test('keys are used for a while: fetched anew before they are too old, and no longer used when that fails for long', async () => {
+test('keys are used for a while: fetched anew before they are too old, and no longer used when that fails for long (KS3)', async () => {
   const verifier = verifierWith();
   await verifier.verify(await server.token(first));
   server.instead = (_, response) => response.writeHead(500).end();
@@ -252,7 +252,7 @@ test.each([
   },
 );
 
-test('what is no public key in a set is left out, and the others are used', async () => {
+test('what is no public key in a set is left out, and the others are used (KS4)', async () => {
   const odd = { kty: 'oct', k: Buffer.from('secret').toString('base64url'), kid: 'shared' };
   server.instead = (_, response) => response.end(JSON.stringify({ keys: [null, 7, odd, {}, first.jwk] }));
   expect(await verifierWith().verify(await server.token(first))).toMatchObject({ principal: {} });

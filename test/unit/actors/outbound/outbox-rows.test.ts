@@ -23,7 +23,7 @@ const message: OutboundMessage = {
 const origin = { eventId: 'chat:1', trace: '00-1' };
 
 describe('the rows of a message', () => {
-  test('are one for each request, in order, in the mailbox of the destination', () => {
+  test('are one for each request, in order, in the mailbox of the destination (OR2)', () => {
     const rows = outboxRows(outbound, 'chat', trigger, message, origin);
     expect(rows.map(({ id }) => id)).toEqual(['outbox:chat:1/1', 'outbox:chat:1/2']);
     expect(new Set(rows.map(({ key }) => key))).toEqual(new Set(['outbox/chat/bot1/-100/x']));
@@ -35,7 +35,7 @@ describe('the rows of a message', () => {
     });
   });
 
-  test('have the same ids each time, and others for another message of the same event', () => {
+  test('have the same ids each time, and others for another message of the same event (OR1)', () => {
     const again = outboxRows(outbound, 'chat', trigger, message, origin);
     expect(outboxRows(outbound, 'chat', trigger, message, origin)).toEqual(again);
     const notice = outboxRows(

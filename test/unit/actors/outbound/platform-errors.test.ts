@@ -26,7 +26,7 @@ describe('what a platform refuses', () => {
     expect(platformFault(errors, { status: 404 }).message).toBe('404');
   });
 
-  test('is judged by its code where that is known, and not by the status', () => {
+  test('is judged by its code where that is known, and not by the status (PF1)', () => {
     expect(platformFault(errors, { status: 400, code: 130429 }).isTooSoon).toBe(true);
     expect(platformFault(errors, { status: 400, code: 131016 })).toMatchObject({
       isFinal: false,
@@ -46,7 +46,7 @@ describe('what a platform refuses', () => {
     expect(platformFault(errors, { status: 429 })).toMatchObject({ isFinal: false, isTooSoon: true });
   });
 
-  test('with a pause is no refusal of the message, whatever the status', () => {
+  test('with a pause is no refusal of the message, whatever the status (PF2)', () => {
     for (const status of [403, 429, 500, 503])
       expect(platformFault(errors, { status, retryAfterMs: 7_000 })).toMatchObject({
         isFinal: false,
@@ -81,7 +81,7 @@ describe('a request without an answer', () => {
     expect(fault('too-large', true).isFinal).toBe(true);
   });
 
-  test('that failed otherwise is told without the text of the error, which may repeat a token', () => {
+  test('that failed otherwise is told without the text of the error, which may repeat a token (RF1)', () => {
     expect(sendingFault(new Error('https://host/bot123:SECRET'), 'a message').message).toBe(
       'a message could not be sent',
     );

@@ -22,7 +22,7 @@ describe('what shows that an answer is made', () => {
     expect(show).toHaveBeenCalledTimes(3);
   });
 
-  test('is not shown for a run that ends within a moment, and leaves no timer behind', async () => {
+  test('is not shown for a run that ends within a moment, and leaves no timer behind (TY3)', async () => {
     const show = vi.fn(async () => {});
     new TypingIndicators().begin('bot', 5_000, show)();
     expect(vi.getTimerCount()).toBe(0);
@@ -44,7 +44,7 @@ describe('what shows that an answer is made', () => {
     for (const end of ends) end();
   });
 
-  test('that hangs is called once at a time, given up, and leaves room for other platforms', async () => {
+  test('that hangs is called once at a time, given up, and leaves room for other platforms (TY2)', async () => {
     const typing = new TypingIndicators({ maxCalls: 8 });
     const signals: AbortSignal[] = [];
     const hang = vi.fn((signal: AbortSignal) => {

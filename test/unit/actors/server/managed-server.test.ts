@@ -216,7 +216,7 @@ describe('a start', () => {
     });
   });
 
-  test('that a session began is given to the next who waits when that session ends', async () => {
+  test('that a session began is given to the next who waits when that session ends (SS1)', async () => {
     const managed = make({ isolation: 'session', pool: { ...pool, max: 2 } }, { isManual: true });
     const [anna, ben] = [new FakeOwner('anna'), new FakeOwner('ben')];
     const hers = managed.call(anna, '1', 'anna');
@@ -328,7 +328,7 @@ describe('calls that wait for a place of their own', () => {
     expect(managed.link.calls).toHaveLength(1);
   });
 
-  test('end together when it cannot be opened: none of them has it tried once more', async () => {
+  test('end together when it cannot be opened: none of them has it tried once more (CQ2, OB1)', async () => {
     const managed = make({ isolation: 'session', pool: { ...pool, max: 5 } }, { isManual: true });
     managed.call(new FakeOwner('anna'), '1', 'a');
     managed.link.introduce(1);
@@ -343,7 +343,7 @@ describe('calls that wait for a place of their own', () => {
 });
 
 describe('a remote session that was forgotten', () => {
-  test('is begun anew once for all calls, which are sent again', async () => {
+  test('is begun anew once for all calls, which are sent again (OS2)', async () => {
     const managed = make({ runtime: 'http' });
     const calls = Array.from({ length: 5 }, (_, i) => managed.call(undefined, '1', `m${i}`));
     await settle();
@@ -408,7 +408,7 @@ describe('session isolation', () => {
     expect([ben.partings, his.ear.ends, managed.server.state]).toEqual([[], 0, 'running']);
   });
 
-  test('a full pool ends the session idle longest; with none idle the newcomer gets a clear refusal', async () => {
+  test('a full pool ends the session idle longest; with none idle the newcomer gets a clear refusal (P6)', async () => {
     const managed = make(isolated);
     const [anna, ben, carl] = [new FakeOwner('anna'), new FakeOwner('ben'), new FakeOwner('carl')];
     managed.call(anna, '1', 'anna');
@@ -426,7 +426,7 @@ describe('session isolation', () => {
     expect(managed.server.pool.members.size).toBe(2);
   });
 
-  test('a question goes to its own session; from a shared server it is refused and reaches nobody', async () => {
+  test('a question goes to its own session; from a shared server it is refused and reaches nobody (OC1, OS3)', async () => {
     const question = { jsonrpc: '2.0', id: 1, method: 'sampling/createMessage', params: {} };
     const managed = make(isolated);
     const [anna, ben] = [new FakeOwner('anna'), new FakeOwner('ben')];
@@ -579,7 +579,7 @@ describe('a machine that throws', () => {
 });
 
 describe('a stop', () => {
-  test('ends what is in flight, and leaves no link', async () => {
+  test('ends what is in flight, and leaves no link (DP1)', async () => {
     const managed = make();
     const { ear } = managed.call(undefined, '1', 'a');
     await settle();

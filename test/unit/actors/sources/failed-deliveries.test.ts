@@ -85,7 +85,7 @@ test('those of our hook that never arrived are asked for, the oldest first', asy
   expect(line(DONE)?.fields).toMatchObject({ trigger: 'reviews', repository: 'o/r', count: 3 });
 });
 
-test('those that came for a trigger with the same path and secret are not asked for', async () => {
+test('those that came for a trigger with the same path and secret are not asked for (FD2)', async () => {
   rest.addHook('o/r', 1, `${host.url}/webhook/repohost`);
   rest.deliveries.set(1, [delivery('12', 'is-here', 500), delivery('11', 'of-another-secret', 500)]);
   await handled('repohost:b-alike/is-here', 'done');
@@ -119,7 +119,7 @@ test('nothing is asked of repositories with wildcards, nor without a token', asy
 });
 
 test.each([401, 403, 404])(
-  'a host that answers %i is a line in the log, and nothing more',
+  'a host that answers %i is a line in the log, and nothing more (FD1)',
   async (status) => {
     rest.refuse(/GET .*hooks$/, { status, message: `no ${TOKEN}` });
     rest.addHook('p/q', 3, `${host.url}/webhook/repohost`);
@@ -153,7 +153,7 @@ test('a trigger that closes before it was time has asked for nothing', async () 
   expect(rest.askedFor('GET', /hooks/)).toEqual([]);
 });
 
-test('each is asked for once, although two triggers have the same path, secret and repository', async () => {
+test('each is asked for once, although two triggers have the same path, secret and repository (FD3)', async () => {
   rest.addHook('o/r', 1, 'https://gateway.example/webhook/repohost');
   rest.deliveries.set(1, [delivery('11', 'one', 502), delivery('12', 'two', 502)]);
   const adapter = repoHostAdapter({ maxBodyBytes: 1_000, askAfterMs: 0 });

@@ -142,7 +142,7 @@ describe('a secret of the scheme hub', () => {
     expect((await post('{', { ...json, 'x-hub-signature-256': hub('[') })).status).toBe(401);
   });
 
-  test('answers 405 with the methods there are', async () => {
+  test('answers 405 with the methods there are (WH1)', async () => {
     const response = await fetch(`${host.url}/hooks`);
     expect(response.status).toBe(405);
     expect(response.headers.get('allow')).toBe('POST');
@@ -356,7 +356,7 @@ describe('what a request says', () => {
     expect(await sent(body, headers)).toMatchObject({ platform: 'http', triggers: ['notes'], ...read });
   });
 
-  test('is read from the query of a GET, which is what was signed', async () => {
+  test('is read from the query of a GET, which is what was signed (HV2)', async () => {
     await open('notes', { webhook_secret: SECRET, methods: ['GET'] });
     const query = 'command=ping&text=a%20b';
     const ask = (signature: string, asked: string) =>

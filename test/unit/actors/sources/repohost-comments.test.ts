@@ -154,7 +154,7 @@ describe('a comment is posted once', () => {
     expect(posted()).toHaveLength(1);
   });
 
-  test('although that attempt does not count: a stop cut it short, or its row was dead and is replayed', async () => {
+  test('although that attempt does not count: a stop cut it short, or its row was dead and is replayed (CT1)', async () => {
     const row = await rowFor('once');
     rest.refuse(POST, { status: 0, isCut: true });
     await failure(row);
@@ -162,7 +162,7 @@ describe('a comment is posted once', () => {
     expect(posted()).toHaveLength(1);
   });
 
-  test('although our clock was ahead when its row was made', async () => {
+  test('although our clock was ahead when its row was made (CT2)', async () => {
     const row = { ...(await rowFor('once')), at: Date.now() + 7_200_000 };
     await send(row);
     await send({ ...row, attempt: 2 });
@@ -250,7 +250,7 @@ describe('a refusal', () => {
     expect(rest.askedFor('POST', /comments/)).toHaveLength(1);
   });
 
-  test('of the connection can be tried again', async () => {
+  test('of the connection can be tried again (RA1)', async () => {
     const row = await rowFor('x');
     await rest.stop();
     const error = await failure(row);
@@ -266,7 +266,7 @@ describe('a refusal', () => {
     expect(rest.askedFor('GET', /comments/)).toHaveLength(0);
   });
 
-  test('comes at once when the attempt is given up', async () => {
+  test('comes at once when the attempt is given up (RA2)', async () => {
     const row = await rowFor('x');
     const giving = new AbortController();
     giving.abort();
@@ -286,7 +286,7 @@ describe('a refusal of the host for too many requests', () => {
   const refuseFor = (seconds: number) =>
     rest.refuse(POST, { status: 429, headers: { 'retry-after': String(seconds) } });
 
-  test('is one to all that have the token, whatever trigger and destination: nothing of theirs leaves', async () => {
+  test('is one to all that have the token, whatever trigger and destination: nothing of theirs leaves (RA4, TA1)', async () => {
     const row = await rowFor('x');
     refuseFor(600);
     expect(await failure(row)).toMatchObject({ isTooSoon: true, retryAfterMs: 600_000 });

@@ -49,7 +49,7 @@ describe('the mark of our comments', () => {
     ['pull_request', 'opened', 'pull_request'],
     ['issues', 'opened', 'issue'],
     ['pull_request_review', 'submitted', 'review'],
-  ])('does not hide what a stranger puts it into: %s.%s', (event, action, member) => {
+  ])('does not hide what a stranger puts it into: %s.%s (HF2)', (event, action, member) => {
     const payload = repoExample(event, action);
     const part = { ...(payload[member] as object), body: marked };
     expect(isTaken(event, { ...payload, [member]: part })).toBe(true);
@@ -111,7 +111,7 @@ describe('the branch of a workflow run', () => {
       expect(isTaken(run.event, run.payload, { branches: ['main', 'master'] })).toBe(!isOfFork(run));
   });
 
-  test('does not matter to a trigger without branches', () => {
+  test('does not matter to a trigger without branches (HF1)', () => {
     for (const { event, payload } of runs) expect(isTaken(event, payload)).toBe(true);
   });
 

@@ -47,7 +47,7 @@ async function ticked(at: number): Promise<void> {
 }
 
 describe('an instant', () => {
-  test('becomes one event, each time', async () => {
+  test('becomes one event, each time (SA1)', async () => {
     await open({ cron: EACH_SECOND });
     await expect.poll(() => host.store.events.length, { timeout: 5_000 }).toBeGreaterThanOrEqual(2);
     const [first, second] = host.store.events;
@@ -68,7 +68,7 @@ describe('an instant', () => {
     });
   });
 
-  test('counts once although several see it come', async () => {
+  test('counts once although several see it come (TW1)', async () => {
     await Promise.all([
       open({ cron: EACH_SECOND }),
       open({ cron: EACH_SECOND }),
@@ -122,7 +122,7 @@ describe('instants that were missed', () => {
     expect(ids()).toEqual(expected);
   });
 
-  test('are bounded', async () => {
+  test('are bounded (SA2)', async () => {
     await ticked(now - 365 * 24 * HOUR);
     await open({ cron: '* * * * *', catchup: 'all' }, at);
     await expect.poll(() => host.store.events.length).toBe(1_000);
@@ -213,7 +213,7 @@ describe('instants that overlap', () => {
     expect([await stateOf(0), await stateOf(1)]).toEqual(['running', 'queued']);
   });
 
-  test('are left out under skip, and no longer than needed', async () => {
+  test('are left out under skip, and no longer than needed (TW2)', async () => {
     const tick = await hourly('skip');
     await tick();
     const [turn] = await host.store.claim(1, 60_000);

@@ -68,7 +68,7 @@ async function daysIn(store: Store): Promise<readonly number[]> {
 const there = { isThere: true };
 const away = { isThere: false };
 
-test('it is forgotten when it has been gone for the whole time, and is new if it comes again', async () => {
+test('it is forgotten when it has been gone for the whole time, and is new if it comes again (GP2)', async () => {
   const runOn = gateway();
   await runOn(1, there);
   expect(await runOn(3, there)).toEqual({ days: [2, 3], isKnown: true });
@@ -100,7 +100,7 @@ test.each([
   expect(await runOn(16, away)).toMatchObject({ isKnown: false });
 });
 
-test('while no gateway runs it is not gone', async () => {
+test('while no gateway runs it is not gone (GP1)', async () => {
   const runOn = gateway();
   await runOn(1, there);
   expect(await runOn(28, away)).toMatchObject({ isKnown: true });

@@ -64,7 +64,7 @@ test.each(['none', 'last', 'all'] as const)(
   },
 );
 
-test('set back by a year between two openings: the instants of that time come', async () => {
+test('set back by a year between two openings: the instants of that time come (CC1)', async () => {
   await open();
   await setTo('12:59:50');
   await setTo('13:00:05');
@@ -83,7 +83,7 @@ test('set back by a year between two openings: the instants of that time come', 
   ]);
 });
 
-test('set back by a minute nothing is repeated, opened anew or not; steps that add up to more are a correction', async () => {
+test('set back by a minute nothing is repeated, opened anew or not; steps that add up to more are a correction (SA3)', async () => {
   await open();
   await setTo('12:59:50');
   await setTo('13:00:10');
@@ -114,7 +114,7 @@ test('what was missed after the clock was set back is made up for, once', async 
   }
 });
 
-test('a clock that was wrong only for a while makes nothing of what had come before into something missed', async () => {
+test('a clock that was wrong only for a while makes nothing of what had come before into something missed (SA4)', async () => {
   await open({ catchup: 'all' });
   await setTo('12:59:50');
   await setTo('13:00:05');
@@ -152,7 +152,7 @@ test('what the store could not take before the clock was set back comes at its t
   ]);
 });
 
-test('a kill between the two parts of a correction loses none of it', async () => {
+test('a kill between the two parts of a correction loses none of it (CC2)', async () => {
   await open({ catchup: 'all' });
   await setTo('12:59:50');
   await setTo('13:00:05');

@@ -12,7 +12,7 @@ const request = (id: string, signature = 'sha256=00', isNamed = true) => ({
 });
 const accept = async () => 'accepted';
 
-test('what was not accepted may come again under any id', async () => {
+test('what was not accepted may come again under any id (SB2)', async () => {
   const seen = new SeenBodies();
   await expect(seen.takeOnce(request('1'), () => Promise.reject(new Error('full')))).rejects.toThrow('full');
   expect(await seen.takeOnce(request('2'), accept)).toEqual({ accepted: 'accepted' });
@@ -39,7 +39,7 @@ test('a repetition under the same id that fails leaves what was taken before', a
   expect(await seen.takeOnce(request('2'), accept)).toEqual({ knownAs: '1' });
 });
 
-test('the oldest are forgotten beyond a bound', async () => {
+test('the oldest are forgotten beyond a bound (SB1)', async () => {
   const seen = new SeenBodies();
   for (let count = 0; count < 20_010; count += 1)
     await seen.takeOnce(request(`${count}`, `${count}`), accept);

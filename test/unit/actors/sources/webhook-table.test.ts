@@ -47,7 +47,7 @@ describe('a path', () => {
     expect(await ask()).toMatchObject({ status: 404 });
   });
 
-  test('belongs to all triggers that are open on it, in the order of their names', async () => {
+  test('belongs to all triggers that are open on it, in the order of their names (WT1)', async () => {
     const table = new WebhookTable(new Names());
     const leave = await table.add(member('b'), '/hooks');
     await Promise.all([table.add(member('c'), '/hooks'), table.add(member('a', ['PUT']), '/hooks')]);
@@ -57,7 +57,7 @@ describe('a path', () => {
     expect(await ask()).toMatchObject({ text: 'a,c' });
   });
 
-  test('answers 503 after its last trigger has gone, and 404 a while later', async () => {
+  test('answers 503 after its last trigger has gone, and 404 a while later (WT2)', async () => {
     const table = new WebhookTable(new Names(), 100);
     await (await table.add(member('a'), '/hooks'))();
     expect(await ask()).toMatchObject({ status: 503, after: '5' });

@@ -32,7 +32,7 @@ async function write(name: string, ageMs: number): Promise<string> {
 
 const ageOf = async (path: string) => Date.now() - (await stat(path)).mtimeMs;
 
-test('what the catalog uses is kept and marked, what nobody has used for long is removed', async () => {
+test('what the catalog uses is kept and marked, what nobody has used for long is removed (LF1)', async () => {
   const own = await write(`${mine}.json`, 2 * KEPT_MS);
   await write(`${old}.json`, KEPT_MS + HOUR_MS);
   const others = await write(`${young}.json`, KEPT_MS - HOUR_MS);
@@ -75,7 +75,7 @@ test('what a killed gateway has left half written is removed, what is being writ
   expect(await readdir(join(folder, 'lists'))).toEqual([`${mine}.json.0f0f-now.tmp`]);
 });
 
-test('what has another form is left alone, however old', async () => {
+test('what has another form is left alone, however old (LF3)', async () => {
   const names = ['notes.txt', 'short.json', `${old}.json.bak`, `x${old}.json`].sort();
   for (const name of names) await write(name, 10 * KEPT_MS);
   expect(await using()).toBe(0);

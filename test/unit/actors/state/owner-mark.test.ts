@@ -37,7 +37,7 @@ async function marked(mark: string, bytesBefore = 0): Promise<number> {
 }
 
 describe.skipIf(process.platform !== 'linux')('the mark of a child', () => {
-  test('names folder, owner and server, and no two are equal', () => {
+  test('names folder, owner and server, and no two are equal (OM1)', () => {
     const texts = [newMark(folder, 'a.b-c_d'), newMark(folder, 'a.b-c_d')].map((text) => text ?? '');
     const [first, second] = texts.map((text) => parseMarks(text));
     expect(first).toEqual([
@@ -51,7 +51,7 @@ describe.skipIf(process.platform !== 'linux')('the mark of a child', () => {
     expect(isOrphaned(first?.[0] as never, folder)).toBe(false);
   });
 
-  test('of a gateway within gateways stands before theirs, and the whole is bounded', () => {
+  test('of a gateway within gateways stands before theirs, and the whole is bounded (OM2)', () => {
     let mark = '';
     const tokens: string[] = [];
     for (let depth = 0; depth < 100; depth += 1) {
@@ -102,7 +102,7 @@ describe.skipIf(process.platform !== 'linux')('a look for marked processes', () 
     expect(pids.map((pid) => isAlive({ pid, startTime: undefined }))).toEqual([true, false, true]);
   });
 
-  test('is shared: a thousand who ask at once cost two looks, and each begins after it was asked for', async () => {
+  test('is shared: a thousand who ask at once cost two looks, and each begins after it was asked for (MP1)', async () => {
     const asked = Array.from({ length: 1000 }, () => markedProcesses());
     expect(new Set(asked).size).toBe(2);
     const mark = newMark(folder, 'files') ?? '';
@@ -112,7 +112,7 @@ describe.skipIf(process.platform !== 'linux')('a look for marked processes', () 
     expect(found.ofChild(parseMarks(mark)[0]?.token ?? '').map((each) => each.pid)).toEqual([pid]);
   });
 
-  test('finds all although the process itself has hardly any time in it', async () => {
+  test('finds all although the process itself has hardly any time in it (MP2)', async () => {
     const mark = newMark(folder, 'busy') ?? '';
     const pid = await marked(mark);
     const endsAt = performance.now() + 3_200;

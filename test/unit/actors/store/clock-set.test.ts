@@ -35,7 +35,7 @@ function open() {
   return { clock, engine, claim };
 }
 
-test('a claim does not end by it, and ends when its time has really passed', () => {
+test('a claim does not end by it, and ends when its time has really passed (ET3)', () => {
   const { clock, engine, claim } = open();
   engine.transaction(() => engine.append([newEvent('conversation/a', 'a1')], 30_000));
   clock.time += HOUR_MS;
@@ -57,7 +57,7 @@ test('nor by one that is set back, which does not prolong it either', () => {
   engine.close();
 });
 
-test('a transaction that fails just then leaves it to the next one', () => {
+test('a transaction that fails just then leaves it to the next one (ET2)', () => {
   const { clock, engine, claim } = open();
   engine.transaction(() => engine.append([newEvent('conversation/a', 'a1')], 30_000));
   clock.time += HOUR_MS;

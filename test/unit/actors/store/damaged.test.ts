@@ -69,7 +69,7 @@ test.each([0, 0.001, 0.5, 0.99])('so is one that is blank behind %d of it', asyn
   ]);
 });
 
-test('what is left in a log of the logs before it is no damage', async () => {
+test('what is left in a log of the logs before it is no damage (LC1)', async () => {
   const folder = storeFolder();
   const [live, file] = [join(folder, 'live.db'), join(folder, 'store.db')];
   const { store } = openEngineStore({ file: live });
@@ -145,7 +145,7 @@ test('a record that no version wrote is left out of lists, which is said, and to
   await store.close();
 });
 
-test('texts that are none are read as far as they can be, and told of; the others come as they are', async () => {
+test('texts that are none are read as far as they can be, and told of; the others come as they are (QC5)', async () => {
   const file = await changedStore(
     ['b:1', 'b:2', 'b:3'],
     ['a:1'],

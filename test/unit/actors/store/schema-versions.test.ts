@@ -94,7 +94,7 @@ function shapeOf(file: string): { version: unknown; hasMailboxes: boolean } {
   return shape;
 }
 
-test('a file of version 1 is brought to this version with all that is in it, and what ran waits again', async () => {
+test('a file of version 1 is brought to this version with all that is in it, and what ran waits again (SM1)', async () => {
   const file = join(storeFolder(), 'store.sqlite');
   await fill(file);
   makeVersion1(file);

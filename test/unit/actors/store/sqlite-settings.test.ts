@@ -9,7 +9,7 @@ import { SqliteConnection } from '../../../../actors/store/sqlite-connection.ts'
 const folder = mkdtempSync(join(tmpdir(), 'actor-gateway-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test('a durable connection has a write-ahead log, syncs each commit, and has the file to itself', () => {
+test('a durable connection has a write-ahead log, syncs each commit, and has the file to itself (QC2)', () => {
   const connection = new SqliteConnection(join(folder, 'store.sqlite'));
   connection.makeDurable();
   const settings = ['journal_mode', 'synchronous', 'locking_mode', 'wal_autocheckpoint', 'temp_store'];

@@ -63,7 +63,7 @@ describe('bodies', () => {
     await store.close();
   });
 
-  test('that are large are moved, and the same one again is refused instead of stored empty', async () => {
+  test('that are large are moved, and the same one again is refused instead of stored empty (MF1)', async () => {
     const store = await open();
     const body = new Uint8Array(100_000).fill(1);
     await store.append([eventOf('a:1', 'k', body), eventOf('a:2', 'k', body)]);
@@ -75,7 +75,7 @@ describe('bodies', () => {
     await store.close();
   });
 
-  test('that are views of something larger are copied, and what they are a view of stays', async () => {
+  test('that are views of something larger are copied, and what they are a view of stays (MF2)', async () => {
     const store = await open();
     const whole = new Uint8Array(300_000).fill(1);
     await store.append([eventOf('a:1', 'k', whole.subarray(1_000, 200_000))]);
@@ -113,7 +113,7 @@ describe('bodies', () => {
 });
 
 describe('calls', () => {
-  test('of one tick are answered each for itself, in their order', async () => {
+  test('of one tick are answered each for itself, in their order (GC2, SW1)', async () => {
     const store = await open({ maxWaiting: 2 });
     const settled = await Promise.allSettled([
       store.append([eventOf('a:1')]),
@@ -136,7 +136,7 @@ describe('calls', () => {
     await store.close();
   });
 
-  test('that are a mistake do not take others of their transaction with them, nor say what they held', async () => {
+  test('that are a mistake do not take others of their transaction with them, nor say what they held (SF1)', async () => {
     const store = await open();
     const wrong = { ...eventOf('a:2'), trace: null as unknown as string };
     const [right, mistaken, later] = await Promise.allSettled([
@@ -197,7 +197,7 @@ describe('calls', () => {
     await store.close();
   });
 
-  test('end at their deadline when the disk hangs, are bounded, and closing does not wait for ever', async () => {
+  test('end at their deadline when the disk hangs, are bounded, and closing does not wait for ever (WC1, WC2, WC3)', async () => {
     const store = await open({ workerUrl: workerThat(''), callTimeoutMs: 300 });
     const calls = Array.from({ length: 10_000 }, () => store.get('s', 'k').catch((error: unknown) => error));
     await expect(store.get('s', 'k')).rejects.toThrow(OverloadedError);
@@ -322,7 +322,7 @@ describe('the thread', () => {
     await again.close();
   });
 
-  test('wakes for what falls due later, also after it was started anew', async () => {
+  test('wakes for what falls due later, also after it was started anew (SW2)', async () => {
     const file = newFile();
     const before = await open({ file });
     await before.append([eventOf('a:1')]);

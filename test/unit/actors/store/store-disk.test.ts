@@ -186,7 +186,7 @@ describe('a disk', () => {
 
 describe('a file', () => {
   test.each(['removed', 'replaced'])(
-    'that was %s while it was open takes nothing more until it is back',
+    'that was %s while it was open takes nothing more until it is back (QC3)',
     async (how) => {
       const file = newFile();
       const store = await openFile(file);
@@ -225,7 +225,7 @@ describe('a file', () => {
     expect(readFileSync(file).equals(before)).toBe(true);
   });
 
-  test('of a newer version is refused and left as it is', async () => {
+  test('of a newer version is refused and left as it is (SM2)', async () => {
     const file = newFile();
     await (await openFile(file)).close();
     const newer = new Database(file);

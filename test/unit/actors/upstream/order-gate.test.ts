@@ -13,7 +13,7 @@ function gateWithLog() {
   return { gate, sent, settle, send };
 }
 
-test('what is sent after the first notification waits until that has been taken', () => {
+test('what is sent after the first notification waits until that has been taken (OT1)', () => {
   const { gate, sent, settle, send } = gateWithLog();
   send('initialize', 1);
   send('pong');
@@ -62,7 +62,7 @@ test('a waiting request can be forgotten, and closing gives back the others', ()
   expect(sent).toEqual(['initialized']);
 });
 
-test('notifications go one after the other, requests pass them by', () => {
+test('notifications go one after the other, requests pass them by (OT2)', () => {
   const { sent, settle, send } = gateWithLog();
   send('progress 1');
   send('progress 2');
@@ -76,7 +76,7 @@ test('notifications go one after the other, requests pass them by', () => {
   expect(sent).toEqual(['progress 1', 'call', 'progress 2', 'answer']);
 });
 
-test('a notification that is never taken holds the next up for five seconds, and no more than 1024 wait', () => {
+test('a notification that is never taken holds the next up for five seconds, and no more than 1024 wait (OT3)', () => {
   vi.useFakeTimers();
   try {
     const { gate, sent, send } = gateWithLog();

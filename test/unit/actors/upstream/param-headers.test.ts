@@ -80,7 +80,7 @@ describe('a schema', () => {
   );
 
   test.each(faultySchemas)(
-    'with an annotation of %s must be left out, and yields no header',
+    'with an annotation of %s must be left out, and yields no header (PM2)',
     (_what, schema) => {
       expect(annotationFault(schema)).toContain('x-mcp-header');
       expect(hasInvalidAnnotations(schema)).toBe(true);

@@ -73,7 +73,7 @@ describe.each(Object.entries(machineList))('the diagram of the machine %s', (_, 
     return { line, groups: match?.groups ?? {}, isKnown: match !== undefined };
   });
 
-  test('has only lines that Mermaid knows, and braces that close', () => {
+  test('has only lines that Mermaid knows, and braces that close (MM2)', () => {
     expect(head).toBe('stateDiagram-v2');
     expect(read.filter(({ isKnown }) => !isKnown)).toEqual([]);
     let depth = 0;
@@ -85,7 +85,7 @@ describe.each(Object.entries(machineList))('the diagram of the machine %s', (_, 
     expect(depth).toBe(0);
   });
 
-  test('declares every state once and before it is used', () => {
+  test('declares every state once and before it is used (MM3)', () => {
     const declared = new Set<string>();
     for (const { groups } of read) {
       const name = groups.declared ?? groups.opened;
@@ -117,7 +117,7 @@ describe.each(Object.entries(machineList))('the diagram of the machine %s', (_, 
     expect(labels).not.toContain('xstate.');
   });
 
-  test('is the same each time', () => {
+  test('is the same each time (MM1)', () => {
     expect(mermaid(machine)).toBe(mermaid(machine));
   });
 });

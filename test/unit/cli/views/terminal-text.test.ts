@@ -54,7 +54,7 @@ describe('foreign text for a terminal', () => {
     expect(forTerminal(text)).toBe(shown);
   });
 
-  test('is free of whatever a terminal obeys, our own colours aside', () => {
+  test('is free of whatever a terminal obeys, our own colours aside (TT1)', () => {
     fc.assert(
       fc.property(hostile, (text) => {
         expect(printable(text)).not.toMatch(obeyed);
@@ -68,7 +68,7 @@ describe('foreign text for a terminal', () => {
     expect(forTerminal(paint('bad', 'failed'))).toBe(`${ESC}[1;97;41mfailed${ESC}[0m`);
   });
 
-  test('stays the same JSON', () => {
+  test('stays the same JSON (TT2)', () => {
     fc.assert(
       fc.property(hostile, (text) => {
         const json = jsonForTerminal(JSON.stringify({ [text]: [text] }, undefined, 2));

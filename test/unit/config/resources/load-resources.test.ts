@@ -436,7 +436,7 @@ spec:
 });
 
 describe('files', () => {
-  test('are those of the folders by name, neither hidden nor of other kinds, whatever kind of resource is in them', async () => {
+  test('are those of the folders by name, neither hidden nor of other kinds, whatever kind of resource is in them (LR2)', async () => {
     folder.write('t/b.yml', manual('b'));
     folder.write('t/a.yaml', manual('a'));
     folder.write(
@@ -501,7 +501,7 @@ describe('files', () => {
     expect(agents).toHaveLength(1);
   });
 
-  test('that hold a key twice give nothing', async () => {
+  test('that hold a key twice give nothing (LR1)', async () => {
     const { triggers, errors } = await folder.loadText(`${manual('t')}kind: Trigger\n`);
     expect(errors).toEqual(['t.yaml:5:1: duplicate key "kind", already used on line 2']);
     expect(triggers).toEqual([]);

@@ -16,7 +16,7 @@ function body(bodies: BodyBudget, remoteAddress: string, announced: number) {
   return { incoming, delivered };
 }
 
-test('an address gets about half at most, another still finds room, and what is refused or gone is given back', () => {
+test('an address gets about half at most, another still finds room, and what is refused or gone is given back (BB2, BB3)', () => {
   const bodies = new BodyBudget(100 * KB);
   const greedy = Array.from({ length: 10 }, () => body(bodies, '198.51.100.1', 11 * KB));
   for (const { incoming } of greedy) incoming.push(Buffer.alloc(10 * KB));
@@ -36,7 +36,7 @@ test('an address gets about half at most, another still finds room, and what is 
   expect(bodies.heldBytes).toBe(0);
 });
 
-test('many small pieces take little more than their bytes, and a body in one piece nothing', () => {
+test('many small pieces take little more than their bytes, and a body in one piece nothing (BB1)', () => {
   const bodies = new BodyBudget(64 * KB);
   const dribble = body(bodies, '198.51.100.1', 10 * KB);
   for (let n = 0; n < 1_000; n += 1) dribble.incoming.push(Buffer.alloc(1));

@@ -79,7 +79,7 @@ class Watched {
   }
 }
 
-test('a client hears of a list just when that is another one than it was shown, and never while it asks', () => {
+test('a client hears of a list just when that is another one than it was shown, and never while it asks (NW1, NW2)', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 40 }), (steps) => {
       const watched = new Watched();
@@ -112,7 +112,7 @@ test('a client hears of a list just when that is another one than it was shown, 
   );
 });
 
-test('of five servers that become known while a client waits for its first list it hears nothing', () => {
+test('of five servers that become known while a client waits for its first list it hears nothing (NW3)', () => {
   const watched = new Watched();
   watched.open();
   const { sessions, session } = watched;

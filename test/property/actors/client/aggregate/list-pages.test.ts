@@ -40,7 +40,7 @@ const serverOf = (id: string, names: readonly string[]) =>
   new ListedServer(id, { tools: names, prompts: names, resources: names, resourceTemplates: names });
 
 describe('a walk along the cursors', () => {
-  test('gives exactly the items of the list, once and in order, on pages that are full but the last', () => {
+  test('gives exactly the items of the list, once and in order, on pages that are full but the last (LP2, LP4)', () => {
     fc.assert(
       fc.property(kinds, counts, pageSize, (kind, sizes, most) => {
         const servers = sizes.map((size, n) => serverOf(`s${n}`, named(`s${n}`, size)).asManaged);
@@ -192,7 +192,7 @@ describe('a list that changes between two pages', () => {
   });
 });
 
-test('a cursor stays short however many servers there are', () => {
+test('a cursor stays short however many servers there are (LP3)', () => {
   const servers = Array.from({ length: 2000 }, (_, n) => serverOf(`server-${n}`, ['t']).asManaged);
   const { items, nextCursor = '' } = pageOf(
     aggregateOf(() => servers),

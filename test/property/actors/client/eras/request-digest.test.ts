@@ -42,7 +42,7 @@ test('a retry has the digest of its request, however its members are ordered and
   );
 });
 
-test('requests with other arguments have other digests', () => {
+test('requests with other arguments have other digests (PK1)', () => {
   fc.assert(
     fc.property(given, given, (one, other) => {
       expect(digestOf(one) === digestOf(other)).toBe(canonical(one) === canonical(other));

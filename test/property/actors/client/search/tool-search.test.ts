@@ -67,7 +67,7 @@ describe('a search in any catalog', () => {
     );
   });
 
-  test('gives the best first, each tool once, and never one that is hidden', () => {
+  test('gives the best first, each tool once, and never one that is hidden (TI1)', () => {
     fc.assert(
       fc.property(catalog, text, fc.array(name, { maxLength: 3 }), (servers, query, denied) => {
         for (const { entry } of servers) entry.tools.deny = denied.filter((one) => one !== '');

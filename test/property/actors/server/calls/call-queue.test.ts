@@ -11,7 +11,7 @@ const callOf = (owner: CallOwner | undefined) => ({ owner }) as Call;
 
 const steps = fc.array(fc.record({ who: fc.nat(3), isArrival: fc.boolean() }), { maxLength: 80 });
 
-test('a room for all is never overfull, gives one session all of it, and whoever has least of it a place', () => {
+test('a room for all is never overfull, gives one session all of it, and whoever has least of it a place (CQ3)', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 9 }), steps, (places, order) => {
       const room = new CallQueue(places, true);
@@ -52,7 +52,7 @@ test('a room for all is never overfull, gives one session all of it, and whoever
   );
 });
 
-test('a room with places for each session turns nobody out for another', () => {
+test('a room with places for each session turns nobody out for another (CQ1)', () => {
   const room = new CallQueue(2, false);
   const [, a, b] = owners;
   for (const owner of [a, a, b]) room.add(callOf(owner));

@@ -27,7 +27,7 @@ describe('a cursor', () => {
     );
   });
 
-  test('shows nothing of its text, and is the same for the same text', () => {
+  test('shows nothing of its text, and is the same for the same text (CU2)', () => {
     const seal = new CursorSeal();
     const cursor = seal.seal('tools', 'a text that can be known again');
     expect(cursor).toBe(seal.seal('tools', 'a text that can be known again'));
@@ -53,7 +53,7 @@ describe('a cursor', () => {
     }
   });
 
-  test('is refused for another list, by another process, and when it is nothing of the kind', () => {
+  test('is refused for another list, by another process, and when it is nothing of the kind (CU1)', () => {
     const seal = new CursorSeal();
     const cursor = seal.seal('tools', 'x');
     expect(codeOf(() => seal.open('tools', cursor))).toBeUndefined();

@@ -74,7 +74,7 @@ test('eight start at a time, each once', async () => {
   for (const server of servers) expect([server.demands, server.listeners]).toEqual([1, 0]);
 });
 
-test('a server that hangs costs the waiting time, and the next list only what is left of it', async () => {
+test('a server that hangs costs the waiting time, and the next list only what is left of it (D2)', async () => {
   const [slow, quick] = [new ListedServer('slow'), takes('quick', 100)];
   const discovery = of(slow, quick);
   const first = discovery.settle(4000);
@@ -150,7 +150,7 @@ describe('a known server that may list more for whoever asks', () => {
   const guest: Guest = { capabilities: { sampling: {} }, era: 'legacy', as: (_, visit) => visit(undefined) };
   const known = () => Object.assign(new ListedServer('s', { tools: ['t'] }), { mayShowMoreTo: () => true });
 
-  test('is started when that client lists, and is waited for a short while only', async () => {
+  test('is started when that client lists, and is waited for a short while only (D3)', async () => {
     const server = known();
     Object.assign(server.entry, { isolation: 'session' });
     const discovery = of(server);

@@ -182,7 +182,7 @@ describe('a modern client before a legacy server', () => {
     expect(ear.ends).toHaveLength(1);
   });
 
-  test('that comes back in time has the deadline of its place gone, and one for its call again', async () => {
+  test('that comes back in time has the deadline of its place gone, and one for its call again (ML4)', async () => {
     const { link, state } = await suspended();
     vi.advanceTimersByTime(SUSPEND_MS - 1);
     const { ear, back } = retry(state, { 'input-1': { action: 'accept' } });
@@ -232,7 +232,7 @@ describe('a modern client before a legacy server', () => {
     expect(timers()).toBe(0);
   });
 
-  test('keeps no more bytes than there is room for: the call that was suspended longest gives way', async () => {
+  test('keeps no more bytes than there is room for: the call that was suspended longest gives way (PK3)', async () => {
     const expired: number[] = [];
     const bytes = MAX_SUSPENDED_BYTES / 4;
     const place = (n: number): Suspendable => ({
@@ -329,7 +329,7 @@ describe('a modern client before a legacy server', () => {
     expect(eraBridge.suspended.size).toBe(0);
   });
 
-  test('is told what was said meanwhile, up to a bound, in order and under its new token', async () => {
+  test('is told what was said meanwhile, up to a bound, in order and under its new token (ML3)', async () => {
     const { link, state } = await suspended();
     const id = link.calls[0]?.message.id;
     const progress = (n: number, more = '') => ({
@@ -350,7 +350,7 @@ describe('a modern client before a legacy server', () => {
     expect(again.ear.sent).toHaveLength(3);
   });
 
-  test('gets the end of a call that has ended meanwhile, and the exclusive is free before', async () => {
+  test('gets the end of a call that has ended meanwhile, and the exclusive is free before (ML2)', async () => {
     const { link, state } = await suspended();
     link.answer(link.calls[0]?.message.id, { content: [], n: 1 });
     const next = call();
@@ -402,7 +402,7 @@ describe('a modern client before a legacy server', () => {
     },
   );
 
-  test('has only so many questions kept; what its server asks beyond that is refused', async () => {
+  test('has only so many questions kept; what its server asks beyond that is refused (ML5)', async () => {
     const { link, state } = await suspended();
     for (let n = 0; n < 300; n += 1) link.say(question(n));
     await gathered();
@@ -565,7 +565,7 @@ describe('a legacy client before a modern server', () => {
   const elicitation = { method: 'elicitation/create', params: { message: '?' } };
   const member = () => [...managed.server.pool.members][0];
 
-  test('that does not answer in time fails its call, and is told that the question is over', async () => {
+  test('that does not answer in time fails its call, and is told that the question is over (LM2)', async () => {
     const { ear } = await asked({ inputRequests: { a: elicitation }, requestState: 's' });
     expect(member()?.inFlight).toBe(1);
     vi.advanceTimersByTime(599_999);
@@ -608,7 +608,7 @@ describe('a legacy client before a modern server', () => {
     expect(session.inFlight).toBe(0);
   });
 
-  test('that ends its session while it is asked hears one end, and the server nothing', async () => {
+  test('that ends its session while it is asked hears one end, and the server nothing (LM3)', async () => {
     const { ear, link } = await asked({ inputRequests: { a: elicitation } });
     session.end('over');
     expect(ear.ends).toHaveLength(1);

@@ -38,7 +38,7 @@ test('are told as input requests, and answers go back to whoever asked, under th
   expect(sent).toHaveLength(1);
 });
 
-test('that are taken back, or refused, are not answered any more', () => {
+test('that are taken back, or refused, are not answered any more (OQ2)', () => {
   const questions = new OpenQuestions();
   for (const [caller, id] of [
     [here, 1],

@@ -154,7 +154,7 @@ describe('find_tools', () => {
     expect(hint({ query: 'qqqqq' })).toMatch(/^nothing found; try other words, or an empty query/);
   });
 
-  test('does not know what is hidden', () => {
+  test('does not know what is hidden (T2)', () => {
     expect(JSON.stringify(find({ query: 'delete_all' }))).not.toContain('delete');
     expect(JSON.stringify(find({ query: '' }))).not.toContain('delete');
     expect(mistakeOf(ask('describe_tool', '{"name":"files__delete_all"}'))).not.toMatch(/mean.*delete/);

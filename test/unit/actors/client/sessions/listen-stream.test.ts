@@ -104,7 +104,7 @@ describe('a client that listens', () => {
     expect(JSON.parse(client.finished() ?? '').error.message).toBe('the server said: … is no key');
   });
 
-  test('hears what came before its acknowledgement after it, and of no more than it keeps', () => {
+  test('hears what came before its acknowledgement after it, and of no more than it keeps (LS1)', () => {
     const client = begun('9007199254740993');
     client.listening.kinds = new Set(['tools']);
     for (let number = 0; number < 1000; number += 1) client.update(`{"uri":"a://${number}"}`);
@@ -119,7 +119,7 @@ describe('a client that listens', () => {
     for (const text of client.raw) expect(text).toContain(`"${mark}":9007199254740993`);
   });
 
-  test('is told well of its end once, whatever its server is called, and hears nothing afterwards', () => {
+  test('is told well of its end once, whatever its server is called, and hears nothing afterwards (LS3)', () => {
     const client = begun();
     client.listening.kinds = new Set(['tools']);
     client.listening.acknowledge([]);

@@ -17,7 +17,7 @@ const told = (error: unknown) => {
 };
 
 describe('an error answer', () => {
-  test('loses values of secrets in its message and its data, and nothing else', () => {
+  test('loses values of secrets in its message and its data, and nothing else (XE1)', () => {
     const data = { config: [`Bearer ${secret}`, 7, null], message: 'ok' };
     expect(told({ code: -32000, message: `401 with ${secret} ünd`, data })).toEqual({
       jsonrpc: '2.0',
@@ -31,7 +31,7 @@ describe('an error answer', () => {
     });
   });
 
-  test('is the very same where there is none, or where it is too large to look at', () => {
+  test('is the very same where there is none, or where it is too large to look at (XE3)', () => {
     const redacting = new Redactor([secret]);
     const plain = answerOf(undefined, '{ "code":1.0e3, "message":"no\\u0021", "data":12345678901234567890 }');
     expect(redactedError(plain, redacting)).toBe(plain);
@@ -39,7 +39,7 @@ describe('an error answer', () => {
     expect(redactedError(large, redacting)).toBe(large);
   });
 
-  test('keeps the data that clients act upon', () => {
+  test('keeps the data that clients act upon (XE2)', () => {
     const data = { elicitations: [{ url: `https://example.com/${secret}` }] };
     expect(told({ code: -32042, message: secret, data }).error).toEqual({
       code: -32042,

@@ -36,7 +36,7 @@ function watch(member: PoolMember): void {
 }
 afterEach(() => health.stop());
 
-test('a connection has one ping under way, however short the interval: two misses follow each other', async () => {
+test('a connection has one ping under way, however short the interval: two misses follow each other (HE1)', async () => {
   const { pings, member } = pinged();
   watch(member);
   await vi.waitFor(() => expect(pings).toHaveLength(1));

@@ -73,7 +73,7 @@ describe('a list that comes in pages', () => {
     expect(cyclic.keys).toHaveLength(8);
   });
 
-  test('without an end is cut off after so many pages, or so many bytes of whatever is in them', async () => {
+  test('without an end is cut off after so many pages, or so many bytes of whatever is in them (FL1)', async () => {
     let page = 0;
     const empty = await fetch('tools', () => ({ tools: [], nextCursor: `${page++}` }));
     expect(empty).toMatchObject({ requests: MAX_PAGES, cut: 'too_many' });
@@ -84,7 +84,7 @@ describe('a list that comes in pages', () => {
     expect(long).toMatchObject({ requests: 1, cut: 'too_large' });
   });
 
-  test('of too many items, or of too long ones, keeps those that came first', async () => {
+  test('of too many items, or of too long ones, keeps those that came first (LH1)', async () => {
     const many = Array.from({ length: 10 * MAX_ITEMS }, (_, i) => ({ name: `t${i}` }));
     const cut = await fetch('tools', () => ({ tools: many }));
     expect([cut.keys.length, cut.keys.at(-1), cut.cut]).toEqual([MAX_ITEMS, `t${MAX_ITEMS - 1}`, 'too_many']);
@@ -118,7 +118,7 @@ describe('what is known of servers', () => {
   const toolsOf = (count: number, length: number, mark = '') =>
     Array.from({ length: count }, (_, n) => ({ name: `${mark}${n}`, d: 'd'.repeat(length) }));
 
-  test('does not take more than there is for all of them, and the one that comes last has its part', async () => {
+  test('does not take more than there is for all of them, and the one that comes last has its part (LH3)', async () => {
     const budget = new Budget(100_000);
     const greedy = Array.from(
       { length: 3 },
@@ -139,7 +139,7 @@ describe('what is known of servers', () => {
     expect(budget.taken).toBeLessThanOrEqual(budget.total);
   });
 
-  test('keeps the list it has where there is no room for another, and tells of that once', async () => {
+  test('keeps the list it has where there is no room for another, and tells of that once (KN1)', async () => {
     const budget = new Budget(20_000);
     const told: string[] = [];
     const known = new ServerCache(
@@ -170,7 +170,7 @@ describe('what is known of servers', () => {
     expect([known.lists.tools?.length, known.cuts]).toEqual([3, {}]);
   });
 
-  test('gives back what it took, whatever is fetched, fails, is cut off or closed in whatever order', async () => {
+  test('gives back what it took, whatever is fetched, fails, is cut off or closed in whatever order (LH2, KN2)', async () => {
     const step = fc.record({
       at: fc.nat(3),
       what: fc.constantFrom('learn', 'refresh', 'again', 'fail', 'late', 'close'),

@@ -37,7 +37,7 @@ describe('the last words of a server', () => {
     expect(linesOf(managed)).toEqual(['up', 'out of memory']);
   });
 
-  test('stay while the next process has written nothing, and go with its first line for good', async () => {
+  test('stay while the next process has written nothing, and go with its first line for good (LW1)', async () => {
     const managed = make();
     await running(managed);
     managed.link.stderrTail = ['out of memory'];
@@ -68,7 +68,7 @@ describe('the last words of a server', () => {
     expect(linesOf(managed)).toEqual(['starting']);
   });
 
-  test('of one session’s process stand beside those of others that were there before', async () => {
+  test('of one session’s process stand beside those of others that were there before (LW2)', async () => {
     const managed = make({ isolation: 'session', pool: { max: 4, in_flight: 9, waiting: 9 } });
     const [first, second, third] = ['one', 'two', 'three'].map((label) => new FakeOwner(label));
     managed.call(first, '1', 'a');

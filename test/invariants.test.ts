@@ -1,0 +1,83 @@
+// The smaller invariants stand in the heads of files, the large ones in ARCHITECTURE.md, each under a tag: letters and a
+// number. A tag means one thing, and somebody refers to it, best the test that proves it. A line that nobody refers to needs
+// no tag: it stands in the head of its file with a dash.
+
+import { readdirSync, readFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { expect, test } from 'vitest';
+
+const root = resolve(import.meta.dirname, '..');
+const folders = [
+  'config',
+  'machines',
+  'actors',
+  'rest',
+  'globs',
+  'src',
+  'tool-servers',
+  'test',
+  'docs',
+  'bench',
+  'soak',
+];
+
+/** `// C1 (A2)  a call ends exactly once`, or `| A1 | A handle is open … |` in ARCHITECTURE.md. */
+const definition = /^(?:\s*(?:\/\/|\*) +([A-Z]{1,3}\d+)(?: \([^)]*\))? {2,}\S|\| ([A-Z]\d+) \| )/;
+/** `N1`, or `N1–N4` and `N1–4`, which stand for all between. */
+const reference = /\b([A-Z]{1,3})(\d+)(?:–[A-Z]{0,3}(\d+))?\b/g;
+
+interface Line {
+  readonly file: string;
+  readonly text: string;
+  /** What it defines. */
+  readonly tag: string | undefined;
+}
+
+const lines: readonly Line[] = filesOfProject().flatMap((file) =>
+  readFileSync(join(root, file), 'utf8')
+    .split('\n')
+    .map((text) => {
+      const found = definition.exec(text);
+      return { file, text, tag: found?.[1] ?? found?.[2] };
+    }),
+);
+const definitions = lines.filter(({ tag }) => tag !== undefined);
+
+function filesOfProject(): string[] {
+  const below = folders.flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
+      .filter((name) => /\.(?:tsx?|m[jt]s|md)$/.test(name) && !name.includes('node_modules'))
+      .map((name) => join(folder, name)),
+  );
+  return ['ARCHITECTURE.md', ...below];
+}
+
+/** The tags that a line refers to, but for the one that it defines. */
+function referencesIn({ text, tag }: Line): string[] {
+  const all = [...text.matchAll(reference)].flatMap(([, letters, first, last = first]) =>
+    Array.from(
+      { length: Math.min(99, Number(last) - Number(first) + 1) },
+      (_, at) => `${letters}${Number(first) + at}`,
+    ),
+  );
+  const own = tag === undefined ? -1 : all.indexOf(tag);
+  return all.filter((_, at) => at !== own);
+}
+
+test('there are invariants, so that nothing passes by finding none', () => {
+  expect(definitions.length).toBeGreaterThan(350);
+  expect(definitions.map(({ tag }) => tag)).toEqual(expect.arrayContaining(['A1', 'A9', 'S1', 'C1', 'MB1']));
+});
+
+test('each tag of an invariant is defined once', () => {
+  const files = new Map<string, string[]>();
+  for (const { tag = '', file } of definitions) files.set(tag, [...(files.get(tag) ?? []), file]);
+  expect([...files].filter(([, places]) => places.length > 1)).toEqual([]);
+});
+
+test('each tag of an invariant is referred to', () => {
+  const named = new Set(lines.flatMap(referencesIn));
+  expect(
+    definitions.filter(({ tag = '' }) => !named.has(tag)).map(({ tag, file }) => `${tag} in ${file}`),
+  ).toEqual([]);
+});
