@@ -1,7 +1,7 @@
 // What a supervisor does about one of its children: starts it, carries out the verdict on its end, asks it to stop, drops
 // it. Each is a few effects within a transition of the supervisor's machine (supervisor.ts), and leaves the registry true.
 //
-// CH1 (V1)  what is dropped from the registry is stopped, and its timers are cancelled.
+// CHS1 (V1)  what is dropped from the registry is stopped, and its timers are cancelled.
 // -         what has come of a child is reported after the registry says so: whoever hears of it may look there.
 
 import type { AnyActorRef, ProvidedActor, Spawner } from 'xstate';

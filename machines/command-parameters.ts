@@ -3,7 +3,7 @@
 // A `name=value` counts when the name is declared, wherever it stands; what is left goes to the parameters that are not
 // named, in the order in which they are declared, a word or a quoted text each, and the last one takes the rest.
 //
-// CP1  text never gives an error: a quote that is not closed is a character like any other.
+// CPA1  text never gives an error: a quote that is not closed is a character like any other.
 
 import type { Parameter } from '../config/resources/trigger.ts';
 

@@ -1,7 +1,7 @@
 // The states of a delivery as small numbers, since every event changes its state a few times and the indexes hold it.
 // The numbers stand in files on disk: never change one, only add.
 //
-// DS1  what waits for its turn or runs is below `firstSettled`, so that "unfinished" is one comparison in SQL. What is parked is
+// -    what waits for its turn or runs is below `firstSettled`, so that "unfinished" is one comparison in SQL. What is parked is
 //      out of the way of the next one, and so is beyond it.
 
 import { DamagedRecordError } from './sqlite-connection.ts';

@@ -3,7 +3,7 @@
 // to it.
 //
 // SA1  the name of a person never changes, also over a restart: the history and the order of the conversation hang on it.
-// SA2  the store is asked once for each person and process; what is remembered is bounded.
+// -    the store is asked once for each person and process; what is remembered is bounded.
 
 import type { Store } from '../../store/store.ts';
 import type { Sender } from './notification.ts';

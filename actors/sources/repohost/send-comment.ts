@@ -1,8 +1,8 @@
 // Answers as comments on issues and pull requests: the row of the outbox, and how it is sent.
 //
-// CT1  where an attempt was begun before, it is looked first whether the comment is there already: that one may have posted
+// COM1  where an attempt was begun before, it is looked first whether the comment is there already: that one may have posted
 //      it and have ended before it could say so, whether it counts as an attempt or not.
-// CT2  a row that was made later than it is at the host was made by a clock that was wrong: then all comments are looked at.
+// COM2  a row that was made later than it is at the host was made by a clock that was wrong: then all comments are looked at.
 
 import type { RepoHostTrigger } from '../../../config/resources/trigger.ts';
 import type { AgentReply } from '../../handlers/handler.ts';

@@ -1,13 +1,13 @@
 // Triggers of type Schedule. Which instants there are says CronInstants; node-schedule waits for the next one, however far
 // away; the store sees to it that each counts once, across restarts and among several who saw it come.
 //
-// SA1  an instant that comes while the trigger is open is brought in, unless the process was not there for a minute and
+// SCH1  an instant that comes while the trigger is open is brought in, unless the process was not there for a minute and
 //      more (suspended, or its clock was set forward): then it was missed, like those before a start.
-// SA2  missed instants go by `catchup`: none, the last, or all up to MAX_PENDING.
+// SCH2  missed instants go by `catchup`: none, the last, or all up to MAX_PENDING.
 //      None was missed from before the first load of this expression in this zone: nobody has been waiting for them.
-// SA3  a clock that is set back by up to a minute lets instants come a second time; the store knows them. Set back by more it
+// SCH3  a clock that is set back by up to a minute lets instants come a second time; the store knows them. Set back by more it
 //      was corrected (clock-correction.ts): it is looked at every WATCH_MS, and what is left is waited for no longer.
-// SA4  where the clock jumps over the time that it had reached before a correction, what came until then was not missed.
+// SCH4  where the clock jumps over the time that it had reached before a correction, what came until then was not missed.
 
 import { scheduleJob } from 'node-schedule';
 import type { ScheduleTrigger } from '../../../config/resources/trigger.ts';

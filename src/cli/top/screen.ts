@@ -1,7 +1,7 @@
 // A whole terminal window that is drawn again and again, as `top` and `less` use it: its own screen, no cursor, keys
 // without Enter. Whatever ends the program, the terminal is given back as it was.
 //
-// SN1  what was switched is switched back exactly once: at `leave`, or when the process exits by whatever way.
+// SCR1  what was switched is switched back exactly once: at `leave`, or when the process exits by whatever way.
 
 import { writeSync } from 'node:fs';
 import { columnsOf } from '../views/paint.ts';

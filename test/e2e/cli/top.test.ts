@@ -96,7 +96,7 @@ describe('top in a terminal', () => {
     ['Ctrl-C', (terminal: Terminal) => terminal.type('\u0003')],
     ['SIGTERM', (terminal: Terminal) => process.kill(terminal.pid, 'SIGTERM')],
     ['SIGHUP', (terminal: Terminal) => process.kill(terminal.pid, 'SIGHUP')],
-  ])('gives the terminal back after %s (SN1)', async (_, end) => {
+  ])('gives the terminal back after %s (SCR1)', async (_, end) => {
     const { url } = await startGateway({ servers: { one: apiServer() } });
     const terminal = new Terminal(['top', '--url', url]);
     await terminal.shows(/^one/);

@@ -63,7 +63,7 @@ describe('parameters of a command', () => {
     );
   });
 
-  test('never fail, whatever the text, and one alone is all of it (CP1)', () => {
+  test('never fail, whatever the text, and one alone is all of it (CPA1)', () => {
     const text = fc.oneof(
       fc.string({ unit: 'binary', maxLength: 60 }),
       fc

@@ -293,7 +293,7 @@ function run(list: readonly Command[], drain: 'ordered' | 'together'): Pair {
 const drains = fc.constantFrom('ordered' as const, 'together' as const);
 
 describe('under any list of commands, a supervisor', () => {
-  test('does what its model does, keeps no ended child and leaves no orphan (A5, A6, CH1)', () => {
+  test('does what its model does, keeps no ended child and leaves no orphan (A5, A6, CHS1)', () => {
     fc.assert(
       fc.property(commands(['transient', 'permanent', 'temporary'], true), drains, (list, drain) => {
         run(list, drain);

@@ -196,7 +196,7 @@ describe('an answer', () => {
     });
   });
 
-  test('has none of the secrets in its body, in whatever way they are written', async () => {
+  test('has none of the secrets in its body, in whatever way they are written (HC4, WS1)', async () => {
     const spellings = [
       TOKEN,
       encodeURIComponent(TOKEN),
@@ -236,7 +236,7 @@ describe('an answer', () => {
 });
 
 describe('without an answer that can be used', () => {
-  test('a host that nobody listens at was not reached, so nothing arrived', async () => {
+  test('a host that nobody listens at was not reached, so nothing arrived (RF2)', async () => {
     const { host } = await platform(() => {});
     await closers.pop()?.();
     const fault = await faultOf(apiAt(host), { method: 'POST', path: '/x', json: {} });
@@ -262,7 +262,7 @@ describe('without an answer that can be used', () => {
     expect(seen).toEqual([]);
   });
 
-  test('a connection that is lost once the request was sent may have brought it there', async () => {
+  test('a connection that is lost once the request was sent may have brought it there (HC3)', async () => {
     const { host, seen } = await platform((_, response) => response.destroy());
     const fault = await faultOf(apiAt(host), { method: 'POST', path: '/x', json: {} });
     expect(fault).toMatchObject({ kind: 'broken', mayHaveArrived: true, status: undefined });
@@ -388,7 +388,7 @@ describe('a redirect', () => {
     },
   );
 
-  test('to another origin is not followed, and nothing of it is told', async () => {
+  test('to another origin is not followed, and nothing of it is told (HC2)', async () => {
     const other = await platform((_, response) => response.end('{}'));
     for (const target of [
       `http://${other.host}/${TOKEN}/there`,

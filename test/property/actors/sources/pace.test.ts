@@ -21,7 +21,7 @@ const fails = (pace: Pace, ms: number) => pace.run(refuse(ms), msOf).catch(() =>
 const works = (pace: Pace) => pace.run(async () => 'done', msOf);
 
 describe('a credential', () => {
-  test('is held for as long as the platform said, an hour at most, and by a later refusal only longer', async () => {
+  test('is held for as long as the platform said, an hour at most, and by a later refusal only longer (PE4)', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.integer({ min: 1, max: 3 * HOUR_MS }), { minLength: 1 }),
@@ -38,7 +38,7 @@ describe('a credential', () => {
     );
   });
 
-  test('has one request at a time after that, until one is carried out', async () => {
+  test('has one request at a time after that, until one is carried out (PE1)', async () => {
     const { clock, pace } = timed();
     await fails(pace, 1_000);
     clock.now += 1_000;
@@ -57,7 +57,7 @@ describe('a credential', () => {
     await Promise.all(both);
   });
 
-  test('gives the first turn to what was refused, and none to who comes before those it has told a time', async () => {
+  test('gives the first turn to what was refused, and none to who comes before those it has told a time (PE2)', async () => {
     const { clock, pace } = timed();
     await fails(pace, 5_000);
     const first = pace.takeTurn();
@@ -92,7 +92,7 @@ describe('a credential', () => {
     );
   });
 
-  test('lets everybody go in the end who comes when it was told to, in few tries, and nobody during a pause', async () => {
+  test('lets everybody go in the end who comes when it was told to, in few tries, and nobody during a pause (PE3)', async () => {
     const step = fc.record({
       waiting: fc.integer({ min: 1, max: 40 }),
       pauses: fc.array(fc.integer({ min: 1, max: 60_000 }), { maxLength: 5 }),

@@ -102,7 +102,7 @@ describe('a connection', () => {
     expect([account.attempts.length, exchanged.status().state]).toEqual([1, 'connected']);
   });
 
-  test('with another credential is closed before the new one is opened (CG1)', async () => {
+  test('with another credential is closed before the new one is opened (CG1, SN1)', async () => {
     const account = new FakeAccount({ closeMs: 500, answer: (attempt) => attempt.accept() });
     const bench = new Bench(account);
     const old = bench.use('a', 'old');
@@ -171,7 +171,7 @@ describe('a connection', () => {
     expect(account.attempts).toHaveLength(2);
   });
 
-  test('that is not made in time is given up and tried again (RU2)', async () => {
+  test('that is not made in time is given up and tried again (RU2, RU3)', async () => {
     const bench = new Bench();
     const { account } = bench;
     const use = bench.use('a');
@@ -184,7 +184,7 @@ describe('a connection', () => {
     expect(account.attempts).toHaveLength(2);
   });
 
-  test('that does not close in time is cut, and its trigger waits no longer (RU2)', async () => {
+  test('that does not close in time is cut, and its trigger waits no longer (RU2, CT2)', async () => {
     const account = new FakeAccount({ answer: (attempt) => attempt.accept() });
     const bench = new Bench(account);
     const connector = account.connector();

@@ -154,7 +154,7 @@ describe('a comment is posted once', () => {
     expect(posted()).toHaveLength(1);
   });
 
-  test('although that attempt does not count: a stop cut it short, or its row was dead and is replayed (CT1)', async () => {
+  test('although that attempt does not count: a stop cut it short, or its row was dead and is replayed (COM1)', async () => {
     const row = await rowFor('once');
     rest.refuse(POST, { status: 0, isCut: true });
     await failure(row);
@@ -162,7 +162,7 @@ describe('a comment is posted once', () => {
     expect(posted()).toHaveLength(1);
   });
 
-  test('although our clock was ahead when its row was made (CT2)', async () => {
+  test('although our clock was ahead when its row was made (COM2)', async () => {
     const row = { ...(await rowFor('once')), at: Date.now() + 7_200_000 };
     await send(row);
     await send({ ...row, attempt: 2 });

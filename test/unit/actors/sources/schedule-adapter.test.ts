@@ -47,7 +47,7 @@ async function ticked(at: number): Promise<void> {
 }
 
 describe('an instant', () => {
-  test('becomes one event, each time (SA1)', async () => {
+  test('becomes one event, each time (SCH1)', async () => {
     await open({ cron: EACH_SECOND });
     await expect.poll(() => host.store.events.length, { timeout: 5_000 }).toBeGreaterThanOrEqual(2);
     const [first, second] = host.store.events;
@@ -122,7 +122,7 @@ describe('instants that were missed', () => {
     expect(ids()).toEqual(expected);
   });
 
-  test('are bounded (SA2)', async () => {
+  test('are bounded (SCH2)', async () => {
     await ticked(now - 365 * 24 * HOUR);
     await open({ cron: '* * * * *', catchup: 'all' }, at);
     await expect.poll(() => host.store.events.length).toBe(1_000);

@@ -83,7 +83,7 @@ test('set back by a year between two openings: the instants of that time come (C
   ]);
 });
 
-test('set back by a minute nothing is repeated, opened anew or not; steps that add up to more are a correction (SA3)', async () => {
+test('set back by a minute nothing is repeated, opened anew or not; steps that add up to more are a correction (SCH3)', async () => {
   await open();
   await setTo('12:59:50');
   await setTo('13:00:10');
@@ -114,7 +114,7 @@ test('what was missed after the clock was set back is made up for, once', async 
   }
 });
 
-test('a clock that was wrong only for a while makes nothing of what had come before into something missed (SA4)', async () => {
+test('a clock that was wrong only for a while makes nothing of what had come before into something missed (SCH4)', async () => {
   await open({ catchup: 'all' });
   await setTo('12:59:50');
   await setTo('13:00:05');

@@ -59,7 +59,7 @@ function textOf(body: Readonly<Record<string, unknown>>): string {
   return text?.body ?? interactive?.body.text ?? '';
 }
 
-test('the platform refuses no answer, and all of its words arrive', () => {
+test('the platform refuses no answer, and all of its words arrive (RM3)', () => {
   fc.assert(
     fc.property(message, (sent) => {
       const bodies = messageBodies(sent);
@@ -73,7 +73,7 @@ test('the platform refuses no answer, and all of its words arrive', () => {
   );
 });
 
-test('every choice that the platform can have is offered once under its own id, and others stand in words', () => {
+test('every choice that the platform can have is offered once under its own id, and others stand in words (CH1)', () => {
   fc.assert(
     fc.property(message, (sent) => {
       const bodies = messageBodies(sent);

@@ -97,7 +97,7 @@ describe('a notification', () => {
     expect(last()).toMatchObject({ platform: 'businessmessenger', triggers: ['desk'], text: 'Grüße 🦋' });
   });
 
-  it('of text says who wrote it, where and what, and has the payload as if it had come alone', async () => {
+  it('of text says who wrote it, where and what, and has the payload as if it had come alone (NO2)', async () => {
     await open();
     const said = [textMessage(ada, 'first'), textMessage(pablo, 'second')] as const;
     await sender().send(
@@ -134,7 +134,7 @@ describe('a notification', () => {
     expect(last()).toMatchObject({ text: 'list:a', unsupported: undefined });
   });
 
-  it('of other kinds is an event that nobody answers', async () => {
+  it('of other kinds is an event that nobody answers (NO1)', async () => {
     await open();
     const kinds: readonly Members[] = [
       message(ada, 'image', { id: '1', mime_type: 'image/jpeg', caption: 'look' }),
@@ -151,7 +151,7 @@ describe('a notification', () => {
     expect(host.store.events).toHaveLength(kinds.length);
   });
 
-  it('that holds nothing to answer is answered 200 and leads to nothing', async () => {
+  it('that holds nothing to answer is answered 200 and leads to nothing (BM1)', async () => {
     await open();
     const status = { id: 'wamid.9', status: 'failed', timestamp: '1', recipient_id: ada.number };
     const errors = [{ code: 131047, title: 'Re-engagement message' }];
@@ -180,7 +180,7 @@ describe('a notification', () => {
     expect(host.store.events).toEqual([]);
   });
 
-  it('that comes again, in other company or another order, is known by its messages', async () => {
+  it('that comes again, in other company or another order, is known by its messages (BM2)', async () => {
     await open();
     const [one, two, three] = ['one', 'two', 'three'].map((text) => textMessage(ada, text)) as [
       Members,
@@ -261,7 +261,7 @@ describe('a person', () => {
     expect(key()).toBe(name);
   });
 
-  it('of whom only the number was known first keeps that conversation, also over a restart', async () => {
+  it('of whom only the number was known first keeps that conversation, also over a restart (SA1)', async () => {
     await open();
     const old = { name: 'Pablo', number: both.number };
     await say(old, textMessage(old, 'number alone'));

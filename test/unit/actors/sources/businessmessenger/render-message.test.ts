@@ -39,13 +39,13 @@ describe('an answer', () => {
     expect(others).toEqual([]);
   });
 
-  it('with a warning begins with another mark', () => {
+  it('with a warning begins with another mark (RM1)', () => {
     expect(post('A parameter is missing', undefined, { status: 'warning' })).toMatchObject([
       { text: { body: '⚠️ A parameter is missing' } },
     ]);
   });
 
-  it('to somebody without a number goes to recipient, and has no to', async () => {
+  it('to somebody without a number goes to recipient, and has no to (RM4)', async () => {
     const userId = 'US.13491208655302741918';
     const [body] = post('hi', undefined, { target: { place: userId } });
     const ofClient = await bodyOfClient({ bsuid: userId }, new Text('✅ hi'));
@@ -90,7 +90,7 @@ describe('an answer', () => {
     expect(row?.description).toHaveLength(72);
   });
 
-  it('too long to stand beside buttons is sent before them, whole', () => {
+  it('too long to stand beside buttons is sent before them, whole (RM2)', () => {
     const bodies = post('x'.repeat(5000), { actions: [{ id: 'a', title: 'A' }] });
     expect(bodies.map(({ type }) => type)).toEqual(['text', 'text', 'interactive']);
     const texts = bodies.map(({ text }) => (text as { body: string } | undefined)?.body ?? '');
@@ -98,7 +98,7 @@ describe('an answer', () => {
     expect(texts.join('').replace('✅ ', '')).toBe('x'.repeat(5000));
   });
 
-  it('keeps titles of buttons apart that are the same when cut', () => {
+  it('keeps titles of buttons apart that are the same when cut (CH2)', () => {
     const title = 'Deploy to production in Frankfurt';
     const [body] = post('Where?', {
       actions: [1, 2, 3].map((i) => ({ id: `p${i}`, title: `${title} ${i}` })),
