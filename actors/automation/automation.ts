@@ -10,6 +10,8 @@ import type { Agent } from '../../config/resources/agent.ts';
 import type { LoadedResources } from '../../config/resources/load-resources.ts';
 import type { Trigger } from '../../config/resources/trigger.ts';
 import { supervisorMachine } from '../../machines/supervisor.ts';
+import { InProcessClient } from '../client/in-process-client.ts';
+import { MessageRouter } from '../client/message-router.ts';
 import { CONNECTIONS, ConnectionRegistry } from '../connections/connection-registry.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { Part } from '../gateway/life.ts';
@@ -28,6 +30,7 @@ import { DAY_MS, openStore, type StoreBounds } from './open-store.ts';
 import { Operator } from './operator.ts';
 import type { Sendings } from './outbox-work.ts';
 import { Pauses } from './pauses.ts';
+import type { HandlerServices } from './run-context.ts';
 import { type ConnectionObserver, sourceHost } from './source-host.ts';
 import { TriggerCounters } from './trigger-counters.ts';
 import { TRIGGERS, type TriggerDifference, TriggerRegistry } from './trigger-registry.ts';
@@ -242,11 +245,19 @@ export class Automation implements Part {
       isPaused: (name) => pauses.has(name),
       onHeld: (name) => void this.#onHeld(name),
       handlerOf: (agent) => this.#handlers.of(agent),
+      services: this.#services(),
       count: (trigger, kind) => this.counters.count(trigger, kind),
       get longestTimeoutMs() {
         return triggers.longestTimeoutMs;
       },
     };
+  }
+
+  #services(): HandlerServices {
+    const { gateway } = this;
+    const { log, serverInfo } = gateway;
+    const router = new MessageRouter(gateway);
+    return { log, tools: new InProcessClient({ router, serverInfo, server: (id) => gateway.server(id) }) };
   }
 
   async #onHeld(trigger: string): Promise<void> {

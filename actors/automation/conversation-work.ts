@@ -5,6 +5,7 @@
 // CW2  nothing runs for a paused trigger: the event is held, and with it what comes after it in its conversation.
 // CW3  nothing runs without a place either (inbox/work-places.ts), which is given back when the handler has really ended.
 // -    the handler is asked once per attempt, always under the same key, so that it can tell a repetition.
+// CW5  only what is inbound is read by the platform's adapter; what is of another kind was to wake an event that does not wait.
 
 import type { Trigger } from '../../config/resources/trigger.ts';
 import { type CommandParameters, commandParameters } from '../../machines/command-parameters.ts';
@@ -12,11 +13,13 @@ import { CRASH_LIMIT } from '../../machines/crashes.ts';
 import { type Filters, type Match, matched } from '../../machines/matching.ts';
 import { DeadlineError } from '../errors.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from '../handlers/handler.ts';
+import { isParked } from '../handlers/handler-context.ts';
 import type { Assignment, Outcome, Work } from '../inbox/work.ts';
 import type { WorkPlaces } from '../inbox/work-places.ts';
 import type { Adapter, InboundEvent } from '../sources/adapter.ts';
-import type { StoredEvent } from '../store/store.ts';
+import { INBOUND, type StoredEvent } from '../store/store.ts';
 import { historyOf, remembered } from './history.ts';
+import { type HandlerServices, parkedOutcome, RunContext } from './run-context.ts';
 import { timeLimit } from './time-limit.ts';
 
 const PREFIX = 'conversation/';
@@ -32,6 +35,7 @@ export interface Routing {
   /** An event is held by that trigger now. */
   onHeld(trigger: string): void;
   handlerOf(agent: string): Handler | undefined;
+  readonly services: HandlerServices;
   /** An attempt of this trigger has ended so. */
   count(trigger: string, kind: Outcome['kind']): void;
   /** The longest of all triggers, in milliseconds. */
@@ -67,6 +71,8 @@ export class ConversationWork implements Work {
 
   async #perform(assignment: Assignment): Promise<Outcome> {
     const { event } = assignment;
+    const { kind = INBOUND, wakes = 'nothing' } = event;
+    if (kind !== INBOUND) return ignored(`a ${kind} for what nothing here waits for: ${wakes}`);
     const adapter = this.#routing.adapterOf(event.key.split('/')[1] ?? '');
     if (adapter === undefined) return ignored('nothing here understands its platform');
     let inbound: InboundEvent;
@@ -129,7 +135,10 @@ export class ConversationWork implements Work {
     try {
       const history = historyOf(snapshot);
       const job = jobOf(event, inbound, { command, parameters: given.values, trigger, agent, history });
-      const answer = await handler.run(job, own === undefined ? signal : AbortSignal.any([signal, own]));
+      const both = own === undefined ? signal : AbortSignal.any([signal, own]);
+      const limits = { signal: both, limitMs: limit.seconds * 1000 };
+      const answer = await handler.run(job, new RunContext(assignment, this.#routing.services, limits));
+      if (isParked(answer)) return parkedOutcome(event, trigger, answer);
       return { kind: 'done', ...this.#answered(assignment, adapter, inbound, match, answer, job) };
     } catch (error) {
       const { isFinal, retryAfterMs } = error instanceof HandlerError ? error : new HandlerError('');

@@ -1,6 +1,8 @@
 // Whoever answers an event: the seam behind which agents (and later fleets and flows) are. A handler is asked once
 // per attempt; all attempts carry the same key, so that it can tell a repetition (`Idempotency-Key`).
 
+import type { HandlerContext, Parked } from './handler-context.ts';
+
 export interface HistoryMessage {
   readonly role: 'user' | 'assistant';
   readonly text: string;
@@ -69,6 +71,6 @@ export class HandlerError extends Error {
 }
 
 export interface Handler {
-  /** Rejects with a HandlerError. */
-  run(job: Job, signal: AbortSignal): Promise<AgentReply>;
+  /** Rejects with a HandlerError. Who parks the event is asked again when it is woken, with what was kept. */
+  run(job: Job, context: HandlerContext): Promise<AgentReply | Parked>;
 }

@@ -11,6 +11,7 @@ import { Agent as HttpsPool, request as requestHttps } from 'node:https';
 import { pauseOf } from '../../rest/retry-after.ts';
 import { AgentReplyReader } from './agent-reply-reader.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from './handler.ts';
+import type { HandlerContext } from './handler-context.ts';
 import { jobJson } from './job-json.ts';
 
 export interface HttpAgentOptions {
@@ -38,7 +39,7 @@ export class HttpAgent implements Handler {
     this.#url = new URL(options.url);
   }
 
-  async run(job: Job, signal: AbortSignal): Promise<AgentReply> {
+  async run(job: Job, { signal }: Pick<HandlerContext, 'signal'>): Promise<AgentReply> {
     const body = await this.#bodyFor(job);
     const headers = {
       ...this.#options.headers,

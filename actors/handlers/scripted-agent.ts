@@ -5,6 +5,9 @@
 //   - match: { command: deploy }             the name of the command
 //     answer: 'Deploying {{parameters.env}}.'
 //     delay_ms: 200                          answers so much later
+//   - match: { command: remind }
+//     answer: 'It is time.'
+//     wait_ms: 3600000                       the same, but it waits without a place, over restarts too
 //   - match: { event: pull_request.opened }  the name of the event, or the part before its dot
 //     answer: 'Thank you for #{{repo.pr.number}}.'
 //     fail: 2                                the first attempts fail
@@ -21,6 +24,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { readScript, type ScriptRule } from '../../config/resources/script.ts';
 import { readSourceFile, SourceFile } from '../../config/source-file.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from './handler.ts';
+import type { HandlerContext, Parked } from './handler-context.ts';
 
 const LOOK_MS = 1_000;
 
@@ -35,10 +39,15 @@ export class ScriptedAgent implements Handler {
     this.#file = file;
   }
 
-  async run(job: Job, signal: AbortSignal): Promise<AgentReply> {
+  async run(
+    job: Job,
+    { signal, woken }: Pick<HandlerContext, 'signal' | 'woken'>,
+  ): Promise<AgentReply | Parked> {
     const rules = await this.#current();
     const rule = rules.find((each) => isFor(each, job));
     if (rule === undefined) return { text: '' };
+    if (rule.wait_ms > 0 && woken === undefined)
+      return { parkedOn: `the script: ${job.idempotencyKey}`, wakeInMs: rule.wait_ms };
     if (rule.delay_ms > 0) await pause(rule.delay_ms, signal);
     if (job.attempt <= rule.fail)
       throw new HandlerError(`the script fails attempt ${job.attempt} of ${rule.fail}`);

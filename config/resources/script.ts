@@ -14,11 +14,14 @@ export interface ScriptRule {
   readonly event: string | undefined;
   readonly answer: string;
   readonly delay_ms: number;
+  /** For so long the event is parked. */
+  readonly wait_ms: number;
   /** So many first attempts fail. */
   readonly fail: number;
 }
 
 const MAX_DELAY_MS = 3_600_000;
+const MAX_WAIT_MS = 30 * 24 * 3_600_000;
 
 export interface Script {
   readonly rules: readonly ScriptRule[];
@@ -55,7 +58,7 @@ function plainValue(tree: YamlTree): unknown {
 }
 
 function ruleOf(value: unknown): ScriptRule {
-  const { match = {}, answer, delay_ms = 0, fail = 0, ...more } = objectOf(value, 'a rule');
+  const { match = {}, answer, delay_ms = 0, wait_ms = 0, fail = 0, ...more } = objectOf(value, 'a rule');
   const { text, command, event, ...others } = objectOf(match, 'match');
   const [unknown] = [...Object.keys(more), ...Object.keys(others)];
   if (unknown !== undefined) throw new Error(`there is no field ${unknown}`);
@@ -66,6 +69,7 @@ function ruleOf(value: unknown): ScriptRule {
     event: textOf(event, 'match.event'),
     answer,
     delay_ms: numberOf(delay_ms, 'delay_ms', MAX_DELAY_MS),
+    wait_ms: numberOf(wait_ms, 'wait_ms', MAX_WAIT_MS),
     fail: numberOf(fail, 'fail', Number.MAX_SAFE_INTEGER),
   };
 }

@@ -1,6 +1,6 @@
 // How long a handler may take, and who takes an event of a chat.
 
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { ConversationWork, type Routing } from '../../../../actors/automation/conversation-work.ts';
 import { timeLimit } from '../../../../actors/automation/time-limit.ts';
 import type { Handler, Job } from '../../../../actors/handlers/handler.ts';
@@ -9,8 +9,10 @@ import { WorkPlaces } from '../../../../actors/inbox/work-places.ts';
 import type { Adapter } from '../../../../actors/sources/adapter.ts';
 import { manualAdapter } from '../../../../actors/sources/manual/manual-adapter.ts';
 import { type ManualInput, manualEvent } from '../../../../actors/sources/manual/manual-event.ts';
+import type { StoredEvent } from '../../../../actors/store/store.ts';
 import type { ManualTrigger } from '../../../../config/resources/trigger.ts';
 import { CRASH_LIMIT } from '../../../../machines/crashes.ts';
+import { noServices } from '../../../fixtures/automation/contexts.ts';
 import { manualTrigger } from '../../../fixtures/automation/triggers.ts';
 
 const places = new WorkPlaces({ places: 16, bytes: 1_000_000, release: async () => 0 });
@@ -18,33 +20,41 @@ const places = new WorkPlaces({ places: 16, bytes: 1_000_000, release: async () 
 const run = { command: '', input: {}, text: 'go', isConfirmed: true };
 
 /** A work with one trigger and one handler, and an event for both. */
-function bench(trigger: ManualTrigger, handler: Handler, said: Partial<ManualInput> = {}) {
+function bench(
+  trigger: ManualTrigger,
+  handler: Handler,
+  said: Partial<ManualInput> = {},
+  more: Partial<StoredEvent> = {},
+  kept: unknown[] = [],
+) {
   const routing: Routing = {
     adapterOf: () => manualAdapter as Adapter,
     trigger: () => trigger,
     isPaused: () => false,
     onHeld: () => {},
     handlerOf: () => handler,
+    services: noServices,
     count: () => {},
     longestTimeoutMs: 60_000,
   };
-  const event = { ...manualEvent(trigger, { ...run, ...said }, '1', ''), seq: 1, at: 0 };
+  const event = { ...manualEvent(trigger, { ...run, ...said }, '1', ''), seq: 1, at: 0, ...more };
   const { signal } = new AbortController();
   const work = new ConversationWork(routing, places);
   return {
+    event,
     perform: (attempt = 1, crashes = 0) =>
       work.perform({
         event: { ...event, attempt, crashes },
         snapshot: undefined,
         signal,
-        checkpoint: async () => {},
+        checkpoint: async (...said) => void kept.push(...said),
       }),
   };
 }
 
 /** Has no answer, and ends when it is told to. */
 const endless: Handler = {
-  run: (_, signal) =>
+  run: (_, { signal }) =>
     new Promise((_resolve, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason));
     }),
@@ -136,6 +146,7 @@ test('of the triggers of a chat the one takes an event whose filters fit it best
       isPaused: () => false,
       onHeld: () => {},
       handlerOf: () => ({ run: async () => ({ text: 'yes' }) }),
+      services: noServices,
       count: () => {},
       longestTimeoutMs: 60_000,
     },
@@ -149,4 +160,52 @@ test('of the triggers of a chat the one takes an event whose filters fit it best
   };
   expect([await say('Help me'), await say('hello')]).toEqual(['ops-help', 'ops']);
   expect(made).toBe(configs.size);
+});
+
+describe('what waits', () => {
+  const trigger = manualTrigger('deploy');
+
+  test('is parked as its handler says, with a timer of its own where it is not to wait for ever (CW5)', async () => {
+    const seen: unknown[] = [];
+    const handler: Handler = {
+      run: async (_, { state, woken, leftMs }) => {
+        seen.push({ state, woken, hasTime: leftMs > 50_000 });
+        return { parkedOn: 'yes', wakeInMs: 1_000, state: 'asked', holdsConversation: true, note: 'asks' };
+      },
+    };
+    const { perform, event } = bench(trigger, handler);
+    const outcomes = [await perform(), await perform()];
+    expect(seen[0]).toEqual({ state: undefined, woken: undefined, hasTime: true });
+    const timer = { inMs: 1_000, event: { key: event.key, kind: 'timer', wakes: 'yes' } };
+    for (const outcome of outcomes)
+      expect(outcome).toMatchObject({
+        ...{ kind: 'parked', trigger: 'deploy', parkedOn: 'yes', holdsKey: true },
+        ...{ state: 'asked', note: 'asks', timers: [timer] },
+      });
+    const ids = outcomes.map((outcome) => (outcome.kind === 'parked' ? outcome.timers?.[0]?.event.id : ''));
+    expect(new Set(ids).size).toBe(2);
+  });
+
+  test('goes on with what it kept, and what woke it', async () => {
+    const woken = { id: 'w:1', kind: 'decision', meta: '', body: Buffer.from('yes') };
+    const kept: unknown[] = [];
+    const handler: Handler = {
+      run: async (_, context) => {
+        await context.checkpoint('told', { cancelTimers: ['x'] });
+        return { text: `${context.state} ${Buffer.from(context.woken?.body ?? []).toString()}` };
+      },
+    };
+    const { perform } = bench(trigger, handler, {}, { state: 'asked', woken }, kept);
+    expect(await perform()).toMatchObject({ kind: 'done', answer: 'asked yes' });
+    expect(kept).toEqual(['told', { cancelTimers: ['x'] }]);
+  });
+
+  test('what was to wake what does not wait is read by no adapter, and ignored', async () => {
+    const handler: Handler = { run: () => Promise.reject(new Error('it was asked')) };
+    const { perform } = bench(trigger, handler, {}, { kind: 'decision', wakes: 'yes' });
+    expect(await perform()).toEqual({
+      kind: 'ignored',
+      note: 'a decision for what nothing here waits for: yes',
+    });
+  });
 });

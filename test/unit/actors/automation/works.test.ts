@@ -11,6 +11,7 @@ import type { Adapter } from '../../../../actors/sources/adapter.ts';
 import { manualAdapter } from '../../../../actors/sources/manual/manual-adapter.ts';
 import type { NewEvent } from '../../../../actors/store/store.ts';
 import { CRASH_LIMIT } from '../../../../machines/crashes.ts';
+import { noServices } from '../../../fixtures/automation/contexts.ts';
 import { LogNotes, startRoot, until } from '../../../fixtures/automation/inbox.ts';
 import { manualTrigger } from '../../../fixtures/automation/triggers.ts';
 import { MemoryStore } from '../../../fixtures/store/memory-store.ts';
@@ -35,6 +36,7 @@ function start(routing: Partial<Routing & Sendings>, concurrency = 8) {
       isPaused: () => false,
       onHeld: () => {},
       handlerOf: () => undefined,
+      services: noServices,
       count: () => {},
       longestTimeoutMs: 600_000,
       ...routing,

@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { HandlerError } from '../../../../actors/handlers/handler.ts';
 import { HttpAgent, type HttpAgentOptions } from '../../../../actors/handlers/http-agent.ts';
+import { aContext } from '../../../fixtures/automation/contexts.ts';
 import { aJob } from '../../../fixtures/automation/jobs.ts';
 
 const KEY = 'Bearer the-key-that-nobody-may-see';
@@ -34,7 +35,7 @@ function agent(options: Partial<HttpAgentOptions> = {}) {
   return new HttpAgent({ url, headers: { authorization: KEY }, timeoutMs: 5_000, ...options });
 }
 
-const never = () => new AbortController().signal;
+const never = () => aContext();
 const run = (options?: Partial<HttpAgentOptions>) => agent(options).run(aJob(), never());
 
 function says(body: string, type = 'application/json', status = 200, headers: Record<string, string> = {}) {
@@ -221,13 +222,13 @@ describe('an attempt', () => {
   test('can be given up', async () => {
     const giving = new AbortController();
     answer = () => giving.abort();
-    const error = await failure(agent().run(aJob(), giving.signal));
+    const error = await failure(agent().run(aJob(), giving));
     expect(error).toMatchObject({ isFinal: false });
     expect(error.message).toContain('given up');
   });
 
   test('that was given up before it began sends nothing', async () => {
-    await failure(agent().run(aJob(), AbortSignal.abort()));
+    await failure(agent().run(aJob(), { signal: AbortSignal.abort() }));
     expect(requests).toEqual([]);
   });
 

@@ -5,7 +5,9 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from 'vitest';
+import type { AgentReply } from '../../../../actors/handlers/handler.ts';
 import { ScriptedAgent } from '../../../../actors/handlers/scripted-agent.ts';
+import { aContext } from '../../../fixtures/automation/contexts.ts';
 import { aJob } from '../../../fixtures/automation/jobs.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'scripts-'));
@@ -17,7 +19,7 @@ function script(text: string): { agent: ScriptedAgent; file: string } {
   writeFileSync(file, text);
   return { agent: new ScriptedAgent(file), file };
 }
-const never = new AbortController().signal;
+const never = aContext();
 
 const rules = `
 - match: { text: '(?i)HELLO' }
@@ -49,7 +51,7 @@ test.each([
 test('an answer is not filled in twice, nor from what every object has', async () => {
   const { agent } = script(`- answer: '{{input}} {{constructor}} {{parameters.toString}}'`);
   const said = await agent.run(aJob({ input: '{{agent}} $& $1', parameters: Object.create(null) }), never);
-  expect(said.text.trim()).toBe('{{agent}} $& $1');
+  expect((said as AgentReply).text.trim()).toBe('{{agent}} $& $1');
 });
 
 describe('a rule', () => {
@@ -63,12 +65,25 @@ describe('a rule', () => {
     expect(await agent.run(aJob({ attempt: 3 }), never)).toEqual({ text: 'well' });
   });
 
+  test('may have its event wait, and answers when that is woken', async () => {
+    const { agent } = script('- { answer: well, wait_ms: 60000 }');
+    const parked = await agent.run(aJob(), never);
+    expect(parked).toMatchObject({
+      parkedOn: expect.stringContaining(aJob().idempotencyKey),
+      wakeInMs: 60_000,
+    });
+    const woken = { id: 'timer:1', kind: 'timer', meta: '', body: new Uint8Array() };
+    expect(await agent.run(aJob(), aContext({ woken }))).toEqual({ text: 'well' });
+  });
+
   test('may answer later, and can be given up until then', async () => {
     const { agent } = script('- { answer: well, delay_ms: 50 }');
     const began = performance.now();
     expect(await agent.run(aJob(), never)).toEqual({ text: 'well' });
     expect(performance.now() - began).toBeGreaterThan(45);
-    await expect(agent.run(aJob(), AbortSignal.timeout(5))).rejects.toMatchObject({ code: 'ERR_HANDLER' });
+    await expect(agent.run(aJob(), aContext({ signal: AbortSignal.timeout(5) }))).rejects.toMatchObject({
+      code: 'ERR_HANDLER',
+    });
   });
 });
 

@@ -1,0 +1,155 @@
+// A client of the gateway's own servers in this process: handlers call tools by it as clients of the modern era do over HTTP,
+// by the same router, within the same bounds, and without a socket.
+//
+// IPC1  each request ends once: by its answer, its signal or its deadline; in the latter two it is cancelled at its server.
+// IPC2  a tool that says of itself that it has failed is an answer; who could not be asked, or knows no such tool, is an error.
+
+import { DeadlineError, type GatewayError, StoppedError, UpstreamProtocolError } from '../errors.ts';
+import { modernMeta } from '../jsonrpc/modern-meta.ts';
+import { readClientMessage } from '../jsonrpc/read-message.ts';
+import { RpcFault } from '../jsonrpc/rpc-fault.ts';
+import type { ManagedServer } from '../server/managed-server.ts';
+import type { MessageRouter } from './message-router.ts';
+import type { Outlet } from './outlet.ts';
+
+/** The gateway, as far as this client needs it. */
+export interface InProcessHost {
+  readonly router: Pick<MessageRouter, 'stateless'>;
+  readonly serverInfo: { readonly name: string; readonly version: string };
+  /** Throws UnknownServerError. */
+  server(id: string): ManagedServer;
+}
+
+export interface InProcessOptions {
+  /** Of all servers, whose names stand before those of their tools, unless one is named. */
+  readonly server?: string | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** @default 60000 */
+  readonly timeoutMs?: number | undefined;
+  /** W3C traceparent. */
+  readonly trace?: string | undefined;
+}
+
+/** As the server gave it (`tools/list`). */
+export interface Tool {
+  readonly name: string;
+  readonly [member: string]: unknown;
+}
+
+/** As the server gave it (`tools/call`). */
+export interface ToolResult {
+  readonly content?: readonly unknown[];
+  readonly structuredContent?: unknown;
+  readonly isError?: boolean;
+}
+
+const TIMEOUT_MS = 60_000;
+/** A list that has no end after these is none. */
+const MAX_PAGES = 1_000;
+
+export class InProcessClient {
+  readonly #host: InProcessHost;
+  #lastId = 0;
+
+  constructor(host: InProcessHost) {
+    this.#host = host;
+  }
+
+  /** All pages of the list. Rejects as `callTool` does. */
+  async listTools(options: InProcessOptions = {}): Promise<readonly Tool[]> {
+    const tools: Tool[] = [];
+    let cursor: unknown;
+    for (let page = 0; page < MAX_PAGES; page += 1) {
+      const result = await this.#request('tools/list', cursor === undefined ? {} : { cursor }, options);
+      tools.push(...((result.tools as readonly Tool[] | undefined) ?? []));
+      cursor = result.nextCursor;
+      if (cursor === undefined) return tools;
+    }
+    throw new UpstreamProtocolError(`the list of tools of ${options.server ?? 'all servers'} has no end`);
+  }
+
+  /** Rejects with a GatewayError, with an RpcFault where the server refused the request, or for what `signal` was aborted. */
+  async callTool(
+    name: string,
+    args: Readonly<Record<string, unknown>>,
+    options: InProcessOptions = {},
+  ): Promise<ToolResult> {
+    const result = await this.#request('tools/call', { name, arguments: args }, options);
+    if (result.resultType === 'input_required')
+      throw new StoppedError(`the tool ${name} asks its caller something, and nobody is there to answer`);
+    return result as ToolResult;
+  }
+
+  async #request(
+    method: string,
+    params: Readonly<Record<string, unknown>>,
+    { server, signal, timeoutMs = TIMEOUT_MS, trace }: InProcessOptions,
+  ): Promise<Readonly<Record<string, unknown>>> {
+    signal?.throwIfAborted();
+    const { router, serverInfo } = this.#host;
+    this.#lastId += 1;
+    const id = this.#lastId;
+    const caller = { clientInfo: { name: serverInfo.name, version: serverInfo.version }, capabilities: {} };
+    const request = { jsonrpc: '2.0', id, method, params: { ...params, _meta: modernMeta(caller) } };
+    const envelope = readClientMessage(Buffer.from(JSON.stringify(request)));
+    const target = server === undefined ? undefined : this.#host.server(server);
+    const waiting = new Waiting();
+    const running = router.stateless(envelope, target, waiting, {
+      requestId: `in-process-${id}`,
+      traceparent: trace,
+    });
+    const giveUp = (error: unknown) => {
+      waiting.reject(error);
+      running?.cancel('the caller does not wait for it any more');
+    };
+    const onAbort = () => giveUp(signal?.reason);
+    const timer = setTimeout(
+      () => giveUp(new DeadlineError(`${method} took more than ${timeoutMs} ms`)),
+      timeoutMs,
+    );
+    signal?.addEventListener('abort', onAbort, { once: true });
+    try {
+      return await waiting.result;
+    } finally {
+      clearTimeout(timer);
+      signal?.removeEventListener('abort', onAbort);
+    }
+  }
+}
+
+/** The way back of one request. What comes before its answer, progress and log messages, is of no use here. */
+class Waiting implements Outlet {
+  readonly result: Promise<Readonly<Record<string, unknown>>>;
+  reject: (error: unknown) => void = () => {};
+  #resolve: (result: Readonly<Record<string, unknown>>) => void = () => {};
+
+  constructor() {
+    this.result = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.reject = reject;
+    });
+    // It may be given up before anybody waits for it.
+    this.result.catch(() => {});
+  }
+
+  send(): void {}
+
+  finish(message: Buffer, error?: GatewayError): void {
+    if (error !== undefined) {
+      this.reject(error);
+      return;
+    }
+    const answer = JSON.parse(message.toString('utf8')) as Answer;
+    if (answer.error === undefined) this.#resolve(answer.result ?? {});
+    else this.reject(new RpcFault(answer.error.code, answer.error.message));
+  }
+
+  drop(): void {
+    this.reject(new StoppedError('the request was cancelled'));
+  }
+}
+
+interface Answer {
+  readonly result?: Readonly<Record<string, unknown>>;
+  readonly error?: { readonly code: number; readonly message: string };
+}

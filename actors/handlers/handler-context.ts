@@ -1,0 +1,45 @@
+// What a handler has beside its job: what was kept of the event, and what it may do while it runs.
+
+import type { InProcessClient } from '../client/in-process-client.ts';
+import type { Effects } from '../inbox/work.ts';
+import type { Log } from '../log.ts';
+import type { Waker } from '../store/store.ts';
+
+export interface HandlerContext {
+  /** Aborted at the deadline, when the gateway stops, and when the claim was lost. */
+  readonly signal: AbortSignal;
+  /** How long the attempt may take from now on, in milliseconds; never below 0. */
+  readonly leftMs: number;
+  readonly log: Log;
+  /** What the handler kept of this event last; the history of the conversation is another thing. */
+  readonly state: string | undefined;
+  /** What woke the event last; the same for each attempt, until it is parked again. */
+  readonly woken: Waker | undefined;
+  /** The gateway's own servers, called in this process. */
+  readonly tools: InProcessClient;
+  /**
+   * Keeps a state for the attempts after this one; the run goes on once that is durable. Rejects when it could not be kept, or
+   * the event is not handled here any more: the run is to end then.
+   */
+  checkpoint(state: string | null | undefined, effects?: Effects): Promise<void>;
+  /** Shows what there is of the answer, where the platform can; the newest text counts, and none of them may come. */
+  progress(text: string): void;
+}
+
+/** In place of a reply: the event gives back its place, and goes on when it is woken, or after a while. */
+export interface Parked {
+  /** The name that wakes it, unique among what waits in its conversation. */
+  readonly parkedOn: string;
+  readonly wakeInMs?: number | undefined;
+  /** The conversation waits with it; else it goes on. */
+  readonly holdsConversation?: boolean | undefined;
+  /** As with a checkpoint. */
+  readonly state?: string | null | undefined;
+  readonly emit?: Effects['emit'];
+  /** For the record. */
+  readonly note?: string | undefined;
+}
+
+export function isParked<T extends object>(reply: T | Parked): reply is Parked {
+  return 'parkedOn' in reply;
+}

@@ -1,0 +1,71 @@
+// An event that its agent has wait: it is seen, its conversation goes on, and no end of the process ends its wait.
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import {
+  agent,
+  eventually,
+  postHook,
+  SECRET,
+  startAutomation,
+  trigger,
+} from '../../fixtures/automation/automation.ts';
+import { temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
+
+const WAIT_MS = 4_000;
+const script = `
+- { match: { text: remind }, answer: It is time., wait_ms: ${WAIT_MS} }
+- { match: { text: never }, answer: No., wait_ms: 3600000 }
+- { answer: 'Heard: {{input}}' }
+`;
+
+test('what waits is told of, holds up nobody, outlives kill -9, and can be discarded and run again', async () => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'desk.script'), script);
+  const resources = [
+    trigger('desk', {
+      type: 'HTTP',
+      config: { path: '/hooks/desk', webhook_secret: SECRET, key: 'body:c' },
+      default_agent: 'desk',
+    }),
+    agent('desk', { model: `scripted:${join(folder, 'desk.script')}` }),
+  ];
+  let gateway = await startAutomation({ folder, resources });
+  const say = (text: string, id: string) =>
+    postHook(gateway.url, '/hooks/desk', { c: 'one', text }, { 'idempotency-key': id });
+  const path = (id: string) => `${gateway.url}/deliveries/${encodeURIComponent(`http:desk/${id}`)}`;
+  const record = async (id: string) => (await (await fetch(path(id))).json()) as Record<string, unknown>;
+
+  const saidAt = Date.now();
+  await say('remind me', 'r1');
+  await say('never', 'n1');
+  await say('hello', 't1');
+  await eventually(async () =>
+    expect(await record('t1')).toMatchObject({ state: 'done', answer: 'Heard: hello' }),
+  );
+  const waiting = await record('r1');
+  expect(waiting).toMatchObject({ state: 'waiting', kind: 'inbound', attempts: 0, next_attempt_at: null });
+  expect(waiting.waiting_for).toEqual(expect.stringContaining('http:desk/r1'));
+  expect(Date.parse(String(waiting.until))).toBeGreaterThanOrEqual(saidAt + WAIT_MS);
+  const listed = (await (await fetch(`${gateway.url}/deliveries?state=waiting`)).json()) as {
+    deliveries: unknown[];
+  };
+  expect(listed.deliveries).toHaveLength(2);
+  const stats = (await (await fetch(`${gateway.url}/stats`)).json()) as { deliveries: unknown };
+  expect(stats.deliveries).toMatchObject({ waiting: 2, queued: 0, running: 0 });
+
+  await gateway.stop('SIGKILL');
+  gateway = await startAutomation({ folder });
+  expect((await record('r1')).until).toBe(waiting.until);
+  await eventually(async () =>
+    expect(await record('r1')).toMatchObject({ state: 'done', answer: 'It is time.' }),
+  );
+  expect(Date.now()).toBeGreaterThanOrEqual(saidAt + WAIT_MS);
+  expect(await record('r1')).toMatchObject({ attempts: 1, crashes: 0, waiting_for: null, until: null });
+
+  await fetch(`${path('n1')}/replay`, { method: 'POST' });
+  await eventually(async () => expect(await record('n1')).toMatchObject({ state: 'waiting' }));
+  expect((await fetch(`${path('n1')}/discard`, { method: 'POST' })).status).toBe(200);
+  expect(await record('n1')).toMatchObject({ state: 'ignored', waiting_for: null });
+}, 60_000);
