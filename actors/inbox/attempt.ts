@@ -1,4 +1,4 @@
-// One attempt at an event: the call of the work, its signal and its deadline, and how what it answered is to be taken.
+// One attempt at an event: it calls the work, aborts it at the deadline, and judges what the work answered.
 //
 // AT1  an attempt that ran past its deadline has failed, whatever it answers then; what it says of its failure counts.
 // AT2  one that was cut short because the gateway stops, and did not come to an end all the same, is none at all.

@@ -1,5 +1,5 @@
-// The filters that chats have in common, made ready for machines/matching.ts: channels, users and patterns as a trigger's
-// `spec.config` has them. Patterns were compiled once before, when the trigger was loaded, so none of them is bad.
+// Prepares the filters that all chats have (channels, users and patterns of a trigger's `spec.config`) for
+// machines/matching.ts. The patterns were checked when the trigger was loaded, so each of them compiles.
 
 import { compilePattern, type Pattern } from '../../config/resources/patterns.ts';
 import type { Filters } from '../../machines/matching.ts';

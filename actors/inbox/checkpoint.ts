@@ -1,4 +1,4 @@
-// A checkpoint on its way to the store: in the middle of a turn, under the turn's claim.
+// A checkpoint on its way to the store, in the middle of a turn and under the turn's claim.
 //
 // CP1  it is over once: kept, or rejected; rejected, nothing of it was taken, or its claim is lost and nobody can tell.
 

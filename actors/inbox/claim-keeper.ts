@@ -1,6 +1,6 @@
-// Keeps the claims of turns that take long: prolongs them all well before they expire, and tells those whose claim the
-// store no longer knows. One that has run out while this process stood still is prolonged, too: the store gave it to nobody
-// else meanwhile, and what it holds need not be broken off.
+// Renews the claims of long turns well before they expire, and tells the mailboxes whose claim the store no longer
+// knows. A claim that ran out while this process stood still is renewed too: the store gave it to nobody else meanwhile,
+// so the work under it may go on.
 //
 // CK1  one call at a time; one that failed is repeated soon, since there is room for several within a lease.
 // CK2  a claim is lost by what the store says, or when the store could not be asked about one that had run out by then. A

@@ -1,5 +1,5 @@
-// What a mailbox has from the store: the turn it is at, the claim that came with it, and how long that surely holds by our
-// own clock. While a run under a claim that was lost has not ended, the next claim may come already; it waits here.
+// The claim of one mailbox: its turn, and until when the claim surely holds by our own clock. While a run under a lost
+// claim has not ended, a newer claim may already come; it waits here.
 //
 // TE1  the newest claim is the one that is renewed, and given back.
 // TE2  one that waits is forgotten when its time is over, or when the store no longer knows it: its event comes again.

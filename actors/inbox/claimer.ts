@@ -1,5 +1,5 @@
-// How turns come to a queue: claimed for whatever waits in the store, or with the acceptance of their events. Both ways
-// share the queue's places.
+// Feeds a work queue with claimed events: it claims what waits in the store, or gets a claim together with the
+// acceptance of an event. Both ways share the places of the queue.
 //
 // CA1  what the store may give to the calls that are under way, and what is held, is never more than there are places.
 // CA2  who has waited for a place goes first: while the store may have more than there was room for, what is accepted

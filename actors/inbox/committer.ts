@@ -1,5 +1,5 @@
-// Hands the results of turns to the store: those of one tick of the event loop in one call. While the store takes nothing
-// they are offered again and again, each until its claim cannot hold any longer; the event comes again then.
+// Commits the results of turns: those of one tick of the event loop in one call of the store. While the store takes
+// nothing they are offered again and again, each until its claim cannot hold any longer; the event then comes again.
 //
 // CO1  each commit that is added hears exactly one of `onCommitted` and `onGivenUp`, unless the process ends before.
 // CO2  a result that the store cannot take holds up no other: what failed together is offered one by one, and what fails

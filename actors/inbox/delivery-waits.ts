@@ -1,4 +1,4 @@
-// Who waits for the end of an event: a request that is answered when its event has been handled.
+// Requests that wait for the end of a delivery, because they are answered when their event has been handled.
 //
 // SE1  each wait ends once: with how the event ended in this process, or with undefined at its deadline, at the end, and
 //      when its caller gives it up.

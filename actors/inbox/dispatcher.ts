@@ -1,5 +1,5 @@
-// Brings stored events to those who handle them: claims mailboxes, has their actors run one event at a time, and commits
-// what came of it. It knows the store and the works; what an event means it does not know.
+// Runs the work queues over the store: claims mailboxes, has their actors handle one event at a time, and commits the
+// results. It knows the store and the kinds of work, and nothing of what an event means.
 //
 // DI1  every claimed event ends exactly once: committed, or its claim was lost and it comes again.
 // DI2  two events of one key are never handled at the same time in this process (A4), and of one key in order.

@@ -1,4 +1,5 @@
-// One active mailbox: the run that handles the event it is at, and what comes after it. What it has from the store stands in claim.ts.
+// One active mailbox: it runs the work for its event, commits the result, and goes on with the next event of its key.
+// Its claim is kept in claim.ts.
 //
 //   resting ── a turn ──► running ──► ended ──► committing ── the next turn, or ──► resting
 //

@@ -1,6 +1,6 @@
-// The actor under which those of the active mailboxes of one work hang. It has no states, only children that come and
-// go: a machine would copy the table of its children at each of both, which costs more than everything else about an
-// event. So it is logic of its own, which changes the table in place, as only it does.
+// The parent actor of the active mailboxes of one work queue. It has no states, only children that come and go. A
+// machine would copy the table of its children each time, which costs more than everything else about an event; so this
+// is actor logic of its own, and changes the table in place.
 //
 // MA1  a child that ends or fails is dropped at once, and its mailbox told of a failure: that is where it stays (A6).
 // MA2  at `shutdown` it ends, and its children with it.

@@ -1,5 +1,5 @@
-// What has become of the turns of one work: counted, timed, and told to the log and to who waits for an end. Never what
-// was in them (A9).
+// Metrics and log of one work queue: what became of its turns, and how long they took. It also tells the requests that
+// wait for the end of a delivery. It never contains what was in an event (A9).
 
 import type { Log } from '../log.ts';
 import { Latency } from '../server/calls/latency.ts';

@@ -1,4 +1,4 @@
-// What a turn has come to, as the store is to be told it: the outcome of the work, judged by the policy of redelivery.
+// Makes the result that is committed for a turn from the outcome of the work, by the policy of redelivery.
 //
 // TR1  an attempt that was cut short because the gateway stops is none: it counts for nothing, and the event waits again.
 // TR2  of a failed attempt nothing is taken but its note: no snapshot, no emitted event, no timer.

@@ -1,6 +1,6 @@
-// How many events may be at work at the same time for each agent (or each platform that answers go to) and for each trigger:
-// one that hangs leaves places for others, however much waits for it. Whom an event is for is known only when it has been
-// read. So one for which there is no place is given back to the store under the name of what it waits for, and let go when
+// Limits how many events are at work at the same time for each agent (or each platform that answers go to) and for each
+// trigger, so that one that hangs leaves places to others. Whom an event is for is known only when it has been read. So
+// an event for which there is no place is given back to the store under the name of what it waits for, and released when
 // a place is free; until then it costs neither an attempt nor a place.
 //
 // PC1 (A8)  what runs takes no more places, and no more bytes of memory, than there are; an overrun keeps what it has.

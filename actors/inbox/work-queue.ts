@@ -1,5 +1,5 @@
-// All active mailboxes of one work, and the places in which their runs take turns. Each work has a queue of its own, so
-// that one whose places are all taken holds up no other (A6). How turns come is the claimer's affair (claimer.ts).
+// A work queue: the active mailboxes of one kind of work, and the places in which their runs take turns. Each kind has a
+// queue of its own, so that one whose places are all taken holds up no other (A6). A claimer feeds it (claimer.ts).
 //
 // WQ1  at most `places` mailboxes, and `spare` ones, are claimed and not yet given back, and at most as many again are
 //      overruns: runs that go on although they were told to end and waited for. Beyond that nothing more is claimed (A8). A

@@ -1,5 +1,5 @@
-// What is done with one event: the seam between the dispatcher, which knows of claims, order and attempts, and those
-// who know what an event means. A mailbox's key says which work it is for.
+// A kind of work: what is done with one event. This is the seam between the dispatcher, which knows of claims, order and
+// attempts, and those who know what an event means. The key of a mailbox says which kind it is for.
 
 import type { TriggerRetry } from '../../config/resources/trigger.ts';
 import type { StoredEvent, TurnResult } from '../store/store.ts';

@@ -1,5 +1,4 @@
-// How events come into the store: while there is room for them, at the end of their mailboxes, or claimed as they come where
-// the mailbox is free.
+// Appends events to their mailboxes while there is room for them, and claims an event at once where its mailbox is free.
 //
 // AP1  repetitions of what is known are answered even when there is no room, and so is what wakes an event that waits: nothing
 //      is added for them.

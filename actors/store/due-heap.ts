@@ -1,5 +1,5 @@
-// Things with a time, the earliest first: a binary heap in which each knows its place, so that one can leave from the
-// middle. Nothing is left behind by those who leave, however often they change their time.
+// A binary heap of things with a time, the earliest first. Each knows its place in the heap, so that it can be removed
+// from the middle; what is removed leaves nothing behind.
 //
 // -    a member's `dueAt` does not change while it is in the heap.
 

@@ -1,5 +1,5 @@
-// The engine's time, from one transaction to the next: what the clock of the machine says, looked at for signs that somebody
-// has set it. A second clock, which nobody can set, tells that from time that has passed.
+// The engine's time, from one transaction to the next: the clock of the machine, checked against a monotonic clock for
+// signs that somebody has set it.
 //
 // EC1  time does not go back by less than CLOCK_STEP_MS: it stands until the clock has come up to it.
 // EC2  what has passed by both clocks has passed; by how much more or less the first one has gone on it was set.

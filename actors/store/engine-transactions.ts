@@ -1,5 +1,5 @@
-// The transactions of the engine: each sees one time, notices when the clock was set since the last one, and takes what is
-// kept in memory back when it fails.
+// The transactions of the engine: each sees one time, notices whether the clock was set since the last one, and rolls
+// back what is kept in memory when it fails.
 //
 // -    all of a transaction sees the time at which it began (LG1).
 // ET2  after one that failed, what is kept in memory is what it was before, or read anew from the file.

@@ -1,4 +1,5 @@
-// Turns that an answer of the ledger has given to whoever asked, and how they are given back when he has gone meanwhile.
+// The turns that a result of the ledger grants to its caller, and how they are given back when the caller has gone
+// meanwhile.
 
 import type { Arguments, Operation, Result } from './ledger.ts';
 import type { TurnResult } from './store.ts';

@@ -1,5 +1,6 @@
-// Many calls, one write to disk: what has arrived runs in one transaction and is answered after it. When that fails, the
-// halves are tried by themselves, so that the one call that cannot succeed does not take the others with it.
+// Group commit: the calls that have arrived run in one transaction, with one write to disk, and are answered after it.
+// When the transaction fails each half is tried by itself, so that the one call that cannot succeed does not fail the
+// others.
 //
 // GC1  an answer is given after the commit that makes it true.
 // GC2  a call is answered once, in the order in which the calls came.

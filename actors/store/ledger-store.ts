@@ -1,5 +1,5 @@
-// A Store over a ledger that is reached by a channel: the calls are the same, but those that would take long inside one
-// transaction are made of many short ones here.
+// A Store over a ledger behind a channel. The calls are the same, but those that would take long inside one transaction
+// are made as many short ones.
 
 import type { Arguments, Entered, Operation, Result } from './ledger.ts';
 import { isMoved } from './message-transfer.ts';

@@ -1,5 +1,5 @@
-// What a store does inside a transaction, without waiting: the half of the Store that an embedded engine fills. The
-// worker calls it by name, with many calls in one transaction; tests call it directly.
+// The part of a Store that runs inside a transaction, without waiting; an embedded engine fills it. The worker calls it
+// by name, with many calls in one transaction; tests call it directly.
 //
 // LG1  time stands still within a transaction: all calls in it see the same now.
 // LG2  a call that throws a GatewayError has written nothing.

@@ -1,7 +1,7 @@
-// Is the write-ahead log whole? SQLite reads it up to the first frame that is not as it was written, and takes what comes after
-// that for what is left of an older log, without a word. Here the two are told apart: frames of an older log have its salt,
-// which is a little less; what is blank, or no frame at all, was written over and is lost. The log is looked at before
-// the file is opened, since that empties it.
+// Checks whether the write-ahead log is whole. SQLite reads it up to the first damaged frame, and silently takes what
+// comes after that for the rest of an older log. Here the two are told apart: frames of an older log have its salt,
+// which is a little less; what is blank, or no frame at all, was overwritten and is lost. The log is checked before the
+// file is opened, since opening empties it.
 //
 // LC1  it is only read; a log that cannot be read, or is none, is SQLite's affair.
 // -    one that was cut off behind a transaction cannot be told from one that ends there.

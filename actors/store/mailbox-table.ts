@@ -1,6 +1,6 @@
-// The mailboxes that have something to do, in memory: since when each is ready, and who holds the claim on it. On disk there
-// are only the events with their states: a claim ends with the process that gave it, so that nothing is lost with this
-// table, and nothing has to be written for it.
+// The table of mailboxes that have something to do, in memory: since when each is ready, and who holds the claim on it.
+// On disk there are only the events with their states. A claim ends with the process that gave it, so that nothing is
+// lost with this table, and nothing has to be written for it.
 //
 // MT1  a mailbox stands among those that are ready, by the first word of its key and the longest first; or among those
 //      that will be, by their time; or nowhere, while its first event is held, or a parked one holds it.

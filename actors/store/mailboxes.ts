@@ -1,5 +1,5 @@
-// Mailboxes: which keys have something to do, who holds the claim on one, and which event is next. A key has an entry only
-// while it has unfinished events, so that the keys of the past, however many, cost nothing here.
+// Mailboxes: which keys have unfinished events, who holds the claim on one, and which event is next. A key has an entry
+// only while it has unfinished events, so that keys of the past cost nothing, however many there were.
 //
 // MX1  a mailbox is claimed exactly while its entry has a fence; that fence was given out once, and what comes with
 //      another one changes nothing (S3).

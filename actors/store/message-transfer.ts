@@ -1,5 +1,5 @@
-// Arguments and results on their way between two threads. A large body is moved, not copied: the memory changes hands, and
-// the array that was given is empty afterwards. A small one is cloned with the message, which is cheaper.
+// Transfers arguments and results between the two threads. A large body is moved, not copied: its memory changes hands,
+// and the array that was given is empty afterwards. A small one is cloned with the message, which is cheaper.
 //
 // MF1  memory that was moved once is never posted again as the empty thing it has become: that throws.
 // MF2  of a body that is a view of something larger only the body is cloned; small buffers of Node are such views.

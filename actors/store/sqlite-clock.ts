@@ -1,5 +1,5 @@
-// What in the file waits for a time, where the clock that gave the time was set back: it waits as long as it was to wait, and
-// not until the clock has caught up.
+// Corrects the times that stand in the file after the clock was set back: what waits then waits as long as it was to
+// wait, and not until the clock has caught up.
 //
 // SK1  what has been noted is NOTED_EVERY_MS old at most while something waits: by no more than that a pause grows when the
 //      clock is set back while nothing runs.

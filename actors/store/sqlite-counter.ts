@@ -1,5 +1,5 @@
-// Numbers that only grow, over restarts too: fences, epochs and versions. They are drawn from one row and not counted per
-// key, so that a row that was removed and made again does not give out a number twice.
+// A counter that only grows, over restarts too: for fences, epochs and versions. It is one row, and not one per key, so
+// that a row that was removed and made again does not give out a number twice.
 
 import type { SqliteConnection, Statement } from './sqlite-connection.ts';
 

@@ -1,5 +1,5 @@
-// The records of events and their bodies: what arrives, begins, fails and ends. Which event may begin is the mailbox's
-// affair; here is what then stands in the record.
+// The table of deliveries: the record and body of each event, as it arrives, begins, fails and ends. Which event may
+// begin is decided by the mailboxes.
 //
 // SD1  an id stands in the table once; the bytes that came with it first are the ones that stay.
 // SD2  `unfinished` is the number of records that wait, for whatever, or run; after a rollback it is counted anew.

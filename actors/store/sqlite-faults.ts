@@ -1,5 +1,5 @@
-// Errors of SQLite and of the file system, as the one error that callers of the store know: what is wrong with which file
-// and what to do about it. Anything else is a mistake of ours and stays what it is.
+// Turns errors of SQLite and of the file system into the one error that callers of the store know: what is wrong with
+// which file, and what to do about it. Any other error is a bug of ours and stays what it is.
 //
 // SF1  a message names the file and the condition, never anything that was to be written.
 

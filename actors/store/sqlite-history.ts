@@ -1,5 +1,5 @@
-// Looking at the records of deliveries, and removing those whose time is over. Neither may hold up the events that come
-// in: both go through the records in parts of bounded size, and whoever asks comes back for the next part.
+// Lists the records of deliveries, and removes those whose retention is over. Neither may hold up incoming events: both
+// go through the records in parts of bounded size, and the caller comes back for the next part.
 //
 // SH1  only what has ended, longer ago than the retention, is removed; its id may come again after that.
 // -    records lie in the order in which they came: where a whole part came before `since`, so did all before it.

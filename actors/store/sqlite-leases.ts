@@ -1,4 +1,4 @@
-// Leases: which node a name belongs to for a while, with an epoch by which a former owner can be told from the present one.
+// Leases: which node owns a name for a while, with an epoch that tells a former owner from the present one.
 //
 // SL1  the epoch is another, higher one whenever node or address change, and after the lease had ended (S6).
 

@@ -1,5 +1,5 @@
-// The tables, and how a file of an older version becomes one of this version. What is small and changes often is kept
-// apart from what is large and never does: a change of state must not write a body anew.
+// The tables, and the migrations from older versions of the file. What is small and changes often is kept apart from
+// what is large and never changes: a change of state must not write a body anew.
 //
 // SM1  a migration is applied whole or not at all, and is never edited once released; a change is a further one.
 // SM2  a file that is not ours, or of a newer version, is left as it is.

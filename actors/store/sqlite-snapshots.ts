@@ -1,5 +1,5 @@
-// What turns leave behind for the next turn of their key. A conversation may rest for ever, so what was not talked in for
-// long is forgotten; only where nothing waits, nor is put off to a time.
+// Snapshots: what the last turn of a key left for the next one. A conversation may rest for ever, so that a snapshot is
+// removed when it has not been used for long and nothing of its key waits.
 
 import { firstSettled } from './delivery-states.ts';
 import { type SqliteConnection, type Statement, storable } from './sqlite-connection.ts';

@@ -1,5 +1,5 @@
-// Texts as the file has them. The driver ends the whole process over a text that is no UTF-8 (libsql 0.5), which no program
-// writes, but a disk may; so it is asked for the bytes, and they are read here. That costs half a microsecond for each text.
+// Reads texts from the file as bytes. The driver ends the whole process over a text that is no UTF-8 (libsql 0.5), which
+// no program writes, but a damaged disk may hold. Decoding them here costs half a microsecond for each text.
 
 import { isUtf8 } from 'node:buffer';
 import type Database from 'libsql';

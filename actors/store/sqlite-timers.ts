@@ -1,5 +1,5 @@
-// Timers that outlive the process: events that will be appended when they are due. They become deliveries inside a claim,
-// so that nothing has to run for them but what runs anyway.
+// Timers that outlive the process: events that are appended when they are due. That is done inside a claim, so that no
+// timer of the process is needed for it.
 
 import type { SqliteConnection, Statement } from './sqlite-connection.ts';
 import { storable } from './sqlite-connection.ts';

@@ -1,5 +1,5 @@
-// Values by space and key, for a time or for good. A version is never used twice, not even after a value was deleted, so
-// that `ifVersion` cannot take a later value for the one that was read.
+// Values by space and key, with or without a time to live. A version is never used twice, not even after a value was
+// deleted, so that `ifVersion` cannot take a later value for the one that was read.
 
 import type { SqliteConnection, Statement } from './sqlite-connection.ts';
 import { storable } from './sqlite-connection.ts';

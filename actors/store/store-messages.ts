@@ -1,5 +1,5 @@
-// What goes between the store in the main thread and its worker. Calls are posted in groups and answered in the order in
-// which they came, so that no call needs a number. Only what can be cloned is in here; errors go as their words.
+// The messages between the store in the main thread and its worker. Calls are posted in groups and answered in order, so
+// that no call needs a number. Messages hold only what can be cloned; errors are sent as their words.
 
 import type { LedgerCall, Operation, Result } from './ledger.ts';
 

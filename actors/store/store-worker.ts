@@ -1,5 +1,6 @@
-// The thread of the embedded store: a write that is synced to disk stops its thread, and it must not be the one with the
-// connections. Everything that has arrived when it looks is one transaction; while it commits the next group gathers.
+// The worker thread of the embedded store: a write that is synced to disk blocks its thread, which must not be the one
+// with the connections. Everything that has arrived when it looks is one transaction; while that commits the next group
+// gathers.
 //
 // SW1  answers go out after the commit that makes them true (GC1), in the order of the calls.
 // SW2  one timer, for the next thing that will be due; none while nothing will.

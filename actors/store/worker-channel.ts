@@ -1,4 +1,5 @@
-// The channel between the store and its worker: gathers the calls of a tick, posts them together, and gives each its answer.
+// The channel between the store and its worker thread: it gathers the calls of a tick, posts them together, and gives
+// each its answer.
 //
 // WC1  every call ends once: by its answer, at its deadline, or when the worker is lost.
 // WC2  what is posted and not answered is bounded, in calls and in bytes; a call that was given up at its deadline

@@ -1,5 +1,5 @@
-// The first word of a worker: that it has opened the file, or why not. One that says nothing because it has not come that
-// far, most often because the driver's package for this machine is missing, is told of by what ended it.
+// Waits for the first message of a worker: that it has opened the file, or why not. A worker that ends before it says
+// anything, most often because the driver's package for this machine is missing, is reported by what ended it.
 
 import { once } from 'node:events';
 import type { Worker } from 'node:worker_threads';
