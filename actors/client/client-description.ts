@@ -1,5 +1,6 @@
-// What a client says of itself, for as long as it has a session, listens, or has a connection of its own: kept as the text it
-// came as, and parsed for a moment by whoever wants to know. Parsed, what is deep takes fifty times as much.
+// What a client says of itself (clientInfo and capabilities), for as long as it has a session, listens, or has a
+// connection of its own. It is kept as the text that came, and parsed when somebody needs it: parsed, deep JSON takes
+// fifty times as much memory.
 
 import { Share } from '../budget.ts';
 import { JsonScanner, TooDeepError } from '../jsonrpc/json-scanner.ts';

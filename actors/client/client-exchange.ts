@@ -1,5 +1,5 @@
-// One request of a client while it is under way: remembers the client's own id, and puts it back into the answer. For
-// a modern client it also says in each result what that era wants said there.
+// The client's side of one request under way: it keeps the client's own id, and puts it back into the answer. For a
+// modern client it also adds to each result what that era requires there.
 
 import type { Budget, Share } from '../budget.ts';
 import type { GatewayError } from '../errors.ts';

@@ -1,4 +1,4 @@
-// Takes every message of every client, whatever front end brought it, and sends it on its way.
+// Routes every message of every client, whatever front end brought it.
 
 import { GatewayError, InternalError } from '../errors.ts';
 import type { Gateway } from '../gateway/gateway.ts';

@@ -1,5 +1,5 @@
-// The way back to a client, for one of its requests or for everything else. The HTTP front end has one per POST and
-// one per GET stream; a stdio front end has one for all. Sending never throws and never blocks.
+// Where messages for a client are written, for one of its requests or for everything else. The HTTP front end has one
+// per POST and one per GET stream; a stdio front end has one for all. Sending never throws and never blocks.
 
 import type { GatewayError } from '../errors.ts';
 import type { Message } from '../jsonrpc/span.ts';

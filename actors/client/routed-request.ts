@@ -1,4 +1,5 @@
-// One request of a client on its way to a server, with everything the routers and crossings have to know of it.
+// One request of a client with the server that it is for, and everything that routers and the era bridge have to know of
+// it.
 
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import type { Era } from '../jsonrpc/modern-meta.ts';

@@ -1,5 +1,6 @@
-// All servers as one: merged lists under prefixed names, and the way back from a name or uri to its server. Built
-// from what is known of the servers, asleep or not, and built anew only when something of that has changed.
+// The aggregate: all servers as one, with merged lists under prefixed names, and the way back from a name or uri to its
+// server. It is built from the servers' caches, whether they run or sleep, and rebuilt only when one of these has
+// changed.
 //
 // GA1  the order is that of the catalog, then that of each server: the same input gives the same bytes.
 // GA2  two entries never share a name; the map, not the name, tells the server, and what else is known at the time

@@ -1,4 +1,4 @@
-// Cursors of the merged lists: a text of ours, sealed, so that nobody reads or makes one but this process.
+// Cursors of the merged lists: encrypted and authenticated texts that only this process can make or read.
 //
 // CU1  only a cursor that this process made for that kind of list opens: the key is random and never leaves the
 //     process, the kind is authenticated with the text, and no second spelling of a cursor is taken for it.

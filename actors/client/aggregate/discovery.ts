@@ -1,6 +1,6 @@
-// Learns the lists of servers by starting them: of those that nothing is known of yet, and of those that may list more
-// for whoever asks than they have so far. A few at a time, each once. A client that lists waits for what nobody has ever
-// known; what is learnt later is announced by list_changed.
+// Discovers the lists of servers by starting them: servers of which nothing is known yet, and those that may list more
+// for a certain client than they have so far. A few start at a time, each once. A client that lists waits for servers
+// that nobody has ever known; what is learnt later is announced by list_changed.
 //
 // D1  a server that fails, or hangs, costs no list more than the waiting time, and only while its first start lasts.
 // D2  learning goes on whoever has left: the next one who asks has the lists.

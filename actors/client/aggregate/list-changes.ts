@@ -1,5 +1,5 @@
-// Who is to hear that a merged list has changed: whoever was shown another one than there is now. What is new in the
-// lists is counted; of each client it is known how far it has come.
+// Decides which clients are told that a merged list has changed: those that were shown another one than there is now.
+// Changes are counted, and of each client it is kept up to which count it knows them.
 //
 // NW1  while a client asks for a list it hears nothing of it: the answer has all there is.
 // NW2  after a whole answer it hears of what is new since then, once for all of it, and of nothing else. After one that

@@ -1,5 +1,5 @@
-// The pages of a merged list. A cursor does not say how far down the list a client has come, but which servers it has
-// seen whole, and how much of the one that a page ended in: what happens to other servers then moves nothing.
+// The pages of a merged list. A cursor does not hold a position in the whole list, but which servers the client has seen
+// whole, and how much of the one at which the page ended. So a change of other servers does not move it.
 //
 // LP1  whoever follows the cursors to the end is given each item of a server exactly once, in order, if that server and
 //     its list stay the same meanwhile, whatever is added, taken out, changed or moved around it. An item is a

@@ -1,5 +1,5 @@
-// What all servers together tell a model about themselves: the instructions of each under its id, in the order of the
-// catalog, so that the same servers give the same text. Models read it with every conversation, so it is bounded.
+// Merges the instructions of all servers into one text, each under the id of its server, in the order of the catalog, so
+// that the same servers give the same text. Models read it with every conversation, so it is bounded.
 //
 // I1  the text has at most MAX_TEXT characters of instructions, and of no server more than MAX_EACH.
 

@@ -1,5 +1,5 @@
-// What a gateway has for calls between the eras, of clients of one at servers of the other: the calls that are suspended while
-// their clients are asked, and the connections that one modern client has alone.
+// Carries calls between the eras, from a client of one to a server of the other. It holds the calls that are suspended
+// while their clients are asked, and the exclusive connections.
 
 import type { ManagedServer } from '../../server/managed-server.ts';
 import { refuseServerRequest } from '../../server/notifications/server-request.ts';

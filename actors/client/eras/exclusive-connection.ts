@@ -1,6 +1,6 @@
-// A connection to a legacy server for one modern request at a time. Over stdio a legacy server's question carries no
-// link to a call, so a request whose client can be asked needs a connection on which it is alone. When it is over, the
-// next request of a client that can do the same takes the exclusive connection; unused ones end like any session's connection.
+// A connection to a legacy server that serves one modern request at a time. Over stdio a legacy server's question
+// carries no link to a call, so a request whose client can be asked needs a connection on which it is alone. After it
+// the connection is used again for a client with the same abilities; unused ones end like any session's connection.
 //
 // LN1  an exclusive connection serves one request at a time: whatever comes on its connection belongs to that request.
 // LN2  an exclusive connection in use is neither idle nor evicted, but while its call is suspended it gives way to whoever finds no connection

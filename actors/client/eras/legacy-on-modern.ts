@@ -1,5 +1,5 @@
-// A request of a legacy client at a server that speaks the modern era only. The server cannot ask the client anything:
-// it answers that it needs input, and is asked again with that input. The client is asked in its own way, on the
+// A request of a legacy client at a server that speaks the modern era only. Such a server cannot ask the client: its
+// result says that it needs input, and it is asked again with that input. The client is asked in its own way, on the
 // stream of its request, and sees one request with one answer.
 //
 // LM1  the state the server hands out stays here; it never crosses the client.

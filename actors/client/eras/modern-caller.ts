@@ -1,4 +1,4 @@
-// Who sends a modern request: what `params._meta` says of the protocol version, the client and what it can do
+// The caller of a modern request: what `params._meta` says of the protocol version, the client and its capabilities
 // (2026-07-28, "General fields"). It holds for that request alone.
 
 import type { Envelope } from '../../jsonrpc/envelope.ts';

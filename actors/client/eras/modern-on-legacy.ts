@@ -1,6 +1,6 @@
-// A request of a modern client at a server that speaks the legacy era only. The server asks its client by requests of
-// its own while the call is under way; a modern client is asked by the result of its request, and comes back with a
-// new one. Between the two the call is suspended: it goes on at the server, and nobody listens.
+// A request of a modern client at a server that speaks the legacy era only. The server asks its client by requests while
+// the call is under way; a modern client is asked by the result of its request, and answers with a new one. Between the
+// two the call is suspended: it goes on at the server, and nobody listens.
 //
 // ML1  an answer of the client goes to the question it was given for, on the very connection that asked (OQ1).
 // ML2  the client gets one answer for each of its requests: questions, or the result; never both (A2).

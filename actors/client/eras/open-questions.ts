@@ -1,5 +1,5 @@
-// What a legacy server has asked during the call of a modern client, and waits to be answered. Such a client is asked by the
-// result of its request, under names of the gateway's making, and answers by those with the next.
+// The open questions of a legacy server during the call of a modern client. The client gets them with the result of its
+// request, under names that the gateway makes, and answers by these names with its next request.
 //
 // OQ1  an answer of the client goes to the question it was given for, on the very connection that asked (ML1).
 // OQ2  every question ends once: answered, taken back by the server, or refused.

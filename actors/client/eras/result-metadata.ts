@@ -1,5 +1,5 @@
-// What a modern client finds in a result of a server that says less: whose it is, that it is whole, and how long it may be
-// kept. The same for all calls of a server, so that it is made once.
+// The metadata that a modern client expects in a result: which server it is of, that it is complete, and how long it may
+// be cached. It is the same for all calls of a server, so that it is made once.
 
 import { metaKeys } from '../../jsonrpc/modern-meta.ts';
 import { ResultChange } from '../../jsonrpc/result-change.ts';

@@ -1,6 +1,6 @@
-// The calls of modern clients that wait for an answer of their client. A client that is asked something gets the
-// question as the result of its request and comes back with a new one; what ties the two together is a name that only
-// the gateway can have made up. It tells nothing, cannot be guessed, and is good once.
+// The calls of modern clients that are suspended until their client has answered. The client gets the question as the
+// result of its request, and comes back with a new request. What connects the two is a random name made by the gateway:
+// it says nothing, cannot be guessed, and can be used once.
 //
 // PK1  a name leads to the call it was given for, and only from the same request: another tool, or other arguments,
 //      are refused.

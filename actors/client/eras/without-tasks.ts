@@ -1,5 +1,5 @@
-// At /mcp a modern client's claim to know the tasks extension goes no further: a server that believed it could answer
-// with a task, and the requests about that task name it by an id which leads back to no server. At /mcp/:id it works.
+// Removes the tasks extension from a modern client's capabilities at /mcp: a server could answer with a task, and the
+// requests about that task name it by an id which leads back to no server. At /mcp/:id it works.
 
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { changeMembers, memberOf } from '../../jsonrpc/members.ts';

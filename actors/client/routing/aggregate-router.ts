@@ -1,5 +1,5 @@
-// The methods at /mcp: all servers as one, for clients of both eras. A name or uri tells the server; it is put back to
-// what that server calls it, and the rest of the message goes on as received.
+// Routes the methods at /mcp: all servers as one, for clients of both eras. A name or uri decides which server is asked;
+// it is replaced by the server's own, and the rest of the message goes on as received.
 
 import { InternalError } from '../../errors.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';

@@ -1,5 +1,5 @@
-// Gets to know a server that has not introduced itself yet. It is asked for a sign of life, as any call would ask it:
-// a backoff, a park and the bounds of its waiting room hold for this as well.
+// Has a server initialised that has not described itself yet, by a request like any other: a backoff, a parked server
+// and the bounds of the waiting calls hold for this as well.
 
 import { type GatewayError, InternalError } from '../../errors.ts';
 import { requestMessage } from '../../jsonrpc/compose.ts';

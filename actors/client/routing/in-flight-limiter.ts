@@ -1,5 +1,6 @@
-// The places of requests under way, for all clients and servers together (`limits.in_flight`), and who gets how many. A
-// call is its server's and its session's at once; stateless requests have no identity, so that they are their server's only.
+// Limits the requests in flight, over all clients and servers together (`limits.in_flight`), and shares the places among
+// them. A call counts for its server and its session at once; stateless requests have no identity, so that they count
+// for their server only.
 //
 // PL1 (A8)  whatever has to wait has a place; who finds none is refused at once.
 // PL2 (A6)  no server and no session gets all of them (budget.ts): however many hang, others get through.

@@ -1,5 +1,5 @@
-// The methods of the modern era (2026-07-28) at /mcp/:id and /mcp. Those the revision has removed are unknown, whatever
-// the server behind would say; who serves, and what it can do, the gateway says itself.
+// Routes the methods of the modern era (2026-07-28) at /mcp/:id and /mcp. Methods that the revision has removed are
+// unknown, whatever the server behind would say; discovery is answered by the gateway itself.
 
 import { modernVersion } from '../../jsonrpc/modern-meta.ts';
 import { RpcFault, rpcCodes } from '../../jsonrpc/rpc-fault.ts';

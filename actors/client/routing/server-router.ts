@@ -1,6 +1,6 @@
-// The methods of a session at /mcp/:id: one server, its names untouched. Everything is forwarded, what the gateway
-// has never heard of too; only what it must keep itself (log level, subscriptions) or can tell without waking the
-// server (lists of a sleeping one) is handled here.
+// Routes the methods of a session at /mcp/:id: one server, its names untouched. Everything is forwarded, also methods
+// that the gateway has never heard of; only what it must keep itself (log level, subscriptions) or can answer without
+// waking the server (lists of a sleeping one) is handled here.
 
 import { DeadlineError, InternalError, OverloadedError, StoppedError } from '../../errors.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';

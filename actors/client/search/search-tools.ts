@@ -1,5 +1,5 @@
-// The three tools that clients see instead of all when the gateway is told `expose: search`. Their definitions say
-// nothing of the catalog: they are the same bytes whatever servers come and go.
+// The definitions of the three tools that clients see instead of all with `expose: search`. They do not depend on the
+// catalog: the bytes are the same whatever servers come and go.
 
 import { rawJson } from '../../jsonrpc/span.ts';
 

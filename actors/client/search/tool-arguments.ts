@@ -1,5 +1,5 @@
-// Reads the arguments of the three search tools from a `tools/call`, strictly: what is not understood is said, in
-// words a model can act on. Which members count is decided on the bytes, since one of them leads to another tool.
+// Reads the arguments of the three search tools from a `tools/call`, strictly: an error says what is wrong in words that
+// a model can act on. Which members count is decided on the bytes, since one of them is the arguments of another tool.
 
 import { suggest } from '../../../config/suggest.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';

@@ -1,5 +1,5 @@
-// Finds tools by words: BM25 over name, title, server and description. Built when first asked, and kept in step with
-// the list by what has changed in it, since a server that merely starts makes a new list of the same tools.
+// A search index over tools: BM25 over name, title, server and description. It is built with the first search, and then
+// updated by what has changed in the list, since a server that merely starts makes a new list of the same tools.
 //
 // TI1  only tools of the list are found: what `tools: { allow, deny }` hides is not in it.
 // TI2  the same list and query give the same hits in the same order: equal scores go by the place in the list.

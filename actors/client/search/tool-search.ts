@@ -1,5 +1,5 @@
-// What find_tools, describe_tool and call_tool do. The first two are answered from the lists; a call_tool becomes the
-// plain tools/call it stands for, so that progress, errors and structured results are the server's own.
+// Carries out find_tools, describe_tool and call_tool. The first two are answered from the lists; a call_tool becomes
+// the plain tools/call that it stands for, so that progress, errors and structured results are the server's own.
 //
 // T1  the tool's arguments go on byte for byte; whatever else is in params (`_meta`, a retry's state) stays.
 // T2  what is hidden by `tools: { allow, deny }` is neither found, described nor called.

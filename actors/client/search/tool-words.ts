@@ -1,5 +1,5 @@
-// From text to the words a search compares: names are written in snake_case, kebab-case and camelCase, and whoever
-// searches writes none of them. `getHTTPStatus` is found as `get`, `http`, `status` and as a whole.
+// Splits text into the words that a search compares. Names are written in snake_case, kebab-case and camelCase, and
+// people search in none of them: `getHTTPStatus` is found as `get`, `http`, `status` and as a whole.
 
 const isAscii = /^[\0-\x7f]*$/;
 // The same twice: the classes of Unicode take three times as long, and nearly every text can do without.

@@ -1,5 +1,5 @@
-// How a session begins: what a client says of itself with `initialize`, and what it is told. At /mcp the gateway introduces
-// itself; at /mcp/:id the server does, and one that has never been heard of is started to be asked.
+// Answers `initialize`. At /mcp the gateway describes itself; at /mcp/:id the server is described, and one that has
+// never run is started for that.
 //
 // IZ1  what a client says of itself is bounded: it is kept as long as its session, and ten thousand sessions must stay
 //      affordable (A8).

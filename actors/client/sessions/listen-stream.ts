@@ -1,6 +1,5 @@
-// A modern client that listens (2026-07-28, "Subscriptions"): a request whose answer is a stream without end. The
-// gateway tells it of changed lists, which it knows of itself, and has servers watch resources for it, whichever era
-// they speak.
+// A listening modern client (2026-07-28, "Subscriptions"): a request whose answer is a stream without end. The gateway
+// tells it of changed lists, which it knows of itself, and subscribes to resources at servers of either era for it.
 //
 // LS1  the acknowledgement comes first, and names only what will really be told.
 // LS2  nothing is told that was not asked for, and everything carries the id of the listen, type and all.

@@ -1,4 +1,4 @@
-// Opens what a modern client listens to: finds out what can be told, has servers watch the resources it names, and
+// Opens a listen stream: finds out what the servers can tell, subscribes to the resources that the client names, and
 // acknowledges that.
 
 import { GatewayError, InternalError, StoppedError } from '../../errors.ts';

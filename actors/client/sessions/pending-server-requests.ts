@@ -1,6 +1,7 @@
-// What is asked of a client right now (sampling, elicitation, roots): by servers on their connections, or by the
-// gateway for a server that asks through its results. Ids and progress tokens are our own on the way to the client,
-// since several servers may have chosen the same, and restored on the way back.
+// The requests of servers to one client that are not answered yet (sampling, elicitation, roots): from their
+// connections, or made by the gateway for a server that asks through its results. They carry ids and progress tokens of
+// our own on the way to the client, since several servers may have chosen the same; the server's are restored on the way
+// back.
 //
 // Q1  an answer goes to the very connection or call that asked, or to nobody.
 // Q2  at most MAX_ASKED questions are open per session, each for at most DEADLINE_MS (A8).

@@ -1,5 +1,5 @@
-// What all sessions keep for clients that may come back to a lost stream, bounded together. It is what a session can do without
-// most easily, so the one that has added nothing for longest gives way.
+// Bounds the replay buffers of all sessions together. They are what a session can do without most easily, so that the
+// one to which nothing was added for longest is emptied first.
 
 import { HeldBytes } from '../../held-bytes.ts';
 import { LinkedList } from '../../linked-list.ts';

@@ -1,6 +1,6 @@
-// What was sent on a session's event streams lately, so that a client that lost a stream can have the rest of it
-// (Streamable HTTP, "Resumability and Redelivery"). Bounded in bytes, oldest first out: a session can never hold
-// more than that, however much a server says, and all together no more than replay-budget.ts allows.
+// The replay buffer of one session: what was sent on its event streams lately, so that a client that lost a stream can
+// have the rest of it (Streamable HTTP, "Resumability and Redelivery"). It is bounded in bytes, oldest first out, and
+// all of them together by replay-budget.ts.
 //
 // RR1  event ids are unique within the session and name their stream: `<stream>-<number>`.
 // RR2  only events of the stream that was lost are given back, never another's.

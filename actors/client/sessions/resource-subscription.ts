@@ -1,5 +1,5 @@
-// Has a server watch a resource for a client that has no way of its own to say so there: a listening client, or a
-// session at a server of the modern era.
+// Subscribes to a resource at a server for a client that cannot do so there itself: a listening client, or a session at
+// a server of the modern era.
 
 import { OverloadedError } from '../../errors.ts';
 import { forEachLimited } from '../../for-each-limited.ts';

@@ -1,5 +1,5 @@
-// One client's MCP session (revisions up to 2025-11-25). A plain record: no machine and no timer, so that ten
-// thousand idle ones cost little; one sweep ends those that nobody uses any more.
+// One client's MCP session (revisions up to 2025-11-25). It is a plain record, without a machine and without a timer, so
+// that ten thousand idle ones cost little; one sweep ends those that have expired.
 //
 // M1  what a server asks or says for this session goes out on one stream only, never on two.
 // M2  a session with an open stream or a call in flight is in use.

@@ -1,5 +1,6 @@
-// All client sessions: created, found, swept, told of what concerns many. One timer serves them all. Clients of the
-// modern era have none; those that listen are kept here as well, since they are told the same.
+// All client sessions: creates, finds and sweeps them, and notifies those that a change concerns. One timer serves them
+// all. Clients of the modern era have none; those that listen are kept here as well, since they get the same
+// notifications.
 //
 // K1 (A8)  at most `limits.sessions` exist, listening clients included; beyond that a new one is refused, and no other pays
 //          for it.

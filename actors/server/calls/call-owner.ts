@@ -1,4 +1,5 @@
-// A client session, as far as a server needs to know it: what it declared, and where to put what the server sends.
+// The owner of a call, as far as a server needs to know it: what the client declared, and where to put what the server
+// sends.
 
 import type { GatewayError } from '../../errors.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';

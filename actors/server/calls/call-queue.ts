@@ -1,4 +1,5 @@
-// The calls of one server that wait to be sent, oldest first: for the gate to open, or for a place on a connection.
+// The queue of calls that wait to be sent to one server, oldest first: for the gate to open, or for a place on a
+// connection.
 //
 // CQ1 (A8)  it has `places`; under session isolation so many for each session, so that none can use up what others need (A6).
 // CQ2       those that are turned out together are out before the first of them is told: the end of one must not have a

@@ -1,5 +1,6 @@
-// What the gateway asks a server for itself: introductions, lists, pings, listens. They go the way of all calls, but are on
-// no member: they count as no use (H4), have no place in the bounds, and are never sent a second time.
+// The gateway's own requests to a server: initialisation, lists, pings, listens. They go the way of all calls, but no
+// pool member counts them: they are no use of the server (H4), have no place in the bounds, and are never sent a second
+// time.
 //
 // OC1  the gateway asks in its own name and offers nothing, so that a server can ask nothing in return.
 

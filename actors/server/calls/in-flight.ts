@@ -1,4 +1,4 @@
-// The calls in flight at one server: how many there may be, and whose.
+// Limits the calls in flight at one server, in total and for each session.
 //
 // IF1 (A8)  never more than `max`; under session isolation so many on each connection.
 // IF2 (A6)  where all share them the last eighth goes by shares (budget.ts), so that no session has them all, however long its

@@ -1,6 +1,6 @@
-// Values of secrets in a server's error answers. An error mostly quotes what has failed, a request with its credentials say,
-// and goes on into logs, records and the models' context; so they are redacted (A9). A result is data: it is
-// forwarded as it came, since to look through it would cost every call, and to change it could break what it says.
+// Redacts values of secrets in a server's error answers. An error mostly quotes what has failed, such as a request with
+// its credentials, and goes on into logs, records and the models' context (A9). A result is data and forwarded as it
+// came: to look through it would cost every call, and to change it could break it.
 //
 // XE1  the answer is untouched, bytes and all, unless a secret is found in it; then message and data of its error are made anew.
 // XE2  names of members stay, and so does data that clients act upon by the error's code, such as the addresses of an

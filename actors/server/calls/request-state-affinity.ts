@@ -1,7 +1,6 @@
-// Which process an unfinished request is at home in. A modern server that wants input answers with a
-// `requestState` and gets it back in the retry; it may have sealed it with a key of its process (the SDK's servers do),
-// so that a retry is understood only where the state came from, and only while that process lives (2026-07-28, "Multi
-// round-trip requests").
+// Affinity of retries to processes. A modern server that wants input answers with a `requestState` and gets it back in
+// the retry. It may have sealed it with a key of its process (the SDK's servers do), so that only the process which made
+// the state understands the retry, and only while it lives (2026-07-28, "Multi round-trip requests").
 //
 // RS1  at most MAX_STATES are remembered, each for AFFINITY_MS (A8). A state that was forgotten, or whose connection is
 //     gone, goes to any connection: the server then says itself that it does not know it.

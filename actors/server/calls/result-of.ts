@@ -1,4 +1,4 @@
-// Reads the answer to a request of the gateway's own, where a value is needed and bytes are not enough.
+// Parses the answer to a request of the gateway's own, where a value is needed and bytes are not enough.
 
 import { UpstreamProtocolError } from '../../errors.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';

@@ -1,4 +1,4 @@
-// What to tell the operator of a server whose catalog entry names the era that it does not speak.
+// The advice to the operator of a server whose catalog entry names an era that it does not speak.
 
 import { type GatewayError, UpstreamProtocolError } from '../../errors.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';

@@ -1,5 +1,5 @@
-// One attempt to speak with a server in one era, on a connection (over stdio: a process) of its own that is thrown
-// away. What an answer, or the want of one, says about the server is decided here alone.
+// Probes whether a server speaks one era, on a connection (over stdio: a process) of its own that is thrown away. What
+// an answer, or its absence, says about the server is decided here alone.
 //
 // The connection is closed as soon as there is a verdict, and killed with `kill` (A5).
 

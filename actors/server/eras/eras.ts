@@ -1,7 +1,6 @@
-// Which eras of the protocol a server speaks: what the catalog says, or, under `era: auto`, what the server itself
-// answers. It is asked once, on connections (over stdio: processes) of their own that are thrown away, because some
-// servers stay in the era of the first request they get, and some exit on one they do not know (2026-07-28,
-// "Backward Compatibility" of both transports).
+// Knows which eras of the protocol a server speaks: by the catalog, or, under `era: auto`, by probing it once. The
+// probes have connections (over stdio: processes) of their own, because some servers stay in the era of the first
+// request they get, and some exit on one they do not know (2026-07-28, "Backward Compatibility" of both transports).
 //
 // ER1  only an answer is a verdict that is kept: a server that has answered nothing at all is taken for legacy until
 //     its next start has failed.

@@ -1,5 +1,6 @@
-// Whether whoever comes is turned away, and with what words: the server is switched off, or it has failed too often lately
-// and is parked. When it is parked its supervisor says; a park that is over ends with the next call, or by hand.
+// The circuit breaker of a server: refuses calls while the server is switched off, or parked because it has failed too
+// often lately, and says why. The supervisor parks it; when the time is over the next call, or an operator, starts it
+// again.
 
 import { UnavailableError } from '../../errors.ts';
 import { steadyNow } from '../../steady-clock.ts';

@@ -1,5 +1,5 @@
-// Tells when a server has had no call for half, and for the whole, of its idle timeout. One timer per server,
-// set to the next moment that can matter; nothing is done per call but writing down the time.
+// Reports when a server has had no call for half, and for the whole, of its idle timeout. One timer per server, set to
+// the next moment that can matter; a call only notes the time.
 
 export interface IdleTimerOptions {
   /** 0 = never quiet. */

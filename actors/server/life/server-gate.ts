@@ -1,5 +1,5 @@
-// The gate of a server and all that runs while it is open: its clocks, the care for its listeners, the notices of its lists.
-// Its machine says when the gate opens and shuts, and when nothing of the server may be left.
+// Opens and shuts the gate of a server, and with it everything that runs while the gate is open: timers, connections for
+// subscribers, notices of changed lists. The machine of the server decides when.
 //
 // SG1 (A1)   the gate is open exactly while the machine is in `running` or `idle`; the clocks tick just then, and until a drain.
 // SG2 (A5)   after `kill` no connection and no probe is left.

@@ -1,5 +1,5 @@
-// How a server comes to run: who has asked for it, when it may, and for whom its first connection is opened. Whether it
-// starts at all its machine decides (machines/server.ts).
+// Starts a server: who has asked for it, when it may start, and for whom its first connection is opened. Whether it
+// starts at all is decided by its machine (machines/server.ts).
 //
 // SS1  the first connection is for whoever waits longest, else for whoever asked, else for nobody; never for one who has left.
 // SS2  nothing is opened before it is known which eras the server speaks.

@@ -1,5 +1,5 @@
-// The three clocks of a server whose gate is open: health pings, idleness of the server, idleness of single sessions'
-// connections. They run together and stop together.
+// The three timers of a server whose gate is open: health pings, idleness of the server, idleness of single sessions'
+// connections. They start and stop together.
 
 import type { ServerEntry } from '../../../config/catalog-schema.ts';
 import { IdleMembers } from '../pool/idle-members.ts';

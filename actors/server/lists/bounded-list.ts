@@ -1,5 +1,5 @@
-// What is held of a server's lists. A server may list without end: what is taken in is bounded for each list, and in bytes
-// over the lists of all servers together; what is cut off is known, so that it can be told.
+// One list of a server, bounded. A server may list without end: each list is bounded in items and bytes, and the lists
+// of all servers together in bytes. What was cut off is known, so that it can be told.
 //
 // LH1 (A8)  a list holds at most MAX_ITEMS items and MAX_LIST_BYTES; all of them together hold what their budget has.
 // LH2       what was taken of the budget is given back once: when the list is replaced or given up, or its server goes.

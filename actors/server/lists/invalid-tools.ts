@@ -1,6 +1,6 @@
-// Tools that must not be offered: a modern server over HTTP wants some of their arguments in headers too, and says so
-// in a way that breaks a rule, so that no call of them could be right. One such tool spoils no other (2026-07-28,
-// Streamable HTTP, "Custom Headers from Tool Parameters": they are left out of `tools/list`, with a warning).
+// Finds tools that must not be offered: a modern server over HTTP wants some of their arguments in headers too, and its
+// annotations break a rule, so that no call of them could be right. Other tools are not affected (2026-07-28, Streamable
+// HTTP, "Custom Headers from Tool Parameters": they are left out of `tools/list`, with a warning).
 
 import type { Log } from '../../log.ts';
 import { annotationFault } from '../../upstream/param-headers.ts';

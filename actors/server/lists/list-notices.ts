@@ -1,6 +1,6 @@
-// What connections tell of changed lists: many notices within a moment are one, the lists are fetched before anybody
-// hears of them, and every client hears once. What a connection tells while its lists are fetched waits for the end of
-// that fetch (A8).
+// Debounces the notices of changed lists: many within a moment become one, the lists are fetched before anybody hears of
+// them, and every client hears once. A notice that comes while the lists are fetched waits for the end of that fetch
+// (A8).
 //
 // One connection that does not answer delays nobody else's notice (A6).
 

@@ -1,6 +1,6 @@
-// Who hears what a shared server says. Resource updates go to the subscribers. Of the rest, what a transport links to
-// a call goes to that call's session alone, and of what is linked to none only log messages have addressees that can
-// be known: the sessions that asked for a level and those with a call in flight, each from its own level on.
+// Delivers the notifications of a shared server. Resource updates go to the subscribers. Of the rest, what a transport
+// links to a call goes to that call's session alone. Of what is linked to none only log messages have addressees that
+// can be known: the sessions that asked for a level and those with a call in flight, each from its own level on.
 // Everything else reaches nobody: guessing an addressee is how one user's messages end up with another.
 
 import type { Envelope } from '../../jsonrpc/envelope.ts';

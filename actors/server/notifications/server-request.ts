@@ -1,4 +1,4 @@
-// What the client behind a connection can be asked by its server, and the answer to a server that asks for more.
+// Which requests a client can get from a server, by its capabilities, and the refusal of all others.
 
 import { errorMessage } from '../../jsonrpc/compose.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';

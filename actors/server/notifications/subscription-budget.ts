@@ -1,5 +1,5 @@
-// The resources that clients are subscribed to, at all servers together, in bytes. A subscription is kept as long as its
-// client, so one more than there is room for is refused; and no client can take the room of all (A6).
+// Bounds the resource subscriptions of all clients at all servers together, in bytes. A subscription is kept as long as
+// its client, so one more than there is room for is refused; and no client can take the room of all (A6).
 
 import { Budget, Share } from '../../budget.ts';
 import { OverloadedError } from '../../errors.ts';

@@ -1,6 +1,6 @@
-// Which client session has subscribed to which resource of a server, and which log level each has asked for.
-// A shared server is asked once per resource, and for the lowest level; what it sends is handed to those who asked.
-// Thousands may leave at once: what is forgotten with one client costs nothing for what the others want.
+// The subscriptions of client sessions at one server, and the log levels they asked for. A shared server is asked once
+// per resource, and for the lowest level; what it sends is handed to those who asked. Thousands may leave at once:
+// removing one client costs nothing for what the others want.
 
 import type { OverloadedError } from '../../errors.ts';
 import type { CallOwner } from '../calls/call-owner.ts';

@@ -1,5 +1,5 @@
-// What a server says without being asked: its questions, and its notifications. Each goes to the one who may hear it,
-// or to nobody; whom a shared connection means is never guessed.
+// Delivers what a server sends without being asked: its requests and its notifications. Each goes to the one client that
+// it is for, or to nobody; on a shared connection that is never guessed.
 
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import type { Call } from '../calls/call.ts';

@@ -1,6 +1,6 @@
-// What a modern server is asked to tell of by itself: changes of its lists, and of the resources that clients have
-// subscribed to. One `subscriptions/listen` per connection stands for all clients (2026-07-28, "Subscriptions"). What
-// it asks for cannot be changed, so another wish means another request, and the old one goes once the new one stands.
+// The `subscriptions/listen` request to a modern server: for changes of its lists, and of the resources that clients
+// have subscribed to. One per connection serves all clients (2026-07-28, "Subscriptions"). Its filter cannot be changed,
+// so another filter means another request, and the old one is cancelled once the new one is acknowledged.
 //
 // U1  a listen that ends by itself is opened anew, after a pause that grows, as long as the connection lives; one that
 //     is refused is not.

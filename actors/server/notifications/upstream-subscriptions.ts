@@ -1,6 +1,6 @@
-// What clients have asked of a server that outlasts a request: log levels and subscriptions. A shared server is told
-// the lowest level, and of a resource once; a new connection is told everything again. A modern server has no log
-// levels to set, and one listen per connection stands for all subscriptions.
+// Passes log levels and subscriptions of clients on to the server. A shared server is told the lowest level, and of a
+// resource once; a new connection is told everything again. A modern server has no log levels to set, and one listen per
+// connection serves all subscriptions.
 
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import type { ServerCache } from '../cache/server-cache.ts';

@@ -1,5 +1,5 @@
-// The members of a pool on their way out. They hold no place any more, but their processes may still be ending; and what
-// they have said last is kept beyond that, see recent-stderr.ts.
+// Pool members that are closing. They hold no place any more, but their processes may still be ending; and their last
+// lines on stderr are kept beyond that (recent-stderr.ts).
 //
 // DP1 (A5)  once `everybody` has settled, or after `kill`, nothing is left of any of them.
 

@@ -1,5 +1,5 @@
-// What is done about the news of a server's connections: one was introduced, is open, could not be opened, has ended by
-// itself, or refused a call for its headers. Whether the server itself has failed by that is for its machine to say.
+// Reacts to the events of a server's connections: introduced, open, could not be opened, lost, or a call refused for its
+// headers. Whether the server itself has failed by that is decided by its machine.
 //
 // OB1  who waits for a connection that cannot be had is told, and nobody else is (A6).
 // -    however many calls are refused for their headers at once, the list of tools is fetched once for all of them.

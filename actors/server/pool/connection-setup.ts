@@ -1,5 +1,5 @@
-// How a member of a pool comes to be: a connection is made and introduced, and what the server has is learnt, all within
-// one start timeout. A remote member whose session is lost goes through the same once more, in its place.
+// Sets up a pool member: makes and initialises its connection, and learns the server's lists, all within one start
+// timeout. A remote member whose session is lost is set up once more, in its place.
 //
 // OS1  each `open` or `again` ends in exactly one `onOpen` or `onFailed`, unless the member is closed before.
 // OS2  the end of a connection is told only where it is still the member's own, and not while it is being opened.

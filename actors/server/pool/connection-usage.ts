@@ -1,5 +1,5 @@
-// Who is served by which connection, and which connections are of use to somebody right now. Nothing here changes
-// anything: it answers from the eras, the places of the pool and what clients have subscribed to.
+// Tells which connection serves whom, and which are in use right now. It holds no state: it answers from the eras, the
+// members of the pool and the subscriptions of clients.
 
 import type { Era } from '../../jsonrpc/modern-meta.ts';
 import type { CallOwner } from '../calls/call-owner.ts';

@@ -1,5 +1,5 @@
-// Ends connections that belong to one client session and have had no call for the idle timeout, while the server as
-// a whole goes on for others (architecture, isolation: session).
+// Closes connections of single client sessions that have had no call for the idle timeout, while the server as a whole
+// goes on for others (ARCHITECTURE.md, isolation: session).
 
 import type { PoolMember } from './pool-member.ts';
 

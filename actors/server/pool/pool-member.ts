@@ -1,4 +1,4 @@
-// One place in a server's pool: a connection that is being opened or is open, and who it belongs to.
+// One member of a server's pool: a connection that is being opened or is open, and who it belongs to.
 
 import type { Era } from '../../jsonrpc/modern-meta.ts';
 import type { CallOwner } from '../calls/call-owner.ts';

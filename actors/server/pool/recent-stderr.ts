@@ -1,5 +1,5 @@
-// The last lines that a server wrote on stderr, of processes that live and of the last one that has ended: what it said before
-// it crashed is worth most when it is gone.
+// The last lines that a server wrote on stderr: of its living processes, and of the last one that has ended, since what
+// it said before it crashed is worth most when it is gone.
 //
 // LW1  what a process said last stays until one that began later has said something itself, or has ended after it.
 // LW2  at most one tail is kept per server, as bounded and as clean as the link gave it (A8, A9).

@@ -1,5 +1,5 @@
-// Those who are subscribed but have no connection of their own hear from one that many share. Nobody's call need ever
-// open it, and when it is lost nobody's call need miss it: so somebody has to see that it is there.
+// Keeps a shared connection open for subscribers that have none of their own. No call of a client need ever open it, or
+// notice when it is lost, so that this is seen to here.
 //
 // SU1  while the gate is open, a connection of each era is opened in which somebody wants to hear and there is none.
 // SU2  one that was lost is opened again after a pause, which grows while they do not last.
