@@ -12,8 +12,8 @@ export interface Principal {
 
 /** Why nobody is let in. */
 export interface Refusal {
-  /** `unavailable`: it could not be found out now. */
-  readonly refused: 'missing' | 'wrong' | 'unavailable';
+  /** `wrong` may be right with other credentials, `forbidden` never; `unavailable`: it could not be found out now. */
+  readonly refused: 'missing' | 'wrong' | 'forbidden' | 'unavailable';
   /** For whoever sent the request: no secret, and nothing of what was sent. */
   readonly why: string;
   /** With `unavailable`. */
@@ -31,4 +31,9 @@ export function isRefusal<T extends object>(verdict: T | Refusal): verdict is Re
 /** Whether both are the same one: what belongs to one principal is not shown to another. */
 export function isSamePrincipal(one: Principal, other: Principal): boolean {
   return one === other || (one.kind === other.kind && one.name === other.name);
+}
+
+/** As logs and records have it: `token:alice`, `key:api_key`. */
+export function principalText({ kind, name }: Principal): string {
+  return kind === 'anonymous' ? name : `${kind}:${name}`;
 }

@@ -4,6 +4,7 @@
 
 import * as Type from 'typebox';
 import { seconds, secondsOrZero } from './duration-schema.ts';
+import { jwtSchema } from './jwt-schema.ts';
 import { listenAddrPattern } from './listen-addr.ts';
 import type { Platforms } from './resources/resource-context.ts';
 import { text, textByKey } from './text-schema.ts';
@@ -128,6 +129,16 @@ export const gatewaySchema = Type.Object(
       patternErrorMessage: 'printable ASCII characters without spaces or line breaks at either end',
       writeOnly: true,
     }),
+    auth: Type.Object(
+      {
+        jwt: Type.Optional(
+          jwtSchema(
+            'Besides the api_key, JSON Web Tokens of this issuer are taken in Authorization: Bearer. Needs an api_key.',
+          ),
+        ),
+      },
+      { description: 'Who may ask, besides whoever has the api_key.', default: {} },
+    ),
     log_level: Type.Enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
       description: 'Least level that is logged.',
       default: 'info',

@@ -4,6 +4,7 @@ import { dirname, resolve } from 'node:path';
 import { daemonListenAddr, isDaemonForm, withoutPlatforms } from './daemon-form.ts';
 import { fillDefaults, type Written } from './fill-defaults.ts';
 import { type GatewayConfig, gatewaySchema } from './gateway-schema.ts';
+import { jwtFault } from './jwt-schema.ts';
 import { isLoopback, parseListenAddr } from './listen-addr.ts';
 import { memberOf, textOf, withoutMembers } from './resources/yaml-members.ts';
 import type { SchemaReader } from './schema-reader.ts';
@@ -25,6 +26,7 @@ export function readGateway(reader: SchemaReader, root: YamlTree, file: string):
   checkListenAddr(reader, listen_addr);
   checkInspector(reader, config);
   checkShellKey(reader, root);
+  checkAuth(reader, config);
   if (written.api_key === '') checkEmptyKey(reader, root);
   const folder = dirname(file);
   return {
@@ -113,6 +115,16 @@ function checkInspector(
     'inspector.enabled',
     `needs an api_key while the gateway listens on ${listen_addr}; set one, or inspector.insecure: true if everybody there may watch`,
   );
+}
+
+/** Whoever has no token (the commands, the inspector, an operator whose identity provider is away) has the key. */
+function checkAuth(reader: SchemaReader, { auth, api_key }: Written<GatewayConfig>): void {
+  const { jwt } = auth ?? {};
+  if (jwt === undefined) return;
+  if (api_key === '' && !reader.isFaulty('api_key'))
+    reader.report('auth.jwt', 'needs an api_key: without one everybody may ask');
+  const fault = jwtFault(jwt);
+  if (fault !== undefined) reader.report(`auth.jwt.${fault.field}`, fault.message);
 }
 
 /** In values that may be meant for a shell these are left alone; a key is for none. */

@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Gateway, loadConfig, MessageRouter, readClientMessage, silentLog, version } from 'actor-gateway';
+import { Gateway, loadConfig, readClientMessage, silentLog, version } from 'actor-gateway';
 
 const { config, catalog, secrets } = await loadConfig('gateway.yaml', process.env);
 const stateDir = mkdtempSync(join(tmpdir(), 'embedded-gateway-'));
@@ -16,7 +16,6 @@ const gateway = new Gateway({
   version,
   environment: process.env,
 });
-const router = new MessageRouter(gateway);
 await gateway.start();
 
 /** Sends one JSON-RPC request to a server and gives the answer. */
@@ -28,7 +27,7 @@ function request(server, message) {
       drop: () => resolve(undefined),
       finish: (answer) => resolve(JSON.parse(answer)),
     };
-    router.single(gateway.server(server), envelope, outlet, { requestId: 'embedded' });
+    gateway.router.single(gateway.server(server), envelope, outlet, { requestId: 'embedded' });
   });
 }
 

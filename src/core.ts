@@ -1,7 +1,7 @@
 // gateway-core: the gateway as a library. Everything exported here is public; examples/embed.mjs uses it.
 
 export { isModern } from '../actors/client/eras/modern-caller.ts';
-export { MessageRouter, type Origin } from '../actors/client/message-router.ts';
+export type { MessageRouter, Origin } from '../actors/client/message-router.ts';
 export type { Outlet, Stream } from '../actors/client/outlet.ts';
 export { ClientSession } from '../actors/client/sessions/session.ts';
 export * from '../actors/errors.ts';

@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import type { Agent } from '../../config/resources/agent.ts';
 import type { Trigger } from '../../config/resources/trigger.ts';
 import { ConflictError, NotFoundError } from '../errors.ts';
+import { anonymous } from '../principal.ts';
 import { manualEvent } from '../sources/manual/manual-event.ts';
 import type {
   Delivery,
@@ -68,7 +69,7 @@ export class Operator {
   }
 
   /** Runs a trigger of type Manual; with `waitSeconds` it tells how that ended, if it did. */
-  async run(name: string, run: ManualRun, trace: string): Promise<RunResult> {
+  async run(name: string, run: ManualRun, trace: string, principal = anonymous): Promise<RunResult> {
     const { dispatcher } = this.#automation;
     const trigger = this.#named(name);
     if (trigger.type !== 'Manual')
@@ -76,7 +77,7 @@ export class Operator {
         `${name} is of type ${trigger.type}; only triggers of type Manual are run by hand`,
       );
     if (!trigger.enabled) throw new ConflictError(`${name} is switched off (spec.enabled)`);
-    const event = manualEvent(trigger, run, randomUUID(), trace);
+    const event = manualEvent(trigger, run, { id: randomUUID(), trace, principal });
     const waiting = new AbortController();
     const settled =
       run.waitSeconds > 0

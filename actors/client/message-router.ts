@@ -5,6 +5,7 @@ import type { Gateway } from '../gateway/gateway.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';
 import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
 import { rawOf } from '../jsonrpc/span.ts';
+import { anonymous, type Principal, principalText } from '../principal.ts';
 import { type ListKind, listKinds } from '../server/lists/lists.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
 import type { Trace } from '../upstream/link.ts';
@@ -22,6 +23,8 @@ import type { ClientSession } from './sessions/session.ts';
 /** What is known of the request that carried a message; it stands in every log line about it. */
 export interface Origin extends Trace {
   readonly requestId: string;
+  /** Who asks, where a front end knows it. */
+  readonly principal?: Principal;
 }
 
 /** A call that takes longer than this is worth a line at `info`. */
@@ -59,7 +62,12 @@ export class MessageRouter {
     origin: Origin,
     onSession: (session: ClientSession) => void,
   ): void {
-    const session = this.#gateway.sessions.create({ target: server?.id, ...readInitialize(envelope) });
+    const { principal = anonymous } = origin;
+    const session = this.#gateway.sessions.create({
+      target: server?.id,
+      principal,
+      ...readInitialize(envelope),
+    });
     onSession(session);
     const exchange = this.#exchange(envelope, outlet, origin, session);
     if (server === undefined) exchange.result(gatewayInitializeResult(this.#gateway, session));
@@ -108,7 +116,7 @@ export class MessageRouter {
     outlet: Outlet,
     origin: Origin,
   ): { cancel(reason?: string): void } | undefined {
-    const caller = readCaller(envelope);
+    const caller = readCaller(envelope, shownPrincipal(origin));
     if (envelope.method === 'subscriptions/listen')
       return listen(this.#gateway, { envelope, caller, server, outlet });
     const exchange = this.#exchange(envelope, outlet, origin, undefined);
@@ -260,6 +268,7 @@ export class MessageRouter {
       outcome: end,
       duration_ms: Math.round(ms * 1000) / 1000,
       session: session?.label,
+      principal: shownPrincipal(origin),
       request_id: origin.requestId,
       traceparent: origin.traceparent,
       ...(error === undefined ? {} : { code: error.code, reason: error.message }),
@@ -267,6 +276,11 @@ export class MessageRouter {
     if (isNoteworthy) log.info(fields, 'call');
     else log.debug(fields, 'call');
   }
+}
+
+/** Where nobody has to prove anything there is nothing to tell. */
+function shownPrincipal({ principal = anonymous }: Origin): string | undefined {
+  return principal.kind === 'anonymous' ? undefined : principalText(principal);
 }
 
 /** A2: whatever goes wrong on its way ends a request, and with it its place in flight. */

@@ -8,6 +8,7 @@ import { Aggregate } from '../client/aggregate/aggregate.ts';
 import { Discovery } from '../client/aggregate/discovery.ts';
 import { loadToolFilters } from '../client/aggregate/tool-filter.ts';
 import { EraBridge } from '../client/eras/era-bridge.ts';
+import { MessageRouter } from '../client/message-router.ts';
 import { Forwarder } from '../client/routing/forwarder.ts';
 import { InFlightLimiter } from '../client/routing/in-flight-limiter.ts';
 import { ToolSearch } from '../client/search/tool-search.ts';
@@ -63,6 +64,8 @@ export class Gateway {
   readonly forwarder: Forwarder;
   /** Set under `expose: search`. */
   readonly search: ToolSearch | undefined;
+  /** The way of every message of a client, whatever brought it here. */
+  readonly router: MessageRouter;
   readonly beginning = new StartTime();
   /** How it introduces itself to clients that see all servers as one. */
   readonly serverInfo: { readonly name: string; readonly title: string; readonly version: string };
@@ -114,6 +117,7 @@ export class Gateway {
       log,
       onEnd: (session) => this.release(session),
     });
+    this.router = new MessageRouter(this);
     this.#life = new Life({
       parts: [...this.#ownParts(), ...(options.parts ?? [])],
       servers: this.servers.supervisorInput(),

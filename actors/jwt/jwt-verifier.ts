@@ -11,7 +11,7 @@
 
 import { hash } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader, errors, type JWK, type JWTPayload, jwtVerify } from 'jose';
-import type { Principal, Refusal } from '../principal.ts';
+import { isRefusal, type Principal, type Refusal, type Verdict } from '../principal.ts';
 import { type KeySet, KeysUnavailableError } from './key-set.ts';
 
 export interface JwtVerifierOptions {
@@ -77,6 +77,12 @@ export class JwtVerifier {
       return known.token;
     const refusal = this.#nonsense(token);
     return refusal ?? this.#check(token, digest);
+  }
+
+  /** Whose the token is. */
+  principalOf(token: string): Verdict | Promise<Verdict> {
+    const verified = this.verify(token);
+    return verified instanceof Promise ? verified.then(verdictOf) : verdictOf(verified);
   }
 
   /** What the token itself shows to be wrong; nothing of it is proven. */
@@ -152,6 +158,10 @@ export class JwtVerifier {
     }
     this.#known.set(digest, { token, until: performance.now() + KNOWN_MS });
   }
+}
+
+function verdictOf(verified: VerifiedToken | Refusal): Verdict {
+  return isRefusal(verified) ? verified : verified.principal;
 }
 
 /** Undefined where no claim can be shown: control characters would spoil what is printed. */

@@ -1,35 +1,93 @@
 // Whose event is this? Triggers that share a path may have secrets of their own, and only those whose secret fits may take
 // what came. Each secret is tried once, however many triggers have it, since a body may be large. Where nothing is
 // verified the sender must at least be on this machine, and no web page.
+//
+// VS1       what decides at once is decided at once: a promise is given, and awaited, only where keys have to be asked for.
+// VS2 (A8)  while keys are asked for the body has room of that for unknown senders; where there is none the sender comes again.
 
 import { BlockList, isIP } from 'node:net';
+import { isRefusal, type Principal, type Refusal, type Verdict } from '../principal.ts';
 import type { WebhookReply, WebhookRequest } from './webhook.ts';
 
 /** How the requests for one trigger are told from forged ones. */
 export interface Verifier {
   /** The same for two that accept the same requests. Holds secrets: never shown. */
   readonly identity: string;
-  fits(request: WebhookRequest, body: Buffer): boolean;
+  verify(request: WebhookRequest, body: Buffer): Verdict | Promise<Verdict>;
 }
 
 export interface Verifiable {
   readonly verifier: Verifier;
 }
 
-/** Those of the members whose verifier accepts the request, in their order. */
-export function verifiedSubscribers<M extends Verifiable>(
-  members: readonly M[],
+export interface Verified<S> {
+  /** Those that may take the request, in their order. */
+  readonly subscribers: readonly [S, ...S[]];
+  /** Who sent it, as the first of them knows it. */
+  readonly principal: Principal;
+}
+
+/** Whoever has the secret that requests are signed with. */
+export const signer: Principal = { kind: 'signature', name: 'webhook_secret' };
+export const notProven: Refusal = { refused: 'missing', why: '' };
+
+const thisMachine: Principal = { kind: 'anonymous', name: 'loopback' };
+const noRoom: Refusal = {
+  refused: 'unavailable',
+  why: 'too many requests wait for the keys of their senders; send it again shortly',
+};
+
+/** Those of the subscribers whose verifier accepts the request; else why none does. */
+export function verifiedSubscribers<S extends Verifiable>(
+  subscribers: readonly S[],
   request: WebhookRequest,
   body: Buffer,
-): readonly M[] {
-  const tried: { readonly verifier: Verifier; readonly isFit: boolean }[] = [];
-  return members.filter(({ verifier }) => {
-    const before = tried.find((each) => each.verifier.identity === verifier.identity);
-    if (before !== undefined) return before.isFit;
-    const isFit = verifier.fits(request, body);
-    tried.push({ verifier, isFit });
-    return isFit;
+): Verified<S> | Refusal | Promise<Verified<S> | Refusal> {
+  const tried: { readonly identity: string; readonly verdict: Verdict | Promise<Verdict> }[] = [];
+  let isAsking = false;
+  const verdicts = subscribers.map(({ verifier }) => {
+    const { identity } = verifier;
+    const before = tried.find((each) => each.identity === identity);
+    if (before !== undefined) return before.verdict;
+    const verdict = verifier.verify(request, body);
+    isAsking ||= verdict instanceof Promise;
+    tried.push({ identity, verdict });
+    return verdict;
   });
+  if (!isAsking) return acceptedBy(subscribers, verdicts as readonly Verdict[]);
+  const giveBack = request.holdBody(body.length);
+  const known = Promise.all(verdicts).then((all) => acceptedBy(subscribers, all));
+  if (giveBack !== undefined) return known.finally(giveBack);
+  known.catch(() => {});
+  return noRoom;
+}
+
+function acceptedBy<S>(subscribers: readonly S[], verdicts: readonly Verdict[]): Verified<S> | Refusal {
+  const accepting: S[] = [];
+  let principal: Principal | undefined;
+  let refusal = notProven;
+  for (const [index, verdict] of verdicts.entries()) {
+    if (isRefusal(verdict)) refusal = graver(refusal, verdict);
+    else {
+      accepting.push(subscribers[index] as S);
+      principal ??= verdict;
+    }
+  }
+  const [first, ...others] = accepting;
+  if (first === undefined || principal === undefined) return refusal;
+  return { subscribers: [first, ...others], principal };
+}
+
+const gravity: Readonly<Record<Refusal['refused'], number>> = {
+  missing: 0,
+  wrong: 1,
+  forbidden: 2,
+  unavailable: 3,
+};
+
+/** Of several the sender is told what helps most: what it need not send again in another way. */
+function graver(one: Refusal, other: Refusal): Refusal {
+  return gravity[other.refused] > gravity[one.refused] ? other : one;
 }
 
 /**
@@ -38,15 +96,33 @@ export function verifiedSubscribers<M extends Verifiable>(
  */
 export const loopbackOnly: Verifier = {
   identity: 'loopback',
-  fits: ({ remoteAddress, headers }) => isLoopback(remoteAddress) && !isFromPage(headers),
+  verify: (request) => (isFromThisMachine(request) ? thisMachine : notProven),
 };
 
-/** The answer to what fits no verifier: `message`, and to a web page what it can never do. */
-export function refusal({ headers }: WebhookRequest, message: string): WebhookReply {
+export function isFromThisMachine({ remoteAddress, headers }: WebhookRequest): boolean {
+  return isLoopback(remoteAddress) && !isFromPage(headers);
+}
+
+const statuses: Readonly<Record<Refusal['refused'], number>> = {
+  missing: 401,
+  wrong: 401,
+  forbidden: 403,
+  unavailable: 503,
+};
+
+/** The answer to what no verifier accepts: `message` with what it says, and to a web page what it can never do. */
+export function refusal(
+  { headers }: WebhookRequest,
+  message: string,
+  { refused, why, retryAfterSeconds = 1 }: Refusal = notProven,
+): WebhookReply {
+  const status = statuses[refused];
+  if (refused === 'unavailable')
+    return { status, headers: [['retry-after', String(retryAfterSeconds)]], body: why };
   const more = isFromPage(headers)
     ? '; what nobody has signed is not taken from a web page (Origin, Sec-Fetch-Site)'
     : '';
-  return { status: 401, body: `${message}${more}` };
+  return { status, body: `${message}${why === '' ? '' : `: ${why}`}${more}` };
 }
 
 /**

@@ -16,6 +16,11 @@ export interface WebhookRequest {
   readonly isBodyExact: boolean;
   readonly requestId: string;
   readonly traceparent: string;
+  /**
+   * Takes room for the body, which is here, while its sender is not known yet: to be called before anything is waited for to
+   * find that out. Gives the way to give it back; undefined when there is none.
+   */
+  holdBody(bytes: number): (() => void) | undefined;
 }
 
 export interface WebhookReply {

@@ -1,7 +1,6 @@
 // The API key: in `Authorization: Bearer` or in `X-API-Key`, never in a query string (contract, "Authentication").
 
 import { hash, timingSafeEqual } from 'node:crypto';
-import type { ExchangeContext } from './mcp/exchange-context.ts';
 
 const digest = (text: string) => hash('sha256', text, 'buffer');
 
@@ -13,22 +12,13 @@ export class ApiKey {
     this.#digest = key === '' ? undefined : digest(key);
   }
 
-  /** True when the request may go on; otherwise it has been answered, word for word as the contract has it. */
-  admits(context: ExchangeContext): boolean {
-    if (this.#digest === undefined) return true;
-    const given = keysIn(context.request.headers);
-    if (given.some((key) => this.isRight(key))) return true;
-    if (given.length === 0) {
-      context.json(401, { error: 'Unauthorized', message: 'API key required' }, [
-        ['www-authenticate', 'Bearer'],
-      ]);
-    } else context.json(403, { error: 'Forbidden', message: 'Invalid API key' });
-    return false;
+  get isNeeded(): boolean {
+    return this.#digest !== undefined;
   }
 
   /** Whether these headers hold the key, or none is needed. */
   isGivenBy(headers: Readonly<Record<string, string>>): boolean {
-    return this.#digest === undefined || keysIn(headers).some((key) => this.isRight(key));
+    return this.#digest === undefined || credentialsIn(headers).some((key) => this.isRight(key));
   }
 
   /** Digests have one length, so that the time taken tells nothing about the key. */
@@ -37,7 +27,8 @@ export class ApiKey {
   }
 }
 
-function keysIn({
+/** What the headers bring to show who it is: the bearer's first. */
+export function credentialsIn({
   authorization,
   'x-api-key': header,
 }: Readonly<Record<string, string | undefined>>): string[] {

@@ -1,17 +1,19 @@
 // The HTTP front: a listener, the gate every request passes, and the routes behind it. A part of the gateway's actor
 // tree: booted last, drained first.
 //
-// FR1  every request passes, in this order: Host and Origin, key, route, method, limits; /health only what it must. A
-//     webhook passes nothing but its own checks, and the inspector has an access of its own in the place of the key.
+// FR1  every request passes, in this order: Host and Origin, who asks, route, method, limits; /health only what it must. A
+//     webhook passes nothing but its own checks, and the inspector has an access of its own in the place of the key. Who
+//     has to be asked for is waited for; meanwhile nothing of the request is looked at, and its body has a bound (UB1).
 // FR2  while draining, /health says so, work in flight ends, and new work is refused with 503.
 
 import type { Automation } from '../../actors/automation/automation.ts';
 import type { Address, OpenListener } from '../../actors/automation/webhook-listeners.ts';
-import { MessageRouter } from '../../actors/client/message-router.ts';
 import { StoppedError, StoreUnavailableError } from '../../actors/errors.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
 import type { Part } from '../../actors/gateway/life.ts';
+import { isRefusal, type Verdict } from '../../actors/principal.ts';
 import { listenSetting } from '../../config/daemon-form.ts';
+import type { GatewayConfig } from '../../config/gateway-schema.ts';
 import { isLoopback, parseListenAddr } from '../../config/listen-addr.ts';
 import { InspectorAccess, isInspector } from '../inspector/access.ts';
 import { Inspector } from '../inspector/inspector.ts';
@@ -19,13 +21,16 @@ import { AutomationFigures } from './api/automation-figures.ts';
 import { answerAutomation, automationRouteOf } from './api/automation-routes.ts';
 import { ApiKey } from './api-key.ts';
 import { BodyBudget } from './body/body-budget.ts';
+import { whenKnown } from './body/unproven-body.ts';
 import { closing } from './closing.ts';
+import { Identification, refuse } from './identification.ts';
 import { listen } from './listener/listen.ts';
 import { Readers } from './listener/readers.ts';
 import type { BodyHandler, HttpReply, HttpRequest, Listener } from './listener/seam.ts';
 import { ExchangeContext, retryAfter } from './mcp/exchange-context.ts';
 import { Heartbeat } from './mcp/heartbeat.ts';
 import { OriginGuard } from './origin-guard.ts';
+import type { RouteContext, TriggersAtRoutes } from './route-context.ts';
 import { fail, type Route, routeOf } from './routes.ts';
 import { statusOf } from './status.ts';
 import { webhook } from './webhook-endpoint.ts';
@@ -44,17 +49,18 @@ const LAST_WORDS_MS = 250;
 
 export class Front implements Part {
   readonly name = 'front';
-  readonly heartbeat = new Heartbeat();
-  readonly options: FrontOptions;
+  readonly #heartbeat = new Heartbeat();
+  readonly #options: FrontOptions;
   #gateway: Gateway | undefined;
-  #router: MessageRouter | undefined;
+  #routes: RouteContext | undefined;
   #listener: Listener | undefined;
   #inspector: Inspector | undefined;
   #key = new ApiKey('');
+  #identification = new Identification(this.#key, undefined);
   #guard: OriginGuard | undefined;
   /** Set where there are triggers. */
   automation: Automation | undefined;
-  #figures: AutomationFigures | undefined;
+  #triggers: TriggersAtRoutes | undefined;
   /** For bodies of which nobody knows yet who sends them. */
   #unproven = BodyBudget.for(0);
   /** Events that the store did not take, since the start. */
@@ -62,13 +68,13 @@ export class Front implements Part {
   #tellRefusedAt = 0;
 
   constructor(options: FrontOptions) {
-    this.options = options;
+    this.#options = options;
   }
 
   /** To be called once, before boot: the gateway and its front know each other. */
   attach(gateway: Gateway): void {
     this.#gateway = gateway;
-    this.#router = new MessageRouter(gateway);
+    this.#routes = this.#routesTo(gateway);
     this.#key = new ApiKey(gateway.config.api_key);
     this.#unproven = BodyBudget.for(gateway.config.limits.body_bytes);
   }
@@ -78,15 +84,9 @@ export class Front implements Part {
     return this.#gateway;
   }
 
-  get router(): MessageRouter {
-    if (this.#router === undefined) throw new Error('the front has not been attached to a gateway');
-    return this.#router;
-  }
-
-  /** Of the triggers, where there are any. */
-  get figures(): AutomationFigures | undefined {
-    if (this.automation !== undefined) this.#figures ??= new AutomationFigures(this.automation);
-    return this.#figures;
+  get #shared(): RouteContext {
+    if (this.#routes === undefined) throw new Error('the front has not been attached to a gateway');
+    return this.#routes;
   }
 
   /** Where it listens, once booted. */
@@ -107,7 +107,8 @@ export class Front implements Part {
       allowedOrigins: config.allowed_origins,
     });
     this.#guard = guard;
-    const { prefer } = this.options;
+    this.#identification = await this.#identificationBy(config);
+    const { prefer } = this.#options;
     this.#listener = await listen({
       host,
       port,
@@ -144,7 +145,7 @@ export class Front implements Part {
       },
       onFault: this.#onFault,
       setting: 'port',
-      ...(this.options.prefer === undefined ? {} : { prefer: this.options.prefer }),
+      ...(this.#options.prefer === undefined ? {} : { prefer: this.#options.prefer }),
     });
     return closing(listener);
   };
@@ -168,8 +169,39 @@ export class Front implements Part {
       await settled(deadline + LAST_WORDS_MS);
     }
     listener.stopListening();
-    this.heartbeat.stop();
+    this.#heartbeat.stop();
     listener.close();
+  }
+
+  #routesTo(gateway: Gateway): RouteContext {
+    const triggers = () => this.#triggersAtRoutes();
+    return {
+      gateway,
+      heartbeat: this.#heartbeat,
+      get triggers() {
+        return triggers();
+      },
+      reload: () => this.#options.reload(),
+    };
+  }
+
+  #triggersAtRoutes(): TriggersAtRoutes | undefined {
+    const { automation } = this;
+    if (automation === undefined) return undefined;
+    this.#triggers ??= {
+      figures: new AutomationFigures(automation),
+      get hasNoRoom() {
+        return automation.hasNoRoom;
+      },
+    };
+    return this.#triggers;
+  }
+
+  /** What verifies tokens is loaded only where some are taken. */
+  async #identificationBy({ auth }: GatewayConfig): Promise<Identification> {
+    if (auth.jwt === undefined) return new Identification(this.#key, undefined);
+    const { makeJwtVerifier } = await import('../../actors/jwt/make-jwt-verifier.ts');
+    return new Identification(this.#key, makeJwtVerifier(auth.jwt));
   }
 
   /** Whoever can reach the listener could watch: without a key only those on this machine may. */
@@ -183,11 +215,10 @@ export class Front implements Part {
     guard.vouchesFor = (context) => access.knowsPageOf(context);
     this.#inspector = new Inspector({
       gateway: this.gateway,
-      router: this.router,
       access,
       automation: this.automation,
-      figures: this.figures,
-      reload: () => this.options.reload(),
+      figures: this.#shared.triggers?.figures,
+      reload: () => this.#options.reload(),
     });
   }
 
@@ -198,7 +229,7 @@ export class Front implements Part {
     );
   };
 
-  readonly #fail = (context: ExchangeContext, error: unknown): void => fail(this, context, error);
+  readonly #fail = (context: ExchangeContext, error: unknown): void => fail(this.#shared, context, error);
 
   /** Whoever sends webhooks is to come again, and need not know what is wrong here. */
   readonly #failHook = (context: ExchangeContext, error: unknown): void => {
@@ -236,9 +267,24 @@ export class Front implements Part {
       reply.limitBody(this.#unproven);
       return this.#inspector.handle(context);
     }
-    if (!isHealth && !this.#key.admits(context)) return undefined;
-    if (route === undefined) return this.#elsewhere(context);
-    return this.#dispatch(route, context);
+    if (isHealth) return this.#dispatch(route, context);
+    const verdict = this.#identification.of(headers);
+    if (!(verdict instanceof Promise)) return this.#identified(verdict, route, context);
+    reply.limitBody(this.#unproven);
+    return whenKnown(
+      request,
+      this.#unproven,
+      verdict.then((known) => this.#identified(known, route, context)),
+    );
+  }
+
+  #identified(verdict: Verdict, route: Route | undefined, context: ExchangeContext): BodyHandler | undefined {
+    if (isRefusal(verdict)) {
+      refuse(context, verdict);
+      return undefined;
+    }
+    context.principal = verdict;
+    return route === undefined ? this.#elsewhere(context) : this.#dispatch(route, context);
   }
 
   /** What is asked of triggers, or nothing that there is. */
@@ -276,6 +322,6 @@ export class Front implements Part {
       context.error(405, `${method} is not possible here; try ${allow}`, [['allow', allow]]);
       return undefined;
     }
-    return action(this, context, route.id);
+    return action(this.#shared, context, route.id);
   }
 }

@@ -5,13 +5,17 @@ import { GatewayError } from '../../actors/errors.ts';
 import type { ManagedServer } from '../../actors/server/managed-server.ts';
 import { ConfigError } from '../../config/problem.ts';
 import { serverDetails, serverRecord, serverStats } from './api/records.ts';
-import type { Front } from './front.ts';
 import type { BodyHandler } from './listener/seam.ts';
 import type { ExchangeContext } from './mcp/exchange-context.ts';
 import { admitPost, get, post, remove } from './mcp/mcp-endpoint.ts';
 import { admitRpc, rpc } from './mcp/rpc-endpoint.ts';
+import type { RouteContext } from './route-context.ts';
 
-type Action = (front: Front, context: ExchangeContext, id: string | undefined) => BodyHandler | undefined;
+type Action = (
+  routes: RouteContext,
+  context: ExchangeContext,
+  id: string | undefined,
+) => BodyHandler | undefined;
 
 export interface Route {
   readonly methods: ReadonlyMap<string, Action>;
@@ -26,9 +30,9 @@ function byMethod(actions: Readonly<Record<string, Action>>): Route['methods'] {
   return new Map(Object.entries(actions));
 }
 
-const plain = (act: (front: Front, context: ExchangeContext) => void): Action => {
-  return (front, context) => {
-    act(front, context);
+const plain = (act: (routes: RouteContext, context: ExchangeContext) => void): Action => {
+  return (routes, context) => {
+    act(routes, context);
     return undefined;
   };
 };
@@ -38,46 +42,46 @@ const read = (action: Action) => byMethod({ GET: action, HEAD: action });
 
 /** For one server, 404 when it is unknown; the body, if any, is waited for and ignored. */
 const onServer = (
-  act: (front: Front, context: ExchangeContext, server: ManagedServer) => Promise<void> | void,
+  act: (routes: RouteContext, context: ExchangeContext, server: ManagedServer) => Promise<void> | void,
 ): Action => {
-  return (front, context, id) => {
-    const server = targetOf(front, context, id, fail);
+  return (routes, context, id) => {
+    const server = targetOf(routes, context, id, fail);
     if (server === undefined || server === null) return undefined;
     return () => {
-      const done = Promise.resolve(act(front, context, server));
-      done.catch((error: unknown) => fail(front, context, error));
+      const done = Promise.resolve(act(routes, context, server));
+      done.catch((error: unknown) => fail(routes, context, error));
     };
   };
 };
 
 /** Answers what was thrown; what is nobody's fault but ours goes to the log. */
-export function fail(front: Front, context: ExchangeContext, error: unknown): void {
+export function fail(routes: RouteContext, context: ExchangeContext, error: unknown): void {
   if (!(error instanceof GatewayError)) {
     const reason = String((error as Error)?.stack ?? error);
-    front.gateway.log.error({ request_id: context.requestId, reason }, 'a request failed by a fault');
+    routes.gateway.log.error({ request_id: context.requestId, reason }, 'a request failed by a fault');
   }
-  context.fail(error, (text) => front.gateway.redactor.redact(text));
+  context.fail(error, (text) => routes.gateway.redactor.redact(text));
 }
 
 /** On a JSON-RPC route. */
-function failRpc(_: Front, context: ExchangeContext, error: GatewayError): void {
+function failRpc(_: RouteContext, context: ExchangeContext, error: GatewayError): void {
   context.rpcError(error, undefined);
 }
 
 const mcp = byMethod({
-  POST: (front, context, id) => {
-    const server = targetOf(front, context, id, failRpc);
+  POST: (routes, context, id) => {
+    const server = targetOf(routes, context, id, failRpc);
     if (server === null || !admitPost(context)) return undefined;
-    return (_, body) => post(front, context, server, body);
+    return (_, body) => post(routes, context, server, body);
   },
-  GET: (front, context, id) => {
-    const server = targetOf(front, context, id, failRpc);
+  GET: (routes, context, id) => {
+    const server = targetOf(routes, context, id, failRpc);
     if (server === null) return undefined;
-    return () => get(front, context, server);
+    return () => get(routes, context, server);
   },
-  DELETE: (front, context, id) => {
-    const server = targetOf(front, context, id, failRpc);
-    if (server !== null) remove(front, context, server);
+  DELETE: (routes, context, id) => {
+    const server = targetOf(routes, context, id, failRpc);
+    if (server !== null) remove(routes, context, server);
     return undefined;
   },
 });
@@ -96,25 +100,25 @@ const fixed: ReadonlyMap<string, Route> = new Map(
     '/mcp': { methods: mcp },
     '/rpc': {
       methods: byMethod({
-        POST: (front, context) =>
-          admitRpc(front, context) ? (_, body) => rpc(front, context, body) : undefined,
+        POST: (routes, context) =>
+          admitRpc(routes, context) ? (_, body) => rpc(routes, context, body) : undefined,
       }),
     },
-    '/admin/reload': { methods: byMethod({ POST: (front, context) => () => void reload(front, context) }) },
+    '/admin/reload': { methods: byMethod({ POST: (routes, context) => () => void reload(routes, context) }) },
   }),
 );
 
 const serverMethods = read(
-  onServer((front, context, server) =>
+  onServer((routes, context, server) =>
     context.json(
       200,
-      serverDetails(server, (text) => front.gateway.redactor.redact(text)),
+      serverDetails(server, (text) => routes.gateway.redactor.redact(text)),
     ),
   ),
 );
 const startMethods = byMethod({
-  POST: onServer(async (front, context, server) => {
-    if (front.gateway.isDraining) {
+  POST: onServer(async (routes, context, server) => {
+    if (routes.gateway.isDraining) {
       context.refuseWhileDraining();
       return;
     }
@@ -158,65 +162,65 @@ function decodeSegment(segment: string): string | undefined {
 
 /** The server that a path names, undefined for all of them; null when it is unknown, and `refuse` has answered. */
 function targetOf(
-  front: Front,
+  routes: RouteContext,
   context: ExchangeContext,
   id: string | undefined,
-  refuse: (front: Front, context: ExchangeContext, error: GatewayError) => void,
+  refuse: (routes: RouteContext, context: ExchangeContext, error: GatewayError) => void,
 ): ManagedServer | undefined | null {
   if (id === undefined) return undefined;
   try {
-    return front.gateway.server(id);
+    return routes.gateway.server(id);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
-    refuse(front, context, error);
+    refuse(routes, context, error);
     return null;
   }
 }
 
-function health({ gateway, automation }: Front, context: ExchangeContext): void {
+function health({ gateway, triggers }: RouteContext, context: ExchangeContext): void {
   const status = gateway.isDraining ? 'draining' : 'ok';
   const uptime_seconds = gateway.beginning.ageSeconds;
   context.json(gateway.isDraining ? 503 : 200, {
     status,
     version: gateway.version,
     uptime_seconds,
-    ...(automation?.hasNoRoom === true ? { triggers: 'the store has no room on its disk' } : {}),
+    ...(triggers?.hasNoRoom === true ? { triggers: 'the store has no room on its disk' } : {}),
   });
 }
 
 /** How long GET /stats waits for the store of the triggers. */
 const STORE_MS = 1_000;
 
-function stats(front: Front, context: ExchangeContext): void {
-  const { gateway, router, figures } = front;
+function stats(routes: RouteContext, context: ExchangeContext): void {
+  const { gateway, triggers } = routes;
   const own = {
     uptime_seconds: gateway.beginning.ageSeconds,
-    requests: { ...router.counts },
+    requests: { ...gateway.router.counts },
     sessions: gateway.sessions.size,
     listens: gateway.sessions.listens,
     servers: Object.fromEntries(gateway.servers.all().map((server) => [server.id, serverStats(server)])),
   };
-  if (figures === undefined) context.json(200, own);
+  if (triggers === undefined) context.json(200, own);
   else
-    figures.stats(STORE_MS).then(
+    triggers.figures.stats(STORE_MS).then(
       (more) => context.json(200, { ...own, ...more }),
-      (error: unknown) => fail(front, context, error),
+      (error: unknown) => fail(routes, context, error),
     );
 }
 
-async function reload(front: Front, context: ExchangeContext): Promise<void> {
-  if (front.gateway.isDraining) {
+async function reload(routes: RouteContext, context: ExchangeContext): Promise<void> {
+  if (routes.gateway.isDraining) {
     context.refuseWhileDraining();
     return;
   }
   try {
-    context.json(200, await front.options.reload());
+    context.json(200, await routes.reload());
   } catch (error) {
     if (!(error instanceof ConfigError)) {
-      fail(front, context, error);
+      fail(routes, context, error);
       return;
     }
-    const redact = (text: string) => front.gateway.redactor.redact(text);
+    const redact = (text: string) => routes.gateway.redactor.redact(text);
     const problems = error.lines.map(redact);
     context.error(422, 'the configuration has errors and nothing was changed', [], { problems });
   }

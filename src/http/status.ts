@@ -4,6 +4,7 @@ import { STATUS_CODES } from 'node:http';
 import type { GatewayError } from '../../actors/errors.ts';
 import type { RpcFault } from '../../actors/jsonrpc/rpc-fault.ts';
 import { rpcCodes } from '../../actors/jsonrpc/rpc-fault.ts';
+import type { Refusal } from '../../actors/principal.ts';
 
 const byCode: Record<string, number> = {
   ERR_OVERLOADED: 503,
@@ -27,6 +28,18 @@ const byCode: Record<string, number> = {
 /** HTTP status of an error of the gateway's own. */
 export function statusOf(error: GatewayError): number {
   return byCode[error.code] ?? 500;
+}
+
+const byRefusal: Readonly<Record<Refusal['refused'], number>> = {
+  missing: 401,
+  wrong: 401,
+  forbidden: 403,
+  unavailable: 503,
+};
+
+/** HTTP status for whoever is not let in. */
+export function statusOfRefusal(refused: Refusal['refused']): number {
+  return byRefusal[refused];
 }
 
 /** HTTP status of a message that could not be taken: what a server would refuse itself is a 200 with an error in it. */

@@ -3,11 +3,10 @@
 
 import type { Webhook, WebhookReply, WebhookRequest } from '../../actors/sources/webhook.ts';
 import type { BodyBudget } from './body/body-budget.ts';
+import { holdUnproven } from './body/unproven-body.ts';
 import { announcedBytes } from './listener/framing.ts';
 import type { BodyHandler, HeaderList } from './listener/seam.ts';
 import type { ExchangeContext } from './mcp/exchange-context.ts';
-
-const RETRY_AFTER_SECONDS = 5;
 
 /** The second step of a request to `hook`; undefined when it has been answered. `fail` answers what was thrown. */
 export function webhook(
@@ -24,10 +23,10 @@ export function webhook(
   }
   const announced = announcedBytes(headers);
   if (announced !== Number.POSITIVE_INFINITY && announced > hook.maxBodyBytes) {
-    tooLarge(context, hook);
+    context.refuseBody('too_large', hook.maxBodyBytes);
     return undefined;
   }
-  const request = new HookRequest(context);
+  const request = new HookRequest(context, unproven);
   const refusal = hook.admit(request);
   if (refusal !== undefined) {
     answer(context, refusal);
@@ -35,11 +34,8 @@ export function webhook(
   }
   context.reply.limitBody(unproven);
   return (_, body) => {
-    if (body === 'too_slow') context.error(408, 'the body did not arrive in time');
-    else if (body === 'no_room') {
-      const message = 'too much is being received whose sender is not known yet; send it again later';
-      context.error(503, message, [['retry-after', String(RETRY_AFTER_SECONDS)]]);
-    } else if (body === 'too_large' || body.length > hook.maxBodyBytes) tooLarge(context, hook);
+    if (typeof body === 'string') context.refuseBody(body, hook.maxBodyBytes);
+    else if (body.length > hook.maxBodyBytes) context.refuseBody('too_large', hook.maxBodyBytes);
     else
       hook.receive(request, body).then(
         (reply) => answer(context, reply),
@@ -57,8 +53,9 @@ class HookRequest implements WebhookRequest {
   readonly isBodyExact: boolean;
   readonly requestId: string;
   readonly #context: ExchangeContext;
+  readonly #unproven: BodyBudget;
 
-  constructor(context: ExchangeContext) {
+  constructor(context: ExchangeContext, unproven: BodyBudget) {
     const { method, path, query, headers, isBodyExact } = context.request;
     this.method = method;
     this.path = path;
@@ -67,6 +64,7 @@ class HookRequest implements WebhookRequest {
     this.isBodyExact = isBodyExact;
     this.requestId = context.requestId;
     this.#context = context;
+    this.#unproven = unproven;
   }
 
   get remoteAddress(): string {
@@ -76,10 +74,10 @@ class HookRequest implements WebhookRequest {
   get traceparent(): string {
     return this.#context.traceparent;
   }
-}
 
-function tooLarge(context: ExchangeContext, { maxBodyBytes }: Webhook): void {
-  context.error(413, `the body is larger than ${maxBodyBytes} bytes`);
+  holdBody(bytes: number): (() => void) | undefined {
+    return holdUnproven(this.#unproven, this.#context.request, bytes);
+  }
 }
 
 function answer(context: ExchangeContext, { status, headers = [], body }: WebhookReply): void {

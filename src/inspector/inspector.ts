@@ -16,7 +16,6 @@
 // IN1  without the key nothing is served but the form that asks for it and what that is made of.
 
 import type { Automation } from '../../actors/automation/automation.ts';
-import type { MessageRouter } from '../../actors/client/message-router.ts';
 import { deadLettersOf } from '../../actors/dead-letters.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
 import { ConfigError, formatProblem } from '../../config/problem.ts';
@@ -54,7 +53,6 @@ const securityHeaders: HeaderList = [
 
 export interface InspectorOptions {
   readonly gateway: Gateway;
-  readonly router: MessageRouter;
   readonly access: InspectorAccess;
   /** Both where there are triggers. */
   readonly automation: Automation | undefined;
@@ -72,13 +70,13 @@ export class Inspector {
   readonly #files = new PageFiles();
   readonly #watchers: Watchers;
 
-  constructor({ gateway, router, access, automation, figures, reload }: InspectorOptions) {
+  constructor({ gateway, access, automation, figures, reload }: InspectorOptions) {
     this.#gateway = gateway;
     this.#reload = reload;
     this.#access = access;
     this.#automation = automation;
     this.#names = new ActorNames(gateway.redactor);
-    this.#watchers = new Watchers(gateway, router, figures);
+    this.#watchers = new Watchers(gateway, figures);
   }
 
   /** Answers a request for a path under /inspector; Host and Origin have been checked. */

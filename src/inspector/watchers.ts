@@ -2,7 +2,6 @@
 //
 // IN2  while nobody watches, no actor is inspected and no timer runs.
 
-import type { MessageRouter } from '../../actors/client/message-router.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
 import type { AutomationFigures } from '../http/api/automation-figures.ts';
 import type { HttpStream } from '../http/listener/seam.ts';
@@ -23,7 +22,6 @@ const MAX_WATCHERS = 64;
 
 export class Watchers {
   readonly #gateway: Gateway;
-  readonly #router: MessageRouter;
   readonly #figures: AutomationFigures | undefined;
   readonly #names: ActorNames;
   readonly #feed: ActorFeed;
@@ -39,9 +37,8 @@ export class Watchers {
   #unseen = 0;
 
   /** `figures` where there are triggers. */
-  constructor(gateway: Gateway, router: MessageRouter, figures?: AutomationFigures) {
+  constructor(gateway: Gateway, figures?: AutomationFigures) {
     this.#gateway = gateway;
-    this.#router = router;
     this.#figures = figures;
     this.#names = new ActorNames(gateway.redactor);
     this.#feed = new ActorFeed(gateway.root, this.#names);
@@ -154,7 +151,7 @@ export class Watchers {
       started_at: beginning.at,
       is_draining: isDraining,
       commands: config.inspector.commands,
-      requests: { ...this.#router.counts },
+      requests: { ...this.#gateway.router.counts },
       sessions: sessions.size,
       listens: sessions.listens,
       dead_letters: deadLetters,

@@ -10,7 +10,7 @@
 
 import type { Readable, Writable } from 'node:stream';
 import { isModern, type ModernCaller, readCaller } from '../../actors/client/eras/modern-caller.ts';
-import { MessageRouter, type Origin } from '../../actors/client/message-router.ts';
+import type { Origin } from '../../actors/client/message-router.ts';
 import type { Outlet } from '../../actors/client/outlet.ts';
 import type { ClientSession } from '../../actors/client/sessions/session.ts';
 import { StoppedError } from '../../actors/errors.ts';
@@ -53,7 +53,6 @@ const nowhere: Outlet = { send: () => {}, finish: () => {}, drop: () => {} };
 
 interface Attached {
   readonly gateway: Gateway;
-  readonly router: MessageRouter;
   readonly lines: LineOutput;
   readonly receipts: ReadReceipts;
 }
@@ -94,7 +93,6 @@ export class StdioFront implements Part {
     });
     this.#attached = {
       gateway,
-      router: new MessageRouter(gateway),
       lines,
       receipts: new ReadReceipts(lines),
     };
@@ -163,7 +161,8 @@ export class StdioFront implements Part {
 
   /** The one place that decides between a session and a request that stands for itself. */
   #take(envelope: Envelope): void {
-    const { router, lines, receipts } = this.#parts;
+    const { lines, receipts } = this.#parts;
+    const { router } = this.#parts.gateway;
     if (isModern(envelope) && envelope.kind === 'request') {
       this.#takeStateless(envelope);
       return;
@@ -189,7 +188,7 @@ export class StdioFront implements Part {
     });
     this.#stateless.set(rawId, outlet);
     try {
-      outlet.running = this.#parts.router.stateless(envelope, this.#server, outlet, this.#origin());
+      outlet.running = this.#parts.gateway.router.stateless(envelope, this.#server, outlet, this.#origin());
       // Some clients find out the era from a process of its own, which they end as soon as they know.
       if (this.#learning !== undefined && envelope.method !== 'server/discover')
         this.#learn(readCaller(envelope));
@@ -224,7 +223,7 @@ export class StdioFront implements Part {
       drop: () => outlet.drop(),
     };
     try {
-      this.#parts.router.open(envelope, this.#server, introduced, this.#origin(), (session) => {
+      this.#parts.gateway.router.open(envelope, this.#server, introduced, this.#origin(), (session) => {
         this.#session = session;
       });
     } catch (error) {
@@ -245,9 +244,15 @@ export class StdioFront implements Part {
   /** SX5 */
   #liveSession(): ClientSession {
     if (this.#session?.isEnded === true && this.#introduction !== undefined) {
-      this.#parts.router.open(this.#introduction, this.#server, nowhere, this.#origin(), (session) => {
-        this.#session = session;
-      });
+      this.#parts.gateway.router.open(
+        this.#introduction,
+        this.#server,
+        nowhere,
+        this.#origin(),
+        (session) => {
+          this.#session = session;
+        },
+      );
       this.#listen();
     }
     if (this.#session === undefined) throw new RpcFault(rpcCodes.invalidRequest, 'initialize first');
@@ -262,7 +267,8 @@ export class StdioFront implements Part {
   }
 
   #onOversized(size: number, id: string | undefined, requestId: string | undefined): void {
-    const { gateway, router, lines } = this.#parts;
+    const { gateway, lines } = this.#parts;
+    const { router } = gateway;
     const limit = gateway.config.limits.body_bytes;
     if (id === undefined || !isJson(id)) lines.write(oversizedRefusal(size, limit, requestId));
     // An answer: the server that waits for it hears that there will be none.

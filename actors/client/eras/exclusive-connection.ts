@@ -174,6 +174,6 @@ export class ExclusiveConnections {
   }
 }
 
-function keyOf({ capabilities, clientInfo, logLevel }: ModernCaller): string {
-  return JSON.stringify([capabilities, clientInfo, logLevel]);
+function keyOf({ capabilities, clientInfo, logLevel, principal }: ModernCaller): string {
+  return JSON.stringify([capabilities, clientInfo, logLevel, principal]);
 }

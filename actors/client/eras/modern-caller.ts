@@ -15,6 +15,8 @@ const BRACE = 0x7b;
 export interface ModernCaller extends Caller {
   readonly capabilities: Readonly<Record<string, unknown>>;
   readonly logLevel: LogLevel | undefined;
+  /** Who that is, where it had to be proven: nothing that belongs to one is given to another. */
+  readonly principal?: string | undefined;
 }
 
 /** Whether the message claims a protocol version for itself, and so belongs to the modern era, `initialize` too. */
@@ -23,7 +25,7 @@ export function isModern(envelope: Envelope): boolean {
 }
 
 /** Reads and checks the metadata. Throws RpcFault −32022 for another version and −32602 for what is missing or wrong. */
-export function readCaller(envelope: Envelope): ModernCaller {
+export function readCaller(envelope: Envelope, principal?: string): ModernCaller {
   const { rawId } = envelope;
   const requested = envelope.metaText(metaKeys.protocolVersion);
   const wrong = (what: string) => new RpcFault(rpcCodes.invalidParams, what, rawId);
@@ -43,7 +45,7 @@ export function readCaller(envelope: Envelope): ModernCaller {
   const logLevel = envelope.parse(envelope.meta(metaKeys.logLevel));
   if (logLevel !== undefined && !isLogLevel(logLevel))
     throw wrong(`unknown log level ${JSON.stringify(logLevel)?.slice(0, 100)}`);
-  return new AskerOfRequest(envelope, info, capabilities, logLevel);
+  return new AskerOfRequest(envelope, info, capabilities, logLevel, principal);
 }
 
 function lengthOf(span: Span | undefined): number {
@@ -53,6 +55,7 @@ function lengthOf(span: Span | undefined): number {
 /** Parses what it is asked for, and keeps that only where it is small: what is deep takes fifty times as much as its text. */
 class AskerOfRequest implements ModernCaller {
   readonly logLevel: LogLevel | undefined;
+  readonly principal: string | undefined;
   readonly #envelope: Envelope;
   readonly #info: Span | undefined;
   readonly #said: Span;
@@ -63,11 +66,13 @@ class AskerOfRequest implements ModernCaller {
     info: Span | undefined,
     capabilities: Span,
     logLevel: LogLevel | undefined,
+    principal: string | undefined,
   ) {
     this.#envelope = envelope;
     this.#info = info;
     this.#said = capabilities;
     this.logLevel = logLevel;
+    this.principal = principal;
   }
 
   get clientInfo(): unknown {

@@ -90,7 +90,7 @@ export class ModernOnLegacy implements Exchange, Cancellable, ExclusiveUser, Sus
   }
 
   get digest(): string {
-    this.#digest ??= requestDigest(this.#route.envelope);
+    this.#digest ??= requestDigest(this.#route.envelope, this.#caller.principal);
     return this.#digest;
   }
 

@@ -2,8 +2,8 @@
 // result of its request, and comes back with a new request. What connects the two is a random name made by the gateway:
 // it says nothing, cannot be guessed, and can be used once.
 //
-// PK1  a name leads to the call it was given for, and only from the same request: another tool, or other arguments,
-//      are refused.
+// PK1  a name leads to the call it was given for, and only from the same request of the same principal: another tool, or
+//      other arguments, are refused.
 // PK2  at most MAX_SUSPENDED calls are suspended at a time, each for at most SUSPEND_MS (A8). Where there is no place left, the call
 //      that was suspended longest gives way: most of those that wait long were abandoned, and who comes is not known (A6).
 // PK3  what they keep (requests, messages, answers for their clients' return) is at most MAX_SUSPENDED_BYTES of all together, but
@@ -94,12 +94,12 @@ export class SuspendedCalls {
   }
 
   /** Takes the call a retry is for out of its place. Throws RpcFault −32602 when the retry is for none. */
-  take(state: string, server: string, envelope: Envelope): Suspendable {
+  take(state: string, server: string, envelope: Envelope, principal?: string): Suspendable {
     const place = this.#places.get(state);
     if (
       place === undefined ||
       place.call.server !== server ||
-      place.call.digest !== requestDigest(envelope)
+      place.call.digest !== requestDigest(envelope, principal)
     ) {
       throw new RpcFault(
         rpcCodes.invalidParams,
@@ -127,13 +127,13 @@ export class SuspendedCalls {
 
 const ofTheRetryOnly = new Set(['_meta', 'inputResponses', 'requestState']);
 
-/** What a request and its retry have in common: the method and the parameters, whatever their order and layout. */
-export function requestDigest(envelope: Envelope): string {
+/** What a request and its retry have in common: who sends it, the method and the parameters, whatever their order and layout. */
+export function requestDigest(envelope: Envelope, principal?: string): string {
   const { bytes, params, method } = envelope;
   const members = membersOf(bytes, params)
     .filter(({ key }) => !ofTheRetryOnly.has(key))
     .map(({ key, value }) => [key, envelope.parse(value)]);
-  const canonical = JSON.stringify([method, ordered(Object.fromEntries(members))]);
+  const canonical = JSON.stringify([principal, method, ordered(Object.fromEntries(members))]);
   return createHash('sha256').update(canonical).digest('base64url');
 }
 

@@ -107,7 +107,7 @@ export function resumeOrForward(route: RoutedRequest, context: RoutingContext): 
   // One that finds no place may come again with its state.
   if (!context.forwarder.inFlight.take(exchange, server, undefined)) return;
   try {
-    context.eraBridge.suspended.take(state, server.id, envelope).resume(route);
+    context.eraBridge.suspended.take(state, server.id, envelope, route.caller?.principal).resume(route);
   } catch (error) {
     if (!(error instanceof RpcFault)) throw error;
     exchange.refuse(error);

@@ -11,6 +11,7 @@ import { notificationMessage } from '../../jsonrpc/compose.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { rawOf, replacing, splice } from '../../jsonrpc/span.ts';
 import { LinkedList } from '../../linked-list.ts';
+import { anonymous, type Principal } from '../../principal.ts';
 import type { Call } from '../../server/calls/call.ts';
 import type { CallOwner, ConnectionEnd } from '../../server/calls/call-owner.ts';
 import type { Connection } from '../../server/pool/connection.ts';
@@ -29,6 +30,8 @@ export interface SessionOptions {
   readonly protocolVersion: string;
   readonly clientInfo: unknown;
   readonly capabilities: Readonly<Record<string, unknown>>;
+  /** Whose it is; no other may use it. */
+  readonly principal?: Principal;
   /** Of all sessions. */
   readonly replays: ReplayBudget;
   readonly onParting: (
@@ -45,6 +48,7 @@ const sessionNotices = /^notifications\/(tools|prompts|resources)\/(list_changed
 export class ClientSession implements CallOwner {
   readonly id: string;
   readonly target: string | undefined;
+  readonly principal: Principal;
   readonly protocolVersion: string;
   readonly description: ClientDescription;
   /** Which one it is, for people: given by Sessions, counting up. Unlike the id it opens nothing. */
@@ -71,6 +75,7 @@ export class ClientSession implements CallOwner {
   constructor(options: SessionOptions) {
     this.id = options.id;
     this.target = options.target;
+    this.principal = options.principal ?? anonymous;
     this.protocolVersion = options.protocolVersion;
     this.description = new ClientDescription(options.clientInfo, options.capabilities);
     this.#replays = options.replays;

@@ -15,6 +15,7 @@ import { Budget } from '../../budget.ts';
 import { type GatewayError, OverloadedError } from '../../errors.ts';
 import { notificationMessage } from '../../jsonrpc/compose.ts';
 import type { Log } from '../../log.ts';
+import { isSamePrincipal, type Principal } from '../../principal.ts';
 import type { ConnectionEnd } from '../../server/calls/call-owner.ts';
 import { type ListKind, listKinds } from '../../server/lists/lists.ts';
 import { ListChanges, type ListCompleteness, ListCopies } from '../aggregate/list-changes.ts';
@@ -128,10 +129,11 @@ export class Sessions {
     for (const listening of [...this.#listening]) listening.end();
   }
 
-  /** The live session of that id, at that address: a session of one server is unknown at another's. */
-  find(id: string, target: string | undefined): ClientSession | undefined {
+  /** The live session of that id: one of another server, or of another principal, is unknown. */
+  find(id: string, target: string | undefined, principal: Principal): ClientSession | undefined {
     const session = this.#byId.get(id);
-    return session !== undefined && session.target === target ? session : undefined;
+    if (session === undefined || session.target !== target) return undefined;
+    return isSamePrincipal(session.principal, principal) ? session : undefined;
   }
 
   end(session: ClientSession, why: string): void {

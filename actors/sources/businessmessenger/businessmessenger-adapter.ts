@@ -5,9 +5,10 @@
 // BM2  each message is an event of its own, and known again by its id; those of one notification are accepted in their order.
 
 import type { BusinessMessengerTrigger } from '../../../config/resources/trigger.ts';
+import type { Principal } from '../../principal.ts';
 import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
 import { isHubSigned } from '../hub-signature.ts';
-import { loopbackOnly, type Verifier } from '../verified-subscribers.ts';
+import { loopbackOnly, notProven, type Verifier } from '../verified-subscribers.ts';
 import { WebhookTable } from '../webhook-table.ts';
 import { isAllowed } from './allowed-senders.ts';
 import { readMessageEvent, SENDER_NUMBER, SENDER_USER_ID } from './businessmessenger-event.ts';
@@ -16,6 +17,9 @@ import { type MessengerSubscriber, NotificationPath, SIGNATURE } from './notific
 
 /** The platform's own bound on a notification. */
 const MAX_NOTIFICATION_BYTES = 3 * 1024 * 1024;
+
+/** Whoever knows the secret of the app. */
+const platform: Principal = { kind: 'signature', name: 'app_secret' };
 
 /** `maxBodyBytes` bounds one request to a webhook. */
 export function businessMessengerAdapter(maxBodyBytes: number): Adapter<BusinessMessengerTrigger> {
@@ -51,6 +55,7 @@ function verifierOf({ config }: BusinessMessengerTrigger): Verifier {
   }
   return {
     identity: app_secret,
-    fits: ({ headers }, body) => isHubSigned(headers[SIGNATURE], [app_secret], body),
+    verify: ({ headers }, body) =>
+      isHubSigned(headers[SIGNATURE], [app_secret], body) ? platform : notProven,
   };
 }

@@ -1,5 +1,6 @@
 // The event that a message of the business messenger becomes, and how that event reads later.
 
+import { type Principal, principalText } from '../../principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/store.ts';
 import type { InboundEvent } from '../adapter.ts';
 import { memberOf, textMember } from '../payload-member.ts';
@@ -8,6 +9,7 @@ import { type ReceivedMessage, senderOf, wordsOf } from './notification.ts';
 
 interface MessengerMeta {
   readonly triggers: readonly string[];
+  readonly principal: string;
 }
 
 /** Names with dots, as an agent is told them. */
@@ -22,12 +24,19 @@ const VALUE = 'entry.0.changes.0.value';
  * of the same message. `conversation` is the name under which its sender is known (sender-aliases.ts).
  */
 export function messageEvent(
-  triggers: readonly string[],
-  conversation: string,
+  {
+    triggers,
+    conversation,
+    principal,
+  }: {
+    readonly triggers: readonly string[];
+    readonly conversation: string;
+    readonly principal: Principal;
+  },
   { id, phoneNumberId, alone }: ReceivedMessage,
   request: WebhookRequest,
 ): NewEvent {
-  const meta: MessengerMeta = { triggers };
+  const meta: MessengerMeta = { triggers, principal: principalText(principal) };
   return {
     id: `businessmessenger:${triggers[0]}/${id}`,
     key: `conversation/businessmessenger/${phoneNumberId}/${conversation}`,

@@ -4,10 +4,18 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { BusinessMessengerTrigger } from '../../../config/resources/trigger.ts';
 import { OverloadedError } from '../../errors.ts';
+import { isRefusal } from '../../principal.ts';
 import type { NewEvent, Store } from '../../store/store.ts';
 import type { SourceHost } from '../adapter.ts';
 import { isHubShaped } from '../hub-signature.ts';
-import { loopbackOnly, refusal, type Verifier, verifiedSubscribers } from '../verified-subscribers.ts';
+import {
+  isFromThisMachine,
+  loopbackOnly,
+  refusal,
+  type Verified,
+  type Verifier,
+  verifiedSubscribers,
+} from '../verified-subscribers.ts';
 import type { WebhookReply, WebhookRequest } from '../webhook.ts';
 import type { PathUse, WebhookSubscriber } from '../webhook-table.ts';
 import { messageEvent } from './businessmessenger-event.ts';
@@ -20,7 +28,6 @@ import {
 import { SenderAliases } from './sender-aliases.ts';
 
 export const SIGNATURE = 'x-hub-signature-256';
-const NO_BODY = Buffer.alloc(0);
 const UNAUTHORISED = 'X-Hub-Signature-256 is missing, or fits no app_secret of this path';
 
 export interface MessengerSubscriber extends WebhookSubscriber {
@@ -43,18 +50,19 @@ export class NotificationPath implements PathUse<MessengerSubscriber> {
     if (request.method === 'GET') return handshake(members, request);
     const isShaped = isHubShaped(request.headers[SIGNATURE]);
     const mayFit = ({ verifier }: MessengerSubscriber) =>
-      verifier === loopbackOnly ? loopbackOnly.fits(request, NO_BODY) : isShaped;
+      verifier === loopbackOnly ? isFromThisMachine(request) : isShaped;
     return members.some(mayFit) ? undefined : refusal(request, UNAUTHORISED);
   }
 
   async receive(members: Subscribers, request: WebhookRequest, body: Buffer): Promise<WebhookReply> {
-    const verified = verifiedSubscribers(members, request, body);
-    const [first] = verified;
-    if (first === undefined) return refusal(request, UNAUTHORISED);
+    const verdict = verifiedSubscribers(members, request, body);
+    const verified = verdict instanceof Promise ? await verdict : verdict;
+    if (isRefusal(verified)) return refusal(request, UNAUTHORISED, verified);
+    const [first] = verified.subscribers;
     const notification = readNotification(body);
     if (notification === undefined)
       return { status: 400, body: 'the body is no notification of the platform' };
-    tellOf(notification.faults, verified);
+    tellOf(notification.faults, verified.subscribers);
     const events = await this.#eventsOf(notification, verified, request);
     await acceptAll(first.host, events);
     return { status: 200, body: { status: events.length === 0 ? 'ignored' : 'accepted' } };
@@ -62,11 +70,11 @@ export class NotificationPath implements PathUse<MessengerSubscriber> {
 
   async #eventsOf(
     { messages }: Notification,
-    verified: Subscribers,
+    { subscribers, principal }: Verified<MessengerSubscriber>,
     request: WebhookRequest,
   ): Promise<readonly NewEvent[]> {
     const events = messages.map(async (message) => {
-      const takers = verified.filter(
+      const takers = subscribers.filter(
         ({ trigger }) => trigger.config.phone_number_id === message.phoneNumberId,
       );
       const [first] = takers;
@@ -74,7 +82,7 @@ export class NotificationPath implements PathUse<MessengerSubscriber> {
       // Each once: while a trigger is exchanged it is there twice.
       const names = [...new Set(takers.map(({ trigger }) => trigger.name))];
       const conversation = await this.#nameOf(first.host.store, message);
-      return messageEvent(names, conversation, message, request);
+      return messageEvent({ triggers: names, conversation, principal }, message, request);
     });
     return (await Promise.all(events)).filter((event) => event !== undefined);
   }

@@ -5,6 +5,8 @@
 // 502 when the delivery is dead.
 
 import type { HttpTrigger } from '../../../config/resources/trigger.ts';
+import type { JwtVerifier } from '../../jwt/jwt-verifier.ts';
+import { isRefusal } from '../../principal.ts';
 import type { Adapter, OpenTrigger, Settled, SourceHost } from '../adapter.ts';
 import { SeenBodies, type SignedRequest } from '../seen-bodies.ts';
 import { refusal, verifiedSubscribers } from '../verified-subscribers.ts';
@@ -30,7 +32,7 @@ export function httpAdapter(maxBodyBytes: number): Adapter<HttpTrigger> {
     takes: () => true,
     async open(trigger: HttpTrigger, host: SourceHost): Promise<OpenTrigger> {
       const { path, methods, port, host: name } = trigger.config;
-      const verifier = httpVerifier(trigger);
+      const verifier = httpVerifier(trigger, await tokensOf(trigger));
       if (verifier.isOpen)
         host.log.warn({ trigger: trigger.name, path }, 'trigger takes what nobody has signed');
       // A host without a port is still the gateway's listener.
@@ -39,6 +41,13 @@ export function httpAdapter(maxBodyBytes: number): Adapter<HttpTrigger> {
       return { close };
     },
   };
+}
+
+/** What verifies tokens is loaded only where some are taken. */
+async function tokensOf({ config }: HttpTrigger): Promise<JwtVerifier | undefined> {
+  if (config.scheme !== 'jwt' || config.jwt === undefined) return undefined;
+  const { makeJwtVerifier } = await import('../../jwt/make-jwt-verifier.ts');
+  return makeJwtVerifier(config.jwt);
 }
 
 class HttpPath implements PathUse<HttpSubscriber> {
@@ -60,8 +69,11 @@ class HttpPath implements PathUse<HttpSubscriber> {
     body: Buffer,
   ): Promise<WebhookReply> {
     const able = members.filter(({ methods }) => methods.includes(request.method));
-    const [first, ...others] = verifiedSubscribers(able, request, body);
-    if (first === undefined) return refusal(request, UNAUTHORISED);
+    const verdict = verifiedSubscribers(able, request, body);
+    const known = verdict instanceof Promise ? await verdict : verdict;
+    if (isRefusal(known)) return refusal(request, UNAUTHORISED, known);
+    const { subscribers, principal } = known;
+    const [first, ...others] = subscribers;
     const triggers = [first.trigger, ...others.map(({ trigger }) => trigger)] as const;
     const said = await saidBy(request, body, httpPaths(triggers));
     if (said === undefined) return { status: 400, body: NO_JSON };
@@ -72,7 +84,7 @@ class HttpPath implements PathUse<HttpSubscriber> {
     if (delivery === undefined)
       return { status: 400, body: 'webhook-id and Idempotency-Key are up to 255 printable ASCII characters' };
     const taker = takerOf(triggers, said);
-    const event = httpEvent(triggers, taker, request, said, delivery);
+    const event = httpEvent(triggers, taker, request, said, { delivery, principal });
     const { respond, respond_timeout_seconds } = taker.config;
     const waitMs = respond === 'sync' ? respond_timeout_seconds * 1000 : 0;
     const waiting = waitMs > 0 ? new AbortController() : undefined;

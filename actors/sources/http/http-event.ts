@@ -3,6 +3,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import type { HttpTrigger } from '../../../config/resources/trigger.ts';
 import { matched } from '../../../machines/matching.ts';
+import { type Principal, principalText } from '../../principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/store.ts';
 import type { InboundEvent } from '../adapter.ts';
 import { LARGE_BYTES, type Spans, textOfJson } from '../large-json.ts';
@@ -16,6 +17,7 @@ interface HttpMeta {
   readonly kind: PayloadKind;
   readonly method: string;
   readonly path: string;
+  readonly principal: string;
   readonly spans?: Spans | undefined;
 }
 
@@ -40,11 +42,18 @@ export function httpEvent(
   taker: HttpTrigger,
   request: WebhookRequest,
   said: Said,
-  delivery: string,
+  { delivery, principal }: { readonly delivery: string; readonly principal: Principal },
 ): NewEvent {
   const { method, path, traceparent } = request;
   const { kind, bytes, payload, spans } = said;
-  const meta: HttpMeta = { triggers: namesOf(triggers), kind, method, path, spans };
+  const meta: HttpMeta = {
+    triggers: namesOf(triggers),
+    kind,
+    method,
+    path,
+    principal: principalText(principal),
+    spans,
+  };
   return {
     id: `http:${taker.name}/${delivery}`,
     key: `conversation/http/${taker.name}${conversationOf(taker, request, payload)}`,

@@ -1,13 +1,23 @@
-// Who may send to a trigger of type HTTP: its secret in one of two schemes, and its required headers. A trigger has one of
-// the two at least, or says that it wants neither and is then open to this machine only.
+// Who may send to a trigger of type HTTP: its secret in one of two schemes, or the tokens of an issuer, and its required headers.
+// A trigger has one of them at least, or says that it wants none and is then open to this machine only.
 //
 // -    values of headers and signatures are compared in constant time.
 // HV2  what is signed is the raw body; of a GET, which has none, the raw query, since that is what it says.
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { HttpTrigger } from '../../../config/resources/trigger.ts';
+import type { HttpConfig } from '../../../config/resources/types/http.ts';
+import { bearerToken } from '../../jwt/bearer-token.ts';
+import type { JwtVerifier } from '../../jwt/jwt-verifier.ts';
+import type { Principal } from '../../principal.ts';
 import { isHubShaped, isHubSigned } from '../hub-signature.ts';
-import { loopbackOnly, type Verifier } from '../verified-subscribers.ts';
+import {
+  isFromThisMachine,
+  loopbackOnly,
+  notProven,
+  signer,
+  type Verifier,
+} from '../verified-subscribers.ts';
 import type { WebhookRequest } from '../webhook.ts';
 import {
   isStandardShaped,
@@ -27,49 +37,99 @@ export interface HttpVerifier extends Verifier {
 }
 
 const STANDARD_SIGNATURE = 'webhook-signature';
-const NO_BODY = Buffer.alloc(0);
 
-/** Throws for a secret that is none in its scheme, and where nothing would prove who sends unless that was asked for. */
-export function httpVerifier({ config }: HttpTrigger): HttpVerifier {
-  const { scheme, signature_header, replay_window_seconds, required_headers } = config;
-  const secrets = [config.webhook_secret, config.webhook_secret_previous].filter(
-    (each) => each !== undefined,
-  );
-  if (secrets.includes('')) throw new Error('webhook_secret is empty');
-  const values = Object.values(required_headers);
-  if (values.some((value) => value.trim() === '')) throw new Error('a value of required_headers is empty');
+/** What proves a request, besides its required headers. */
+interface Proof extends Pick<HttpVerifier, 'isOpen' | 'isSigned' | 'mayFit' | 'verify'> {}
+
+/**
+ * Throws for a secret that is none in its scheme, and where nothing would prove who sends unless that was asked for. `tokens`
+ * verifies those of scheme jwt.
+ */
+export function httpVerifier({ config }: HttpTrigger, tokens?: JwtVerifier): HttpVerifier {
+  const { required_headers } = config;
   const hasHeaders = headerCheck(required_headers);
-  const isSecretHeader = values.some((value) => value !== '*');
-  const isOpen = secrets.length === 0 && !isSecretHeader;
-  if (isOpen && !config.insecure_allow_unverified)
-    throw new Error(
-      'nothing proves who sends: there is no webhook_secret, and no required header with a value',
-    );
-  const keys = scheme === 'standard' ? secrets.map(standardKey) : [];
-  const signature =
-    secrets.length === 0 ? undefined : scheme === 'hub' ? signature_header : STANDARD_SIGNATURE;
+  const proof = proofOf(config, tokens);
   return {
-    isOpen,
-    isSigned: signature !== undefined,
-    identity: JSON.stringify([scheme, signature_header, secrets, replay_window_seconds, required_headers]),
-    mayFit(request) {
-      const { headers } = request;
-      if (!hasHeaders(headers)) return false;
-      if (isOpen) return loopbackOnly.fits(request, NO_BODY);
-      if (signature === undefined) return true;
-      return scheme === 'hub' ? isHubShaped(headers[signature]) : isStandardShaped(partsOf(headers));
-    },
-    fits(request, body) {
-      const { headers } = request;
-      if (!hasHeaders(headers)) return false;
-      if (isOpen) return loopbackOnly.fits(request, body);
-      if (signature === undefined) return true;
-      const bytes = signedBytes(request, body);
-      if (scheme === 'hub') return isHubSigned(headers[signature], secrets, bytes);
-      return isStandardSigned(partsOf(headers), keys, bytes, replay_window_seconds, Date.now());
+    isOpen: proof.isOpen,
+    isSigned: proof.isSigned,
+    identity: identityOf(config),
+    mayFit: (request) => hasHeaders(request.headers) && proof.mayFit(request),
+    verify: (request, body) => (hasHeaders(request.headers) ? proof.verify(request, body) : notProven),
+  };
+}
+
+function identityOf(config: HttpConfig): string {
+  const { scheme, signature_header, replay_window_seconds, required_headers, jwt } = config;
+  const secrets = secretsOf(config);
+  return JSON.stringify([scheme, signature_header, secrets, replay_window_seconds, required_headers, jwt]);
+}
+
+function secretsOf({ webhook_secret, webhook_secret_previous }: HttpConfig): readonly string[] {
+  return [webhook_secret, webhook_secret_previous].filter((each) => each !== undefined);
+}
+
+function proofOf(config: HttpConfig, tokens: JwtVerifier | undefined): Proof {
+  const values = Object.values(config.required_headers);
+  if (values.some((value) => value.trim() === '')) throw new Error('a value of required_headers is empty');
+  if (config.scheme === 'jwt') return proofByToken(tokens);
+  const secrets = secretsOf(config);
+  if (secrets.includes('')) throw new Error('webhook_secret is empty');
+  if (secrets.length > 0) return proofBySignature(config, secrets);
+  if (values.some((value) => value !== '*')) return proofByHeader;
+  if (config.insecure_allow_unverified) return noProof;
+  throw new Error(
+    'nothing proves who sends: there is no webhook_secret, and no required header with a value',
+  );
+}
+
+function proofBySignature(config: HttpConfig, secrets: readonly string[]): Proof {
+  const { scheme, signature_header, replay_window_seconds } = config;
+  const verdict = (isSigned: boolean) => (isSigned ? signer : notProven);
+  const common = { isOpen: false, isSigned: true };
+  if (scheme === 'hub')
+    return {
+      ...common,
+      mayFit: ({ headers }) => isHubShaped(headers[signature_header]),
+      verify: (request, body) =>
+        verdict(isHubSigned(request.headers[signature_header], secrets, signedBytes(request, body))),
+    };
+  const keys = secrets.map(standardKey);
+  return {
+    ...common,
+    mayFit: ({ headers }) => isStandardShaped(partsOf(headers)),
+    verify: (request, body) => {
+      const parts = partsOf(request.headers);
+      return verdict(
+        isStandardSigned(parts, keys, signedBytes(request, body), replay_window_seconds, Date.now()),
+      );
     },
   };
 }
+
+/** The body is not signed with it: whoever has seen a token can send anything until it has expired. */
+function proofByToken(tokens: JwtVerifier | undefined): Proof {
+  if (tokens === undefined) throw new Error('nothing verifies tokens');
+  return {
+    isOpen: false,
+    isSigned: false,
+    mayFit: ({ headers }) => bearerToken(headers) !== undefined,
+    verify: ({ headers }) => tokens.principalOf(bearerToken(headers) ?? ''),
+  };
+}
+
+const knowsHeader: Principal = { kind: 'key', name: 'required_headers' };
+const proofByHeader: Proof = {
+  isOpen: false,
+  isSigned: false,
+  mayFit: () => true,
+  verify: () => knowsHeader,
+};
+const noProof: Proof = {
+  isOpen: true,
+  isSigned: false,
+  mayFit: isFromThisMachine,
+  verify: loopbackOnly.verify,
+};
 
 function partsOf(headers: Headers): StandardHeaders {
   return {

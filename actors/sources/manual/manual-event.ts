@@ -2,6 +2,7 @@
 
 import type { ManualTrigger } from '../../../config/resources/trigger.ts';
 import { ConflictError } from '../../errors.ts';
+import { type Principal, principalText } from '../../principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/store.ts';
 import type { InboundEvent } from '../adapter.ts';
 
@@ -25,13 +26,18 @@ interface ManualBody {
 
 interface ManualMeta {
   readonly trigger: string;
+  readonly principal: string;
 }
 
 /**
- * The event of one run. `id` is unique among the runs of all triggers, `trace` a traceparent. Throws ConflictError for a
+ * The event of one run. `id` is unique among the runs of all triggers, `trace` a traceparent, `principal` who runs it. Throws ConflictError for a
  * command that is not allowed, and for a run that needs to be confirmed and is not.
  */
-export function manualEvent(trigger: ManualTrigger, run: ManualInput, id: string, trace: string): NewEvent {
+export function manualEvent(
+  trigger: ManualTrigger,
+  run: ManualInput,
+  { id, trace, principal }: { readonly id: string; readonly trace: string; readonly principal: Principal },
+): NewEvent {
   const { name, config } = trigger;
   const command = run.command.trim().replace(/^\//, '');
   const [word = ''] = command.split(/\s/, 1);
@@ -45,7 +51,7 @@ export function manualEvent(trigger: ManualTrigger, run: ManualInput, id: string
       `${name} asks for confirmation (require_confirmation), and the run is not confirmed`,
     );
   const body: ManualBody = { command, parameters: run.input, text: run.text, user: run.user };
-  const meta: ManualMeta = { trigger: name };
+  const meta: ManualMeta = { trigger: name, principal: principalText(principal) };
   return {
     id: `manual:${id}`,
     key: `conversation/manual/${name}`,

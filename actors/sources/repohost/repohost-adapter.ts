@@ -5,10 +5,19 @@
 
 import type { RepoHostTrigger } from '../../../config/resources/trigger.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
+import { isRefusal } from '../../principal.ts';
 import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
 import { isHubShaped, isHubSigned } from '../hub-signature.ts';
 import { SeenBodies } from '../seen-bodies.ts';
-import { loopbackOnly, refusal, type Verifier, verifiedSubscribers } from '../verified-subscribers.ts';
+import {
+  isFromThisMachine,
+  loopbackOnly,
+  notProven,
+  refusal,
+  signer,
+  type Verifier,
+  verifiedSubscribers,
+} from '../verified-subscribers.ts';
 import type { WebhookReply, WebhookRequest } from '../webhook.ts';
 import { type PathUse, type WebhookSubscriber, WebhookTable } from '../webhook-table.ts';
 import { isRepoEvent } from './context.ts';
@@ -98,7 +107,7 @@ function verifierOf({ config }: RepoHostTrigger): Verifier {
   const secrets = [webhook_secret, webhook_secret_previous].filter((each) => each !== '');
   return {
     identity: JSON.stringify(secrets),
-    fits: ({ headers }, body) => isHubSigned(headers[SIGNATURE], secrets, body),
+    verify: ({ headers }, body) => (isHubSigned(headers[SIGNATURE], secrets, body) ? signer : notProven),
   };
 }
 
@@ -124,7 +133,7 @@ class RepoHostPath implements PathUse<RepoSubscriber> {
   admit(members: readonly RepoSubscriber[], request: WebhookRequest): WebhookReply | undefined {
     const isShaped = isHubShaped(request.headers[SIGNATURE]);
     const mayFit = ({ verifier }: RepoSubscriber) =>
-      verifier === loopbackOnly ? loopbackOnly.fits(request, NO_BODY) : isShaped;
+      verifier === loopbackOnly ? isFromThisMachine(request) : isShaped;
     return members.some(mayFit) ? undefined : refusal(request, UNAUTHORISED);
   }
 
@@ -133,9 +142,11 @@ class RepoHostPath implements PathUse<RepoSubscriber> {
     request: WebhookRequest,
     body: Buffer,
   ): Promise<WebhookReply> {
-    const verified = verifiedSubscribers(members, request, body);
-    const [first] = verified;
-    if (first === undefined) return refusal(request, UNAUTHORISED);
+    const verdict = verifiedSubscribers(members, request, body);
+    const known = verdict instanceof Promise ? await verdict : verdict;
+    if (isRefusal(known)) return refusal(request, UNAUTHORISED, known);
+    const { subscribers, principal } = known;
+    const [first] = subscribers;
     const { 'x-github-event': event = '', 'x-github-delivery': delivery = '' } = request.headers;
     if (!/^\w{1,64}$/.test(event)) return malformed('X-GitHub-Event is missing, or names no event');
     if (!/^[\w.:-]{1,128}$/.test(delivery)) return malformed('X-GitHub-Delivery is missing, or is no id');
@@ -146,9 +157,9 @@ class RepoHostPath implements PathUse<RepoSubscriber> {
     const said = await repoSaid(event, request, body);
     if (said === undefined) return malformed(`the body is not the payload of an event ${event}`);
     const { facts } = said;
-    for (const { api } of verified) api?.learnOwnLogin();
+    for (const { api } of subscribers) api?.learnOwnLogin();
     // By the name of the token's user: what a token wrote must not come back to the trigger that has it.
-    const takers = verified.filter(({ api }) => !isSame(api?.ownLogin, facts.sender));
+    const takers = subscribers.filter(({ api }) => !isSame(api?.ownLogin, facts.sender));
     if (takers.length === 0) return ignored(id);
     // Each once: while a trigger is exchanged it is there twice.
     const names = [...new Set(takers.map(({ trigger }) => trigger.name))];
@@ -160,7 +171,7 @@ class RepoHostPath implements PathUse<RepoSubscriber> {
       windowMs: this.#windowOf(first),
     };
     const taken = await this.#seen.takeOnce(signed, () =>
-      first.host.accept(repoEvent(names, request, { id, event, ...said }, body)),
+      first.host.accept(repoEvent(names, request, { id, event, principal, ...said }, body)),
     );
     if ('knownAs' in taken) return duplicate(taken.knownAs);
     if (taken.accepted.outcome === 'duplicate') return duplicate(id);
@@ -175,7 +186,6 @@ class RepoHostPath implements PathUse<RepoSubscriber> {
   }
 }
 
-const NO_BODY = Buffer.alloc(0);
 const UNAUTHORISED = 'X-Hub-Signature-256 is missing, or fits no secret of this path';
 
 const malformed = (message: string): WebhookReply => ({ status: 400, body: message });

@@ -1,6 +1,7 @@
 // The event that a delivery of a repository host becomes, and how that event reads later. The body may be JSON or a form
 // with JSON in it; it is kept as it came, since the signature was over that.
 
+import { type Principal, principalText } from '../../principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/store.ts';
 import type { InboundEvent } from '../adapter.ts';
 import { isLargeJson, membersAt, type Spans, spansOf, textOfJson } from '../large-json.ts';
@@ -11,6 +12,7 @@ interface RepoMeta {
   readonly triggers: readonly string[];
   readonly event: string;
   readonly isForm: boolean;
+  readonly principal: string;
   /** Of a large payload: where the members stand that are asked for. */
   readonly spans?: Spans | undefined;
 }
@@ -68,10 +70,22 @@ export function repoEventId(verifiedFor: string, delivery: string): string {
 export function repoEvent(
   triggers: readonly string[],
   request: WebhookRequest,
-  { id, event, facts, spans }: RepoSaid & { readonly id: string; readonly event: string },
+  {
+    id,
+    event,
+    principal,
+    facts,
+    spans,
+  }: RepoSaid & { readonly id: string; readonly event: string; readonly principal: Principal },
   body: Buffer,
 ): NewEvent {
-  const meta: RepoMeta = { triggers, event, isForm: isForm(request), spans };
+  const meta: RepoMeta = {
+    triggers,
+    event,
+    isForm: isForm(request),
+    principal: principalText(principal),
+    spans,
+  };
   return {
     id,
     key: `conversation/repohost/${placeOf(facts)}`,

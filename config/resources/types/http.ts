@@ -3,6 +3,7 @@
 
 import * as Type from 'typebox';
 import { seconds, secondsOrZero } from '../../duration-schema.ts';
+import { jwtFault, jwtSchema } from '../../jwt-schema.ts';
 import { headersByName, secret } from '../../text-schema.ts';
 import type { Filled } from '../filled.ts';
 import type { Fields, ListenAddress, TriggerType } from '../trigger-type.ts';
@@ -20,9 +21,9 @@ const httpConfigSchema = Type.Object(
     webhook_secret_previous: Type.Optional(
       secret('A secret still accepted while senders change to the new one.'),
     ),
-    scheme: Type.Enum(['hub', 'standard'], {
+    scheme: Type.Enum(['hub', 'standard', 'jwt'], {
       description:
-        'How requests are signed: hub (sha256=HEX over the body) or standard (Standard Webhooks, whose time and id are signed too).',
+        'How requests are proven: hub (sha256=HEX over the body), standard (Standard Webhooks, whose time and id are signed too) or jwt (a bearer token; the body is not signed).',
       default: 'hub',
     }),
     signature_header: Type.String({
@@ -31,6 +32,7 @@ const httpConfigSchema = Type.Object(
       pattern: "^[!#$%&'*+.^_`|~0-9A-Za-z-]+$",
       patternErrorMessage: 'an HTTP header name',
     }),
+    jwt: Type.Optional(jwtSchema('Whose tokens are taken under scheme jwt.')),
     required_headers: headersByName('Headers that must be there, with their values; * = any value.'),
     port: Type.Optional(
       Type.Integer({
@@ -102,6 +104,11 @@ function checkVerification(
   fields: Fields,
   host: ListenAddress['host'] | undefined,
 ): void {
+  if (config.scheme === 'jwt') {
+    checkTokens(config, fields);
+    return;
+  }
+  if (fields.has('jwt')) fields.reportKey('jwt', 'has no effect without scheme: jwt');
   if (!fields.has('webhook_secret')) {
     if (fields.has('webhook_secret_previous'))
       fields.reportKey('webhook_secret_previous', 'stands beside webhook_secret, which is missing');
@@ -119,6 +126,15 @@ function checkVerification(
     fields.report('replay_window_seconds', 'must be above 0 under scheme standard');
   if (!fields.has('webhook_secret') && fields.has('replay_window_seconds'))
     fields.reportKey('replay_window_seconds', 'has no effect: nothing is signed', 'warning');
+}
+
+function checkTokens({ jwt }: HttpConfig, fields: Fields): void {
+  for (const key of ['webhook_secret', 'webhook_secret_previous', 'replay_window_seconds'] as const)
+    if (fields.has(key))
+      fields.reportKey(key, 'has no effect under scheme jwt, where nothing is signed but the token');
+  if (!fields.has('jwt')) fields.report('scheme', 'needs jwt, which says whose tokens are taken');
+  const fault = jwt && jwtFault(jwt);
+  if (fault !== undefined) fields.reportItem('jwt', fault.field, fault.message);
 }
 
 /** Any value will do for `*`, so it proves nothing; of a value that could not be read the best is assumed. */

@@ -70,14 +70,25 @@ export function deliveryRecord(delivery: Delivery) {
 }
 
 /** GET /deliveries/:id. */
-export function deliveryDetails(delivery: Delivery & { readonly body: Uint8Array }) {
+export function deliveryDetails(delivery: Delivery & { readonly meta: string; readonly body: Uint8Array }) {
   return {
     ...deliveryRecord(delivery),
+    principal: principalIn(delivery.meta),
     answer: delivery.answer ?? null,
     receipt: delivery.receipt ?? null,
     failures: delivery.failures.map(({ attempt, at, note }) => ({ attempt, at: iso(at), note })),
     body: bodyOf(delivery.body),
   };
+}
+
+/** Who sent it, as its source has written that down; null where nobody did. */
+function principalIn(meta: string): string | null {
+  try {
+    const { principal } = JSON.parse(meta) as { readonly principal?: unknown };
+    return typeof principal === 'string' ? principal : null;
+  } catch {
+    return null;
+  }
 }
 
 /** As text where it is text, else as base64; cut where it is long. */

@@ -43,7 +43,9 @@ const routes: ReadonlyMap<string, AutomationRoute> = new Map([
   ],
   [
     '/triggers/*/run',
-    post((operator, { traceparent }, name, body) => operator.run(name, manualRun(body), traceparent)),
+    post((operator, { traceparent, principal }, name, body) =>
+      operator.run(name, manualRun(body), traceparent, principal),
+    ),
   ],
   ['/agents', get(async (operator) => ({ agents: operator.agents().map(agentRecord) }))],
   [
@@ -87,12 +89,7 @@ export function answerAutomation(
   }
   return (_, body) => {
     if (typeof body === 'string' || body.length > MAX_BODY_BYTES) {
-      if (body === 'too_slow') context.error(408, 'the body did not arrive in time');
-      else if (body === 'no_room')
-        context.error(503, 'too many large bodies are being received; send it again shortly', [
-          ['retry-after', '1'],
-        ]);
-      else context.error(413, `the body is larger than ${MAX_BODY_BYTES} bytes`);
+      context.refuseBody(typeof body === 'string' ? body : 'too_large', MAX_BODY_BYTES);
       return;
     }
     answered(operator, context, { route, id }, parsed(headers, body)).catch((error: unknown) =>

@@ -53,6 +53,8 @@ export interface HttpReply {
    * stream and was cut off. One listener.
    */
   onAbort(listener: () => void): void;
+  /** Runs what a handler does later, when it is no longer on the stack: what that throws ends this request as H2 has it. */
+  guard(code: () => void): void;
 }
 
 export interface HttpStream {

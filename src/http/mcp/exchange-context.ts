@@ -5,6 +5,7 @@ import { GatewayError, OverloadedError, StoppedError } from '../../../actors/err
 import { errorMessage } from '../../../actors/jsonrpc/compose.ts';
 import { RpcFault, rpcCodes } from '../../../actors/jsonrpc/rpc-fault.ts';
 import type { Message } from '../../../actors/jsonrpc/span.ts';
+import { anonymous, type Principal } from '../../../actors/principal.ts';
 import type { BodyProblem, HeaderList, HttpReply, HttpRequest } from '../listener/seam.ts';
 import { reasonPhrase, statusOf, statusOfFault } from '../status.ts';
 import { requestIdOf, traceparentOf } from './trace.ts';
@@ -14,10 +15,15 @@ type Header = HeaderList[number];
 const JSON_TYPE: Header = ['content-type', 'application/json'];
 const none: HeaderList = [];
 
+const TOO_SLOW = 'the body did not arrive in time';
+const noRoom = new OverloadedError('too many large bodies are being received; send it again shortly');
+
 export class ExchangeContext {
   readonly request: HttpRequest;
   readonly reply: HttpReply;
   readonly requestId: string;
+  /** Who asks, once that is known. */
+  principal: Principal = anonymous;
   #traceparent: string | undefined;
   /** Set when the origin is allowed: sent with every answer. */
   corsHeaders: HeaderList = none;
@@ -82,15 +88,19 @@ export class ExchangeContext {
     this.message(statusOf(error), message, [...retryAfter(error), ...more]);
   }
 
-  /** On a JSON-RPC route: the body, of which `maxBytes` are taken, did not come as a whole. */
+  /** On a plain route: the body, of which `maxBytes` are taken, did not come as a whole. */
   refuseBody(problem: BodyProblem, maxBytes: number): void {
-    if (problem === 'no_room') {
-      const message = 'too many large bodies are being received; send it again shortly';
-      this.rpcError(new OverloadedError(message), undefined);
-    } else if (problem === 'too_large') {
-      const message = `the body is larger than limits.body_bytes (${maxBytes})`;
-      this.rpcFault(new RpcFault(rpcCodes.invalidRequest, message), 413);
-    } else this.rpcFault(new RpcFault(rpcCodes.invalidRequest, 'the body did not arrive in time'), 408);
+    if (problem === 'no_room') this.error(statusOf(noRoom), noRoom.message, retryAfter(noRoom));
+    else if (problem === 'too_slow') this.error(408, TOO_SLOW);
+    else this.error(413, `the body is larger than ${maxBytes} bytes`);
+  }
+
+  /** The same on a JSON-RPC route. */
+  refuseRpcBody(problem: BodyProblem, maxBytes: number): void {
+    const refused = (message: string) => new RpcFault(rpcCodes.invalidRequest, message);
+    if (problem === 'no_room') this.rpcError(noRoom, undefined);
+    else if (problem === 'too_slow') this.rpcFault(refused(TOO_SLOW), 408);
+    else this.rpcFault(refused(`the body is larger than limits.body_bytes (${maxBytes})`), 413);
   }
 
   /** The gateway is stopping and takes no new work; nor will it on this connection. */

@@ -12,9 +12,9 @@ import { readClientMessage } from '../../../actors/jsonrpc/read-message.ts';
 import { RpcFault, rpcCodes } from '../../../actors/jsonrpc/rpc-fault.ts';
 import { isSessionVersion, sessionVersions } from '../../../actors/server/cache/server-description.ts';
 import type { ManagedServer } from '../../../actors/server/managed-server.ts';
-import type { Front } from '../front.ts';
 import { isJson } from '../listener/framing.ts';
 import type { BodyProblem } from '../listener/seam.ts';
+import type { RouteContext } from '../route-context.ts';
 import { EventStream, liveStreams } from './event-stream.ts';
 import { closing, type ExchangeContext } from './exchange-context.ts';
 import { checkMirrorHeaders } from './mirror-headers.ts';
@@ -33,17 +33,17 @@ export function admitPost(context: ExchangeContext): boolean {
 }
 
 export function post(
-  front: Front,
+  routes: RouteContext,
   context: ExchangeContext,
   server: ManagedServer | undefined,
   body: Buffer | BodyProblem,
 ): void {
-  const envelope = readBody(context, body, front.gateway.config.limits.body_bytes);
+  const envelope = readBody(context, body, routes.gateway.config.limits.body_bytes);
   if (envelope === undefined) return;
   try {
-    if (envelope.kind === 'request' && front.gateway.isDraining) throw draining();
+    if (envelope.kind === 'request' && routes.gateway.isDraining) throw draining();
     if (isModern(envelope)) {
-      postModern(front, context, server, envelope);
+      postModern(routes, context, server, envelope);
       return;
     }
     if (isModernHeader(context.request.headers['mcp-protocol-version'])) {
@@ -56,19 +56,19 @@ export function post(
     if (!admitAccept(context) || !admitVersion(context)) return;
     checkMirrorHeaders(context.request.headers, envelope);
     if (envelope.kind === 'request' && envelope.method === 'initialize') {
-      const outlet = new PostOutlet(context, front.heartbeat, undefined);
-      front.router.open(envelope, server, outlet, context, (session) => {
+      const outlet = new PostOutlet(context, routes.heartbeat, undefined);
+      routes.gateway.router.open(envelope, server, outlet, context, (session) => {
         outlet.session = session;
       });
       return;
     }
-    const session = sessionOf(front, context, server, envelope);
+    const session = sessionOf(routes, context, server, envelope);
     if (session === undefined) return;
     if (envelope.kind === 'request') {
-      const outlet = new PostOutlet(context, front.heartbeat, session);
-      front.router.request(session, envelope, outlet, context);
+      const outlet = new PostOutlet(context, routes.heartbeat, session);
+      routes.gateway.router.request(session, envelope, outlet, context);
     } else {
-      front.router.note(session, envelope);
+      routes.gateway.router.note(session, envelope);
       context.empty(202);
     }
   } catch (error) {
@@ -77,7 +77,7 @@ export function post(
 }
 
 /** Opens the session's own stream, or goes on with one that was lost. */
-export function get(front: Front, context: ExchangeContext, server: ManagedServer | undefined): void {
+export function get(routes: RouteContext, context: ExchangeContext, server: ManagedServer | undefined): void {
   if (refusesModern(context)) return;
   const { accept = '', 'last-event-id': lastEventId } = context.request.headers;
   if (!accepts(accept, 'text/event-stream')) {
@@ -85,9 +85,9 @@ export function get(front: Front, context: ExchangeContext, server: ManagedServe
     return;
   }
   if (!admitVersion(context)) return;
-  const session = sessionOf(front, context, server, undefined);
+  const session = sessionOf(routes, context, server, undefined);
   if (session === undefined) return;
-  if (front.gateway.isDraining) {
+  if (routes.gateway.isDraining) {
     answerError(context, draining(), undefined);
     return;
   }
@@ -106,11 +106,11 @@ export function get(front: Front, context: ExchangeContext, server: ManagedServe
   if (lost === undefined) {
     session.stream?.end();
     session.stream = stream;
-    front.gateway.sessions.tellMissed(session);
+    routes.gateway.sessions.tellMissed(session);
   }
   stream.disconnect();
-  front.heartbeat.streams.add(stream);
-  stream.whenEnded = () => front.heartbeat.streams.delete(stream);
+  routes.heartbeat.streams.add(stream);
+  stream.whenEnded = () => routes.heartbeat.streams.delete(stream);
   stream.connect(context, last?.number, () => {
     // From now on nobody listens, and the session counts as unused; the stream waits for its client to come back.
     session.lastSeenAt = performance.now();
@@ -118,11 +118,15 @@ export function get(front: Front, context: ExchangeContext, server: ManagedServe
   if (last !== undefined) stream.replayAfter(last.number);
 }
 
-export function remove(front: Front, context: ExchangeContext, server: ManagedServer | undefined): void {
+export function remove(
+  routes: RouteContext,
+  context: ExchangeContext,
+  server: ManagedServer | undefined,
+): void {
   if (refusesModern(context)) return;
-  const session = sessionOf(front, context, server, undefined);
+  const session = sessionOf(routes, context, server, undefined);
   if (session === undefined) return;
-  front.router.end(session);
+  routes.gateway.router.end(session);
   context.empty(204);
 }
 
@@ -147,7 +151,7 @@ function finishLost(
 
 function readBody(context: ExchangeContext, body: Buffer | BodyProblem, limit: number): Envelope | undefined {
   if (typeof body === 'string') {
-    context.refuseBody(body, limit);
+    context.refuseRpcBody(body, limit);
     return undefined;
   }
   try {
@@ -159,7 +163,7 @@ function readBody(context: ExchangeContext, body: Buffer | BodyProblem, limit: n
 }
 
 function sessionOf(
-  front: Front,
+  routes: RouteContext,
   context: ExchangeContext,
   server: ManagedServer | undefined,
   envelope: Envelope | undefined,
@@ -171,7 +175,7 @@ function sessionOf(
     context.rpcFault(new RpcFault(rpcCodes.invalidRequest, message, rawId), 400);
     return undefined;
   }
-  const session = front.gateway.sessions.find(id, server?.id);
+  const session = routes.gateway.sessions.find(id, server?.id, context.principal);
   if (session === undefined) {
     // The client has to initialize anew; 404 is what tells it so.
     context.rpcFault(new RpcFault(-32001, 'Session not found', rawId), 404);

@@ -6,7 +6,7 @@ import { metaKeys, modernVersion } from '../../../actors/jsonrpc/modern-meta.ts'
 import { RpcFault, rpcCodes } from '../../../actors/jsonrpc/rpc-fault.ts';
 import type { ManagedServer } from '../../../actors/server/managed-server.ts';
 import { nameOf } from '../../../actors/upstream/request-metadata.ts';
-import type { Front } from '../front.ts';
+import type { RouteContext } from '../route-context.ts';
 import type { ExchangeContext } from './exchange-context.ts';
 import { checkMirrorHeaders, checkParamHeaders, repeatsName } from './mirror-headers.ts';
 import { StatelessOutlet } from './stateless-outlet.ts';
@@ -18,7 +18,7 @@ export function isModernHeader(version: string | undefined): boolean {
 
 /** Answers a modern message. Throws RpcFault for one that cannot be taken. */
 export function postModern(
-  front: Front,
+  routes: RouteContext,
   context: ExchangeContext,
   server: ManagedServer | undefined,
   envelope: Envelope,
@@ -31,10 +31,10 @@ export function postModern(
     return;
   }
   if (envelope.method === 'tools/call')
-    checkParamHeaders(headers, envelope, inputSchemaOf(front, server, nameOf(envelope) ?? ''));
-  const outlet = new StatelessOutlet(context, front.heartbeat);
+    checkParamHeaders(headers, envelope, inputSchemaOf(routes, server, nameOf(envelope) ?? ''));
+  const outlet = new StatelessOutlet(context, routes.heartbeat);
   try {
-    const running = front.router.stateless(envelope, server, outlet, context);
+    const running = routes.gateway.router.stateless(envelope, server, outlet, context);
     outlet.whenGone(() => running?.cancel('the client closed the stream of the request'));
   } catch (error) {
     // The answer is somebody else's to give.
@@ -44,9 +44,9 @@ export function postModern(
 }
 
 /** The schema by which the client had to choose its headers; undefined for a tool that is not known yet. */
-function inputSchemaOf(front: Front, server: ManagedServer | undefined, name: string): unknown {
+function inputSchemaOf(routes: RouteContext, server: ManagedServer | undefined, name: string): unknown {
   if (server !== undefined) return server.cache.inputSchemaOf(name);
-  const target = front.gateway.aggregate.find('tools', name);
+  const target = routes.gateway.aggregate.find('tools', name);
   return target?.server.cache.inputSchemaOf(target.key);
 }
 

@@ -6,15 +6,15 @@ import { GatewayError, StoppedError } from '../../../actors/errors.ts';
 import type { Envelope } from '../../../actors/jsonrpc/envelope.ts';
 import { readClientMessage } from '../../../actors/jsonrpc/read-message.ts';
 import { RpcFault, rpcCodes } from '../../../actors/jsonrpc/rpc-fault.ts';
-import type { Front } from '../front.ts';
 import { isJson } from '../listener/framing.ts';
 import type { BodyProblem } from '../listener/seam.ts';
+import type { RouteContext } from '../route-context.ts';
 import { closing, type ExchangeContext } from './exchange-context.ts';
 import { checkMirrorHeaders } from './mirror-headers.ts';
 import { JsonOutlet } from './post-outlet.ts';
 
 /** Refuses what the headers alone tell; true when the body is wanted. */
-export function admitRpc(front: Front, context: ExchangeContext): boolean {
+export function admitRpc(routes: RouteContext, context: ExchangeContext): boolean {
   const { 'x-mcp-server': server, 'content-type': type = '' } = context.request.headers;
   if (server === undefined || server === '') {
     const message = 'the X-MCP-Server header is missing; it names the server, GET /servers lists them';
@@ -22,7 +22,7 @@ export function admitRpc(front: Front, context: ExchangeContext): boolean {
     return false;
   }
   try {
-    front.gateway.server(server);
+    routes.gateway.server(server);
   } catch (error) {
     if (!(error instanceof GatewayError)) throw error;
     context.rpcError(error, undefined);
@@ -35,9 +35,9 @@ export function admitRpc(front: Front, context: ExchangeContext): boolean {
   return true;
 }
 
-export function rpc(front: Front, context: ExchangeContext, body: Buffer | BodyProblem): void {
+export function rpc(routes: RouteContext, context: ExchangeContext, body: Buffer | BodyProblem): void {
   if (typeof body === 'string') {
-    context.refuseBody(body, front.gateway.config.limits.body_bytes);
+    context.refuseRpcBody(body, routes.gateway.config.limits.body_bytes);
     return;
   }
   let envelope: Envelope | undefined;
@@ -50,12 +50,13 @@ export function rpc(front: Front, context: ExchangeContext, body: Buffer | BodyP
       context.empty(202);
       return;
     }
-    if (front.gateway.isDraining) throw new StoppedError('the gateway is stopping and takes no new requests');
-    const server = front.gateway.server(context.request.headers['x-mcp-server'] ?? '');
+    if (routes.gateway.isDraining)
+      throw new StoppedError('the gateway is stopping and takes no new requests');
+    const server = routes.gateway.server(context.request.headers['x-mcp-server'] ?? '');
     const outlet = new JsonOutlet(context);
-    if (!isModern(envelope)) front.router.single(server, envelope, outlet, context);
+    if (!isModern(envelope)) routes.gateway.router.single(server, envelope, outlet, context);
     else if (envelope.method !== 'subscriptions/listen')
-      cancelWhenGone(context, front.router.stateless(envelope, server, outlet, context));
+      cancelWhenGone(context, routes.gateway.router.stateless(envelope, server, outlet, context));
     else
       throw new RpcFault(
         rpcCodes.methodNotFound,

@@ -16,6 +16,7 @@ describe('the gateway file', () => {
       listen_addr: '127.0.0.1:8080',
       catalog_path: join(folder.path, 'catalog.yaml'),
       api_key: '',
+      auth: {},
       log_level: 'info',
       state_dir: join(folder.path, '.gateway'),
       allowed_hosts: [],
@@ -123,6 +124,22 @@ inspector: { enabled: false }
     ],
     ['state_dir: ""', '3:12: state_dir: expected text that is not empty, found empty text'],
     ['state_dir: "a\\0b"', '3:12: state_dir: expected a path, found "a\\u0000b"'],
+    [
+      'auth: { jwt: { issuer: "https://id.example", audience: gateway } }',
+      '3:14: auth.jwt: needs an api_key: without one everybody may ask',
+    ],
+    [
+      'auth: { jwt: { issuer: acme, audience: gateway } }\napi_key: the-key-of-it',
+      '3:24: auth.jwt.issuer: is no address, so that its keys are not found by it; set jwks_url',
+    ],
+    [
+      'auth: { jwt: { issuer: acme, audience: gateway, jwks_url: "http://keys.example/" } }\napi_key: the-key-of-it',
+      '3:59: auth.jwt.jwks_url: is not https',
+    ],
+    [
+      'auth: { jwt: { issuer: "https://id.example" } }\napi_key: the-key-of-it',
+      '3:14: auth.jwt.audience: required, but missing',
+    ],
     ['api_key: 12345678', '3:10: api_key: expected text, found a number; put it in quotes'],
   ])('refuses %s', async (line, problem) => {
     const { lines } = await folder.loadGateway(`${minimal}${line}\n`);

@@ -1,10 +1,11 @@
 // The Accept header of /mcp, asked of its endpoint directly; test/e2e/http/bad-input.test.ts shows over sockets what is refused.
 
 import { expect, test } from 'vitest';
-import type { Front } from '../../../src/http/front.ts';
+
 import type { HttpReply } from '../../../src/http/listener/seam.ts';
 import { ExchangeContext } from '../../../src/http/mcp/exchange-context.ts';
 import { get } from '../../../src/http/mcp/mcp-endpoint.ts';
+import type { RouteContext } from '../../../src/http/route-context.ts';
 
 /** The status of a GET; 400 is that of one that was accepted and lacks a session. */
 function statusOf(accept: string): number | undefined {
@@ -19,6 +20,7 @@ function statusOf(accept: string): number | undefined {
       throw new Error('no stream was asked for');
     },
     onAbort: () => {},
+    guard: (code) => code(),
   };
   const request = {
     method: 'GET',
@@ -28,7 +30,7 @@ function statusOf(accept: string): number | undefined {
     remoteAddress: '',
     isBodyExact: true,
   };
-  get({} as Front, new ExchangeContext(request, reply), undefined);
+  get({} as RouteContext, new ExchangeContext(request, reply), undefined);
   return sent;
 }
 

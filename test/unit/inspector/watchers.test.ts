@@ -3,7 +3,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { createActor, createMachine } from 'xstate';
 import type { Automation } from '../../../actors/automation/automation.ts';
-import type { MessageRouter } from '../../../actors/client/message-router.ts';
 import type { Gateway } from '../../../actors/gateway/gateway.ts';
 import { Redactor } from '../../../actors/redact.ts';
 import type { DeliveryCounts } from '../../../actors/store/store.ts';
@@ -35,9 +34,9 @@ function gatewayOf(servers: ReturnType<typeof server>[], figures?: AutomationFig
     sessions: { size: 0, listens: 0 },
     servers: { all: () => servers },
     redactor: new Redactor([]),
+    router: { counts: { total: 0, failed: 0, in_flight: 0 } },
   };
-  const router = { counts: { total: 0, failed: 0, in_flight: 0 } };
-  const watchers = new Watchers(gateway as unknown as Gateway, router as unknown as MessageRouter, figures);
+  const watchers = new Watchers(gateway as unknown as Gateway, figures);
   return { root, watchers, inspect: vi.spyOn(root.system, 'inspect') };
 }
 

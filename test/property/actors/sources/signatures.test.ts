@@ -45,6 +45,7 @@ async function receive(headers: Record<string, string>, body: Buffer): Promise<W
     isBodyExact: true,
     requestId: 'r',
     traceparent: '',
+    holdBody: () => () => {},
   };
   return webhook.admit(request) ?? webhook.receive(request, body);
 }

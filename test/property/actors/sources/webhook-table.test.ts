@@ -31,6 +31,7 @@ const asked: WebhookRequest = {
   isBodyExact: true,
   requestId: 'r',
   traceparent: '',
+  holdBody: () => () => {},
 };
 
 /** A gateway whose listeners take their time, and some of which cannot be opened. */

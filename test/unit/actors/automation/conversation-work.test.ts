@@ -6,6 +6,7 @@ import { timeLimit } from '../../../../actors/automation/time-limit.ts';
 import type { Handler, Job } from '../../../../actors/handlers/handler.ts';
 import { chatFilters } from '../../../../actors/inbox/chat-filters.ts';
 import { WorkPlaces } from '../../../../actors/inbox/work-places.ts';
+import { anonymous } from '../../../../actors/principal.ts';
 import type { Adapter } from '../../../../actors/sources/adapter.ts';
 import { manualAdapter } from '../../../../actors/sources/manual/manual-adapter.ts';
 import { type ManualInput, manualEvent } from '../../../../actors/sources/manual/manual-event.ts';
@@ -17,6 +18,7 @@ import { manualTrigger } from '../../../fixtures/automation/triggers.ts';
 
 const places = new WorkPlaces({ places: 16, bytes: 1_000_000, release: async () => 0 });
 
+const origin = { id: '1', trace: '', principal: anonymous };
 const run = { command: '', input: {}, text: 'go', isConfirmed: true };
 
 /** A work with one trigger and one handler, and an event for both. */
@@ -37,7 +39,7 @@ function bench(
     count: () => {},
     longestTimeoutMs: 60_000,
   };
-  const event = { ...manualEvent(trigger, { ...run, ...said }, '1', ''), seq: 1, at: 0, ...more };
+  const event = { ...manualEvent(trigger, { ...run, ...said }, origin), seq: 1, at: 0, ...more };
   const { signal } = new AbortController();
   const work = new ConversationWork(routing, places);
   return {
@@ -153,7 +155,7 @@ test('of the triggers of a chat the one takes an event whose filters fit it best
     places,
   );
   const say = async (text: string) => {
-    const posted = manualEvent(manualTrigger('everybody'), { ...run, text }, '1', '');
+    const posted = manualEvent(manualTrigger('everybody'), { ...run, text }, origin);
     const event = { ...posted, seq: 1, at: 0, attempt: 1, crashes: 0 };
     const { signal } = new AbortController();
     return (await work.perform({ event, snapshot: undefined, signal, checkpoint: async () => {} })).trigger;

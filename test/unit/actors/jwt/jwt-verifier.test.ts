@@ -237,9 +237,13 @@ test.each([
       const more = () => response.destroyed || response.write('x'.repeat(65_536), more);
       more();
     },
-    'answered more than 100000 bytes',
+    'answered 200 with more than 100000 bytes',
   ],
-  ['is sent elsewhere', (response) => response.writeHead(302, { location: '/other' }).end(), 'answered 302'],
+  [
+    'is sent elsewhere',
+    (response) => response.writeHead(302, { location: 'https://evil.example/' }).end(),
+    'on to another host',
+  ],
   ['is no JSON', (response) => response.end('<html>'), 'answered with something that is no JSON object'],
   ['is no set', (response) => response.end('{"keys":7}'), 'what the provider gave is no set of keys'],
 ] as [string, (response: import('node:http').ServerResponse) => unknown, string][])(

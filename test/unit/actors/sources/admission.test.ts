@@ -44,6 +44,7 @@ async function admission(
     remoteAddress,
     requestId: '',
     traceparent: '',
+    holdBody: () => () => {},
   };
   return hooks[0]?.admit(request)?.status;
 }

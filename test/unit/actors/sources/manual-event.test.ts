@@ -11,7 +11,11 @@ const trace = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-00`;
 
 function event(run: Partial<ManualInput>, config: Partial<ManualTrigger['config']> = {}) {
   const whole = { command: '', input: {}, text: '', isConfirmed: false, ...run };
-  return manualEvent(manualTrigger('ops', config), whole, 'r-1', trace);
+  return manualEvent(manualTrigger('ops', config), whole, {
+    id: 'r-1',
+    trace,
+    principal: { kind: 'token', name: 'alice' },
+  });
 }
 const read = (run: Partial<ManualInput>) =>
   manualAdapter.read({ ...event(run), seq: 1, at: 0, attempt: 1, crashes: 0 });

@@ -85,6 +85,7 @@ describe('a trigger of type HTTP', () => {
   });
 
   const secret = 'webhook_secret: "${SECRET}"';
+  const jwt = 'jwt: { issuer: "https://id.example", audience: a }';
   const unproven =
     'nothing proves who sends: give it a webhook_secret, or required_headers with a value, or say insecure_allow_unverified: true (on loopback only)';
   test.each([
@@ -154,6 +155,16 @@ describe('a trigger of type HTTP', () => {
       `${secret}, scheme: standard`,
       '6:29: spec.config.webhook_secret: must be base64 under scheme standard, with or without whsec_ before it',
     ],
+    ['scheme: jwt', '6:21: spec.config.scheme: needs jwt, which says whose tokens are taken'],
+    [
+      `scheme: jwt, ${jwt}, ${secret}`,
+      '6:78: spec.config.webhook_secret: has no effect under scheme jwt, where nothing is signed but the token',
+    ],
+    [`${secret}, ${jwt}`, '6:42: spec.config.jwt: has no effect without scheme: jwt'],
+    [
+      'scheme: jwt, jwt: { issuer: acme, audience: a }',
+      '6:41: spec.config.jwt.issuer: is no address, so that its keys are not found by it; set jwks_url',
+    ],
     ['scheme: standard, required_headers: { X-A: b }', '6:21: spec.config.scheme: needs a webhook_secret'],
   ])('with { %s } is refused', async (config, problem) => {
     const { trigger, errors } = await folder.loadConfig('HTTP', config, { env });
@@ -164,6 +175,14 @@ describe('a trigger of type HTTP', () => {
   test('may use a path of the gateway on a port of its own', async () => {
     const { errors } = await folder.loadConfig('HTTP', `${secret}, path: /mcp, port: 9000`, { env });
     expect(errors).toEqual([]);
+  });
+
+  test('is proven by tokens of an issuer', async () => {
+    const { trigger, lines } = await folder.loadConfig('HTTP', `scheme: jwt, ${jwt}`);
+    expect(lines).toEqual([]);
+    expect(trigger?.config).toMatchObject({
+      jwt: { issuer: 'https://id.example', audience: 'a', claims: {}, tolerance_seconds: 60 },
+    });
   });
 
   test('is proven by a required header with a value', async () => {

@@ -2,16 +2,17 @@
 // the endpoints are asked directly; that the seam reports it is shown in test/e2e/http/http-seam.test.ts.
 
 import { describe, expect, test } from 'vitest';
-import type { Front } from '../../../../src/http/front.ts';
+
 import type { BodyProblem, HttpReply } from '../../../../src/http/listener/seam.ts';
 import { ExchangeContext } from '../../../../src/http/mcp/exchange-context.ts';
 import { post } from '../../../../src/http/mcp/mcp-endpoint.ts';
 import { rpc } from '../../../../src/http/mcp/rpc-endpoint.ts';
+import type { RouteContext } from '../../../../src/http/route-context.ts';
 
-const front = { gateway: { config: { limits: { body_bytes: 1024 } } } } as unknown as Front;
+const routes = { gateway: { config: { limits: { body_bytes: 1024 } } } } as unknown as RouteContext;
 const endpoints = {
-  '/mcp': (context: ExchangeContext, body: BodyProblem) => post(front, context, undefined, body),
-  '/rpc': (context: ExchangeContext, body: BodyProblem) => rpc(front, context, body),
+  '/mcp': (context: ExchangeContext, body: BodyProblem) => post(routes, context, undefined, body),
+  '/rpc': (context: ExchangeContext, body: BodyProblem) => rpc(routes, context, body),
 };
 
 describe.each(Object.entries(endpoints))('%s', (path, handle) => {
@@ -29,6 +30,7 @@ describe.each(Object.entries(endpoints))('%s', (path, handle) => {
         throw new Error('no stream was asked for');
       },
       onAbort: () => {},
+      guard: (code) => code(),
     };
     const request = { method: 'POST', path, query: '', headers: {}, remoteAddress: '', isBodyExact: true };
     handle(new ExchangeContext(request, reply), problem);

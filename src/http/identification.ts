@@ -1,0 +1,50 @@
+// Who asks at the gateway's own routes: whoever has the API key, in one of two headers and never in a query string (contract,
+// "Authentication"), or, where the configuration says whose tokens are taken, the one a bearer JSON Web Token names. Without a
+// key everybody may ask.
+
+import { bearerToken } from '../../actors/jwt/bearer-token.ts';
+import type { JwtVerifier } from '../../actors/jwt/jwt-verifier.ts';
+import { anonymous, type Principal, type Refusal, type Verdict } from '../../actors/principal.ts';
+import { type ApiKey, credentialsIn } from './api-key.ts';
+import type { HeaderList } from './listener/seam.ts';
+import type { ExchangeContext } from './mcp/exchange-context.ts';
+import { reasonPhrase, statusOfRefusal } from './status.ts';
+
+const holderOfKey: Principal = { kind: 'key', name: 'api_key' };
+
+const NO_KEY: Refusal = { refused: 'missing', why: 'API key required' };
+const WRONG_KEY: Refusal = { refused: 'forbidden', why: 'Invalid API key' };
+
+export class Identification {
+  readonly #key: ApiKey;
+  readonly #tokens: JwtVerifier | undefined;
+
+  constructor(key: ApiKey, tokens: JwtVerifier | undefined) {
+    this.#key = key;
+    this.#tokens = tokens;
+  }
+
+  /** A promise only for a token that has to be looked at. */
+  of(headers: Readonly<Record<string, string>>): Verdict | Promise<Verdict> {
+    if (!this.#key.isNeeded) return anonymous;
+    const given = credentialsIn(headers);
+    if (given.some((key) => this.#key.isRight(key))) return holderOfKey;
+    const token = this.#tokens && bearerToken(headers);
+    if (this.#tokens === undefined || token === undefined) return given.length === 0 ? NO_KEY : WRONG_KEY;
+    return this.#tokens.principalOf(token);
+  }
+}
+
+/** Word for word as the contract has it, where it is about the key. */
+export function refuse(context: ExchangeContext, refusal: Refusal): void {
+  const { refused, why: message, retryAfterSeconds = 1 } = refusal;
+  const status = statusOfRefusal(refused);
+  context.json(status, { error: reasonPhrase(status), message }, headersOf(refused, retryAfterSeconds));
+}
+
+function headersOf(refused: Refusal['refused'], retryAfterSeconds: number): HeaderList {
+  if (refused === 'missing') return [['www-authenticate', 'Bearer']];
+  // RFC 6750, section 3: a client that hears this asks for another token.
+  if (refused === 'wrong') return [['www-authenticate', 'Bearer error="invalid_token"']];
+  return refused === 'unavailable' ? [['retry-after', String(retryAfterSeconds)]] : [];
+}

@@ -1,0 +1,200 @@
+// Who asks, where the gateway takes JSON Web Tokens besides its key: at its own routes and at webhooks alike. With the built
+// program and an identity provider on a real socket, on both HTTP fillings.
+
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import {
+  httpAgent,
+  postHook,
+  SECRET,
+  startAgent,
+  startAutomation,
+  trigger,
+} from '../../fixtures/automation/automation.ts';
+import {
+  apiServer,
+  ask,
+  call,
+  eventually,
+  initialize,
+  message,
+  post,
+  rpc,
+} from '../../fixtures/clients/api-client.ts';
+import { fillings } from '../../fixtures/gateway/fillings.ts';
+import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
+import { KeyServer, type SigningKey, signingKey } from '../../fixtures/key-server.ts';
+
+const KEY = 'correct horse battery staple';
+const withKey = { 'x-api-key': KEY };
+
+describe.each(fillings)('a gateway that takes tokens, on %s', (http) => {
+  let provider: KeyServer;
+  let key: SigningKey;
+  let gateway: GatewayProcess;
+
+  const bearer = async (claims: Readonly<Record<string, unknown>> = {}) => ({
+    authorization: `Bearer ${await provider.token(key, claims)}`,
+  });
+
+  beforeAll(async () => {
+    key = await signingKey('first');
+    provider = await KeyServer.start([key]);
+    const { url } = await startAgent();
+    const jwt = { issuer: provider.issuer, audience: 'hooks', jwks_url: String(provider.jwksUrl) };
+    const hook = (config: object) => ({ type: 'HTTP', config, default_agent: 'orders' });
+    gateway = await startAutomation({
+      http,
+      env: { THE_KEY: KEY },
+      settings: {
+        api_key: `\${THE_KEY}`,
+        log_level: 'debug',
+        auth: { jwt: { issuer: provider.issuer, audience: 'gateway', claims: { scope: 'tools' } } },
+      },
+      servers: { api: apiServer() },
+      resources: [
+        trigger('orders', hook({ path: '/hooks/orders', scheme: 'jwt', jwt })),
+        trigger('signed', hook({ path: '/hooks/signed', webhook_secret: SECRET })),
+        trigger('ops', { type: 'Manual', config: {}, default_agent: 'orders' }),
+        httpAgent('orders', url),
+      ],
+    });
+  });
+  beforeEach(() => {
+    provider.instead = undefined;
+  });
+  afterAll(() => provider[Symbol.asyncDispose]());
+
+  test('a token opens the routes like the key, and names who asks in the log and in what is run', async () => {
+    const alice = await bearer({ scope: 'tools' });
+    expect((await ask(`${gateway.url}/servers`, { headers: alice })).status).toBe(200);
+    const answer = await rpc(gateway.url, 'api', call('echo', { text: 'hello' }), {
+      ...alice,
+      'x-request-id': 'r-alice',
+    });
+    expect([answer.status, answer.text]).toEqual([200, expect.stringContaining('hello')]);
+    await rpc(gateway.url, 'api', call('echo', {}), { ...withKey, 'x-request-id': 'r-key' });
+    const line = (id: string) =>
+      eventually('the line of the call', () => gateway.logs().find(({ request_id }) => request_id === id));
+    expect(await line('r-alice')).toMatchObject({ msg: 'call', principal: 'token:alice' });
+    expect(await line('r-key')).toMatchObject({ msg: 'call', principal: 'key:api_key' });
+    const run = await post(`${gateway.url}/triggers/ops/run`, '{"text":"go","wait_seconds":20}', alice);
+    expect(run.json).toMatchObject({ state: 'done' });
+    const record = `${gateway.url}/deliveries/${encodeURIComponent(run.json.id)}`;
+    expect((await ask(record, { headers: alice })).json).toMatchObject({ principal: 'token:alice' });
+  });
+
+  test('what is no good token is refused with what is wrong with it, and a key that is wrong as ever', async () => {
+    const cases: [Record<string, string>, number, string][] = [
+      [await bearer(), 401, 'the token has not the "scope" that is asked for'],
+      [await bearer({ scope: 'tools', aud: 'other' }), 401, 'the token is for another audience'],
+      [await bearer({ scope: 'tools', exp: 1 }), 401, 'the token has expired'],
+      [{ authorization: 'Bearer a.b.c' }, 401, 'the token is no JSON Web Token'],
+      [{ authorization: 'Bearer wrong' }, 403, 'Invalid API key'],
+      [{ 'x-api-key': 'wrong' }, 403, 'Invalid API key'],
+      [{}, 401, 'API key required'],
+    ];
+    for (const [headers, status, text] of cases) {
+      const answer = await ask(`${gateway.url}/mcp`, { method: 'POST', headers, body: message('ping') });
+      expect([answer.status, answer.json.message]).toEqual([status, text]);
+      if (status === 401) expect(answer.headers['www-authenticate']).toMatch(/^Bearer/);
+    }
+    const [challenge] = [await ask(`${gateway.url}/servers`, { headers: { authorization: 'Bearer a.b.c' } })];
+    expect(challenge.headers['www-authenticate']).toBe('Bearer error="invalid_token"');
+    expect(gateway.text()).not.toContain(key.jwk.x);
+  });
+
+  test('a session is of the principal that began it, whatever token that shows next', async () => {
+    const address = `${gateway.url}/mcp/api`;
+    const session = await initialize(address, '2025-11-25', await bearer({ scope: 'tools' }));
+    const ping = async (who: Record<string, string>) =>
+      (await post(address, message('ping'), { ...session, ...who })).status;
+    expect(await ping(await bearer({ scope: 'tools', jti: 'a later token' }))).toBe(200);
+    expect(await ping(await bearer({ scope: 'tools', sub: 'bob' }))).toBe(404);
+    expect(await ping(withKey)).toBe(404);
+    const bob = await bearer({ scope: 'tools', sub: 'bob' });
+    const end = (headers: Record<string, string>) =>
+      ask(address, { method: 'DELETE', headers: { ...session, ...headers } });
+    expect((await end(bob)).status).toBe(404);
+    const stream = await ask(address, { headers: { ...session, ...bob, accept: 'text/event-stream' } });
+    expect(stream.status).toBe(404);
+    expect((await end(await bearer({ scope: 'tools' }))).status).toBe(204);
+  });
+
+  test('an event has its sender in its record, whatever proved it', async () => {
+    const headers = { ...(await bearer({ aud: 'hooks', sub: 'shop' })), 'idempotency-key': 'one' };
+    const given = await post(`${gateway.url}/hooks/orders`, '{"text":"an order"}', headers);
+    expect([given.status, given.json]).toEqual([202, { id: 'http:orders/one', status: 'accepted' }]);
+    await postHook(gateway.url, '/hooks/signed', { text: 'signed' }, { 'idempotency-key': 'two' });
+    for (const [id, principal] of [
+      ['http:orders/one', 'token:shop'],
+      ['http:signed/two', 'signature:webhook_secret'],
+    ]) {
+      const record = await ask(`${gateway.url}/deliveries/${encodeURIComponent(id ?? '')}`, {
+        headers: withKey,
+      });
+      expect(record.json).toMatchObject({ principal });
+    }
+    const wrong = await post(`${gateway.url}/hooks/orders`, '{}', await bearer());
+    expect([wrong.status, wrong.json.message]).toEqual([
+      401,
+      expect.stringContaining('for another audience'),
+    ]);
+    expect((await post(`${gateway.url}/hooks/orders`, '{}', withKey)).status).toBe(401);
+  });
+});
+
+test.each(fillings)(
+  'while keys are asked for requests wait with their bodies, and others do not; where there are none it is said (%s)',
+  async (http) => {
+    const key = await signingKey('first');
+    await using provider = await KeyServer.start([key]);
+    let release = () => {};
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    provider.instead = (_, response) => {
+      released.then(() => response.end(JSON.stringify({ keys: [key.jwk] })));
+    };
+    const jwt = { issuer: provider.issuer, audience: 'gateway', jwks_url: String(provider.jwksUrl) };
+    const gateway = await startAutomation({
+      http,
+      env: { THE_KEY: KEY },
+      settings: { api_key: `\${THE_KEY}`, auth: { jwt } },
+      servers: { api: apiServer() },
+      resources: [],
+    });
+    const headers = { authorization: `Bearer ${await provider.token(key)}` };
+    const large = rpc(gateway.url, 'api', call('echo', { text: 'x'.repeat(500_000) }), headers);
+    const unknown = ask(`${gateway.url}/nothing`, { headers });
+    await eventually('the keys to be asked for', () => provider.asked.keys > 0);
+    expect((await ask(`${gateway.url}/servers`, { headers: withKey })).status).toBe(200);
+    expect((await ask(`${gateway.url}/health`)).status).toBe(200);
+    expect((await ask(`${gateway.url}/servers`, { headers: withKey })).json.servers[0].requests).toBe(0);
+    release();
+    const answer = await large;
+    expect([answer.status, answer.text.length > 500_000, (await unknown).status]).toEqual([200, true, 404]);
+    expect(provider.asked.keys).toBe(1);
+  },
+);
+
+test('where the identity provider is away a request is to come again, and the key still opens', async () => {
+  const key = await signingKey('first');
+  await using provider = await KeyServer.start([key]);
+  provider.instead = (_, response) => response.writeHead(502).end();
+  const jwt = { issuer: provider.issuer, audience: 'gateway', jwks_url: String(provider.jwksUrl) };
+  const gateway = await startAutomation({
+    env: { THE_KEY: KEY },
+    settings: { api_key: `\${THE_KEY}`, auth: { jwt } },
+    resources: [],
+  });
+  const headers = { authorization: `Bearer ${await provider.token(key)}` };
+  const answer = await ask(`${gateway.url}/servers`, { headers });
+  expect([answer.status, answer.json.message]).toEqual([503, expect.stringContaining('answered 502')]);
+  expect(Number(answer.headers['retry-after'])).toBeGreaterThan(0);
+  expect((await ask(`${gateway.url}/servers`, { headers: withKey })).status).toBe(200);
+  provider.instead = undefined;
+  await eventually('the provider to be asked again', async () => {
+    const { status } = await ask(`${gateway.url}/servers`, { headers });
+    return status === 200;
+  });
+});
