@@ -1,5 +1,4 @@
-// Something that is done again and again on request, a turn at a time, where one turn serves everybody who asked for it
-// before it began.
+// Coalesces runs of the same thing: one run at a time, and one run serves everybody who asked for it before it began.
 //
 // TU1  a turn begins when the one before it has ended, however that ended.
 // TU2  whoever asks gets what came of a turn that began after they had asked.

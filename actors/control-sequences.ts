@@ -1,6 +1,6 @@
-// What a terminal would take as an order: control sequences and command strings (ECMA-48, sections 5.4 and 5.6), and what
-// else follows an ESC. No part can begin within another, so no character is looked at often; Node's
-// stripVTControlCharacters takes time with the square of a sequence's length.
+// Removes control sequences of terminals and command strings (ECMA-48, sections 5.4 and 5.6), and what else follows an
+// ESC. No part can begin within another, so no character is looked at often; Node's stripVTControlCharacters takes time
+// with the square of a sequence's length.
 
 const ESC = '\u001b';
 const SEQUENCE = new RegExp(

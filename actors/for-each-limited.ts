@@ -1,4 +1,4 @@
-// Work that waits, done for many things but only a few at a time, so that nobody else waits behind all of it.
+// A loop with limited concurrency, so that nobody else waits behind all of its work.
 
 /** Handles all of them, `count` at a time, in order of their beginning. Rejects with the first rejection. */
 export async function forEachLimited<T>(

@@ -1,4 +1,4 @@
-// What the actors need of a logger. The front end provides pino; tests provide what they look at.
+// The logger as the actors need it. The front end provides pino; tests provide what they look at.
 
 export interface Log {
   debug(fields: object, message: string): void;

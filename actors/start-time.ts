@@ -1,5 +1,5 @@
-// When something began that goes on: shown as a time of day, and as how long ago that is. The latter is told by the steady
-// clock, so that nothing has lasted less than nothing after the machine's clock was set back.
+// The start time of something that goes on: as a time of day, and as an age. The age goes by the steady clock, so that
+// it is never negative after the machine's clock was set back.
 
 export class StartTime {
   /** By the machine's clock as it was then, in epoch milliseconds. */

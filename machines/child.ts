@@ -1,4 +1,4 @@
-// What a supervisor is told about a child, what it knows of it, and what it tells about it. Types only.
+// The types of a supervisor's children: their specification, what the supervisor knows of one, and what it reports.
 
 import type { AnyActorLogic, AnyActorRef } from 'xstate';
 import type { RestartPolicy } from './policy.ts';

@@ -1,4 +1,5 @@
-// Why a connection to a platform failed, and how long it is left alone then. A pure decision (A7): chance comes as input.
+// Judges why a connection to a platform failed, and for how long no other is tried. A pure decision (A7): chance comes
+// as input.
 //
 // CF1  a pause grows with the failures in a row, is never 0, and never shorter than what the platform asked for.
 // CF2  no pause is the last one: whatever failed is tried again for ever, a refusal less often.

@@ -1,7 +1,8 @@
-// An event was being handled when the process ended: has it ended the process, or did something else? Of one time nobody can
-// say. But what ends the process does so each time it runs; another event is there only by chance. So an event that was
-// there often, a suspect, runs seldom and beside few others, until it has come to an end, or runs alone and ends the
-// process again. A pure decision (A7): what follows from how often the process has ended with an event.
+// Decides which events are suspected of ending the process. Of an event that was being handled when the process ended
+// once, nobody can say whether it was the cause. But a cause ends the process each time it runs; other events are there
+// only by chance. So an event that was there often, a suspect, runs seldom and beside few others, until it has come to
+// an end, or runs alone and ends the process again. A pure decision (A7), from how often the process has ended with an
+// event.
 //
 // CS1  an event that ends the process whenever it runs is given up after CRASH_LIMIT times.
 // CS2  two that were there SEPARATED times or more never run beside each other: what ends the process does so with no more

@@ -1,4 +1,4 @@
-// The root of the actor tree: boots the parts of the gateway in order, serves, and drains them in reverse.
+// The machine of the gateway, the root of the actor tree: boots the parts in order, serves, and drains them in reverse.
 //
 //   booting → serving → draining → stopped;  failed when a part cannot be booted
 //

@@ -1,5 +1,6 @@
-// When is a child that ended started again, and after what pause? A pure decision (A7): no clock, no timer, no
-// XState. The supervisor asks for a verdict and carries it out, so that every rule of restarting stands on one page.
+// The restart policy: when a child that ended is started again, and after what pause. A pure decision (A7): no clock, no
+// timer, no XState. The supervisor asks for a verdict and carries it out, so that every rule of restarting stands on one
+// page.
 //
 // PO1  within any `periodMs` at most `intensity` restarts are given; the next failure parks or escalates.
 // PO2  a pause lies between `backoff.minMs` and `backoff.maxMs` and is never 0: a child that fails at its start

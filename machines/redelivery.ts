@@ -1,5 +1,5 @@
-// An attempt at an event has failed: when is it tried again, or is it dead? A pure decision (A7): no clock, no timer, no
-// chance of its own, so that every rule of retrying stands on one page.
+// The retry policy of events: after a failed attempt, when the event is tried again, and when it is dead. A pure
+// decision (A7): no clock, no timer, no chance of its own, so that every rule of retrying stands on one page.
 //
 // R1  of one event at most `attempts` attempts fail; the last of them, or one that is final, makes it dead.
 // R2  a pause is never longer than the longest that was configured, nor 0, unless the other side asked for a longer one.

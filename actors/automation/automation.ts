@@ -1,4 +1,4 @@
-// Everything of triggers together: the store, the open triggers, the dispatcher with its works. A part of the gateway: booted
+// The automation: the store, the open triggers, and the dispatcher with its kinds of work. A part of the gateway, booted
 // before the front, so that no webhook comes before its trigger is loaded, and drained after it.
 //
 // AU1  a reload changes what differs and nothing else; resources with an error leave everything as it was.

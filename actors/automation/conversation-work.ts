@@ -1,5 +1,5 @@
-// What happens with an event of a conversation: read it, find who takes it, have it answered, and say what is to be
-// remembered and sent. Everything goes back as one outcome, which the dispatcher commits as a whole (S5).
+// The work on an event of a conversation: reads it, finds the trigger and agent that take it, has it answered, and says
+// what is to be remembered and sent. Everything goes back as one outcome, which is committed as a whole (S5).
 //
 // CW1  an event that nobody takes is `ignored`, with the reason in its record; it is never an error.
 // CW2  nothing runs for a paused trigger: the event is held, and with it what comes after it in its conversation.

@@ -1,5 +1,5 @@
-// What an operator asks of the deliveries, from the text of a query to a filter of the store. Every bound is checked here,
-// so that a slip gets an answer and no page is without end.
+// Parses a query for deliveries into a filter of the store. Every bound is checked here, so that a mistake gets an
+// answer and every page has an end.
 
 import { triggerTypes } from '../../config/resources/trigger-types.ts';
 import { platformOf, typeNames } from '../../config/resources/type-names.ts';

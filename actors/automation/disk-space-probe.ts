@@ -1,5 +1,5 @@
-// Whether the disk of the store has room, as far as that is known while the gateway runs: from the first call that is refused
-// for want of it, until a record has been written again. Nobody else may come for a long time, so it is tried from here.
+// Probes whether the disk of the store has room again, from the first call that is refused for want of it until a record
+// has been written. Nobody else may come for a long time, so it is tried from here.
 
 import type { Log } from '../log.ts';
 import type { Store } from '../store/store.ts';

@@ -1,5 +1,5 @@
-// Tells when something in a folder may have changed: a file written, renamed, or exchanged as a whole by a link. Only a
-// hint, gathered over a moment: an editor saves in several steps, and a copy of ten files is one change.
+// Watches a folder for changes: a file written, renamed, or exchanged as a whole by a link. It gives hints only,
+// debounced: an editor saves in several steps, and a copy of ten files is one change.
 //
 // A folder that is away for a while, or exchanged by another of the same name, as during a checkout, is found again: the
 // watch of the system stays with the one that was removed, and says nothing.

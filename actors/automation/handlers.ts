@@ -1,4 +1,4 @@
-// Who answers for which agent. A handler lives as long as its agent is unchanged, so that a reload breaks no connection of
+// The handlers by agent. A handler lives as long as its agent is unchanged, so that a reload breaks no connection of
 // others.
 
 import type { Agent } from '../../config/resources/agent.ts';

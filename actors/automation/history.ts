@@ -1,5 +1,5 @@
-// What a conversation remembers between two turns: the last messages, as JSON text in the mailbox's snapshot. Bounded,
-// since every turn reads and writes all of it.
+// The history of a conversation: the last messages, as JSON text in the mailbox's snapshot. It is bounded, since every
+// turn reads and writes all of it.
 
 import type { HistoryMessage } from '../handlers/handler.ts';
 

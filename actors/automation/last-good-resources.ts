@@ -1,5 +1,6 @@
-// What is used after files have changed and some of them are bad: of a bad file what was good in it before, of the others
-// what is there now. A slip in one file must neither stop a trigger nor hold up the others.
+// Chooses the resources to be used after files have changed and some of them are bad: of a bad file the last good
+// resources, of the others those that are there now. An error in one file must neither stop a trigger nor hold up the
+// others.
 
 import { sep } from 'node:path';
 import { isError } from '../../config/problem.ts';

@@ -1,5 +1,4 @@
-// What somebody asks for who runs a trigger by hand: read from the body of POST /triggers/:name/run, checked member by
-// member, since it comes from outside.
+// Parses the body of POST /triggers/:name/run, member by member, since it comes from outside.
 
 import { InvalidQueryError } from '../errors.ts';
 

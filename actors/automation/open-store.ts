@@ -1,5 +1,5 @@
-// The store of the triggers as a gateway opens it: in its state folder, within the bounds of its settings, and with what is
-// found about it said in the log.
+// Opens the store of the triggers: in the state folder, within the bounds of the settings; what is found about it goes
+// into the log.
 
 import { join } from 'node:path';
 import type { StoreUnavailableError } from '../errors.ts';

@@ -1,5 +1,5 @@
-// What an operator may ask of triggers and deliveries: the API and the commands go through here, so that both hear the same
-// words about what is not there or not possible.
+// The operations on triggers and deliveries for an operator. The API and the commands go through here, so that both get
+// the same errors.
 
 import { randomUUID } from 'node:crypto';
 import type { Agent } from '../../config/resources/agent.ts';

@@ -1,5 +1,6 @@
-// Sends what conversations have answered, row by row: the rows of one destination in order, each until the platform has
-// taken it or will never. A row is as durable as the event that caused it, and outlives the trigger's reload.
+// The work on a row of the outbox: sends it to its platform, the rows of one destination in order, each until the
+// platform has taken it or will never. A row is as durable as the event that caused it, and outlives the trigger's
+// reload.
 
 import type { Trigger } from '../../config/resources/trigger.ts';
 import type { Assignment, Outcome, Work } from '../inbox/work.ts';

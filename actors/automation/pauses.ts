@@ -1,5 +1,5 @@
-// Which triggers an operator has paused. Kept in the store, since a pause must outlive a restart, and in memory, since it is
-// asked for at every event.
+// The paused triggers. They are kept in the store, since a pause must outlive a restart, and in memory, since every
+// event asks for them.
 //
 // PZ1  one change at a time, in the order in which they were asked for: memory and store never come to differ for good.
 // PZ2  what is held by a trigger that is not paused is let go, whatever came first: its resumption, the end of the process

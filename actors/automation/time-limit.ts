@@ -1,4 +1,4 @@
-// How long one attempt of a handler may take: what the trigger says, and for runs by hand what their own field says.
+// The time limit of one attempt of a handler: the trigger's, and for runs by hand that of their own field.
 
 import type { Trigger } from '../../config/resources/trigger.ts';
 

@@ -1,4 +1,4 @@
-// How often triggers were handled since the start, by name. What happened to each event stands in the store.
+// Counters of each trigger since the start. What happened to each event stands in the store.
 
 import type { Outcome } from '../inbox/work.ts';
 

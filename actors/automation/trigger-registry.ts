@@ -1,5 +1,5 @@
-// The open triggers, each an actor under the supervisor `triggers`: opened by its adapter, opened again after a failure,
-// exchanged by a reload without a gap.
+// The registry of triggers, each an actor under the supervisor `triggers`: opened by its adapter, opened again after a
+// failure, exchanged by a reload without a gap.
 //
 // -    every enabled trigger has exactly one supervised actor.
 // TG2  a changed trigger is a new one beside the old: the old is closed when the new one is under way, so that no request

@@ -1,5 +1,5 @@
-// Which webhook is at which path of which listener: the gateway's own, or one that a trigger asked for. A listener of its
-// own is opened with the first webhook on its address and closed with the last.
+// The webhooks by path and listener: the gateway's own listener, or one that a trigger asked for. A listener of its own
+// is opened with the first webhook on its address and closed with the last.
 //
 // WL1  a path of a listener has one webhook; a second one is refused, not put in its place, unless nobody is behind the
 //      first any more.

@@ -1,5 +1,5 @@
-// The servers of the catalog and the supervisors that keep their actors. Many children under one parent cost XState
-// time that grows with their number, so beyond a few hundred they are spread over buckets of the same machine.
+// The registry of servers, and the supervisors that keep their actors. Many children under one parent cost XState time
+// that grows with their number, so beyond a few hundred they are spread over buckets of the same machine.
 //
 // SR1  every enabled server has exactly one supervised actor, asleep or not.
 // SR2  a changed server is a new one beside the old: the old takes no more calls, finishes those it has, and ends.

@@ -1,5 +1,5 @@
-// Whoever answers an event: the seam behind which agents (and later fleets and flows) are. A handler is asked once
-// per attempt; all attempts carry the same key, so that it can tell a repetition (`Idempotency-Key`).
+// A handler answers events: this is the seam behind which agents (and later fleets and flows) are. A handler is called
+// once per attempt; all attempts carry the same key, so that it can tell a repetition (`Idempotency-Key`).
 
 import type { HandlerContext, Parked } from './handler-context.ts';
 

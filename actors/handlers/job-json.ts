@@ -1,5 +1,5 @@
-// What an agent is told of a job, as JSON in pieces. Large JSON is sent as it came, and not copied. A large text is written in
-// slices, between which others have their turn: to write some megabytes at once would hold up everybody's calls.
+// Writes a job for an agent as JSON in pieces. Large JSON is sent as it came, and not copied. A large text is written in
+// slices, between which other work has its turn: to write some megabytes at once would hold up everybody's calls.
 
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';

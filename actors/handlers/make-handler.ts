@@ -1,4 +1,4 @@
-// Who answers for an agent, by its runtime.
+// Makes the handler of an agent, by its runtime.
 
 import type { Agent } from '../../config/resources/agent.ts';
 import type { Handler } from './handler.ts';

@@ -1,5 +1,5 @@
-// Ends processes that were found by their mark: TERM, KILL a second later, and another look for what they started meanwhile.
-// They are signalled one by one, each only as the very process that carried the mark (A5).
+// Ends processes that were found by their mark: TERM, KILL a second later, and another look for what they started
+// meanwhile. They are signalled one by one, each only if it is the very process that carried the mark (A5).
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Marked, type MarkedProcess, markedProcesses } from './marked-processes.ts';

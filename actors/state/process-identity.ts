@@ -1,5 +1,5 @@
-// Which process a pid means. Pids are used again, after a wrap and after a reboot; a pid with its start time and
-// the boot it belongs to is not. Whoever ends a process by a pid read from a file checks this first (A5).
+// Identifies a process beyond its pid. Pids are used again, after a wrap and after a reboot; a pid with its start time
+// and the boot it belongs to is not. Whoever ends a process by a pid from a file checks this first (A5).
 
 import { readFileSync } from 'node:fs';
 import { isZombie, statOf } from './process-stat.ts';

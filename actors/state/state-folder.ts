@@ -1,5 +1,5 @@
-// A gateway's state folder, from its boot to its end: the lock, the records of its children, the files with
-// lists. How it stays is the program's choice: as the owner, beside one, or not at all.
+// A gateway's state folder, from its boot to its end: the lock, the records of its children, the files with lists. The
+// program chooses how it uses the folder: as its owner, beside an owner, or not at all.
 //
 // FO1  `own`: nothing in the folder is touched before its lock is held, and the lock is given back when what was learnt is
 //      written. Where the disk has no room even for a lock, it is lived in as if it were `shared`, and a warning says so: who

@@ -1,6 +1,6 @@
-// The end of a listener whose requests may go on: of webhooks at an address of their own, which the trigger has left. Each
-// request has a deadline of its own, for its body and for what it waits for, so that the end comes by itself; the gateway,
-// when it stops, has less time.
+// Closes a listener whose requests may go on: of webhooks at an address of their own that the trigger has left. Each
+// request has a deadline for its body and for what it waits for, so that the end comes by itself; a gateway that stops
+// has less time.
 
 import type { Listener } from './listener/seam.ts';
 

@@ -1,5 +1,5 @@
-// The addresses of the gateway: which path and method leads where. A path is matched as it came, segment by segment;
-// a server id in it is percent-decoded once, strictly, and never interpreted otherwise.
+// The routes of the gateway: which path and method leads where. A path is matched as it came, segment by segment; a
+// server id in it is percent-decoded once, strictly, and never interpreted otherwise.
 
 import { GatewayError } from '../../actors/errors.ts';
 import type { ManagedServer } from '../../actors/server/managed-server.ts';

@@ -1,5 +1,5 @@
-// One request through the routes: refused for its framing, or given to the handler, and its body to the handler's
-// second step. The same for both fillings, which add the bytes of the body as they come.
+// Serves one request: refuses it for its framing, or gives it to its handler, and its body to the handler's second step.
+// The same for both fillings, which add the bytes of the body as they come.
 
 import type { Deadlines } from '../../actors/deadlines.ts';
 import type { BodyBudget } from './body/body-budget.ts';

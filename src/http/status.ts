@@ -1,4 +1,4 @@
-// The one place where an error becomes an HTTP status.
+// Maps errors to HTTP statuses; nothing else does.
 
 import { STATUS_CODES } from 'node:http';
 import type { GatewayError } from '../../actors/errors.ts';

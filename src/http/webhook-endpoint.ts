@@ -1,4 +1,4 @@
-// What comes to the path of a webhook. It is no request to the API: no key, no Host and no Origin is asked for, since
+// Requests at the path of a webhook. They are no requests to the API: no key, no Host and no Origin is asked for, since
 // proxies rewrite them; what protects is the signature, which the webhook itself checks on the raw bytes.
 
 import type { Webhook, WebhookReply, WebhookRequest } from '../../actors/sources/webhook.ts';

@@ -1,4 +1,4 @@
-// The figures of triggers and deliveries, for GET /stats and for whoever watches in the inspector.
+// Statistics of triggers and deliveries, for GET /stats and for the inspector.
 //
 // AG1  the store is asked one question at a time, however many want to know, and nobody waits longer than they said: a slow
 //      disk must not hang what tells of it (A8).

@@ -1,5 +1,5 @@
-// What GET /triggers, /agents and /deliveries show. Times are ISO 8601, durations seconds; never a secret of a trigger's
-// configuration, and of a delivery its body only where one is asked for by its id.
+// The JSON of GET /triggers, /agents and /deliveries. Times are ISO 8601, durations seconds; never a secret of a
+// trigger's configuration, and the body of a delivery only where one is asked for by its id.
 
 import type { TriggerStatus } from '../../../actors/automation/operator.ts';
 import type { Delivery } from '../../../actors/store/store.ts';

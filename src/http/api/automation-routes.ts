@@ -1,5 +1,5 @@
-// The addresses of the triggers and what they have accepted: /triggers, /agents, /deliveries. They need the key like the
-// rest of the API. Without `spec.triggers` in the configuration they answer that there are none.
+// The routes of triggers and deliveries: /triggers, /agents, /deliveries. They need the key like the rest of the API.
+// Without `spec.triggers` in the configuration they answer that there are none.
 
 import { deliveryFilter } from '../../../actors/automation/delivery-query.ts';
 import { manualRun } from '../../../actors/automation/manual-run.ts';

@@ -1,4 +1,4 @@
-// What GET /servers and GET /stats show of a server. Times are ISO 8601, durations seconds.
+// The JSON of GET /servers and GET /stats about a server. Times are ISO 8601, durations seconds.
 
 import { cutMessages } from '../../../actors/server/lists/bounded-list.ts';
 import type { ListKind } from '../../../actors/server/lists/lists.ts';

@@ -1,5 +1,6 @@
-// What there is of a body so far. Small pieces are put together in blocks: kept one by one, each would cost hundreds of times
-// its bytes. The first, and what is large, is kept as it came: most bodies come in one piece, and are not copied.
+// The pieces of a body that have come so far. Small ones are put together in blocks: kept one by one, each would cost
+// hundreds of times its bytes. The first, and large ones, are kept as they came: most bodies come in one piece, and are
+// not copied.
 
 const LARGE_BYTES = 16_384;
 const MIN_BLOCK_BYTES = 1_024;

@@ -1,5 +1,6 @@
-// The body of one request on its way in: counted whatever Content-Length says, bounded in bytes and in time, and by a budget
-// over all that are still coming in. It is delivered once, whole or as a problem, and what comes after that is thrown away.
+// Reads the body of one request: counted whatever Content-Length says, bounded in bytes and in time, and by a budget
+// over all that are still coming in. It is delivered once, whole or as a problem, and what comes after that is
+// discarded.
 //
 // An answer given while the body is still coming is held until it is in: closing a socket with unread bytes makes
 // the system send a reset, and the client would lose the answer. The wait ends after LINGER_MS.

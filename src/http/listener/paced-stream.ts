@@ -1,5 +1,5 @@
-// What the streamed answers of both fillings have in common: bytes are handed to the server beneath in pieces, the next when
-// the client has taken the last. So their count is true, and what waits is the gateway's own to bound.
+// Flow control for streamed answers on both fillings: bytes are handed to the server beneath in pieces, the next when
+// the client has taken the last. So their count is true, and the gateway itself bounds what waits.
 //
 // SP1  one turn of the event loop hands over no more than TURN_BYTES for a client, however much waits for it.
 // SP2  a client for which there is no room is cut off, and the routes are told as if it had left (A8).

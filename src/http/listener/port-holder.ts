@@ -1,5 +1,5 @@
-// Who listens on a port of this machine, for the message that says that it is taken. Linux only (/proc); elsewhere,
-// and for processes of other users, nobody is found and the message does without.
+// Finds the process that listens on a port of this machine, for the message that the port is taken. Linux only (/proc);
+// elsewhere, and for processes of other users, nobody is found and the message does without.
 
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 

@@ -1,5 +1,5 @@
-// All clients that take what is written to them slower than it comes. What waits for them is bounded for all together; when
-// that is full, those make room that have taken nothing for a while, and where there are none, no more is taken.
+// Bounds what waits for slow readers: clients that read slower than is written to them. The bound is over all together;
+// when it is reached those that have read nothing for a while are cut off, and where there are none no more is taken.
 //
 // RD1 (A8)  what waits is never more than `total`; a message that waits for many counts once (actors/held-bytes.ts).
 // RD2 (A6)  whoever reads is never cut off for what others leave lying.

@@ -1,5 +1,5 @@
-// What the answers of both fillings have in common: the states that make an answer end exactly once (HS1), the wait
-// for a body that is still coming, and the barrier for what handlers throw (HS2). The fillings only write bytes.
+// The part of an answer that both fillings share: the states that make it end exactly once (HS1), the wait for a body
+// that is still coming, and the barrier for what handlers throw (HS2). The fillings only write bytes.
 
 import type { BodyBudget } from '../body/body-budget.ts';
 import type { IncomingBody } from '../body/incoming-body.ts';

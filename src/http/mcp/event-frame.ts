@@ -1,5 +1,5 @@
-// One server-sent event as it stands on the wire. A message is one line, so that it needs one data field. A large one is
-// written as it is, between its head and its end: whoever else is sent it shares the bytes.
+// Writes one server-sent event. A message is one line, so that it needs one data field. A large one is written as it is,
+// between its head and its end, so that its bytes are shared with other readers.
 
 import { SHARED_FROM } from '../../../actors/held-bytes.ts';
 import { isInPieces, type Message } from '../../../actors/jsonrpc/span.ts';

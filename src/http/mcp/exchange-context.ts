@@ -1,5 +1,5 @@
-// What every route has at hand about one HTTP request, and the few ways in which it answers: JSON, an error body,
-// or a JSON-RPC error. Each answer carries the request id and, where the origin is allowed, the CORS headers.
+// The context of one HTTP request for its route, and the ways in which a route answers: JSON, an error body, or a JSON-
+// RPC error. Each answer carries the request id and, where the origin is allowed, the CORS headers.
 
 import { GatewayError, OverloadedError, StoppedError } from '../../../actors/errors.ts';
 import { errorMessage } from '../../../actors/jsonrpc/compose.ts';

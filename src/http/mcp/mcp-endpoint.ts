@@ -1,5 +1,5 @@
-// MCP over Streamable HTTP. Which era a message belongs to is told by its body: one that claims a version for itself
-// is modern and goes to modern-endpoint.ts. Here are the session revisions: POST takes messages, GET opens the stream for what belongs to
+// MCP over Streamable HTTP. The body of a message tells its era: one that claims a version for itself is modern and goes
+// to modern-endpoint.ts. Here are the session revisions: POST takes messages, GET opens the stream for what belongs to
 // no request, DELETE ends the session (spec revision 2025-11-25, "Transports").
 
 import { isModern, readCaller } from '../../../actors/client/eras/modern-caller.ts';

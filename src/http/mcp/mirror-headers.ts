@@ -1,5 +1,5 @@
-// `Mcp-Method`, `Mcp-Name` and `Mcp-Param-…` repeat what stands in the body, so that a proxy can route without reading
-// it. Where they are sent they must agree with it: otherwise the proxy and the server would act on different things
+// Validates the headers `Mcp-Method`, `Mcp-Name` and `Mcp-Param-…`, which repeat parts of the body so that a proxy can
+// route without reading it. They must agree with it: otherwise the proxy and the server would act on different things
 // (2026-07-28, Streamable HTTP, "Server Validation").
 
 import { isUtf8 } from 'node:buffer';

@@ -1,5 +1,5 @@
-// Who asked what: a request id and a W3C trace context for every request, taken over from the client where they are
-// sane, made anew where not. Both stand in every log line about the request.
+// The request id and the W3C trace context of every request, taken over from the client where they are valid, and made
+// anew where not. Both stand in every log line about the request.
 
 import { randomBytes } from 'node:crypto';
 

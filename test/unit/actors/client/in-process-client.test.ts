@@ -47,7 +47,7 @@ test('a client in this process sees the tools of all servers under their names, 
   expect(all).toContain('files__echo');
 });
 
-test('calls a tool of one server, or of all under its whole name, and is given what that said', async () => {
+test('calls a tool of one server, or of all under its whole name, and is given what that said (IPC2)', async () => {
   const said = { content: [{ type: 'text', text: '{"n":1}' }] };
   expect(await client.callTool('echo', { n: 1 }, { server: 'files' })).toMatchObject(said);
   expect(await client.callTool('others__echo', { n: 1 })).toMatchObject(said);
@@ -58,7 +58,7 @@ test('a tool or a server that is not there is an error', async () => {
   await expect(client.callTool('echo', {}, { server: 'nowhere' })).rejects.toThrow(UnknownServerError);
 });
 
-test('a call that takes too long, or is not wanted any more, is over at once, and cancelled at its server', async () => {
+test('a call that takes too long, or is not wanted any more, is over at once, and cancelled at its server (IPC1)', async () => {
   const slow = { ms: 600_000 };
   const late = client.callTool('wait', slow, { server: 'files', timeoutMs: 50 });
   await expect(late).rejects.toMatchObject({ code: 'ERR_DEADLINE' });
