@@ -17,7 +17,7 @@ import type { Gateway } from '../gateway/gateway.ts';
 import type { Part } from '../gateway/life.ts';
 import { guarded } from '../guarded.ts';
 import { Dispatcher } from '../inbox/dispatcher.ts';
-import type { OpenTrigger } from '../sources/adapter.ts';
+import type { Adapter, OpenTrigger } from '../sources/adapter.ts';
 import { type Adapters, makeAdapters } from '../sources/adapters.ts';
 import type { Store } from '../store/store.ts';
 import type { Routing } from './conversation-work.ts';
@@ -121,6 +121,10 @@ export class Automation implements Part {
 
   get agents(): readonly Agent[] {
     return this.#handlers.agents;
+  }
+
+  adapterOf(trigger: Trigger): Adapter {
+    return this.#adapters.ofType(trigger.type);
   }
 
   async boot(): Promise<void> {
@@ -276,7 +280,7 @@ export class Automation implements Part {
     const { store, dispatcher, listeners, gateway } = this;
     const connections = this.#connections;
     const host = sourceHost({ store, dispatcher, listeners, connections, log: gateway.log }, observer);
-    return this.#adapters.ofType(trigger.type).open(trigger, host);
+    return this.adapterOf(trigger).open(trigger, host);
   }
 
   #supervisor(name: string): AnyActorRef | undefined {

@@ -4,9 +4,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Agent } from '../../config/resources/agent.ts';
 import type { Trigger } from '../../config/resources/trigger.ts';
+import { triggerTypes } from '../../config/resources/trigger-types.ts';
 import { ConflictError, NotFoundError } from '../errors.ts';
 import { anonymous } from '../principal.ts';
-import { manualEvent } from '../sources/manual/manual-event.ts';
 import type {
   Delivery,
   DeliveryCounts,
@@ -23,6 +23,8 @@ export interface TriggerStatus extends TriggerLife {
   readonly trigger: Trigger;
   readonly isPaused: boolean;
   readonly counts: TriggerCounts;
+  /** Whoever runs it by hand has to confirm that. */
+  readonly requiresConfirmation: boolean;
 }
 
 export interface RunResult {
@@ -72,12 +74,13 @@ export class Operator {
   async run(name: string, run: ManualRun, trace: string, principal = anonymous): Promise<RunResult> {
     const { dispatcher } = this.#automation;
     const trigger = this.#named(name);
-    if (trigger.type !== 'Manual')
+    const adapter = this.#automation.adapterOf(trigger);
+    if (adapter.runByHand === undefined)
       throw new ConflictError(
         `${name} is of type ${trigger.type}; only triggers of type Manual are run by hand`,
       );
     if (!trigger.enabled) throw new ConflictError(`${name} is switched off (spec.enabled)`);
-    const event = manualEvent(trigger, run, { id: randomUUID(), trace, principal });
+    const event = adapter.runByHand(trigger, run, { id: randomUUID(), trace, principal });
     const waiting = new AbortController();
     const settled =
       run.waitSeconds > 0
@@ -149,6 +152,7 @@ export class Operator {
     const { triggers, pauses, counters } = this.#automation;
     const { name } = trigger;
     const { lastError, connection, ...life } = triggers.life(name);
+    const { byHand } = triggerTypes[trigger.type];
     return {
       ...life,
       lastError: this.#shown(lastError),
@@ -156,6 +160,7 @@ export class Operator {
       trigger,
       isPaused: pauses.has(name),
       counts: counters.of(name),
+      requiresConfirmation: byHand?.requiresConfirmation(trigger.config) ?? false,
     };
   }
 

@@ -1,6 +1,7 @@
 // The time limit of one attempt of a handler: the trigger's, and for runs by hand that of their own field.
 
 import type { Trigger } from '../../config/resources/trigger.ts';
+import { triggerTypes } from '../../config/resources/trigger-types.ts';
 
 export interface TimeLimit {
   readonly seconds: number;
@@ -9,8 +10,6 @@ export interface TimeLimit {
 }
 
 export function timeLimit(trigger: Trigger): TimeLimit {
-  const byHand = trigger.type === 'Manual' ? trigger.config.timeout : undefined;
-  return byHand === undefined
-    ? { seconds: trigger.timeout_seconds, field: 'timeout_seconds' }
-    : { seconds: byHand, field: 'timeout' };
+  const byHand = triggerTypes[trigger.type].byHand?.timeLimit(trigger.config);
+  return byHand ?? { seconds: trigger.timeout_seconds, field: 'timeout_seconds' };
 }

@@ -8,6 +8,7 @@ import type { AgentReply } from '../handlers/handler.ts';
 import type { Log } from '../log.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import type { Appended, NewEvent, Store, StoredEvent } from '../store/store.ts';
+import type { ManualInput, ManualOrigin } from './manual/manual-input.ts';
 import type { Webhook } from './webhook.ts';
 
 /** An event as it reads, whatever platform it came from. */
@@ -82,6 +83,11 @@ export interface Adapter<T extends Trigger = Trigger> {
    * What several triggers share (a path, a connection) is the adapter's own affair.
    */
   open(trigger: T, host: SourceHost): Promise<OpenTrigger>;
+  /**
+   * The event of a run, for a type whose triggers somebody runs (`byHand` of the type). Throws ConflictError for a run that is
+   * not allowed.
+   */
+  runByHand?(trigger: T, run: ManualInput, origin: ManualOrigin): NewEvent;
   /** How a stored event reads. Throws for one that no longer can be read: it is dead then. */
   read(event: StoredEvent): InboundEvent;
   /** Whether the trigger's own filters take the event: repositories, branches, events. Pure. */

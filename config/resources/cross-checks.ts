@@ -1,12 +1,12 @@
 // What is right by itself may be wrong beside others: names that are there twice, agents and commands that are not there,
 // paths that two types want, and triggers between which only their names decide.
 
-import { joinPath } from '../field-path.ts';
 import { suggest } from '../suggest.ts';
 import type { Agent } from './agent.ts';
-import { areAmbiguous } from './ambiguous-triggers.ts';
 import type { ReadResource } from './resource-context.ts';
 import type { Trigger } from './trigger.ts';
+import type { ReadOfType } from './trigger-type.ts';
+import { triggerTypes } from './trigger-types.ts';
 
 /** Reports to the readers of the resources. `mayLackAgents`: agents may be in files that were not given. */
 export function crossCheck(
@@ -16,7 +16,7 @@ export function crossCheck(
 ): void {
   checkNames(resources);
   checkAgents(resources, defaultAgent, mayLackAgents);
-  checkAllowedCommands(resources);
+  checkTypes(resources);
   checkPaths(resources);
 }
 
@@ -70,20 +70,16 @@ function checkAgents(
   );
 }
 
-/** What a default agent is there to take may have any name. */
-function checkAllowedCommands(resources: readonly ReadResource[]): void {
-  const path = 'spec.config.allowed_commands';
+/** What each type has to say of its triggers together. */
+function checkTypes(resources: readonly ReadResource[]): void {
+  const ofType = new Map<Trigger['type'], ReadOfType<object>[]>();
   for (const { reader, trigger } of resources) {
-    // One list for all triggers, in the settings of the platform, may name more than each of them has.
-    if (trigger?.type !== 'Manual' || trigger.default_agent !== undefined || !reader.has(path)) continue;
-    const commands = trigger.commands.map(({ command }) => command);
-    for (const [index, name] of trigger.config.allowed_commands.entries()) {
-      if (commands.includes(name)) continue;
-      const near = suggest(name, commands);
-      const advice = near === undefined ? '' : `; did you mean ${near}?`;
-      reader.report(joinPath(path, index), `there is no command ${name}${advice}`, 'warning');
-    }
+    if (trigger === undefined) continue;
+    const all = ofType.get(trigger.type) ?? [];
+    ofType.set(trigger.type, all);
+    all.push({ reader, trigger });
   }
+  for (const [type, all] of ofType) triggerTypes[type].checkAll?.(all);
 }
 
 function checkPaths(resources: readonly ReadResource[]): void {
@@ -100,7 +96,7 @@ function checkPaths(resources: readonly ReadResource[]): void {
     }
     const earlier = earlierAt.get(place) ?? [];
     // Two of one name are an error already.
-    const twin = earlier.find((other) => other.name !== trigger.name && areAmbiguous(other, trigger));
+    const twin = earlier.find((other) => other.name !== trigger.name && isAmbiguous(other, trigger));
     earlierAt.set(place, earlier);
     earlier.push(trigger);
     if (twin === undefined) continue;
@@ -117,10 +113,15 @@ function firstOf(map: Map<string, Trigger>, key: string, newcomer: Trigger): Tri
   return first;
 }
 
+function isAmbiguous(a: Trigger, b: Trigger): boolean {
+  return triggerTypes[a.type].isAmbiguous?.(a, b) ?? false;
+}
+
 /** Where a webhook is; undefined for a trigger without one. */
-function placeOf(trigger: Trigger): string | undefined {
-  if (trigger.type === 'RepoHost' || trigger.type === 'BusinessMessenger') return trigger.config.path;
-  if (trigger.type !== 'HTTP') return undefined;
-  const { port, host, path } = trigger.config;
-  return port === undefined || port === 0 ? path : `${host}:${port}${path}`;
+function placeOf({ type, config }: Trigger): string | undefined {
+  const { webhook } = triggerTypes[type];
+  const path = 'path' in config ? config.path : undefined;
+  if (webhook === undefined || path === undefined || webhook.isUsed?.(config) === false) return undefined;
+  const { host, port } = webhook.address?.(config) ?? { host: '', port: 0 };
+  return port === 0 ? path : `${host}:${port}${path}`;
 }

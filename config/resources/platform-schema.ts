@@ -15,7 +15,9 @@ const platformSchema = (type: TypeName) => ({
   description: `Defaults for triggers of type ${type}.`,
   properties: {
     enabled: Type.Boolean({ description: 'false switches all triggers of the platform off.' }),
-    webhook_path: withoutDefault(webhookPath('Path of the webhook.', '/')),
+    ...(triggerTypes[type].webhook === undefined
+      ? {}
+      : { webhook_path: withoutDefault(webhookPath('Path of the webhook.', '/')) }),
     ...Object.fromEntries(
       Object.entries(triggerTypes[type].config.properties)
         .filter(([key]) => !ownFields.includes(key))

@@ -55,3 +55,22 @@ export function repoEventFault(name: string): string | undefined {
   if (near !== undefined) return `${event} has no action ${action}; did you mean ${event}.${near}?`;
   return `${event} has no action ${action}; its actions are ${actions.join(', ')}`;
 }
+
+/** Whether there is an event that each of the lists takes. */
+export function haveEventInCommon(lists: readonly (readonly string[])[]): boolean {
+  const [first = [], ...others] = lists.filter((list) => list.length > 0);
+  if (others.length === 0) return true;
+  // Of two that meet one is the other, or an action of it: what both stand for is the longer one.
+  const [second = [], ...rest] = others;
+  const common = first.flatMap((each) =>
+    second.filter((other) => doEventsMeet(each, other)).map((other) => longer(each, other)),
+  );
+  return common.length > 0 && haveEventInCommon([common, ...rest]);
+}
+
+const longer = (one: string, other: string) => (one.length < other.length ? other : one);
+
+/** `pull_request` stands for all of its actions. */
+function doEventsMeet(a: string, b: string): boolean {
+  return a === b || a.startsWith(`${b}.`) || b.startsWith(`${a}.`);
+}

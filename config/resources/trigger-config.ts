@@ -9,16 +9,23 @@ import type { YamlTree } from '../yaml-tree.ts';
 import { compilePattern } from './patterns.ts';
 import type { PlatformSettings } from './resource-context.ts';
 import { Fields, type ListenAddress, type TriggerType } from './trigger-type.ts';
+import { checkUnverified } from './unverified.ts';
+import { checkWebhookPath } from './webhook-path.ts';
 import { textOf } from './yaml-members.ts';
+
+/** Fields that types share, as far as they have them. */
+interface SentTo {
+  readonly path?: string;
+  readonly insecure_allow_unverified?: boolean;
+}
 
 /** What the daemon's configuration gives to all triggers of the type. */
 export function givenBy(
   platform: PlatformSettings,
-  { config }: TriggerType,
+  { webhook }: TriggerType,
 ): Readonly<Record<string, unknown>> {
   const { enabled: _, webhook_path, ...members } = platform;
-  const path =
-    webhook_path !== undefined && Object.hasOwn(config.properties, 'path') ? { path: webhook_path } : {};
+  const path = webhook_path !== undefined && webhook !== undefined ? { path: webhook_path } : {};
   const written = Object.entries(members).filter(([, value]) => value !== undefined);
   return { ...path, ...Object.fromEntries(written) };
 }
@@ -40,7 +47,24 @@ export function readConfig(
   if (written === undefined) return undefined;
   checkPatterns(reader, written.patterns);
   const filled = fillDefaults(rules.config, { ...given, ...withoutBadLists(written) });
-  return rules.complete?.(filled, new Fields(reader, 'spec.config', given), listen) ?? filled;
+  const fields = new Fields(reader, 'spec.config', given);
+  const config = rules.complete?.(filled, fields, listen) ?? filled;
+  checkWebhook(config, fields, rules, listen);
+  return config;
+}
+
+/** What holds for all types that somebody sends to. */
+function checkWebhook(
+  config: SentTo,
+  fields: Fields,
+  { webhook, proof }: TriggerType,
+  listen: ListenAddress | undefined,
+): void {
+  const address = webhook?.address?.(config);
+  if (webhook !== undefined && config.path !== undefined && webhook.isUsed?.(config) !== false)
+    checkWebhookPath(fields, config.path, address === undefined);
+  if (proof !== undefined && !proof.isGiven(config, fields))
+    checkUnverified(fields, config.insecure_allow_unverified === true, proof.what, (address ?? listen)?.host);
 }
 
 /** An item that could not be read has been reported, and is undefined; the rules of the type want whole lists. */

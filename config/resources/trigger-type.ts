@@ -1,15 +1,47 @@
-// What the reader of triggers must know of a type: the schema of `spec.config`, and the rules that a schema cannot say.
-// Each type says so in a file of its own under types/; trigger-types.ts lists them.
+// What the program must know of a type of triggers, beside how its events come in and answers go out (actors/sources): the
+// schema of `spec.config` and the rules that a schema cannot say. Each type is one object in a file of its own under types/;
+// trigger-types.ts lists them, and nothing else asks which type a trigger is of.
 
 import type * as Type from 'typebox';
 import { joinPath } from '../field-path.ts';
 import type { Problem } from '../problem.ts';
 import type { SchemaReader } from '../schema-reader.ts';
+import type { ReadResource } from './resource-context.ts';
+import type { TriggerOf } from './trigger.ts';
 
 /** Where the gateway listens, as far as it is known. */
 export interface ListenAddress {
   readonly host: string;
   readonly port: number;
+}
+
+/** A path to which the platform sends. The schema has it as `path`, with the type's default (`webhookPath`). */
+export interface WebhookRules<Config> {
+  /** Whether the path is used; without this it always is. */
+  isUsed?(config: Config): boolean;
+  /** A listener of the trigger's own; undefined for the gateway's. */
+  address?(config: Config): ListenAddress | undefined;
+}
+
+/** What proves who sends. The schema has `insecure_allow_unverified` for a trigger without it. */
+export interface ProofRules<Config> {
+  /** For whoever has to add it: `a webhook_secret`. */
+  readonly what: string;
+  /** `fields` says what was written, well or badly. */
+  isGiven(config: Config, fields: Fields): boolean;
+}
+
+/** What runs by hand need: who asks for one knows neither the schema nor the adapter. */
+export interface ByHandRules<Config> {
+  requiresConfirmation(config: Config): boolean;
+  /** In place of `timeout_seconds`, under the name of its field. */
+  timeLimit(config: Config): { readonly seconds: number; readonly field: string } | undefined;
+}
+
+/** One of all triggers of a type, and where to report what is wrong with it beside the others. */
+export interface ReadOfType<Config> {
+  readonly reader: ReadResource['reader'];
+  readonly trigger: TriggerOf<string, Config>;
 }
 
 export interface TriggerType<Config = object> {
@@ -20,6 +52,18 @@ export interface TriggerType<Config = object> {
   complete?(config: Config, fields: Fields, listen: ListenAddress | undefined): Config;
   /** What is wrong with the name of a command as written; undefined when nothing is. */
   commandFault?(command: string): string | undefined;
+  /** For a type that events are sent to. */
+  readonly webhook?: WebhookRules<Config>;
+  readonly proof?: ProofRules<Config>;
+  /**
+   * Whether there may be an event of which only the names of two triggers with one path decide who gets it. What is certain
+   * to be apart is not ambiguous.
+   */
+  isAmbiguous?(a: TriggerOf<string, Config>, b: TriggerOf<string, Config>): boolean;
+  /** Reports what is wrong with triggers of the type only beside each other, or beside their commands. */
+  checkAll?(all: readonly ReadOfType<Config>[]): void;
+  /** For a type whose triggers somebody runs. */
+  readonly byHand?: ByHandRules<Config>;
 }
 
 /** The members of one mapping, to report about. */

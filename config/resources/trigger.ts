@@ -36,7 +36,7 @@ export interface TriggerRetry {
   readonly factor: number;
 }
 
-interface TriggerOf<Type extends string, Config> {
+export interface TriggerOf<Type extends string, Config> {
   readonly name: string;
   readonly type: Type;
   readonly config: Config;

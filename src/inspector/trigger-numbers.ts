@@ -2,18 +2,25 @@
 // shows them. What came from outside is redacted and cut (A9).
 
 import type { TriggerStatus } from '../../actors/automation/operator.ts';
+import type { ConnectionStatus } from '../../actors/connections/shared-connection.ts';
 import type { QueueStats } from '../../actors/inbox/work-queue.ts';
 import type { Redactor } from '../../actors/redact.ts';
 import type { Delivery } from '../../actors/store/store.ts';
 import type { AutomationFigures } from '../http/api/automation-figures.ts';
 import { ChangedRows } from './changed-rows.ts';
-import type { AutomationTotals, DeadDelivery, QueueNumbers, TriggerNumbers } from './wire.ts';
+import type {
+  AutomationTotals,
+  ConnectionNumbers,
+  DeadDelivery,
+  QueueNumbers,
+  TriggerNumbers,
+} from './wire.ts';
 
 const MAX_ERROR = 300;
 const MAX_ID = 200;
 
 export function triggerNumbers(status: TriggerStatus, redactor: Redactor): TriggerNumbers {
-  const { trigger, state, isPaused, counts, lastError, retryAt } = status;
+  const { trigger, state, isPaused, counts, lastError, retryAt, connection } = status;
   return {
     name: trigger.name,
     type: trigger.type,
@@ -22,13 +29,25 @@ export function triggerNumbers(status: TriggerStatus, redactor: Redactor): Trigg
     handled: counts.handled,
     failed: counts.failed,
     last_event_at: counts.lastAt ?? null,
-    last_error: lastError === undefined ? null : redactor.excerpt(lastError, MAX_ERROR),
+    last_error: shownError(lastError, redactor),
     next_retry_at: retryAt ?? null,
+    connection: connection === undefined ? null : connectionNumbers(connection, redactor),
   };
 }
 
-function markOf({ state, isPaused, counts, lastError, retryAt }: TriggerStatus): string {
-  return `${state} ${isPaused} ${counts.handled} ${counts.failed} ${counts.lastAt} ${retryAt} ${lastError}`;
+function connectionNumbers(connection: ConnectionStatus, redactor: Redactor): ConnectionNumbers {
+  const { platform, account, state, since, lastError, retryAt = null } = connection;
+  const last_error = shownError(lastError, redactor);
+  return { platform, account, state, since, last_error, next_retry_at: retryAt };
+}
+
+function shownError(error: string | undefined, redactor: Redactor): string | null {
+  return error === undefined ? null : redactor.excerpt(error, MAX_ERROR);
+}
+
+function markOf({ state, isPaused, counts, lastError, retryAt, connection }: TriggerStatus): string {
+  const connected = connection && `${connection.state} ${connection.since} ${connection.lastError}`;
+  return `${state} ${isPaused} ${counts.handled} ${counts.failed} ${counts.lastAt} ${retryAt} ${lastError} ${connected}`;
 }
 
 export function changedTriggers(redactor: Redactor): ChangedRows<TriggerStatus, TriggerNumbers> {

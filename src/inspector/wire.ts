@@ -84,6 +84,18 @@ export interface ServerNumbers {
   readonly is_parked: boolean;
 }
 
+/** Of a connection of ours to a platform, which the triggers of an account share. */
+export interface ConnectionNumbers {
+  readonly platform: string;
+  readonly account: string;
+  /** Of its machine. */
+  readonly state: string;
+  /** When that began. */
+  readonly since: number;
+  readonly last_error: string | null;
+  readonly next_retry_at: number | null;
+}
+
 export interface TriggerNumbers {
   readonly name: string;
   readonly type: string;
@@ -97,6 +109,8 @@ export interface TriggerNumbers {
   readonly last_event_at: number | null;
   readonly last_error: string | null;
   readonly next_retry_at: number | null;
+  /** Null for one that uses none. */
+  readonly connection: ConnectionNumbers | null;
 }
 
 /** What is done about events, or about answers that are to be sent. */

@@ -2,11 +2,12 @@
 
 import type { ManualTrigger } from '../../../config/resources/trigger.ts';
 import type { Adapter } from '../adapter.ts';
-import { readManualEvent } from './manual-event.ts';
+import { manualEvent, readManualEvent } from './manual-event.ts';
 
 export const manualAdapter: Adapter<ManualTrigger> = {
   type: 'Manual',
   open: async () => ({ close: async () => {} }),
+  runByHand: manualEvent,
   read: readManualEvent,
   takes: () => true,
 };

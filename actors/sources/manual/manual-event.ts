@@ -2,20 +2,10 @@
 
 import type { ManualTrigger } from '../../../config/resources/trigger.ts';
 import { ConflictError } from '../../errors.ts';
-import { type Principal, principalText } from '../../principal.ts';
+import { principalText } from '../../principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/store.ts';
 import type { InboundEvent } from '../adapter.ts';
-
-export interface ManualInput {
-  /** Without a leading slash, perhaps with its parameters behind it; '' for none. */
-  readonly command: string;
-  /** Parameters by their names. */
-  readonly input: Readonly<Record<string, string>>;
-  readonly text: string;
-  /** The caller's word that somebody was asked. */
-  readonly isConfirmed: boolean;
-  readonly user?: string | undefined;
-}
+import type { ManualInput, ManualOrigin } from './manual-input.ts';
 
 interface ManualBody {
   readonly command: string;
@@ -30,13 +20,13 @@ interface ManualMeta {
 }
 
 /**
- * The event of one run. `id` is unique among the runs of all triggers, `trace` a traceparent, `principal` who runs it. Throws ConflictError for a
- * command that is not allowed, and for a run that needs to be confirmed and is not.
+ * The event of one run. Throws ConflictError for a command that is not allowed, and for a run that needs to be confirmed and
+ * is not.
  */
 export function manualEvent(
   trigger: ManualTrigger,
   run: ManualInput,
-  { id, trace, principal }: { readonly id: string; readonly trace: string; readonly principal: Principal },
+  { id, trace, principal }: ManualOrigin,
 ): NewEvent {
   const { name, config } = trigger;
   const command = run.command.trim().replace(/^\//, '');

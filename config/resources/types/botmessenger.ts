@@ -6,6 +6,7 @@ import { address, checkAddress } from '../address.ts';
 import { patterns, users } from '../chat-filters.ts';
 import type { Filled } from '../filled.ts';
 import type { TriggerType } from '../trigger-type.ts';
+import { webhookPath } from '../webhook-path.ts';
 
 const botMessengerConfigSchema = Type.Object(
   {
@@ -29,6 +30,7 @@ const botMessengerConfigSchema = Type.Object(
       }),
     ),
     api_root: Type.Optional(address('Base of the API.')),
+    path: webhookPath('Path of the webhook.', '/webhook/botmessenger'),
   },
   { description: 'A messenger with bots.' },
 );
@@ -41,6 +43,7 @@ const menuCommand = /^\/?[a-z0-9_]{1,32}$/;
 export const botMessengerType: TriggerType<BotMessengerConfig> = {
   config: botMessengerConfigSchema,
   isBuilt: false,
+  webhook: { isUsed: ({ mode }) => mode === 'webhook' },
   complete(config, fields) {
     checkAddress(fields, 'api_root', config.api_root);
     if (config.mode === 'webhook' && !fields.has('secret_token'))

@@ -3,10 +3,12 @@
 import * as Type from 'typebox';
 import { secret, text } from '../../text-schema.ts';
 import { address, checkAddress } from '../address.ts';
+import { commandsInCommon, doListsMeet } from '../ambiguous-triggers.ts';
 import type { Filled } from '../filled.ts';
+import type { TriggerOf } from '../trigger.ts';
 import type { TriggerType } from '../trigger-type.ts';
-import { checkUnverified, insecureAllowUnverified } from '../unverified.ts';
-import { checkWebhookPath, webhookPath } from '../webhook-path.ts';
+import { insecureAllowUnverified } from '../unverified.ts';
+import { webhookPath } from '../webhook-path.ts';
 
 const list = (description: string) =>
   Type.Array(Type.String({ minLength: 1 }), { description, default: [], maxItems: 10_000 });
@@ -47,11 +49,11 @@ const OLDEST_SUPPORTED = 21;
 export const businessMessengerType: TriggerType<BusinessMessengerConfig> = {
   config: businessMessengerConfigSchema,
   isBuilt: true,
-  complete(config, fields, listen) {
-    checkWebhookPath(fields, config.path, true);
+  webhook: {},
+  proof: { what: 'an app_secret', isGiven: (_, fields) => fields.has('app_secret') },
+  isAmbiguous: doMessagesMeet,
+  complete(config, fields) {
     checkAddress(fields, 'graph_url', config.graph_url);
-    if (!fields.has('app_secret'))
-      checkUnverified(fields, config.insecure_allow_unverified, 'an app_secret', listen?.host);
     for (const [index, number] of config.allowed_numbers.entries()) {
       if (!/^\+?[0-9]{5,20}$/.test(number))
         fields.reportItem(
@@ -77,3 +79,16 @@ export const businessMessengerType: TriggerType<BusinessMessengerConfig> = {
     };
   },
 };
+
+type Numbers = TriggerOf<string, BusinessMessengerConfig>;
+
+/** Whoever may write to one may write to both, unless their lists have nobody in common. */
+function doMessagesMeet(a: Numbers, b: Numbers): boolean {
+  if (a.config.phone_number_id !== b.config.phone_number_id || a.config.app_secret !== b.config.app_secret)
+    return false;
+  const as = [...a.config.allowed_numbers, ...a.config.allowed_users];
+  const bs = [...b.config.allowed_numbers, ...b.config.allowed_users];
+  if (!doListsMeet(as, bs, (one, other) => one === other)) return false;
+  const haveRules = (a.rules ?? []).length > 0 && (b.rules ?? []).length > 0;
+  return haveRules || commandsInCommon(a, b).length > 0;
+}

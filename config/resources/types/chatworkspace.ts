@@ -6,6 +6,7 @@ import { address, checkAddress } from '../address.ts';
 import { channels, patterns, users } from '../chat-filters.ts';
 import type { Filled } from '../filled.ts';
 import type { TriggerType } from '../trigger-type.ts';
+import { webhookPath } from '../webhook-path.ts';
 
 const chatWorkspaceConfigSchema = Type.Object(
   {
@@ -25,6 +26,7 @@ const chatWorkspaceConfigSchema = Type.Object(
     }),
     patterns,
     api_root: Type.Optional(address('Base of the API.')),
+    path: webhookPath('Path of the webhook, under mode http.', '/webhook/chatworkspace'),
   },
   { description: 'A workspace chat.' },
 );
@@ -34,6 +36,9 @@ type ChatWorkspaceConfig = Filled<Type.Static<typeof chatWorkspaceConfigSchema>>
 export const chatWorkspaceType: TriggerType<ChatWorkspaceConfig> = {
   config: chatWorkspaceConfigSchema,
   isBuilt: false,
+  webhook: {
+    isUsed: ({ mode, app_token }) => (mode ?? (app_token === undefined ? 'http' : 'socket')) === 'http',
+  },
   complete(config, fields) {
     checkAddress(fields, 'api_root', config.api_root);
     if (config.mode === 'socket' && !fields.has('app_token'))

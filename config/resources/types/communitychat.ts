@@ -7,6 +7,7 @@ import { address, checkAddress } from '../address.ts';
 import { channels } from '../chat-filters.ts';
 import type { Filled } from '../filled.ts';
 import type { TriggerType } from '../trigger-type.ts';
+import { webhookPath } from '../webhook-path.ts';
 
 const ids = (description: string) =>
   Type.Array(Type.String({ minLength: 1 }), { description, default: [], maxItems: 1000 });
@@ -26,6 +27,7 @@ const communityChatConfigSchema = Type.Object(
     channels,
     api_root: Type.Optional(address('Base of the API.')),
     max_skew_seconds: seconds('How far the signed time may be off.', 300),
+    path: webhookPath('Path of the webhook.', '/webhook/communitychat'),
   },
   { description: 'A community chat.' },
 );
@@ -35,6 +37,7 @@ type CommunityChatConfig = Filled<Type.Static<typeof communityChatConfigSchema>>
 export const communityChatType: TriggerType<CommunityChatConfig> = {
   config: communityChatConfigSchema,
   isBuilt: false,
+  webhook: {},
   complete(config, fields) {
     checkAddress(fields, 'api_root', config.api_root);
     return config;

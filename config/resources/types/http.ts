@@ -5,10 +5,11 @@ import * as Type from 'typebox';
 import { seconds, secondsOrZero } from '../../duration-schema.ts';
 import { jwtFault, jwtSchema } from '../../jwt-schema.ts';
 import { headersByName, secret } from '../../text-schema.ts';
+import { commandsInCommon, haveSecretInCommon } from '../ambiguous-triggers.ts';
 import type { Filled } from '../filled.ts';
-import type { Fields, ListenAddress, TriggerType } from '../trigger-type.ts';
-import { checkUnverified, insecureAllowUnverified } from '../unverified.ts';
-import { checkOwnPort, checkWebhookPath, webhookPath } from '../webhook-path.ts';
+import type { Fields, TriggerType } from '../trigger-type.ts';
+import { insecureAllowUnverified } from '../unverified.ts';
+import { checkOwnPort, webhookPath } from '../webhook-path.ts';
 
 const httpConfigSchema = Type.Object(
   {
@@ -80,14 +81,22 @@ export type HttpConfig = Omit<Filled<Type.Static<typeof httpConfigSchema>>, 'met
 export const httpType: TriggerType<HttpConfig> = {
   config: httpConfigSchema,
   isBuilt: true,
+  webhook: {
+    address: ({ host, port }) => (host === undefined || port === undefined ? undefined : { host, port }),
+  },
+  proof: {
+    what: 'a webhook_secret, or required_headers with a value',
+    isGiven: (config, fields) =>
+      config.scheme === 'jwt' || fields.has('webhook_secret') || isProvenByHeader(config, fields),
+  },
+  isAmbiguous: (a, b) => doRequestsMeet(a.config, b.config) && commandsInCommon(a, b).length > 0,
   complete(config, fields, listen) {
-    const { port, path, methods } = config;
-    checkWebhookPath(fields, path, port === undefined);
+    const { port, methods } = config;
     checkOwnPort(fields, config, listen);
     if (methods.length === 0) fields.report('methods', 'must name a method at least');
     const host = port === undefined ? undefined : (config.host ?? '127.0.0.1');
     checkHeaderValues(config, fields);
-    checkVerification(config, fields, host ?? listen?.host);
+    checkVerification(config, fields);
     if (config.scheme === 'standard') checkStandardSecrets(config, fields);
     return {
       ...config,
@@ -99,27 +108,14 @@ export const httpType: TriggerType<HttpConfig> = {
   },
 };
 
-function checkVerification(
-  config: HttpConfig,
-  fields: Fields,
-  host: ListenAddress['host'] | undefined,
-): void {
+function checkVerification(config: HttpConfig, fields: Fields): void {
   if (config.scheme === 'jwt') {
     checkTokens(config, fields);
     return;
   }
   if (fields.has('jwt')) fields.reportKey('jwt', 'has no effect without scheme: jwt');
-  if (!fields.has('webhook_secret')) {
-    if (fields.has('webhook_secret_previous'))
-      fields.reportKey('webhook_secret_previous', 'stands beside webhook_secret, which is missing');
-    if (!isProvenByHeader(config, fields))
-      checkUnverified(
-        fields,
-        config.insecure_allow_unverified,
-        'a webhook_secret, or required_headers with a value',
-        host,
-      );
-  }
+  if (!fields.has('webhook_secret') && fields.has('webhook_secret_previous'))
+    fields.reportKey('webhook_secret_previous', 'stands beside webhook_secret, which is missing');
   const isStandard = config.scheme === 'standard';
   if (isStandard && !fields.has('webhook_secret')) fields.report('scheme', 'needs a webhook_secret');
   if (isStandard && config.replay_window_seconds === 0)
@@ -174,4 +170,16 @@ function lowerCased(headers: Readonly<Record<string, string>>, fields: Fields): 
     result[key] = value;
   }
   return result;
+}
+
+function doRequestsMeet(a: HttpConfig, b: HttpConfig): boolean {
+  if (!a.methods.some((method) => b.methods.includes(method))) return false;
+  if ((a.scheme === 'jwt') !== (b.scheme === 'jwt') || a.jwt?.issuer !== b.jwt?.issuer) return false;
+  if (!haveSecretInCommon(a, b)) return false;
+  if (a.webhook_secret !== undefined && (a.scheme !== b.scheme || a.signature_header !== b.signature_header))
+    return false;
+  return Object.entries(a.required_headers).every(([name, value]) => {
+    const other = b.required_headers[name] ?? '*';
+    return value === '*' || other === '*' || value === other;
+  });
 }

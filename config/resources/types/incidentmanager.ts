@@ -5,7 +5,8 @@ import { secret } from '../../text-schema.ts';
 import { address, checkAddress } from '../address.ts';
 import type { Filled } from '../filled.ts';
 import type { TriggerType } from '../trigger-type.ts';
-import { checkUnverified, insecureAllowUnverified } from '../unverified.ts';
+import { insecureAllowUnverified } from '../unverified.ts';
+import { webhookPath } from '../webhook-path.ts';
 
 const incidentManagerConfigSchema = Type.Object(
   {
@@ -32,6 +33,7 @@ const incidentManagerConfigSchema = Type.Object(
     }),
     api_url: Type.Optional(address('Base of the REST API.')),
     events_url: Type.Optional(address('Base of the events API.')),
+    path: webhookPath('Path of the webhook.', '/webhook/incidentmanager'),
     insecure_allow_unverified: insecureAllowUnverified,
   },
   { description: 'Webhooks of an incident manager.' },
@@ -42,13 +44,16 @@ type IncidentManagerConfig = Filled<Type.Static<typeof incidentManagerConfigSche
 export const incidentManagerType: TriggerType<IncidentManagerConfig> = {
   config: incidentManagerConfigSchema,
   isBuilt: false,
-  complete(config, fields, listen) {
+  webhook: {},
+  proof: {
+    what: 'a webhook_secret',
+    isGiven: (_, fields) => fields.has('webhook_secret') || fields.has('webhook_secrets'),
+  },
+  complete(config, fields) {
     checkAddress(fields, 'api_url', config.api_url);
     checkAddress(fields, 'events_url', config.events_url);
     if (!fields.has('api_key') && !fields.has('routing_key'))
       fields.report('', 'needs an api_key or a routing_key');
-    if (!fields.has('webhook_secret') && !fields.has('webhook_secrets'))
-      checkUnverified(fields, config.insecure_allow_unverified, 'a webhook_secret', listen?.host);
     return config;
   },
 };

@@ -5,7 +5,8 @@ import { secret, text } from '../../text-schema.ts';
 import { address, checkAddress } from '../address.ts';
 import type { Filled } from '../filled.ts';
 import type { TriggerType } from '../trigger-type.ts';
-import { checkUnverified, insecureAllowUnverified } from '../unverified.ts';
+import { insecureAllowUnverified } from '../unverified.ts';
+import { webhookPath } from '../webhook-path.ts';
 
 const issueTrackerConfigSchema = Type.Object(
   {
@@ -30,6 +31,7 @@ const issueTrackerConfigSchema = Type.Object(
       maxItems: 1000,
     }),
     jql_filter: Type.Optional(text('Issues to handle, as a query.')),
+    path: webhookPath('Path of the webhook.', '/webhook/issuetracker'),
     insecure_allow_unverified: insecureAllowUnverified,
   },
   { description: 'Webhooks of an issue tracker.' },
@@ -40,10 +42,13 @@ type IssueTrackerConfig = Filled<Type.Static<typeof issueTrackerConfigSchema>>;
 export const issueTrackerType: TriggerType<IssueTrackerConfig> = {
   config: issueTrackerConfigSchema,
   isBuilt: false,
-  complete(config, fields, listen) {
+  webhook: {},
+  proof: {
+    what: 'a webhook_secret',
+    isGiven: (_, fields) => fields.has('webhook_secret'),
+  },
+  complete(config, fields) {
     checkAddress(fields, 'base_url', config.base_url);
-    if (!fields.has('webhook_secret'))
-      checkUnverified(fields, config.insecure_allow_unverified, 'a webhook_secret', listen?.host);
     if (fields.has('email') !== fields.has('api_token'))
       fields.report('', 'email and api_token belong together');
     return config;

@@ -1,8 +1,10 @@
 // What a trigger of type Manual may say in spec.config: runs that somebody starts by hand.
 
 import * as Type from 'typebox';
+import { joinPath } from '../../field-path.ts';
+import { suggest } from '../../suggest.ts';
 import type { Filled } from '../filled.ts';
-import type { TriggerType } from '../trigger-type.ts';
+import type { ReadOfType, TriggerType } from '../trigger-type.ts';
 
 const manualConfigSchema = Type.Object(
   {
@@ -25,7 +27,28 @@ export type ManualConfig = Filled<Type.Static<typeof manualConfigSchema>>;
 export const manualType: TriggerType<ManualConfig> = {
   config: manualConfigSchema,
   isBuilt: true,
+  byHand: {
+    requiresConfirmation: ({ require_confirmation }) => require_confirmation,
+    timeLimit: ({ timeout }) => (timeout === undefined ? undefined : { seconds: timeout, field: 'timeout' }),
+  },
+  checkAll(all) {
+    for (const each of all) checkAllowedCommands(each);
+  },
   complete(config) {
     return { ...config, allowed_commands: config.allowed_commands.map((name) => name.replace(/^\//, '')) };
   },
 };
+
+/** What a default agent is there to take may have any name. */
+function checkAllowedCommands({ reader, trigger }: ReadOfType<ManualConfig>): void {
+  const path = 'spec.config.allowed_commands';
+  // One list for all triggers, in the settings of the platform, may name more than each of them has.
+  if (trigger.default_agent !== undefined || !reader.has(path)) return;
+  const commands = trigger.commands.map(({ command }) => command);
+  for (const [index, name] of trigger.config.allowed_commands.entries()) {
+    if (commands.includes(name)) continue;
+    const near = suggest(name, commands);
+    const advice = near === undefined ? '' : `; did you mean ${near}?`;
+    reader.report(joinPath(path, index), `there is no command ${name}${advice}`, 'warning');
+  }
+}

@@ -6,7 +6,7 @@ import { secret } from '../../text-schema.ts';
 import { address, checkAddress } from '../address.ts';
 import type { Filled } from '../filled.ts';
 import type { TriggerType } from '../trigger-type.ts';
-import { checkWebhookPath, webhookPath } from '../webhook-path.ts';
+import { webhookPath } from '../webhook-path.ts';
 
 const names = (description: string) =>
   Type.Array(Type.String({ minLength: 1 }), { description, default: [], maxItems: 1000 });
@@ -31,8 +31,8 @@ type SiblingConfig = Filled<Type.Static<ReturnType<typeof siblingConfigSchema>>>
 const sibling = (path: string): TriggerType<SiblingConfig> => ({
   config: siblingConfigSchema(path),
   isBuilt: false,
+  webhook: {},
   complete(config, fields) {
-    checkWebhookPath(fields, config.path, true);
     checkAddress(fields, 'api_url', config.api_url);
     return config;
   },

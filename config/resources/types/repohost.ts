@@ -4,11 +4,13 @@ import * as Type from 'typebox';
 import { maxTimerSeconds } from '../../duration-schema.ts';
 import { secret } from '../../text-schema.ts';
 import { address, checkAddress } from '../address.ts';
+import { commandsInCommon, doListsMeet, doNamesMeet, haveSecretInCommon } from '../ambiguous-triggers.ts';
 import type { Filled } from '../filled.ts';
-import { repoEventFault } from '../repo-events.ts';
+import { eventsOfAnyBranch, haveEventInCommon, repoEventFault } from '../repo-events.ts';
+import type { TriggerOf } from '../trigger.ts';
 import type { Fields, TriggerType } from '../trigger-type.ts';
-import { checkUnverified, insecureAllowUnverified } from '../unverified.ts';
-import { checkWebhookPath, webhookPath } from '../webhook-path.ts';
+import { insecureAllowUnverified } from '../unverified.ts';
+import { webhookPath } from '../webhook-path.ts';
 import { branchFault, repositoryFault } from '../wildcards.ts';
 
 const names = (description: string) =>
@@ -52,17 +54,16 @@ export type RepoHostConfig = Omit<Filled<Type.Static<typeof repoHostConfigSchema
 export const repoHostType: TriggerType<RepoHostConfig> = {
   config: repoHostConfigSchema,
   isBuilt: true,
-  complete(config, fields, listen) {
-    checkWebhookPath(fields, config.path, true);
+  webhook: {},
+  proof: { what: 'a webhook_secret', isGiven: (_, fields) => fields.has('webhook_secret') },
+  isAmbiguous: doReposMeet,
+  complete(config, fields) {
     checkAddress(fields, 'api_url', config.api_url);
     checkEach(fields, 'repo_events', config.repo_events, repoEventFault);
     checkEach(fields, 'repositories', config.repositories, repositoryFault);
     checkEach(fields, 'branches', config.branches, branchFault);
-    if (!fields.has('webhook_secret')) {
-      if (fields.has('webhook_secret_previous'))
-        fields.reportKey('webhook_secret_previous', 'stands beside webhook_secret, which is missing');
-      checkUnverified(fields, config.insecure_allow_unverified, 'a webhook_secret', listen?.host);
-    }
+    if (!fields.has('webhook_secret') && fields.has('webhook_secret_previous'))
+      fields.reportKey('webhook_secret_previous', 'stands beside webhook_secret, which is missing');
     return {
       ...config,
       webhook_secret: config.webhook_secret ?? '',
@@ -83,4 +84,17 @@ function checkEach(
     const fault = faultOf(item);
     if (fault !== undefined) fields.reportItem(key, index, fault);
   }
+}
+
+type Repos = TriggerOf<string, RepoHostConfig>;
+
+function doReposMeet(a: Repos, b: Repos): boolean {
+  if (!haveSecretInCommon(a.config, b.config)) return false;
+  if (!doListsMeet(a.config.repositories, b.config.repositories, doNamesMeet, true)) return false;
+  const { repo_events: as } = a.config;
+  const { repo_events: bs } = b.config;
+  const commands = commandsInCommon(a, b).map((command) => (command === undefined ? [] : [command]));
+  const areOfOneBranch = doListsMeet(a.config.branches, b.config.branches, doNamesMeet);
+  const reaches = areOfOneBranch ? [[]] : eventsOfAnyBranch.map((event) => [event]);
+  return commands.some((command) => reaches.some((reach) => haveEventInCommon([as, bs, command, reach])));
 }

@@ -5,6 +5,7 @@ import { secret, text } from '../../text-schema.ts';
 import { address, checkAddress } from '../address.ts';
 import type { Filled } from '../filled.ts';
 import type { TriggerType } from '../trigger-type.ts';
+import { webhookPath } from '../webhook-path.ts';
 
 const ids = (description: string) =>
   Type.Array(Type.String({ minLength: 1 }), { description, default: [], maxItems: 1000 });
@@ -24,6 +25,7 @@ const teamChatConfigSchema = Type.Object(
     openid_metadata_url: Type.Optional(address("Address of the identity provider's metadata.")),
     token_url: Type.Optional(address('Address that gives tokens.')),
     service_url_allow: ids('Hosts of services beyond the known ones.'),
+    path: webhookPath('Path of the webhook.', '/webhook/teamchat'),
   },
   { description: 'A team chat.' },
 );
@@ -33,6 +35,7 @@ type TeamChatConfig = Filled<Type.Static<typeof teamChatConfigSchema>>;
 export const teamChatType: TriggerType<TeamChatConfig> = {
   config: teamChatConfigSchema,
   isBuilt: false,
+  webhook: {},
   complete(config, fields) {
     checkAddress(fields, 'openid_metadata_url', config.openid_metadata_url);
     checkAddress(fields, 'token_url', config.token_url);

@@ -39,7 +39,10 @@ export function triggerTable(rows: readonly TriggerRecord[], paint: Paint, width
     { title: 'FAILED', isNumber: true, text: ({ failed }) => String(failed) },
     { title: 'COMMANDS', text: commandWords },
     { title: 'AGENT', text: ({ default_agent }) => default_agent ?? '-' },
-    { title: 'LAST ERROR', text: ({ last_error }) => last_error ?? '-' },
+    {
+      title: 'LAST ERROR',
+      text: ({ last_error, connection }) => last_error ?? connection?.last_error ?? '-',
+    },
   ];
   return rows.length === 0 ? ['no triggers'] : table(columns, rows, width);
 }
@@ -161,7 +164,7 @@ export function deliveryPage(delivery: DeliveryDetails, paint: Paint): string[] 
 
 type TriggerStats = NonNullable<Stats['triggers']>[string];
 
-/** `3 triggers: 1 failed, 1 paused, 1 open; 40 handled, 2 failed attempts`: what is wrong comes first. */
+/** `3 triggers: 1 failed, 1 paused, 1 open, 1 not connected; 40 handled, 2 failed attempts`: what is wrong comes first. */
 export function triggerCounts(triggers: readonly TriggerStats[], paint: Paint): string {
   const all = counted(triggers.length, 'trigger');
   if (triggers.length === 0) return all;
@@ -172,6 +175,11 @@ export function triggerCounts(triggers: readonly TriggerStats[], paint: Paint): 
     const text = `${count} ${state}`;
     return [state === 'failed' || state === 'paused' ? paint(triggerStyle(state), text) : text];
   });
+  // Those that are refused are failed, and counted there.
+  const isLost = ({ state, connection }: TriggerStats) =>
+    state !== 'failed' && typeof connection === 'string' && connection !== 'connected';
+  const lost = triggers.filter(isLost).length;
+  if (lost > 0) parts.push(paint('busy', `${lost} not connected`));
   const sum = (of: 'handled' | 'failed') => triggers.reduce((total, trigger) => total + trigger[of], 0);
   return `${all}: ${parts.join(', ')}; ${sum('handled')} handled, ${counted(sum('failed'), 'failed attempt')}`;
 }

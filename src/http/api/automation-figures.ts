@@ -9,8 +9,9 @@ import type { QueueStats } from '../../../actors/inbox/work-queue.ts';
 import type { DeliveryCounts } from '../../../actors/store/store.ts';
 
 /** One trigger in GET /stats. */
-export function triggerStats({ state, isPaused, counts }: TriggerStatus) {
-  return { state, paused: isPaused, handled: counts.handled, failed: counts.failed };
+export function triggerStats({ state, isPaused, counts, connection }: TriggerStatus) {
+  const { handled, failed } = counts;
+  return { state, paused: isPaused, handled, failed, connection: connection?.state ?? null };
 }
 
 export interface AutomationStats {

@@ -2,13 +2,15 @@
 // trigger's configuration, and the body of a delivery only where one is asked for by its id.
 
 import type { TriggerStatus } from '../../../actors/automation/operator.ts';
+import type { ConnectionStatus } from '../../../actors/connections/shared-connection.ts';
 import type { Delivery } from '../../../actors/store/store.ts';
 import type { Agent } from '../../../config/resources/agent.ts';
 
 const iso = (epochMs: number | undefined) => (epochMs === undefined ? null : new Date(epochMs).toISOString());
 
 /** One line of GET /triggers. */
-export function triggerRecord({ trigger, state, isPaused, counts, lastError, retryAt }: TriggerStatus) {
+export function triggerRecord(status: TriggerStatus) {
+  const { trigger, state, isPaused, counts, lastError, retryAt, connection } = status;
   return {
     name: trigger.name,
     type: trigger.type,
@@ -16,11 +18,23 @@ export function triggerRecord({ trigger, state, isPaused, counts, lastError, ret
     paused: isPaused,
     commands: trigger.commands,
     default_agent: trigger.default_agent ?? null,
-    requires_confirmation: trigger.type === 'Manual' && trigger.config.require_confirmation,
+    requires_confirmation: status.requiresConfirmation,
     labels: trigger.labels,
     handled: counts.handled,
     failed: counts.failed,
     last_event_at: iso(counts.lastAt),
+    last_error: lastError ?? null,
+    next_retry_at: iso(retryAt),
+    connection: connection === undefined ? null : connectionRecord(connection),
+  };
+}
+
+function connectionRecord({ platform, account, state, since, lastError, retryAt }: ConnectionStatus) {
+  return {
+    platform,
+    account,
+    state,
+    since: iso(since),
     last_error: lastError ?? null,
     next_retry_at: iso(retryAt),
   };

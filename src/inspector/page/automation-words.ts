@@ -1,12 +1,12 @@
 // The figures of triggers, of conversations and of the outbox as lines of a table.
 
-import type { AutomationTotals, DeliveryNumbers, TriggerNumbers } from '../wire.ts';
+import type { AutomationTotals, ConnectionNumbers, DeliveryNumbers, TriggerNumbers } from '../wire.ts';
 import { clock, count, ms, span } from './words.ts';
 
 type Figures = [string, string][];
 
 export function triggerFigures(trigger: TriggerNumbers, now: number): Figures {
-  const { handled, failed, is_paused, last_event_at, next_retry_at } = trigger;
+  const { handled, failed, is_paused, last_event_at, next_retry_at, connection } = trigger;
   const isWaiting = next_retry_at !== null && next_retry_at > now;
   return [
     ['handled', count(handled)],
@@ -14,7 +14,15 @@ export function triggerFigures(trigger: TriggerNumbers, now: number): Figures {
     ['last attempt', last_event_at === null ? '–' : clock(last_event_at).slice(0, 8)],
     ['paused', is_paused ? 'yes' : 'no'],
     ['next retry', isWaiting ? `in ${span(next_retry_at - now)}` : '–'],
+    ...(connection === null ? [] : connectionFigures(connection, now)),
   ];
+}
+
+/** It may have no failure of its triggers' to show, and yet one. */
+function connectionFigures(connection: ConnectionNumbers, now: number): Figures {
+  const { platform, account, state, since, last_error } = connection;
+  const lasts = `${state} for ${span(Math.max(0, now - since))}`;
+  return [[`connection ${platform}/${account}`, last_error === null ? lasts : `${lasts}: ${last_error}`]];
 }
 
 export type LineName = 'conversations' | 'outbox';

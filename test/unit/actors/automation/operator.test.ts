@@ -6,6 +6,7 @@ import { TriggerCounters } from '../../../../actors/automation/trigger-counters.
 import { UnavailableError } from '../../../../actors/errors.ts';
 import { DeliveryWaits } from '../../../../actors/inbox/delivery-waits.ts';
 import { Redactor } from '../../../../actors/redact.ts';
+import { manualAdapter } from '../../../../actors/sources/manual/manual-adapter.ts';
 import type { Trigger } from '../../../../config/resources/trigger.ts';
 import { done, FakeWork, newEvent, startInbox } from '../../../fixtures/automation/inbox.ts';
 import { MemoryStore } from '../../../fixtures/store/memory-store.ts';
@@ -41,6 +42,7 @@ test('a run that would wait where too many wait is refused before anything is ac
   const operator = new Operator({
     store,
     triggers: { get: () => manual },
+    adapterOf: () => manualAdapter,
     dispatcher: {
       settled: (trigger: string, id: string, ms: number) => deliveryWaits.wait(trigger, id, ms),
     },
@@ -57,6 +59,7 @@ test('a run that the store refuses keeps no place among those who wait', async (
   const operator = new Operator({
     store,
     triggers: { get: () => manual },
+    adapterOf: () => manualAdapter,
     dispatcher,
   } as unknown as Automation);
   const run = { command: '', input: {}, text: 'now', isConfirmed: true, waitSeconds: 60 };

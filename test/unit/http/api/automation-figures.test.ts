@@ -27,7 +27,7 @@ afterEach(() => {
 
 test('the figures have every trigger, the deliveries and what is at work', async () => {
   expect(await figuresOf(async () => counts).stats(1_000)).toEqual({
-    triggers: { orders: { state: 'paused', paused: true, handled: 7, failed: 1 } },
+    triggers: { orders: { state: 'paused', paused: true, handled: 7, failed: 1, connection: null } },
     deliveries: counts,
     conversations: queue,
     outbox: queue,

@@ -1,0 +1,23 @@
+// What somebody who runs a trigger by hand may say, and what is known of the run.
+
+import type { Principal } from '../../principal.ts';
+
+export interface ManualInput {
+  /** Without a leading slash, perhaps with its parameters behind it; '' for none. */
+  readonly command: string;
+  /** Parameters by their names. */
+  readonly input: Readonly<Record<string, string>>;
+  readonly text: string;
+  /** The caller's word that somebody was asked. */
+  readonly isConfirmed: boolean;
+  readonly user?: string | undefined;
+}
+
+export interface ManualOrigin {
+  /** Unique among the runs of all triggers. */
+  readonly id: string;
+  /** W3C traceparent. */
+  readonly trace: string;
+  /** Who runs it. */
+  readonly principal: Principal;
+}

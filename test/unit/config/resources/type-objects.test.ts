@@ -1,0 +1,41 @@
+// What every type of triggers says of itself, without anybody asking which type it is.
+
+import { describe, expect, test } from 'vitest';
+import { platformsSchema } from '../../../../config/resources/platform-schema.ts';
+import { givenBy } from '../../../../config/resources/trigger-config.ts';
+import { triggerTypes } from '../../../../config/resources/trigger-types.ts';
+import { platformOf, typeNames } from '../../../../config/resources/type-names.ts';
+
+interface PlatformsSchema {
+  readonly properties: Readonly<Record<string, { readonly properties: object }>>;
+}
+
+describe.each(typeNames)('%s', (name) => {
+  const type = triggerTypes[name];
+  const { properties } = type.config as {
+    readonly properties: Record<string, { readonly default?: unknown }>;
+  };
+
+  test('has a path with a default of its own exactly where it has a webhook', () => {
+    expect(Object.hasOwn(properties, 'path')).toBe(type.webhook !== undefined);
+    if (type.webhook === undefined) return;
+    const paths = typeNames.map((each) => {
+      const { path } = triggerTypes[each].config.properties as Record<string, { readonly default?: string }>;
+      return path?.default;
+    });
+    expect(paths.filter((path) => path === properties.path?.default)).toHaveLength(1);
+  });
+
+  test('takes webhook_path from the settings of its platform exactly where it has a webhook', () => {
+    const schema = platformsSchema as unknown as PlatformsSchema;
+    const settings = schema.properties[platformOf(name)]?.properties ?? {};
+    expect(Object.hasOwn(settings, 'webhook_path')).toBe(type.webhook !== undefined);
+    expect(givenBy({ webhook_path: '/hooks/mine' }, type)).toEqual(
+      type.webhook === undefined ? {} : { path: '/hooks/mine' },
+    );
+  });
+
+  test('can do without proof only where it says what proves', () => {
+    expect(Object.hasOwn(properties, 'insecure_allow_unverified')).toBe(type.proof !== undefined);
+  });
+});

@@ -1,0 +1,68 @@
+// How the connection of a trigger is shown: by the API, the inspector and its page, and the commands.
+
+import { expect, test } from 'vitest';
+import type { TriggerStatus } from '../../../../actors/automation/operator.ts';
+import { Redactor } from '../../../../actors/redact.ts';
+import { triggerCounts, triggerTable } from '../../../../src/cli/views/automation-views.ts';
+import { plain } from '../../../../src/cli/views/paint.ts';
+import { triggerStats } from '../../../../src/http/api/automation-figures.ts';
+import { triggerRecord } from '../../../../src/http/api/automation-records.ts';
+import { triggerFigures } from '../../../../src/inspector/page/automation-words.ts';
+import { triggerNumbers } from '../../../../src/inspector/trigger-numbers.ts';
+import { manualTrigger } from '../../../fixtures/automation/triggers.ts';
+
+const status: TriggerStatus = {
+  trigger: manualTrigger('chat'),
+  state: 'open',
+  lastError: undefined,
+  retryAt: undefined,
+  connection: {
+    platform: 'botmessenger',
+    account: '42',
+    state: 'backingOff',
+    since: 1_000,
+    lastError: 'read ECONNRESET',
+    retryAt: 3_000,
+  },
+  isPaused: false,
+  counts: { handled: 0, failed: 0, lastAt: undefined },
+  requiresConfirmation: false,
+};
+const unused: TriggerStatus = { ...status, connection: undefined };
+
+test('GET /triggers tells of the connection of a trigger, and of none where there is none', () => {
+  expect(triggerRecord(status)).toMatchObject({
+    state: 'open',
+    last_error: null,
+    connection: {
+      platform: 'botmessenger',
+      account: '42',
+      state: 'backingOff',
+      since: '1970-01-01T00:00:01.000Z',
+      last_error: 'read ECONNRESET',
+      next_retry_at: '1970-01-01T00:00:03.000Z',
+    },
+  });
+  expect(triggerRecord(unused).connection).toBeNull();
+  expect([triggerStats(status).connection, triggerStats(unused).connection]).toEqual(['backingOff', null]);
+});
+
+test('the inspector has it with the numbers of the trigger, and its page in words', () => {
+  const numbers = triggerNumbers(status, new Redactor([]));
+  expect(numbers.connection).toMatchObject({ state: 'backingOff', since: 1_000, next_retry_at: 3_000 });
+  expect(triggerFigures(numbers, 6_000).at(-1)).toEqual([
+    'connection botmessenger/42',
+    'backingOff for 5 s: read ECONNRESET',
+  ]);
+  expect(triggerNumbers(unused, new Redactor([])).connection).toBeNull();
+});
+
+test('`top` counts triggers that are not connected, and the list of triggers says why', () => {
+  const stats = [triggerStats(status), triggerStats(unused)];
+  expect(triggerCounts(stats, plain)).toBe(
+    '2 triggers: 2 open, 1 not connected; 0 handled, 0 failed attempts',
+  );
+  const refused = triggerStats({ ...status, state: 'failed' });
+  expect(triggerCounts([refused], plain)).toBe('1 trigger: 1 failed; 0 handled, 0 failed attempts');
+  expect(triggerTable([triggerRecord(status)], plain).join('\n')).toContain('read ECONNRESET');
+});
