@@ -22,8 +22,8 @@ const UNNAMED_WAIT_MS = 60_000;
 const MIN_WAIT_MS = 1_000;
 /** No limit is longer; what says more is a mistake. */
 const MAX_WAIT_MS = 3_600_000 + 60_000;
-/** Counts of seconds above it are times of day. */
-const EPOCH_SECONDS = 1_000_000_000;
+/** A year. More seconds than these are a time of day. */
+const EPOCH_SECONDS = 31_536_000;
 
 /** What `X-RateLimit-*` says, or `RateLimit-*`. A reset is told as a time of day, in seconds from now, or as a date. */
 export function rateLimitOf(headers: HeaderValues): RateLimit {

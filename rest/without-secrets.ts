@@ -8,9 +8,9 @@ const INSTEAD = '[token removed]';
 /** Gives a text without the secrets. */
 export type Clean = (text: string) => string;
 
-/** What takes `secrets` out; without any, every text stays as it is. */
-export function without(secrets: readonly string[]): Clean {
-  const forms = new Set(secrets.filter((secret) => secret !== '').flatMap(formsOf));
+/** What takes `secrets` out, and other forms of them as they are; without any, every text stays as it is. */
+export function without(secrets: readonly string[], otherForms: readonly string[] = []): Clean {
+  const forms = new Set([...secrets.filter((secret) => secret !== '').flatMap(formsOf), ...otherForms]);
   if (forms.size === 0) return (text) => text;
   return (text) => {
     let cleaned = text;

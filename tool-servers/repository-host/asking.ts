@@ -7,21 +7,26 @@
 // 1. A request that writes is sent again only after such a refusal, which says that it was not carried out.
 // 2. All waits of one call together take no longer than its patience, and end when the call is cancelled.
 // 3. The meter is asked once more when a request leaves: while a limit is known, nothing is sent.
+// 4. What only reads is asked again after a fault of the host or of the connection, but not of a host that had all its time.
 
-import type { Octokit } from '@octokit/core';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Endpoints } from '@octokit/types';
 import type { z } from 'zod';
+import { ApiAnswer } from '../../rest/api-answer.ts';
+import type { ApiRequest, HttpApi } from '../../rest/http-api.ts';
+import { limitOf } from '../../rest/rate-limit.ts';
+import { RequestFault } from '../../rest/request-fault.ts';
+import type { Clean } from '../../rest/without-secrets.ts';
 import type { CallGate } from '../call-gate.ts';
 import type { ToolCall } from '../tool.ts';
 import { ToolError } from '../tool-error.ts';
 import type { Access } from './access.ts';
-import { hostFault, isRequestFault, wasTaken, whatWasTaken } from './host-fault.ts';
+import { type Bucket, bucketOf } from './bucket.ts';
+import { hostFault, wasTaken, whatWasTaken } from './host-fault.ts';
 import { limitRefusal, waitingFor } from './limit-words.ts';
 import { Patience } from './patience.ts';
-import { type Bucket, bucketOf, limitOf } from './rate-limit.ts';
-import { type RateMeter, StillClosed } from './rate-meter.ts';
-import type { Clean } from './redaction.ts';
-import { placedInPath } from './route-template.ts';
+import type { RateMeter } from './rate-meter.ts';
+import { placedInRequest } from './route-template.ts';
 
 /** Of one call, all its requests together, its waits for limits not counted. */
 const CALL_MS = 180_000;
@@ -29,8 +34,8 @@ const CALL_MS = 180_000;
 const MAX_TURNS_MS = 60_000;
 /** How often one request is sent again after refusals for too many. */
 const MAX_REFUSALS = 4;
-/** The version of the API all this was written for. */
-const HEADERS = { 'x-github-api-version': '2022-11-28' };
+/** The pauses before a request that reads is sent again after a fault. */
+const READ_AGAIN_MS = [1_000, 4_000];
 
 export type Endpoint = keyof Endpoints;
 type Loosely<Parameters> = { [Name in keyof Parameters]: Parameters[Name] | undefined };
@@ -61,8 +66,7 @@ interface Bounds {
 }
 
 export class Asking {
-  readonly #octokit: Octokit;
-  readonly #fetch: typeof fetch;
+  readonly #api: HttpApi;
   readonly #meter: RateMeter;
   readonly #gate: CallGate;
   readonly #options: HostOptions;
@@ -70,17 +74,11 @@ export class Asking {
   readonly #turns: Patience;
   readonly #call: ToolCall;
   readonly #deadline: AbortSignal;
+  /** The call was cancelled, or has taken too long. */
+  readonly #end: AbortSignal;
 
-  /** @param send what Octokit is to send its requests with */
-  constructor(
-    octokit: Octokit,
-    send: typeof fetch,
-    { meter, gate }: Bounds,
-    options: HostOptions,
-    call: ToolCall,
-  ) {
-    this.#octokit = octokit;
-    this.#fetch = send;
+  constructor(api: HttpApi, { meter, gate }: Bounds, options: HostOptions, call: ToolCall) {
+    this.#api = api;
     this.#meter = meter;
     this.#gate = gate;
     this.#options = options;
@@ -88,6 +86,7 @@ export class Asking {
     this.#turns = new Patience(call, MAX_TURNS_MS);
     this.#call = call;
     this.#deadline = AbortSignal.timeout(CALL_MS + options.maxWaitMs);
+    this.#end = AbortSignal.any([call.signal, this.#deadline]);
   }
 
   /** Takes the token out of what was decoded only after it came in. */
@@ -105,9 +104,10 @@ export class Asking {
     read: Read,
     accept?: string,
   ): Promise<HostResponse<z.output<Read>>> {
-    const { status, headers, data } = await this.#sent(route, parameters, accept);
-    const parsed = read.safeParse(data);
-    if (parsed.success) return { status, data: parsed.data, link: headers.link };
+    const { status, headers, json, text } = await this.#sent(route, parameters, accept);
+    const isJson = /json/i.test(headers.get('content-type') ?? '');
+    const parsed = read.safeParse((isJson ? json : undefined) ?? text);
+    if (parsed.success) return { status, data: parsed.data, link: headers.get('link') ?? undefined };
     if (isWriting(route) && wasTaken(status)) throw new ToolError(whatWasTaken(status));
     const [issue] = parsed.error.issues;
     const where = issue === undefined || issue.path.length === 0 ? '' : `, at ${issue.path.join('.')}`;
@@ -116,23 +116,36 @@ export class Asking {
     );
   }
 
-  async #sent(route: Endpoint, parameters: object, accept: string | undefined) {
-    const bucket = bucketOf(route);
-    const isWrite = isWriting(route);
-    for (let refusals = 0; ; ) {
+  async #sent(endpoint: Endpoint, parameters: object, accept: string | undefined): Promise<ApiAnswer> {
+    const bucket = bucketOf(endpoint);
+    const isWrite = isWriting(endpoint);
+    const request = this.#requestOf(endpoint, parameters, accept);
+    for (let refusals = 0, faults = 0; ; ) {
       await this.#turn(bucket);
-      try {
-        const response = await this.#once(route, parameters, accept, bucket);
-        this.#meter.learn(bucket, response.headers);
-        return response;
-      } catch (error) {
-        if (error instanceof StillClosed) continue;
-        const limit = this.#limitIn(error, bucket);
-        if (limit === undefined) throw this.#fault(error, isWrite);
-        this.#meter.refused(bucket, limit);
+      const came = await this.#once(request, bucket, isWrite);
+      if (came === undefined) continue;
+      const limit = came instanceof ApiAnswer ? limitOf(came) : undefined;
+      const pauseMs = isWrite || !mayPass(came) ? undefined : READ_AGAIN_MS[faults++];
+      if (limit !== undefined) {
         if (refusals++ === MAX_REFUSALS)
           throw limitRefusal({ why: limit.kind, waitMs: limit.waitMs }, bucket, this.#options);
-      }
+      } else if (came instanceof ApiAnswer && came.status < 400) return came;
+      else if (pauseMs === undefined) throw this.#fault(came, isWrite);
+      else
+        await delay(pauseMs, undefined, { signal: this.#end }).catch(() => {
+          throw this.#ended(isWrite);
+        });
+    }
+  }
+
+  #requestOf(endpoint: Endpoint, parameters: object, accept: string | undefined): ApiRequest {
+    try {
+      const request = placedInRequest(endpoint, parameters);
+      return { ...request, signal: this.#end, ...(accept !== undefined && { headers: { accept } }) };
+    } catch (error) {
+      if (error instanceof RangeError)
+        throw new ToolError(`${error.message}. Check what is given as owner, repo, path or name.`);
+      throw error;
     }
   }
 
@@ -149,39 +162,47 @@ export class Asking {
     }
   }
 
-  async #once(route: Endpoint, parameters: object, accept: string | undefined, bucket: Bucket) {
-    const signal = AbortSignal.any([this.#call.signal, this.#deadline]);
-    const send: typeof fetch = async (input, init) => {
-      signal.throwIfAborted();
-      if (this.#meter.begin(bucket) !== undefined) throw new StillClosed();
-      return await this.#fetch(input, init);
-    };
-    const placed = placedInPath(route, parameters);
-    const ask = () =>
-      this.#octokit.request(placed.route, {
-        ...placed.parameters,
-        headers: accept === undefined ? HEADERS : { ...HEADERS, accept },
-        request: bucket === 'write' ? { signal, fetch: send, retries: 0 } : { signal, fetch: send },
+  /** Undefined when it was not sent: the host has become known to refuse meanwhile. */
+  async #once(
+    request: ApiRequest,
+    bucket: Bucket,
+    isWrite: boolean,
+  ): Promise<ApiAnswer | RequestFault | undefined> {
+    try {
+      return await this.#gate.run(this.#end, async () => {
+        if (this.#meter.begin(bucket) !== undefined) return undefined;
+        const answer = await this.#api.request(request);
+        // Before the next in line begins.
+        this.#meter.learn(bucket, answer.headers);
+        const limit = limitOf(answer);
+        if (limit !== undefined) this.#meter.refused(bucket, limit);
+        return answer;
       });
-    return await this.#gate.run(signal, () => untilAborted(ask(), signal));
+    } catch (error) {
+      if (this.#end.aborted) throw this.#ended(isWrite);
+      if (error instanceof RequestFault) return error;
+      throw error;
+    }
   }
 
-  #limitIn(error: unknown, bucket: Bucket) {
-    if (!isRequestFault(error) || error.response === undefined) return undefined;
-    this.#meter.learn(bucket, error.response.headers);
-    return limitOf(error.status, error.response.headers, error.message);
-  }
-
-  #fault(error: unknown, isWrite: boolean): unknown {
+  /** What is thrown when the call was cancelled or has taken too long. */
+  #ended(isWrite: boolean): unknown {
     if (this.#call.signal.aborted) return this.#call.signal.reason;
-    const { access, maxWaitMs, timeoutMs } = this.#options;
-    if (this.#deadline.aborted)
-      return new ToolError(
-        `This took longer than ${(CALL_MS + maxWaitMs) / 1000} s and was given up.${isWrite ? ' It is not known whether the last step was done: look before you call again.' : ''}`,
-      );
-    const { host } = new URL(access.apiUrl);
-    const hasToken = access.token !== undefined;
-    return hostFault(error, { isWrite, hasToken, host, timeoutMs, clean: this.clean });
+    return new ToolError(
+      `This took longer than ${(CALL_MS + this.#options.maxWaitMs) / 1000} s and was given up.${isWrite ? ' It is not known whether the last step was done: look before you call again.' : ''}`,
+    );
+  }
+
+  #fault(came: ApiAnswer | RequestFault, isWrite: boolean): ToolError {
+    const { access, timeoutMs } = this.#options;
+    const { host } = this.#api;
+    return hostFault(came, {
+      isWrite,
+      hasToken: access.token !== undefined,
+      host,
+      timeoutMs,
+      clean: this.clean,
+    });
   }
 }
 
@@ -189,17 +210,9 @@ function isWriting(route: Endpoint): boolean {
   return !route.startsWith('GET ');
 }
 
-/** The plugin holds requests back without looking at signals. */
-async function untilAborted<T>(asked: Promise<T>, signal: AbortSignal): Promise<T> {
-  let stop = (): void => {};
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
-    if (signal.aborted) stop();
-  });
-  try {
-    return await Promise.race([asked, aborted]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
+/** Whether it may go well when it is asked again. */
+function mayPass(came: ApiAnswer | RequestFault): boolean {
+  return came instanceof ApiAnswer
+    ? came.status >= 500
+    : came.kind === 'unreachable' || came.kind === 'broken';
 }

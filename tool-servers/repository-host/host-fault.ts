@@ -3,12 +3,13 @@
 //
 // A request that writes and got no clear answer may have been carried out: the message says so.
 
+import type { ApiAnswer } from '../../rest/api-answer.ts';
+import { RequestFault } from '../../rest/request-fault.ts';
+import type { Clean } from '../../rest/without-secrets.ts';
 import { ToolError } from '../tool-error.ts';
-import type { Headers } from './rate-limit.ts';
-import { StillClosed } from './rate-meter.ts';
-import type { Clean } from './redaction.ts';
 import { keepPair } from './text-page.ts';
 
+export const MAX_ANSWER_BYTES = 24 * 1024 * 1024;
 const MAX_REASON_CHARS = 600;
 
 /** The host answered, and refused. Tools catch it where they know more about the reason. */
@@ -43,46 +44,12 @@ export function whatWasTaken(status: number): string {
   return `The host took this (${status}), so it was probably done, but its answer cannot be read: look before you call again.`;
 }
 
-/** What Octokit rejects with: `response` is missing where there was none. */
-interface RequestFault {
-  readonly status: number;
-  readonly response?: { readonly headers: Headers; readonly data: unknown };
-}
-
-export function isRequestFault(error: unknown): error is Error & RequestFault {
-  return error instanceof Error && typeof (error as { readonly status?: unknown }).status === 'number';
-}
-
-/** `error`, of a request to the host, as what the caller is told. */
-export function hostFault(error: unknown, asked: Asked): unknown {
-  if (error instanceof ToolError) return error;
-  if (error instanceof URIError)
-    return new ToolError(
-      'An argument holds half of a character, which no address can hold. Send whole characters.',
-    );
-  const final = finalWithin(error);
-  if (final !== undefined) return noAnswer(final, asked);
-  if (!isRequestFault(error)) return error;
-  if (error.response === undefined) return noAnswer(error, asked);
-  const { headers, data } = error.response;
-  const reason = reasonOf(data, asked.clean);
-  return new HostRefusal(error.status, reason, refusalText(error.status, reason, headers, asked));
-}
-
-/**
- * What Octokit wrapped, where no second attempt would mend it: an error of this program's own, a host that was given all
- * the time it has, a connection that is not secure.
- */
-export function finalWithin(error: unknown): Error | undefined {
-  for (let cause = error; cause instanceof Error; cause = cause.cause)
-    if (
-      cause instanceof ToolError ||
-      cause instanceof StillClosed ||
-      cause.name === 'TimeoutError' ||
-      TLS_CODE.test(ownCode(cause))
-    )
-      return cause;
-  return undefined;
+/** An answer that refuses, or that there was none, as what the caller is told. */
+export function hostFault(came: ApiAnswer | RequestFault, asked: Asked): ToolError {
+  if (came instanceof RequestFault) return noAnswer(came, asked);
+  const { status, headers, json } = came;
+  const reason = reasonOf(json, asked.clean);
+  return new HostRefusal(status, reason, refusalText(status, reason, headers, asked));
 }
 
 /** The host's message and, where there are any, its list of errors, on one line. */
@@ -142,45 +109,47 @@ function adviceOn(status: number, headers: Headers, { isWrite, hasToken }: Asked
 }
 
 function scopesAdvice(headers: Headers): string {
-  if (/^required/i.test(String(headers['x-github-sso'] ?? '')))
+  if (/^required/i.test(headers.get('x-github-sso') ?? ''))
     return ' It has to be authorised for the single sign-on of the organisation.';
-  const permissions = headers['x-accepted-github-permissions'];
+  const permissions = headers.get('x-accepted-github-permissions');
   if (permissions) return ` It needs the permissions: ${permissions}.`;
-  const needed = headers['x-accepted-oauth-scopes'];
+  const needed = headers.get('x-accepted-oauth-scopes');
   if (!needed) return ' It needs a token with more permissions or scopes.';
-  return ` It needs one of the scopes: ${needed}; it has: ${headers['x-oauth-scopes'] || 'none'}.`;
+  return ` It needs one of the scopes: ${needed}; it has: ${headers.get('x-oauth-scopes') || 'none'}.`;
 }
 
-/** Errors of a certificate; calling again does not mend them. */
-const TLS_CODE = /^(CERT_|ERR_TLS_|ERR_SSL_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_)/;
-/** The request was not sent. */
-const UNSENT_CODE = /^(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT)$/;
+const LOOK_FIRST = 'It is not known whether this was done: look before you call again.';
 
-function noAnswer(error: Error, { isWrite, host, timeoutMs }: Asked): ToolError {
-  const code = codeWithin(error);
-  if (TLS_CODE.test(code))
+function noAnswer({ kind, code, mayHaveArrived, status }: RequestFault, asked: Asked): ToolError {
+  const { isWrite, host, timeoutMs } = asked;
+  if (kind === 'insecure')
     return new ToolError(
       `The connection to ${host} is not secure (${code}), so nothing was sent. The operator has to look at its certificate.`,
     );
+  if (kind === 'too-large')
+    return new ToolError(
+      `The host's answer is larger than ${MAX_ANSWER_BYTES / 1024 / 1024} MiB, which is more than this server reads. ${tooLargeAdvice(status ?? 0, isWrite)}`,
+    );
+  if (kind === 'redirected')
+    return new ToolError(isWrite && mayHaveArrived ? whatWasTaken(status ?? 0) : redirectAdvice(code));
   const advice =
-    !isWrite || UNSENT_CODE.test(code)
-      ? 'Call again later; if it stays, the operator has to look at REPOHOST_API_URL and the network.'
-      : 'It is not known whether this was done: look before you call again.';
-  if (code === 'TimeoutError')
+    isWrite && mayHaveArrived
+      ? LOOK_FIRST
+      : 'Call again later; if it stays, the operator has to look at REPOHOST_API_URL and the network.';
+  if (kind === 'timeout')
     return new ToolError(`${host} did not answer within ${timeoutMs / 1000} s. ${advice}`);
   return new ToolError(`${host} could not be reached (${code || 'the connection failed'}). ${advice}`);
 }
 
-/** A word of the system's such as `ECONNREFUSED`; never a message. */
-function codeWithin(error: unknown): string {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (cause.name === 'TimeoutError') return cause.name;
-    if (ownCode(cause) !== '') return ownCode(cause);
-  }
-  return '';
+function tooLargeAdvice(status: number, isWrite: boolean): string {
+  if (!isWrite) return 'Ask for less: a smaller page, or one file.';
+  return wasTaken(status) ? whatWasTaken(status) : LOOK_FIRST;
 }
 
-function ownCode(error: Error): string {
-  const { code } = error as { readonly code?: unknown };
-  return typeof code === 'string' ? code : '';
+function redirectAdvice(code: string): string {
+  if (code === 'elsewhere')
+    return 'The host sent this request on to another host. It was not followed, since the token is for this one alone.';
+  if (code === 'moved')
+    return 'This repository has moved, and nothing was written. Ask for it with a reading tool to learn its new name, and call again with that.';
+  return 'The host sent this request in circles. Check owner and repo.';
 }

@@ -2,7 +2,7 @@
 
 import { ToolError } from '../tool-error.ts';
 import type { Access } from './access.ts';
-import type { Bucket } from './rate-limit.ts';
+import type { Bucket } from './bucket.ts';
 import type { Closed } from './rate-meter.ts';
 
 const NAMES: Readonly<Record<Bucket, string>> = {

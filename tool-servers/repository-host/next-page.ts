@@ -1,8 +1,10 @@
-// The page after this one, by the `Link` header (RFC 8288). Only the number of the page is taken from it, never the address.
+// The page after this one, by the `Link` header. Only the number of the page is taken from it, never the address.
+
+import { nextLink } from '../../rest/link-header.ts';
 
 /** The number of the next page; undefined on the last one. */
 export function nextPageOf(link: string | undefined, page: number): number | undefined {
-  const target = /<([^<>]*)>\s*;[^,<]*\brel="?next"?/i.exec(link ?? '')?.[1];
+  const target = nextLink(link);
   if (target === undefined) return undefined;
   const named = Number(/[?&]page=(\d{1,9})(?:&|$)/.exec(target)?.[1]);
   return named > page ? named : page + 1;

@@ -5,7 +5,8 @@
 // 2. After a refusal for too much at once, nothing begins until the pause is over, whichever call was refused.
 // 3. Only what begins is counted.
 
-import { type Bucket, type Headers, type Limit, usedUpMs } from './rate-limit.ts';
+import { type Limit, usedUpMs } from '../../rest/rate-limit.ts';
+import type { Bucket } from './bucket.ts';
 
 /** A minute here is a little longer than one at the host, for the time a request takes on its way. */
 const MINUTE_MS = 60_000 + 1_000;
@@ -15,9 +16,6 @@ export interface Closed {
   readonly waitMs: number;
   readonly why: 'pace' | Limit['kind'];
 }
-
-/** A request that was about to be sent while its bucket is closed; it was not sent. */
-export class StillClosed extends Error {}
 
 interface Pace {
   readonly most: number;

@@ -5,63 +5,25 @@
 // would not be the same files afterwards: there it is not searched, nor in images and other binary files.
 
 import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import { type Clean, without } from '../../rest/without-secrets.ts';
 import type { Tool, ToolAnswer } from '../tool.ts';
 import { ToolError } from '../tool-error.ts';
-
-const INSTEAD = '[token removed]';
 
 /** Far deeper than any parameter; names below are never repeated. */
 const MAX_NAMES_DEPTH = 16;
 
-/** Gives a text without the token. */
-export type Clean = (text: string) => string;
-
-/** What takes `secret` out; without a secret every text stays as it is. */
-export function cleanerOf(secret: string | undefined): Clean {
-  return secret === undefined ? (text) => text : without(formsOf(secret));
-}
-
-/** The same for texts that go out: in base64 too, whatever stands before and behind it. */
+/** What takes `secret` out of texts that go out: in base64 too, whatever stands before and behind it. */
 export function thoroughCleanerOf(secret: string | undefined): Clean {
-  if (secret === undefined) return (text) => text;
+  if (secret === undefined) return without([]);
   const inBase64 = [0, 1, 2].map((before) => base64Within(secret, before));
   const inAddresses = inBase64.map((form) => form.replaceAll('+', '-').replaceAll('/', '_'));
-  return without(new Set([...formsOf(secret), ...inBase64, ...inAddresses]));
-}
-
-/** `text`, JSON, with no more escapes than it needs: in another spelling the token would not be found. */
-export function plainJson(text: string): string {
-  return text.replace(/\\(?:u00([2-7][0-9a-fA-F])|.)/g, (whole, hex: string | undefined) => {
-    if (whole === '\\/') return '/';
-    if (hex === undefined) return whole;
-    const plain = String.fromCharCode(Number.parseInt(hex, 16));
-    return plain === '"' || plain === '\\' ? `\\${plain}` : plain;
-  });
-}
-
-function without(forms: Iterable<string>): Clean {
-  return (text) => {
-    let cleaned = text;
-    for (const form of forms) cleaned = cleaned.replaceAll(form, INSTEAD);
-    return cleaned;
-  };
+  return without([secret], [...inBase64, ...inAddresses]);
 }
 
 /** The characters of base64 that hold nothing but `secret`, with `before` bytes of something else before it. */
 function base64Within(secret: string, before: number): string {
   const bytes = Buffer.concat([Buffer.alloc(before), Buffer.from(secret)]);
   return bytes.toString('base64').slice(Math.ceil((before * 8) / 6), Math.floor((bytes.byteLength * 8) / 6));
-}
-
-function formsOf(secret: string): Set<string> {
-  const asJson = JSON.stringify(secret).slice(1, -1);
-  return new Set([
-    secret,
-    asJson,
-    asJson.replaceAll('/', '\\/'),
-    encodeURIComponent(secret),
-    encodeURI(secret),
-  ]);
 }
 
 /** `tool`, with its answers and errors cleaned. */

@@ -1,28 +1,21 @@
-// How parameters get into the address. Octokit's routes write `{path}` and `{ref}` as one segment; here each part of them
-// becomes a segment of its own, encoded by itself, so that the slashes stay and nothing else gets through. A search query
-// goes through the template too: otherwise Octokit takes its plus signs for spaces (`c++`).
+// How parameters get into a request. Templates write `{path}` and `{ref}` as one segment; here each part of them becomes a
+// segment of its own, encoded by itself, so that the slashes stay and nothing else gets through. What the template does not
+// name goes into the query of what reads, and into the body of what writes.
 
-interface Placed {
-  readonly route: string;
-  readonly parameters: Record<string, unknown>;
-}
+import type { ApiRequest } from '../../rest/http-api.ts';
+import { segment } from '../../rest/path.ts';
 
-/** `route` and `parameters` as Octokit has to be given them. */
-export function placedInPath(route: string, parameters: object): Placed {
-  const given: Record<string, unknown> = { ...parameters };
-  if (route.startsWith('GET /search/')) return { route: `${route}{?q}`, parameters: given };
-  const placed = route.replace(/\/\{(path|ref)\}/g, (whole, name: string) => {
-    const value = given[name];
-    if (typeof value !== 'string') return whole;
-    delete given[name];
-    if (value === '') return '';
-    return value
-      .split('/')
-      .map((part, index) => {
-        given[`${name}_${index}`] = part;
-        return `/{${name}_${index}}`;
-      })
-      .join('');
+/** @throws RangeError for a value that cannot be a part of an address */
+export function placedInRequest(endpoint: string, parameters: object): ApiRequest {
+  const [method = '', template = ''] = endpoint.split(' ');
+  const rest: Record<string, unknown> = { ...parameters };
+  const path = template.replace(/\/\{(\w+)\}/g, (_, name: string) => {
+    const value = String(rest[name] ?? '');
+    delete rest[name];
+    if (name !== 'path' && name !== 'ref') return `/${segment(value)}`;
+    return value === '' ? '' : `/${value.split('/').map(segment).join('/')}`;
   });
-  return { route: placed, parameters: given };
+  if (method === 'GET') return { path, query: rest as ApiRequest['query'] & object };
+  const isEmpty = Object.values(rest).every((value) => value === undefined);
+  return { method, path, ...(isEmpty ? {} : { json: rest }) };
 }

@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { plainJson, without } from '../../../rest/without-secrets.ts';
 import { nextPageOf } from '../../../tool-servers/repository-host/next-page.ts';
 import {
-  cleanerOf,
-  plainJson,
   redacted,
   thoroughCleanerOf,
   withCleanNames,
@@ -76,7 +75,7 @@ describe('the next page', () => {
 describe('the token', () => {
   const secret = 'tok_0123456789';
   const call: ToolCall = { signal: new AbortController().signal, report: () => {} };
-  const tool = (run: Tool['run']): Tool => redacted({ name: 't', run } as unknown as Tool, cleanerOf(secret));
+  const tool = (run: Tool['run']): Tool => redacted({ name: 't', run } as unknown as Tool, without([secret]));
 
   test('is in no text and no structured content, wherever the host put it', async () => {
     await fc.assert(
@@ -98,7 +97,7 @@ describe('the token', () => {
   test.each(['tok/012+345=6789', 'tok"012\\345\\\\67', 'tok%2F012%345'])(
     'is found as JSON and addresses write it: %s',
     (odd) => {
-      const clean = cleanerOf(odd);
+      const clean = without([odd]);
       const asJson = JSON.stringify({ a: odd });
       for (const written of [
         odd,
@@ -118,7 +117,7 @@ describe('the token', () => {
       method: 'tools/call',
       params: { name: secret, arguments: { [secret]: 1, files: [{ [secret]: secret }] } },
     };
-    expect(withCleanNames(message, cleanerOf(secret))).toEqual({
+    expect(withCleanNames(message, without([secret]))).toEqual({
       ...message,
       params: {
         name: '[token removed]',
@@ -133,7 +132,7 @@ describe('the token', () => {
     for (let depth = 0; depth < 200_000; depth++) deep = [deep];
     const params = { name: 'x', arguments: { a: deep } };
     const message = { jsonrpc: '2.0' as const, id: 1, method: 'tools/call', params };
-    expect(() => withCleanNames(message, cleanerOf(secret))).not.toThrow();
+    expect(() => withCleanNames(message, without([secret]))).not.toThrow();
   });
 
   test('is found however JSON spells its characters', () => {
@@ -152,7 +151,7 @@ describe('the token', () => {
         const before = JSON.stringify(around).slice(1, -1);
         const text = `{"a":"${before}${written}${before}"}`;
         expect(JSON.parse(text)).toEqual({ a: `${around}${odd}${around}` });
-        expect(JSON.parse(cleanerOf(odd)(plainJson(text)))).toEqual({
+        expect(JSON.parse(without([odd])(plainJson(text)))).toEqual({
           a: `${around}[token removed]${around}`,
         });
       }),
@@ -179,7 +178,7 @@ describe('the token', () => {
   });
 
   test('that is missing changes nothing', () => {
-    expect(cleanerOf(undefined)('abc')).toBe('abc');
+    expect(without([])('abc')).toBe('abc');
   });
 
   test('is in no error that is told, and in no error that is logged', async () => {

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { rateLimitOf } from '../../../rest/rate-limit.ts';
 import { pauseOf, retryAfterMs } from '../../../rest/retry-after.ts';
 
 const HOST_TIME = Date.parse('2020-02-03T04:05:06Z');
@@ -48,41 +47,5 @@ describe('Retry-After', () => {
         expect(ms).toBeLessThanOrEqual(86_400_000);
       }),
     );
-  });
-});
-
-describe('the limits in headers', () => {
-  test.each([
-    [
-      'a time of day',
-      { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': `${HOST_TIME / 1000 + 12}` },
-      12_000,
-    ],
-    [
-      'one with a fraction',
-      { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': `${HOST_TIME / 1000 + 1.5}` },
-      1_500,
-    ],
-    ['seconds from now', { 'ratelimit-remaining': '0', 'ratelimit-reset': '12' }, 12_000],
-    [
-      'a date',
-      { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': new Date(HOST_TIME + 12_000).toISOString() },
-      12_000,
-    ],
-    [
-      'what is left of it, which is exact',
-      { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '1', 'x-ratelimit-reset-after': '0.25' },
-      250,
-    ],
-    ['nothing', { 'x-ratelimit-remaining': '0' }, undefined],
-  ])('say when they open again as %s', (_, headers, resetMs) => {
-    expect(rateLimitOf(new Headers({ ...headers, date } as Record<string, string>))).toEqual({
-      remaining: 0,
-      resetMs,
-    });
-  });
-
-  test('say nothing where they are missing', () => {
-    expect(rateLimitOf(new Headers())).toEqual({ remaining: undefined, resetMs: undefined });
   });
 });

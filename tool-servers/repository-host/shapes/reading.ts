@@ -21,7 +21,7 @@ export const readFlag = z
   .transform((flag) => flag ?? undefined);
 
 /** An id, which may be larger than numbers are exact. */
-export const readId = z.union([z.number(), z.bigint().transform(Number)]);
+export const readId = z.union([z.number(), z.string().regex(/^\d+$/).transform(Number)]);
 
 /** A list of at most so many entries: of more, each with a mistake of its own, the report would fill the memory. */
 export function readList<Item extends z.ZodType>(item: Item, most = 1000) {

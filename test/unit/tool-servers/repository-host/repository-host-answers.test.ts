@@ -2,10 +2,10 @@
 // their words tell apart, lists that are not what they should be. Each tool is run by itself, against a host on loopback.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { without } from '../../../../rest/without-secrets.ts';
 import { Host } from '../../../../tool-servers/repository-host/host.ts';
 import { HostRefusal } from '../../../../tool-servers/repository-host/host-fault.ts';
 import { protectedBranch } from '../../../../tool-servers/repository-host/protected-branch.ts';
-import { cleanerOf } from '../../../../tool-servers/repository-host/redaction.ts';
 import { fileTools } from '../../../../tool-servers/repository-host/tools/files.ts';
 import { issueTools } from '../../../../tool-servers/repository-host/tools/issues.ts';
 import { pullRequestChangeTools } from '../../../../tool-servers/repository-host/tools/pull-request-changes.ts';
@@ -40,7 +40,7 @@ async function run(name: string, args: object) {
     access: { apiUrl: host.url, token },
     maxWaitMs: 0,
     timeoutMs: 5_000,
-    clean: cleanerOf(token),
+    clean: without([token]),
   });
   const tools = [
     ...fileTools(own),

@@ -4,10 +4,9 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { MAX_ANSWER_BYTES } from '../../../../tool-servers/repository-host/bounded-fetch.ts';
+import { without } from '../../../../rest/without-secrets.ts';
 import { Host } from '../../../../tool-servers/repository-host/host.ts';
-import { HostRefusal } from '../../../../tool-servers/repository-host/host-fault.ts';
-import { cleanerOf } from '../../../../tool-servers/repository-host/redaction.ts';
+import { HostRefusal, MAX_ANSWER_BYTES } from '../../../../tool-servers/repository-host/host-fault.ts';
 import { ToolError } from '../../../../tool-servers/tool-error.ts';
 
 type Step = (request: IncomingMessage, response: ServerResponse) => void;
@@ -19,7 +18,7 @@ interface Asked {
 }
 
 const token = 'tok_0123456789';
-const clean = cleanerOf(token);
+const clean = without([token]);
 const asked: Asked[] = [];
 let steps: Step[] = [];
 let apiUrl = '';

@@ -1,65 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { bucketOf, limitOf, usedUpMs } from '../../../../tool-servers/repository-host/rate-limit.ts';
+import { bucketOf } from '../../../../tool-servers/repository-host/bucket.ts';
 import { RateMeter } from '../../../../tool-servers/repository-host/rate-meter.ts';
 
 const date = 'Tue, 20 Jan 2026 10:00:00 GMT';
-const now = Date.parse(date) / 1000;
-
-describe('a refusal', () => {
-  const used = { date, 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(now + 30) };
-
-  test.each([403, 429])('with %i for a limit that is used up names the wait until it opens', (status) => {
-    expect(limitOf(status, used, 'API rate limit exceeded for user ID 1.')).toEqual({
-      kind: 'primary',
-      waitMs: 30_000,
-    });
+const usedUp = (seconds: number) =>
+  new Headers({
+    date,
+    'x-ratelimit-remaining': '0',
+    'x-ratelimit-reset': String(Date.parse(date) / 1000 + seconds),
   });
-
-  test('is counted by the clock of the host, however wrong the one here is', () => {
-    const elsewhere = { ...used, date: 'Tue, 20 Jan 1990 10:00:00 GMT' };
-    const opensThen = Date.parse(elsewhere.date) / 1000 + 5;
-    expect(usedUpMs({ ...elsewhere, 'x-ratelimit-reset': opensThen })).toBe(5_000);
-  });
-
-  test('for too much at once takes the pause it names, in seconds or as a date', () => {
-    const said = 'You have exceeded a secondary rate limit.';
-    expect(limitOf(403, { date, 'retry-after': '7' }, said)).toEqual({ kind: 'secondary', waitMs: 7_000 });
-    const until = 'Tue, 20 Jan 2026 10:00:09 GMT';
-    expect(limitOf(429, { date, 'retry-after': until }, '')).toEqual({ kind: 'secondary', waitMs: 9_000 });
-  });
-
-  test('of a bucket that is used up and names its wait closes that bucket alone', () => {
-    const headers = { ...used, 'retry-after': '7' };
-    expect(limitOf(403, headers, 'API rate limit exceeded')).toEqual({ kind: 'primary', waitMs: 7_000 });
-    expect(limitOf(403, headers, 'You have exceeded a secondary rate limit.')?.kind).toBe('secondary');
-  });
-
-  test('that names no pause gets the one that the host asks for in general', () => {
-    for (const [status, said] of [
-      [403, 'You have exceeded a secondary rate limit. Please wait a few minutes before you try again.'],
-      [403, 'You have triggered an abuse detection mechanism.'],
-      [429, ''],
-    ] as const)
-      expect(limitOf(status, { date, 'x-ratelimit-remaining': '10' }, said)).toEqual({
-        kind: 'secondary',
-        waitMs: 60_000,
-      });
-  });
-
-  test('for want of a permission is none for a limit, even when the last request of the hour was spent on it', () => {
-    expect(limitOf(403, used, 'Resource not accessible by personal access token')).toBeUndefined();
-    expect(limitOf(403, { date }, 'Must have admin rights to Repository.')).toBeUndefined();
-    expect(limitOf(404, used, 'Not Found')).toBeUndefined();
-  });
-
-  test('with nonsense in its headers still gives a wait between a second and an hour and a minute', () => {
-    for (const reset of ['0', '-5', 'soon', '1', '99999999999999']) {
-      const limit = limitOf(429, { ...used, 'x-ratelimit-reset': reset }, 'rate limit');
-      expect(limit?.waitMs).toBeGreaterThanOrEqual(1_000);
-      expect(limit?.waitMs).toBeLessThanOrEqual(3_660_000);
-    }
-  });
-});
 
 test('requests are counted in the buckets of the host', () => {
   expect(bucketOf('GET /search/code')).toBe('code_search');
@@ -127,7 +76,7 @@ describe('the meter', () => {
 
   test('closes writing with the rest of the API, in which the host counts it', () => {
     const meter = new RateMeter({ hasToken: true });
-    meter.learn('write', { date, 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': now + 20 });
+    meter.learn('write', usedUp(20));
     for (const bucket of ['core', 'write'] as const)
       expect(meter.closed(bucket)).toEqual({ why: 'primary', waitMs: 20_000 });
     expect(meter.closed('search')).toBeUndefined();
@@ -135,7 +84,7 @@ describe('the meter', () => {
 
   test('closes a bucket of which the host says that nothing is left, and no other', () => {
     const meter = new RateMeter({ hasToken: true });
-    meter.learn('core', { date, 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': now + 20 });
+    meter.learn('core', usedUp(20));
     expect(meter.begin('core')).toEqual({ why: 'primary', waitMs: 20_000 });
     expect(meter.begin('search')).toBeUndefined();
     vi.advanceTimersByTime(20_000);

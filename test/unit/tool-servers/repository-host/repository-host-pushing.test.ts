@@ -1,9 +1,9 @@
 // Commits of many files in repositories so large that the host tells a part of their tree only.
 
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { without } from '../../../../rest/without-secrets.ts';
 import { Host } from '../../../../tool-servers/repository-host/host.ts';
 import { pushFiles } from '../../../../tool-servers/repository-host/push-files.ts';
-import { cleanerOf } from '../../../../tool-servers/repository-host/redaction.ts';
 import { RestHost } from '../../../fixtures/rest-host/rest-host.ts';
 
 const token = 'tok_0123456789';
@@ -31,7 +31,7 @@ function push(files: readonly { path: string; content: string }[]) {
     access: { apiUrl: host.url, token },
     maxWaitMs: 0,
     timeoutMs: 5_000,
-    clean: cleanerOf(token),
+    clean: without([token]),
   };
   const asking = new Host(place).during({ signal: new AbortController().signal, report: () => {} });
   return pushFiles(asking, { owner: 'ann', repo: 'vast', branch: 'main', message: 'm', files });
