@@ -1,18 +1,15 @@
 // What ends one request early: its deadline, or the signal of whoever asked. Nothing is left of it at a signal that lives for
-// long, such as that of a connection under which requests are made for days.
+// long, such as that of a connection under which requests are made for days: `AbortSignal.any` would leave something there.
 
 export class RequestEnd {
   readonly #controller = new AbortController();
   readonly #asked: AbortSignal | undefined;
-  readonly #timer: NodeJS.Timeout;
-  #hasTimedOut = false;
+  readonly #deadline: AbortSignal;
 
   constructor(timeoutMs: number, asked: AbortSignal | undefined) {
     this.#asked = asked;
-    this.#timer = setTimeout(() => {
-      this.#hasTimedOut = true;
-      this.#controller.abort();
-    }, timeoutMs).unref();
+    this.#deadline = AbortSignal.timeout(timeoutMs);
+    this.#deadline.addEventListener('abort', this.giveUp, { once: true });
     if (asked?.aborted) this.giveUp();
     else asked?.addEventListener('abort', this.giveUp, { once: true });
   }
@@ -21,13 +18,13 @@ export class RequestEnd {
     return this.#controller.signal;
   }
 
-  /** The deadline was the first to end it. */
+  /** The deadline has ended it, and nobody else would have. */
   get hasTimedOut(): boolean {
-    return this.#hasTimedOut && this.#asked?.aborted !== true;
+    return this.#deadline.aborted && this.#asked?.aborted !== true;
   }
 
   clear(): void {
-    clearTimeout(this.#timer);
+    this.#deadline.removeEventListener('abort', this.giveUp);
     this.#asked?.removeEventListener('abort', this.giveUp);
   }
 
