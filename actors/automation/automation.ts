@@ -11,7 +11,6 @@ import type { LoadedResources } from '../../config/resources/load-resources.ts';
 import type { Trigger } from '../../config/resources/trigger.ts';
 import { supervisorMachine } from '../../machines/supervisor.ts';
 import { InProcessClient } from '../client/in-process-client.ts';
-import { MessageRouter } from '../client/message-router.ts';
 import { CONNECTIONS, ConnectionRegistry } from '../connections/connection-registry.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { Part } from '../gateway/life.ts';
@@ -259,8 +258,7 @@ export class Automation implements Part {
 
   #services(): HandlerServices {
     const { gateway } = this;
-    const { log, serverInfo } = gateway;
-    const router = new MessageRouter(gateway);
+    const { log, serverInfo, router } = gateway;
     return { log, tools: new InProcessClient({ router, serverInfo, server: (id) => gateway.server(id) }) };
   }
 
