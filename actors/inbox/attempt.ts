@@ -14,7 +14,7 @@ export type Cut = 'deadline' | 'stopped' | 'cancelled' | 'lost' | 'fault';
 
 /** What an attempt needs of its mailbox. */
 export interface AttemptHost {
-  /** Makes of an error what may be shown. */
+  /** Gives the text of an error as it may be shown. */
   noteOf(error: unknown): string;
   /** Has a checkpoint committed. */
   keep(attempt: Attempt, state: string | null | undefined, effects: Effects): Promise<void>;
@@ -23,7 +23,7 @@ export interface AttemptHost {
 }
 
 export class Attempt {
-  /** The first reason; but a claim that was lost counts more than any. */
+  /** The first reason for which it was cut short; but a lost claim overrides any other. */
   cut: Cut | undefined;
   /** Why it was cancelled. */
   cancelNote: string | undefined;
@@ -36,12 +36,12 @@ export class Attempt {
   /** The last checkpoint, until it is kept or refused. */
   #keeping: Promise<void> | undefined;
 
-  /** How long it took, in milliseconds. */
+  /** How long the attempt took, in milliseconds. */
   get tookMs(): number {
     return this.#endedAt - this.#startedAt;
   }
 
-  /** How long it has been going on; `now` in performance.now() milliseconds. */
+  /** How long the attempt has been running; `now` in performance.now() milliseconds. */
   ageMs(now: number): number {
     return now - this.#startedAt;
   }
@@ -65,7 +65,7 @@ export class Attempt {
     }
   }
 
-  /** One after the other. */
+  /** Checkpoints are committed one after the other. */
   #keep(host: AttemptHost, state: string | null | undefined, effects: Effects): Promise<void> {
     const keep = () => host.keep(this, state, effects);
     const kept = this.#keeping === undefined ? keep() : this.#keeping.then(keep);
@@ -78,7 +78,7 @@ export class Attempt {
     return kept;
   }
 
-  /** Instead of `start`, when the gateway stops. */
+  /** Called instead of `start` when the gateway stops. */
   skip(host: AttemptHost): void {
     this.cut = 'stopped';
     queueMicrotask(() => host.ended());
@@ -94,17 +94,17 @@ export class Attempt {
     );
   }
 
-  /** Its time is up, and it has not been told to end. `now` in performance.now() milliseconds, as below. */
+  /** The deadline is over, and the work has not been told to end. `now` in performance.now() milliseconds, as below. */
   isOverdue(now: number): boolean {
     return this.cut === undefined && now >= this.#dueAt;
   }
 
-  /** It was told to end, and has been waited for. */
+  /** The work was told to end, and the time to wait for it is over. */
   isStubborn(now: number): boolean {
     return now >= this.#patienceUntil;
   }
 
-  /** What came of it; undefined when it does not count. */
+  /** The result of the attempt; undefined when it does not count. */
   judged(): Outcome | undefined {
     const outcome = this.#outcome;
     if (this.cut === 'stopped' && (outcome === undefined || outcome.kind === 'failed')) return undefined;

@@ -33,7 +33,7 @@ export class ClaimKeeper {
     this.#dueAt = now + times.renewMs;
   }
 
-  /** Renews what these hold, when it is time to; the call is made before this returns. */
+  /** Renews the claims of these mailboxes, when it is time to; the call is made before this returns. */
   tick(now: number, mailboxes: () => readonly Mailbox[]): void {
     if (now < this.#dueAt || this.#isRenewing) return;
     this.#dueAt = now + this.#times.renewMs;

@@ -13,7 +13,7 @@ export interface ClaimedTurn {
   readonly heldUntil: number;
 }
 
-/** In place of the event that was handled, which may be large. */
+/** Takes the place of the event that was handled, which may be large. */
 const NOTHING: StoredEvent = {
   seq: 0,
   id: '',
@@ -32,7 +32,7 @@ export class Claim {
   #turnsInARow = 0;
   #waiting: ClaimedTurn | undefined;
 
-  /** There is none yet. */
+  /** A mailbox begins without a claim. */
   constructor(key: string) {
     this.#turn = { key, fence: 0, event: NOTHING, snapshot: undefined };
   }
@@ -41,7 +41,7 @@ export class Claim {
     return this.#turn;
   }
 
-  /** Under this claim, with the present one. */
+  /** How many turns there were under this claim, with the present one. */
   get turnsInARow(): number {
     return this.#turnsInARow;
   }
@@ -50,7 +50,7 @@ export class Claim {
     return this.#waiting?.turn ?? this.#turn;
   }
 
-  /** Of the claim that waits for the end of the turn. */
+  /** The turn of the claim that waits for the end of this one. */
   get waiting(): Turn | undefined {
     return this.#waiting?.turn;
   }
@@ -74,7 +74,7 @@ export class Claim {
     this.#turn = { key, fence, event: { ...event, attempt, state }, snapshot };
   }
 
-  /** There is no turn until the next one; gives the claim that waited for this. */
+  /** Ends the turn; gives the claim that waited for this. */
   end(): ClaimedTurn | undefined {
     const waiting = this.#waiting;
     this.#waiting = undefined;
@@ -83,7 +83,7 @@ export class Claim {
     return waiting;
   }
 
-  /** A newer claim has come, before the end of what runs under this one. */
+  /** Keeps a newer claim that has come before the end of the run under this one. */
   wait(claimed: ClaimedTurn): void {
     this.#waiting = claimed;
   }

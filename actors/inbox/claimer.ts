@@ -10,19 +10,19 @@ import { InternalError } from '../errors.ts';
 import type { Log } from '../log.ts';
 import type { Appended, AppendOptions, NewEvent, Store, Turn } from '../store/store.ts';
 
-/** The queue, as the claimer sees it. */
+/** What the claimer needs of its queue. */
 export interface ClaimerQueue {
   readonly name: string;
-  /** Of the keys of its work. */
+  /** The keys of its work begin with this. */
   readonly prefix: string;
   /** Places that no mailbox has. */
   readonly freePlaces: number;
-  /** It takes turns: it has started, and does not drain. */
+  /** The queue takes turns: it has started, and does not drain. */
   readonly isOpen: boolean;
   /** Has a mailbox work on the turn; `heldUntil` in performance.now() milliseconds. */
   take(turn: Turn, heldUntil: number): void;
   noteOf(error: unknown): string;
-  /** Nothing is on its way any more. */
+  /** No call of the store is under way any more. */
   onIdle(): void;
 }
 
@@ -39,17 +39,17 @@ interface Given {
   readonly heldUntil: number;
 }
 
-/** In one call of the store. */
+/** The most that one call of the store claims. */
 const MAX_CLAIM = 64;
-/** After a call of the store that failed. */
+/** The pause after a call of the store that failed. */
 const PAUSE_MS = 1_000;
 
 export class Claimer {
   readonly #queue: ClaimerQueue;
   readonly #options: ClaimerOptions;
-  /** Places for what is on its way. */
+  /** Places that are kept for the results of calls that are under way. */
   #reserved = 0;
-  /** Came with the acceptance of their events in this tick. */
+  /** Turns that came with the acceptance of their events in this tick. */
   #given: Given[] = [];
   #isClaiming = false;
   #isWoken = false;
@@ -64,7 +64,7 @@ export class Claimer {
     this.#options = options;
   }
 
-  /** Nothing is on its way from the store. */
+  /** No call of the store is under way. */
   get isIdle(): boolean {
     return this.#reserved === 0 && !this.#isClaiming;
   }
@@ -93,7 +93,7 @@ export class Claimer {
     else if (this.#queue.isOpen && performance.now() >= this.#notBefore) void this.#claim();
   }
 
-  /** A place is free: whatever becomes free within this tick is claimed for together. */
+  /** A place has become free; all places that become free within this tick are claimed for together. */
   goOn(): void {
     if (!this.#mayHaveMore || this.#isScheduled) return;
     this.#isScheduled = true;
@@ -140,7 +140,7 @@ export class Claimer {
     }
   }
 
-  /** Gives whether there may be more. */
+  /** Gives whether the store may have more. */
   async #claimUpTo(max: number): Promise<boolean> {
     const { store, leaseMs, renewFirst } = this.#options;
     renewFirst();

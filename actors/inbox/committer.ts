@@ -12,10 +12,10 @@ import type { Committed, Store, TurnResult } from '../store/store.ts';
 
 export interface Commit {
   readonly result: TurnResult;
-  /** By our own clock; what the store answers counts. */
+  /** Whether the claim is lost by our own clock; what the store answers counts. */
   hasLostClaim(): boolean;
   onCommitted(answer: Committed): void;
-  /** The store takes others, but not this one: from now on `result` is one that it can take. False if it was so before. */
+  /** The store takes other results, but refuses this one: makes `result` one that it can take. False if that was done before. */
   onRefused(error: unknown): boolean;
   onGivenUp(): void;
 }
@@ -29,7 +29,7 @@ export class Committer {
   readonly #log: Log;
   #waiting: Commit[] = [];
   #isScheduled = false;
-  /** Offered again after the pause. */
+  /** The commits that are offered again after the pause. */
   #failed: Commit[] = [];
   #pauseMs = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -48,7 +48,7 @@ export class Committer {
     setImmediate(this.#flush);
   }
 
-  /** What has not been taken so far is dropped. */
+  /** Drops what has not been committed so far. */
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#timer);
@@ -86,7 +86,7 @@ export class Committer {
 
   #onFailure(batch: readonly Commit[], error: unknown): void {
     if (this.#isClosed) return;
-    // A condition of the store itself, which has a class of its own, meets all alike.
+    // An error of the store itself, which has a class of its own, concerns all commits alike.
     if (!(error instanceof GatewayError) || error instanceof InternalError) {
       if (batch.length > 1) {
         for (const commit of batch) void this.#offer([commit]);

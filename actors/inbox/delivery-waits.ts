@@ -17,7 +17,7 @@ interface Wait {
 
 export class DeliveryWaits {
   readonly #places: Budget;
-  /** Of triggers for whose events somebody waits. */
+  /** The shares of triggers for whose deliveries somebody waits. */
   readonly #shares = new Map<string, Share>();
   readonly #waits = new Map<string, Set<Wait>>();
   #isClosed = false;
@@ -56,13 +56,13 @@ export class DeliveryWaits {
     });
   }
 
-  /** The event has ended so. */
+  /** Ends the waits for a delivery that has ended so. */
   settle(id: string, settled: Settled): void {
     if (this.size === 0) return;
     for (const wait of this.#waits.get(id) ?? []) this.#end(id, wait, settled);
   }
 
-  /** Nobody will hear of any event any more. */
+  /** Ends all waits, with undefined. */
   close(): void {
     this.#isClosed = true;
     for (const [id, waits] of this.#waits) for (const wait of waits) this.#end(id, wait, undefined);

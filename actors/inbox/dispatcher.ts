@@ -20,32 +20,32 @@ import { type QueueOptions, type QueueStats, WorkQueue } from './work-queue.ts';
 
 export interface DispatcherOptions {
   readonly store: Store;
-  /** One for each work; the prefixes of no two may begin alike. */
+  /** One queue for each kind of work; no prefix may be the beginning of another. */
   readonly queues: readonly QueueOptions[];
   readonly log: Log;
-  /** Takes secrets out of what goes into records. */
+  /** Redacts secrets in notes. */
   readonly redact?: (text: string) => string;
-  /** In 0…1, for the pauses before an event is tried again. */
+  /** A random number in 0…1, for the pauses before an event is tried again. */
   readonly random?: () => number;
   /** How long a claim holds without being renewed. @default 30000 */
   readonly leaseMs?: number;
   /** @default 10000 */
   readonly renewMs?: number;
-  /** How often the store is asked although it did not call. @default 1000 */
+  /** How often the store is asked although it did not wake the dispatcher. @default 1000 */
   readonly pollMs?: number;
   /** How long an actor stays after its last turn. @default 5000 */
   readonly lingerMs?: number;
-  /** How many actors of one work may stay so. @default 1024 */
+  /** How many actors of one kind of work may rest. @default 1024 */
   readonly maxResting?: number;
   /** How long a run that was told to end keeps its place. @default 5000 */
   readonly patienceMs?: number;
   /** How many may wait for the end of an event. @default 1024 */
   readonly maxWaiting?: number;
-  /** How often it is looked what is overdue; deadlines are kept with this grain. @default 100 */
+  /** How often deadlines are checked; they are kept with this precision. @default 100 */
   readonly tickMs?: number;
 }
 
-/** Of the grace of a drain: for runs to end that were told to, and for the last commits. */
+/** The part of the grace of a drain that is kept for aborted runs to end, and for the last commits. */
 const LAST_MS = 500;
 
 export class Dispatcher {
@@ -129,22 +129,22 @@ export class Dispatcher {
     return this.#deliveryWaits.wait(trigger, id, timeoutMs, givenUp);
   }
 
-  /** That event was ended in the store, by somebody who is no work; whoever waits for it is told. */
+  /** The event was ended in the store by an operator; whoever waits for it is told. */
   discarded(id: string, note: string): void {
     this.#deliveryWaits.settle(id, { state: 'ignored', answer: undefined, note });
   }
 
-  /** Everybody who waits hears undefined, and so does at once who asks from now on. */
+  /** Ends every wait with undefined, and from now on each new one at once. */
   endWaits(): void {
     this.#deliveryWaits.close();
   }
 
-  /** Has the attempt at that event end, which is `ignored` then. False when it is not being handled here. */
+  /** Cancels the attempt at that event, which is then `ignored`. False when the event is not being handled here. */
   cancel(id: string, note: string): boolean {
     return this.#active().some((mailbox) => mailbox.event.id === id && mailbox.cancel(note));
   }
 
-  /** Figures by the name of the queue. */
+  /** Metrics by the name of the queue. */
   stats(): Readonly<Record<string, QueueStats>> {
     return Object.fromEntries(this.#queues.map((queue) => [queue.name, queue.stats()]));
   }
@@ -166,7 +166,7 @@ export class Dispatcher {
     for (const queue of this.#queues) queue.pump();
   };
 
-  /** Claims that are held long are renewed, when it is time to. */
+  /** Renews the claims that are held long, when it is time to. */
   #renew(now: number): void {
     this.#keeper.tick(now, () => this.#active());
   }

@@ -3,8 +3,8 @@
 //
 //   resting ── a turn ──► running ──► ended ──► committing ── the next turn, or ──► resting
 //
-// What lasts, and what is told to end, is the machine's (machines/conversation.ts), which calls the methods under "for the
-// machine"; a run that ends within a moment costs it nothing. The rest is told by the store.
+// A run that lasts, or is told to end, is the matter of the machine (machines/conversation.ts), which calls the methods
+// under "for the machine"; a run that ends within a moment never reaches it. The other methods are called for the store.
 //
 // MB1  there is never a second run before the first has really ended, not even under a new claim (A4). A handler that goes
 //      on although its signal was aborted keeps its claim, and so its conversation waits for it; its place is given
@@ -31,20 +31,20 @@ import type { WorkQueue } from './work-queue.ts';
 /** A run that goes on for longer is an actor of its own. */
 const MOMENT_MS = 100;
 
-/** So many turns in a row under one claim, while others wait for a place; then it is their turn. */
+/** The most turns in a row under one claim while other mailboxes wait for a place. */
 const TURNS_IN_A_ROW = 32;
 
 export class Mailbox implements Linked<Mailbox>, Commit, AttemptHost {
   readonly key: string;
   readonly queue: WorkQueue;
-  /** Runs the machine; none after a fault. */
+  /** The actor that runs the machine; none after a fault. */
   ref: AnyActorRef | undefined;
   previous: Mailbox | undefined;
   next: Mailbox | undefined;
-  /** Counts among those that work at the same time; the queue writes it, as the next. */
+  /** The mailbox takes one of the places of its queue. Written by the queue, as is the next. */
   hasPlace = false;
   isOverrun = false;
-  /** Since when it has nothing to do. */
+  /** Since when the mailbox has nothing to do. */
   restingSince = 0;
 
   readonly #claim: Claim;
@@ -58,7 +58,7 @@ export class Mailbox implements Linked<Mailbox>, Commit, AttemptHost {
   #whenEnded: (() => void) | undefined;
   #result: TurnResult | undefined;
 
-  /** It rests, until a turn is offered. */
+  /** The new mailbox rests until a turn is offered. */
   constructor(queue: WorkQueue, key: string) {
     this.queue = queue;
     this.key = key;
@@ -79,7 +79,7 @@ export class Mailbox implements Linked<Mailbox>, Commit, AttemptHost {
     return this.#attempt?.tookMs ?? 0;
   }
 
-  /** The claim to be renewed, which is the newest; none once that is lost, for it would go on with nobody to use it. */
+  /** The claim to be renewed, which is the newest; none once that is lost, since nobody would use it. */
   claim(): TurnRef | undefined {
     return this.#attempt?.cut === 'lost' ? this.#claim.waiting : this.#claim.newest;
   }
@@ -117,7 +117,7 @@ export class Mailbox implements Linked<Mailbox>, Commit, AttemptHost {
     this.#tell({ type: 'stop' });
   }
 
-  /** What it is at is not wanted any more: the run is told to end. False when none is under way. */
+  /** The event is cancelled: its run is told to end. False when no run is under way. */
   cancel(note: string): boolean {
     const attempt = this.#attempt;
     if (this.#phase !== 'running' || attempt === undefined || attempt.cut !== undefined) return false;
@@ -127,7 +127,7 @@ export class Mailbox implements Linked<Mailbox>, Commit, AttemptHost {
     return true;
   }
 
-  /** The gateway stops, and the run does not: the claim is given back under its feet, as the process ends. */
+  /** The gateway stops, and the run does not end: its claim is given back all the same, since the process ends. */
   surrender(): void {
     if (this.#phase !== 'running' && this.#phase !== 'ended') return;
     this.#isSurrendered = true;
@@ -260,7 +260,7 @@ export class Mailbox implements Linked<Mailbox>, Commit, AttemptHost {
     else this.#leave();
   }
 
-  /** Takes a turn in hand, and starts its run. */
+  /** Begins a turn, and starts its run. */
   #goOn(claimed: ClaimedTurn): void {
     const { queue } = this;
     this.#claim.begin(claimed);

@@ -59,7 +59,7 @@ export function turnResult(
     case 'failed': {
       const { trigger, isFinal, retryAfterMs } = outcome;
       const note = noteOf(outcome.note);
-      // What ended with the process was no failure of whoever handles it.
+      // That the process ended was no failure of the handler.
       const attempt = event.attempt - event.crashes;
       const next = redelivery(outcome.retry, { attempt, isFinal, retryAfterMs }, random);
       return next.do === 'dead'

@@ -13,25 +13,25 @@ import type { StoredEvent } from '../store/store.ts';
 
 export interface WorkPlacesOptions {
   readonly places: number;
-  /** For bodies. One that is larger than a quarter of this counts as a quarter, or it would never come. */
+  /** The memory for bodies. One that is larger than a quarter of this counts as a quarter, or it would never be handled. */
   readonly bytes: number;
   /** See Store. */
   release(heldBy: string, max?: number): Promise<number>;
 }
 
-/** Taken by one run, which gives it back at its end, once. */
+/** The place of one run, which gives it back once, at its end. */
 export interface Place {
   end(): void;
 }
 
-/** How often it is looked for what waits although nothing has ended. */
+/** How often waiting events are looked for although no run has ended. */
 const LOOK_MS = 1_000;
 
-/** An agent, a platform, or a trigger. */
+/** One who has places: an agent, a platform, or a trigger. */
 class Holder {
   readonly places = new Share();
   readonly bytes = new Share();
-  /** Events that were let go for it and have not come yet. */
+  /** Events that were released for it and have not come yet. */
   coming = 0;
 
   get isIdle(): boolean {
@@ -44,14 +44,14 @@ class Group {
   readonly name: string;
   readonly whom: Holder;
   readonly trigger: Holder;
-  /** Events that the store holds for it. */
+  /** Events that the store holds for this group. */
   waiting = 0;
   coming = 0;
-  /** None has come since the last look. */
+  /** No event of the group has come since the last look. */
   isStale = false;
-  /** The last one that had to wait. */
+  /** The last event that had to wait. */
   lastSeq = 0;
-  /** What the last one takes for which there was not enough memory: such are let go one by one. */
+  /** The size of the last event for which there was not enough memory: such events are released one by one. */
   large = 0;
 
   constructor(name: string, whom: Holder, trigger: Holder) {
@@ -60,7 +60,7 @@ class Group {
     this.trigger = trigger;
   }
 
-  /** What it has, and will have. */
+  /** The places that it has, or is about to have. */
   get load(): number {
     const { whom, trigger } = this;
     return whom.places.held + whom.coming + trigger.places.held + trigger.coming;
@@ -71,7 +71,7 @@ export class WorkPlaces {
   readonly #options: WorkPlacesOptions;
   readonly #places: Budget;
   readonly #bytes: Budget;
-  // Of both there are no more than agents, platforms and triggers make; they are forgotten with them.
+  // Both are bounded by the number of agents, platforms and triggers, and removed with these.
   readonly #holders = new Map<string, Holder>();
   readonly #groups = new Map<string, Group>();
   #waiting = 0;
@@ -86,7 +86,7 @@ export class WorkPlaces {
     this.#timer = setInterval(() => this.#look(), LOOK_MS).unref();
   }
 
-  /** Nothing is let go any more. */
+  /** Nothing is released any more. */
   close(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
@@ -114,7 +114,7 @@ export class WorkPlaces {
     };
   }
 
-  /** An event is held by that name now. False for a name that is none of these. */
+  /** An event is now held by that name. False for a name that is none of a group. */
   onHeld(name: string): boolean {
     const group = this.#groups.get(name);
     if (group === undefined) return false;
@@ -123,7 +123,7 @@ export class WorkPlaces {
     return true;
   }
 
-  /** Agents and triggers may be others now: everything that waits is let go, and judged anew. */
+  /** Agents and triggers may have changed: everything that waits is released, and judged anew. */
   judgeAnew(): void {
     for (const [name, group] of this.#groups) {
       const { waiting, coming, whom, trigger } = group;
@@ -180,7 +180,7 @@ export class WorkPlaces {
     group.isStale = false;
   }
 
-  /** A place is free, or wanted: whatever changes within this tick is looked at together. */
+  /** A place is free, or wanted; all changes within this tick are looked at together. */
   #goOn(): void {
     if (this.#waiting === 0 || this.#isScheduled || this.#timer === undefined) return;
     this.#isScheduled = true;
@@ -190,7 +190,7 @@ export class WorkPlaces {
     });
   }
 
-  /** Lets go as many as there is room for, whose group has least first. */
+  /** Releases as many events as there is room for, beginning with the group that has least. */
   #fill(): void {
     const waiting = [...this.#groups.values()].filter((group) => group.waiting > 0);
     const granted = new Map<Group, number>();

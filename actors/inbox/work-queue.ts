@@ -20,10 +20,10 @@ import { type QueueFigures, QueueMetrics } from './queue-metrics.ts';
 import type { Work } from './work.ts';
 
 export interface QueueOptions {
-  /** Of the actor under which those of the mailboxes hang: `conversations`. */
+  /** The name of the parent actor of the mailboxes: `conversations`. */
   readonly name: string;
   readonly work: Work;
-  /** How many mailboxes are worked at a time. @default 256 */
+  /** How many mailboxes work at the same time. @default 256 */
   readonly places?: number;
   /** Claims beyond them, where the work may find that there is no place for an event (work-places.ts). @default 0 */
   readonly spare?: number;
@@ -133,7 +133,7 @@ export class WorkQueue implements ClaimerQueue {
   readonly noteOf = (error: unknown): string =>
     this.#host.redact(error instanceof Error ? error.message : String(error)).slice(0, MAX_NOTE);
 
-  /** Input of the actor under which those of the mailboxes hang. */
+  /** The input of the parent actor of the mailboxes. */
   actorInput(): MailboxesInput {
     return {
       onStart: (self) => {
@@ -153,7 +153,7 @@ export class WorkQueue implements ClaimerQueue {
     this.#claimer.pump();
   }
 
-  /** Looks for what is overdue. `now` in performance.now() milliseconds. */
+  /** Checks the deadlines. `now` in performance.now() milliseconds. */
   tick(now: number): void {
     for (const mailbox of this.#active) mailbox.tick(now);
     const { lingerMs, maxResting } = this.#host;
@@ -205,7 +205,7 @@ export class WorkQueue implements ClaimerQueue {
 
   // For the mailboxes.
 
-  /** It has a turn, and takes a place. */
+  /** The mailbox has a turn, and takes a place. */
   occupy(mailbox: Mailbox): void {
     if (mailbox.hasPlace) return;
     if (mailbox.isOverrun) this.#overruns -= 1;
@@ -219,7 +219,7 @@ export class WorkQueue implements ClaimerQueue {
     this.#taken += 1;
   }
 
-  /** Its run does not end, and others may go on meanwhile. */
+  /** The run of the mailbox does not end: the mailbox is an overrun, and its place is free for others. */
   yieldPlace(mailbox: Mailbox): void {
     if (!mailbox.hasPlace) return;
     mailbox.hasPlace = false;
@@ -230,7 +230,7 @@ export class WorkQueue implements ClaimerQueue {
     this.#claimer.goOn();
   }
 
-  /** It has nothing to do, and its actor waits for more. */
+  /** The mailbox has nothing to do, and its actor waits for the next turn. */
   rest(mailbox: Mailbox): void {
     this.#release(mailbox);
     mailbox.restingSince = performance.now();
@@ -239,19 +239,19 @@ export class WorkQueue implements ClaimerQueue {
     if (first !== undefined && first !== mailbox && size > this.#host.maxResting) this.#dismiss(first);
   }
 
-  /** Gives it an actor. */
+  /** Gives the mailbox an actor. */
   open(mailbox: Mailbox): void {
     if (this.#parent !== undefined) tell(this.#parent, { type: 'mailbox.open', mailbox });
   }
 
-  /** Nothing of it is left here. */
+  /** Removes the mailbox from the queue. */
   forget(mailbox: Mailbox): void {
     this.#release(mailbox);
     this.#resting.delete(mailbox);
     if (this.#mailboxes.get(mailbox.key) === mailbox) this.#mailboxes.delete(mailbox.key);
   }
 
-  /** Gives back what it has of places. */
+  /** Gives back the place of the mailbox, if it has one. */
   #release(mailbox: Mailbox): void {
     if (mailbox.hasPlace) this.#taken -= 1;
     else if (mailbox.isOverrun) this.#overruns -= 1;
@@ -269,7 +269,7 @@ export class WorkQueue implements ClaimerQueue {
   }
 }
 
-/** `busy` is told in its parts; a mailbox whose actor has failed has none. */
+/** The state of a mailbox as one word: of `busy` its inner state, and `none` where the actor has failed. */
 function stateWord(value: unknown): string {
   if (typeof value === 'string') return value;
   return typeof value === 'object' && value !== null ? String(Object.values(value)[0]) : 'none';
