@@ -140,7 +140,8 @@ export class Automation implements Part {
     });
     this.#store = store;
     const { maxBodyBytes } = this.#options;
-    this.#works = new Works({ store, routing: this.#routing(), concurrency, maxBodyBytes });
+    const { platforms } = this.#adapters;
+    this.#works = new Works({ store, routing: this.#routing(), platforms, concurrency, maxBodyBytes });
     this.#dispatcher = new Dispatcher({
       store,
       log,

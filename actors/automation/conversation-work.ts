@@ -9,22 +9,28 @@
 
 import type { Trigger } from '../../config/resources/trigger.ts';
 import { type CommandParameters, commandParameters } from '../../machines/command-parameters.ts';
-import { CRASH_LIMIT } from '../../machines/crashes.ts';
 import { type Filters, type Match, matched } from '../../machines/matching.ts';
 import { DeadlineError } from '../errors.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from '../handlers/handler.ts';
 import { isParked } from '../handlers/handler-context.ts';
 import type { Assignment, Outcome, Work } from '../inbox/work.ts';
 import type { WorkPlaces } from '../inbox/work-places.ts';
+import { UnrenderableError } from '../outbound/delivery-error.ts';
+import { TypingIndicators } from '../outbound/typing-indicators.ts';
 import type { Adapter, InboundEvent } from '../sources/adapter.ts';
-import { INBOUND, type StoredEvent } from '../store/store.ts';
+import { INBOUND, type NewEvent, type StoredEvent } from '../store/store.ts';
+import { givenUp, TOO_SOON_MS, withoutPlace } from './attempts.ts';
 import { historyOf, remembered } from './history.ts';
+import { answerRows, type Notice, noticeRows, type Taken } from './replies.ts';
 import { type HandlerServices, parkedOutcome, RunContext } from './run-context.ts';
 import { timeLimit } from './time-limit.ts';
 
 const PREFIX = 'conversation/';
 /** Where no trigger is left to say how long its handler may take, nothing runs. */
 const NO_TRIGGER_MS = 10_000;
+
+/** Where a platform does not say for how long it shows that somebody is typing. */
+const TYPING_LASTS_MS = 5_000;
 
 /** What it needs to know of triggers and agents; it changes with a reload, between two events. */
 export interface Routing {
@@ -46,6 +52,7 @@ export class ConversationWork implements Work {
   readonly prefix = PREFIX;
   readonly #routing: Routing;
   readonly #places: WorkPlaces;
+  readonly #typing = new TypingIndicators();
   /** A trigger that a reload has changed is another one. */
   readonly #filters = new WeakMap<Trigger, Filters>();
 
@@ -67,6 +74,17 @@ export class ConversationWork implements Work {
     const outcome = await this.#perform(assignment);
     if (outcome.trigger !== undefined) this.#routing.count(outcome.trigger, outcome.kind);
     return outcome;
+  }
+
+  /** What is said to whoever sent an event that waits, or is given up for whatever reason. */
+  notice(event: StoredEvent, notice: Notice): readonly NewEvent[] {
+    const adapter = this.#routing.adapterOf(event.key.split('/')[1] ?? '');
+    if (adapter?.outbound === undefined) return [];
+    const inbound = adapter.read(event);
+    const match = this.#match(adapter, inbound);
+    return typeof match === 'string'
+      ? []
+      : noticeRows({ adapter, trigger: match.trigger, event, inbound }, notice);
   }
 
   async #perform(assignment: Assignment): Promise<Outcome> {
@@ -116,9 +134,10 @@ export class ConversationWork implements Work {
   ): Promise<Outcome> {
     const { event, snapshot, signal } = assignment;
     const { trigger, binding, rule, command } = match;
+    const taken = { adapter, trigger, event, inbound };
     const given = parametersOf(match, inbound);
     if (given.isMissing) {
-      const told = this.#answered(assignment, adapter, inbound, match, { text: given.help });
+      const told = this.#answered(taken, { text: given.help });
       return { ...told, kind: 'ignored', note: 'a parameter is missing, so nothing was run' };
     }
     const agent = binding?.agent ?? rule?.agent ?? trigger.default_agent ?? '';
@@ -132,6 +151,7 @@ export class ConversationWork implements Work {
     if (typeof place === 'string') return withoutPlace(place, trigger, `the agent ${agent}`);
     const limit = timeLimit(trigger);
     const own = this.#deadline(limit.seconds * 1000);
+    const endTyping = this.#showTyping(taken);
     try {
       const history = historyOf(snapshot);
       const job = jobOf(event, inbound, { command, parameters: given.values, trigger, agent, history });
@@ -139,13 +159,17 @@ export class ConversationWork implements Work {
       const limits = { signal: both, limitMs: limit.seconds * 1000 };
       const answer = await handler.run(job, new RunContext(assignment, this.#routing.services, limits));
       if (isParked(answer)) return parkedOutcome(event, trigger, answer);
-      return { kind: 'done', ...this.#answered(assignment, adapter, inbound, match, answer, job) };
+      return { kind: 'done', ...this.#answered(taken, answer, job) };
     } catch (error) {
-      const { isFinal, retryAfterMs } = error instanceof HandlerError ? error : new HandlerError('');
+      const { isFinal, isTooSoon, retryAfterMs } = faultOf(error);
       const isLate = own?.aborted === true || signal.reason instanceof DeadlineError;
       const note = isLate ? `no answer within ${limit.field} (${limit.seconds})` : messageOf(error);
-      return { kind: 'failed', trigger: trigger.name, note, isFinal, retryAfterMs, retry };
+      const { name } = trigger;
+      if (!isTooSoon) return { kind: 'failed', trigger: name, note, isFinal, retryAfterMs, retry };
+      const inMs = retryAfterMs ?? Math.min(TOO_SOON_MS, retry.max_backoff_seconds * 1000);
+      return { kind: 'deferred', trigger: name, note, inMs, retry };
     } finally {
+      endTyping?.();
       place.end();
     }
   }
@@ -155,22 +179,33 @@ export class ConversationWork implements Work {
     return ms < this.#routing.longestTimeoutMs ? AbortSignal.timeout(ms) : undefined;
   }
 
-  /** What is to be kept and sent of an answer. */
-  #answered(
-    { event }: Assignment,
-    adapter: Adapter,
-    inbound: InboundEvent,
-    { trigger }: Match,
-    answer: AgentReply,
-    job?: Job,
-  ) {
+  /** As long as the function it gives is not called; undefined where the platform has nothing of that kind. */
+  #showTyping({ adapter: { outbound }, trigger, event, inbound }: Taken): (() => void) | undefined {
+    if (outbound?.typing === undefined && outbound?.seen === undefined) return undefined;
+    const address = outbound.sendsTo(trigger);
+    if (event.attempt === 1)
+      this.#typing.once(address, async (signal) => outbound.seen?.(trigger, inbound, signal));
+    const target = outbound.typing === undefined ? undefined : outbound.target(trigger, inbound);
+    if (target === undefined) return undefined;
+    const show = async (signal: AbortSignal) => outbound.typing?.(trigger, target, signal);
+    return this.#typing.begin(address, outbound.typingLastsMs ?? TYPING_LASTS_MS, show);
+  }
+
+  /** What is to be kept and sent of an answer. Without a job it is a word of the gateway's own. */
+  #answered(taken: Taken, answer: AgentReply, job?: Job) {
     return {
-      trigger: trigger.name,
+      trigger: taken.trigger.name,
       answer: answer.text,
-      emit: answer.text === '' ? [] : adapter.reply?.(trigger, event, inbound, answer),
-      snapshot: job === undefined ? undefined : snapshotAfter(inbound, job, answer),
+      emit: answerRows(taken, answer, job === undefined ? 'warning' : 'success'),
+      snapshot: job === undefined ? undefined : snapshotAfter(taken.inbound, job, answer),
     };
   }
+}
+
+function faultOf(error: unknown): Pick<HandlerError, 'isFinal' | 'isTooSoon' | 'retryAfterMs'> {
+  if (error instanceof HandlerError) return error;
+  // An answer that has no form on its platform has none at the next attempt either.
+  return { isFinal: error instanceof UnrenderableError, isTooSoon: false, retryAfterMs: undefined };
 }
 
 /** Text is looked through only where something may be in it. */
@@ -181,25 +216,6 @@ function parametersOf(
   if (binding === undefined || binding.parameters.length === 0)
     return { isMissing: false, values: parameters };
   return commandParameters(binding.parameters, commandRest, parameters, command);
-}
-
-/**
- * An attempt counts from its claim on. One whose claim ran out has failed, though nobody could say so; one that ended with the
- * process is the event's own affair.
- */
-export function givenUp({ name, retry }: Trigger, event: StoredEvent): Outcome | undefined {
-  const { attempt, crashes } = event;
-  const final = { kind: 'failed', isFinal: true, trigger: name, retry } as const;
-  if (crashes >= CRASH_LIMIT)
-    return { ...final, note: `the gateway ended ${crashes} times while it was handled` };
-  if (attempt - crashes <= retry.attempts) return undefined;
-  return { ...final, note: `its ${retry.attempts} attempts are used up; the claim of the last one ran out` };
-}
-
-/** It waits under the name that was given instead of a place. */
-export function withoutPlace(heldBy: string, { name }: Trigger, whom: string): Outcome {
-  const note = `it waits for a place: ${whom}, or this trigger, has as many events at work as it may have now`;
-  return { kind: 'queued', heldBy, trigger: name, note };
 }
 
 /** Nothing of a trigger is known, so nothing of its patience. */

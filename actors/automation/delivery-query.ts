@@ -16,8 +16,8 @@ const STATES: readonly DeliveryState[] = [
   'dead',
   'ignored',
 ];
-/** Those that events can come from: what is not built yet has sent none. */
-const SOURCES = typeNames.filter((name) => triggerTypes[name].isBuilt).map(platformOf);
+/** Those that events can come from, what is not built yet has sent none; and the rows of what goes out. */
+const SOURCES = [...typeNames.filter((name) => triggerTypes[name].isBuilt).map(platformOf), 'outbox'];
 const MAX_LIMIT = 1_000;
 const DEFAULT_LIMIT = 50;
 const units: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };

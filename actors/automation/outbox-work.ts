@@ -1,41 +1,48 @@
 // The work on a row of the outbox: sends it to its platform, the rows of one destination in order, each until the
 // platform has taken it or will never. A row is as durable as the event that caused it, and outlives the trigger's
 // reload.
+//
+// -    what a platform does not take now is deferred, and is no attempt; nothing else waits in memory either.
+// SND1  what the platform calls the message is kept with the row, in the commit that says that it was sent.
+// SND2  what has expired does not leave any more, and its record says so.
 
 import type { Trigger } from '../../config/resources/trigger.ts';
 import type { Assignment, Outcome, Work } from '../inbox/work.ts';
 import type { WorkPlaces } from '../inbox/work-places.ts';
 import { DeliveryError } from '../outbound/delivery-error.ts';
+import type { Receipt, SendContext } from '../outbound/outbound.ts';
+import { type RowMeta, renderedOf } from '../outbound/outbox-rows.ts';
 import type { Adapter } from '../sources/adapter.ts';
-import { givenUp, withoutPlace } from './conversation-work.ts';
+import type { Store, StoredEvent } from '../store/store.ts';
+import { givenUp, TOO_SOON_MS, withoutPlace } from './attempts.ts';
 
 /** A platform that takes longer for one message has not taken it. */
 const SEND_MS = 60_000;
-/** Where a platform that takes no more does not say for how long. */
-const TOO_SOON_MS = 60_000;
 
 export interface Sendings {
   adapterOf(platform: string): Adapter | undefined;
   trigger(name: string): Trigger | undefined;
 }
 
-/** In the `meta` of every row of the outbox, beside what the adapter needs. */
-interface RowMeta {
-  readonly trigger: string;
+export interface OutboxWorkOptions {
+  /** The word of the platform: each has a work of its own, so that one that hangs takes no place from another. */
+  readonly platform: string;
+  readonly sendings: Sendings;
+  readonly places: WorkPlaces;
+  readonly store: Pick<Store, 'delivery'>;
 }
 
 export class OutboxWork implements Work {
-  readonly prefix = 'outbox/';
-  readonly #sendings: Sendings;
-  readonly #places: WorkPlaces;
+  readonly prefix: string;
+  readonly #options: OutboxWorkOptions;
 
-  constructor(sendings: Sendings, places: WorkPlaces) {
-    this.#sendings = sendings;
-    this.#places = places;
+  constructor(options: OutboxWorkOptions) {
+    this.#options = options;
+    this.prefix = `outbox/${options.platform}/`;
   }
 
   onHeld(name: string): void {
-    this.#places.onHeld(name);
+    this.#options.places.onHeld(name);
   }
 
   timeoutMs(): number {
@@ -43,33 +50,52 @@ export class OutboxWork implements Work {
   }
 
   async perform({ event, signal }: Assignment): Promise<Outcome> {
-    const { trigger: name } = JSON.parse(event.meta) as RowMeta;
-    const trigger = this.#sendings.trigger(name);
-    const adapter = this.#sendings.adapterOf(event.key.split('/')[1] ?? '');
-    if (trigger === undefined || adapter?.send === undefined)
-      return {
-        kind: 'ignored',
-        trigger: name,
-        note: `there is no trigger ${name} any more that could send it`,
-      };
+    const { platform, sendings, places } = this.#options;
+    const { trigger: name, expiresAt } = JSON.parse(event.meta) as RowMeta;
+    const trigger = sendings.trigger(name);
+    const outbound = sendings.adapterOf(platform)?.outbound;
+    if (trigger === undefined || outbound === undefined)
+      return ignored(name, `there is no trigger ${name} any more that could send it`);
+    if (expiresAt !== undefined && Date.now() > expiresAt)
+      return ignored(name, 'it had expired before it could be sent');
     const end = givenUp(trigger, event);
     if (end !== undefined) return end;
-    const platform = `${adapter.type} ${adapter.sendsTo?.(trigger) ?? ''}`;
-    const place = this.#places.take(platform, name, event);
-    if (typeof place === 'string') return withoutPlace(place, trigger, platform);
+    const address = `${trigger.type} ${outbound.sendsTo(trigger)}`;
+    const place = places.take(address, name, event);
+    if (typeof place === 'string') return withoutPlace(place, trigger, address);
     try {
-      await adapter.send(trigger, event, signal);
-      return { kind: 'done', trigger: name };
+      const { id } = await outbound.send(trigger, renderedOf(event), this.#contextOf(event, signal));
+      return { kind: 'done', trigger: name, receipt: id === '' ? undefined : id };
     } catch (error) {
-      const { isFinal, isTooSoon, retryAfterMs } =
-        error instanceof DeliveryError ? error : new DeliveryError('');
-      const note = error instanceof Error ? error.message : String(error);
-      const { retry } = trigger;
-      if (isTooSoon)
-        return { kind: 'deferred', trigger: name, note, inMs: retryAfterMs ?? TOO_SOON_MS, retry };
-      return { kind: 'failed', trigger: name, note, isFinal, retryAfterMs, retry };
+      return failed(trigger, error);
     } finally {
       place.end();
     }
   }
+
+  #contextOf(event: StoredEvent, signal: AbortSignal): SendContext {
+    return {
+      signal,
+      rowId: event.id,
+      madeAt: event.at,
+      wasTried: event.attempt > 1 || event.wasClaimed === true,
+      receiptOf: (rowId) => this.#receiptOf(rowId),
+    };
+  }
+
+  async #receiptOf(rowId: string): Promise<Receipt | undefined> {
+    const receipt = (await this.#options.store.delivery(rowId))?.receipt;
+    return receipt === undefined ? undefined : { id: receipt };
+  }
+}
+
+const ignored = (trigger: string, note: string): Outcome => ({ kind: 'ignored', trigger, note });
+
+function failed({ name: trigger, retry }: Trigger, error: unknown): Outcome {
+  const note = error instanceof Error ? error.message : String(error);
+  if (!(error instanceof DeliveryError)) return { kind: 'failed', trigger, note, retry };
+  const { isFinal, isTooSoon, isOutcomeUnknown, retryAfterMs } = error;
+  if (isTooSoon) return { kind: 'deferred', trigger, note, inMs: retryAfterMs ?? TOO_SOON_MS, retry };
+  const told = isOutcomeUnknown ? `${note}; it may have arrived` : note;
+  return { kind: 'failed', trigger, note: told, isFinal, retryAfterMs, retry };
 }

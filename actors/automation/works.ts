@@ -1,5 +1,5 @@
-// The two works of the dispatcher, with the places of each: what hangs among agents holds up no answer on its way out, nor a
-// platform that hangs an agent.
+// The works of the dispatcher, with the places of each: what hangs among agents holds up no answer on its way out, nor a
+// platform that hangs an agent or another platform.
 
 import { WorkPlaces } from '../inbox/work-places.ts';
 import type { QueueOptions } from '../inbox/work-queue.ts';
@@ -8,7 +8,9 @@ import { ConversationWork, type Routing } from './conversation-work.ts';
 import { OutboxWork, type Sendings } from './outbox-work.ts';
 
 export interface WorksOptions {
-  readonly store: Pick<Store, 'release'>;
+  readonly store: Pick<Store, 'release' | 'delivery'>;
+  /** Words of those that messages are sent to. */
+  readonly platforms: readonly string[];
   readonly routing: Routing & Sendings;
   /** Conversations that are worked at the same time. */
   readonly concurrency: number;
@@ -16,6 +18,9 @@ export interface WorksOptions {
   readonly maxBodyBytes: number;
 }
 
+/** Of the actor under which all destinations stand. */
+const OUTBOX = 'outbox';
+/** Of each platform. */
 const OUTBOX_PLACES = 64;
 /** Events that are read to find out whether there is a place for them, beyond those that have one. */
 const JUDGED_AT_ONCE = 64;
@@ -27,16 +32,21 @@ export class Works {
   readonly queues: readonly QueueOptions[];
   readonly #places: readonly WorkPlaces[];
 
-  constructor({ store, routing, concurrency, maxBodyBytes }: WorksOptions) {
+  constructor({ store, routing, platforms, concurrency, maxBodyBytes }: WorksOptions) {
     const bytes = Math.max(BODIES_BYTES, LARGEST_AT_WORK * maxBodyBytes);
     const release = (name: string, max?: number) => store.release(name, max);
     const handling = new WorkPlaces({ places: concurrency, bytes, release });
-    const sending = new WorkPlaces({ places: OUTBOX_PLACES, bytes, release });
     const spare = JUDGED_AT_ONCE;
-    this.#places = [handling, sending];
+    const sending = platforms.map((platform) => {
+      const places = new WorkPlaces({ places: OUTBOX_PLACES, bytes, release });
+      const work = new OutboxWork({ platform, sendings: routing, places, store });
+      const queue = { name: `${OUTBOX}/${platform}`, parent: OUTBOX, work, places: OUTBOX_PLACES, spare };
+      return { places, queue };
+    });
+    this.#places = [handling, ...sending.map(({ places }) => places)];
     this.queues = [
       { name: 'conversations', work: new ConversationWork(routing, handling), places: concurrency, spare },
-      { name: 'outbox', work: new OutboxWork(routing, sending), places: OUTBOX_PLACES, spare },
+      ...sending.map(({ queue }) => queue),
     ];
   }
 

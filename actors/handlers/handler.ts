@@ -54,15 +54,19 @@ export class HandlerError extends Error {
   /** Trying again cannot help. */
   readonly isFinal: boolean;
   readonly retryAfterMs: number | undefined;
+  /** Nothing was done, and nothing is wrong but the time: the other side takes no more for now. */
+  readonly isTooSoon: boolean;
   constructor(
     message: string,
     options: ErrorOptions & {
       readonly isFinal?: boolean;
+      readonly isTooSoon?: boolean;
       readonly retryAfterMs?: number | undefined;
     } = {},
   ) {
     super(message, options);
     this.isFinal = options.isFinal ?? false;
+    this.isTooSoon = options.isTooSoon ?? false;
     this.retryAfterMs = options.retryAfterMs;
   }
   override get name(): string {

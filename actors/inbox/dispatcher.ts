@@ -88,9 +88,10 @@ export class Dispatcher {
   /** Begins to handle events. The actors hang under `root`, which must understand `part.spawn` (machines/gateway.ts). */
   start(root: AnyActorRef): void {
     if (this.#timer !== undefined || this.#drained !== undefined) return;
-    for (const queue of this.#queues) {
-      const input = queue.actorInput();
-      root.send({ type: 'part.spawn', name: queue.name, logic: mailboxesLogic, input });
+    for (const name of new Set(this.#queues.map(({ parent }) => parent))) {
+      const queues = this.#queues.filter(({ parent }) => parent === name);
+      const input = { onStart: (self: AnyActorRef) => queues.forEach((queue) => void queue.begin(self)) };
+      root.send({ type: 'part.spawn', name, logic: mailboxesLogic, input });
     }
     this.#stopWaking = this.#options.store.wake(() => {
       for (const queue of this.#queues) queue.pump();

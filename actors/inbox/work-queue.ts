@@ -8,20 +8,21 @@
 // WQ3  at most `maxResting` actors rest, none of them much longer than `lingerMs`.
 
 import type { AnyActorRef } from 'xstate';
-import { tell } from '../dead-letters.ts';
+import { hasEnded, tell } from '../dead-letters.ts';
 import { LinkedList } from '../linked-list.ts';
 import type { Appended, NewEvent, Turn } from '../store/store.ts';
 import { Claimer, type ClaimerOptions, type ClaimerQueue } from './claimer.ts';
 import type { Committer } from './committer.ts';
 import type { DeliveryWaits } from './delivery-waits.ts';
 import { Mailbox } from './mailbox.ts';
-import type { MailboxesInput } from './mailboxes-actor.ts';
 import { type QueueFigures, QueueMetrics } from './queue-metrics.ts';
 import type { Work } from './work.ts';
 
 export interface QueueOptions {
-  /** The name of the parent actor of the mailboxes: `conversations`. */
+  /** In figures and in the log: `conversations`, `outbox/repohost`. */
   readonly name: string;
+  /** The name of the parent actor of the mailboxes; several queues may have one. @default its own name */
+  readonly parent?: string;
   readonly work: Work;
   /** How many mailboxes work at the same time. @default 256 */
   readonly places?: number;
@@ -58,6 +59,7 @@ const MAX_NOTE = 1_000;
 
 export class WorkQueue implements ClaimerQueue {
   readonly name: string;
+  readonly parent: string;
   readonly work: Work;
   readonly places: number;
   readonly #claims: number;
@@ -79,6 +81,7 @@ export class WorkQueue implements ClaimerQueue {
 
   constructor(options: QueueOptions, host: QueueHost) {
     this.name = options.name;
+    this.parent = options.parent ?? options.name;
     this.work = options.work;
     this.places = options.places ?? DEFAULT_PLACES;
     this.#claims = this.places + (options.spare ?? 0);
@@ -133,14 +136,10 @@ export class WorkQueue implements ClaimerQueue {
   readonly noteOf = (error: unknown): string =>
     this.#host.redact(error instanceof Error ? error.message : String(error)).slice(0, MAX_NOTE);
 
-  /** The input of the parent actor of the mailboxes. */
-  actorInput(): MailboxesInput {
-    return {
-      onStart: (self) => {
-        this.#parent = self;
-        this.pump();
-      },
-    };
+  /** The parent actor of the mailboxes has started. */
+  begin(parent: AnyActorRef): void {
+    this.#parent = parent;
+    this.pump();
   }
 
   /** Makes the event durable; see Claimer. */
@@ -166,7 +165,8 @@ export class WorkQueue implements ClaimerQueue {
   /** Ends the actors; what is still under way is dropped, and its claims expire. */
   close(): void {
     for (const mailbox of [...this.#mailboxes.values()]) this.forget(mailbox);
-    if (this.#parent !== undefined) tell(this.#parent, { type: 'shutdown' });
+    // Another queue may have ended it.
+    if (this.#parent !== undefined && !hasEnded(this.#parent)) tell(this.#parent, { type: 'shutdown' });
     this.#parent = undefined;
   }
 

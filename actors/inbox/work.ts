@@ -2,7 +2,7 @@
 // attempts, and those who know what an event means. The key of a mailbox says which kind it is for.
 
 import type { TriggerRetry } from '../../config/resources/trigger.ts';
-import type { StoredEvent, TurnResult } from '../store/store.ts';
+import type { NewEvent, StoredEvent, TurnResult } from '../store/store.ts';
 
 /** What is to happen with a checkpoint, together with it. */
 export type Effects = Pick<TurnResult, 'snapshot' | 'emit' | 'timers' | 'cancelTimers'>;
@@ -67,6 +67,11 @@ export interface Work {
   timeoutMs(event: StoredEvent): number;
   /** What it throws counts as a failed attempt that may be repeated. */
   perform(assignment: Assignment): Promise<Outcome>;
+  /**
+   * What is sent to say that an event is given up, or has to wait for longer than a moment; for whatever reason, so that nobody
+   * waits for an answer that does not come. What it throws is told to the log.
+   */
+  notice?(event: StoredEvent, notice: 'failed' | 'waits'): readonly NewEvent[];
   /**
    * An event is held by that name from now on: that of a trigger, which may have been resumed since the event was judged, or
    * what it waits for to have a place.

@@ -4,7 +4,6 @@
 import type { Trigger } from '../../config/resources/trigger.ts';
 import type { Filters } from '../../machines/matching.ts';
 import type { Connections } from '../connections/connector.ts';
-import type { AgentReply } from '../handlers/handler.ts';
 import type { Log } from '../log.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import type { Appended, NewEvent, Store, StoredEvent } from '../store/store.ts';
@@ -94,17 +93,11 @@ export interface Adapter<T extends Trigger = Trigger> {
   takes(trigger: T, event: InboundEvent): boolean;
   /** The filters that chats have in common (inbox/chat-filters.ts), for a type that has them. Asked for once per trigger. */
   filters?(trigger: T): Filters;
-  /** How the answer goes out: rows for the outbox. Without this method answers are only kept in the record. */
-  reply?(trigger: T, event: StoredEvent, inbound: InboundEvent, answer: AgentReply): readonly NewEvent[];
-  /** How its answers go out, where they do not as rows of its own making. */
+  /** How messages go out to its platform. Without it answers are only kept in the record. */
   readonly outbound?: Outbound<T> | undefined;
   /**
    * Removes what it keeps in the store for triggers that have been gone for `keepMs`; asked for every few minutes. Gives how
    * many rows. Rejects as the store does.
    */
   tidy?(store: Store, isThere: (trigger: string) => boolean, keepMs: number): Promise<number>;
-  /** The address that `send` goes to: what hangs there hangs for every trigger that sends there. */
-  sendsTo?(trigger: T): string;
-  /** Sends one row of the outbox that `reply` made. Rejects with a DeliveryError. */
-  send?(trigger: T, row: StoredEvent, signal: AbortSignal): Promise<void>;
 }

@@ -14,6 +14,8 @@ const REPLAY_WINDOW_MS = 3_600_000;
 
 export interface Adapters {
   readonly all: readonly Adapter[];
+  /** Words of the platforms that messages are sent to. */
+  readonly platforms: readonly string[];
   ofType(type: Trigger['type']): Adapter;
   /** By the second part of a mailbox's key, `repohost`. */
   ofPlatform(platform: string): Adapter | undefined;
@@ -32,6 +34,9 @@ export function makeAdapters({ maxBodyBytes }: { readonly maxBodyBytes: number }
   const byPlatform = new Map(Object.entries(byType).map(([type, adapter]) => [type.toLowerCase(), adapter]));
   return {
     all: Object.values(byType),
+    platforms: [...byPlatform].flatMap(([platform, { outbound }]) =>
+      outbound === undefined ? [] : [platform],
+    ),
     ofType: (type) => byType[type],
     ofPlatform: (platform) => byPlatform.get(platform),
   };

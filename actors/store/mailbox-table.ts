@@ -2,7 +2,7 @@
 // On disk there are only the events with their states. A claim ends with the process that gave it, so that nothing is
 // lost with this table, and nothing has to be written for it.
 //
-// MT1  a mailbox stands among those that are ready, by the first word of its key and the longest first; or among those
+// MT1  a mailbox stands among those that are ready, by the kind of its key and the longest first; or among those
 //      that will be, by their time; or nowhere, while its first event is held, or a parked one holds it.
 // MT2  `rollBack` makes of the table what it was at `begin`, but for the order among those that are ready.
 // MT3  time does not go back but by `turnBack`.
@@ -11,6 +11,9 @@
 import { mayBeginBeside } from '../../machines/crashes.ts';
 import { type Linked, LinkedList } from '../linked-list.ts';
 import { DueHeap, type Timed } from './due-heap.ts';
+
+/** Of all platforms together. */
+const OUTBOX = 'outbox/';
 
 /** One that holds a mailbox, and what for. */
 export interface ClaimEntry {
@@ -25,7 +28,7 @@ export interface ClaimEntry {
 /** Read by everybody, written by the table alone. */
 export class MailboxEntry implements Linked<MailboxEntry>, Timed {
   readonly key: string;
-  /** The first word of the key, with its slash. */
+  /** See kindOf. */
   readonly kind: string;
   /** Infinity while nothing but a word of somebody makes it ready. While it is claimed: the end of the claim. */
   dueAt = Number.POSITIVE_INFINITY;
@@ -58,7 +61,7 @@ interface Before {
 
 export class MailboxTable {
   readonly #entries = new Map<string, MailboxEntry>();
-  /** By the first word of the key: whoever asks for one kind does not wade through a backlog of the others. */
+  /** By the kind of the key: whoever asks for one kind does not wade through a backlog of the others. */
   readonly #ready = new Map<string, LinkedList<MailboxEntry>>();
   /** Of any kind, with a suspect for their first event. */
   readonly #readySuspects = new LinkedList<MailboxEntry>();
@@ -160,11 +163,12 @@ export class MailboxTable {
   }
 
   #firstTrusted(keyPrefix: string): MailboxEntry | undefined {
-    const kind = kindOf(keyPrefix);
-    if (kind !== '' && kind === keyPrefix) return this.#ready.get(kind)?.first;
+    // Nearly always it is a whole kind that is asked for.
+    if (keyPrefix !== '' && keyPrefix !== OUTBOX && kindOf(keyPrefix) === keyPrefix)
+      return this.#ready.get(keyPrefix)?.first;
     let found: MailboxEntry | undefined;
     for (const [own, list] of this.#ready) {
-      if (kind !== '' && own !== kind) continue;
+      if (!own.startsWith(keyPrefix) && !keyPrefix.startsWith(own)) continue;
       for (const entry of list) {
         if (found !== undefined && found.dueAt <= entry.dueAt) break;
         if (entry.key.startsWith(keyPrefix)) {
@@ -286,6 +290,8 @@ export function neighbourhoodOf(key: string): string {
   return key.split('/', 3).join('/');
 }
 
+/** The first word; of the outbox the first two, since each platform has a queue of its own. */
 function kindOf(key: string): string {
-  return key.slice(0, key.indexOf('/') + 1);
+  const end = key.indexOf('/') + 1;
+  return key.slice(0, key.startsWith(OUTBOX) ? key.indexOf('/', end) + 1 || end : end);
 }

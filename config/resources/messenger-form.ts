@@ -68,7 +68,7 @@ export function readMessengerForm(
     );
   const pathTree = memberOf(memberOf(spec, 'webhook'), 'path');
   const config = isMeant ? readMessengerConfig(reader, webhook?.path, pathTree, context) : undefined;
-  const { enabled, retry, timeout_seconds } = readOptions(reader, rest);
+  const { enabled, ...options } = readOptions(reader, rest, true);
   const name = written?.metadata?.name;
   const read = { kind: 'Trigger', name, reader, references };
   if (name === undefined || config === undefined || hasError(reader.problems)) return read;
@@ -82,8 +82,7 @@ export function readMessengerForm(
     enabled: enabled && context.platforms[platformOf(TYPE)]?.enabled !== false,
     labels: written?.metadata?.labels ?? {},
     annotations: written?.metadata?.annotations ?? {},
-    retry,
-    timeout_seconds,
+    ...options,
   };
   // That the config is the one of the type is what its schema and its rules are for.
   const trigger = { ...content, file, hash: contentHash(content) } as unknown as Trigger;

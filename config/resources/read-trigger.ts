@@ -59,7 +59,7 @@ function readOfType(
   warnOfLiteralSecrets(reader, memberOf(memberOf(root, 'spec'), 'config'), rules);
   const config = readConfig(reader, spec.config, given, rules, context.listen);
   const { bindings, references } = readBindings(reader, spec.commands ?? {}, rules);
-  const { enabled, retry, timeout_seconds } = readOptions(reader, spec);
+  const { enabled, ...options } = readOptions(reader, spec, rules.isChat);
   const default_agent = spec.default_agent ?? context.defaultAgent;
   if (bindings.length === 0 && default_agent === undefined && !reader.has('spec.commands'))
     reader.report('spec', 'leads nowhere: it has no commands, and there is no default_agent', 'warning');
@@ -78,8 +78,7 @@ function readOfType(
     enabled: enabled && platform.enabled !== false,
     labels: written?.metadata?.labels ?? {},
     annotations: written?.metadata?.annotations ?? {},
-    retry,
-    timeout_seconds,
+    ...options,
   };
   // That the config is the one of the type is what its schema and its rules are for.
   const trigger = { ...content, file, hash: contentHash(content) } as unknown as Trigger;

@@ -1,16 +1,23 @@
-// What all triggers may say of how their events are handled: `enabled`, `retry`, `timeout_seconds`.
+// What all triggers may say of how their events are handled: whether, how often, for how long, and what people hear of it.
 
 import { joinPath } from '../field-path.ts';
 import { fillDefaults } from '../fill-defaults.ts';
 import type { SchemaReader } from '../schema-reader.ts';
 import { optionsSchema, type WrittenTrigger } from './trigger-schema.ts';
 
-/** Filled and checked. */
+/** Filled and checked; in a chat people wait for an answer. */
 export function readOptions(
   reader: SchemaReader,
-  { enabled, retry: written, timeout_seconds }: NonNullable<WrittenTrigger['spec']>,
+  { enabled, retry: written, timeout_seconds, on_failure, mentions }: NonNullable<WrittenTrigger['spec']>,
+  isChat = false,
 ) {
-  const options = fillDefaults(optionsSchema, { enabled, retry: written, timeout_seconds });
+  const options = fillDefaults(optionsSchema, {
+    enabled,
+    retry: written,
+    timeout_seconds,
+    on_failure: on_failure ?? (isChat ? 'reply' : 'silent'),
+    mentions,
+  });
   const { retry } = options;
   const { min_backoff_seconds: min, max_backoff_seconds: max } = retry;
   if (min > max) {

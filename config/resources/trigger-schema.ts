@@ -37,6 +37,16 @@ const options = {
   enabled: Type.Boolean({ description: 'false switches the trigger off.', default: true }),
   retry: retrySchema,
   timeout_seconds: seconds('One attempt of the handler may take this long.', 300),
+  on_failure: Type.Optional(
+    Type.Enum(['reply', 'silent'], {
+      description:
+        'reply tells whoever sent an event that is given up, or has to wait. Default: reply in chats, silent elsewhere.',
+    }),
+  ),
+  mentions: Type.Enum(['none', 'allow'], {
+    description: 'allow lets mentions in an answer notify people, where the platform has any.',
+    default: 'none',
+  }),
 };
 
 export const optionsSchema = Type.Object(options);
@@ -120,5 +130,7 @@ export interface WrittenTrigger {
     readonly enabled?: boolean;
     readonly retry?: Partial<TriggerRetry>;
     readonly timeout_seconds?: number;
+    readonly on_failure?: 'reply' | 'silent';
+    readonly mentions?: 'none' | 'allow';
   };
 }

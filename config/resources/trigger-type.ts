@@ -48,6 +48,8 @@ export interface TriggerType<Config = object> {
   readonly config: Type.TObject;
   /** False: its fields are checked, and then it is refused by name. */
   readonly isBuilt: boolean;
+  /** People write there and wait for an answer. */
+  readonly isChat?: boolean;
   /** Checks what was written and filled, and gives it the form in which the rest of the program wants it. */
   complete?(config: Config, fields: Fields, listen: ListenAddress | undefined): Config;
   /** What is wrong with the name of a command as written; undefined when nothing is. */

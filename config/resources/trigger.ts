@@ -51,6 +51,10 @@ export interface TriggerOf<Type extends string, Config> {
   readonly retry: TriggerRetry;
   /** How long its handler may take for one attempt. */
   readonly timeout_seconds: number;
+  /** Whether whoever sent an event is told that it is given up, or has to wait. */
+  readonly on_failure: 'reply' | 'silent';
+  /** Whether what looks like a mention in an answer may notify anybody. */
+  readonly mentions: 'none' | 'allow';
   /** Absolute path. */
   readonly file: string;
   /** Of all of it, values of variables included: two that are equal need no reload. */

@@ -4,7 +4,6 @@
 // with other secrets or paths take them.
 
 import type { RepoHostTrigger } from '../../../config/resources/trigger.ts';
-import { DeliveryError } from '../../outbound/delivery-error.ts';
 import { isRefusal } from '../../principal.ts';
 import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
 import { isHubShaped, isHubSigned } from '../hub-signature.ts';
@@ -25,7 +24,7 @@ import { AskedFor, askForFailed } from './failed-deliveries.ts';
 import type { RepoHostApi } from './repohost-api.ts';
 import { readRepoEvent, repoEvent, repoEventId, repoSaid } from './repohost-event.ts';
 import { takesRepoEvent } from './repohost-filter.ts';
-import { commentRows, sendComment } from './send-comment.ts';
+import { repoHostOutbound } from './repohost-outbound.ts';
 import { TokenApis } from './token-apis.ts';
 
 const SIGNATURE = 'x-hub-signature-256';
@@ -63,7 +62,7 @@ export function repoHostAdapter({
     type: 'RepoHost',
     read: readRepoEvent,
     takes: takesRepoEvent,
-    reply: commentRows,
+    outbound: repoHostOutbound(apiOf),
     async open(trigger: RepoHostTrigger, host: SourceHost): Promise<OpenTrigger> {
       const { path } = trigger.config;
       const verifier = verifierOf(trigger);
@@ -86,13 +85,6 @@ export function repoHostAdapter({
           await leave();
         },
       };
-    },
-    sendsTo: ({ config }) => config.api_url,
-    async send(trigger, row, signal): Promise<void> {
-      const api = apiOf(trigger);
-      if (api === undefined)
-        throw new DeliveryError(`trigger ${trigger.name} has no token any more`, { isFinal: true });
-      await sendComment(api, row, signal);
     },
   };
 }

@@ -7,8 +7,8 @@
 
 import type { RepoHostTrigger } from '../../../config/resources/trigger.ts';
 import { compileGlobs } from '../../../globs/glob.ts';
+import { isMarked } from '../../outbound/resend-mark.ts';
 import type { InboundEvent } from '../adapter.ts';
-import { isOurComment } from './comment.ts';
 import { repoFacts } from './context.ts';
 
 interface Filter {
@@ -30,7 +30,7 @@ export function takesRepoEvent(trigger: RepoHostTrigger, inbound: InboundEvent):
   if (filter.events.size > 0 && !names.some((name) => filter.events.has(name))) return false;
   if (!filter.hasRepository(channel)) return false;
   if (filter.ignored.has(user.toLowerCase())) return false;
-  if (names.at(-1) === COMMENT && isOurComment(text)) return false;
+  if (names.at(-1) === COMMENT && isMarked(text)) return false;
   if (trigger.config.branches.length === 0) return true;
   const branches = repoFacts(names.at(-1) ?? '', inbound.payload)?.branches;
   return branches === undefined || branches.some(filter.hasBranch);

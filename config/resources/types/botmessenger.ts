@@ -44,6 +44,7 @@ export const botMessengerType: TriggerType<BotMessengerConfig> = {
   config: botMessengerConfigSchema,
   isBuilt: false,
   webhook: { isUsed: ({ mode }) => mode === 'webhook' },
+  isChat: true,
   complete(config, fields) {
     checkAddress(fields, 'api_root', config.api_root);
     if (config.mode === 'webhook' && !fields.has('secret_token'))

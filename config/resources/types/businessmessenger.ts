@@ -49,6 +49,7 @@ const OLDEST_SUPPORTED = 21;
 export const businessMessengerType: TriggerType<BusinessMessengerConfig> = {
   config: businessMessengerConfigSchema,
   isBuilt: true,
+  isChat: true,
   webhook: {},
   proof: { what: 'an app_secret', isGiven: (_, fields) => fields.has('app_secret') },
   isAmbiguous: doMessagesMeet,

@@ -39,6 +39,7 @@ export const chatWorkspaceType: TriggerType<ChatWorkspaceConfig> = {
   webhook: {
     isUsed: ({ mode, app_token }) => (mode ?? (app_token === undefined ? 'http' : 'socket')) === 'http',
   },
+  isChat: true,
   complete(config, fields) {
     checkAddress(fields, 'api_root', config.api_root);
     if (config.mode === 'socket' && !fields.has('app_token'))

@@ -38,6 +38,7 @@ export const communityChatType: TriggerType<CommunityChatConfig> = {
   config: communityChatConfigSchema,
   isBuilt: false,
   webhook: {},
+  isChat: true,
   complete(config, fields) {
     checkAddress(fields, 'api_root', config.api_root);
     return config;

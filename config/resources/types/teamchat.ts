@@ -36,6 +36,7 @@ export const teamChatType: TriggerType<TeamChatConfig> = {
   config: teamChatConfigSchema,
   isBuilt: false,
   webhook: {},
+  isChat: true,
   complete(config, fields) {
     checkAddress(fields, 'openid_metadata_url', config.openid_metadata_url);
     checkAddress(fields, 'token_url', config.token_url);

@@ -7,6 +7,7 @@ import type { Automation } from '../../../actors/automation/automation.ts';
 import type { TriggerStatus } from '../../../actors/automation/operator.ts';
 import type { QueueStats } from '../../../actors/inbox/work-queue.ts';
 import type { DeliveryCounts } from '../../../actors/store/store.ts';
+import { statsTogether } from './queue-sum.ts';
 
 /** One trigger in GET /stats. */
 export function triggerStats({ state, isPaused, counts, connection }: TriggerStatus) {
@@ -14,12 +15,18 @@ export function triggerStats({ state, isPaused, counts, connection }: TriggerSta
   return { state, paused: isPaused, handled, failed, connection: connection?.state ?? null };
 }
 
+/** Names of the queues of platforms begin so. */
+const OUTBOX = 'outbox/';
+
 export interface AutomationStats {
   readonly triggers: Readonly<Record<string, ReturnType<typeof triggerStats>>>;
   /** Null when the store did not answer in time. */
   readonly deliveries: DeliveryCounts | null;
   readonly conversations: QueueStats;
+  /** Of all platforms together. */
   readonly outbox: QueueStats;
+  /** By the word of the platform. */
+  readonly platforms: Readonly<Record<string, QueueStats>>;
 }
 
 export class AutomationFigures {
@@ -42,11 +49,15 @@ export class AutomationFigures {
     return this.#automation.operator.triggers();
   }
 
-  queues(): { readonly conversations: QueueStats; readonly outbox: QueueStats } {
-    const { conversations, outbox } = this.#automation.dispatcher.stats();
-    if (conversations === undefined || outbox === undefined)
-      throw new Error('the dispatcher has not the queues that it should have');
-    return { conversations, outbox };
+  queues(): Pick<AutomationStats, 'conversations' | 'outbox' | 'platforms'> {
+    const { conversations, ...others } = this.#automation.dispatcher.stats();
+    if (conversations === undefined) throw new Error('the dispatcher has no queue of conversations');
+    const platforms = Object.fromEntries(
+      Object.entries(others).flatMap(([name, stats]) =>
+        name.startsWith(OUTBOX) ? [[name.slice(OUTBOX.length), stats] as const] : [],
+      ),
+    );
+    return { conversations, outbox: statsTogether(Object.values(platforms)), platforms };
   }
 
   /** How many deliveries are in each state; null when the store cannot tell, or not within `timeoutMs`. */

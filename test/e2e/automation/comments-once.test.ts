@@ -41,7 +41,7 @@ async function start(attempts: number) {
 async function rows(url: string) {
   const answer = await fetch(`${url}/deliveries?conversation=outbox/`);
   const { deliveries } = (await answer.json()) as {
-    deliveries: { id: string; state: string; attempts: number }[];
+    deliveries: { id: string; state: string; attempts: number; deferrals: number }[];
   };
   return deliveries;
 }
@@ -69,6 +69,20 @@ test('a dead comment whose answer was lost is not written again when it is repla
   const path = `${gateway.url}/deliveries/${encodeURIComponent(row?.id ?? '')}/replay`;
   expect((await fetch(path, { method: 'POST' })).ok).toBe(true);
   await eventually(async () => expect(await rows(gateway.url)).toMatchObject([{ state: 'done' }]));
+  expect(posted()).toBe(1);
+});
+
+test('a host that asks for a pause three times under three attempts has used up none of them', async () => {
+  const gateway = await start(3);
+  for (const status of [429, 503, 429]) rest.refuse(POST, { status, headers: { 'retry-after': '0' } });
+  expect((await comment(gateway.url)).status).toBe(202);
+  await eventually(async () =>
+    expect(await rows(gateway.url)).toMatchObject([{ state: 'done', attempts: 1 }]),
+  );
+  const [row] = await rows(gateway.url);
+  const answer = await fetch(`${gateway.url}/deliveries/${encodeURIComponent(row?.id ?? '')}`);
+  expect(await answer.json()).toMatchObject({ receipt: '1', failures: [] });
+  expect(row?.deferrals).toBeGreaterThanOrEqual(3);
   expect(posted()).toBe(1);
 });
 

@@ -62,7 +62,7 @@ function stream() {
 
 const line = {
   ...{ active: 1, resting: 2, overruns: 0, places: 8, states: { busy: 1 } },
-  ...{ handled: 3, done: 3, ignored: 0, held: 0, failed: 0, retried: 0, dead: 0, lost: 0 },
+  ...{ handled: 3, done: 3, ignored: 0, held: 0, deferred: 0, failed: 0, retried: 0, dead: 0, lost: 0 },
   duration_ms: { p50: null, p95: null },
 };
 
@@ -74,7 +74,7 @@ function automationOf(names: readonly string[], counts: () => Promise<DeliveryCo
     counts: { handled: 0, failed: 0, lastAt: undefined },
   }));
   const operator = { triggers: () => triggers, counts };
-  const dispatcher = { stats: () => ({ conversations: line, outbox: line }) };
+  const dispatcher = { stats: () => ({ conversations: line, 'outbox/repohost': line }) };
   return { triggers, figures: new AutomationFigures({ operator, dispatcher } as unknown as Automation) };
 }
 

@@ -7,9 +7,11 @@ import { Works } from '../../../../actors/automation/works.ts';
 import { Dispatcher } from '../../../../actors/inbox/dispatcher.ts';
 import { WorkPlaces } from '../../../../actors/inbox/work-places.ts';
 import { DeliveryError } from '../../../../actors/outbound/delivery-error.ts';
+import type { Receipt, SendContext } from '../../../../actors/outbound/outbound.ts';
 import type { Adapter } from '../../../../actors/sources/adapter.ts';
 import { manualAdapter } from '../../../../actors/sources/manual/manual-adapter.ts';
 import type { NewEvent } from '../../../../actors/store/store.ts';
+import type { Trigger } from '../../../../config/resources/trigger.ts';
 import { CRASH_LIMIT } from '../../../../machines/crashes.ts';
 import { noServices } from '../../../fixtures/automation/contexts.ts';
 import { LogNotes, startRoot, until } from '../../../fixtures/automation/inbox.ts';
@@ -28,6 +30,7 @@ function start(routing: Partial<Routing & Sendings>, concurrency = 8) {
   const store = new MemoryStore();
   const works = new Works({
     store,
+    platforms: ['test', 'other'],
     concurrency,
     maxBodyBytes: 1_000,
     routing: {
@@ -62,24 +65,39 @@ const rowOf = (trigger: string, n: number): NewEvent => ({
   id: `${trigger}/${n}`,
   key: `outbox/test/${trigger}/${n}`,
   meta: JSON.stringify({ trigger }),
-  body: new Uint8Array(),
+  body: Buffer.from(JSON.stringify({ row: `${trigger}/${n}` })),
   trace: '',
+});
+
+/** Manual triggers whose answers go somewhere; `send` gets what was rendered of a row. */
+const adapterOf = (
+  send: (row: string, context: SendContext) => Promise<Receipt>,
+  sendsTo: (trigger: Trigger) => string = () => 'https://test.example',
+): Adapter => ({
+  ...(manualAdapter as Adapter),
+  outbound: {
+    target: () => ({ place: 'x' }),
+    render: () => [],
+    account: () => 'a',
+    sendsTo,
+    send: (_, rendered, context) => send(String(rendered.row), context),
+  },
 });
 
 test('a platform that hangs leaves places for the answers to another, whatever many triggers send to it', async () => {
   let hanging = 0;
   const sent: string[] = [];
-  const adapter: Adapter = {
-    ...(manualAdapter as Adapter),
-    sendsTo: ({ name }) => (name === 'other' ? 'https://other.example' : 'https://hangs.example'),
-    send: async (_, { id }) => {
-      if (id.startsWith('other/')) sent.push(id);
-      else {
+  const adapter = adapterOf(
+    async (row) => {
+      if (!row.startsWith('other/')) {
         hanging += 1;
-        await never;
+        return never;
       }
+      sent.push(row);
+      return { id: '' };
     },
-  };
+    ({ name }) => (name === 'other' ? 'https://other.example' : 'https://hangs.example'),
+  );
   const { store } = start({ adapterOf: () => adapter });
   const triggers = Array.from({ length: 12 }, (_, n) => `t${n}`);
   await store.append(triggers.flatMap((name) => Array.from({ length: 40 }, (_, n) => rowOf(name, n))));
@@ -131,9 +149,13 @@ test('a handler that goes on although it was told to end keeps its place, and it
 
 test('an answer that ended the process too often is dead, and is not sent once more', async () => {
   const sent: string[] = [];
-  const adapter: Adapter = { ...(manualAdapter as Adapter), send: async (_, { id }) => void sent.push(id) };
+  const adapter = adapterOf(async (row) => {
+    sent.push(row);
+    return { id: '' };
+  });
   const places = new WorkPlaces({ places: 4, bytes: 1_000, release: async () => 0 });
-  const work = new OutboxWork({ adapterOf: () => adapter, trigger: (name) => manualTrigger(name) }, places);
+  const sendings = { adapterOf: () => adapter, trigger: (name: string) => manualTrigger(name) };
+  const work = new OutboxWork({ platform: 'test', sendings, places, store: new MemoryStore() });
   const { signal } = new AbortController();
   const perform = (crashes: number) => {
     const event = { ...rowOf('t', crashes), seq: 1, at: Date.now(), attempt: crashes + 1, crashes };
@@ -148,14 +170,11 @@ test('an answer that ended the process too often is dead, and is not sent once m
 
 test('an answer that a platform does not take now waits, and that is no attempt', async () => {
   let refused = 0;
-  const adapter: Adapter = {
-    ...(manualAdapter as Adapter),
-    send: async () => {
-      if (refused === 3) return;
-      refused += 1;
-      throw new DeliveryError('not now', { isTooSoon: true, retryAfterMs: 5 });
-    },
-  };
+  const adapter = adapterOf(async () => {
+    if (refused === 3) return { id: '' };
+    refused += 1;
+    throw new DeliveryError('not now', { isTooSoon: true, retryAfterMs: 5 });
+  });
   const retry = { attempts: 1, min_backoff_seconds: 1, max_backoff_seconds: 1, factor: 1 };
   const { store } = start({
     adapterOf: () => adapter,
@@ -164,5 +183,57 @@ test('an answer that a platform does not take now waits, and that is no attempt'
   await store.append([rowOf('t', 1)]);
   await until('it is sent', async () => (await store.delivery('t/1'))?.state === 'done');
   expect(refused).toBe(3);
-  expect(await store.delivery('t/1')).toMatchObject({ attempts: 1, failures: [] });
+  expect(await store.delivery('t/1')).toMatchObject({ attempts: 1, deferrals: 3, failures: [] });
+});
+
+test('a platform that hangs takes no place from another, whatever triggers and destinations it has', async () => {
+  let hanging = 0;
+  const hangs = adapterOf(async () => {
+    hanging += 1;
+    return never;
+  });
+  const sends = adapterOf(async () => ({ id: 'm1' }));
+  const { store, dispatcher } = start({ adapterOf: (platform) => (platform === 'test' ? hangs : sends) });
+  const triggers = Array.from({ length: 20 }, (_, n) => `t${n}`);
+  await store.append(triggers.flatMap((name) => Array.from({ length: 20 }, (_, n) => rowOf(name, n))));
+  await until('the platform hangs', () => hanging > 30);
+  const others = Array.from({ length: 100 }, (_, n) => ({
+    ...rowOf('t0', 1000 + n),
+    key: `outbox/other/${n}`,
+  }));
+  await store.append(others);
+  await until('the other has them all', () => dispatcher.stats()['outbox/other']?.done === 100);
+  expect(await store.delivery('t0/1000')).toMatchObject({ attempts: 1, receipt: 'm1' });
+});
+
+test('a row knows what a platform called an earlier one, whether it was tried, and does not leave when it has expired (SND1, SND2)', async () => {
+  const seen: unknown[] = [];
+  const adapter = adapterOf(async (row, { wasTried, rowId, receiptOf }) => {
+    seen.push([row, wasTried, await receiptOf('t/1'), await receiptOf('nothing')]);
+    if (row === 't/2' && !wasTried)
+      throw new DeliveryError('503', { platformCode: 503, isOutcomeUnknown: true });
+    return { id: `id of ${rowId}` };
+  });
+  const retry = { attempts: 3, min_backoff_seconds: 0.001, max_backoff_seconds: 0.001, factor: 1 };
+  const { store } = start({
+    adapterOf: () => adapter,
+    trigger: (name) => ({ ...manualTrigger(name), retry }),
+  });
+  const meta = JSON.stringify({ trigger: 't', expiresAt: Date.now() - 1 });
+  const key = 'outbox/test/a/x';
+  await store.append([
+    { ...rowOf('t', 1), key },
+    { ...rowOf('t', 2), key },
+    { ...rowOf('t', 3), key, meta },
+  ]);
+  await until('they have ended', async () => (await store.delivery('t/3'))?.state === 'ignored');
+  const first = { id: 'id of t/1' };
+  expect(seen).toEqual([
+    ['t/1', false, undefined, undefined],
+    ['t/2', false, first, undefined],
+    ['t/2', true, first, undefined],
+  ]);
+  const second = await store.delivery('t/2');
+  expect(second?.failures.map(({ note }) => note)).toEqual(['503; it may have arrived']);
+  expect((await store.delivery('t/3'))?.note).toBe('it had expired before it could be sent');
 });

@@ -4,11 +4,13 @@ import { setTimeout } from 'node:timers/promises';
 import { sign } from '@octokit/webhooks-methods';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DeliveryError } from '../../../../actors/outbound/delivery-error.ts';
+import { resendMark } from '../../../../actors/outbound/resend-mark.ts';
 import type { Adapter } from '../../../../actors/sources/adapter.ts';
-import { commentBody, commentMark } from '../../../../actors/sources/repohost/comment.ts';
 import { repoHostAdapter } from '../../../../actors/sources/repohost/repohost-adapter.ts';
+import { commentText } from '../../../../actors/sources/repohost/repohost-outbound.ts';
 import type { NewEvent, StoredEvent } from '../../../../actors/store/store.ts';
 import type { RepoHostTrigger } from '../../../../config/resources/trigger.ts';
+import { rowsOfAnswer, sendRow } from '../../../fixtures/automation/outbound.ts';
 import { repoExample } from '../../../fixtures/automation/repo-payloads.ts';
 import { type Refusal, RepoRestHost } from '../../../fixtures/automation/repo-rest-host.ts';
 import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
@@ -60,7 +62,7 @@ async function rowsFor(
   text: string,
 ): Promise<readonly NewEvent[]> {
   await receive(event, repoExample(event, action));
-  return adapter.reply?.(trigger, host.event(), adapter.read(host.event()), { text }) ?? [];
+  return rowsOfAnswer(adapter, trigger, host.event(), text);
 }
 
 async function rowFor(text: string): Promise<StoredEvent> {
@@ -69,9 +71,8 @@ async function rowFor(text: string): Promise<StoredEvent> {
   return { ...row, seq: 2, at: Date.now(), attempt: 1, crashes: 0 };
 }
 
-function send(row: StoredEvent, signal = new AbortController().signal): Promise<void> {
-  return adapter.send?.(trigger, row, signal) ?? Promise.reject(new Error('cannot send'));
-}
+const send = (row: StoredEvent, signal?: AbortSignal) =>
+  sendRow(adapter, trigger, row, signal === undefined ? {} : { signal });
 
 async function failure(row: StoredEvent, signal?: AbortSignal): Promise<DeliveryError> {
   const error: unknown = await send(row, signal).then(
@@ -90,13 +91,13 @@ describe('an answer', () => {
   test('becomes one row for its issue, and the row a comment with a mark', async () => {
     const row = await rowFor('Thank **you**.');
     expect(row).toMatchObject({
-      id: 'repohost:reviews/d-1/1',
-      key: `outbox/repohost/${PLACE}`,
+      id: 'outbox:repohost:reviews/d-1/1',
+      key: `outbox/repohost/${new URL(rest.url).host}/${PLACE}`,
       trace: host.event().trace,
     });
-    expect(JSON.parse(row.meta)).toEqual({ trigger: 'reviews' });
-    await send(row);
-    expect(posted()).toEqual([`${commentMark(row.id)}\n\nThank **you**.`]);
+    expect(JSON.parse(row.meta)).toEqual({ trigger: 'reviews', action: 'post' });
+    expect(await send(row)).toEqual({ id: '1' });
+    expect(posted()).toEqual([`${resendMark(row.id)}\n\nThank **you**.`]);
     expect(rest.askedFor('POST', /comments/)[0]?.authorization).toBe(`token ${trigger.config.token}`);
   });
 
@@ -104,7 +105,7 @@ describe('an answer', () => {
     expect(await rowsFor('issue_comment', 'created', ' \n ')).toEqual([]);
     expect(await rowsFor('push', undefined, 'hello')).toEqual([]);
     const silent = repoHostTrigger('silent');
-    expect(adapter.reply?.(silent, host.event(), adapter.read(host.event()), { text: 'hello' })).toEqual([]);
+    expect(rowsOfAnswer(adapter, silent, host.event(), 'hello')).toEqual([]);
   });
 
   test('that is too long is cut where one sees it, and still taken', async () => {
@@ -119,10 +120,11 @@ describe('an answer', () => {
   test.each(['```\ncode', '~~~\ncode', '<!-- open', '<details>\n```\ncode\n\nmore', '<div title="', '> ```'])(
     'hides neither the mark nor that it was cut by what it leaves open, here %j',
     (open) => {
-      const mark = commentMark('row');
-      expect(commentBody(open, 'row')).toBe(`${mark}\n\n${open}`);
+      const mark = resendMark('row');
+      const bodyOf = (text: string) => `${mark}\n\n${commentText(text)}`;
+      expect(bodyOf(open)).toBe(`${mark}\n\n${open}`);
       const long = `${open}${' 🙂'.repeat(30_000)}`;
-      const body = commentBody(long, 'row');
+      const body = bodyOf(long);
       // A character of two halves may just not fit.
       expect([65_535, 65_536]).toContain(body.length);
       const note = `*(cut: the answer has ${long.length} characters, more than a comment can hold)*`;
@@ -131,17 +133,33 @@ describe('an answer', () => {
   );
 
   test('that just fits is not cut', () => {
-    const text = 'x'.repeat(65_536 - `${commentMark('row')}\n\n`.length);
-    expect(commentBody(text, 'row')).toBe(`${commentMark('row')}\n\n${text}`);
-    expect(commentBody(`${text}x`, 'row')).toContain('*(cut: ');
+    const text = 'x'.repeat(65_536 - `${resendMark('row')}\n\n`.length);
+    expect(commentText(text)).toBe(text);
+    expect(commentText(`${text}x`)).toContain('*(cut: ');
   });
 
-  test('cannot carry the mark of another row', () => {
-    const [ours, other] = [commentMark('repohost:reviews/d/1'), commentMark('repohost:other/d/1')];
-    const body = commentBody(`look: ${other}`, 'repohost:reviews/d/1');
-    expect(body).not.toContain(other);
-    expect(body).toContain(ours);
-    expect(ours).not.toContain('reviews');
+  test('cannot carry the mark of another row', async () => {
+    const other = resendMark('outbox:repohost:other/d/1');
+    const row = await rowFor(`look: ${other}`);
+    await send(row);
+    expect(posted()[0]).not.toContain(other);
+    expect(posted()[0]).toContain(resendMark(row.id));
+  });
+
+  test('has its title and fields as text, and of its actions those that lead to a page', async () => {
+    await receive('issue_comment', repoExample('issue_comment', 'created'));
+    const data = {
+      title: 'Review',
+      fields: [{ name: 'risk', value: 'low' }],
+      actions: [
+        { id: 'a', title: 'Again' },
+        { id: 'l', title: 'Log', url: 'https://ci.example/1' },
+      ],
+    };
+    const [row] = rowsOfAnswer(adapter, trigger, host.event(), 'Fine.', data);
+    expect(JSON.parse(Buffer.from(row?.body ?? []).toString())).toMatchObject({
+      text: '**Review**\n\nFine.\n\n- **risk**: low\n- [Log](https://ci.example/1)',
+    });
   });
 });
 
@@ -235,11 +253,14 @@ describe('a refusal', () => {
       false,
       [60_000, 60_000],
     ],
+    ['500 with Retry-After', { status: 500, headers: { 'retry-after': '9' } }, false, [9_000, 9_000]],
   ] as const)('%s is told apart', async (_, refusal, isFinal, pauses) => {
     const row = await rowFor('x');
     rest.refuse(POST, refusal);
     const error = await failure(row);
-    expect(error.isFinal).toBe(isFinal);
+    // Whoever names a pause takes no more for now; that is no failed attempt.
+    expect([error.isFinal, error.isTooSoon]).toEqual([isFinal, pauses !== undefined]);
+    expect(error.platformCode).toBe(refusal.status);
     expect(error.message).toContain(`127.0.0.1:${new URL(rest.url).port} answered ${refusal.status}`);
     expect(error.message).toContain(PLACE);
     if (pauses === undefined) expect(error.retryAfterMs).toBeUndefined();
@@ -291,8 +312,8 @@ describe('a refusal of the host for too many requests', () => {
     refuseFor(600);
     expect(await failure(row)).toMatchObject({ isTooSoon: true, retryAfterMs: 600_000 });
     const other = repoHostTrigger('other', { token: trigger.config.token, api_url: rest.url });
-    const sent = adapter.send?.(other, { ...row, id: 'other' }, new AbortController().signal);
-    const error: unknown = await sent?.catch((reason: unknown) => reason);
+    const sent = sendRow(adapter, other, { ...row, id: 'other' });
+    const error: unknown = await sent.catch((reason: unknown) => reason);
     expect(error).toMatchObject({ isTooSoon: true });
     expect((error as DeliveryError).retryAfterMs).toBeGreaterThan(600_000);
     expect(await failure({ ...row, attempt: 2 })).toMatchObject({ isTooSoon: true });
@@ -418,7 +439,7 @@ describe('our own', () => {
   });
 
   test('comments are known by their mark', async () => {
-    const body = commentBody('hello', 'repohost:other/d/1');
+    const body = `${resendMark('outbox:repohost:other/d/1')}\n\nhello`;
     await receive('issue_comment', comment('somebody', body));
     expect(adapter.takes(trigger, adapter.read(host.event()))).toBe(false);
   });

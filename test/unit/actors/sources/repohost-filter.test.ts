@@ -4,7 +4,7 @@
 import fc from 'fast-check';
 import picomatch from 'picomatch';
 import { describe, expect, test } from 'vitest';
-import { commentBody } from '../../../../actors/sources/repohost/comment.ts';
+import { resendMark } from '../../../../actors/outbound/resend-mark.ts';
 import { repoFacts } from '../../../../actors/sources/repohost/context.ts';
 import { readRepoEvent } from '../../../../actors/sources/repohost/repohost-event.ts';
 import { takesRepoEvent } from '../../../../actors/sources/repohost/repohost-filter.ts';
@@ -37,7 +37,7 @@ function isTaken(event: string, payload: unknown, config: Partial<RepoHostTrigge
 }
 
 describe('the mark of our comments', () => {
-  const marked = commentBody('hello', 'repohost:reviews/1/1');
+  const marked = `${resendMark('outbox:repohost:reviews/1/1')}\n\nhello`;
 
   test('hides a comment', () => {
     expect(

@@ -46,6 +46,8 @@ describe('a trigger of type HTTP', () => {
       annotations: {},
       retry: { attempts: 6, min_backoff_seconds: 5, factor: 3, max_backoff_seconds: 600 },
       timeout_seconds: 300,
+      on_failure: 'silent',
+      mentions: 'none',
       file: expect.stringContaining('/t.yaml'),
       hash: expect.stringMatching(/^[0-9a-f]{16}$/),
     });

@@ -6,7 +6,12 @@ import type { DeliveryCounts } from '../../../../actors/store/store.ts';
 import { AutomationFigures } from '../../../../src/http/api/automation-figures.ts';
 
 const counts: DeliveryCounts = { queued: 1, running: 2, retrying: 3, held: 4, waiting: 6, dead: 5 };
-const queue = { active: 0 };
+const queue = {
+  ...{ active: 1, resting: 2, overruns: 0, places: 64, states: { ready: 2, handling: 1 } },
+  ...{ handled: 9, done: 5, ignored: 1, held: 0, deferred: 4, failed: 3, retried: 2, dead: 1, lost: 0 },
+  duration_ms: { p50: null, p95: 7 },
+};
+const other = { ...queue, active: 2, states: { ready: 1 }, duration_ms: { p50: 3, p95: 4 } };
 const trigger = {
   ...{ trigger: { name: 'orders' }, state: 'paused', isPaused: true },
   counts: { handled: 7, failed: 1, lastAt: 1 },
@@ -14,7 +19,9 @@ const trigger = {
 
 function figuresOf(ask: () => Promise<DeliveryCounts>): AutomationFigures {
   const operator = { triggers: () => [trigger], counts: ask };
-  const dispatcher = { stats: () => ({ conversations: queue, outbox: queue }) };
+  const dispatcher = {
+    stats: () => ({ conversations: queue, 'outbox/repohost': queue, 'outbox/botmessenger': other }),
+  };
   return new AutomationFigures({ operator, dispatcher } as unknown as Automation);
 }
 
@@ -30,7 +37,12 @@ test('the figures have every trigger, the deliveries and what is at work', async
     triggers: { orders: { state: 'paused', paused: true, handled: 7, failed: 1, connection: null } },
     deliveries: counts,
     conversations: queue,
-    outbox: queue,
+    outbox: {
+      ...{ active: 3, resting: 4, overruns: 0, places: 128, states: { ready: 3, handling: 1 } },
+      ...{ handled: 18, done: 10, ignored: 2, held: 0, deferred: 8, failed: 6, retried: 4, dead: 2, lost: 0 },
+      duration_ms: { p50: 3, p95: 7 },
+    },
+    platforms: { repohost: queue, botmessenger: other },
   });
   expect(vi.getTimerCount()).toBe(0);
 });

@@ -1,0 +1,28 @@
+// What holds for attempts of any work: when there is to be no further one, and how an event waits that has no place.
+
+import type { Trigger } from '../../config/resources/trigger.ts';
+import { CRASH_LIMIT } from '../../machines/crashes.ts';
+import type { Outcome } from '../inbox/work.ts';
+import type { StoredEvent } from '../store/store.ts';
+
+/** Where a platform or an agent that takes no more does not say for how long. */
+export const TOO_SOON_MS = 60_000;
+
+/**
+ * An attempt counts from its claim on. One whose claim ran out has failed, though nobody could say so; one that ended with the
+ * process is the event's own affair.
+ */
+export function givenUp({ name, retry }: Trigger, event: StoredEvent): Outcome | undefined {
+  const { attempt, crashes } = event;
+  const final = { kind: 'failed', isFinal: true, trigger: name, retry } as const;
+  if (crashes >= CRASH_LIMIT)
+    return { ...final, note: `the gateway ended ${crashes} times while it was handled` };
+  if (attempt - crashes <= retry.attempts) return undefined;
+  return { ...final, note: `its ${retry.attempts} attempts are used up; the claim of the last one ran out` };
+}
+
+/** It waits under the name that was given instead of a place. */
+export function withoutPlace(heldBy: string, { name }: Trigger, whom: string): Outcome {
+  const note = `it waits for a place: ${whom}, or this trigger, has as many events at work as it may have now`;
+  return { kind: 'queued', heldBy, trigger: name, note };
+}

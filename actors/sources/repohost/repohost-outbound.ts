@@ -1,0 +1,132 @@
+// Answers as comments on issues and pull requests. Each begins with a mark that nobody sees, by which a second attempt finds
+// what a first one may have posted, and by which our own comments are known: behind the answer a block of code, an HTML
+// comment or a folded section that it leaves open would take it in.
+//
+// COM1  where an attempt was begun before, it is looked first whether the comment is there already: that one may have posted
+//      it and have ended before it could say so, whether it counts as an attempt or not.
+// COM2  a row that was made later than it is at the host was made by a clock that was wrong: then all comments are looked at.
+
+import type { RepoHostTrigger } from '../../../config/resources/trigger.ts';
+import { withCardText } from '../../outbound/card-text.ts';
+import { cutText } from '../../outbound/cut-text.ts';
+import { DeliveryError, UnrenderableError } from '../../outbound/delivery-error.ts';
+import type { Outbound, Receipt, SendContext } from '../../outbound/outbound.ts';
+import type { OutboundMessage, OutboundTarget } from '../../outbound/outbound-message.ts';
+import { resendMark, withoutMarks } from '../../outbound/resend-mark.ts';
+import type { InboundEvent } from '../adapter.ts';
+import { memberOf, textMember } from '../payload-member.ts';
+import { repoFacts } from './context.ts';
+import { nextPage } from './next-page.ts';
+import type { RepoHostApi } from './repohost-api.ts';
+
+/** Of the host, in characters. */
+const MAX_LENGTH = 65_536;
+/** Of the comments since the row was made: more than these in one conversation, and it is posted again. */
+const MAX_PAGES = 10;
+/** The host's clock may be behind ours. */
+const CLOCK_SKEW_MS = 600_000;
+
+interface Comment {
+  readonly repository: string;
+  readonly number: number;
+  readonly text: string;
+}
+
+/** `apiOf` gives none for a trigger that has no token. */
+export function repoHostOutbound(
+  apiOf: (trigger: RepoHostTrigger) => RepoHostApi | undefined,
+): Outbound<RepoHostTrigger> {
+  return {
+    target,
+    render: (_, message) => [rendered(message)],
+    account: ({ config }) => new URL(config.api_url).host,
+    sendsTo: ({ config }) => config.api_url,
+    async send(trigger, comment, context) {
+      const api = apiOf(trigger);
+      if (api === undefined)
+        throw new DeliveryError(`trigger ${trigger.name} has no token any more`, { isFinal: true });
+      return sendComment(api, comment as unknown as Comment, context);
+    },
+  };
+}
+
+/** None where there is nobody to write as, or nowhere to write. */
+function target({ config }: RepoHostTrigger, inbound: InboundEvent): OutboundTarget | undefined {
+  const facts = repoFacts(inbound.names.at(-1) ?? '', inbound.payload);
+  if (config.token === undefined || facts?.number === undefined) return undefined;
+  return { place: `${facts.repository}#${facts.number}` };
+}
+
+function rendered({ target: { place }, action, text, card }: OutboundMessage) {
+  if (action.do !== 'post')
+    throw new UnrenderableError(`a comment on ${place} can be written, not changed or reacted to`);
+  const end = place.lastIndexOf('#');
+  return {
+    repository: place.slice(0, end),
+    number: Number(place.slice(end + 1)),
+    text: commentText(withCardText(text, card)),
+  };
+}
+
+/** What would pass for the mark of another row is not in it. */
+export function commentText(answer: string): string {
+  const text = withoutMarks(answer).trimEnd();
+  return cutText(text, {
+    limit: MAX_LENGTH - markedHead('').length,
+    unit: 'utf16',
+    note: `*(cut: the answer has ${text.length} characters, more than a comment can hold)*`,
+  });
+}
+
+const markedHead = (rowId: string) => `${resendMark(rowId)}\n\n`;
+
+async function sendComment(api: RepoHostApi, comment: Comment, context: SendContext): Promise<Receipt> {
+  const { repository, number, text } = comment;
+  const path = `/repos/${repository}/issues/${number}/comments`;
+  const place = `${repository}#${number}`;
+  if (context.wasTried) {
+    const id = await idOfPosted(api, path, place, context);
+    if (id !== undefined) return { id };
+  }
+  const body = markedHead(context.rowId) + text;
+  const { status, data } = await api.write(path, { body }, `a comment on ${place}`, context.signal);
+  // A redirect turns a POST into a GET, which is answered 200 and has posted nothing.
+  if (status !== 201)
+    throw new DeliveryError(`the comment on ${place} was answered ${status} instead of 201`, {
+      platformCode: status,
+      isFinal: true,
+    });
+  api.noteOwnLogin(textMember(data, 'user.login'));
+  return { id: idOf(data) };
+}
+
+/** Undefined where it is not there. */
+async function idOfPosted(
+  api: RepoHostApi,
+  path: string,
+  place: string,
+  { rowId, madeAt, signal }: SendContext,
+): Promise<string | undefined> {
+  const mark = resendMark(rowId);
+  const all = `${path}?per_page=100`;
+  const since = encodeURIComponent(new Date(madeAt - CLOCK_SKEW_MS).toISOString());
+  let isSince = true;
+  let page: string | undefined = `${all}&since=${since}`;
+  for (let count = 0; page !== undefined && count < MAX_PAGES; count += 1) {
+    const { data, link, time } = await api.read(page, `the comments on ${place}`, signal);
+    if (!Array.isArray(data))
+      throw new DeliveryError(`the host answered the comments on ${place} with no list`);
+    const posted: unknown = data.find((each) => String(memberOf(each, 'body')).includes(mark));
+    if (posted !== undefined) return idOf(posted);
+    if (isSince && time !== undefined && time < madeAt - CLOCK_SKEW_MS) {
+      isSince = false;
+      page = all;
+    } else page = nextPage(path, link);
+  }
+  return undefined;
+}
+
+function idOf(comment: unknown): string {
+  const id = memberOf(comment, 'id');
+  return typeof id === 'number' || typeof id === 'string' ? String(id) : '';
+}

@@ -1,0 +1,33 @@
+// Figures of several queues as those of one: of the platforms that messages go to, each of which has its own.
+
+import type { QueueStats } from '../../../actors/inbox/work-queue.ts';
+
+/** What is counted is added up, and of the times the longest is told. */
+export function statsTogether(queues: readonly QueueStats[]): QueueStats {
+  const sum = (of: (queue: QueueStats) => number) => queues.reduce((total, queue) => total + of(queue), 0);
+  const longest = (of: (queue: QueueStats) => number | null) =>
+    queues.map(of).reduce((most, ms) => (ms !== null && ms > (most ?? 0) ? ms : most), null);
+  const states: Record<string, number> = {};
+  for (const queue of queues)
+    for (const [state, count] of Object.entries(queue.states)) states[state] = (states[state] ?? 0) + count;
+  return {
+    active: sum(({ active }) => active),
+    resting: sum(({ resting }) => resting),
+    overruns: sum(({ overruns }) => overruns),
+    places: sum(({ places }) => places),
+    states,
+    handled: sum(({ handled }) => handled),
+    done: sum(({ done }) => done),
+    ignored: sum(({ ignored }) => ignored),
+    held: sum(({ held }) => held),
+    deferred: sum(({ deferred }) => deferred),
+    failed: sum(({ failed }) => failed),
+    retried: sum(({ retried }) => retried),
+    dead: sum(({ dead }) => dead),
+    lost: sum(({ lost }) => lost),
+    duration_ms: {
+      p50: longest(({ duration_ms }) => duration_ms.p50),
+      p95: longest(({ duration_ms }) => duration_ms.p95),
+    },
+  };
+}
