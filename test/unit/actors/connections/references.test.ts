@@ -1,0 +1,47 @@
+// Where conversations can be reached later, in a store that is opened again.
+
+import { expect, test } from 'vitest';
+import { ConversationReferences } from '../../../../actors/connections/references.ts';
+import { MemoryStore } from '../../../fixtures/store/memory-store.ts';
+
+class CountingStore extends MemoryStore {
+  puts = 0;
+
+  override put(...args: Parameters<MemoryStore['put']>): ReturnType<MemoryStore['put']> {
+    this.puts += 1;
+    return super.put(...args);
+  }
+}
+
+const about = { platform: 'teamchat', account: '42', keepMs: 1_000_000, max: 3 };
+const reference = (place: string) => ({ target: { place }, serviceUrl: 'https://smba.example' });
+
+test('a reference is found by another process, and is written when it changes, not with each event (RE1)', async () => {
+  const store = new CountingStore();
+  let time = 0;
+  const references = new ConversationReferences({ ...about, store, now: () => time });
+  await references.note('general', reference('c1'));
+  await references.note('general', reference('c1'));
+  expect(store.puts).toBe(1);
+  await references.note('general', reference('c2'));
+  expect(store.puts).toBe(2);
+  time += 500_000;
+  await references.note('general', reference('c2'));
+  expect(store.puts).toBe(3);
+  const later = new ConversationReferences({ ...about, store });
+  expect(await later.find('general')).toEqual(reference('c2'));
+  expect(await later.find('random')).toBeUndefined();
+  const other = new ConversationReferences({ ...about, account: '43', store });
+  expect(await other.find('general')).toBeUndefined();
+});
+
+test('of an account only those noted last are kept, those of an earlier process included (RE2)', async () => {
+  const store = new MemoryStore();
+  const before = new ConversationReferences({ ...about, store });
+  for (const name of ['a', 'b', 'c']) await before.note(name, reference(name));
+  const references = new ConversationReferences({ ...about, store });
+  await references.note('b', reference('b'));
+  await references.note('d', reference('d'));
+  await references.note('e', reference('e'));
+  expect((await store.keys('references/teamchat/42')).toSorted()).toEqual(['b', 'd', 'e']);
+});
