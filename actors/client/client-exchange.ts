@@ -16,17 +16,17 @@ import type { Outlet } from './outlet.ts';
 
 export type ExchangeEnd = 'answered' | 'refused' | 'failed' | 'dropped';
 
-/** What is under way for an exchange, and can be given up. */
+/** What is under way for an exchange, and can be cancelled. */
 export interface Cancellable {
   readonly connection: Connection | undefined;
   cancel(reason?: string): void;
 }
 
-/** What a modern client is told with each result. */
+/** What is added to each result for a modern client. */
 export interface Dress {
-  /** Whose the answer is. */
+  /** The server that the answer is of. */
   serverInfo: unknown;
-  /** The server knows the method, so that its −32601 is about something else. */
+  /** The server knows the method, so that a −32601 of it is about something else. */
   isMethodKnown: boolean;
 }
 
@@ -42,16 +42,16 @@ export class ClientExchange implements Exchange, Linked<ClientExchange> {
   /** The server the request was sent to, once that is known. */
   server: string | undefined;
   call: Cancellable | undefined;
-  /** Set for modern clients. */
+  /** Only for modern clients. */
   dress: Dress | undefined;
   isDone = false;
-  /** Where it has its place in flight, and whose that is; only Places writes them. */
+  /** Its place in flight, and whose that is; only InFlightLimiter writes them. */
   budget: Budget | undefined;
   serverShare: Share | undefined;
   sessionShare: Share | undefined;
-  /** Gives back what it holds beside its place, where it is large. */
+  /** Gives back the bytes of a large request. */
   giveBytes: (() => void) | undefined;
-  /** What the request has in memory. */
+  /** The size of the request in memory. */
   bytes = 0;
   previous: ClientExchange | undefined;
   next: ClientExchange | undefined;
@@ -123,7 +123,7 @@ export class ClientExchange implements Exchange, Linked<ClientExchange> {
       );
   }
 
-  /** The client wants no answer any more. */
+  /** The client has cancelled the request. */
   cancel(reason?: string): void {
     if (this.call === undefined) this.drop();
     else this.call.cancel(reason);

@@ -131,7 +131,7 @@ export class MessageRouter {
     return this.#hasPlace(exchange, envelope, server, undefined) ? exchange : undefined;
   }
 
-  /** A notification or an answer of a session; nothing comes back. */
+  /** A notification or an answer of a session; it gets no reply. */
   note(session: ClientSession, envelope: Envelope): void {
     session.lastSeenAt = performance.now();
     if (envelope.kind === 'answer') {
@@ -156,7 +156,7 @@ export class MessageRouter {
     }
   }
 
-  /** A single request without a session, to one server. */
+  /** One request without a session, to one server. */
   single(server: ManagedServer, envelope: Envelope, outlet: Outlet, origin: Origin): void {
     const exchange = this.#exchange(envelope, outlet, origin, undefined);
     if (envelope.method === 'initialize') {
@@ -186,7 +186,7 @@ export class MessageRouter {
     for (const server of this.#serversOf(session)) {
       if (isRoots && !server.entry.forward_roots) continue;
       const member = server.pool.memberOf(session);
-      // A modern server knows no such notifications.
+      // The modern era has no such notifications.
       if (member?.isOpen === true && member.era === 'legacy') member.connection.sendRaw(envelope.bytes);
     }
   }

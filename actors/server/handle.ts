@@ -25,9 +25,9 @@ import { canTake, type PoolMember } from './pool/pool-member.ts';
 export interface HandleHooks {
   /** A call waits and the gate is shut: the machine is to open it. */
   onDemand(): void;
-  /** The first call since the machine has turned idle. */
+  /** The first call since the machine has entered `idle`. */
   onUsed(): void;
-  /** The park time is over and a call has come. */
+  /** A call has come after the time of a parked server was over. */
   onWake(): void;
 }
 
@@ -54,7 +54,7 @@ export class Handle {
   readonly #terms: CallTerms;
   readonly #room: CallQueue;
   readonly #inFlight: InFlight;
-  /** Kept for processes: a remote server sees to its states itself. */
+  /** Only for local processes: a remote server finds its states itself. */
   readonly #homes: RequestStateAffinity | undefined;
   #isDraining = false;
   #isRetired = false;
@@ -93,12 +93,12 @@ export class Handle {
     return this.#room.size;
   }
 
-  /** The call that has waited longest. */
+  /** The call that has waited in the queue longest. */
   get next(): Call | undefined {
     return this.#room.first;
   }
 
-  /** Whether a client still has a state of this connection to come back with. */
+  /** Whether a client still has a `requestState` of this connection, and may come back with it. */
   isAwaited(member: PoolMember): boolean {
     return this.#homes?.isAwaited(member) === true;
   }
@@ -112,7 +112,7 @@ export class Handle {
     return call;
   }
 
-  /** The call was certainly not carried out: it is sent once more, when the dead connection is out of the way. */
+  /** The call was certainly not carried out: it is sent once more, as soon as the dead connection has left the pool. */
   retry(call: Call): void {
     this.#leave(call, performance.now());
     queueMicrotask(() => {
@@ -122,7 +122,7 @@ export class Handle {
     });
   }
 
-  /** Too many failures lately: whoever comes is refused. */
+  /** The server has failed too often lately: calls are refused. */
   get isParked(): boolean {
     return this.breaker.isOpen;
   }
@@ -139,7 +139,7 @@ export class Handle {
     this.#failure = { error, at: performance.now() };
   }
 
-  /** Of the server that calls wait for by now. What was before `since` is over: it may have been mended. */
+  /** The failure of the server that calls wait for now. A failure before `since` does not count: it may have been repaired. */
   #whyShut(since: number): GatewayError | undefined {
     if (this.#successor !== undefined) return this.#successor.#whyShut(since);
     return this.#failure !== undefined && this.#failure.at >= since ? this.#failure.error : undefined;
@@ -150,7 +150,7 @@ export class Handle {
     this.isIdle = false;
   }
 
-  /** The server is parked: whoever waits is told, and whoever comes, until `until` (by the steady clock). */
+  /** The server is parked: waiting calls are refused now, and new ones until `until` (by the steady clock). */
   refuse(until: number, because: string): void {
     this.breaker.open(until, because);
     this.failWaiting(
@@ -294,7 +294,7 @@ export class Handle {
     if (this.#room.size > 0) this.drain();
   }
 
-  /** Takes the call off the connection, or out of the waiting room, whichever it is in. */
+  /** Removes the call from its connection, or from the queue. */
   #leave(call: Call, now: number): void {
     const { member } = call;
     if (member === undefined) {

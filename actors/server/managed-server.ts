@@ -40,10 +40,10 @@ export interface ManagedServerOptions
     Partial<Pick<ConnectionSetupOptions, 'onErrorAnswer'>> {
   readonly cache: ServerCache;
   readonly clientInfo: { readonly name: string; readonly version: string };
-  /** What clients have asked of a predecessor, or nothing yet. */
+  /** The subscriptions of a predecessor, or empty ones. */
   readonly subscriptions: Subscriptions;
   makeLink(events: LinkEvents, era: Era): Link;
-  /** Lists may have changed: clients that see the server alone are to be told. */
+  /** Lists may have changed: clients of this server alone are to be notified. */
   announce(kinds: readonly ListKind[]): void;
 }
 
@@ -54,12 +54,12 @@ export class ManagedServer implements ServerNotes {
   readonly pool: Pool;
   readonly cache: ServerCache;
   readonly eras: ServerEras;
-  // Its shares of what there is for all servers together (client/places.ts).
-  /** For requests of clients that are sent to it or wait for it. */
+  // Its shares of what is limited over all servers (client/routing/in-flight-limiter.ts).
+  /** The share for requests of clients that are sent to it or wait for it. */
   readonly places = new Share();
-  /** For those that only wait to be introduced. */
+  /** The share for requests that only wait for its description. */
   readonly introductions = new Share();
-  /** For the bytes of large ones. */
+  /** The share for the bytes of large requests. */
   readonly largeBytes = new Share();
   /** Starts after a failure since the gateway has started. */
   restarts = 0;
@@ -217,12 +217,12 @@ export class ManagedServer implements ServerNotes {
     return member === undefined ? new Set() : this.#upstreamSubscriptions.listen(member);
   }
 
-  /** Somebody has unsubscribed; of `orphaned` nobody wants updates any more. */
+  /** A client has unsubscribed; nobody is subscribed to `orphaned` any more. */
   unsubscribed(orphaned: readonly string[]): void {
     this.#upstreamSubscriptions.unsubscribed(orphaned);
   }
 
-  /** Notes the log level a session asks for, and tells whoever of this server is awake. */
+  /** Notes the log level that a session asks for, and sets it on the connections that are open. */
   setLevel(owner: CallOwner, level: LogLevel): void {
     this.#upstreamSubscriptions.setLevel(owner, level);
   }
@@ -235,7 +235,7 @@ export class ManagedServer implements ServerNotes {
     return this.cache.mayLearnMoreFrom({ era: 'legacy', offered });
   }
 
-  /** Asks for the lists that it could not give when it was introduced, if it runs. */
+  /** Asks for the lists that the server could not give when it was initialised, if it runs. */
   async askAgain(): Promise<void> {
     const member = [...this.pool.members].find(canTake);
     if (member !== undefined)
@@ -254,10 +254,10 @@ export class ManagedServer implements ServerNotes {
     await this.pool.memberOf(owner)?.opening;
   }
 
-  /** A client session is over: its connection, subscriptions and log level go. */
+  /** A client session has ended: its connection, subscriptions and log level are removed. */
   release(owner: CallOwner): void {
     this.#start.forget(owner);
-    // What still waits for it would have a connection opened for nobody.
+    // A call that still waits for it would have a connection opened for nobody.
     this.handle.failWaiting((call) => call.owner === owner, new StoppedError('the client has left'));
     this.#upstreamSubscriptions.release(owner);
     const letGo = () => {

@@ -32,7 +32,7 @@ export interface SessionOptions {
   readonly capabilities: Readonly<Record<string, unknown>>;
   /** Whose it is; no other may use it. */
   readonly principal?: Principal;
-  /** Of all sessions. */
+  /** The budget of all sessions. */
   readonly replays: ReplayBudget;
   readonly onParting: (
     session: ClientSession,
@@ -51,11 +51,11 @@ export class ClientSession implements CallOwner {
   readonly principal: Principal;
   readonly protocolVersion: string;
   readonly description: ClientDescription;
-  /** Which one it is, for people: given by Sessions, counting up. Unlike the id it opens nothing. */
+  /** A number for people, counted up by Sessions. Unlike the id it is no key to the session. */
   number = 0;
-  /** What it was shown of the merged lists, and is to hear of them (list-changes.ts). */
+  /** Which merged lists it was shown, and of which changes it is to be told (list-changes.ts). */
   lists: ListCopies | undefined;
-  /** performance.now() of its beginning. */
+  /** performance.now() when it began. */
   readonly openedAt = performance.now();
   /** performance.now() of the client's last message. */
   lastSeenAt = this.openedAt;
@@ -82,7 +82,7 @@ export class ClientSession implements CallOwner {
     this.#onParting = options.onParting;
   }
 
-  /** What a session is; it has connections of its own where the server is isolated. */
+  /** A session is of the legacy era, and more than a listener: it has connections of its own where the server is isolated. */
   readonly era = 'legacy';
   readonly isListener = false;
 
@@ -169,7 +169,7 @@ export class ClientSession implements CallOwner {
   ): (why: string) => void {
     this.#asked ??= new PendingServerRequests();
     const asked = this.#asked;
-    // None as long as it has not been asked: it may be refused at once.
+    // Undefined until the client has been asked: the question may be refused at once.
     let id: number | undefined;
     const over = (reason: string) => {
       if (id !== undefined)

@@ -37,7 +37,7 @@ export interface SessionsOptions {
   readonly maxSessions: number;
   readonly idleMs: number;
   readonly log: Log;
-  /** A session is over: what servers keep for it can go. */
+  /** A session has ended: what servers keep for it can be removed. */
   readonly onEnd: (session: ClientSession) => void;
 }
 
@@ -48,9 +48,9 @@ export class Sessions {
   readonly #replays = new ReplayBudget();
   readonly #descriptions = new Budget(LARGE_TOTAL_BYTES);
   readonly #sweep: NodeJS.Timeout;
-  /** How many there have ever been. */
+  /** How many sessions there have been. */
   #count = 0;
-  /** What those at /mcp/:id are to hear: the servers, by the list. */
+  /** What sessions at /mcp/:id are to be told: the servers with changes, by the list. */
   readonly #announced = new Map<ListKind, Set<string>>();
   readonly #news = new ListChanges();
   #announcing: NodeJS.Timeout | undefined;
@@ -73,7 +73,7 @@ export class Sessions {
     return this.#byId.size;
   }
 
-  /** The number of the one that came last, listening clients included. */
+  /** The number of the latest session or listening client. */
   get youngest(): number {
     return this.#count;
   }
@@ -94,7 +94,7 @@ export class Sessions {
     for (; next.done !== true; next = listening.next()) yield next.value;
   }
 
-  /** Throws OverloadedError when there are too many, or they say too much of themselves. */
+  /** Throws OverloadedError when there are too many sessions, or their descriptions take too much memory. */
   create(options: Omit<SessionOptions, 'id' | 'replays' | 'onParting'>): ClientSession {
     this.#admit();
     const session = new ClientSession({
@@ -123,7 +123,7 @@ export class Sessions {
     if (this.#listening.delete(listening)) this.#give(listening.description);
   }
 
-  /** Ends what is open for the sake of listening only; its clients come back to the next gateway. */
+  /** Ends the streams that are open for listening only; their clients come back to the next gateway. */
   closeStreams(): void {
     for (const session of this.#byId.values()) session.closeStream();
     for (const listening of [...this.#listening]) listening.end();
@@ -157,7 +157,7 @@ export class Sessions {
     this.announceAt(server, kinds);
   }
 
-  /** A server says that its lists have changed: clients that see it alone are to ask it. */
+  /** A server says that its lists have changed: clients of this server alone are notified. */
   announceAt(server: string, kinds: readonly ListKind[]): void {
     for (const kind of kinds) {
       const servers = this.#announced.get(kind) ?? new Set();
@@ -177,7 +177,7 @@ export class Sessions {
     return (answer) => {
       if (session === undefined && answer !== 'none') this.#news.gave(kind);
       session?.lists?.end(kind, this.#news, answer);
-      // There may be what it was not told meanwhile.
+      // It may have missed a change meanwhile.
       if (session !== undefined) this.tellMissed(session);
     };
   }
@@ -271,7 +271,7 @@ export class Sessions {
   }
 }
 
-/** Of which lists those hear who see one server, by the first list of each notice. */
+/** The lists of which sessions of one server are told, by the first list of each notice. */
 function kindsAt(due: readonly [ListKind, Set<string>][], target: string | undefined): ListKind[] {
   const kinds = due.flatMap(([kind, servers]) => (target !== undefined && servers.has(target) ? [kind] : []));
   return [...new Set(kinds.map((kind) => (kind === 'resourceTemplates' ? 'resources' : kind)))];

@@ -14,7 +14,7 @@ import type { Connection } from '../pool/connection.ts';
 import type { PoolMember } from '../pool/pool-member.ts';
 import type { CallOwner } from './call-owner.ts';
 
-/** Where the messages about one call go back to. */
+/** The receiver of the messages about one call. */
 export interface Exchange {
   /** The server's answer, still with our own id in it. */
   answer(envelope: Envelope): void;
@@ -34,7 +34,7 @@ export interface Patience {
   readonly maxMs: number;
 }
 
-/** What is wanted of a server. */
+/** A request to a server. */
 export interface CallRequest {
   readonly envelope: Envelope;
   /** Replacements to make in the message beside id and progress token; in order. */
@@ -45,15 +45,15 @@ export interface CallRequest {
   /** The era of the connection it is sent on; the message is in that era's form. @default 'legacy' */
   readonly era?: Era | undefined;
   readonly trace?: Trace | undefined;
-  /** It asks for log messages by a level that only its edits bring in. */
+  /** It asks for log messages, by a level that only its edits add. */
   readonly asksForLog?: boolean | undefined;
 }
 
-/** What is the same for all calls to a server. */
+/** Settings that are the same for all calls to a server. */
 export interface CallTerms {
   readonly server: string;
   readonly patience: Patience;
-  /** Of `timeoutMs`, where there are many calls; without it the call sets a timer of its own. */
+  /** The shared deadlines of `timeoutMs`; without them the call sets a timer of its own. */
   readonly deadlines?: Deadlines<Call>;
   readonly onEnd?: OnCallEnd;
   /**
@@ -78,7 +78,7 @@ export class Call implements Waiting<Call> {
   connection: Connection | undefined;
   /** The pool's member it was sent on. */
   member: PoolMember | undefined;
-  /** Of its session, in what is in flight at the server; only InFlight writes it. */
+  /** The share of its session in the calls in flight at the server; only InFlight writes it. */
   share: Share | undefined;
   attempts = 0;
   isDone = false;
@@ -86,7 +86,7 @@ export class Call implements Waiting<Call> {
   dueAt = 0;
   previous: Call | undefined;
   next: Call | undefined;
-  /** Told of the end; whoever takes the call over from another sets it to its own. */
+  /** Called at the end; who takes the call over from another replaces it. */
   onEnd: OnCallEnd | undefined;
 
   readonly #exchange: Exchange;
@@ -114,23 +114,23 @@ export class Call implements Waiting<Call> {
     this.#begin(this.acceptedAt);
   }
 
-  /** The answer is not due: the client is being asked something. Its deadline stands still until `resume`. */
+  /** The client is being asked something: the deadline stands still until `resume`. */
   suspend(): void {
     this.#stopClock();
     this.#suspendedAt ??= performance.now();
   }
 
-  /** Whether it tells a modern server a level, so that log messages may belong to it. */
+  /** Whether it names a log level to a modern server, so that log messages may belong to it. */
   get hearsLog(): boolean {
     return this.#asksForLog || this.envelope.meta(metaKeys.logLevel) !== undefined;
   }
 
-  /** It waits for its client, and goes on when that has answered. */
+  /** Whether it waits for its client. */
   get isSuspended(): boolean {
     return this.#suspendedAt !== undefined;
   }
 
-  /** The deadline runs, from its beginning. */
+  /** The deadline runs again, from its beginning. */
   resume(): void {
     if (this.isDone || this.#suspendedAt === undefined) return;
     const now = performance.now();
@@ -150,7 +150,7 @@ export class Call implements Waiting<Call> {
     this.#exchange.fail(error);
   }
 
-  /** A message on the way to the answer. */
+  /** A message that comes before the answer. */
   relay(message: Buffer): void {
     if (!this.isDone) this.#exchange.relay(message);
   }
@@ -177,7 +177,7 @@ export class Call implements Waiting<Call> {
     this.#hasLastTimer = true;
   }
 
-  /** Its time is up: told by the deadlines, or by its own timer. */
+  /** The deadline is over; called by the shared deadlines, or by its own timer. */
   expire(): void {
     const seconds = Math.round((performance.now() - this.acceptedAt) / 100) / 10;
     this.connection?.abandon(this, 'the deadline has passed');

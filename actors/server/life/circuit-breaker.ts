@@ -20,7 +20,7 @@ export class CircuitBreaker {
     this.#isEnabled = isEnabled;
   }
 
-  /** Too many failures lately, and its time is not over. */
+  /** The server has failed too often lately, and the time for which it is parked is not over. */
   get isOpen(): boolean {
     return this.until !== undefined && this.until > steadyNow();
   }
@@ -35,7 +35,7 @@ export class CircuitBreaker {
     this.until = undefined;
   }
 
-  /** What to tell a call that comes now; undefined where it is welcome. */
+  /** The error for a call that comes now; undefined where it is let through. */
   refusal(): UnavailableError | undefined {
     if (!this.#isEnabled) {
       return new UnavailableError(`server ${this.#id} is switched off (enabled: false in the catalog)`, 60);

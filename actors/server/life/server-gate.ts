@@ -18,7 +18,7 @@ import type { PoolMember } from '../pool/pool-member.ts';
 import type { SubscriberConnections } from '../pool/subscriber-connections.ts';
 import { ServerTimers } from './server-timers.ts';
 
-/** What is noted of a server while it comes and goes. */
+/** What the managed server notes of its starts and ends. */
 export interface ServerNotes {
   restarts: number;
   opened: StartTime | undefined;
@@ -39,7 +39,7 @@ export interface GateOptions {
   readonly notes: ServerNotes;
   /** How long calls in flight may still take when the server is stopped, in milliseconds. */
   graceMs(): number;
-  /** Tells the machine. */
+  /** Sends an event to the machine. */
   report(event: ServerEvent): void;
 }
 
@@ -97,7 +97,7 @@ export class ServerGate {
     eras.kill();
   }
 
-  /** Parked: whoever calls before `until`, in epoch milliseconds, is told so at once. */
+  /** Parked: calls before `until`, in epoch milliseconds, are refused at once. */
   refuse(until: number): void {
     const { eras, handle, notes } = this.#options;
     notes.nextRetryAt = until;

@@ -13,7 +13,7 @@ import {
 import { tell } from '../../dead-letters.ts';
 import { guarded } from '../../guarded.ts';
 
-/** What the machine's decisions mean for the server. */
+/** Carries out the decisions of the machine. */
 export interface LifeHooks {
   /** The pool actor has begun: open the first connection. */
   begin(): void;
@@ -89,12 +89,12 @@ export class ServerLife {
     return this.#state === 'running' || this.#state === 'idle';
   }
 
-  /** Tells the machine something from outside: an operator, a waiting call. A dead letter while it has no actor. */
+  /** Sends an event from outside to the machine: of an operator, or a waiting call. A dead letter while it has no actor. */
   send(event: ServerEvent): void {
     if (this.#ref !== undefined) tell(this.#ref, event);
   }
 
-  /** Tells the machine something of the connections; dropped when the pool actor is over. */
+  /** Sends an event of the connections to the machine; dropped when the pool actor has ended. */
   report(event: ServerEvent): void {
     this.#report?.(event);
   }

@@ -34,9 +34,9 @@ export interface StartOptions {
 
 export class ServerStart {
   readonly #options: StartOptions;
-  /** Who is to have the first connection where no call waits for it. */
+  /** Whose the first connection is where no call waits for it. */
   #demandedBy: CallOwner | undefined;
-  /** Its lists are wanted, by whoever comes next too. */
+  /** The lists of the server are to be learnt, whoever has the first connection. */
   isToLearn = false;
 
   constructor(options: StartOptions) {
@@ -86,7 +86,7 @@ export class ServerStart {
     const settled = eras.settle().then(() => {
       const { known } = eras;
       if (life.state !== 'starting' || known === undefined) return;
-      // They came by an earlier verdict, and would have connections opened that cannot be.
+      // These calls came by an earlier verdict on the eras; their connections could not be opened.
       const what = `server ${id} turned out to speak the protocol of another era; try again`;
       handle.failWaiting(({ era }) => !known[era], new UnavailableError(what, 1));
       this.#openFirst();

@@ -37,9 +37,9 @@ export interface ConnectionEvents {
    * connection. Without this the refusal is the answer.
    */
   readonly onHeaderMismatch?: (connection: Connection, call: Call) => void;
-  /** What becomes of an error answer before anybody reads it. Without this it is as it came. */
+  /** Changes an error answer before anybody reads it. Without this it stays as it came. */
   readonly onErrorAnswer?: ((answer: Envelope) => Envelope) | undefined;
-  /** A line was no message. */
+  /** A line was not a message. */
   onNoise(connection: Connection, what: string): void;
   onEnd(connection: Connection, error: GatewayError): void;
 }
@@ -103,7 +103,7 @@ export class Connection {
     return this.#calls.all();
   }
 
-  /** Opens the link and gets to know the server. Rejects with the reason; the caller closes the connection then. */
+  /** Opens the link and initialises the session. Rejects with the reason; the caller then closes the connection. */
   async introduce(introduction: Introduction, timeoutMs: number): Promise<ServerDescription> {
     const deadline = performance.now() + timeoutMs;
     this.#introduction = introduction;
@@ -120,7 +120,7 @@ export class Connection {
     return this.description;
   }
 
-  /** Asks for a sign of life; any answer is one. */
+  /** Pings the server; any answer counts. */
   async ping(timeoutMs: number): Promise<void> {
     await this.request(this.era === 'modern' ? 'server/discover' : 'ping', undefined, timeoutMs);
   }
@@ -188,7 +188,7 @@ export class Connection {
     for (const call of calls) call.fail(error);
   }
 
-  /** Ends it at once for a reason of ours: everybody hears of that, and not of how the link was ended. */
+  /** Ends the connection at once for a reason of ours: every call is told that reason, and not how the link ended. */
   kill(reason: GatewayError): void {
     this.endError ??= reason;
     this.failAll(reason);

@@ -19,20 +19,20 @@ import { canTake, type PoolMember } from './pool-member.ts';
 
 export interface PoolOptions extends ConnectionSetupOptions {
   readonly max: number;
-  /** A member without calls that somebody listens to all the same. */
+  /** Whether somebody listens to a member that has no calls. */
   isHeardBySome(member: PoolMember): boolean;
   onOpen(member: PoolMember): void;
   /** A member could not be opened; the calls that wait for it cannot be sent. */
   onOpenFailed(member: PoolMember, error: GatewayError): void;
-  /** The pool is empty and could not help it. */
+  /** The pool is empty, though it was not told to close. */
   onLost(error: GatewayError): void;
   onMemberEnded(member: PoolMember, error: GatewayError): void;
 }
 
 const MAX_RENEWALS = 2;
-/** After a further connection could not be opened, those that are open serve alone for so long. */
+/** After a further connection could not be opened no other is tried for so long. */
 const FURTHER_PAUSE_MS = 5000;
-/** A remote session that stood this long was no try in vain. */
+/** A remote session that lasted this long counts as a success. */
 const STEADY_MS = 5_000;
 
 export class Pool {
@@ -66,7 +66,7 @@ export class Pool {
     return this.#closing.recentStderrWith(this.#members);
   }
 
-  /** The pool of a server that starts anew. */
+  /** Opens the pool again, for a server that starts anew. */
   begin(): void {
     this.#isDraining = false;
     this.#aloneUntil = 0;
@@ -83,7 +83,7 @@ export class Pool {
     return canTake(member) ? member : undefined;
   }
 
-  /** Whose connection serves `owner`: its own, or, as undefined, one it shares. */
+  /** The owner of the connection that serves `owner`: itself, or undefined for a shared one. */
   placeOf(owner: CallOwner | undefined, era: Era): CallOwner | undefined {
     const isOwned = this.#options.isolation === 'session' && !this.#isSessionless(era);
     return isOwned && owner?.isListener !== true ? owner : undefined;
@@ -190,7 +190,7 @@ export class Pool {
       new StoppedError(`the session made room for a newer one (pool.max ${this.#options.max})`),
       'evicted',
     );
-    // It is on its way out and holds its place no longer; `close` sees to its end.
+    // The member is closing and holds its place no longer; `close` waits for its end.
     this.#members.delete(oldest);
   }
 
@@ -263,7 +263,7 @@ export class Pool {
   }
 }
 
-/** Whether a client's call on it gets on without anybody's doing. */
+/** Whether a call of a client on it makes progress by itself. */
 function isAtWork({ inFlight, connection }: PoolMember): boolean {
   let suspended = 0;
   if (inFlight > 0) for (const call of connection.calls()) if (call.isSuspended) suspended += 1;

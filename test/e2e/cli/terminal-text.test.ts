@@ -40,7 +40,7 @@ const delivery = {
     note: foreign,
     trace: foreign,
   },
-  ...{ failures: [{ attempt: 1, at: foreign, note: foreign }], answer: foreign },
+  ...{ failures: [{ attempt: 1, at: foreign, note: foreign }], answer: foreign, receipt: foreign },
   body: { bytes: 1, text: `${foreign}\n${foreign}` },
 };
 const trigger = {
