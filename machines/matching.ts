@@ -26,7 +26,7 @@ export interface Matchable {
 }
 
 /** The part of a trigger that decides. */
-export type Routable = Pick<Trigger, 'name' | 'commands' | 'rules' | 'default_agent'>;
+export type Routable = Pick<Trigger, 'name' | 'commands' | 'rules' | 'default_target'>;
 
 export interface Match<T extends Routable = Trigger> {
   readonly trigger: T;
@@ -112,7 +112,7 @@ function candidateOf<T extends Routable>(
       return { trigger, binding, rule: undefined, command: binding.command, rest, score, rank: 0 };
   }
   const rule = trigger.rules && ruleFor(trigger.rules, text);
-  if (rule === undefined && trigger.default_agent === undefined) return undefined;
+  if (rule === undefined && trigger.default_target === undefined) return undefined;
   const rank = rule === undefined ? Number.POSITIVE_INFINITY : Number.MAX_SAFE_INTEGER;
   return { trigger, binding: undefined, rule, command: undefined, rest: text, score, rank };
 }

@@ -248,7 +248,7 @@ export class Automation implements Part {
       },
       isPaused: (name) => pauses.has(name),
       onHeld: (name) => void this.#onHeld(name),
-      handlerOf: (agent) => this.#handlers.of(agent),
+      handlerOf: (target) => this.#handlers.of(target),
       services: this.#services(),
       count: (trigger, kind) => this.counters.count(trigger, kind),
       get longestTimeoutMs() {

@@ -7,6 +7,7 @@
 // -    the handler is asked once per attempt, always under the same key, so that it can tell a repetition.
 // CW5  only what is inbound is read by the platform's adapter; what is of another kind was to wake an event that does not wait.
 
+import { agentTarget, type Target, targetText } from '../../config/resources/target.ts';
 import type { Trigger } from '../../config/resources/trigger.ts';
 import { type CommandParameters, commandParameters } from '../../machines/command-parameters.ts';
 import { type Filters, type Match, matched } from '../../machines/matching.ts';
@@ -26,6 +27,8 @@ import { type HandlerServices, parkedOutcome, RunContext } from './run-context.t
 import { timeLimit } from './time-limit.ts';
 
 const PREFIX = 'conversation/';
+/** A trigger that leads nowhere takes no event. */
+const NOBODY = agentTarget('');
 /** Where no trigger is left to say how long its handler may take, nothing runs. */
 const NO_TRIGGER_MS = 10_000;
 
@@ -40,7 +43,7 @@ export interface Routing {
   isPaused(name: string): boolean;
   /** An event is held by that trigger now. */
   onHeld(trigger: string): void;
-  handlerOf(agent: string): Handler | undefined;
+  handlerOf(target: Target): Handler | undefined;
   readonly services: HandlerServices;
   /** An attempt of this trigger has ended so. */
   count(trigger: string, kind: Outcome['kind']): void;
@@ -140,21 +143,22 @@ export class ConversationWork implements Work {
       const told = this.#answered(taken, { text: given.help });
       return { ...told, kind: 'ignored', note: 'a parameter is missing, so nothing was run' };
     }
-    const agent = binding?.agent ?? rule?.agent ?? trigger.default_agent ?? '';
-    const handler = this.#routing.handlerOf(agent);
+    const target = binding?.target ?? rule?.target ?? trigger.default_target ?? NOBODY;
+    const handler = this.#routing.handlerOf(target);
+    const whom = targetText(target);
     const { retry } = trigger;
     const end = givenUp(trigger, event);
     if (end !== undefined) return end;
     if (handler === undefined)
-      return { kind: 'failed', trigger: trigger.name, note: `there is no agent ${agent}`, retry };
-    const place = this.#places.take(agent, trigger.name, event);
-    if (typeof place === 'string') return withoutPlace(place, trigger, `the agent ${agent}`);
+      return { kind: 'failed', trigger: trigger.name, note: `there is no ${whom}`, retry };
+    const place = this.#places.take(whom, trigger.name, event);
+    if (typeof place === 'string') return withoutPlace(place, trigger, `the ${whom}`);
     const limit = timeLimit(trigger);
     const own = this.#deadline(limit.seconds * 1000);
     const endTyping = this.#showTyping(taken);
     try {
       const history = historyOf(snapshot);
-      const job = jobOf(event, inbound, { command, parameters: given.values, trigger, agent, history });
+      const job = jobOf(event, inbound, { command, parameters: given.values, trigger, target, history });
       const both = own === undefined ? signal : AbortSignal.any([signal, own]);
       const limits = { signal: both, limitMs: limit.seconds * 1000 };
       const answer = await handler.run(job, new RunContext(assignment, this.#routing.services, limits));
@@ -261,11 +265,11 @@ function jobOf(
     readonly command: string | undefined;
     readonly parameters: Readonly<Record<string, string>>;
     readonly trigger: Trigger;
-    readonly agent: string;
+    readonly target: Target;
     readonly history: Job['history'];
   },
 ): Job {
-  const { trigger, agent, command, parameters, history } = more;
+  const { trigger, target, command, parameters, history } = more;
   return {
     input: inbound.text ?? inWords(inbound),
     inputJson: inbound.textJson,
@@ -281,7 +285,7 @@ function jobOf(
       payloadJson: inbound.payloadJson,
     },
     trigger: trigger.name,
-    agent,
+    agent: target.name,
     conversation: event.key.slice(PREFIX.length),
     history,
     idempotencyKey: event.id,

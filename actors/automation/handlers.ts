@@ -1,7 +1,8 @@
-// The handlers by agent. A handler lives as long as its agent is unchanged, so that a reload breaks no connection of
+// The handlers by target. A handler lives as long as its agent is unchanged, so that a reload breaks no connection of
 // others.
 
 import type { Agent } from '../../config/resources/agent.ts';
+import type { Target } from '../../config/resources/target.ts';
 import type { Handler } from '../handlers/handler.ts';
 import { makeHandler } from '../handlers/make-handler.ts';
 
@@ -18,9 +19,9 @@ export class Handlers {
     return [...this.#kept.values()].map(({ agent }) => agent);
   }
 
-  /** Undefined for an agent that is not there, or has nobody to answer for it. */
-  of(agent: string): Handler | undefined {
-    return this.#kept.get(agent)?.handler;
+  /** Undefined for one that is not there, or has nobody to answer for it. */
+  of({ kind, name }: Target): Handler | undefined {
+    return kind === 'agent' ? this.#kept.get(name)?.handler : undefined;
   }
 
   use(agents: readonly Agent[]): void {

@@ -6,6 +6,7 @@ import { sep } from 'node:path';
 import { isError } from '../../config/problem.ts';
 import type { Agent } from '../../config/resources/agent.ts';
 import type { LoadedResources } from '../../config/resources/load-resources.ts';
+import { agentTarget, isSameTarget } from '../../config/resources/target.ts';
 import type { Trigger } from '../../config/resources/trigger.ts';
 
 /** `before` is what is in use. The problems are those of `next`. */
@@ -33,6 +34,7 @@ function merged<T extends Trigger | Agent>(
   return [...good, ...before.filter((resource) => isBad(resource) && !names.has(resource.name))];
 }
 
-function refersTo({ default_agent, commands, rules = [] }: Trigger, agent: string): boolean {
-  return default_agent === agent || [...commands, ...rules].some((binding) => binding.agent === agent);
+function refersTo({ default_target, commands, rules = [] }: Trigger, agent: string): boolean {
+  const targets = [default_target, ...[...commands, ...rules].map(({ target }) => target)];
+  return targets.some((target) => isSameTarget(target, agentTarget(agent)));
 }

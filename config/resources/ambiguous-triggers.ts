@@ -4,13 +4,13 @@
 
 import type { Trigger } from './trigger.ts';
 
-type Answering = Pick<Trigger, 'commands' | 'default_agent'>;
+type Answering = Pick<Trigger, 'commands' | 'default_target'>;
 
 /** What both would answer, in the same rank; undefined stands for what no command takes. */
 export function commandsInCommon(a: Answering, b: Answering): readonly (string | undefined)[] {
   const names = new Set(b.commands.map(({ command }) => command));
   const shared = a.commands.map(({ command }) => command).filter((command) => names.has(command));
-  const haveDefaults = a.default_agent !== undefined && b.default_agent !== undefined;
+  const haveDefaults = a.default_target !== undefined && b.default_target !== undefined;
   return haveDefaults ? [...shared, undefined] : shared;
 }
 

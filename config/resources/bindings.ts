@@ -4,14 +4,15 @@
 import { joinPath } from '../field-path.ts';
 import type { SchemaReader } from '../schema-reader.ts';
 import type { WrittenBinding, WrittenParameter } from './binding-schema.ts';
+import { agentTarget, type Target } from './target.ts';
 import type { Binding, Parameter } from './trigger.ts';
 import type { TriggerType } from './trigger-type.ts';
 
 const commandsPath = 'spec.commands';
 
-/** An agent that is named, and where. */
-export interface AgentReference {
-  readonly agent: string;
+/** Who is named to answer, and where. */
+export interface TargetReference {
+  readonly target: Target;
   readonly path: string;
 }
 
@@ -20,10 +21,10 @@ export function readBindings(
   reader: SchemaReader,
   written: Readonly<Record<string, WrittenBinding>>,
   type: TriggerType,
-): { readonly bindings: readonly Binding[]; readonly references: readonly AgentReference[] } {
+): { readonly bindings: readonly Binding[]; readonly references: readonly TargetReference[] } {
   const earlier = new Map<string, string>();
   const bindings: Binding[] = [];
-  const references: AgentReference[] = [];
+  const references: TargetReference[] = [];
   for (const [key, binding] of Object.entries(written)) {
     const path = joinPath(commandsPath, key);
     const command = key.startsWith('/') ? key.slice(1) : key;
@@ -36,8 +37,9 @@ export function readBindings(
     const parameters = readParameters(reader, binding, path);
     const { agent, description } = binding;
     if (agent === undefined) continue;
-    bindings.push({ command, agent, description, parameters });
-    references.push({ agent, path: joinPath(path, 'agent') });
+    const target = agentTarget(agent);
+    bindings.push({ command, target, description, parameters });
+    references.push({ target, path: joinPath(path, target.kind) });
   }
   return { bindings, references };
 }

@@ -4,6 +4,7 @@
 import { suggest } from '../suggest.ts';
 import type { Agent } from './agent.ts';
 import type { ReadResource } from './resource-context.ts';
+import { agentTarget, isSameTarget, type Target } from './target.ts';
 import type { Trigger } from './trigger.ts';
 import type { ReadOfType } from './trigger-type.ts';
 import { triggerTypes } from './trigger-types.ts';
@@ -44,7 +45,7 @@ function checkAgents(
   for (const { kind, name, agent } of resources)
     if (kind === 'Agent' && name !== undefined) agents.set(name, agent);
   const severity = mayLackAgents && agents.size === 0 ? 'warning' : 'error';
-  const faultOf = (name: string): string | undefined => {
+  const faultOf = ({ name }: Target): string | undefined => {
     if (!agents.has(name)) {
       const near = suggest(name, [...agents.keys()]);
       return near === undefined
@@ -56,12 +57,14 @@ function checkAgents(
     return `agent ${name} cannot run: models such as its ${agent.model} are not built yet; give it spec.runtime.http.url, or a model scripted:FILE`;
   };
   for (const { reader, references = [] } of resources)
-    for (const { agent, path } of references) {
-      const fault = faultOf(agent);
+    for (const { target, path } of references) {
+      const fault = faultOf(target);
       if (fault !== undefined) reader.report(path, fault, severity);
     }
-  const relying = resources.find(({ trigger }) => trigger?.default_agent === defaultAgent);
-  const fault = defaultAgent === undefined ? undefined : faultOf(defaultAgent);
+  if (defaultAgent === undefined) return;
+  const target = agentTarget(defaultAgent);
+  const relying = resources.find(({ trigger }) => isSameTarget(trigger?.default_target, target));
+  const fault = faultOf(target);
   if (fault === undefined || relying === undefined || relying.reader.has('spec.default_agent')) return;
   relying.reader.report(
     'spec',

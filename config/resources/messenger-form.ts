@@ -7,8 +7,9 @@ import { hasError } from '../problem.ts';
 import type { SchemaReader } from '../schema-reader.ts';
 import type { YamlTree } from '../yaml-tree.ts';
 import { typeMeant } from './aliases.ts';
-import type { AgentReference } from './bindings.ts';
+import type { TargetReference } from './bindings.ts';
 import type { ReadResource, ResourceContext } from './resource-context.ts';
+import { agentTarget, optionalAgent } from './target.ts';
 import type { TextRule, Trigger } from './trigger.ts';
 import { givenBy, readConfig } from './trigger-config.ts';
 import { readOptions } from './trigger-options.ts';
@@ -59,8 +60,8 @@ export function readMessengerForm(
       'only triggers of the business messenger have this form; others say spec.type',
     );
   const { rules, references } = readRouting(reader, routing);
-  const default_agent = routing.default_agent ?? context.defaultAgent;
-  if (rules.length === 0 && default_agent === undefined && !reader.has('spec.routing.rules'))
+  const default_target = optionalAgent(routing.default_agent ?? context.defaultAgent);
+  if (rules.length === 0 && default_target === undefined && !reader.has('spec.routing.rules'))
     reader.report(
       'spec',
       'leads nowhere: its routing has no rules, and there is no default_agent',
@@ -78,7 +79,7 @@ export function readMessengerForm(
     config,
     commands: [],
     rules,
-    default_agent,
+    default_target,
     enabled: enabled && context.platforms[platformOf(TYPE)]?.enabled !== false,
     labels: written?.metadata?.labels ?? {},
     annotations: written?.metadata?.annotations ?? {},
@@ -92,20 +93,21 @@ export function readMessengerForm(
 function readRouting(
   reader: SchemaReader,
   { rules = [], default_agent }: WrittenRouting,
-): { readonly rules: readonly TextRule[]; readonly references: readonly AgentReference[] } {
-  const references: AgentReference[] = [];
+): { readonly rules: readonly TextRule[]; readonly references: readonly TargetReference[] } {
+  const references: TargetReference[] = [];
   const good = rules.flatMap((rule, index) => {
     const path = joinPath('spec.routing.rules', index);
     const { match, agent } = rule ?? {};
     const words = match?.text_contains?.filter((word) => word !== undefined) ?? [];
     if (agent === undefined) return [];
-    references.push({ agent, path: joinPath(path, 'agent') });
+    const target = agentTarget(agent);
+    references.push({ target, path: joinPath(path, target.kind) });
     if (words.length === 0 && !reader.isFaulty(path))
       reader.report(joinPath(path, 'match'), 'has no words, so the rule never holds', 'warning');
-    return [{ contains: words.map((word) => word.toLowerCase()), agent }];
+    return [{ contains: words.map((word) => word.toLowerCase()), target }];
   });
   if (default_agent !== undefined)
-    references.push({ agent: default_agent, path: 'spec.routing.default_agent' });
+    references.push({ target: agentTarget(default_agent), path: 'spec.routing.default_agent' });
   return { rules: good, references };
 }
 

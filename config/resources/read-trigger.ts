@@ -10,6 +10,7 @@ import { fieldAliases, typeMeant } from './aliases.ts';
 import { readBindings } from './bindings.ts';
 import { readMessengerForm } from './messenger-form.ts';
 import type { ReadResource, ResourceContext } from './resource-context.ts';
+import { agentTarget, optionalAgent } from './target.ts';
 import type { Trigger } from './trigger.ts';
 import { givenBy, readConfig, requiring, warnOfLiteralSecrets } from './trigger-config.ts';
 import { readOptions } from './trigger-options.ts';
@@ -60,13 +61,15 @@ function readOfType(
   const config = readConfig(reader, spec.config, given, rules, context.listen);
   const { bindings, references } = readBindings(reader, spec.commands ?? {}, rules);
   const { enabled, ...options } = readOptions(reader, spec, rules.isChat);
-  const default_agent = spec.default_agent ?? context.defaultAgent;
-  if (bindings.length === 0 && default_agent === undefined && !reader.has('spec.commands'))
+  const default_target = optionalAgent(spec.default_agent ?? context.defaultAgent);
+  if (bindings.length === 0 && default_target === undefined && !reader.has('spec.commands'))
     reader.report('spec', 'leads nowhere: it has no commands, and there is no default_agent', 'warning');
   if (!rules.isBuilt) reader.report('spec.type', notBuilt(type));
   const name = written?.metadata?.name;
   const fallback =
-    spec.default_agent === undefined ? [] : [{ agent: spec.default_agent, path: 'spec.default_agent' }];
+    spec.default_agent === undefined
+      ? []
+      : [{ target: agentTarget(spec.default_agent), path: 'spec.default_agent' }];
   const read = { kind: 'Trigger', name, reader, references: [...references, ...fallback] };
   if (name === undefined || config === undefined || hasError(reader.problems)) return read;
   const content = {
@@ -74,7 +77,7 @@ function readOfType(
     type,
     config,
     commands: bindings,
-    default_agent,
+    default_target,
     enabled: enabled && platform.enabled !== false,
     labels: written?.metadata?.labels ?? {},
     annotations: written?.metadata?.annotations ?? {},

@@ -2,7 +2,7 @@
 
 import type { SchemaReader } from '../schema-reader.ts';
 import type { Agent } from './agent.ts';
-import type { AgentReference } from './bindings.ts';
+import type { TargetReference } from './bindings.ts';
 import type { Trigger } from './trigger.ts';
 import type { ListenAddress } from './trigger-type.ts';
 
@@ -33,6 +33,6 @@ export interface ReadResource {
   /** Undefined for one with an error. */
   readonly trigger?: Trigger | undefined;
   readonly agent?: Agent | undefined;
-  /** Agents that a trigger names. */
-  readonly references?: readonly AgentReference[];
+  /** Who is to answer, as a trigger names them. */
+  readonly references?: readonly TargetReference[];
 }

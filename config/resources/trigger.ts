@@ -1,5 +1,6 @@
 // A trigger as the rest of the program sees it: read, checked, filled, with the variables in it replaced.
 
+import type { Target } from './target.ts';
 import type { BusinessMessengerConfig } from './types/businessmessenger.ts';
 import type { HttpConfig } from './types/http.ts';
 import type { ManualConfig } from './types/manual.ts';
@@ -13,11 +14,11 @@ export interface Parameter {
   readonly default: string | undefined;
 }
 
-/** What a command leads to. Fleets, flows and approvals are load errors until they are built. */
+/** A command and what it leads to. Fleets, flows and approvals are load errors until they are built. */
 export interface Binding {
   /** As written, without a leading slash. */
   readonly command: string;
-  readonly agent: string;
+  readonly target: Target;
   readonly description: string | undefined;
   readonly parameters: readonly Parameter[];
 }
@@ -26,7 +27,7 @@ export interface Binding {
 export interface TextRule {
   /** In small letters; one of them must be in the text. */
   readonly contains: readonly string[];
-  readonly agent: string;
+  readonly target: Target;
 }
 
 export interface TriggerRetry {
@@ -42,8 +43,8 @@ export interface TriggerOf<Type extends string, Config> {
   readonly config: Config;
   readonly commands: readonly Binding[];
   /** The trigger's own, or the one of the daemon's configuration. */
-  readonly default_agent: string | undefined;
-  /** For what no command takes; the first that holds decides, before `default_agent`. */
+  readonly default_target: Target | undefined;
+  /** For what no command takes; the first that holds decides, before `default_target`. */
   readonly rules?: readonly TextRule[] | undefined;
   readonly enabled: boolean;
   readonly labels: Readonly<Record<string, string>>;

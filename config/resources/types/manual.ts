@@ -43,7 +43,7 @@ export const manualType: TriggerType<ManualConfig> = {
 function checkAllowedCommands({ reader, trigger }: ReadOfType<ManualConfig>): void {
   const path = 'spec.config.allowed_commands';
   // One list for all triggers, in the settings of the platform, may name more than each of them has.
-  if (trigger.default_agent !== undefined || !reader.has(path)) return;
+  if (trigger.default_target !== undefined || !reader.has(path)) return;
   const commands = trigger.commands.map(({ command }) => command);
   for (const [index, name] of trigger.config.allowed_commands.entries()) {
     if (commands.includes(name)) continue;

@@ -6,6 +6,7 @@ import type { Agent } from '../../../config/resources/agent.ts';
 import { type LoadedResources, loadResources } from '../../../config/resources/load-resources.ts';
 import type { Trigger } from '../../../config/resources/trigger.ts';
 import { SecretValues } from '../../../config/secret-values.ts';
+import { commandRecord } from '../../http/api/automation-records.ts';
 
 export function readResourceFiles(paths: readonly string[]): Promise<LoadedResources> {
   return loadResources({ files: paths, env: process.env, secrets: new SecretValues(), isLenient: true });
@@ -16,8 +17,9 @@ export function isGood({ problems }: LoadedResources): boolean {
 }
 
 /** What a file tells of a trigger: never a value of its configuration, which may be a secret (A9). */
-export function triggerInFile({ name, type, enabled, commands, default_agent, labels, file }: Trigger) {
-  return { name, type, enabled, commands, default_agent: default_agent ?? null, labels, file };
+export function triggerInFile({ name, type, enabled, commands, default_target, labels, file }: Trigger) {
+  const default_agent = default_target?.name ?? null;
+  return { name, type, enabled, commands: commands.map(commandRecord), default_agent, labels, file };
 }
 
 export function agentInFile({ name, description, model, runtime, file }: Agent) {

@@ -5,6 +5,7 @@ import type { TriggerStatus } from '../../../actors/automation/operator.ts';
 import type { ConnectionStatus } from '../../../actors/connections/shared-connection.ts';
 import type { Delivery } from '../../../actors/store/store.ts';
 import type { Agent } from '../../../config/resources/agent.ts';
+import type { Binding } from '../../../config/resources/trigger.ts';
 
 const iso = (epochMs: number | undefined) => (epochMs === undefined ? null : new Date(epochMs).toISOString());
 
@@ -16,8 +17,8 @@ export function triggerRecord(status: TriggerStatus) {
     type: trigger.type,
     state,
     paused: isPaused,
-    commands: trigger.commands,
-    default_agent: trigger.default_agent ?? null,
+    commands: trigger.commands.map(commandRecord),
+    default_agent: trigger.default_target?.name ?? null,
     requires_confirmation: status.requiresConfirmation,
     labels: trigger.labels,
     handled: counts.handled,
@@ -38,6 +39,11 @@ function connectionRecord({ platform, account, state, since, lastError, retryAt 
     last_error: lastError ?? null,
     next_retry_at: iso(retryAt),
   };
+}
+
+/** As it is written in a file: who answers stands under the word for what it is. */
+export function commandRecord({ command, target, description, parameters }: Binding) {
+  return { command, [target.kind]: target.name, description, parameters };
 }
 
 /** One line of GET /agents. */

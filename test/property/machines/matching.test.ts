@@ -2,6 +2,7 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { agentTarget } from '../../../config/resources/target.ts';
 import type { Binding } from '../../../config/resources/trigger.ts';
 import { type Matchable, matched, type Routable } from '../../../machines/matching.ts';
 
@@ -15,7 +16,7 @@ const letters = fc.constantFrom('a', 'b', 'c');
 const some = fc.uniqueArray(letters, { maxLength: 2 });
 const binding = (command: string): Binding => ({
   command,
-  agent: command,
+  target: agentTarget(command),
   description: undefined,
   parameters: [],
 });
@@ -23,7 +24,7 @@ const triggers: fc.Arbitrary<readonly Case[]> = fc.uniqueArray(
   fc.record({
     name: fc.stringMatching(/^[a-z]{1,3}$/),
     commands: some.map((names) => names.map(binding)),
-    default_agent: fc.option(letters, { nil: undefined }),
+    default_target: fc.option(letters.map(agentTarget), { nil: undefined }),
     channels: some,
     users: fc.uniqueArray(fc.constantFrom('a', 'b', '*'), { maxLength: 2 }),
     words: some,
@@ -46,7 +47,7 @@ const plain = (text: string) => text.replace(/^[#/]/, '');
 
 function oracle(all: readonly Case[], { names, text, channel, user }: Matchable): string | undefined {
   const rows = all.flatMap((trigger) => {
-    const { channels, users, words, commands, default_agent, name } = trigger;
+    const { channels, users, words, commands, default_target, name } = trigger;
     if (channels.length > 0 && !channels.some((each) => channel !== undefined && each === plain(channel)))
       return [];
     if (users.length > 0 && !users.some((each) => user !== undefined && (each === '*' || each === user)))
@@ -59,7 +60,7 @@ function oracle(all: readonly Case[], { names, text, channel, user }: Matchable)
     const asked = names.length > 0 ? names : [plain((text ?? '').trim().split(/\s+/)[0] ?? '')];
     const known = commands.map(({ command }) => command);
     const found = asked.findIndex((each) => known.includes(each));
-    if (found === -1 && default_agent === undefined) return [];
+    if (found === -1 && default_target === undefined) return [];
     return [{ name, score, place: found === -1 ? 99 : found, command: found === -1 ? '' : asked[found] }];
   });
   const [best] = rows.sort((a, b) => b.score - a.score || a.place - b.place || (a.name < b.name ? -1 : 1));

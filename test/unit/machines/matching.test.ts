@@ -1,17 +1,18 @@
 import { describe, expect, test } from 'vitest';
+import { agentTarget } from '../../../config/resources/target.ts';
 import type { Binding } from '../../../config/resources/trigger.ts';
 import { type Filters, type Matchable, matched, type Routable } from '../../../machines/matching.ts';
 
 const binding = (command: string): Binding => ({
   command,
-  agent: `agent-of-${command}`,
+  target: agentTarget(`agent-of-${command}`),
   description: undefined,
   parameters: [],
 });
 const trigger = (name: string, commands: readonly string[] = [], default_agent?: string): Routable => ({
   name,
   commands: commands.map(binding),
-  default_agent,
+  default_target: default_agent === undefined ? undefined : agentTarget(default_agent),
 });
 const nothing: Matchable = { names: [], text: undefined, channel: undefined, user: undefined };
 const filters = (

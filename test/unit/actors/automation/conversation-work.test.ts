@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { ConversationWork, type Routing } from '../../../../actors/automation/conversation-work.ts';
+import { Handlers } from '../../../../actors/automation/handlers.ts';
 import { timeLimit } from '../../../../actors/automation/time-limit.ts';
 import type { Handler, Job } from '../../../../actors/handlers/handler.ts';
 import { chatFilters } from '../../../../actors/inbox/chat-filters.ts';
@@ -12,6 +13,8 @@ import { manualAdapter } from '../../../../actors/sources/manual/manual-adapter.
 import { manualEvent } from '../../../../actors/sources/manual/manual-event.ts';
 import type { ManualInput } from '../../../../actors/sources/manual/manual-input.ts';
 import type { StoredEvent } from '../../../../actors/store/store.ts';
+import type { Agent } from '../../../../config/resources/agent.ts';
+import { agentTarget, type Target } from '../../../../config/resources/target.ts';
 import type { ManualTrigger } from '../../../../config/resources/trigger.ts';
 import { CRASH_LIMIT } from '../../../../machines/crashes.ts';
 import { noServices } from '../../../fixtures/automation/contexts.ts';
@@ -25,7 +28,7 @@ const run = { command: '', input: {}, text: 'go', isConfirmed: true };
 /** A work with one trigger and one handler, and an event for both. */
 function bench(
   trigger: ManualTrigger,
-  handler: Handler,
+  handler: Handler | Routing['handlerOf'],
   said: Partial<ManualInput> = {},
   more: Partial<StoredEvent> = {},
   kept: unknown[] = [],
@@ -35,7 +38,7 @@ function bench(
     trigger: () => trigger,
     isPaused: () => false,
     onHeld: () => {},
-    handlerOf: () => handler,
+    handlerOf: typeof handler === 'function' ? handler : () => handler,
     services: noServices,
     count: () => {},
     longestTimeoutMs: 60_000,
@@ -88,7 +91,7 @@ test.each([
     const version = { name: 'version', description: undefined, required: false, default: 'latest' };
     const binding = {
       command: 'deploy',
-      agent: 'echo',
+      target: agentTarget('echo'),
       description: undefined,
       parameters: [env, version],
     };
@@ -211,4 +214,23 @@ describe('what waits', () => {
       note: 'a decision for what nothing here waits for: yes',
     });
   });
+});
+
+test('who is asked is what the trigger leads to, and an agent stands in for no flow of its name', async () => {
+  const handlers = new Handlers();
+  const agent = {
+    name: 'echo',
+    hash: 'h',
+    runtime: { kind: 'scripted', script: '/none' },
+  } as unknown as Agent;
+  handlers.use([agent]);
+  const asked: Target[] = [];
+  const trigger = { ...manualTrigger('ops'), default_target: { kind: 'flow', name: 'echo' } as const };
+  const { perform } = bench(trigger, (target) => {
+    asked.push(target);
+    return handlers.of(target);
+  });
+  expect(await perform()).toMatchObject({ kind: 'failed', note: 'there is no flow echo' });
+  expect(asked).toEqual([{ kind: 'flow', name: 'echo' }]);
+  expect(handlers.of(agentTarget('echo'))).toBeDefined();
 });

@@ -4,10 +4,16 @@ import { expect, test } from 'vitest';
 import { lastGoodResources } from '../../../../actors/automation/last-good-resources.ts';
 import type { Agent } from '../../../../config/resources/agent.ts';
 import type { LoadedResources } from '../../../../config/resources/load-resources.ts';
+import { agentTarget } from '../../../../config/resources/target.ts';
 import type { Trigger } from '../../../../config/resources/trigger.ts';
 
 const trigger = (name: string, file: string, default_agent = 'a') =>
-  ({ name, file: `/t/${file}`, default_agent, commands: [] }) as unknown as Trigger;
+  ({
+    name,
+    file: `/t/${file}`,
+    default_target: agentTarget(default_agent),
+    commands: [],
+  }) as unknown as Trigger;
 const agent = (name: string, file: string) => ({ name, file: `/a/${file}` }) as unknown as Agent;
 const loaded = (triggers: Trigger[], agents: Agent[], ...bad: string[]): LoadedResources => ({
   triggers,

@@ -7,6 +7,7 @@ import { UnavailableError } from '../../../../actors/errors.ts';
 import { DeliveryWaits } from '../../../../actors/inbox/delivery-waits.ts';
 import { Redactor } from '../../../../actors/redact.ts';
 import { manualAdapter } from '../../../../actors/sources/manual/manual-adapter.ts';
+import { agentTarget } from '../../../../config/resources/target.ts';
 import type { Trigger } from '../../../../config/resources/trigger.ts';
 import { done, FakeWork, newEvent, startInbox } from '../../../fixtures/automation/inbox.ts';
 import { MemoryStore } from '../../../fixtures/store/memory-store.ts';
@@ -26,7 +27,7 @@ const manual = {
   type: 'Manual',
   enabled: true,
   commands: [],
-  default_agent: 'deployer',
+  default_target: agentTarget('deployer'),
   config: { require_confirmation: false, allowed_commands: [] },
 } as unknown as Trigger;
 

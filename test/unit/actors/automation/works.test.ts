@@ -11,6 +11,7 @@ import type { Receipt, SendContext } from '../../../../actors/outbound/outbound.
 import type { Adapter } from '../../../../actors/sources/adapter.ts';
 import { manualAdapter } from '../../../../actors/sources/manual/manual-adapter.ts';
 import type { NewEvent } from '../../../../actors/store/store.ts';
+import { agentTarget } from '../../../../config/resources/target.ts';
 import type { Trigger } from '../../../../config/resources/trigger.ts';
 import { CRASH_LIMIT } from '../../../../machines/crashes.ts';
 import { noServices } from '../../../fixtures/automation/contexts.ts';
@@ -116,13 +117,13 @@ test('a handler that goes on although it was told to end keeps its place, and it
   const { store, dispatcher } = start({
     trigger: (name) => ({
       ...manualTrigger(name, { timeout: 0.01 }),
-      default_agent: name,
+      default_target: agentTarget(name),
       retry: { attempts: 1, min_backoff_seconds: 0.01, max_backoff_seconds: 0.01, factor: 1 },
     }),
     longestTimeoutMs: 20,
-    handlerOf: (agent) => ({
+    handlerOf: ({ name }) => ({
       run: async ({ event }) => {
-        if (agent === 'hangs') {
+        if (name === 'hangs') {
           hanging += 1;
           return never;
         }

@@ -9,6 +9,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { UnavailableError } from '../../../../actors/errors.ts';
 import type { Adapter } from '../../../../actors/sources/adapter.ts';
 import { httpAdapter } from '../../../../actors/sources/http/http-adapter.ts';
+import { agentTarget } from '../../../../config/resources/target.ts';
 import type { HttpTrigger } from '../../../../config/resources/trigger.ts';
 import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
 import { httpTrigger } from '../../../fixtures/automation/triggers.ts';
@@ -97,7 +98,7 @@ describe('a secret of the scheme hub', () => {
   });
 
   test('knows a recorded request although headers that are not signed have it taken by another trigger', async () => {
-    const command = { command: 'go', agent: 'echo', description: undefined, parameters: [] };
+    const command = { command: 'go', target: agentTarget('echo'), description: undefined, parameters: [] };
     const config = { webhook_secret: SECRET, path: '/shared' };
     await adapter.open(httpTrigger('one', config), host);
     await adapter.open({ ...httpTrigger('other', config), commands: [command] }, host);
@@ -491,9 +492,9 @@ describe('triggers that share a path', () => {
 
 describe('triggers that share a path and a secret', () => {
   const bound = (name: string, command: string, config: Partial<HttpTrigger['config']>) => {
-    const binding = { command, agent: 'echo', description: undefined, parameters: [] };
+    const binding = { command, target: agentTarget('echo'), description: undefined, parameters: [] };
     const trigger = httpTrigger(name, { webhook_secret: SECRET, ...config });
-    return adapter.open({ ...trigger, commands: [binding], default_agent: undefined }, host);
+    return adapter.open({ ...trigger, commands: [binding], default_target: undefined }, host);
   };
   const command = (name: string, id: string) =>
     postSigned(JSON.stringify({ command: name, room: 'blue' }), { ...json, 'idempotency-key': id });

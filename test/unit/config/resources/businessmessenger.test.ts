@@ -122,8 +122,8 @@ describe('the second form of the business messenger', () => {
         type: 'BusinessMessenger',
         config: { ...businessmessenger, path: '/webhook/messenger' },
         commands: [],
-        rules: [{ contains: ['help', 'support'], agent: 'echo' }],
-        default_agent: 'echo',
+        rules: [{ contains: ['help', 'support'], target: { kind: 'agent', name: 'echo' } }],
+        default_target: { kind: 'agent', name: 'echo' },
         timeout_seconds: 7,
       },
     ]);
@@ -134,7 +134,9 @@ describe('the second form of the business messenger', () => {
       platforms: { businessmessenger: { ...businessmessenger, webhook_path: '/hooks/chat' } },
       defaultAgent: 'echo',
     });
-    expect(triggers).toMatchObject([{ config: { path: '/hooks/chat' }, default_agent: 'echo', rules: [] }]);
+    expect(triggers).toMatchObject([
+      { config: { path: '/hooks/chat' }, default_target: { kind: 'agent', name: 'echo' }, rules: [] },
+    ]);
   });
 
   test('is switched off with its platform', async () => {

@@ -198,14 +198,14 @@ check: { agent: echo }`);
     expect(triggers[0]?.commands).toEqual([
       {
         command: 'deploy',
-        agent: 'echo',
+        target: { kind: 'agent', name: 'echo' },
         description: 'Deploys.',
         parameters: [
           { name: 'env', required: true, description: 'Where to', default: undefined },
           { name: 'why', required: false, description: undefined, default: 'no reason' },
         ],
       },
-      { command: 'check', agent: 'echo', description: undefined, parameters: [] },
+      { command: 'check', target: { kind: 'agent', name: 'echo' }, description: undefined, parameters: [] },
     ]);
   });
 
@@ -644,7 +644,7 @@ describe('agents that triggers name', () => {
     folder.write('u.yaml', manual('u', 'default_agent: echo'));
     const good = await folder.load({ triggers: folder.path, defaultAgent: 'echo' });
     expect(good.lines).toEqual([]);
-    expect(good.triggers.map(({ default_agent }) => default_agent)).toEqual(['echo', 'echo']);
+    expect(good.triggers.map(({ default_target }) => default_target?.name)).toEqual(['echo', 'echo']);
     const bad = await folder.load({ triggers: folder.path, defaultAgent: 'echos' });
     expect(bad.errors).toEqual([
       "t.yaml:4:7: spec: there is no agent echos; did you mean echo?, and it is the default_agent of the daemon's configuration",

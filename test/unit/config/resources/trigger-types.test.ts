@@ -40,7 +40,7 @@ describe('a trigger of type HTTP', () => {
         insecure_allow_unverified: false,
       },
       commands: [],
-      default_agent: 'echo',
+      default_target: { kind: 'agent', name: 'echo' },
       enabled: true,
       labels: {},
       annotations: {},
