@@ -259,8 +259,7 @@ export class Automation implements Part {
 
   #services(): HandlerServices {
     const { gateway } = this;
-    const { log, serverInfo, router } = gateway;
-    return { log, tools: new InProcessClient({ router, serverInfo, server: (id) => gateway.server(id) }) };
+    return { log: gateway.log, tools: new InProcessClient(gateway) };
   }
 
   async #onHeld(trigger: string): Promise<void> {

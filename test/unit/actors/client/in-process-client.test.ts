@@ -5,7 +5,6 @@ import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { InProcessClient } from '../../../../actors/client/in-process-client.ts';
-import { MessageRouter } from '../../../../actors/client/message-router.ts';
 import { UnknownServerError } from '../../../../actors/errors.ts';
 import { Gateway } from '../../../../actors/gateway/gateway.ts';
 import { silentLog } from '../../../../actors/log.ts';
@@ -14,7 +13,6 @@ import { loadConfig } from '../../../../config/load-config.ts';
 const script = (name: string) => resolve(import.meta.dirname, '../../../fixtures/servers', name);
 let folder = '';
 let gateway: Gateway;
-let router: MessageRouter;
 let client: InProcessClient;
 
 beforeAll(async () => {
@@ -29,9 +27,7 @@ beforeAll(async () => {
   const loaded = await loadConfig(join(folder, 'gateway.yaml'), {});
   gateway = new Gateway({ ...loaded, state: 'none', log: silentLog, version: '0', environment: {} });
   await gateway.start();
-  router = new MessageRouter(gateway);
-  const { serverInfo } = gateway;
-  client = new InProcessClient({ router, serverInfo, server: (id) => gateway.server(id) });
+  client = new InProcessClient(gateway);
 });
 
 afterAll(async () => {
@@ -67,7 +63,7 @@ test('a call that takes too long, or is not wanted any more, is over at once, an
   setTimeout(() => giving.abort(new Error('not wanted')), 20);
   await expect(given).rejects.toThrow('not wanted');
   await expect(client.callTool('wait', slow, { server: 'files', signal: giving.signal })).rejects.toThrow();
-  await expect.poll(() => router.counts.in_flight).toBe(0);
+  await expect.poll(() => gateway.router.counts.in_flight).toBe(0);
   const { content } = await client.callTool('cancelled', {}, { server: 'files' });
   expect(JSON.stringify(content)).toMatch(/,/);
 });
