@@ -59,6 +59,8 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
   'servers as processes: starts, ends, idleness, failures, what is kept of them': [
     'mcp/abandoned-sessions',
     'automation/automation-killed',
+    'automation/businessmessenger-killed',
+    'automation/businessmessenger-platform',
     'automation/automation-operated',
     'automation/automation-swept',
     'servers/children',

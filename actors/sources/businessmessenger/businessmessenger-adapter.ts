@@ -15,8 +15,8 @@ import { readMessageEvent, SENDER_NUMBER, SENDER_USER_ID } from './businessmesse
 import { businessMessengerOutbound } from './businessmessenger-outbound.ts';
 import { type MessengerSubscriber, NotificationPath, SIGNATURE } from './notification-path.ts';
 
-/** The platform's own bound on a notification. */
-const MAX_NOTIFICATION_BYTES = 3 * 1024 * 1024;
+/** The platform's own bound on a notification is 3 MB. */
+const MAX_NOTIFICATION_BYTES = 4 * 1024 * 1024;
 
 /** Whoever knows the secret of the app. */
 const platform: Principal = { kind: 'signature', name: 'app_secret' };

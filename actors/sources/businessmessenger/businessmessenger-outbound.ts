@@ -16,8 +16,7 @@ import { messageBodies } from './render-message.ts';
 const ACCOUNT = { accountBurst: 20, accountEveryMs: 1000 / 60 };
 /** To one person: so many at once, and then one in six seconds. */
 const PLACE = { everyMs: 6_000, burst: 45 };
-/** The platform shows for 25 seconds that somebody writes. */
-const TYPING_LASTS_MS = 20_000;
+const TYPING_LASTS_MS = 25_000;
 
 export function businessMessengerOutbound(): Outbound<BusinessMessengerTrigger> {
   const pacing = new Pacing({ ...ACCOUNT, place: PLACE });

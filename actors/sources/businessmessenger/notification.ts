@@ -135,9 +135,11 @@ function contactOf(value: unknown, message: unknown): object | undefined {
 
 /** Who wrote a message, as its contact and the message say. */
 export function senderOf(message: unknown, contact: unknown): Sender {
+  const from = textMember(message, 'from');
+  const userId = textMember(message, 'from_user_id') ?? textMember(contact, 'user_id');
   return {
-    number: digitsOf(textMember(message, 'from')) ?? digitsOf(textMember(contact, 'wa_id')),
-    userId: idOf(textMember(message, 'from_user_id')) ?? idOf(textMember(contact, 'user_id')),
+    number: digitsOf(from) ?? digitsOf(textMember(contact, 'wa_id')),
+    userId: idOf(userId) ?? idOf(from),
     name: textMember(contact, 'profile.name'),
   };
 }

@@ -2,7 +2,8 @@
 // conversation: its name is the id where that was known first, else the number, and what else the person is known by leads
 // to it.
 //
-// SA1  the name of a person never changes, also over a restart: the history and the order of the conversation hang on it.
+// SA1  where an id or a number by itself has led once it leads for good, also over a restart: history and order hang on it. With
+//      both it is where the id leads, or the number, where only that is known.
 // -    the store is asked once for each person and process; what is remembered is bounded.
 
 import type { Store } from '../../store/store.ts';
@@ -31,11 +32,9 @@ export class SenderAliases {
     const known = await Promise.all(own.map((each) => this.#known(`${phoneNumberId}/${each}`)));
     const name = known.find((each) => each !== undefined) ?? own[0] ?? '';
     for (const [index, each] of own.entries()) {
-      // An id that leads to itself need not be told: that is what an id does.
-      const isTold = known[index] !== undefined || (each === userId && each === name);
+      if (known[index] !== undefined) continue;
       // Of two that learn of a person at the same time the first is right.
-      if (!isTold && !(await this.#keep(`${phoneNumberId}/${each}`, name)))
-        return this.nameOf(phoneNumberId, sender);
+      if (!(await this.#keep(`${phoneNumberId}/${each}`, name))) return this.nameOf(phoneNumberId, sender);
     }
     return name;
   }

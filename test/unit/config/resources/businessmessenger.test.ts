@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
 // Triggers of the business messenger, in both forms.
 
+import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ResourceFolder, triggerText } from './resource-folder.ts';
 
@@ -167,4 +168,16 @@ describe('the second form of the business messenger', () => {
       't.yaml:9:61: spec.routing.rules[0].agent: there is no agent ech; did you mean echo?',
     ]);
   });
+});
+
+test('the example is good, and warns of nothing', async () => {
+  const root = resolve(import.meta.dirname, '../../../..');
+  const files = [join(root, 'examples/messengers/support.yaml'), join(root, 'examples/agents')];
+  const names = ['ACCESS_TOKEN', 'PHONE_NUMBER_ID', 'VERIFY_TOKEN', 'APP_SECRET'];
+  const exampleEnv = Object.fromEntries(names.map((name) => [`BUSINESS_${name}`, `the-${name}`]));
+  const { triggers, lines } = await folder.load({ files, env: exampleEnv });
+  expect(lines).toEqual([]);
+  expect(triggers).toMatchObject([
+    { name: 'support', commands: [{ command: 'status' }, { command: 'button:yes' }] },
+  ]);
 });

@@ -1,0 +1,227 @@
+// The business messenger with the whole program: messages of its platform come in, an agent answers, and people see it.
+
+import { describe, expect, it } from 'vitest';
+import { eventually, httpAgent, startAgent, startAutomation } from '../../fixtures/automation/automation.ts';
+import {
+  APP_SECRET,
+  business,
+  credentials,
+  type Messenger,
+  startMessenger,
+  startPlatform,
+  TOKEN,
+  VERIFY_TOKEN,
+} from '../../fixtures/business-platform/messenger.ts';
+import {
+  buttonReply,
+  listReply,
+  message,
+  messagesOf,
+  type Person,
+  textMessage,
+} from '../../fixtures/business-platform/notification.ts';
+import { WebhookSender } from '../../fixtures/business-platform/webhook-sender.ts';
+import { temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
+
+const ada = { name: 'Ada Ö.', number: '15550002222' };
+const bob = { name: 'Bob', number: '15550003333' };
+const pablo = { name: 'Pablo', userId: 'US.13491208655302741918' };
+
+const whom = ({ number, userId }: Person) => number ?? userId ?? '';
+
+/** Waits until a person has seen these texts, and no others. */
+async function sees({ platform }: Messenger, person: Person, texts: readonly string[]): Promise<void> {
+  await eventually(() => expect(platform.textsTo(whom(person))).toEqual(texts));
+}
+
+describe('a person who writes', () => {
+  it('is answered in the conversation, with its history, once, however often and in whatever order it is delivered', async () => {
+    const desk = await startMessenger({ spec: { commands: { '/status': { agent: 'desk' } } } });
+    await desk.sender.subscribe();
+    const first = textMessage(ada, 'Grüße 🦋');
+    await desk.say(ada, first);
+    await sees(desk, ada, ['✅ heard: Grüße 🦋']);
+    const second = textMessage(ada, '/status of all');
+    await desk.sender.deliver(
+      messagesOf(business, [
+        [ada, second],
+        [ada, first],
+      ]),
+    );
+    await desk.say(ada, first);
+    await sees(desk, ada, ['✅ heard: Grüße 🦋', '✅ heard: /status of all']);
+    expect(desk.agent.requests).toHaveLength(2);
+    const [asked, later] = desk.agent.requests;
+    expect(asked?.body).toMatchObject({
+      input: 'Grüße 🦋',
+      conversation: `businessmessenger/${business.phone_number_id}/${ada.number}`,
+      event: {
+        type: 'BusinessMessenger',
+        context: { 'sender.name': 'Ada Ö.', 'sender.number': ada.number },
+        payload: messagesOf(business, [[ada, first]]),
+      },
+    });
+    expect(later?.body).toMatchObject({
+      command: 'status',
+      history: [
+        { role: 'user', text: 'Grüße 🦋' },
+        { role: 'assistant', text: 'heard: Grüße 🦋' },
+      ],
+    });
+    const row = await eventually(async () => {
+      const [newest] = await desk.outbox();
+      expect(newest).toMatchObject({
+        state: 'done',
+        conversation: `outbox/businessmessenger/${business.phone_number_id}/${ada.number}`,
+      });
+      return newest;
+    });
+    expect((await desk.delivery(row?.id ?? '')).receipt).toBe(desk.platform.sent[1]?.id);
+    await eventually(() => expect(desk.platform.read).toContain(first.id));
+  });
+
+  it('has buttons and lists to answer with, and what is tapped is heard', async () => {
+    const answers: Record<string, object> = {
+      deploy: {
+        actions: [
+          { id: 'yes', title: 'Deploy it to all of them' },
+          { id: 'no', title: 'No' },
+        ],
+      },
+      which: { actions: Array.from({ length: 14 }, (_, i) => ({ id: `row-${i}`, title: `Row ${i}` })) },
+    };
+    const desk = await startMessenger({
+      answer: ({ body }) => ({ text: `heard ${body.input}`, data: answers[body.input] ?? {} }),
+    });
+    await desk.say(ada, textMessage(ada, 'deploy'));
+    await eventually(() =>
+      expect(desk.platform.sent[0]?.body).toMatchObject({
+        type: 'interactive',
+        interactive: {
+          type: 'button',
+          body: { text: '✅ heard deploy' },
+          action: {
+            buttons: [
+              { reply: { id: 'yes', title: 'Deploy it to all of…' } },
+              { reply: { id: 'no', title: 'No' } },
+            ],
+          },
+        },
+      }),
+    );
+    await desk.say(ada, buttonReply(ada, 'yes', 'Deploy it to all of…'));
+    await eventually(() => expect(desk.platform.textsTo(ada.number)).toContain('✅ heard button:yes'));
+    await desk.say(ada, textMessage(ada, 'which'));
+    await desk.say(ada, listReply(ada, 'row-3', 'Row 3'));
+    await eventually(() => expect(desk.platform.textsTo(ada.number)).toContain('✅ heard list:row-3'));
+    const lists = desk.platform.sent.filter(({ body }) => JSON.stringify(body).includes('"list"'));
+    expect(lists.length).toBe(2);
+  });
+
+  it('is told with a warning what a command lacks, and that is not remembered', async () => {
+    const commands = { '/deploy': { agent: 'desk', parameters: [{ name: 'where', required: true }] } };
+    const desk = await startMessenger({ spec: { commands } });
+    await desk.say(ada, textMessage(ada, '/deploy'));
+    await eventually(() => expect(desk.platform.textsTo(ada.number)[0]).toMatch(/^⚠️ .*where/s));
+    await desk.say(ada, textMessage(ada, '/deploy staging'));
+    await eventually(() => expect(desk.agent.requests).toHaveLength(1));
+    expect(desk.agent.requests[0]?.body).toMatchObject({ parameters: { where: 'staging' }, history: [] });
+  });
+
+  it('with an id only is answered by it, and is the same as with a number beside it', async () => {
+    const desk = await startMessenger();
+    const both = { ...pablo, number: bob.number };
+    await desk.say(pablo, textMessage(pablo, 'no number'));
+    await sees(desk, pablo, ['✅ heard: no number']);
+    expect(desk.platform.sent[0]?.body).toMatchObject({
+      recipient: pablo.userId,
+      recipient_type: 'individual',
+    });
+    expect(desk.platform.sent[0]?.body).not.toHaveProperty('to');
+    await desk.say(both, textMessage(both, 'both'));
+    await eventually(() => expect(desk.agent.requests).toHaveLength(2));
+    expect(desk.agent.requests[1]?.body.history).toHaveLength(2);
+    expect(desk.agent.requests[1]?.body.conversation).toBe(desk.agent.requests[0]?.body.conversation);
+    expect(desk.platform.lost).toEqual([]);
+  });
+
+  it('sees that an answer is written', async () => {
+    const desk = await startMessenger({
+      answer: async () => {
+        await new Promise((done) => setTimeout(done, 1_000));
+        return { text: 'at last' };
+      },
+    });
+    const said = textMessage(ada, 'slow');
+    await desk.say(ada, said);
+    await sees(desk, ada, ['✅ at last']);
+    expect(desk.platform.typing).toEqual([said.id]);
+  });
+
+  it('and is not allowed, or sends what nobody can read, hears nothing at all', async () => {
+    const desk = await startMessenger({ config: { allowed_numbers: [`+${ada.number}`] } });
+    await desk.say(bob, textMessage(bob, 'hello?'));
+    const picture = message(ada, 'image', { id: '1', mime_type: 'image/jpeg' });
+    await desk.say(ada, picture);
+    await desk.say(ada, textMessage(ada, 'hello'));
+    await sees(desk, ada, ['✅ heard: hello']);
+    await eventually(async () =>
+      expect(await desk.delivery(`businessmessenger:desk/${picture.id}`)).toMatchObject({
+        state: 'ignored',
+        note: expect.stringContaining('UnsupportedMessageType'),
+      }),
+    );
+    expect(desk.agent.requests).toHaveLength(1);
+    const calls = JSON.stringify(desk.platform.calls);
+    expect(calls).not.toContain(bob.number);
+    await eventually(() => expect(desk.platform.read).toHaveLength(1));
+  });
+});
+
+it('a trigger in the second form has the credentials of the platform, and its rules choose the agent', async () => {
+  const platform = await startPlatform();
+  const billing = await startAgent(() => ({ text: 'about money' }));
+  const desk = await startAgent(() => ({ text: 'about anything' }));
+  const folder = temporaryFolder();
+  const { access_token: _, phone_number_id, api_version } = credentials;
+  const gateway = await startAutomation({
+    folder,
+    env: { BIZ_PHONE: phone_number_id, BIZ_TOKEN: TOKEN, BIZ_VERIFY: VERIFY_TOKEN, BIZ_SECRET: APP_SECRET },
+    resources: [
+      httpAgent('billing', billing.url),
+      httpAgent('desk', desk.url),
+      {
+        kind: 'Trigger',
+        name: 'support',
+        spec: {
+          platform: 'whatsapp',
+          webhook: { path: '/webhook/support' },
+          routing: {
+            rules: [{ match: { text_contains: ['Invoice', 'refund'] }, agent: 'billing' }],
+            default_agent: 'desk',
+          },
+        },
+      },
+    ],
+    settings: {
+      spec: { triggers: { directory: './triggers' }, agents: { directory: './agents' } },
+      platforms: {
+        whatsapp: {
+          phone_number_id_env: 'BIZ_PHONE',
+          access_token_env: 'BIZ_TOKEN',
+          verify_token_env: 'BIZ_VERIFY',
+          app_secret_env: 'BIZ_SECRET',
+          api_version,
+          graph_url: platform.url,
+        },
+      },
+    },
+  });
+  const url = `${gateway.url}/webhook/support`;
+  const sender = new WebhookSender({ url, appSecret: APP_SECRET, verifyToken: VERIFY_TOKEN });
+  await sender.subscribe();
+  await sender.deliver(messagesOf(business, [[ada, textMessage(ada, 'my INVOICES, please')]]));
+  await sender.deliver(messagesOf(business, [[bob, textMessage(bob, 'hello')]]));
+  await eventually(() => expect(platform.textsTo(ada.number)).toEqual(['✅ about money']));
+  await eventually(() => expect(platform.textsTo(bob.number)).toEqual(['✅ about anything']));
+});
