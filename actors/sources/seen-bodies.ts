@@ -27,6 +27,9 @@ export interface SignedRequest {
   readonly windowMs: number;
 }
 
+/** Known under another id, or what came of accepting it. */
+export type Taken<T> = { readonly knownAs: string } | { readonly accepted: T };
+
 export class SeenBodies {
   readonly #seen = new Map<string, Seen>();
 
@@ -35,10 +38,7 @@ export class SeenBodies {
   }
 
   /** The id under which the same was taken before, if it was another one. Else what `accept` gives, which makes it durable. */
-  async takeOnce<T>(
-    request: SignedRequest,
-    accept: () => Promise<T>,
-  ): Promise<{ readonly knownAs: string } | { readonly accepted: T }> {
+  async takeOnce<T>(request: SignedRequest, accept: () => Promise<T>): Promise<Taken<T>> {
     const { place, id, isNamed, windowMs } = request;
     if (!(windowMs > 0)) return { accepted: await accept() };
     const name = `${place} ${request.signature.toLowerCase()}`;

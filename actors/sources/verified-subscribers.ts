@@ -13,6 +13,10 @@ import type { WebhookReply, WebhookRequest } from './webhook.ts';
 export interface Verifier {
   /** The same for two that accept the same requests. Holds secrets: never shown. */
   readonly identity: string;
+  /** Nothing is proven: whoever may reach it is believed. */
+  readonly isOpen: boolean;
+  /** All that can be told before the body is in: whether what must be there is there, and has the form. */
+  mayFit(request: WebhookRequest): boolean;
   verify(request: WebhookRequest, body: Buffer): Verdict | Promise<Verdict>;
 }
 
@@ -36,6 +40,16 @@ const noRoom: Refusal = {
   refused: 'unavailable',
   why: 'too many requests wait for the keys of their senders; send it again shortly',
 };
+
+/** Whether there is one that may accept the request; else the reply, in which `message` says what is missing. */
+export function admitted(
+  subscribers: readonly Verifiable[],
+  request: WebhookRequest,
+  message: string,
+): WebhookReply | undefined {
+  const isPossible = subscribers.some(({ verifier }) => verifier.mayFit(request));
+  return isPossible ? undefined : refusal(request, message);
+}
 
 /** Those of the subscribers whose verifier accepts the request; else why none does. */
 export function verifiedSubscribers<S extends Verifiable>(
@@ -96,6 +110,8 @@ function graver(one: Refusal, other: Refusal): Refusal {
  */
 export const loopbackOnly: Verifier = {
   identity: 'loopback',
+  isOpen: true,
+  mayFit: (request) => isFromThisMachine(request),
   verify: (request) => (isFromThisMachine(request) ? thisMachine : notProven),
 };
 

@@ -23,6 +23,11 @@ export interface WebhookSubscriber {
   readonly methods: readonly string[];
 }
 
+/** Their names, each once: while a trigger is exchanged it is there twice. */
+export function namesOf(subscribers: readonly WebhookSubscriber[]): readonly string[] {
+  return [...new Set(subscribers.map(({ trigger }) => trigger.name))];
+}
+
 /**
  * What an adapter does with the requests to a path. `members` are at least one, in the order of their names; of two with
  * the same name, while one takes the place of the other, the newer first.

@@ -7,8 +7,8 @@
 import type { BusinessMessengerTrigger } from '../../../config/resources/trigger.ts';
 import type { Principal } from '../../principal.ts';
 import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
-import { isHubSigned } from '../hub-signature.ts';
-import { loopbackOnly, notProven, type Verifier } from '../verified-subscribers.ts';
+import { hubVerifier } from '../hub-verifier.ts';
+import type { Verifier } from '../verified-subscribers.ts';
 import { WebhookTable } from '../webhook-table.ts';
 import { isAllowed } from './allowed-senders.ts';
 import { readMessageEvent, SENDER_NUMBER, SENDER_USER_ID } from './businessmessenger-event.ts';
@@ -31,7 +31,7 @@ export function businessMessengerAdapter(maxBodyBytes: number): Adapter<Business
     async open(trigger: BusinessMessengerTrigger, host: SourceHost): Promise<OpenTrigger> {
       const { path } = trigger.config;
       const verifier = verifierOf(trigger);
-      if (verifier === loopbackOnly)
+      if (verifier.isOpen)
         host.log.warn({ trigger: trigger.name, path }, 'trigger takes what nobody has signed');
       const close = await table.add({ trigger, host, methods: ['GET', 'POST'], verifier }, path);
       return { close };
@@ -46,16 +46,13 @@ export function businessMessengerAdapter(maxBodyBytes: number): Adapter<Business
   };
 }
 
-/** Throws where nothing would prove who sends, unless that was asked for. */
 function verifierOf({ config }: BusinessMessengerTrigger): Verifier {
-  const { app_secret, insecure_allow_unverified } = config;
-  if (app_secret === '') {
-    if (insecure_allow_unverified) return loopbackOnly;
-    throw new Error('app_secret is empty');
-  }
-  return {
-    identity: app_secret,
-    verify: ({ headers }, body) =>
-      isHubSigned(headers[SIGNATURE], [app_secret], body) ? platform : notProven,
-  };
+  const { app_secret, insecure_allow_unverified: allowsUnverified } = config;
+  return hubVerifier({
+    header: SIGNATURE,
+    secrets: [app_secret],
+    field: 'app_secret',
+    allowsUnverified,
+    principal: platform,
+  });
 }

@@ -7,17 +7,16 @@ import { OverloadedError } from '../../errors.ts';
 import { isRefusal } from '../../principal.ts';
 import type { NewEvent, Store } from '../../store/store.ts';
 import type { SourceHost } from '../adapter.ts';
-import { isHubShaped } from '../hub-signature.ts';
 import {
-  isFromThisMachine,
-  loopbackOnly,
+  admitted,
   refusal,
   type Verified,
   type Verifier,
   verifiedSubscribers,
 } from '../verified-subscribers.ts';
 import type { WebhookReply, WebhookRequest } from '../webhook.ts';
-import type { PathUse, WebhookSubscriber } from '../webhook-table.ts';
+import { malformed } from '../webhook-replies.ts';
+import { namesOf, type PathUse, type WebhookSubscriber } from '../webhook-table.ts';
 import { messageEvent } from './businessmessenger-event.ts';
 import {
   type Notification,
@@ -48,10 +47,7 @@ export class NotificationPath implements PathUse<MessengerSubscriber> {
   /** A GET has no body: it is answered here. */
   admit(members: Subscribers, request: WebhookRequest): WebhookReply | undefined {
     if (request.method === 'GET') return handshake(members, request);
-    const isShaped = isHubShaped(request.headers[SIGNATURE]);
-    const mayFit = ({ verifier }: MessengerSubscriber) =>
-      verifier === loopbackOnly ? isFromThisMachine(request) : isShaped;
-    return members.some(mayFit) ? undefined : refusal(request, UNAUTHORISED);
+    return admitted(members, request, UNAUTHORISED);
   }
 
   async receive(members: Subscribers, request: WebhookRequest, body: Buffer): Promise<WebhookReply> {
@@ -60,8 +56,7 @@ export class NotificationPath implements PathUse<MessengerSubscriber> {
     if (isRefusal(verified)) return refusal(request, UNAUTHORISED, verified);
     const [first] = verified.subscribers;
     const notification = readNotification(body);
-    if (notification === undefined)
-      return { status: 400, body: 'the body is no notification of the platform' };
+    if (notification === undefined) return malformed('the body is no notification of the platform');
     tellOf(notification.faults, verified.subscribers);
     const events = await this.#eventsOf(notification, verified, request);
     await acceptAll(first.host, events);
@@ -79,8 +74,7 @@ export class NotificationPath implements PathUse<MessengerSubscriber> {
       );
       const [first] = takers;
       if (first === undefined) return undefined;
-      // Each once: while a trigger is exchanged it is there twice.
-      const names = [...new Set(takers.map(({ trigger }) => trigger.name))];
+      const names = namesOf(takers);
       const conversation = await this.#nameOf(first.host.store, message);
       return messageEvent({ triggers: names, conversation, principal }, message, request);
     });

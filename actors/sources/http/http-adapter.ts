@@ -9,8 +9,9 @@ import type { JwtVerifier } from '../../jwt/jwt-verifier.ts';
 import { isRefusal } from '../../principal.ts';
 import type { Adapter, OpenTrigger, Settled, SourceHost } from '../adapter.ts';
 import { SeenBodies, type SignedRequest } from '../seen-bodies.ts';
-import { refusal, verifiedSubscribers } from '../verified-subscribers.ts';
+import { admitted, refusal, verifiedSubscribers } from '../verified-subscribers.ts';
 import type { WebhookReply, WebhookRequest } from '../webhook.ts';
+import { malformed, takenReply } from '../webhook-replies.ts';
 import { type PathUse, type WebhookSubscriber, WebhookTable } from '../webhook-table.ts';
 import { deliveryId, httpEvent, httpPaths, readHttpEvent, takerOf } from './http-event.ts';
 import { saidBy } from './http-payload.ts';
@@ -60,7 +61,7 @@ class HttpPath implements PathUse<HttpSubscriber> {
 
   admit(members: readonly HttpSubscriber[], request: WebhookRequest): WebhookReply | undefined {
     const able = members.filter(({ methods }) => methods.includes(request.method));
-    return able.some(({ verifier }) => verifier.mayFit(request)) ? undefined : refusal(request, UNAUTHORISED);
+    return admitted(able, request, UNAUTHORISED);
   }
 
   async receive(
@@ -76,13 +77,13 @@ class HttpPath implements PathUse<HttpSubscriber> {
     const [first, ...others] = subscribers;
     const triggers = [first.trigger, ...others.map(({ trigger }) => trigger)] as const;
     const said = await saidBy(request, body, httpPaths(triggers));
-    if (said === undefined) return { status: 400, body: NO_JSON };
+    if (said === undefined) return malformed(NO_JSON);
     const isProven =
       request.isBodyExact || said.kind === 'json' || first.verifier.isSigned || others.some(isSigned);
     if (!isProven) return { status: 411, body: LENGTH_REQUIRED };
     const delivery = deliveryId(request);
     if (delivery === undefined)
-      return { status: 400, body: 'webhook-id and Idempotency-Key are up to 255 printable ASCII characters' };
+      return malformed('webhook-id and Idempotency-Key are up to 255 printable ASCII characters');
     const taker = takerOf(triggers, said);
     const event = httpEvent(triggers, taker, request, said, { delivery, principal });
     const { respond, respond_timeout_seconds } = taker.config;
@@ -94,9 +95,8 @@ class HttpPath implements PathUse<HttpSubscriber> {
       const taken = await this.#seen.takeOnce(signedRequest(taker, request, event.id), () =>
         first.host.accept(event),
       );
-      if ('knownAs' in taken) return answer(200, taken.knownAs, 'duplicate');
-      if (taken.accepted.outcome === 'duplicate') return answer(200, event.id, 'duplicate');
-      return settled === undefined ? answer(202, event.id, 'accepted') : syncReply(event.id, await settled);
+      const reply = takenReply(event.id, taken);
+      return settled === undefined || reply.status === 200 ? reply : syncReply(event.id, await settled);
     } finally {
       // Of what was refused, or is known already, no end may come: the place of the wait is for others.
       waiting?.abort();

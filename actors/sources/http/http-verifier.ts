@@ -11,13 +11,7 @@ import { bearerToken } from '../../jwt/bearer-token.ts';
 import type { JwtVerifier } from '../../jwt/jwt-verifier.ts';
 import type { Principal } from '../../principal.ts';
 import { isHubShaped, isHubSigned } from '../hub-signature.ts';
-import {
-  isFromThisMachine,
-  loopbackOnly,
-  notProven,
-  signer,
-  type Verifier,
-} from '../verified-subscribers.ts';
+import { loopbackOnly, notProven, signer, type Verifier } from '../verified-subscribers.ts';
 import type { WebhookRequest } from '../webhook.ts';
 import {
   isStandardShaped,
@@ -29,11 +23,8 @@ import {
 type Headers = WebhookRequest['headers'];
 
 export interface HttpVerifier extends Verifier {
-  readonly isOpen: boolean;
   /** Whether what fits proves its body as well. */
   readonly isSigned: boolean;
-  /** Whether the headers that must be there are there and the signature is one: all that can be told before the body is in. */
-  mayFit(request: WebhookRequest): boolean;
 }
 
 const STANDARD_SIGNATURE = 'webhook-signature';
@@ -124,12 +115,7 @@ const proofByHeader: Proof = {
   mayFit: () => true,
   verify: () => knowsHeader,
 };
-const noProof: Proof = {
-  isOpen: true,
-  isSigned: false,
-  mayFit: isFromThisMachine,
-  verify: loopbackOnly.verify,
-};
+const noProof: Proof = { ...loopbackOnly, isSigned: false };
 
 function partsOf(headers: Headers): StandardHeaders {
   return {

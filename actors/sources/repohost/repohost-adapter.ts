@@ -6,26 +6,19 @@
 import type { RepoHostTrigger } from '../../../config/resources/trigger.ts';
 import { isRefusal } from '../../principal.ts';
 import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
-import { isHubShaped, isHubSigned } from '../hub-signature.ts';
+import { ClientsByCredential } from '../clients-by-credential.ts';
+import { hubVerifier } from '../hub-verifier.ts';
 import { SeenBodies } from '../seen-bodies.ts';
-import {
-  isFromThisMachine,
-  loopbackOnly,
-  notProven,
-  refusal,
-  signer,
-  type Verifier,
-  verifiedSubscribers,
-} from '../verified-subscribers.ts';
+import { admitted, refusal, type Verifier, verifiedSubscribers } from '../verified-subscribers.ts';
 import type { WebhookReply, WebhookRequest } from '../webhook.ts';
-import { type PathUse, type WebhookSubscriber, WebhookTable } from '../webhook-table.ts';
+import { ignored, malformed, takenReply } from '../webhook-replies.ts';
+import { namesOf, type PathUse, type WebhookSubscriber, WebhookTable } from '../webhook-table.ts';
 import { isRepoEvent } from './context.ts';
 import { AskedFor, askForFailed } from './failed-deliveries.ts';
-import type { RepoHostApi } from './repohost-api.ts';
+import { RepoHostApi } from './repohost-api.ts';
 import { readRepoEvent, repoEvent, repoEventId, repoSaid } from './repohost-event.ts';
 import { takesRepoEvent } from './repohost-filter.ts';
 import { repoHostOutbound } from './repohost-outbound.ts';
-import { TokenApis } from './token-apis.ts';
 
 const SIGNATURE = 'x-hub-signature-256';
 /** What was asked for again comes within seconds, and the listener opens after the triggers. */
@@ -55,7 +48,10 @@ export function repoHostAdapter({
   replayWindowMs = 0,
 }: RepoHostOptions): Adapter<RepoHostTrigger> {
   const table = new WebhookTable<RepoSubscriber>(new RepoHostPath(maxBodyBytes, replayWindowMs));
-  const { apiOf } = new TokenApis(askLoginEveryMs);
+  const { of: apiOf } = new ClientsByCredential<RepoHostTrigger, RepoHostApi>(
+    ({ config: { api_url, token } }) => (token === undefined ? undefined : [api_url, token]),
+    ({ config: { api_url, token = '' } }) => new RepoHostApi(api_url, token, askLoginEveryMs),
+  );
   const asked = new AskedFor();
 
   return {
@@ -66,7 +62,7 @@ export function repoHostAdapter({
     async open(trigger: RepoHostTrigger, host: SourceHost): Promise<OpenTrigger> {
       const { path } = trigger.config;
       const verifier = verifierOf(trigger);
-      if (verifier === loopbackOnly)
+      if (verifier.isOpen)
         host.log.warn({ trigger: trigger.name, path }, 'trigger takes what nobody has signed');
       const api = apiOf(trigger);
       const member = { trigger, host, methods: ['POST'], verifier, api };
@@ -77,7 +73,7 @@ export function repoHostAdapter({
         const verifiedFor = firstAlike(table.membersOf(path), member);
         void askForFailed({ api, trigger, verifiedFor, host, asked, signal: closing.signal });
       }, askAfterMs).unref();
-      api?.learnOwnLogin();
+      api?.own.learn();
       return {
         close: async () => {
           clearTimeout(timer);
@@ -89,18 +85,13 @@ export function repoHostAdapter({
   };
 }
 
-/** Throws where nothing would prove who sends, unless that was asked for. */
 function verifierOf({ config }: RepoHostTrigger): Verifier {
-  const { webhook_secret, webhook_secret_previous = '', insecure_allow_unverified } = config;
-  if (webhook_secret === '') {
-    if (insecure_allow_unverified) return loopbackOnly;
-    throw new Error('webhook_secret is empty');
-  }
-  const secrets = [webhook_secret, webhook_secret_previous].filter((each) => each !== '');
-  return {
-    identity: JSON.stringify(secrets),
-    verify: ({ headers }, body) => (isHubSigned(headers[SIGNATURE], secrets, body) ? signer : notProven),
-  };
+  return hubVerifier({
+    header: SIGNATURE,
+    secrets: [config.webhook_secret, config.webhook_secret_previous],
+    field: 'webhook_secret',
+    allowsUnverified: config.insecure_allow_unverified,
+  });
 }
 
 /**
@@ -123,10 +114,7 @@ class RepoHostPath implements PathUse<RepoSubscriber> {
   }
 
   admit(members: readonly RepoSubscriber[], request: WebhookRequest): WebhookReply | undefined {
-    const isShaped = isHubShaped(request.headers[SIGNATURE]);
-    const mayFit = ({ verifier }: RepoSubscriber) =>
-      verifier === loopbackOnly ? isFromThisMachine(request) : isShaped;
-    return members.some(mayFit) ? undefined : refusal(request, UNAUTHORISED);
+    return admitted(members, request, UNAUTHORISED);
   }
 
   async receive(
@@ -149,12 +137,11 @@ class RepoHostPath implements PathUse<RepoSubscriber> {
     const said = await repoSaid(event, request, body);
     if (said === undefined) return malformed(`the body is not the payload of an event ${event}`);
     const { facts } = said;
-    for (const { api } of subscribers) api?.learnOwnLogin();
+    for (const { api } of subscribers) api?.own.learn();
     // By the name of the token's user: what a token wrote must not come back to the trigger that has it.
-    const takers = subscribers.filter(({ api }) => !isSame(api?.ownLogin, facts.sender));
+    const takers = subscribers.filter(({ api }) => api?.own.is(facts.sender) !== true);
     if (takers.length === 0) return ignored(id);
-    // Each once: while a trigger is exchanged it is there twice.
-    const names = [...new Set(takers.map(({ trigger }) => trigger.name))];
+    const names = namesOf(takers);
     const signed = {
       place: first.trigger.config.path,
       signature: request.headers[SIGNATURE] ?? '',
@@ -165,27 +152,15 @@ class RepoHostPath implements PathUse<RepoSubscriber> {
     const taken = await this.#seen.takeOnce(signed, () =>
       first.host.accept(repoEvent(names, request, { id, event, principal, ...said }, body)),
     );
-    if ('knownAs' in taken) return duplicate(taken.knownAs);
-    if (taken.accepted.outcome === 'duplicate') return duplicate(id);
-    return { status: 202, body: { id, status: 'accepted' } };
+    return takenReply(id, taken);
   }
 
   /** What nobody has signed is not known again. */
   #windowOf({ trigger, verifier }: RepoSubscriber): number {
-    if (verifier === loopbackOnly) return 0;
+    if (verifier.isOpen) return 0;
     const { replay_window_seconds: seconds } = trigger.config;
     return seconds === undefined ? this.#replayWindowMs : seconds * 1000;
   }
 }
 
 const UNAUTHORISED = 'X-Hub-Signature-256 is missing, or fits no secret of this path';
-
-const malformed = (message: string): WebhookReply => ({ status: 400, body: message });
-
-const duplicate = (id: string): WebhookReply => ({ status: 200, body: { id, status: 'duplicate' } });
-
-const ignored = (id: string): WebhookReply => ({ status: 200, body: { id, status: 'ignored' } });
-
-function isSame(own: string | undefined, sender: string | undefined): boolean {
-  return own !== undefined && own.toLowerCase() === sender?.toLowerCase();
-}

@@ -8,6 +8,7 @@
 import { type ApiRequest, HttpApi } from '../../../rest/http-api.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
 import { sendingFault } from '../../outbound/platform-errors.ts';
+import { OwnAccount } from '../own-account.ts';
 import { Pace } from '../pace.ts';
 import { textMember } from '../payload-member.ts';
 import { apiFault } from './api-fault.ts';
@@ -31,16 +32,16 @@ export interface ApiResponse {
 /** One for each token. */
 export class RepoHostApi {
   readonly #api: HttpApi;
-  #ownLogin: string | undefined;
-  readonly #askLoginEveryMs: number;
-  /** When whose token it is may be asked, in terms of performance.now. */
-  #askLoginAt = 0;
+  /** Whose token it is. */
+  readonly own: OwnAccount;
   readonly #pace = new Pace(WRITE_EVERY_MS);
   #isWriting = false;
 
   /** `askLoginEveryMs` is the least pause between two questions whose token it is. */
   constructor(apiUrl: string, token: string, askLoginEveryMs: number) {
-    this.#askLoginEveryMs = askLoginEveryMs;
+    const login = async () =>
+      textMember((await this.read('/user', 'the name of its own user')).data, 'login');
+    this.own = new OwnAccount(login, askLoginEveryMs);
     this.#api = new HttpApi({
       baseUrl: apiUrl,
       headers: {
@@ -56,29 +57,8 @@ export class RepoHostApi {
     });
   }
 
-  /** The login the token belongs to, as far as it is known by now. */
-  get ownLogin(): string | undefined {
-    return this.#ownLogin;
-  }
-
-  /**
-   * Asks whose token it is, in the background, where that is not known: again after a failure when it is called later, but
-   * not of a host that does not say (tokens of an app).
-   */
-  learnOwnLogin(): void {
-    if (this.#ownLogin !== undefined || performance.now() < this.#askLoginAt) return;
-    this.#askLoginAt = Number.POSITIVE_INFINITY;
-    this.read('/user', 'the name of its own user').then(
-      ({ data }) => this.noteOwnLogin(textMember(data, 'login')),
-      (error: unknown) => {
-        const { isFinal, retryAfterMs = 0 } = error instanceof DeliveryError ? error : new DeliveryError('');
-        if (!isFinal) this.#askLoginAt = performance.now() + Math.max(retryAfterMs, this.#askLoginEveryMs);
-      },
-    );
-  }
-
   noteOwnLogin(login: string | undefined): void {
-    this.#ownLogin ??= login;
+    this.own.note(login);
   }
 
   /** GET of a path below the API's address. Rejects with a DeliveryError; `what` is what it says was asked for. */

@@ -59,7 +59,7 @@ const wrong: Refusal = { refused: 'wrong', why: 'the token has expired' };
 const away: Refusal = { refused: 'unavailable', why: 'the keys cannot be had', retryAfterSeconds: 7 };
 
 const subscriber = (identity: string, verdict: Verdict | Promise<Verdict>) => ({
-  verifier: { identity, verify: vi.fn<Verifier['verify']>(() => verdict) },
+  verifier: { identity, isOpen: false, mayFit: () => true, verify: vi.fn<Verifier['verify']>(() => verdict) },
 });
 
 test('what decides at once gives no promise and holds nothing, and each secret is tried once (VS1)', () => {
