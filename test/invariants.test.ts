@@ -47,7 +47,8 @@ function filesOfProject(): string[] {
   const below = folders.flatMap((folder) =>
     readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
       .filter((name) => /\.(?:tsx?|m[jt]s|md)$/.test(name) && !name.includes('node_modules'))
-      .map((name) => join(folder, name)),
+      .map((name) => join(folder, name))
+      .filter((name) => resolve(root, name) !== import.meta.filename),
   );
   return ['ARCHITECTURE.md', ...below];
 }

@@ -1,8 +1,8 @@
 // Where a conversation can be reached later, when nobody has just written there: a place of the platform, and what else it
 // wants to be addressed by. Kept in the store, since a message of tomorrow may come from another process.
 //
-// RE1  a reference is written when it changes, and once more before its time is over; not with each event.
-// RE2  of an account no more than `max` are kept, those that were noted last; each goes with the time it is kept.
+// REF1  a reference is written when it changes, and once more before its time is over; not with each event.
+// REF2  of an account no more than `max` are kept, those that were noted last; each goes with the time it is kept.
 
 import type { OutboundTarget } from '../outbound/outbound-message.ts';
 import type { Store } from '../store/store.ts';

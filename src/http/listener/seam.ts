@@ -53,7 +53,7 @@ export interface HttpReply {
    * stream and was cut off. One listener.
    */
   onAbort(listener: () => void): void;
-  /** Runs what a handler does later, when it is no longer on the stack: what that throws ends this request as H2 has it. */
+  /** Runs what a handler does later, when it is no longer on the stack: what that throws ends this request as HS2 has it. */
   guard(code: () => void): void;
 }
 

@@ -16,7 +16,7 @@ class CountingStore extends MemoryStore {
 const about = { platform: 'teamchat', account: '42', keepMs: 1_000_000, max: 3 };
 const reference = (place: string) => ({ target: { place }, serviceUrl: 'https://smba.example' });
 
-test('a reference is found by another process, and is written when it changes, not with each event (RE1)', async () => {
+test('a reference is found by another process, and is written when it changes, not with each event (REF1)', async () => {
   const store = new CountingStore();
   let time = 0;
   const references = new ConversationReferences({ ...about, store, now: () => time });
@@ -35,7 +35,7 @@ test('a reference is found by another process, and is written when it changes, n
   expect(await other.find('general')).toBeUndefined();
 });
 
-test('of an account only those noted last are kept, those of an earlier process included (RE2)', async () => {
+test('of an account only those noted last are kept, those of an earlier process included (REF2)', async () => {
   const store = new MemoryStore();
   const before = new ConversationReferences({ ...about, store });
   for (const name of ['a', 'b', 'c']) await before.note(name, reference(name));
