@@ -1,6 +1,6 @@
 // One client of a platform's API for each credential: triggers that have the same share its limits, and what is known of it.
 //
-// CB1  it lives as long as a trigger that has its credential, and over a reload, which exchanges that trigger for another.
+// CY1  it lives as long as a trigger that has its credential, and over a reload, which exchanges that trigger for another.
 
 import type { Trigger } from '../../config/resources/trigger.ts';
 

@@ -307,7 +307,7 @@ describe('a refusal of the host for too many requests', () => {
   const refuseFor = (seconds: number) =>
     rest.refuse(POST, { status: 429, headers: { 'retry-after': String(seconds) } });
 
-  test('is one to all that have the token, whatever trigger and destination: nothing of theirs leaves (RA4, CB1)', async () => {
+  test('is one to all that have the token, whatever trigger and destination: nothing of theirs leaves (RA4, CY1)', async () => {
     const row = await rowFor('x');
     refuseFor(600);
     expect(await failure(row)).toMatchObject({ isTooSoon: true, retryAfterMs: 600_000 });
