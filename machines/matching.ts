@@ -22,7 +22,10 @@ export interface Matchable {
   readonly names: readonly string[];
   readonly text: string | undefined;
   readonly channel: string | undefined;
+  /** Other names by which a filter may know the channel. */
+  readonly channelAliases?: readonly string[] | undefined;
   readonly user: string | undefined;
+  readonly userAliases?: readonly string[] | undefined;
 }
 
 /** The part of a trigger that decides. */
@@ -72,11 +75,11 @@ export function scoreOf(filters: Filters | undefined, event: Matchable): number 
   const { channels, users, patterns } = filters;
   let score = platform;
   if (channels.size > 0) {
-    if (event.channel === undefined || !channels.has(event.channel.replace(/^#/, ''))) return undefined;
+    if (!isNamedIn(channels, event.channel?.replace(/^#/, ''), event.channelAliases)) return undefined;
     score += 100;
   }
   if (users.size > 0) {
-    const isNamed = event.user !== undefined && users.has(event.user);
+    const isNamed = isNamedIn(users, event.user, event.userAliases);
     if (!isNamed && !users.has('*')) return undefined;
     // Everybody is no match that says something.
     if (isNamed) score += 80;
@@ -87,6 +90,14 @@ export function scoreOf(filters: Filters | undefined, event: Matchable): number 
     score += 60;
   }
   return score;
+}
+
+function isNamedIn(
+  names: ReadonlySet<string>,
+  name: string | undefined,
+  aliases: readonly string[] = [],
+): boolean {
+  return (name !== undefined && names.has(name)) || aliases.some((alias) => names.has(alias));
 }
 
 interface Candidate<T extends Routable> extends Match<T> {

@@ -56,6 +56,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'remote/remote-streams',
     'remote/invalid-tools',
   ],
+  'polls of platforms, which no listener of ours has to do with': ['automation/bot-messenger'],
   'servers as processes: starts, ends, idleness, failures, what is kept of them': [
     'mcp/abandoned-sessions',
     'automation/automation-killed',

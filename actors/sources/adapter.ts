@@ -25,7 +25,11 @@ export interface InboundEvent {
   /** Why nothing here can answer it, whatever the filters of triggers say; it is ignored with this note. */
   readonly unsupported?: string | undefined;
   readonly channel: string | undefined;
+  /** Other names by which a filter may know it: ids that a chat had before. */
+  readonly channelAliases?: readonly string[] | undefined;
   readonly user: string | undefined;
+  /** The same: a name beside an id. */
+  readonly userAliases?: readonly string[] | undefined;
   readonly context: Readonly<Record<string, unknown>>;
   /** Of a large one no more than the members that are read here. */
   readonly payload: unknown;

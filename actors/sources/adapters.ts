@@ -3,6 +3,7 @@
 
 import type { Trigger } from '../../config/resources/trigger.ts';
 import type { Adapter } from './adapter.ts';
+import { botMessengerAdapter } from './botmessenger/botmessenger-adapter.ts';
 import { businessMessengerAdapter } from './businessmessenger/businessmessenger-adapter.ts';
 import { httpAdapter } from './http/http-adapter.ts';
 import { manualAdapter } from './manual/manual-adapter.ts';
@@ -27,6 +28,7 @@ export function makeAdapters({ maxBodyBytes }: { readonly maxBodyBytes: number }
   const byType = {
     HTTP: httpAdapter(maxBodyBytes) as Adapter,
     RepoHost: repoHostAdapter({ maxBodyBytes, replayWindowMs: REPLAY_WINDOW_MS }) as Adapter,
+    BotMessenger: botMessengerAdapter(maxBodyBytes) as Adapter,
     BusinessMessenger: businessMessengerAdapter(maxBodyBytes) as Adapter,
     Schedule: scheduleAdapter() as Adapter,
     Manual: manualAdapter as Adapter,

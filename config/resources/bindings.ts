@@ -34,6 +34,7 @@ export function readBindings(
     const fault = type.commandFault?.(key);
     if (fault !== undefined) reader.reportKey(path, fault);
     checkTarget(reader, binding, path);
+    checkMenu(reader, binding, path, earlier.size, type);
     const parameters = readParameters(reader, binding, path);
     const { agent, description } = binding;
     if (agent === undefined) continue;
@@ -42,6 +43,25 @@ export function readBindings(
     references.push({ target, path: joinPath(path, target.kind) });
   }
   return { bindings, references };
+}
+
+/** `count` are the commands so far, this one included. */
+function checkMenu(
+  reader: SchemaReader,
+  { description = '' }: WrittenBinding,
+  path: string,
+  count: number,
+  { menu }: TriggerType,
+): void {
+  if (menu === undefined) return;
+  const { maxCommands, maxDescription } = menu;
+  if (description.length > maxDescription)
+    reader.report(
+      joinPath(path, 'description'),
+      `has ${description.length} characters, and the platform's menu takes ${maxDescription}`,
+    );
+  if (count === maxCommands + 1)
+    reader.reportKey(path, `is one command more than the platform's menu takes, which are ${maxCommands}`);
 }
 
 const unbuiltTargets = { fleet: 'fleets', flow: 'flows' } as const;

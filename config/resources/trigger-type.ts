@@ -54,6 +54,8 @@ export interface TriggerType<Config = object> {
   complete?(config: Config, fields: Fields, listen: ListenAddress | undefined): Config;
   /** What is wrong with the name of a command as written; undefined when nothing is. */
   commandFault?(command: string): string | undefined;
+  /** What the platform's menu of commands holds, for a type that has one. */
+  readonly menu?: { readonly maxCommands: number; readonly maxDescription: number };
   /** For a type that events are sent to. */
   readonly webhook?: WebhookRules<Config>;
   readonly proof?: ProofRules<Config>;

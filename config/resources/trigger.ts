@@ -1,6 +1,7 @@
 // A trigger as the rest of the program sees it: read, checked, filled, with the variables in it replaced.
 
 import type { Target } from './target.ts';
+import type { BotMessengerConfig } from './types/botmessenger.ts';
 import type { BusinessMessengerConfig } from './types/businessmessenger.ts';
 import type { HttpConfig } from './types/http.ts';
 import type { ManualConfig } from './types/manual.ts';
@@ -62,6 +63,7 @@ export interface TriggerOf<Type extends string, Config> {
   readonly hash: string;
 }
 
+export type BotMessengerTrigger = TriggerOf<'BotMessenger', BotMessengerConfig>;
 export type HttpTrigger = TriggerOf<'HTTP', HttpConfig>;
 export type RepoHostTrigger = TriggerOf<'RepoHost', RepoHostConfig>;
 export type ScheduleTrigger = TriggerOf<'Schedule', ScheduleConfig>;
@@ -70,6 +72,7 @@ export type ManualTrigger = TriggerOf<'Manual', ManualConfig>;
 
 /** Of the types whose adapters are built. */
 export type Trigger =
+  | BotMessengerTrigger
   | HttpTrigger
   | RepoHostTrigger
   | ScheduleTrigger

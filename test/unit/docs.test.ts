@@ -151,6 +151,7 @@ test('there are examples for remote servers, for the file of a desktop client, a
       'remote-gateway.yaml',
       'automation.yaml',
       'automation-gateway.yaml',
+      'chat-automation.yaml',
     ]),
   );
 });
@@ -158,7 +159,13 @@ test('there are examples for remote servers, for the file of a desktop client, a
 test.each(['gateway.yaml', ...examples.map((name) => `examples/${name}`)])(
   '--check finds %s good',
   (name) => {
-    const env = { ...process.env, SEARCH_TOKEN: 'a-token', TICKETS_KEY: 'a-key', WEBHOOK_SECRET: 'a-secret' };
+    const env = {
+      ...process.env,
+      SEARCH_TOKEN: 'a-token',
+      TICKETS_KEY: 'a-key',
+      WEBHOOK_SECRET: 'a-secret',
+      BOT_TOKEN: '1:a-token',
+    };
     const main = join(resolve(root, process.env.ACTOR_GATEWAY_DIST ?? 'dist'), 'main.js');
     const args = [main, '--config', join(root, name), '--check', '--json'];
     const { status, stdout } = spawnSync(process.execPath, args, { env, encoding: 'utf8' });

@@ -1,11 +1,13 @@
 // What a trigger of type BotMessenger may say in spec.config: a messenger with bots and a menu of commands.
 
 import * as Type from 'typebox';
+import { isLoopback } from '../../listen-addr.ts';
 import { secret } from '../../text-schema.ts';
 import { address, checkAddress } from '../address.ts';
+import { botMenu, checkBots } from '../bot-checks.ts';
 import { patterns, users } from '../chat-filters.ts';
 import type { Filled } from '../filled.ts';
-import type { TriggerType } from '../trigger-type.ts';
+import type { Fields, TriggerType } from '../trigger-type.ts';
 import { webhookPath } from '../webhook-path.ts';
 
 const botMessengerConfigSchema = Type.Object(
@@ -15,8 +17,12 @@ const botMessengerConfigSchema = Type.Object(
       Type.Integer({ minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }),
       { description: 'Chats to listen to, negative for groups; none = all.', default: [], maxItems: 1000 },
     ),
-    users,
+    users: { ...users, description: 'Ids or names of users to respond to; none, or *, = everybody.' },
     patterns,
+    bots: Type.Enum(['ignore', 'allow'], {
+      description: 'Whether messages of other bots are answered.',
+      default: 'ignore',
+    }),
     mode: Type.Enum(['polling', 'webhook'], {
       description: 'How messages come: they are asked for, or sent.',
       default: 'polling',
@@ -29,27 +35,43 @@ const botMessengerConfigSchema = Type.Object(
         writeOnly: true,
       }),
     ),
-    api_root: Type.Optional(address('Base of the API.')),
+    webhook_url: Type.Optional(
+      address(
+        'Public https address of the webhook: the platform is told it. Without it whoever runs the bot tells the platform.',
+      ),
+    ),
     path: webhookPath('Path of the webhook.', '/webhook/botmessenger'),
+    api_root: address('Base of the API, before /bot.', 'https://api.telegram.org'),
   },
   { description: 'A messenger with bots.' },
 );
 
-type BotMessengerConfig = Filled<Type.Static<typeof botMessengerConfigSchema>>;
+export type BotMessengerConfig = Filled<Type.Static<typeof botMessengerConfigSchema>>;
 
+const token = /^[0-9]{1,20}:[A-Za-z0-9_-]{3,256}$/;
 /** As the platform's menu of commands takes them. */
 const menuCommand = /^\/?[a-z0-9_]{1,32}$/;
 
 export const botMessengerType: TriggerType<BotMessengerConfig> = {
   config: botMessengerConfigSchema,
-  isBuilt: false,
+  isBuilt: true,
+  menu: botMenu,
   webhook: { isUsed: ({ mode }) => mode === 'webhook' },
   isChat: true,
+  checkAll: checkBots,
   complete(config, fields) {
     checkAddress(fields, 'api_root', config.api_root);
-    if (config.mode === 'webhook' && !fields.has('secret_token'))
-      fields.report('mode', 'webhook needs a secret_token');
-    return config;
+    checkAddress(fields, 'webhook_url', config.webhook_url);
+    if (!token.test(config.bot_token))
+      fields.report(
+        'bot_token',
+        'has not the form of a token, which is a number, a colon and a secret',
+        'warning',
+      );
+    if (config.mode === 'webhook') checkWebhook(config, fields);
+    else if (fields.has('webhook_url'))
+      fields.reportKey('webhook_url', 'has no effect without mode: webhook', 'warning');
+    return { ...config, api_root: config.api_root.replace(/\/+$/, '') };
   },
   commandFault(command) {
     return menuCommand.test(command)
@@ -57,3 +79,11 @@ export const botMessengerType: TriggerType<BotMessengerConfig> = {
       : "the platform's menu takes commands of 1 to 32 of a-z 0-9 _ only";
   },
 };
+
+function checkWebhook({ webhook_url }: BotMessengerConfig, fields: Fields): void {
+  if (!fields.has('secret_token')) fields.report('mode', 'webhook needs a secret_token');
+  if (webhook_url === undefined || !URL.canParse(webhook_url)) return;
+  const { protocol, hostname } = new URL(webhook_url);
+  if (protocol !== 'https:' && !isLoopback(hostname))
+    fields.report('webhook_url', 'must begin with https://: the platform sends to no other');
+}

@@ -60,6 +60,8 @@ function wayIn(trigger: Trigger, url: string): string {
       const base = port === undefined ? url : urlOf({ host: host ?? '127.0.0.1', port });
       return `${methods.join(', ')} ${base}${path}`;
     }
+    case 'BotMessenger':
+      return trigger.config.mode === 'webhook' ? `POST ${url}${trigger.config.path}` : 'asks for messages';
     case 'RepoHost':
     case 'BusinessMessenger':
       return `POST ${url}${trigger.config.path}`;

@@ -125,9 +125,15 @@ describe('the type of a trigger', () => {
     ['Schedule', 'cron'],
     ['Schedule', 'SCHEDULE'],
     ['Manual', 'manual'],
+    ['BotMessenger', 'telegram'],
+    ['BotMessenger', 'bot_messenger'],
   ])('%s may be written %s', async (type, word) => {
-    const config =
-      type === 'Schedule' ? 'cron: "* * * * *"' : type === 'Manual' ? '' : 'webhook_secret: "${S}"';
+    const configs: Readonly<Record<string, string>> = {
+      Schedule: 'cron: "* * * * *"',
+      Manual: '',
+      BotMessenger: 'bot_token: "${S}"',
+    };
+    const config = configs[type] ?? 'webhook_secret: "${S}"';
     const { trigger, errors } = await folder.loadConfig(word, config, { env: { S: 'a-secret' } });
     expect(errors).toEqual([]);
     expect(trigger?.type).toBe(type);
@@ -135,7 +141,6 @@ describe('the type of a trigger', () => {
 
   test.each([
     ['Slack', 'ChatWorkspace'],
-    ['telegram', 'BotMessenger'],
     ['Discord', 'CommunityChat'],
     ['MSTeams', 'TeamChat'],
     ['Teams', 'TeamChat'],

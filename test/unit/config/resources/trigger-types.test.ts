@@ -407,7 +407,6 @@ describe('a trigger of a type that is not built', () => {
   const good: Readonly<Record<string, string>> = {
     ChatWorkspace:
       'bot_token: "${SECRET}", app_token: "${OTHER}", signing_secret: "${OTHER}", mode: socket, channels: ["#ops"], users: ["*"], events: [app_mention, message], patterns: ["(?i)help"]',
-    BotMessenger: 'bot_token: "${SECRET}", chat_ids: [-100123, 5], users: [a], patterns: [a], mode: polling',
     CommunityChat: `bot_token: "\${SECRET}", application_id: a, public_key: "${'0a'.repeat(32)}", app_secret: "\${OTHER}", guild_ids: [a], allowed_roles: [b], channels: [c], max_skew_seconds: 60`,
     TeamChat:
       'app_id: a, app_password: "${SECRET}", tenant_id: t, allowed_tenants: [t], allowed_channels: [c], approval_allowed_users: [u], verify_tokens: true',
@@ -455,11 +454,6 @@ describe('a trigger of a type that is not built', () => {
     ],
     ['ChatWorkspace', 'bot_token: "${SECRET}", mode: socket', 'spec.config.mode: socket needs an app_token'],
     [
-      'BotMessenger',
-      'bot_token: "${SECRET}", chat_ids: ["-5"]',
-      'spec.config.chat_ids[0]: expected a whole number',
-    ],
-    [
       'CommunityChat',
       'bot_token: "${SECRET}", application_id: a, public_key: abc',
       'spec.config.public_key: expected 64 hexadecimal characters',
@@ -487,19 +481,6 @@ describe('a trigger of a type that is not built', () => {
     expect(errors).toHaveLength(2);
     expect(errors.join('\n')).toContain(`${problem}`);
     expect(errors.join('\n')).toContain('are not built yet');
-  });
-
-  test('a menu of commands takes plain names only', async () => {
-    const text = triggerText(
-      'Telegram',
-      'bot_token: "${SECRET}"',
-      '  commands: { /Deploy: { agent: echo }, /ok: { agent: echo } }',
-    );
-    const { errors } = await folder.loadText(text, { env });
-    expect(errors).toContain(
-      't.yaml:7:15: spec.commands["/Deploy"]: the platform\'s menu takes commands of 1 to 32 of a-z 0-9 _ only',
-    );
-    expect(errors).toHaveLength(2);
   });
 
   const messenger = (spec: string) =>

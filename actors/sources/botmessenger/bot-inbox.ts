@@ -1,0 +1,68 @@
+// What becomes of the updates of one bot, however they come: events in the store, answers to pressed buttons, and what is to
+// be known of its chats.
+//
+// -    what may be of use to an agent is durable when a promise of this resolves, and not before.
+
+import type { BotMessengerTrigger } from '../../../config/resources/trigger.ts';
+import { OverloadedError } from '../../errors.ts';
+import type { Appended, NewEvent } from '../../store/store.ts';
+import type { SourceHost } from '../adapter.ts';
+import type { BotAccount } from './bot-account.ts';
+import { migrationOf, queryIdOf } from './bot-update.ts';
+import type { BotApi } from './botmessenger-api.ts';
+import { botEvent } from './botmessenger-event.ts';
+import { QueryAnswers } from './query-answers.ts';
+
+type Triggers = readonly BotMessengerTrigger[];
+
+export class BotInbox {
+  readonly #account: BotAccount;
+  readonly #host: SourceHost;
+  readonly #answers: QueryAnswers;
+
+  constructor(account: BotAccount, api: BotApi, host: SourceHost) {
+    this.#account = account;
+    this.#host = host;
+    this.#answers = new QueryAnswers(api, host.log);
+  }
+
+  /** Undefined for what is nothing for an agent. Rejects as the store does. */
+  async take(update: unknown, triggers: Triggers): Promise<Appended | undefined> {
+    await this.#heed(update, triggers);
+    const event = this.#eventOf(update, triggers);
+    return event && this.#host.accept(event);
+  }
+
+  /** Several, in their order. When it rejects some of them may be there already, and may be brought again. */
+  async takeAll(updates: readonly unknown[], triggers: Triggers): Promise<void> {
+    for (const update of updates) await this.#heed(update, triggers);
+    const events = updates.flatMap((update) => this.#eventOf(update, triggers) ?? []);
+    const [first, ...others] = events;
+    if (first === undefined) return;
+    if (others.length === 0) {
+      await this.#host.accept(first);
+      return;
+    }
+    try {
+      await this.#host.store.append(events);
+    } catch (error) {
+      if (!(error instanceof OverloadedError)) throw error;
+      // There is no room for all of them at once: as many as there is room for.
+      for (const event of events) await this.#host.accept(event);
+    }
+  }
+
+  #eventOf(update: unknown, triggers: Triggers): NewEvent | undefined {
+    const { identity, chats } = this.#account;
+    const names = triggers.map(({ name }) => name);
+    return botEvent({ bot: identity, triggers: names, update, formerIdsOf: chats.formerIdsOf });
+  }
+
+  /** What is to be done besides. */
+  async #heed(update: unknown, triggers: Triggers): Promise<void> {
+    const query = queryIdOf(update);
+    if (query !== undefined) this.#answers.answer(query);
+    const migration = migrationOf(update);
+    if (migration !== undefined) await this.#account.noteMigration(migration, triggers);
+  }
+}

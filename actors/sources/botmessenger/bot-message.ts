@@ -1,0 +1,108 @@
+// A message in the platform's form: plain text in pieces, and buttons below the last of them.
+//
+// -    texts leave as they were written, without a markup language, in which half of what agents write would be an error.
+// -    whatever has no form here, or is beyond a limit of the platform, stands in the text: nothing is left out unsaid.
+
+import { UnrenderableError } from '../../outbound/delivery-error.ts';
+import type { Card, CardAction, OutboundMessage, OutboundTarget } from '../../outbound/outbound-message.ts';
+import { splitText } from '../../outbound/split-text.ts';
+
+/** A call of the API, as a row of the outbox keeps it. */
+export interface BotCall {
+  readonly method: 'sendMessage' | 'editMessageText' | 'setMessageReaction';
+  readonly parameters: Readonly<Record<string, unknown>>;
+  /** The row whose receipt names the message that is edited. */
+  readonly of?: string;
+}
+
+/** Of one message; the platform counts characters, of which there are never more than UTF-16 units. */
+const MAX_TEXT = 4096;
+const MAX_BUTTONS = 100;
+/** Of what comes back with a pressed button, in bytes. */
+const MAX_DATA = 64;
+const BUTTON_ADDRESS = /^(https?|tg):\/\/\S+$/;
+
+/** Throws UnrenderableError. */
+export function botCalls({ target, action, text, card }: OutboundMessage): readonly BotCall[] {
+  const chat = { chat_id: numberOf(target.place, 'chat') };
+  if (action.do === 'react') {
+    const reaction = action.emoji === '' ? [] : [{ type: 'emoji', emoji: action.emoji }];
+    const parameters = { ...chat, message_id: numberOf(action.to, 'message'), reaction };
+    return [{ method: 'setMessageReaction', parameters }];
+  }
+  const { buttons, lines } = actionsOf(card);
+  const words = [card?.title, text, ...fieldsOf(card), ...lines].filter(
+    (part) => part !== undefined && part.trim() !== '',
+  );
+  if (words.length === 0) return [];
+  const parts = splitText(words.join('\n\n'), { limit: MAX_TEXT, unit: 'utf16' });
+  const keyboard = { reply_markup: { inline_keyboard: buttons.map((button) => [button]) } };
+  return parts.map((part, index): BotCall => {
+    const isLast = index === parts.length - 1;
+    const said = { ...chat, text: part, ...(isLast && buttons.length > 0 && keyboard) };
+    if (action.do === 'edit' && index === 0)
+      return { method: 'editMessageText', parameters: said, of: action.of };
+    return { method: 'sendMessage', parameters: { ...said, ...placeOf(target, index === 0) } };
+  });
+}
+
+/** In a topic every part, in answer to a message the first. */
+function placeOf({ thread, repliesTo }: OutboundTarget, isFirst: boolean): Readonly<Record<string, unknown>> {
+  const reply = isFirst && repliesTo !== undefined;
+  return {
+    ...(thread !== undefined && { message_thread_id: numberOf(thread, 'topic') }),
+    ...(reply && {
+      reply_parameters: { message_id: numberOf(repliesTo, 'message'), allow_sending_without_reply: true },
+    }),
+  };
+}
+
+function fieldsOf(card: Card | undefined): readonly string[] {
+  const { fields = [], inputs = [] } = card ?? {};
+  const lines = fields.map(({ name, value }) => `${name}: ${value}`);
+  const asked = inputs.map(({ label }) => `${label}: …`);
+  return [lines.join('\n'), asked.join('\n')];
+}
+
+interface Button {
+  readonly text: string;
+  readonly callback_data?: string;
+  readonly url?: string;
+}
+
+interface Actions {
+  readonly buttons: readonly Button[];
+  /** What can be no button. */
+  readonly lines: readonly string[];
+}
+
+function actionsOf(card: Card | undefined): Actions {
+  const buttons: Button[] = [];
+  const lines: string[] = [];
+  for (const action of card?.actions ?? []) {
+    const button = buttonOf(action);
+    if (button === undefined || buttons.length === MAX_BUTTONS) lines.push(lineOf(action));
+    else buttons.push(button);
+  }
+  return { buttons, lines: lines.length === 0 ? [] : [lines.join('\n')] };
+}
+
+function buttonOf({ id, title, url }: CardAction): Button | undefined {
+  const text = title.trim();
+  if (text === '') return undefined;
+  if (url !== undefined) return BUTTON_ADDRESS.test(url) ? { text, url } : undefined;
+  const size = Buffer.byteLength(id);
+  return size > 0 && size <= MAX_DATA ? { text, callback_data: id } : undefined;
+}
+
+function lineOf({ id, title, url, description }: CardAction): string {
+  const more = url ?? description;
+  return `- ${title.trim() || id}${more === undefined ? '' : `: ${more}`}`;
+}
+
+function numberOf(id: string, what: string): number {
+  const number = Number(id);
+  if (!/^-?\d+$/.test(id) || !Number.isSafeInteger(number))
+    throw new UnrenderableError(`${JSON.stringify(id.slice(0, 40))} is no id of a ${what} there`);
+  return number;
+}

@@ -1,0 +1,94 @@
+// What the platform sends to a path, under the secret that it was given for the bot. Triggers of several bots may share a
+// path; their secrets tell them apart.
+//
+// -    whatever is authentic is answered 2xx when it is durable, or nothing to keep: the platform repeats anything else.
+
+import { createHash, timingSafeEqual } from 'node:crypto';
+import type { BotMessengerTrigger } from '../../../config/resources/trigger.ts';
+import { refusal } from '../verified-subscribers.ts';
+import type { WebhookReply, WebhookRequest } from '../webhook.ts';
+import type { PathUse, WebhookSubscriber } from '../webhook-table.ts';
+import type { BotAccount } from './bot-account.ts';
+import type { BotInbox } from './bot-inbox.ts';
+import { botMessageOf } from './bot-update.ts';
+import { namesABot } from './command-form.ts';
+
+const SECRET = 'x-telegram-bot-api-secret-token';
+
+export interface BotSubscriber extends WebhookSubscriber {
+  readonly trigger: BotMessengerTrigger;
+  readonly account: BotAccount;
+  readonly inbox: BotInbox;
+}
+
+export class BotPath implements PathUse<BotSubscriber> {
+  readonly maxBodyBytes: number;
+
+  constructor(maxBodyBytes: number) {
+    this.maxBodyBytes = maxBodyBytes;
+  }
+
+  /** The secret is in a header, so that no body is read without it. */
+  admit(subscribers: readonly BotSubscriber[], request: WebhookRequest): WebhookReply | undefined {
+    return fitting(subscribers, request).length > 0 ? undefined : refusal(request, UNAUTHORISED);
+  }
+
+  async receive(
+    subscribers: readonly BotSubscriber[],
+    request: WebhookRequest,
+    body: Buffer,
+  ): Promise<WebhookReply> {
+    const fit = fitting(subscribers, request);
+    const [first] = fit;
+    if (first === undefined) return refusal(request, UNAUTHORISED);
+    const update = objectIn(body);
+    if (update === undefined) return { status: 400, body: 'the body is no JSON object' };
+    const { account, inbox, host } = first;
+    await account.load(host);
+    const text = botMessageOf(update)?.text;
+    if (account.identity.username === undefined && text !== undefined && namesABot(text)) return comeAgain;
+    const ofBot = fit.filter((each) => each.account === account).map(({ trigger }) => trigger);
+    // While a trigger is exchanged it is there twice, the newer first.
+    const triggers = ofBot.filter(
+      ({ name }, index) => ofBot.findIndex((each) => each.name === name) === index,
+    );
+    const taken = await inbox.take(update, triggers);
+    if (taken === undefined) return { status: 200, body: { status: 'ignored' } };
+    const { id, outcome } = taken;
+    if (outcome === 'duplicate') return { status: 200, body: { id, status: 'duplicate' } };
+    return { status: 202, body: { id, status: 'accepted' } };
+  }
+}
+
+const UNAUTHORISED = 'X-Telegram-Bot-Api-Secret-Token is missing, or fits no trigger of this path';
+
+const comeAgain: WebhookReply = {
+  status: 503,
+  headers: [['retry-after', '2']],
+  body: 'the platform has not said yet what the bot is called, so that nobody knows whether this is for it',
+};
+
+function fitting(
+  subscribers: readonly BotSubscriber[],
+  { headers }: WebhookRequest,
+): readonly BotSubscriber[] {
+  const given = digest(headers[SECRET] ?? '');
+  return subscribers.filter(({ trigger }) => {
+    const { secret_token = '' } = trigger.config;
+    return secret_token !== '' && timingSafeEqual(digest(secret_token), given);
+  });
+}
+
+/** Of one length, so that the comparison says nothing about it. */
+function digest(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+function objectIn(body: Buffer): object | undefined {
+  try {
+    const value: unknown = JSON.parse(body.toString('utf8'));
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,63 @@
+// Triggers of type BotMessenger: a messenger whose bots are asked for their updates, or sent them. All triggers with one token
+// share one connection (actors/connections), one menu of commands and one order of what comes.
+
+import type { BotMessengerTrigger } from '../../../config/resources/trigger.ts';
+import { chatFilters } from '../../inbox/chat-filters.ts';
+import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
+import { WebhookTable } from '../webhook-table.ts';
+import { BotAccounts } from './bot-account.ts';
+import { botConnector } from './bot-connector.ts';
+import { BotInbox } from './bot-inbox.ts';
+import { BotPath, type BotSubscriber } from './bot-webhook.ts';
+import { readBotEvent } from './botmessenger-event.ts';
+import { botOutbound, botPacing } from './botmessenger-outbound.ts';
+
+/** `maxBodyBytes` bounds one request to a webhook. */
+export function botMessengerAdapter(maxBodyBytes: number): Adapter<BotMessengerTrigger> {
+  const accounts = new BotAccounts();
+  const table = new WebhookTable<BotSubscriber>(new BotPath(maxBodyBytes));
+  return {
+    type: 'BotMessenger',
+    async open(trigger: BotMessengerTrigger, host: SourceHost): Promise<OpenTrigger> {
+      const account = accounts.of(trigger);
+      const api = accounts.apiOf(trigger);
+      const connector = botConnector({ trigger, account, api, host });
+      const used = host.connections.use({
+        platform: 'botmessenger',
+        account: account.name,
+        trigger,
+        connector,
+      });
+      if (trigger.config.mode === 'polling') return { close: () => used.release() };
+      const inbox = new BotInbox(account, api, host);
+      const subscriber = { trigger, host, methods: ['POST'], account, inbox };
+      try {
+        const leave = await table.add(subscriber, trigger.config.path);
+        return {
+          close: async () => {
+            await leave();
+            await used.release();
+          },
+        };
+      } catch (error) {
+        await used.release();
+        throw error;
+      }
+    },
+    read: readBotEvent,
+    takes: ({ config }, { context }) => config.bots === 'allow' || context['chat.sender.is_bot'] !== true,
+    filters: ({ config }) =>
+      chatFilters({
+        channels: config.chat_ids.map(String),
+        users: config.users.map((user) => user.replace(/^@/, '').toLowerCase()),
+        patterns: config.patterns,
+      }),
+    outbound: botOutbound({
+      pacing: botPacing(),
+      apiOf: accounts.apiOf,
+      accountOf: (trigger) => accounts.of(trigger).name,
+      presentIdOf: (trigger, chat) => accounts.of(trigger).chats.presentIdOf(chat),
+      noteMigration: (trigger, migration) => accounts.of(trigger).noteMigration(migration, [trigger]),
+    }),
+  };
+}

@@ -1,0 +1,121 @@
+// The event that an update becomes, and how that event reads later.
+//
+// BE1  an event is known by its bot and its update: two bots in one group get a copy each, with ids that may be equal by chance.
+// BE2  what is for nobody here (another bot's command, what the bot wrote itself) is no event.
+// BE3  a group that has become a supergroup goes on under the id it had at first: that of its conversation does not change.
+
+import type { NewEvent, StoredEvent } from '../../store/store.ts';
+import type { InboundEvent } from '../adapter.ts';
+import { newTrace } from '../new-trace.ts';
+import { type BotMessage, botMessageOf, updateIdOf } from './bot-update.ts';
+import type { BotIdentity } from './botmessenger-api.ts';
+import { commandFormOf } from './command-form.ts';
+
+interface BotMeta {
+  /** Those that use the bot. */
+  readonly triggers: readonly string[];
+  /** As it was called when the update came. */
+  readonly username?: string | undefined;
+  /** Ids that the chat had before. */
+  readonly formerIds?: readonly string[];
+}
+
+export interface BotUpdate {
+  readonly bot: BotIdentity;
+  readonly triggers: readonly string[];
+  readonly update: unknown;
+  /** Of a chat, the first one last. */
+  formerIdsOf(chat: string): readonly string[];
+}
+
+/** Undefined for what is nothing for an agent. */
+export function botEvent({ bot, triggers, update, formerIdsOf }: BotUpdate): NewEvent | undefined {
+  const updateId = updateIdOf(update);
+  const message = botMessageOf(update);
+  if (updateId === undefined || message === undefined || message.sender.id === bot.id) return undefined;
+  if (isForAnotherBot(message, bot.username)) return undefined;
+  const { chat, topic } = message;
+  const formerIds = formerIdsOf(chat);
+  const meta: BotMeta = {
+    triggers,
+    username: bot.username,
+    ...(formerIds.length > 0 && { formerIds }),
+  };
+  const place = [bot.account, formerIds.at(-1) ?? chat, ...(topic === undefined ? [] : [topic])];
+  return {
+    id: `botmessenger:${bot.account}/${updateId}`,
+    key: `conversation/botmessenger/${place.join('/')}`,
+    meta: JSON.stringify(meta),
+    body: Buffer.from(JSON.stringify(update)),
+    trace: newTrace(),
+    parsed: update,
+  };
+}
+
+/** Throws for an event that is none of these. */
+export function readBotEvent(stored: StoredEvent): InboundEvent {
+  const { triggers, username, formerIds } = JSON.parse(stored.meta) as BotMeta;
+  const update: unknown = stored.parsed ?? JSON.parse(Buffer.from(stored.body).toString('utf8'));
+  const message = botMessageOf(update);
+  if (message === undefined) throw new Error('the update holds no message and no pressed button');
+  const { chat, sender } = message;
+  const { names, rest, words } = commandsOf(message, username);
+  return {
+    platform: 'botmessenger',
+    triggers,
+    names,
+    text: words,
+    channel: chat,
+    channelAliases: formerIds,
+    user: sender.id,
+    userAliases: sender.username === undefined ? undefined : [sender.username.toLowerCase()],
+    context: contextOf(message),
+    payload: update,
+    commandRest: rest,
+    parameters: {},
+  };
+}
+
+function isForAnotherBot({ kind, text }: BotMessage, username: string | undefined): boolean {
+  return kind === 'message' && commandFormOf(text, username).kind === 'for another bot';
+}
+
+interface Commands {
+  /** The most exact first. */
+  readonly names: readonly string[];
+  readonly rest: string | undefined;
+  readonly words: string;
+}
+
+function commandsOf({ kind, text }: BotMessage, username: string | undefined): Commands {
+  if (kind === 'callback_query') {
+    const [, name = '', rest = ''] = /^\s*\/?(\S+)\s*([\s\S]*)$/.exec(text) ?? [];
+    return { names: [name], rest, words: text };
+  }
+  const form = commandFormOf(text, username);
+  if (form.kind === 'words') return { names: [], rest: undefined, words: form.text };
+  if (form.kind === 'for another bot') return { names: [], rest: undefined, words: text };
+  const lower = form.name.toLowerCase();
+  return { names: lower === form.name ? [lower] : [form.name, lower], rest: form.rest, words: text };
+}
+
+function contextOf({
+  kind,
+  chat,
+  topic,
+  messageId,
+  sender,
+  isByBot,
+}: BotMessage): Readonly<Record<string, unknown>> {
+  const all = {
+    'chat.event': kind,
+    'chat.id': chat,
+    'chat.topic': topic,
+    'chat.message': messageId,
+    'chat.sender.id': sender.id,
+    'chat.sender.name': sender.name,
+    'chat.sender.username': sender.username,
+    'chat.sender.is_bot': isByBot || undefined,
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,75 @@
+// Answers to pressed buttons: until one comes the button turns, for everybody to see. It says nothing and depends on nothing:
+// whoever takes the event, and whether anybody does, the platform is told at once that the press has arrived.
+//
+// QA1  each query is answered once where the platform takes it, and given up when the platform has no use for it any more.
+// QA2  few at a time, and no more wait than are still of use: the newest go first, the oldest are dropped.
+
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Log } from '../../log.ts';
+import type { BotApi } from './botmessenger-api.ts';
+import { BotRefusal } from './botmessenger-errors.ts';
+
+/** The platform expects an answer within ten seconds. */
+const USEFUL_MS = 9_000;
+const CALL_MS = 4_000;
+const FIRST_PAUSE_MS = 300;
+const AT_ONCE = 8;
+const MAX_WAITING = 500;
+
+interface Query {
+  readonly id: string;
+  readonly until: number;
+}
+
+export class QueryAnswers {
+  readonly #api: BotApi;
+  readonly #log: Log;
+  readonly #waiting: Query[] = [];
+  #running = 0;
+
+  constructor(api: BotApi, log: Log) {
+    this.#api = api;
+    this.#log = log;
+  }
+
+  /** Returns at once. */
+  answer(id: string): void {
+    this.#waiting.push({ id, until: performance.now() + USEFUL_MS });
+    if (this.#waiting.length > MAX_WAITING) this.#waiting.shift();
+    this.#go();
+  }
+
+  #go(): void {
+    while (this.#running < AT_ONCE) {
+      const query = this.#waiting.pop();
+      if (query === undefined) return;
+      this.#running += 1;
+      void this.#answer(query).finally(() => {
+        this.#running -= 1;
+        this.#go();
+      });
+    }
+  }
+
+  async #answer({ id, until }: Query): Promise<void> {
+    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs *= 2) {
+      const leftMs = until - performance.now();
+      if (leftMs <= 0) return;
+      try {
+        const timeoutMs = Math.min(CALL_MS, leftMs);
+        await this.#api.call('answerCallbackQuery', { callback_query_id: id }, { timeoutMs });
+        return;
+      } catch (error) {
+        const { status = 0, retryAfterMs } = error instanceof BotRefusal ? error : {};
+        // It was answered before, or is too old.
+        if (status >= 400 && status < 500 && status !== 429) return;
+        const waitMs = Math.max(pauseMs, retryAfterMs ?? 0);
+        if (performance.now() + waitMs >= until) {
+          this.#log.warn({ reason: (error as Error).message }, 'a pressed button could not be answered');
+          return;
+        }
+        await pause(waitMs, undefined, { ref: false });
+      }
+    }
+  }
+}

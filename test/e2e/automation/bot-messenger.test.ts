@@ -1,0 +1,263 @@
+// Bots of a messenger, with the whole program against the fake of their platform: what people say is answered where it was
+// said, once, whatever fails on the way.
+
+import { expect, test } from 'vitest';
+import {
+  eventually,
+  startAgent,
+  startAutomation,
+  type trigger,
+  writeResources,
+} from '../../fixtures/automation/automation.ts';
+import { botTrigger, echo, newPlatform, says, texts } from '../../fixtures/automation/bots.ts';
+import { BotError, tooManyRequests } from '../../fixtures/bot-platform/bot-error.ts';
+import { buttonsOf } from '../../fixtures/bot-platform/methods-message.ts';
+import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
+
+async function triggerRecord(gateway: GatewayProcess, name: string): Promise<Record<string, unknown>> {
+  const { triggers } = (await (await fetch(`${gateway.url}/triggers`)).json()) as {
+    triggers: Record<string, unknown>[];
+  };
+  const found = triggers.find((each) => each.name === name);
+  if (found === undefined) throw new Error(`there is no trigger ${name}`);
+  return found;
+}
+
+test('messages, commands, groups, topics and buttons are answered where they were said', async () => {
+  const platform = await newPlatform();
+  const bot = platform.addBot('Ops_bot');
+  const ann = platform.person('Ann', 'ann');
+  const chat = platform.privateChat(ann, bot);
+  const group = platform.supergroup('Team', bot);
+  const forum = platform.forum('Forum', bot);
+  const topic = forum.addTopic();
+  const program = await startAgent(async ({ body }) => {
+    if (body.input === 'hello')
+      await eventually(() => expect(platform.called('sendChatAction', bot)).not.toEqual([]));
+    return {
+      text: `${body.command ?? '-'} ${JSON.stringify(body.parameters)} ${body.input}`,
+      ...(body.input === 'ask' && { data: { actions: [{ id: 'deploy prod', title: 'Deploy' }] } }),
+    };
+  });
+  const commands = {
+    deploy: { agent: 'echo', description: 'Ship it', parameters: [{ name: 'env', required: true }] },
+  };
+  const gateway = await startAutomation({
+    resources: [botTrigger('bot', platform, bot, { commands }), echo(program)],
+  });
+  await eventually(() => expect(bot.menu).toEqual([{ command: 'deploy', description: 'Ship it' }]));
+
+  platform.say(chat, ann, 'hello');
+  platform.say(chat, ann, '/deploy staging');
+  platform.say(chat, ann, 'deploy prod');
+  await says(
+    platform,
+    bot,
+    chat,
+    '- {} hello',
+    'deploy {"env":"staging"} /deploy staging',
+    'deploy {"env":"prod"} deploy prod',
+  );
+  expect(platform.saidBy(bot, chat)[0]?.reply_to_message).toBeUndefined();
+
+  platform.say(group, ann, '/deploy@another_bot prod');
+  const asked = platform.say(group, ann, '/deploy@ops_bot', { thread: 4 });
+  await eventually(() => expect(texts(platform, bot, group)[0]).toContain('A parameter is missing:'));
+  expect(platform.saidBy(bot, group)[0]?.reply_to_message?.message_id).toBe(asked.message_id);
+
+  platform.say(forum, ann, 'ask', { thread: topic });
+  await says(platform, bot, forum, '- {} ask');
+  const [answer] = platform.saidBy(bot, forum);
+  expect(answer).toMatchObject({ message_thread_id: topic });
+  expect(buttonsOf(answer!)).toEqual([{ text: 'Deploy', callback_data: 'deploy prod' }]);
+  const query = platform.press(bot, ann, answer!, 'deploy prod');
+  await eventually(() => expect(bot.queries.get(query)?.answeredAt).toBeDefined());
+  await says(platform, bot, forum, '- {} ask', 'deploy {"env":"prod"} deploy prod');
+
+  const account = `${bot.id}@${new URL(platform.url).host}`;
+  const conversations = program.requests.map(({ body }) => body.conversation);
+  expect(new Set(conversations)).toEqual(
+    new Set([`botmessenger/${account}/${chat.id}`, `botmessenger/${account}/${forum.id}/${topic}`]),
+  );
+  const { deliveries } = (await (await fetch(`${gateway.url}/deliveries?source=botmessenger`)).json()) as {
+    deliveries: { id: string; state: string }[];
+  };
+  expect(deliveries.filter(({ id }) => id.startsWith('botmessenger:')).length).toBe(6);
+  expect(gateway.text()).not.toContain(bot.token.split(':')[1]);
+});
+
+test('a reload keeps the poll, also one that adds a trigger with the same bot, and changes the menu', async () => {
+  const platform = await newPlatform();
+  const bot = platform.addBot('one_bot');
+  const ann = platform.person('Ann');
+  const chat = platform.privateChat(ann, bot);
+  const group = platform.group('Team', bot);
+  const program = await startAgent(({ body }) => ({ text: `${body.command}` }));
+  const one = (command: string) =>
+    botTrigger('one', platform, bot, {
+      commands: { [command]: { agent: 'echo' } },
+      config: { chat_ids: [chat.id] },
+    });
+  const two = botTrigger('two', platform, bot, {
+    commands: { two: { agent: 'echo' } },
+    config: { chat_ids: [group.id] },
+  });
+  const gateway = await startAutomation({ resources: [one('a'), echo(program)] });
+  await eventually(() => expect(bot.menu.map(({ command }) => command)).toEqual(['a']));
+  const reload = async (...triggers: ReturnType<typeof trigger>[]) => {
+    writeResources(gateway.folder, [...triggers, echo(program)]);
+    expect((await fetch(`${gateway.url}/admin/reload`, { method: 'POST' })).status).toBe(200);
+  };
+  for (const command of ['b', 'c', 'd']) await reload(one(command), two);
+  await eventually(() => expect(bot.menu.map(({ command }) => command)).toEqual(['d', 'two']));
+  platform.say(chat, ann, '/d');
+  platform.say(group, ann, '/two');
+  await says(platform, bot, chat, 'd');
+  await says(platform, bot, group, 'two');
+  await reload(two);
+  await eventually(() => expect(bot.menu.map(({ command }) => command)).toEqual(['two']));
+  platform.say(group, ann, '/two');
+  await says(platform, bot, group, 'two', 'two');
+  expect(bot.updates.conflicts).toBe(0);
+});
+
+test('a token that is refused and a bot that another asks for are told, and mend by themselves', async () => {
+  const platform = await newPlatform();
+  const [revoked, taken] = [platform.addBot('revoked_bot'), platform.addBot('taken_bot')];
+  const ann = platform.person('Ann');
+  const chat = platform.privateChat(ann, revoked);
+  revoked.isRevoked = true;
+  const conflict = new BotError(409, 'Conflict: terminated by other getUpdates request');
+  platform.faults.plan('getUpdates', { kind: 'error', error: conflict }, { times: 2, botId: taken.id });
+  const program = await startAgent();
+  const gateway = await startAutomation({
+    resources: [
+      botTrigger('revoked', platform, revoked),
+      botTrigger('taken', platform, taken),
+      echo(program),
+    ],
+  });
+  await eventually(async () => {
+    expect(await triggerRecord(gateway, 'revoked')).toMatchObject({
+      state: 'failed',
+      last_error: expect.stringContaining('Unauthorized'),
+    });
+    expect(await triggerRecord(gateway, 'taken')).toMatchObject({
+      state: 'failed',
+      last_error: expect.stringContaining('terminated by other getUpdates'),
+    });
+  });
+  revoked.isRevoked = false;
+  platform.say(chat, ann, 'hello');
+  await says(platform, revoked, chat, 'heard: hello');
+  await eventually(async () => {
+    for (const name of ['revoked', 'taken'])
+      expect(await triggerRecord(gateway, name)).toMatchObject({ state: 'open', last_error: null });
+  });
+  expect(gateway.text()).not.toContain(revoked.token.split(':')[1]);
+});
+
+test('429s in a row, cuts and faults lose nothing, keep the order, and use up no attempt', async () => {
+  const platform = await newPlatform();
+  const bot = platform.addBot('slow_bot');
+  const ann = platform.person('Ann');
+  const chat = platform.privateChat(ann, bot);
+  const program = await startAgent();
+  await startAutomation({ resources: [botTrigger('bot', platform, bot), echo(program)] });
+  const tooMany = { kind: 'error' as const, error: tooManyRequests(1) };
+  platform.faults.plan('getUpdates', tooMany);
+  platform.faults.plan('getUpdates', { kind: 'page', status: 502 });
+  platform.faults.plan('getUpdates', { kind: 'cut' });
+  platform.faults.plan('sendMessage', tooMany, { times: 3 });
+  platform.faults.plan('sendMessage', { kind: 'page', status: 502 });
+  platform.faults.plan('sendMessage', { kind: 'cut' });
+  for (const text of ['one', 'two', 'three']) platform.say(chat, ann, text);
+  await says(platform, bot, chat, 'heard: one', 'heard: two', 'heard: three');
+});
+
+test('a platform that hangs delays no other, and its bot goes on when it is back', async () => {
+  const [hung, good] = [await newPlatform(), await newPlatform()];
+  const [a, b] = [hung.addBot('a_bot'), good.addBot('b_bot')];
+  const ann = good.person('Ann');
+  const hungChat = hung.privateChat(ann, a);
+  const goodChat = good.privateChat(ann, b);
+  const program = await startAgent();
+  await startAutomation({
+    resources: [botTrigger('hung', hung, a), botTrigger('good', good, b), echo(program)],
+  });
+  await eventually(() => expect(a.updates.isPolled && b.updates.isPolled).toBe(true));
+  hung.faults.plan('sendMessage', { kind: 'hang' }, { times: 1 });
+  hung.say(hungChat, ann, 'one');
+  await eventually(() => expect(hung.called('sendMessage', a)).toHaveLength(1));
+  for (let i = 0; i < 4; i += 1) good.say(goodChat, ann, `${i}`);
+  await says(good, b, goodChat, 'heard: 0', 'heard: 1', 'heard: 2', 'heard: 3');
+  expect(texts(hung, a, hungChat)).toEqual([]);
+  hung.cutHung();
+  await says(hung, a, hungChat, 'heard: one');
+});
+
+test('kill -9 between any two steps loses nothing, and nothing is asked or answered under two keys', async () => {
+  const platform = await newPlatform();
+  const bot = platform.addBot('killed_bot');
+  const ann = platform.person('Ann');
+  const chat = platform.privateChat(ann, bot);
+  const heard: string[] = [];
+  const program = await startAgent(({ body }, count) => {
+    heard.push(body.input);
+    return body.input === 'while asked' && count === heard.indexOf('while asked') + 1
+      ? new Promise(() => {})
+      : { text: `heard: ${body.input}` };
+  });
+  const resources = [botTrigger('bot', platform, bot), echo(program)];
+  let gateway = await startAutomation({ resources });
+  const killedAfter = async (text: string, step: () => Promise<unknown>) => {
+    // Nothing is left of the steps before.
+    await eventually(async () => {
+      const open = await fetch(`${gateway.url}/deliveries?state=queued,running,retrying`);
+      expect(await open.json()).toMatchObject({ deliveries: [] });
+      expect(bot.updates.isPolled).toBe(true);
+    });
+    const stepped = step();
+    platform.say(chat, ann, text);
+    await stepped;
+    await gateway.stop('SIGKILL');
+    gateway = await startAutomation({ folder: gateway.folder });
+  };
+  const said = (text: string) =>
+    eventually(() => expect(texts(platform, bot, chat)).toContain(`heard: ${text}`));
+
+  await killedAfter('as it came', () => platform.answered('getUpdates'));
+  await said('as it came');
+  await killedAfter('while asked', () => eventually(() => expect(heard).toContain('while asked')));
+  await said('while asked');
+  platform.faults.plan('sendMessage', { kind: 'hang' });
+  const sends = platform.called('sendMessage').length;
+  await killedAfter('before it left', () =>
+    eventually(() => expect(platform.called('sendMessage').length).toBeGreaterThan(sends)),
+  );
+  await said('before it left');
+  platform.faults.plan('sendMessage', { kind: 'hang after' });
+  await killedAfter('as it left', () => said('as it left'));
+  await killedAfter('when it had left', () => platform.answered('sendMessage'));
+  await said('when it had left');
+  await killedAfter('unconfirmed', () => {
+    // The poll that would confirm it does not arrive.
+    platform.faults.plan('getUpdates', { kind: 'hang' });
+    return said('unconfirmed');
+  });
+  platform.say(chat, ann, 'last');
+  await said('last');
+  await eventually(() => expect(bot.updates.pending).toEqual([]));
+
+  const counts = new Map<string, number>();
+  for (const text of texts(platform, bot, chat)) counts.set(text ?? '', (counts.get(text ?? '') ?? 0) + 1);
+  // Of these nobody can know whether they had arrived.
+  const uncertain = ['heard: as it left', 'heard: when it had left', 'heard: unconfirmed'];
+  for (const [text, count] of counts)
+    expect([text, count]).toEqual([text, uncertain.includes(text) ? expect.toBeOneOf([1, 2]) : 1]);
+  expect(counts.size).toBe(7);
+  const keys = new Map<string, Set<unknown>>();
+  for (const { headers, body } of program.requests)
+    keys.set(body.input, (keys.get(body.input) ?? new Set()).add(headers['idempotency-key']));
+  for (const [text, each] of keys) expect([text, each.size]).toEqual([text, 1]);
+});
