@@ -34,6 +34,7 @@ import { type ConnectionObserver, sourceHost } from './source-host.ts';
 import { TriggerCounters } from './trigger-counters.ts';
 import { TRIGGERS, type TriggerDifference, TriggerRegistry } from './trigger-registry.ts';
 import { type OpenListener, WebhookListeners } from './webhook-listeners.ts';
+import { workKinds } from './work-kinds.ts';
 import { Works } from './works.ts';
 
 export interface AutomationOptions extends StoreBounds {
@@ -141,7 +142,8 @@ export class Automation implements Part {
     this.#store = store;
     const { maxBodyBytes } = this.#options;
     const { platforms } = this.#adapters;
-    this.#works = new Works({ store, routing: this.#routing(), platforms, concurrency, maxBodyBytes });
+    const kinds = workKinds({ store, routing: this.#routing(), platforms, concurrency });
+    this.#works = new Works({ store, kinds, maxBodyBytes });
     this.#dispatcher = new Dispatcher({
       store,
       log,

@@ -5,6 +5,7 @@ import { triggerTypes } from '../../config/resources/trigger-types.ts';
 import { platformOf, typeNames } from '../../config/resources/type-names.ts';
 import { InvalidQueryError } from '../errors.ts';
 import type { DeliveryFilter, DeliveryState } from '../store/store.ts';
+import { isMailboxKey } from './work-kinds.ts';
 
 const STATES: readonly DeliveryState[] = [
   'queued',
@@ -63,7 +64,7 @@ const known: ReadonlySet<string> = new Set([
 
 /** The agents' word for a conversation, or a mailbox's key as the records show it. */
 function mailboxPrefix(conversation: string): string {
-  return /^(?:conversation|outbox)\//.test(conversation) ? conversation : `conversation/${conversation}`;
+  return isMailboxKey(conversation) ? conversation : `conversation/${conversation}`;
 }
 
 function oneOf<Word extends string>(name: string, words: readonly Word[], text: string): Word {

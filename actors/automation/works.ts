@@ -4,24 +4,15 @@
 import { WorkPlaces } from '../inbox/work-places.ts';
 import type { QueueOptions } from '../inbox/work-queue.ts';
 import type { Store } from '../store/store.ts';
-import { ConversationWork, type Routing } from './conversation-work.ts';
-import { OutboxWork, type Sendings } from './outbox-work.ts';
+import type { WorkKind } from './work-kinds.ts';
 
 export interface WorksOptions {
-  readonly store: Pick<Store, 'release' | 'delivery'>;
-  /** Words of those that messages are sent to. */
-  readonly platforms: readonly string[];
-  readonly routing: Routing & Sendings;
-  /** Conversations that are worked at the same time. */
-  readonly concurrency: number;
+  readonly store: Pick<Store, 'release'>;
+  readonly kinds: readonly WorkKind[];
   /** Of one event. */
   readonly maxBodyBytes: number;
 }
 
-/** Of the actor under which all destinations stand. */
-const OUTBOX = 'outbox';
-/** Of each platform. */
-const OUTBOX_PLACES = 64;
 /** Events that are read to find out whether there is a place for them, beyond those that have one. */
 const JUDGED_AT_ONCE = 64;
 /** Bodies of events at work, in memory; several of the largest fit in any case. */
@@ -32,22 +23,15 @@ export class Works {
   readonly queues: readonly QueueOptions[];
   readonly #places: readonly WorkPlaces[];
 
-  constructor({ store, routing, platforms, concurrency, maxBodyBytes }: WorksOptions) {
+  constructor({ store, kinds, maxBodyBytes }: WorksOptions) {
     const bytes = Math.max(BODIES_BYTES, LARGEST_AT_WORK * maxBodyBytes);
     const release = (name: string, max?: number) => store.release(name, max);
-    const handling = new WorkPlaces({ places: concurrency, bytes, release });
-    const spare = JUDGED_AT_ONCE;
-    const sending = platforms.map((platform) => {
-      const places = new WorkPlaces({ places: OUTBOX_PLACES, bytes, release });
-      const work = new OutboxWork({ platform, sendings: routing, places, store });
-      const queue = { name: `${OUTBOX}/${platform}`, parent: OUTBOX, work, places: OUTBOX_PLACES, spare };
-      return { places, queue };
+    const made = kinds.map(({ name, parent = name, places: count, make }) => {
+      const places = new WorkPlaces({ places: count, bytes, release });
+      return { places, queue: { name, parent, work: make(places), places: count, spare: JUDGED_AT_ONCE } };
     });
-    this.#places = [handling, ...sending.map(({ places }) => places)];
-    this.queues = [
-      { name: 'conversations', work: new ConversationWork(routing, handling), places: concurrency, spare },
-      ...sending.map(({ queue }) => queue),
-    ];
+    this.#places = made.map(({ places }) => places);
+    this.queues = made.map(({ queue }) => queue);
   }
 
   /** Agents and triggers may be others now. */

@@ -49,15 +49,17 @@ export class AutomationFigures {
     return this.#automation.operator.triggers();
   }
 
+  /** Each kind of work under the name of its queue, and those of platforms together as well. */
   queues(): Pick<AutomationStats, 'conversations' | 'outbox' | 'platforms'> {
     const { conversations, ...others } = this.#automation.dispatcher.stats();
     if (conversations === undefined) throw new Error('the dispatcher has no queue of conversations');
-    const platforms = Object.fromEntries(
-      Object.entries(others).flatMap(([name, stats]) =>
-        name.startsWith(OUTBOX) ? [[name.slice(OUTBOX.length), stats] as const] : [],
-      ),
-    );
-    return { conversations, outbox: statsTogether(Object.values(platforms)), platforms };
+    const platforms: Record<string, QueueStats> = {};
+    const kinds: Record<string, QueueStats> = {};
+    for (const [name, stats] of Object.entries(others)) {
+      if (name.startsWith(OUTBOX)) platforms[name.slice(OUTBOX.length)] = stats;
+      else kinds[name] = stats;
+    }
+    return { conversations, ...kinds, outbox: statsTogether(Object.values(platforms)), platforms };
   }
 
   /** How many deliveries are in each state; null when the store cannot tell, or not within `timeoutMs`. */

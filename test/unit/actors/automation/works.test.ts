@@ -3,6 +3,7 @@
 import { afterEach, expect, test } from 'vitest';
 import type { Routing } from '../../../../actors/automation/conversation-work.ts';
 import { OutboxWork, type Sendings } from '../../../../actors/automation/outbox-work.ts';
+import { type WorkKind, workKinds } from '../../../../actors/automation/work-kinds.ts';
 import { Works } from '../../../../actors/automation/works.ts';
 import { Dispatcher } from '../../../../actors/inbox/dispatcher.ts';
 import { WorkPlaces } from '../../../../actors/inbox/work-places.ts';
@@ -15,7 +16,7 @@ import { agentTarget } from '../../../../config/resources/target.ts';
 import type { Trigger } from '../../../../config/resources/trigger.ts';
 import { CRASH_LIMIT } from '../../../../machines/crashes.ts';
 import { noServices } from '../../../fixtures/automation/contexts.ts';
-import { LogNotes, startRoot, until } from '../../../fixtures/automation/inbox.ts';
+import { done, FakeWork, LogNotes, newEvent, startRoot, until } from '../../../fixtures/automation/inbox.ts';
 import { manualTrigger } from '../../../fixtures/automation/triggers.ts';
 import { MemoryStore } from '../../../fixtures/store/memory-store.ts';
 
@@ -27,13 +28,12 @@ afterEach(async () => {
 const never = new Promise<never>(() => {});
 
 /** A dispatcher with both works; what a test says of the routing, and of where triggers send to. */
-function start(routing: Partial<Routing & Sendings>, concurrency = 8) {
+function start(routing: Partial<Routing & Sendings>, concurrency = 8, more: readonly WorkKind[] = []) {
   const store = new MemoryStore();
-  const works = new Works({
+  const kinds = workKinds({
     store,
     platforms: ['test', 'other'],
     concurrency,
-    maxBodyBytes: 1_000,
     routing: {
       adapterOf: () => manualAdapter as Adapter,
       trigger: (name) => manualTrigger(name),
@@ -46,6 +46,7 @@ function start(routing: Partial<Routing & Sendings>, concurrency = 8) {
       ...routing,
     },
   });
+  const works = new Works({ store, kinds: [...kinds, ...more], maxBodyBytes: 1_000 });
   const dispatcher = new Dispatcher({
     store,
     log: new LogNotes(),
@@ -237,4 +238,29 @@ test('a row knows what a platform called an earlier one, whether it was tried, a
   const second = await store.delivery('t/2');
   expect(second?.failures.map(({ note }) => note)).toEqual(['503; it may have arrived']);
   expect((await store.delivery('t/3'))?.note).toBe('it had expired before it could be sent');
+});
+
+test('a further kind of work is one entry: it gets the events of its keys with their kinds, and places of its own', async () => {
+  const seen: (string | undefined)[] = [];
+  const runs = {
+    name: 'runs',
+    places: 1,
+    make: () =>
+      new FakeWork(async ({ event }) => {
+        seen.push(event.kind);
+        return event.kind === undefined ? { kind: 'parked', parkedOn: 'yes' } : done;
+      }, 'run/'),
+  };
+  const { store, dispatcher } = start({ handlerOf: () => ({ run: () => never }) }, 1, [runs]);
+  await store.append([{ ...newEvent('conversation/manual/t', 'c:1', '{}') }]);
+  await dispatcher.accept(newEvent('run/1', 'r:1'));
+  await until('it is parked', async () => (await store.delivery('r:1'))?.state === 'waiting');
+  await dispatcher.accept({ ...newEvent('run/1', 'd:1'), kind: 'decision', wakes: 'no' });
+  await until('that is over', async () => (await store.delivery('d:1'))?.state === 'done');
+  expect(seen).toEqual([undefined, 'decision']);
+  expect(dispatcher.stats().runs).toMatchObject({ done: 1, places: 1 });
+  // And whoever waits for what wakes another one is told at once that it is over.
+  const told = dispatcher.settled('t', 'd:2', 10_000);
+  await dispatcher.accept({ ...newEvent('run/1', 'd:2'), kind: 'decision', wakes: 'yes' });
+  expect(await told).toMatchObject({ state: 'done' });
 });

@@ -1,0 +1,58 @@
+// The kinds of keys that events come to: how each is worked through, and how many of it at a time. A further kind, beside
+// conversations and the outbox, is an entry here; queues, places, claims and figures follow from it.
+
+import type { Work } from '../inbox/work.ts';
+import type { WorkPlaces } from '../inbox/work-places.ts';
+import type { Store } from '../store/store.ts';
+import { ConversationWork, type Routing } from './conversation-work.ts';
+import { OutboxWork, type Sendings } from './outbox-work.ts';
+
+/** The first words of all keys; none of them is the word of a platform. */
+const keyWords: ReadonlySet<string> = new Set(['conversation', 'outbox']);
+
+export interface WorkKind {
+  /** Of its queue: `conversations`, `outbox/repohost`. */
+  readonly name: string;
+  /** The actor under which its mailboxes stand; several kinds may have one. @default its name */
+  readonly parent?: string;
+  /** Events at work at the same time. */
+  readonly places: number;
+  make(places: WorkPlaces): Work;
+}
+
+export interface WorkKindsOptions {
+  readonly store: Pick<Store, 'delivery'>;
+  /** Words of those that messages are sent to. */
+  readonly platforms: readonly string[];
+  readonly routing: Routing & Sendings;
+  /** Conversations that are worked at the same time. */
+  readonly concurrency: number;
+}
+
+/** Of the actor under which all destinations stand. */
+const OUTBOX = 'outbox';
+/** Of each platform. */
+const OUTBOX_PLACES = 64;
+
+export function workKinds({ store, platforms, routing, concurrency }: WorkKindsOptions): readonly WorkKind[] {
+  const conversations: WorkKind = {
+    name: 'conversations',
+    places: concurrency,
+    make: (places) => new ConversationWork(routing, places),
+  };
+  const outbox = platforms.map(
+    (platform): WorkKind => ({
+      name: `${OUTBOX}/${platform}`,
+      parent: OUTBOX,
+      places: OUTBOX_PLACES,
+      make: (places) => new OutboxWork({ platform, sendings: routing, places, store }),
+    }),
+  );
+  return [conversations, ...outbox];
+}
+
+/** Whether a text is the key of a mailbox, or its beginning, and no conversation's word alone. */
+export function isMailboxKey(text: string): boolean {
+  const end = text.indexOf('/');
+  return end > 0 && keyWords.has(text.slice(0, end));
+}
