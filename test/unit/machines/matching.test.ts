@@ -79,6 +79,39 @@ describe('the command of an event', () => {
   });
 });
 
+describe('the rules of a trigger', () => {
+  const rule = (agent: string, ...contains: readonly string[]) => ({ contains, target: agentTarget(agent) });
+  const desk: Routable = {
+    ...trigger('desk', ['deploy'], 'anybody'),
+    rules: [rule('billing', 'invoice', 'refund'), rule('shipping', 'parcel', 'refund')],
+  };
+  const ruleOf = (triggers: readonly Routable[], text: string) => {
+    const match = matched(triggers, { ...nothing, text });
+    return typeof match === 'string'
+      ? match
+      : (match.rule?.target.name ?? match.binding?.command ?? 'default');
+  };
+
+  test.each([
+    ['My INVOICES?', 'billing'],
+    ['a refund for the parcel', 'billing'],
+    ['where is my parcel', 'shipping'],
+    ['deploy the invoice', 'deploy'],
+    ['hello', 'default'],
+  ])('decide on %j: %s', (text, expected) => {
+    expect(ruleOf([desk], text)).toBe(expected);
+  });
+
+  test('go before the default of another trigger, and behind its command', () => {
+    const plain = trigger('a-plain-one', ['refund'], 'anybody');
+    expect(chosen([plain, desk], { text: 'an invoice' })).toMatchObject({ trigger: 'desk' });
+    expect(chosen([plain, desk], { text: 'refund' })).toMatchObject({ trigger: 'a-plain-one' });
+    expect(matched([{ ...desk, default_target: undefined }], { ...nothing, text: 'hello' })).toMatch(
+      /no trigger has a command/,
+    );
+  });
+});
+
 describe('an event that nobody takes', () => {
   test('has a reason (MC1)', () => {
     expect(chosen([], {})).toBe('there is no trigger for it');
