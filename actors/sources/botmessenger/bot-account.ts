@@ -7,6 +7,7 @@ import type { Log } from '../../log.ts';
 import type { Store } from '../../store/store.ts';
 import type { SourceHost } from '../adapter.ts';
 import { menuOf } from './bot-menu.ts';
+import { BotTurns } from './bot-turns.ts';
 import type { Migration } from './bot-update.ts';
 import { BotApi, type BotCredential, type BotIdentity } from './botmessenger-api.ts';
 import { FormerChats } from './former-chats.ts';
@@ -22,6 +23,7 @@ export class BotAccount {
   readonly name: string;
   readonly #id: string;
   readonly chats: FormerChats;
+  readonly turns = new BotTurns();
   #username: string | undefined;
   #namedAt: number | undefined;
   #menu: string | undefined;

@@ -8,7 +8,7 @@ import { OverloadedError } from '../../errors.ts';
 import type { Appended, NewEvent } from '../../store/store.ts';
 import type { SourceHost } from '../adapter.ts';
 import type { BotAccount } from './bot-account.ts';
-import { migrationOf, queryIdOf } from './bot-update.ts';
+import { botMessageOf, migrationOf, queryIdOf } from './bot-update.ts';
 import type { BotApi } from './botmessenger-api.ts';
 import { botEvent } from './botmessenger-event.ts';
 import { QueryAnswers } from './query-answers.ts';
@@ -53,7 +53,16 @@ export class BotInbox {
   }
 
   #eventOf(update: unknown, triggers: Triggers): NewEvent | undefined {
-    const { identity, chats } = this.#account;
+    const { identity, chats, turns } = this.#account;
+    const message = botMessageOf(update);
+    if (message === undefined) return undefined;
+    const { isTaken, isFirst } = turns.take(message);
+    if (isFirst === true)
+      this.#host.log.warn(
+        { bot: this.#account.name, chat: message.chat },
+        'bots answer each other in a chat; they are not taken until a person writes there',
+      );
+    if (!isTaken) return undefined;
     const names = triggers.map(({ name }) => name);
     return botEvent({ bot: identity, triggers: names, update, formerIdsOf: chats.formerIdsOf });
   }

@@ -196,6 +196,57 @@ test('a platform that hangs delays no other, and its bot goes on when it is back
   await says(hung, a, hungChat, 'heard: one');
 });
 
+test('what is refused for good is dead at once, the event is done, and a replay sends it without asking again', async () => {
+  const platform = await newPlatform();
+  const bot = platform.addBot('blocked_bot');
+  const ann = platform.person('Ann', 'ann');
+  const chat = platform.privateChat(ann, bot);
+  const program = await startAgent();
+  const gateway = await startAutomation({
+    resources: [botTrigger('bot', platform, bot, { config: { users: ['@Ann'] } }), echo(program)],
+  });
+  chat.blocked.add(bot.id);
+  platform.say(chat, ann, 'hello');
+  platform.say(chat, platform.person('Bob'), 'I am not meant');
+  const [row] = await eventually(async () => {
+    const response = await fetch(`${gateway.url}/deliveries?state=dead`);
+    const { deliveries } = (await response.json()) as { deliveries: Record<string, unknown>[] };
+    expect(deliveries).toMatchObject([
+      { attempts: 1, note: '403 the bot may not write there: Forbidden: bot was blocked by the user' },
+    ]);
+    return deliveries;
+  });
+  expect(String(row?.id)).toContain('outbox:botmessenger:');
+  chat.blocked.clear();
+  await fetch(`${gateway.url}/deliveries/${encodeURIComponent(String(row?.id))}/replay`, { method: 'POST' });
+  await says(platform, bot, chat, 'heard: hello');
+  expect(program.requests).toHaveLength(1);
+});
+
+test('a group that becomes a supergroup keeps its conversation and is still the chat that the file names', async () => {
+  const platform = await newPlatform();
+  const bot = platform.addBot('growing_bot');
+  const ann = platform.person('Ann');
+  const group = platform.group('Team', bot);
+  const program = await startAgent(({ body }) => ({ text: `${body.history.length} before ${body.input}` }));
+  const resources = [botTrigger('bot', platform, bot, { config: { chat_ids: [group.id] } }), echo(program)];
+  let gateway = await startAutomation({ resources });
+  platform.say(group, ann, 'one');
+  await says(platform, bot, group, '0 before one');
+  const large = platform.migrate(group, 'Large team');
+  platform.say(large, ann, 'two');
+  await says(platform, bot, large, '2 before two');
+  expect(gateway.logs().find(({ msg }) => msg.includes('write the new one into chat_ids'))).toMatchObject({
+    from: String(group.id),
+    to: String(large.id),
+    triggers: ['bot'],
+  });
+  await gateway.stop();
+  gateway = await startAutomation({ folder: gateway.folder });
+  platform.say(large, ann, 'three');
+  await says(platform, bot, large, '2 before two', '4 before three');
+});
+
 test('kill -9 between any two steps loses nothing, and nothing is asked or answered under two keys', async () => {
   const platform = await newPlatform();
   const bot = platform.addBot('killed_bot');

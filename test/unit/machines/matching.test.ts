@@ -172,3 +172,14 @@ describe('of equal scores', () => {
     expect(chosen([...triggers].reverse(), {})).toMatchObject({ trigger: 'a' });
   });
 });
+
+test('a filter knows a channel and a user by any of their names', () => {
+  const by = { t: filters(['-10'], ['ann']) };
+  const event = { text: 'hi', channel: '-100', user: '5' };
+  const t = [trigger('t', [], 'a')];
+  expect(chosen(t, { ...event, channelAliases: ['-20', '-10'], userAliases: ['ann'] }, by)).toMatchObject({
+    score: 190,
+  });
+  expect(chosen(t, { ...event, channelAliases: ['-20'], userAliases: ['ann'] }, by)).toBeTypeOf('string');
+  expect(chosen(t, { ...event, channelAliases: ['-10'] }, by)).toBeTypeOf('string');
+});
