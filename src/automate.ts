@@ -36,9 +36,6 @@ export async function automate(options: AutomateOptions): Promise<Automated> {
     openListener: front.openWebhooks,
     watched: triggers.watch ? [...new Set(folders)] : [],
     maxBodyBytes: config.limits.body_bytes,
-    retentionDays: config.deliveries.retention_days,
-    rememberDays: config.deliveries.remember_days,
-    maxWaiting: config.deliveries.max_waiting,
     concurrency: config.deliveries.concurrency,
   });
   front.automation = automation;

@@ -3,6 +3,7 @@
 // it asks a gateway that runs instead.
 
 import { Gateway } from '../actors/gateway/gateway.ts';
+import type { OpenStore } from '../actors/store/store-part.ts';
 import { type Loaded, loadConfig } from '../config/load-config.ts';
 import { ConfigError, formatProblem } from '../config/problem.ts';
 import type { Automated } from './automate.ts';
@@ -44,6 +45,12 @@ async function main(): Promise<number | undefined> {
   return run(loaded);
 }
 
+/** Its code is loaded with the first store that is opened. */
+const openStore: OpenStore = async (config, host) => {
+  const engine = await import('../actors/store/open-store.ts');
+  return engine.openStore(config, host);
+};
+
 /** Undefined without a folder of triggers: then their code is not even loaded. */
 async function automationOf(
   config: Loaded['config'],
@@ -79,6 +86,7 @@ async function run(loaded: Loaded): Promise<number | undefined> {
     log,
     version,
     environment: process.env,
+    openStore,
     parts: automation === undefined ? [front] : [automation, front],
   });
   front.attach(gateway);

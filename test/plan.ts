@@ -72,6 +72,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'mcp/names-of-servers',
     'automation/reload-turns',
     'servers/starts',
+    'servers/without-store',
     'eras/request-state-affinity',
   ],
   'eras, crossings, lists and names: made of messages, whatever carried them': [

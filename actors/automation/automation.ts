@@ -1,8 +1,8 @@
-// The automation: the store, the open triggers, and the dispatcher with its kinds of work. A part of the gateway, booted
+// The automation: the open triggers, their connections, and the dispatcher with its kinds of work. A part of the gateway, booted
 // before the front, so that no webhook comes before its trigger is loaded, and drained after it.
 //
 // AU1  a reload changes what differs and nothing else; resources with an error leave everything as it was.
-// AU2  the store is closed last: what is accepted while the gateway stops is kept for the next start.
+// AU2  what is accepted while the gateway stops is kept for the next start: its store is closed after this (STP2).
 
 import type { AnyActorRef } from 'xstate';
 import { ConfigError, formatProblem, hasError } from '../../config/problem.ts';
@@ -20,12 +20,11 @@ import type { Adapter, OpenTrigger } from '../sources/adapter.ts';
 import { type Adapters, makeAdapters } from '../sources/adapters.ts';
 import type { Store } from '../store/store.ts';
 import type { Routing } from './conversation-work.ts';
-import { DiskSpaceProbe } from './disk-space-probe.ts';
+import { type DeliveryControl, localDeliveryControl } from './delivery-control.ts';
 import { drainSupervisor } from './drain-supervisor.ts';
 import { FolderWatch } from './folder-watch.ts';
 import { Handlers } from './handlers.ts';
 import { lastGoodResources } from './last-good-resources.ts';
-import { DAY_MS, openStore, type StoreBounds } from './open-store.ts';
 import { Operator } from './operator.ts';
 import type { Sendings } from './outbox-work.ts';
 import { Pauses } from './pauses.ts';
@@ -37,7 +36,7 @@ import { type OpenListener, WebhookListeners } from './webhook-listeners.ts';
 import { workKinds } from './work-kinds.ts';
 import { Works } from './works.ts';
 
-export interface AutomationOptions extends StoreBounds {
+export interface AutomationOptions {
   readonly resources: LoadedResources;
   /** Reads the files again; what is wrong with them stands in the problems. */
   load(): Promise<LoadedResources>;
@@ -51,27 +50,27 @@ export interface AutomationOptions extends StoreBounds {
 }
 
 const SWEEP_MS = 600_000;
+const DAY_MS = 86_400_000;
 /** Of the grace of a drain: for the store to close. */
 const CLOSE_MS = 500;
 
 export class Automation implements Part {
   readonly name = 'automation';
   readonly triggers: TriggerRegistry;
-  readonly pauses = new Pauses();
-  readonly counters = new TriggerCounters();
   readonly operator = new Operator(this);
   readonly listeners: WebhookListeners;
   readonly #options: AutomationOptions;
   readonly #adapters: Adapters;
   readonly #connections: ConnectionRegistry;
   readonly #handlers = new Handlers();
+  readonly #pauses = new Pauses();
+  readonly #counters = new TriggerCounters();
   readonly #watches: FolderWatch[] = [];
   #gateway: Gateway | undefined;
-  #isWithoutStore = false;
-  #room: DiskSpaceProbe | undefined;
   #store: Store | undefined;
   #works: Works | undefined;
   #dispatcher: Dispatcher | undefined;
+  #deliveries: DeliveryControl | undefined;
   #sweeping: NodeJS.Timeout | undefined;
   #reloading: Promise<unknown> = Promise.resolve();
   /** What the boot begins with. */
@@ -103,11 +102,6 @@ export class Automation implements Part {
     return this.#gateway;
   }
 
-  /** The disk of the store is full: tools work, triggers do not. */
-  get hasNoRoom(): boolean {
-    return this.#isWithoutStore || this.#room?.isFull === true;
-  }
-
   /** There from the end of the boot on. */
   get store(): Store {
     if (this.#store === undefined) throw new Error('the store is not open');
@@ -119,6 +113,11 @@ export class Automation implements Part {
     return this.#dispatcher;
   }
 
+  get deliveries(): DeliveryControl {
+    if (this.#deliveries === undefined) throw new Error('the dispatcher has not been started');
+    return this.#deliveries;
+  }
+
   get agents(): readonly Agent[] {
     return this.#handlers.agents;
   }
@@ -128,16 +127,11 @@ export class Automation implements Part {
   }
 
   async boot(): Promise<void> {
-    const { log, config, root } = this.gateway;
+    const { log, root } = this.gateway;
     const { concurrency, watched } = this.#options;
-    const room = new DiskSpaceProbe(log, () => this.store);
-    this.#room = room;
-    const store = await openStore(config.state_dir, this.#options, {
-      log,
-      prepare: (opened) => this.pauses.load(opened),
-      onThere: (isThere) => this.#onStore(isThere),
-      onRefusedFull: (error) => room.refused(error),
-      onFailed: (error) => root.send({ type: 'part.failed', part: this.name, error }),
+    const store = await this.gateway.store.open({
+      prepare: (opened) => this.#pauses.load(opened),
+      onThereLate: () => this.#onStoreLate(),
     });
     this.#store = store;
     const { maxBodyBytes } = this.#options;
@@ -150,6 +144,12 @@ export class Automation implements Part {
       redact: (text) => this.gateway.redactor.redact(text),
       queues: this.#works.queues,
     });
+    this.#deliveries = localDeliveryControl({
+      store,
+      dispatcher: this.#dispatcher,
+      pauses: this.#pauses,
+      counters: this.#counters,
+    });
     const logic = guarded(supervisorMachine);
     root.send({ type: 'part.spawn', name: CONNECTIONS, logic, input: this.#connections.supervisorInput() });
     root.send({ type: 'part.spawn', name: TRIGGERS, logic, input: this.triggers.supervisorInput() });
@@ -160,17 +160,14 @@ export class Automation implements Part {
     for (const folder of watched) this.#watches.push(new FolderWatch(folder, () => void this.#onChanged()));
   }
 
-  #onStore(isThere: boolean): void {
-    this.#isWithoutStore = !isThere;
-    if (!isThere) return;
-    // They were opened when nobody knew.
-    for (const { name } of this.triggers.all()) if (this.pauses.has(name)) this.triggers.mark(name, true);
+  /** They were opened when nobody knew. */
+  #onStoreLate(): void {
+    for (const { name } of this.triggers.all()) if (this.#pauses.has(name)) this.triggers.mark(name, true);
   }
 
   async drain(graceMs: number): Promise<void> {
     const endsAt = performance.now() + graceMs - CLOSE_MS;
     clearInterval(this.#sweeping);
-    this.#room?.close();
     for (const watch of this.#watches) watch.close();
     this.endWaits();
     await drainSupervisor(this.#supervisor(TRIGGERS));
@@ -178,7 +175,6 @@ export class Automation implements Part {
     await this.listeners.end();
     this.#works?.close();
     await this.#dispatcher?.drain(Math.max(0, endsAt - performance.now()));
-    await this.#store?.close();
   }
 
   /** Requests that wait for the end of an event are answered now: it is accepted, and they would only be cut off. */
@@ -235,13 +231,14 @@ export class Automation implements Part {
   #use(resources: LoadedResources): TriggerDifference {
     this.#resources = resources;
     this.#handlers.use(resources.agents);
-    const difference = this.triggers.apply(resources.triggers, (name) => this.pauses.has(name));
+    const difference = this.triggers.apply(resources.triggers, (name) => this.#pauses.has(name));
     this.#works?.judgeAnew();
     return difference;
   }
 
   #routing(): Routing & Sendings {
-    const { triggers, pauses } = this;
+    const { triggers } = this;
+    const pauses = this.#pauses;
     return {
       adapterOf: (platform) => this.#adapters.ofPlatform(platform),
       trigger: (name) => {
@@ -252,7 +249,7 @@ export class Automation implements Part {
       onHeld: (name) => void this.#onHeld(name),
       handlerOf: (target) => this.#handlers.of(target),
       services: this.#services(),
-      count: (trigger, kind) => this.counters.count(trigger, kind),
+      count: (trigger, kind) => this.#counters.count(trigger, kind),
       get longestTimeoutMs() {
         return triggers.longestTimeoutMs;
       },
@@ -266,7 +263,7 @@ export class Automation implements Part {
 
   async #onHeld(trigger: string): Promise<void> {
     try {
-      await this.pauses.onHeld(this.store, trigger);
+      await this.#pauses.onHeld(this.store, trigger);
     } catch (error) {
       const reason = (error as Error).message;
       this.gateway.log.error(
@@ -277,9 +274,9 @@ export class Automation implements Part {
   }
 
   #open(trigger: Trigger, observer: ConnectionObserver): Promise<OpenTrigger> {
-    const { store, dispatcher, listeners, gateway } = this;
+    const { store, deliveries, listeners, gateway } = this;
     const connections = this.#connections;
-    const host = sourceHost({ store, dispatcher, listeners, connections, log: gateway.log }, observer);
+    const host = sourceHost({ store, deliveries, listeners, connections, log: gateway.log }, observer);
     return this.adapterOf(trigger).open(trigger, host);
   }
 
@@ -289,7 +286,7 @@ export class Automation implements Part {
 
   async #sweep(): Promise<void> {
     try {
-      const keepMs = this.#options.retentionDays * DAY_MS;
+      const keepMs = this.gateway.config.deliveries.retention_days * DAY_MS;
       let rows = await this.store.sweep();
       for (const { type, tidy } of this.#adapters.all) {
         const isThere = (name: string) => this.triggers.get(name)?.type === type;

@@ -54,25 +54,25 @@ export class Operator {
   }
 
   async pause(name: string): Promise<TriggerStatus> {
-    const { pauses, triggers, store } = this.#automation;
+    const { deliveries, triggers } = this.#automation;
     this.#named(name);
-    await pauses.pause(store, name);
+    await deliveries.pause(name);
     triggers.mark(name, true);
     return this.trigger(name);
   }
 
   /** One that was paused and is gone can be resumed too: what it holds would hold up its conversations. Undefined then. */
   async resume(name: string): Promise<TriggerStatus | undefined> {
-    const { pauses, triggers, store } = this.#automation;
-    if (!pauses.has(name)) this.#named(name);
-    await pauses.resume(store, name);
+    const { deliveries, triggers } = this.#automation;
+    if (!deliveries.isPaused(name)) this.#named(name);
+    await deliveries.resume(name);
     triggers.mark(name, false);
     return triggers.get(name) === undefined ? undefined : this.trigger(name);
   }
 
   /** Runs a trigger of type Manual; with `waitSeconds` it tells how that ended, if it did. */
   async run(name: string, run: ManualRun, trace: string, principal = anonymous): Promise<RunResult> {
-    const { dispatcher } = this.#automation;
+    const { deliveries } = this.#automation;
     const trigger = this.#named(name);
     const adapter = this.#automation.adapterOf(trigger);
     if (adapter.runByHand === undefined)
@@ -84,12 +84,12 @@ export class Operator {
     const waiting = new AbortController();
     const settled =
       run.waitSeconds > 0
-        ? dispatcher.settled(name, event.id, run.waitSeconds * 1000, waiting.signal)
+        ? deliveries.settled(name, event.id, run.waitSeconds * 1000, waiting.signal)
         : undefined;
     // Where too many wait already this must be known before anything is accepted: the caller will try again.
     await Promise.race([settled, undefined]);
     try {
-      await dispatcher.accept(event);
+      await deliveries.accept(event);
       const ended = await settled;
       if (ended === undefined) return { id: event.id, state: 'accepted', answer: null, note: null };
       return { id: event.id, state: ended.state, answer: ended.answer ?? null, note: ended.note ?? null };
@@ -122,7 +122,7 @@ export class Operator {
 
   async replay(id: string): Promise<Delivery> {
     const { state } = await this.delivery(id);
-    if (!(await this.#automation.store.requeue(id)))
+    if (!(await this.#automation.deliveries.requeue(id)))
       throw new ConflictError(
         `the delivery is ${state}; only one that is done, dead, ignored or waiting can run again`,
       );
@@ -132,11 +132,10 @@ export class Operator {
   async discard(id: string): Promise<Delivery> {
     const { state } = await this.delivery(id);
     const note = 'discarded by an operator';
-    if (!(await this.#automation.store.discard(id, note)))
+    if (!(await this.#automation.deliveries.discard(id, note)))
       throw new ConflictError(
         `the delivery is ${state}; only one that waits, is held or dead can be discarded`,
       );
-    this.#automation.dispatcher.discarded(id, note);
     return this.delivery(id);
   }
 
@@ -149,7 +148,7 @@ export class Operator {
   }
 
   #statusOf(trigger: Trigger): TriggerStatus {
-    const { triggers, pauses, counters } = this.#automation;
+    const { triggers, deliveries } = this.#automation;
     const { name } = trigger;
     const { lastError, connection, ...life } = triggers.life(name);
     const { byHand } = triggerTypes[trigger.type];
@@ -158,8 +157,8 @@ export class Operator {
       lastError: this.#shown(lastError),
       connection: connection && { ...connection, lastError: this.#shown(connection.lastError) },
       trigger,
-      isPaused: pauses.has(name),
-      counts: counters.of(name),
+      isPaused: deliveries.isPaused(name),
+      counts: deliveries.countsOf(name),
       requiresConfirmation: byHand?.requiresConfirmation(trigger.config) ?? false,
     };
   }

@@ -2,10 +2,10 @@
 // told to that trigger.
 
 import type { ConnectionRegistry, WatchedConnection } from '../connections/connection-registry.ts';
-import type { Dispatcher } from '../inbox/dispatcher.ts';
 import type { Log } from '../log.ts';
 import type { SourceHost } from '../sources/adapter.ts';
 import type { Store } from '../store/store.ts';
+import type { DeliveryControl } from './delivery-control.ts';
 import type { WebhookListeners } from './webhook-listeners.ts';
 
 /** What a trigger's actor hears of its connection. */
@@ -19,21 +19,21 @@ export interface ConnectionObserver {
 export interface SourceHostOptions {
   readonly store: Store;
   readonly log: Log;
-  readonly dispatcher: Dispatcher;
+  readonly deliveries: DeliveryControl;
   readonly listeners: WebhookListeners;
   readonly connections: ConnectionRegistry;
 }
 
 export function sourceHost(
-  { store, log, dispatcher, listeners, connections }: SourceHostOptions,
+  { store, log, deliveries, listeners, connections }: SourceHostOptions,
   observer: ConnectionObserver,
 ): SourceHost {
   return {
     store,
     log,
-    accept: (event) => dispatcher.accept(event),
-    settled: (trigger, id, timeoutMs, givenUp) => dispatcher.settled(trigger, id, timeoutMs, givenUp),
-    cancel: (id, note) => dispatcher.cancel(id, note),
+    accept: (event) => deliveries.accept(event),
+    settled: (trigger, id, timeoutMs, givenUp) => deliveries.settled(trigger, id, timeoutMs, givenUp),
+    cancel: (id, note) => deliveries.cancel(id, note),
     listen: (webhook, address) => listeners.listen(webhook, address),
     connections: {
       use: (use) => {

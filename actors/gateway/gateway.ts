@@ -28,6 +28,7 @@ import { SubscriptionBudget } from '../server/notifications/subscription-budget.
 import { Subscriptions } from '../server/notifications/subscriptions.ts';
 import { StartTime } from '../start-time.ts';
 import { StateFolder } from '../state/state-folder.ts';
+import { type OpenStore, StorePart } from '../store/store-part.ts';
 import { makeLink } from '../upstream/make-link.ts';
 import { Life, type Part, REAP_MS, type RootRef } from './life.ts';
 import { type CatalogDifference, SERVERS, ServerRegistry } from './server-registry.ts';
@@ -47,6 +48,8 @@ export interface GatewayOptions {
    * `none` keeps nothing there, for a catalog that starts no process. @default 'own'
    */
   readonly state?: 'own' | 'shared' | 'none';
+  /** Makes the store, when something needs it; without it there is none. Its folder is this process's own. */
+  readonly openStore?: OpenStore | undefined;
 }
 
 const FILES_AT_A_TIME = 8;
@@ -66,6 +69,8 @@ export class Gateway {
   readonly search: ToolSearch | undefined;
   /** The way of every message of a client, whatever brought it here. */
   readonly router: MessageRouter;
+  /** Where accepted events live; opened by the first that needs it. */
+  readonly store: StorePart;
   readonly beginning = new StartTime();
   /** How it introduces itself to clients that see all servers as one. */
   readonly serverInfo: { readonly name: string; readonly title: string; readonly version: string };
@@ -102,6 +107,12 @@ export class Gateway {
       environment: options.environment,
       log,
       usedHashes: () => this.servers.hashes(),
+    });
+    this.store = new StorePart({
+      config,
+      log,
+      open: options.openStore,
+      onFailed: (error) => this.root.send({ type: 'part.failed', part: this.store.name, error }),
     });
     const servers = () => this.servers.all();
     this.aggregate = new Aggregate(servers, () => this.#revision);
@@ -271,6 +282,7 @@ export class Gateway {
         boot: () => this.#stateFolder.begin(),
         drain: () => this.#stateFolder.end(this.#flush()),
       },
+      this.store,
       { name: SERVERS, boot: () => this.#bootServers(), drain: () => this.#drainServers() },
       { name: 'sessions', boot: async () => {}, drain: async () => this.#endClients() },
     ];

@@ -59,7 +59,7 @@ export interface SourceHost {
    * Ends the attempt at a delivery that is under way: its signal is aborted, and it is recorded as ignored with the note.
    * Gives false when none is under way. A host that cannot do it lets the attempt end by itself.
    */
-  readonly cancel?: ((id: string, note: string) => boolean) | undefined;
+  readonly cancel?: ((id: string, note: string) => Promise<boolean>) | undefined;
   /** Puts a webhook on the gateway's listener, or on one of its own. Gives the way to take it away. */
   listen(
     webhook: Webhook,

@@ -186,12 +186,12 @@ export class Front implements Part {
   }
 
   #triggersAtRoutes(): TriggersAtRoutes | undefined {
-    const { automation } = this;
+    const { automation, gateway } = this;
     if (automation === undefined) return undefined;
     this.#triggers ??= {
       figures: new AutomationFigures(automation),
       get hasNoRoom() {
-        return automation.hasNoRoom;
+        return gateway.store.hasNoRoom;
       },
     };
     return this.#triggers;

@@ -129,7 +129,7 @@ export class TickWriter {
     }
     const note = `replaced by ${event.id}`;
     // One that has not begun is only struck out; one that runs is told to end, where the host can do that.
-    for (const { id } of before) if (!(await store.discard(id, note))) this.#host.cancel?.(id, note);
+    for (const { id } of before) if (!(await store.discard(id, note))) await this.#host.cancel?.(id, note);
   }
 
   async #newEvent(at: number): Promise<NewEvent> {

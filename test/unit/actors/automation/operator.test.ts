@@ -1,10 +1,12 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Automation } from '../../../../actors/automation/automation.ts';
+import { localDeliveryControl } from '../../../../actors/automation/delivery-control.ts';
 import { Operator } from '../../../../actors/automation/operator.ts';
 import { Pauses } from '../../../../actors/automation/pauses.ts';
 import { TriggerCounters } from '../../../../actors/automation/trigger-counters.ts';
 import { UnavailableError } from '../../../../actors/errors.ts';
 import { DeliveryWaits } from '../../../../actors/inbox/delivery-waits.ts';
+import type { Dispatcher } from '../../../../actors/inbox/dispatcher.ts';
 import { Redactor } from '../../../../actors/redact.ts';
 import { manualAdapter } from '../../../../actors/sources/manual/manual-adapter.ts';
 import { agentTarget } from '../../../../config/resources/target.ts';
@@ -21,6 +23,8 @@ beforeEach(() => {
 afterEach(() => {
   process.off('unhandledRejection', note);
 });
+
+const parts = { pauses: new Pauses(), counters: new TriggerCounters() };
 
 const manual = {
   name: 'deploy',
@@ -44,9 +48,13 @@ test('a run that would wait where too many wait is refused before anything is ac
     store,
     triggers: { get: () => manual },
     adapterOf: () => manualAdapter,
-    dispatcher: {
-      settled: (trigger: string, id: string, ms: number) => deliveryWaits.wait(trigger, id, ms),
-    },
+    deliveries: localDeliveryControl({
+      ...parts,
+      store,
+      dispatcher: {
+        settled: (trigger: string, id: string, ms: number) => deliveryWaits.wait(trigger, id, ms),
+      } as Dispatcher,
+    }),
   } as unknown as Automation);
   const run = { command: '', input: {}, text: 'now', isConfirmed: true, waitSeconds: 1 };
   await expect(operator.run('deploy', run, '')).rejects.toMatchObject({ code: 'ERR_OVERLOADED' });
@@ -61,7 +69,7 @@ test('a run that the store refuses keeps no place among those who wait', async (
     store,
     triggers: { get: () => manual },
     adapterOf: () => manualAdapter,
-    dispatcher,
+    deliveries: localDeliveryControl({ ...parts, store, dispatcher }),
   } as unknown as Automation);
   const run = { command: '', input: {}, text: 'now', isConfirmed: true, waitSeconds: 60 };
   const append = store.append.bind(store);
@@ -75,7 +83,10 @@ test('a run that the store refuses keeps no place among those who wait', async (
 test('whoever waits for a delivery hears that an operator has discarded it (AT3)', async () => {
   const store = new MemoryStore();
   const { dispatcher } = startInbox({ works: [new FakeWork(async () => done)], store });
-  const operator = new Operator({ store, dispatcher } as unknown as Automation);
+  const operator = new Operator({
+    store,
+    deliveries: localDeliveryControl({ ...parts, store, dispatcher }),
+  } as unknown as Automation);
   const settled = dispatcher.settled('t', 'a1', 60_000);
   await store.append([newEvent('elsewhere/a', 'a1')]);
   expect(await operator.discard('a1')).toMatchObject({ state: 'ignored' });
@@ -88,7 +99,10 @@ test('what a paused trigger holds can be let go when the trigger is gone; one th
   const pauses = new Pauses();
   await pauses.pause(store, 'gone');
   const triggers = { get: () => undefined, mark: () => {} };
-  const operator = new Operator({ store, pauses, triggers } as unknown as Automation);
+  const operator = new Operator({
+    triggers,
+    deliveries: localDeliveryControl({ ...parts, store, pauses, dispatcher: {} as Dispatcher }),
+  } as unknown as Automation);
   expect(await operator.resume('gone')).toBeUndefined();
   expect([pauses.has('gone'), await store.keys('paused')]).toEqual([false, []]);
   await expect(operator.resume('gone')).rejects.toMatchObject({ code: 'ERR_NOT_FOUND' });
@@ -98,8 +112,11 @@ test('what a trigger failed by is told without secrets', () => {
   const life = { state: 'failed', lastError: 'refused: hunter2-hunter2', retryAt: undefined };
   const operator = new Operator({
     triggers: { get: () => manual, life: () => life },
-    pauses: new Pauses(),
-    counters: new TriggerCounters(),
+    deliveries: localDeliveryControl({
+      ...parts,
+      store: new MemoryStore(),
+      dispatcher: {} as Dispatcher,
+    }),
     gateway: { redactor: new Redactor(['hunter2-hunter2']) },
   } as unknown as Automation);
   expect(operator.trigger('deploy')).toMatchObject({ state: 'failed', lastError: 'refused: [redacted]' });

@@ -244,7 +244,7 @@ describe('instants that overlap', () => {
       settled: (trigger, id, timeoutMs) => host.settled(trigger, id, timeoutMs),
       listen: (webhook) => host.listen(webhook),
       connections: host.connections,
-      cancel: (id, note) => ended.push(`${id} ${note}`) > 0,
+      cancel: async (id, note) => ended.push(`${id} ${note}`) > 0,
     };
     const tick = await hourly('replace', able);
     await tick();

@@ -2,7 +2,7 @@
 // has been written. Nobody else may come for a long time, so it is tried from here.
 
 import type { Log } from '../log.ts';
-import type { Store } from '../store/store.ts';
+import type { Store } from './store.ts';
 
 const TRY_EVERY_MS = 5_000;
 const SPACE = 'room';
@@ -11,10 +11,10 @@ const RECORD = 'x'.repeat(65_536);
 
 export class DiskSpaceProbe {
   readonly #log: Log;
-  readonly #store: () => Store;
+  readonly #store: () => Promise<Store> | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(log: Log, store: () => Store) {
+  constructor(log: Log, store: () => Promise<Store> | undefined) {
     this.#log = log;
     this.#store = store;
   }
@@ -36,8 +36,10 @@ export class DiskSpaceProbe {
 
   async #try(): Promise<void> {
     try {
-      await this.#store().put(SPACE, 'record', RECORD);
-      await this.#store().delete(SPACE, 'record');
+      const store = await this.#store();
+      if (store === undefined) return;
+      await store.put(SPACE, 'record', RECORD);
+      await store.delete(SPACE, 'record');
     } catch {
       return;
     }

@@ -1,0 +1,69 @@
+// What may be asked about deliveries and the triggers they are for, wherever they are handled: whoever accepts, waits, cancels
+// or pauses goes through here, and does not know which process it is that has the store and the work.
+//
+// -  what was resolved holds over restarts: an accepted event, a pause, an event that was discarded.
+// -  what is told at once (pauses, counters) is as far as this process has heard.
+
+import type { Dispatcher } from '../inbox/dispatcher.ts';
+import type { Settled } from '../sources/adapter.ts';
+import type { Appended, NewEvent, Store } from '../store/store.ts';
+import type { Pauses } from './pauses.ts';
+import type { TriggerCounters, TriggerCounts } from './trigger-counters.ts';
+
+export interface DeliveryControl {
+  /** Makes the event durable; it is handled as soon as may be. Rejects as the store's `append` does. */
+  accept(event: NewEvent): Promise<Appended>;
+  /**
+   * Resolves when that event has ended, or with undefined after `timeoutMs`; ask before it is accepted. `givenUp` ends the wait.
+   * Rejects with OverloadedError when too many wait.
+   */
+  settled(
+    trigger: string,
+    id: string,
+    timeoutMs: number,
+    givenUp?: AbortSignal,
+  ): Promise<Settled | undefined>;
+  /** Has the attempt at that event end, which is `ignored` then. False when it is not being handled. */
+  cancel(id: string, note: string): Promise<boolean>;
+  /** Ends an event that waits, is held or dead, as `ignored`, and tells whoever waits for it; false for any other. */
+  discard(id: string, note: string): Promise<boolean>;
+  /** Has an event that has ended run again; false for any other. */
+  requeue(id: string): Promise<boolean>;
+  /** From now on events of that trigger are held, each in its place. */
+  pause(trigger: string): Promise<void>;
+  /** What was held goes on. */
+  resume(trigger: string): Promise<void>;
+  isPaused(trigger: string): boolean;
+  countsOf(trigger: string): TriggerCounts;
+}
+
+export interface LocalDeliveries {
+  readonly store: Store;
+  readonly dispatcher: Dispatcher;
+  readonly pauses: Pauses;
+  readonly counters: TriggerCounters;
+}
+
+/** Of a gateway whose own process has the store and does the work. */
+export function localDeliveryControl({
+  store,
+  dispatcher,
+  pauses,
+  counters,
+}: LocalDeliveries): DeliveryControl {
+  return {
+    accept: (event) => dispatcher.accept(event),
+    settled: (trigger, id, timeoutMs, givenUp) => dispatcher.settled(trigger, id, timeoutMs, givenUp),
+    cancel: async (id, note) => dispatcher.cancel(id, note),
+    async discard(id, note) {
+      const isDone = await store.discard(id, note);
+      if (isDone) dispatcher.discarded(id, note);
+      return isDone;
+    },
+    requeue: (id) => store.requeue(id),
+    pause: (trigger) => pauses.pause(store, trigger),
+    resume: (trigger) => pauses.resume(store, trigger),
+    isPaused: (trigger) => pauses.has(trigger),
+    countsOf: (trigger) => counters.of(trigger),
+  };
+}

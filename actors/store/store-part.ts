@@ -1,0 +1,123 @@
+// The store as a part of every gateway, opened by the first that needs it: one that has tool servers alone makes no file, starts
+// no thread and loads nothing for it. Which engine it is the factory says that the gateway was given.
+//
+// STP1  nothing is made or loaded before somebody asks; whoever asks then is given the same store, and has prepared for it before
+//      anybody works with it.
+// STP2  it is closed after the parts that may use it, and before the state folder is given up: what is accepted while the
+//      gateway stops is kept for the next start.
+// STP3  a full disk ends no start: everything is refused, and it is tried again; whoever uses the store hears when it is there.
+
+import type { GatewayConfig } from '../../config/gateway-schema.ts';
+import { StoppedError, StoreUnavailableError } from '../errors.ts';
+import type { Part } from '../gateway/life.ts';
+import type { Log } from '../log.ts';
+import { DiskSpaceProbe } from './disk-space-probe.ts';
+import type { Store } from './store.ts';
+
+/** What a store tells the gateway that has it. */
+export interface StoreHost {
+  readonly log: Log;
+  /** Called with each store that is opened, before anybody has it; where this rejects it is as if it had not been opened. */
+  readonly prepare: (store: Store) => Promise<void>;
+  /** On a full disk there is none, and everything is refused; later there may be. */
+  readonly onThere: (isThere: boolean) => void;
+  /** Called for each call that was refused for want of room. */
+  readonly onRefusedFull: (error: Error) => void;
+  readonly onFailed: (error: StoreUnavailableError) => void;
+}
+
+/** Makes a store for the gateway of that configuration. Rejects with StoreUnavailableError, but where there is only no room. */
+export type OpenStore = (config: GatewayConfig, host: StoreHost) => Promise<Store>;
+
+export interface StoreUser {
+  /** What it has to know of a store before it is used. */
+  prepare(store: Store): Promise<void>;
+  /** The disk was full, and the store is there only now. */
+  onThereLate(): void;
+}
+
+export interface StorePartOptions {
+  readonly config: GatewayConfig;
+  readonly log: Log;
+  /** Undefined where there is to be none. */
+  readonly open: OpenStore | undefined;
+  /** It is lost for good. */
+  readonly onFailed: (error: StoreUnavailableError) => void;
+}
+
+export class StorePart implements Part {
+  readonly name = 'store';
+  readonly #options: StorePartOptions;
+  readonly #users = new Set<StoreUser>();
+  readonly #prepared = new Set<StoreUser>();
+  readonly #probe: DiskSpaceProbe;
+  #opening: Promise<Store> | undefined;
+  #isMissing = false;
+  #isDrained = false;
+
+  constructor(options: StorePartOptions) {
+    this.#options = options;
+    this.#probe = new DiskSpaceProbe(options.log, () => this.#opening);
+  }
+
+  /** The disk is full: what is to be kept is refused. */
+  get hasNoRoom(): boolean {
+    return this.#isMissing || this.#probe.isFull;
+  }
+
+  /** Rejects with StoreUnavailableError, and the next to ask tries again. */
+  async open(user: StoreUser): Promise<Store> {
+    if (this.#isDrained) throw new StoppedError('the gateway is stopping; its store is closed');
+    this.#users.add(user);
+    this.#opening ??= this.#open();
+    try {
+      const store = await this.#opening;
+      if (!this.#isMissing && !this.#prepared.has(user)) await this.#prepareFor(user, store);
+      return store;
+    } catch (error) {
+      this.#users.delete(user);
+      throw error;
+    }
+  }
+
+  /** Whoever needs it opens it. */
+  async boot(): Promise<void> {}
+
+  async drain(): Promise<void> {
+    this.#isDrained = true;
+    this.#probe.close();
+    const store = await this.#opening?.catch(() => undefined);
+    await store?.close();
+  }
+
+  async #open(): Promise<Store> {
+    const { open, config, log, onFailed } = this.#options;
+    try {
+      if (open === undefined) throw new StoreUnavailableError('this gateway was made without a store');
+      return await open(config, {
+        log,
+        prepare: (store) => this.#prepare(store),
+        onThere: (isThere) => this.#onThere(isThere),
+        onRefusedFull: (error) => this.#probe.refused(error),
+        onFailed,
+      });
+    } catch (error) {
+      this.#opening = undefined;
+      throw error;
+    }
+  }
+
+  async #prepare(store: Store): Promise<void> {
+    for (const user of this.#users) await this.#prepareFor(user, store);
+  }
+
+  async #prepareFor(user: StoreUser, store: Store): Promise<void> {
+    await user.prepare(store);
+    this.#prepared.add(user);
+  }
+
+  #onThere(isThere: boolean): void {
+    this.#isMissing = !isThere;
+    if (isThere) for (const user of this.#users) user.onThereLate();
+  }
+}
