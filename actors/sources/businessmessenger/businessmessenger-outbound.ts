@@ -14,8 +14,8 @@ import { messageBodies } from './render-message.ts';
 
 /** Of a number the platform takes 80 in a second: so many at once, and then so many in each second. */
 const ACCOUNT = { accountBurst: 20, accountEveryMs: 1000 / 60 };
-/** To one person: so many at once, and then one in six seconds. */
-const PLACE = { everyMs: 6_000, burst: 45 };
+/** To one person it takes dozens at once, and lends them from the minutes after: how many are left only its refusals tell. */
+const PLACE = { everyMs: 0 };
 const TYPING_LASTS_MS = 25_000;
 
 export function businessMessengerOutbound(): Outbound<BusinessMessengerTrigger> {
