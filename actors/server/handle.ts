@@ -4,10 +4,11 @@
 // H1 (A1)  a call is sent only while the gate is open.
 // H2 (A2)  every accepted call ends exactly once (see call.ts); a waiting one ends by its deadline at the latest.
 // H3 (A8)  at most `pool.in_flight` calls are in flight and `pool.waiting` wait (call-queue.ts); one more is refused at
-//          once, or one of a session that has more of them waiting (A6). Under session isolation both hold for each session; else
-//          no session has all that are in flight (in-flight.ts).
+//          once, or one of a session that has more of them waiting (A6). Under session isolation both hold for each
+//          session; else no session has all that are in flight (in-flight.ts).
 // H4       calls, and nothing else, count as use: pings and list fetches keep no server awake.
-// H5       a retry that carries a state goes to the process the state came from, which waits for it (request-state-affinity.ts).
+// H5       a retry that carries a state goes to the process the state came from, which waits for it
+//          (request-state-affinity.ts).
 
 import type { ServerEntry } from '../../config/catalog-schema.ts';
 import { Deadlines } from '../deadlines.ts';

@@ -6,14 +6,14 @@
 export interface Timed {
   /** Epoch ms. */
   readonly dueAt: number;
-  /** Where it stands; -1 outside. Only the heap writes it. */
+  /** Its index in the heap; -1 outside. Only the heap writes it. */
   heapIndex: number;
 }
 
 export class DueHeap<T extends Timed> {
   readonly #members: T[] = [];
 
-  /** The earliest. */
+  /** The member with the earliest time. */
   get first(): T | undefined {
     return this.#members[0];
   }

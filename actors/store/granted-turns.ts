@@ -36,7 +36,7 @@ export function turnsGrantedBy<O extends Operation>(
   }
 }
 
-/** The event waits again, and what was no attempt counts as none. */
+/** The result that gives a turn back: its event waits again, and the attempt does not count. */
 export function givenBack({ key, fence, seq }: GrantedTurn): TurnResult {
   return { key, fence, seq, outcome: 'queued', note: NOT_BEGUN, isLast: true };
 }

@@ -22,11 +22,11 @@ import type {
   Versioned,
 } from './store.ts';
 
-/** The way to a ledger. */
+/** A channel to a ledger. */
 export interface LedgerChannel {
   /** Rejects with a GatewayError. */
   call<O extends Operation>(operation: O, args: Arguments<O>): Promise<Result<O>>;
-  /** Who is told that there may be something to claim; one at a time. */
+  /** Sets the listener that is told when there may be something to claim; there is one at a time. */
   listen(onWake: () => void): void;
   close(): Promise<void>;
 }

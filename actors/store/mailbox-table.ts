@@ -15,29 +15,29 @@ import { DueHeap, type Timed } from './due-heap.ts';
 /** Of all platforms together. */
 const OUTBOX = 'outbox/';
 
-/** One that holds a mailbox, and what for. */
+/** The claim on a mailbox, and what it was given for. */
 export interface ClaimEntry {
   readonly fence: number;
-  /** The event that was given with it. */
+  /** The event that was given with the claim. */
   readonly seq: number;
   readonly leaseMs: number;
-  /** Of the event: above 0 it is a suspect. */
+  /** The crashes of that event: above 0 it is a suspect. */
   readonly crashes: number;
 }
 
-/** Read by everybody, written by the table alone. */
+/** Anybody may read it; only the table writes it. */
 export class MailboxEntry implements Linked<MailboxEntry>, Timed {
   readonly key: string;
   /** See kindOf. */
   readonly kind: string;
-  /** Infinity while nothing but a word of somebody makes it ready. While it is claimed: the end of the claim. */
+  /** Infinity while it waits for something else than a time. While it is claimed: the end of the claim. */
   dueAt = Number.POSITIVE_INFINITY;
   claim: ClaimEntry | undefined;
   /** False only when the event under the claim is surely the only unfinished one of the key. */
   mayHaveMore = true;
   /** A parked event holds it: it is not ready, whatever is in it. */
   isLocked = false;
-  /** Of the event that is first, or under the claim. */
+  /** The crashes of the event that is first, or under the claim. */
   crashes = 0;
   heapIndex = -1;
   previous: MailboxEntry | undefined;
@@ -61,9 +61,9 @@ interface Before {
 
 export class MailboxTable {
   readonly #entries = new Map<string, MailboxEntry>();
-  /** By the kind of the key: whoever asks for one kind does not wade through a backlog of the others. */
+  /** Ready mailboxes by the kind of the key, so that a claim for one kind does not go through a backlog of the others. */
   readonly #ready = new Map<string, LinkedList<MailboxEntry>>();
-  /** Of any kind, with a suspect for their first event. */
+  /** Ready mailboxes of any kind whose first event is a suspect. */
   readonly #readySuspects = new LinkedList<MailboxEntry>();
   /** How many suspects are under a claim: by their neighbourhood, and there by their crashes. */
   readonly #running = new Map<string, number[]>();

@@ -20,7 +20,7 @@ const LEASE_ENDED = 'the attempt ended without a result: its claim ran out';
 const PROCESS_ENDED = 'the attempt ended without a result: the gateway ended';
 const ENDS_THE_PROCESS = `the gateway ended ${CRASH_LIMIT + 1} times while it was handled`;
 const HELD = Number.POSITIVE_INFINITY;
-/** Fences that are drawn at once, since to draw them is a write; those that are left over at an end are lost. */
+/** How many fences are drawn at once, since drawing is a write; those that are left over at the end are lost. */
 const FENCES_DRAWN = 2 ** 24;
 
 export interface ClaimWish {
@@ -56,7 +56,7 @@ export class Mailboxes {
   /** The transaction has changed nothing. */
   rollBack(): void {
     this.#table.rollBack();
-    // They may have been drawn in it.
+    // The fences may have been drawn in that transaction.
     this.#fencesLeft = 0;
   }
 
@@ -67,7 +67,7 @@ export class Mailboxes {
     return hadNews;
   }
 
-  /** There is more to claim than was given. */
+  /** Notes that there is more to claim than was given. */
   notice(): void {
     this.#hasNews = true;
   }

@@ -3,9 +3,10 @@
 // the connection is used again for a client with the same abilities; unused ones end like any session's connection.
 //
 // LN1  an exclusive connection serves one request at a time: whatever comes on its connection belongs to that request.
-// LN2  an exclusive connection in use is neither idle nor evicted, but while its call is suspended it gives way to whoever finds no connection
-//      left; one that is free is idle and evicted before any other.
-// LN3  a server that asks when no request is there to ask for may do so again at the next: that exclusive connection is not used again.
+// LN2  an exclusive connection in use is neither idle nor evicted, but while its call is suspended it gives way to
+//      whoever finds no connection left; one that is free is idle and evicted before any other.
+// LN3  a server that asks when no request is there to ask for may do so again at the next: that exclusive connection is
+//      not used again.
 
 import type { GatewayError } from '../../errors.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
@@ -24,7 +25,7 @@ export interface ExclusiveUser extends Pick<CallOwner, 'suspendedAt' | 'giveWay'
 }
 
 interface ExclusiveEvents {
-  /** Its connection is over. */
+  /** The connection has ended. */
   readonly onGone: () => void;
   /** The server asks although nobody uses the exclusive connection. */
   readonly onStray: () => void;
@@ -112,7 +113,7 @@ export class ExclusiveConnections {
     return this.#free.size;
   }
 
-  /** An exclusive connection for a request; to be given back. */
+  /** Gives an exclusive connection for a request, to be given back with `giveBack`. */
   take(caller: ModernCaller, user: ExclusiveUser): ExclusiveConnection {
     const key = keyOf(caller);
     const exclusive = this.#free.get(key)?.shift() ?? this.#open(key, caller);
@@ -137,7 +138,7 @@ export class ExclusiveConnections {
     if (this.#free.size > this.#server.pool.members.size) this.#forgetLost();
   }
 
-  /** A remote session that could not be renewed is gone without a parting. */
+  /** A remote session that could not be renewed is gone without `onConnectionEnd`. */
   #forgetLost(): void {
     const { pool, subscriptions } = this.#server;
     for (const [key, exclusives] of this.#free) if (exclusives.length === 0) this.#free.delete(key);

@@ -50,7 +50,7 @@ const legacyResult = new ResultChange(
   { [metaKeys.serverInfo]: undefined },
 );
 
-/** Of a client that has no session to say who it is. */
+/** The caller for a client without a session. */
 const anybody = { clientInfo: { name: 'unknown', version: '0' }, capabilities: {} };
 const rawAnybody = rawMetaOf(rawJson(anybody.clientInfo), rawJson(anybody.capabilities), undefined);
 
@@ -60,7 +60,7 @@ export class LegacyOnModern implements Exchange, Cancellable {
   #round = 0;
   #timer: NodeJS.Timeout | undefined;
   #held: PoolMember | undefined;
-  /** How to take back each question that is open. Undefined until the first: most calls are asked nothing. */
+  /** Withdraws each open question. Undefined until the first: most calls are asked nothing. */
   #open: Map<string, (why: string) => void> | undefined;
 
   constructor(route: RoutedRequest) {

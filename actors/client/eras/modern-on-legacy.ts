@@ -6,8 +6,8 @@
 // ML2  the client gets one answer for each of its requests: questions, or the result; never both (A2).
 // ML3  what the server says while the call is suspended is kept for the client's return, at most MAX_KEPT messages of
 //     MAX_KEPT_BYTES in all (A8).
-// ML4  while it is suspended the call has no deadline of its own; its place has (PK2), and its connection is anybody's who finds
-//     none left (LN2): the client hears of that when it comes back.
+// ML4  while it is suspended the call has no deadline of its own; its place has (PK2), and its connection is anybody's
+//     who finds none left (LN2): the client hears of that when it comes back.
 // ML5  what the server may ask is bounded (OQ3), and nothing it has asked is left unanswered when the call ends.
 
 import { type GatewayError, OverloadedError, StoppedError } from '../../errors.ts';
@@ -63,7 +63,7 @@ export class ModernOnLegacy implements Exchange, Cancellable, ExclusiveUser, Sus
   /** Undefined while nothing is. */
   #kept: Buffer[] | undefined;
   #keptBytes = 0;
-  /** What the client is told when it comes back, if the call has ended meanwhile. */
+  /** The answer for the client when it comes back, if the call has ended meanwhile. */
   #end: ((exchange: ClientExchange) => void) | undefined;
 
   constructor(

@@ -8,7 +8,7 @@ import { noCache } from '../../server/lists/lists.ts';
 import type { ClientExchange } from '../client-exchange.ts';
 
 export interface ResultMetadata {
-  /** Of a modern server, which says the rest itself. */
+  /** For a result of a modern server, which says the rest itself. */
   readonly alone: ResultChange;
   readonly complete: ResultChange;
   /** For a result that says how long it may be kept. */
@@ -17,7 +17,7 @@ export interface ResultMetadata {
 
 const made = new WeakMap<object, ResultMetadata>();
 
-/** By the introduction, which is one object for as long as it holds. */
+/** Cached by `serverInfo`, which is one object for as long as the server's description holds. */
 export function resultMetadataOf(serverInfo: unknown): ResultMetadata {
   const known = typeof serverInfo === 'object' && serverInfo !== null ? made.get(serverInfo) : undefined;
   if (known !== undefined) return known;

@@ -4,10 +4,11 @@
 //
 // PK1  a name leads to the call it was given for, and only from the same request of the same principal: another tool, or
 //      other arguments, are refused.
-// PK2  at most MAX_SUSPENDED calls are suspended at a time, each for at most SUSPEND_MS (A8). Where there is no place left, the call
-//      that was suspended longest gives way: most of those that wait long were abandoned, and who comes is not known (A6).
-// PK3  what they keep (requests, messages, answers for their clients' return) is at most MAX_SUSPENDED_BYTES of all together, but
-//      for one request larger than half of that; the one that was suspended longest gives way here, too.
+// PK2  at most MAX_SUSPENDED calls are suspended at a time, each for at most SUSPEND_MS (A8). Where there is no place
+//      left, the call that was suspended longest gives way: most of those that wait long were abandoned, and who comes
+//      is not known (A6).
+// PK3  what they keep (requests, messages, answers for their clients' return) is at most MAX_SUSPENDED_BYTES of all
+//      together, but for one request larger than half of that; the one that was suspended longest gives way here, too.
 
 import { createHash, randomBytes } from 'node:crypto';
 import { Budget, Share } from '../../budget.ts';
@@ -21,11 +22,11 @@ export const SUSPEND_MS = 600_000;
 export const MAX_SUSPENDED_BYTES = 64 * 1024 * 1024;
 
 export interface Suspendable {
-  /** The server it is at. */
+  /** The server of the call. */
   readonly server: string;
   /** The request it began with, as `requestDigest` gives it. */
   readonly digest: string;
-  /** What its request has in memory. */
+  /** The size of its request in memory. */
   readonly bytes: number;
   /** The client has come back. */
   resume(request: ClientRequest): void;
@@ -41,7 +42,7 @@ interface Place {
 
 export class SuspendedCalls {
   readonly #places = new Map<string, Place>();
-  /** Of those that are suspended, for `keep`. */
+  /** The bytes of the suspended calls, for `keep`. */
   readonly #shares = new Map<Suspendable, Share>();
   readonly #bytes = new Budget(MAX_SUSPENDED_BYTES);
   #isClosed = false;
@@ -50,7 +51,7 @@ export class SuspendedCalls {
     return this.#places.size;
   }
 
-  /** Parks a call; gives the `requestState` that leads back to it. Undefined once there is no way back. */
+  /** Suspends a call; gives the `requestState` that leads back to it. Undefined once there is no way back. */
   suspend(call: Suspendable): string | undefined {
     if (this.#isClosed) return undefined;
     const share = new Share();
@@ -74,7 +75,7 @@ export class SuspendedCalls {
     if (oldest !== undefined) this.#expire(oldest);
   }
 
-  /** The call has its place no more. */
+  /** Removes the call from its place. */
   #leave({ call, timer, share }: Place): void {
     clearTimeout(timer);
     this.#shares.delete(call);

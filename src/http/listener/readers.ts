@@ -8,10 +8,10 @@ import { Share } from '../../../actors/budget.ts';
 import { HeldBytes } from '../../../actors/held-bytes.ts';
 import { type Linked, LinkedList } from '../../../actors/linked-list.ts';
 
-/** So much may wait for all clients together, or four of the largest messages. */
+/** The bytes that may wait for all clients together, or four of the largest messages. */
 const MIN_WAITING_BYTES = 128 * 1024 * 1024;
 
-/** Whoever has taken nothing for so long has to make room. */
+/** A reader that has taken nothing for so long may be cut off. */
 const STALLED_MS = 1_000;
 
 /** One answer that waits for its client. */
@@ -31,7 +31,7 @@ export class Reader implements Linked<Reader> {
 
 export class Readers {
   readonly #held: HeldBytes;
-  /** Who waits, the one that took something longest ago first. */
+  /** The slow readers, the one that took something longest ago first. */
   readonly #waiting = new LinkedList<Reader>();
 
   constructor(total: number) {
@@ -75,7 +75,7 @@ export class Readers {
     this.#waiting.add(reader);
   }
 
-  /** Nothing waits for the client any more. */
+  /** Removes a reader for which nothing waits any more. */
   noteCaughtUp(reader: Reader): void {
     this.#waiting.delete(reader);
   }

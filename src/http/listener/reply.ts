@@ -19,7 +19,7 @@ export interface ReplyOwner {
 }
 
 export abstract class Reply implements HttpReply {
-  /** Set while the request has a body. */
+  /** The body of the request, while it has one. */
   body: IncomingBody | undefined;
   readonly #owner: ReplyOwner;
   readonly #isHead: boolean;
@@ -110,14 +110,14 @@ export abstract class Reply implements HttpReply {
     this.fail();
   }
 
-  /** Cuts the connection, without telling the routes. */
+  /** Cuts the connection without telling the routes. */
   destroy(): void {
     if (this.#isSettled) return;
     this.#state = 'done';
     this.cut();
   }
 
-  /** The client does not take what it is sent: cut off, and for the routes it has left. */
+  /** Cuts off a client that does not take what it is sent; for the routes it has left. */
   giveUp(): void {
     if (this.#isSettled) return;
     this.cut();
