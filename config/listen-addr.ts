@@ -32,3 +32,12 @@ export function isLoopback(host: string): boolean {
   const lower = host.toLowerCase();
   return loopbackNames.has(lower) || lower === '::1' || /^127(\.\d{1,3}){3}$/.test(lower);
 }
+
+/** How this machine reaches whoever listens on all addresses. */
+const LOCAL_NAMES: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': 'localhost' };
+
+/** What this machine asks to reach a listener. */
+export function urlOf({ host, port }: { host: string; port: number }): string {
+  const name = LOCAL_NAMES[host] ?? (host.includes(':') ? `[${host}]` : host);
+  return `http://${name}:${port}`;
+}

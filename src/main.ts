@@ -169,7 +169,8 @@ async function run(loaded: Loaded): Promise<number | undefined> {
     return 1;
   }
   const { address, kind } = front;
-  if (address !== undefined) greet(banner(gateway, address, kind ?? '', automation?.triggers.all() ?? []));
+  if (address !== undefined)
+    greet(banner(gateway, address, kind ?? '', automation?.operator.shownTriggers() ?? []));
   const triggers = automation?.triggers.all().length;
   log.info(
     { address, http: kind, servers: gateway.servers.all().length, triggers, version },

@@ -4,7 +4,9 @@
 import { randomUUID } from 'node:crypto';
 import type { Agent } from '../../config/resources/agent.ts';
 import type { Trigger } from '../../config/resources/trigger.ts';
+import type { WayIn } from '../../config/resources/trigger-type.ts';
 import { triggerTypes } from '../../config/resources/trigger-types.ts';
+import { wayInTo } from '../../config/resources/way-in.ts';
 import { ConflictError, NotFoundError } from '../errors.ts';
 import { anonymous } from '../principal.ts';
 import type {
@@ -27,6 +29,13 @@ export interface TriggerStatus extends TriggerLife {
   readonly requiresConfirmation: boolean;
 }
 
+/** A trigger for whoever looks at the terminal after the start. */
+export interface ShownTrigger {
+  readonly trigger: Trigger;
+  /** `url` is that of the gateway. */
+  wayIn(url: string): WayIn;
+}
+
 export interface RunResult {
   readonly id: string;
   readonly state: DeliveryState | 'accepted';
@@ -43,6 +52,11 @@ export class Operator {
 
   triggers(): readonly TriggerStatus[] {
     return this.#automation.triggers.all().map((trigger) => this.#statusOf(trigger));
+  }
+
+  shownTriggers(): readonly ShownTrigger[] {
+    const { triggers } = this.#automation;
+    return triggers.all().map((trigger) => ({ trigger, wayIn: (url) => wayInTo(trigger, url) }));
   }
 
   trigger(name: string): TriggerStatus {

@@ -31,6 +31,13 @@ export interface ProofRules<Config> {
   isGiven(config: Config, fields: Fields): boolean;
 }
 
+/** How events come to a trigger, for a person at the terminal. */
+export interface WayIn {
+  readonly text: string;
+  /** Where whoever is on this machine can post JSON without any proof. */
+  readonly openUrl?: string | undefined;
+}
+
 /** What runs by hand need: who asks for one knows neither the schema nor the adapter. */
 export interface ByHandRules<Config> {
   requiresConfirmation(config: Config): boolean;
@@ -66,6 +73,8 @@ export interface TriggerType<Config = object> {
   isAmbiguous?(a: TriggerOf<string, Config>, b: TriggerOf<string, Config>): boolean;
   /** Reports what is wrong with triggers of the type only beside each other, or beside their commands. */
   checkAll?(all: readonly ReadOfType<Config>[]): void;
+  /** `url` is that of the gateway. Without it: POST to its path. */
+  wayIn?(trigger: TriggerOf<string, Config>, url: string): WayIn;
   /** For a type whose triggers somebody runs. */
   readonly byHand?: ByHandRules<Config>;
 }

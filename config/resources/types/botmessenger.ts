@@ -59,6 +59,9 @@ export const botMessengerType: TriggerType<BotMessengerConfig> = {
   webhook: { isUsed: ({ mode }) => mode === 'webhook' },
   isChat: true,
   checkAll: checkBots,
+  wayIn: ({ config }, url) => ({
+    text: config.mode === 'webhook' ? `POST ${url}${config.path}` : 'asks for messages',
+  }),
   complete(config, fields) {
     checkAddress(fields, 'api_root', config.api_root);
     checkAddress(fields, 'webhook_url', config.webhook_url);

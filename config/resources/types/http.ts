@@ -4,6 +4,7 @@
 import * as Type from 'typebox';
 import { seconds, secondsOrZero } from '../../duration-schema.ts';
 import { jwtFault, jwtSchema } from '../../jwt-schema.ts';
+import { urlOf } from '../../listen-addr.ts';
 import { headersByName, secret } from '../../text-schema.ts';
 import { commandsInCommon, haveSecretInCommon } from '../ambiguous-triggers.ts';
 import type { Filled } from '../filled.ts';
@@ -90,6 +91,12 @@ export const httpType: TriggerType<HttpConfig> = {
       config.scheme === 'jwt' || fields.has('webhook_secret') || isProvenByHeader(config, fields),
   },
   isAmbiguous: (a, b) => doRequestsMeet(a.config, b.config) && commandsInCommon(a, b).length > 0,
+  wayIn({ config }, url) {
+    const { methods, path, port, host = '127.0.0.1' } = config;
+    const at = `${port === undefined ? url : urlOf({ host, port })}${path}`;
+    const isOpen = isProvenByNothing(config) && port !== 0 && methods.includes('POST');
+    return { text: `${methods.join(', ')} ${at}`, openUrl: isOpen ? at : undefined };
+  },
   complete(config, fields, listen) {
     const { port, methods } = config;
     checkOwnPort(fields, config, listen);
@@ -131,6 +138,10 @@ function checkTokens({ jwt }: HttpConfig, fields: Fields): void {
   if (!fields.has('jwt')) fields.report('scheme', 'needs jwt, which says whose tokens are taken');
   const fault = jwt && jwtFault(jwt);
   if (fault !== undefined) fields.reportItem('jwt', fault.field, fault.message);
+}
+
+function isProvenByNothing({ webhook_secret, required_headers, scheme }: HttpConfig): boolean {
+  return webhook_secret === undefined && scheme !== 'jwt' && Object.keys(required_headers).length === 0;
 }
 
 /** Any value will do for `*`, so it proves nothing; of a value that could not be read the best is assumed. */

@@ -33,6 +33,7 @@ export type ScheduleConfig = Filled<Type.Static<typeof scheduleConfigSchema>>;
 export const scheduleType: TriggerType<ScheduleConfig> = {
   config: scheduleConfigSchema,
   isBuilt: true,
+  wayIn: ({ config }) => ({ text: `${config.cron} (${config.timezone})` }),
   complete(config, fields) {
     const fault = config.cron === undefined ? undefined : cronFault(config.cron);
     if (fault !== undefined) fields.report('cron', fault);

@@ -1,7 +1,8 @@
 // What a person sees after the start on a terminal: one line per server and trigger, and something to try that works.
 
+import type { ShownTrigger } from '../../../actors/automation/operator.ts';
 import type { Gateway } from '../../../actors/gateway/gateway.ts';
-import type { Trigger } from '../../../config/resources/trigger.ts';
+import { urlOf } from '../../../config/listen-addr.ts';
 import { counted } from './figures.ts';
 import { printable } from './terminal-text.ts';
 
@@ -9,7 +10,7 @@ export function banner(
   gateway: Gateway,
   address: { host: string; port: number },
   kind: string,
-  triggers: readonly Trigger[],
+  triggers: readonly ShownTrigger[],
 ): string {
   const url = urlOf(address);
   const servers = gateway.servers.all();
@@ -20,8 +21,8 @@ export function banner(
       return [id, entry.enabled ? 'starts on demand' : 'switched off', what] as const;
     }),
     ...triggers.map(
-      (trigger) =>
-        [trigger.name, trigger.enabled ? trigger.type : 'switched off', wayIn(trigger, url)] as const,
+      ({ trigger, wayIn }) =>
+        [trigger.name, trigger.enabled ? trigger.type : 'switched off', wayIn(url).text] as const,
     ),
   ];
   const width = Math.max(0, ...lines.map(([name]) => name.length));
@@ -44,34 +45,6 @@ export function banner(
   ].join('\n');
 }
 
-/** How this machine reaches whoever listens on all addresses. */
-const LOCAL_NAMES: Readonly<Record<string, string>> = { '0.0.0.0': '127.0.0.1', '::': 'localhost' };
-
-function urlOf({ host, port }: { host: string; port: number }): string {
-  const name = LOCAL_NAMES[host] ?? (host.includes(':') ? `[${host}]` : host);
-  return `http://${name}:${port}`;
-}
-
-/** How events come to a trigger. */
-function wayIn(trigger: Trigger, url: string): string {
-  switch (trigger.type) {
-    case 'HTTP': {
-      const { methods, path, port, host } = trigger.config;
-      const base = port === undefined ? url : urlOf({ host: host ?? '127.0.0.1', port });
-      return `${methods.join(', ')} ${base}${path}`;
-    }
-    case 'BotMessenger':
-      return trigger.config.mode === 'webhook' ? `POST ${url}${trigger.config.path}` : 'asks for messages';
-    case 'RepoHost':
-    case 'BusinessMessenger':
-      return `POST ${url}${trigger.config.path}`;
-    case 'Schedule':
-      return `${trigger.config.cron} (${trigger.config.timezone})`;
-    case 'Manual':
-      return `by hand: run trigger ${trigger.name}`;
-  }
-}
-
 function callOf(server: string | undefined, url: string, key: string): readonly string[] {
   if (server === undefined) return [];
   return [
@@ -81,17 +54,9 @@ function callOf(server: string | undefined, url: string, key: string): readonly 
 }
 
 /** To a trigger that believes whoever is on this machine; others want a signature, whose secret is not told here. */
-function eventOf(triggers: readonly Trigger[], url: string): readonly string[] {
-  const open = triggers.find(
-    (trigger) =>
-      trigger.type === 'HTTP' &&
-      trigger.enabled &&
-      trigger.config.port !== 0 &&
-      trigger.config.webhook_secret === undefined &&
-      Object.keys(trigger.config.required_headers).length === 0 &&
-      trigger.config.methods.includes('POST'),
-  );
+function eventOf(triggers: readonly ShownTrigger[], url: string): readonly string[] {
+  const enabled = triggers.filter(({ trigger }) => trigger.enabled);
+  const open = enabled.map(({ wayIn }) => wayIn(url).openUrl).find((at) => at !== undefined);
   if (open === undefined) return [];
-  const where = wayIn(open, url).split(' ').at(-1);
-  return [`  curl -s ${where} -H "Content-Type: application/json" -d '{"text":"hello"}'`];
+  return [`  curl -s ${open} -H "Content-Type: application/json" -d '{"text":"hello"}'`];
 }

@@ -5,6 +5,13 @@ import { platformsSchema } from '../../../../config/resources/platform-schema.ts
 import { givenBy } from '../../../../config/resources/trigger-config.ts';
 import { triggerTypes } from '../../../../config/resources/trigger-types.ts';
 import { platformOf, typeNames } from '../../../../config/resources/type-names.ts';
+import { wayInTo } from '../../../../config/resources/way-in.ts';
+import {
+  httpTrigger,
+  manualTrigger,
+  repoHostTrigger,
+  scheduleTrigger,
+} from '../../../fixtures/automation/triggers.ts';
 
 interface PlatformsSchema {
   readonly properties: Readonly<Record<string, { readonly properties: object }>>;
@@ -38,4 +45,17 @@ describe.each(typeNames)('%s', (name) => {
   test('can do without proof only where it says what proves', () => {
     expect(Object.hasOwn(properties, 'insecure_allow_unverified')).toBe(type.proof !== undefined);
   });
+});
+
+test('a person is told how events come in, and where anything can be posted without proof', () => {
+  const url = 'http://127.0.0.1:8080';
+  const open = httpTrigger('ask', { webhook_secret: undefined, methods: ['POST', 'PUT'], path: '/ask' });
+  expect(wayInTo(open, url)).toEqual({ text: `POST, PUT ${url}/ask`, openUrl: `${url}/ask` });
+  const own = httpTrigger('ask', { webhook_secret: 's', host: '0.0.0.0', port: 9000, path: '/ask' });
+  expect(wayInTo(own, url)).toEqual({ text: 'POST http://127.0.0.1:9000/ask', openUrl: undefined });
+  expect(wayInTo(repoHostTrigger('repo'), url).text).toMatch(/^POST http:..127\.0\.0\.1:8080\//);
+  expect(wayInTo(manualTrigger('deploy'), url).text).toBe('by hand: run trigger deploy');
+  expect(wayInTo(scheduleTrigger('nightly', { cron: '0 3 * * *', timezone: 'UTC' }), url).text).toBe(
+    '0 3 * * * (UTC)',
+  );
 });
