@@ -4,8 +4,8 @@
 // -    what may be of use to an agent is durable when a promise of this resolves, and not before.
 
 import type { BotMessengerTrigger } from '../../../config/resources/trigger.ts';
-import { OverloadedError } from '../../errors.ts';
 import type { Appended, NewEvent } from '../../store/store.ts';
+import { acceptAll } from '../accept-all.ts';
 import type { SourceHost } from '../adapter.ts';
 import type { BotAccount } from './bot-account.ts';
 import { botMessageOf, migrationOf, queryIdOf } from './bot-update.ts';
@@ -37,19 +37,7 @@ export class BotInbox {
   async takeAll(updates: readonly unknown[], triggers: Triggers): Promise<void> {
     for (const update of updates) await this.#heed(update, triggers);
     const events = updates.flatMap((update) => this.#eventOf(update, triggers) ?? []);
-    const [first, ...others] = events;
-    if (first === undefined) return;
-    if (others.length === 0) {
-      await this.#host.accept(first);
-      return;
-    }
-    try {
-      await this.#host.store.append(events);
-    } catch (error) {
-      if (!(error instanceof OverloadedError)) throw error;
-      // There is no room for all of them at once: as many as there is room for.
-      for (const event of events) await this.#host.accept(event);
-    }
+    await acceptAll(this.#host, events);
   }
 
   #eventOf(update: unknown, triggers: Triggers): NewEvent | undefined {

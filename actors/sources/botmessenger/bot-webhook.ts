@@ -3,20 +3,22 @@
 //
 // -    whatever is authentic is answered 2xx when it is durable, or nothing to keep: the platform repeats anything else.
 
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { BotMessengerTrigger } from '../../../config/resources/trigger.ts';
-import { refusal } from '../verified-subscribers.ts';
+import { isRefusal } from '../../principal.ts';
+import { admitted, refusal, type Verifier, verifiedSubscribers } from '../verified-subscribers.ts';
 import type { WebhookReply, WebhookRequest } from '../webhook.ts';
+import { malformed, takenReply } from '../webhook-replies.ts';
 import type { PathUse, WebhookSubscriber } from '../webhook-table.ts';
 import type { BotAccount } from './bot-account.ts';
 import type { BotInbox } from './bot-inbox.ts';
 import { botMessageOf } from './bot-update.ts';
 import { namesABot } from './command-form.ts';
 
-const SECRET = 'x-telegram-bot-api-secret-token';
+export const SECRET = 'x-telegram-bot-api-secret-token';
 
 export interface BotSubscriber extends WebhookSubscriber {
   readonly trigger: BotMessengerTrigger;
+  readonly verifier: Verifier;
   readonly account: BotAccount;
   readonly inbox: BotInbox;
 }
@@ -30,7 +32,7 @@ export class BotPath implements PathUse<BotSubscriber> {
 
   /** The secret is in a header, so that no body is read without it. */
   admit(subscribers: readonly BotSubscriber[], request: WebhookRequest): WebhookReply | undefined {
-    return fitting(subscribers, request).length > 0 ? undefined : refusal(request, UNAUTHORISED);
+    return admitted(subscribers, request, UNAUTHORISED);
   }
 
   async receive(
@@ -38,11 +40,13 @@ export class BotPath implements PathUse<BotSubscriber> {
     request: WebhookRequest,
     body: Buffer,
   ): Promise<WebhookReply> {
-    const fit = fitting(subscribers, request);
+    const verdict = verifiedSubscribers(subscribers, request, body);
+    const verified = verdict instanceof Promise ? await verdict : verdict;
+    if (isRefusal(verified)) return refusal(request, UNAUTHORISED, verified);
+    const { subscribers: fit } = verified;
     const [first] = fit;
-    if (first === undefined) return refusal(request, UNAUTHORISED);
     const update = objectIn(body);
-    if (update === undefined) return { status: 400, body: 'the body is no JSON object' };
+    if (update === undefined) return malformed('the body is no JSON object');
     const { account, inbox, host } = first;
     await account.load(host);
     const text = botMessageOf(update)?.text;
@@ -54,9 +58,7 @@ export class BotPath implements PathUse<BotSubscriber> {
     );
     const taken = await inbox.take(update, triggers);
     if (taken === undefined) return { status: 200, body: { status: 'ignored' } };
-    const { id, outcome } = taken;
-    if (outcome === 'duplicate') return { status: 200, body: { id, status: 'duplicate' } };
-    return { status: 202, body: { id, status: 'accepted' } };
+    return takenReply(taken.id, { accepted: taken });
   }
 }
 
@@ -67,22 +69,6 @@ const comeAgain: WebhookReply = {
   headers: [['retry-after', '2']],
   body: 'the platform has not said yet what the bot is called, so that nobody knows whether this is for it',
 };
-
-function fitting(
-  subscribers: readonly BotSubscriber[],
-  { headers }: WebhookRequest,
-): readonly BotSubscriber[] {
-  const given = digest(headers[SECRET] ?? '');
-  return subscribers.filter(({ trigger }) => {
-    const { secret_token = '' } = trigger.config;
-    return secret_token !== '' && timingSafeEqual(digest(secret_token), given);
-  });
-}
-
-/** Of one length, so that the comparison says nothing about it. */
-function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
-}
 
 function objectIn(body: Buffer): object | undefined {
   try {

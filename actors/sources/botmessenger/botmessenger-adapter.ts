@@ -4,11 +4,12 @@
 import type { BotMessengerTrigger } from '../../../config/resources/trigger.ts';
 import { chatFilters } from '../../inbox/chat-filters.ts';
 import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
+import { headerVerifier } from '../header-verifier.ts';
 import { WebhookTable } from '../webhook-table.ts';
 import { BotAccounts } from './bot-account.ts';
 import { botConnector } from './bot-connector.ts';
 import { BotInbox } from './bot-inbox.ts';
-import { BotPath, type BotSubscriber } from './bot-webhook.ts';
+import { BotPath, type BotSubscriber, SECRET } from './bot-webhook.ts';
 import { readBotEvent } from './botmessenger-event.ts';
 import { botOutbound, botPacing } from './botmessenger-outbound.ts';
 
@@ -30,8 +31,10 @@ export function botMessengerAdapter(maxBodyBytes: number): Adapter<BotMessengerT
       });
       if (trigger.config.mode === 'polling') return { close: () => used.release() };
       const inbox = new BotInbox(account, api, host);
-      const subscriber = { trigger, host, methods: ['POST'], account, inbox };
       try {
+        const proof = { header: SECRET, secret: trigger.config.secret_token, field: 'secret_token' };
+        const verifier = headerVerifier(proof);
+        const subscriber = { trigger, host, methods: ['POST'], verifier, account, inbox };
         const leave = await table.add(subscriber, trigger.config.path);
         return {
           close: async () => {

@@ -1,12 +1,11 @@
 // What a path of the business messenger does with requests: it proves to the platform that it is ours, and takes its
 // notifications.
 
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { BusinessMessengerTrigger } from '../../../config/resources/trigger.ts';
-import { OverloadedError } from '../../errors.ts';
 import { isRefusal } from '../../principal.ts';
 import type { NewEvent, Store } from '../../store/store.ts';
-import type { SourceHost } from '../adapter.ts';
+import { acceptAll } from '../accept-all.ts';
+import { isSameSecret } from '../header-verifier.ts';
 import {
   admitted,
   refusal,
@@ -97,36 +96,12 @@ function handshake(members: Subscribers, { query }: WebhookRequest): WebhookRepl
   const challenge = asked.get('hub.challenge');
   const token = asked.get('hub.verify_token') ?? '';
   if (asked.get('hub.mode') !== 'subscribe') return { status: 400, body: 'hub.mode is not subscribe' };
-  if (!members.some(({ trigger }) => isSame(trigger.config.verify_token, token)))
+  if (!members.some(({ trigger }) => isSameSecret(token, trigger.config.verify_token)))
     return { status: 403, body: 'hub.verify_token is none of this path' };
   // It goes back as it came; what a browser might take for a page does not.
   if (challenge === null || !/^[^<>\p{Cc}]{1,1024}$/u.test(challenge))
     return { status: 400, body: 'hub.challenge is missing, or is none' };
   return { status: 200, headers: [['x-content-type-options', 'nosniff']], body: challenge };
-}
-
-/** In a time that tells nothing. */
-function isSame(one: string, other: string): boolean {
-  return timingSafeEqual(digest(one), digest(other));
-}
-
-const digest = (text: string) => createHash('sha256').update(text).digest();
-
-async function acceptAll(host: SourceHost, events: readonly NewEvent[]): Promise<void> {
-  const [first, ...others] = events;
-  if (first === undefined) return;
-  if (others.length === 0) {
-    await host.accept(first);
-    return;
-  }
-  try {
-    // What is handed over may be empty afterwards.
-    await host.store.append(events.map((event) => ({ ...event, body: Buffer.from(event.body) })));
-  } catch (error) {
-    if (!(error instanceof OverloadedError)) throw error;
-    // There is no room for all at once: as many as there is room for. The platform brings the others again.
-    for (const event of events) await host.accept(event);
-  }
 }
 
 /** What was taken before and could not be delivered; nobody waits for it any more. */
