@@ -81,6 +81,7 @@ export class ConversationWork implements Work {
 
   /** What is said to whoever sent an event that waits, or is given up for whatever reason. */
   notice(event: StoredEvent, notice: Notice): readonly NewEvent[] {
+    if ((event.kind ?? INBOUND) !== INBOUND) return [];
     const adapter = this.#routing.adapterOf(event.key.split('/')[1] ?? '');
     if (adapter?.outbound === undefined) return [];
     const inbound = adapter.read(event);

@@ -16,6 +16,7 @@ interface Row {
   readonly dueAt: number;
   readonly claim: ClaimEntry | undefined;
   readonly mayHaveMore: boolean;
+  readonly isLocked: boolean;
   readonly crashes: number;
 }
 
@@ -54,11 +55,12 @@ class Model {
   }
 }
 
-const rowOf = ({ key, dueAt, claim, mayHaveMore, crashes }: MailboxEntry): Row => ({
+const rowOf = ({ key, dueAt, claim, mayHaveMore, isLocked, crashes }: MailboxEntry): Row => ({
   key,
   dueAt,
   claim,
   mayHaveMore,
+  isLocked,
   crashes,
 });
 const sorted = (rows: Iterable<Row>) => [...rows].sort((one, other) => (one.key < other.key ? -1 : 1));
@@ -127,7 +129,8 @@ const set = arbSet.map(
       const dueAt = model.now + inMs;
       const crashes = claim?.crashes ?? suspected;
       table.set(key, dueAt, claim, mayHaveMore, crashes);
-      model.rows.set(key, { key, dueAt, claim, mayHaveMore, crashes });
+      const isLocked = model.rows.get(key)?.isLocked ?? false;
+      model.rows.set(key, { key, dueAt, claim, mayHaveMore, isLocked, crashes });
     },
 );
 const setMore = arbKey.map(
@@ -139,6 +142,22 @@ const setMore = arbKey.map(
       if (row !== undefined) model.rows.set(key, { ...row, mayHaveMore: true });
     },
 );
+/** One that was not there stands nowhere, as what is held. */
+const lock = fc.tuple(arbKey, fc.boolean()).map(
+  ([key, isLocked]): Change =>
+    (table, model) => {
+      table.setLocked(key, isLocked);
+      const nowhere = {
+        key,
+        dueAt: Number.POSITIVE_INFINITY,
+        claim: undefined,
+        mayHaveMore: true,
+        crashes: 0,
+      };
+      const row = model.rows.get(key) ?? (isLocked ? nowhere : undefined);
+      if (row !== undefined) model.rows.set(key, { ...row, isLocked });
+    },
+);
 const remove = arbKey.map(
   (key): Change =>
     (table, model) => {
@@ -146,7 +165,7 @@ const remove = arbKey.map(
       model.rows.delete(key);
     },
 );
-const change = fc.oneof({ weight: 3, arbitrary: set }, setMore, remove);
+const change = fc.oneof({ weight: 3, arbitrary: set }, setMore, lock, remove);
 
 /** Time passes by a look at what comes next. */
 const look = fc.nat({ max: 60 }).map(

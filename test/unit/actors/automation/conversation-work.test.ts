@@ -32,9 +32,10 @@ function bench(
   said: Partial<ManualInput> = {},
   more: Partial<StoredEvent> = {},
   kept: unknown[] = [],
+  adapter: Adapter = manualAdapter as Adapter,
 ) {
   const routing: Routing = {
-    adapterOf: () => manualAdapter as Adapter,
+    adapterOf: () => adapter,
     trigger: () => trigger,
     isPaused: () => false,
     onHeld: () => {},
@@ -47,6 +48,7 @@ function bench(
   const { signal } = new AbortController();
   const work = new ConversationWork(routing, places);
   return {
+    work,
     event,
     perform: (attempt = 1, crashes = 0) =>
       work.perform({
@@ -233,4 +235,22 @@ test('who is asked is what the trigger leads to, and an agent stands in for no f
   expect(await perform()).toMatchObject({ kind: 'failed', note: 'there is no flow echo' });
   expect(asked).toEqual([{ kind: 'flow', name: 'echo' }]);
   expect(handlers.of(agentTarget('echo'))).toBeDefined();
+});
+
+test('of an event that no platform sent nobody is told, and no adapter is asked to read it (CW5)', () => {
+  const read = () => {
+    throw new Error('it was read');
+  };
+  const adapter = { ...manualAdapter, read, outbound: {} } as unknown as Adapter;
+  const { work, event } = bench(
+    manualTrigger('ops'),
+    { run: async () => ({ text: '' }) },
+    {},
+    {},
+    [],
+    adapter,
+  );
+  const stored = { ...event, attempt: 1, crashes: 0 };
+  expect(work.notice({ ...stored, kind: 'timer', wakes: 'x' }, 'failed')).toEqual([]);
+  expect(() => work.notice(stored, 'failed')).toThrow('it was read');
 });
