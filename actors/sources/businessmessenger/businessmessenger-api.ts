@@ -41,8 +41,14 @@ export class BusinessMessengerApi {
     throw platformFault(messengerErrors, {
       status,
       code: typeof code === 'number' ? code : undefined,
-      text: textMember(said, 'error.error_data.details', 'error.message'),
+      text: textOf(said),
       retryAfterMs,
     });
   }
+}
+
+/** Its message is short, and the details say why. */
+function textOf(said: unknown): string {
+  const texts = [textMember(said, 'error.message'), textMember(said, 'error.error_data.details')];
+  return texts.filter((text) => text !== undefined && text !== '').join(': ');
 }

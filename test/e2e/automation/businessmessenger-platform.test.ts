@@ -40,7 +40,9 @@ describe('the platform', () => {
       expect((await desk.outbox())[0]).toMatchObject({
         state: 'dead',
         attempts: 1,
-        note: expect.stringMatching(/131047 re-engagement message required: More than 24 hours/),
+        note: expect.stringMatching(
+          /131047 re-engagement message required: \(#131047\) Re-engagement message: More than 24 hours/,
+        ),
       }),
     );
     expect(await desk.delivery(`businessmessenger:desk/${said.id}`)).toMatchObject({ state: 'done' });
