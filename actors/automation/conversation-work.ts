@@ -84,7 +84,13 @@ export class ConversationWork implements Work {
     if ((event.kind ?? INBOUND) !== INBOUND) return [];
     const adapter = this.#routing.adapterOf(event.key.split('/')[1] ?? '');
     if (adapter?.outbound === undefined) return [];
-    const inbound = adapter.read(event);
+    let inbound: InboundEvent;
+    try {
+      inbound = adapter.read(event);
+    } catch {
+      // Nobody knows whom to tell; its record says that it cannot be read.
+      return [];
+    }
     const match = this.#match(adapter, inbound);
     return typeof match === 'string'
       ? []

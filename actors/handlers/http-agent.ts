@@ -3,8 +3,9 @@
 // HA1  every attempt has a deadline and a signal, and its socket is gone with it; the answer is bounded.
 // HA2  no redirect is followed: the job, and the headers with it, go to the address the operator wrote and to no other.
 // HA3  an error names host and status only. What a server says may repeat what it was sent.
-// HA4  statuses that pass are tried again, after the pause they ask for; others are final. 409 passes: an agent that
-//      knows the key says it while the first attempt is still under way (draft-ietf-httpapi-idempotency-key-header).
+// HA4  statuses that pass are tried again, others are final. 409 passes: an agent that knows the key says it while the first
+//      attempt is still under way (draft-ietf-httpapi-idempotency-key-header). A 429, and whatever passes and names a pause,
+//      says that it is too soon: that is no failed attempt.
 
 import { Agent as HttpPool, type IncomingMessage, request as requestHttp } from 'node:http';
 import { Agent as HttpsPool, request as requestHttps } from 'node:https';
@@ -126,16 +127,13 @@ export class HttpAgent implements Handler {
   #refusal(status: number, pause: string | undefined): HandlerError {
     if (status >= 300 && status <= 399)
       return this.#failure(`answered ${status}: redirects are not followed`, { isFinal: true });
-    return this.#failure(`answered ${status}`, {
-      isFinal: status < 500 && !passing.has(status),
-      retryAfterMs: pauseOf(pause, Date.now()),
-    });
+    const isFinal = status < 500 && !passing.has(status);
+    const retryAfterMs = pauseOf(pause, Date.now());
+    const isTooSoon = !isFinal && (status === 429 || retryAfterMs !== undefined);
+    return this.#failure(`answered ${status}`, { isFinal, isTooSoon, retryAfterMs });
   }
 
-  #failure(
-    what: string,
-    options: { readonly isFinal?: boolean; readonly retryAfterMs?: number | undefined } = {},
-  ): HandlerError {
+  #failure(what: string, options: ConstructorParameters<typeof HandlerError>[1] = {}): HandlerError {
     return new HandlerError(`the agent at ${this.#url.host} ${what}`, options);
   }
 }

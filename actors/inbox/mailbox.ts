@@ -24,6 +24,7 @@ import { Attempt, type AttemptHost } from './attempt.ts';
 import { Checkpoint, checkState, claimLost } from './checkpoint.ts';
 import { Claim, type ClaimedTurn } from './claim.ts';
 import type { Commit } from './committer.ts';
+import { withNotice } from './notices.ts';
 import { stoppedResult, turnResult } from './turn-result.ts';
 import type { Effects, Outcome } from './work.ts';
 import type { WorkQueue } from './work-queue.ts';
@@ -328,7 +329,15 @@ export class Mailbox implements Linked<Mailbox>, Commit, AttemptHost {
   #resultOf(outcome: Outcome): TurnResult {
     const { queue } = this;
     const isLast = queue.isDraining || (this.#claim.turnsInARow >= TURNS_IN_A_ROW && queue.isFull);
-    return turnResult(this.#claim.turn, this.event, outcome, queue.random(), isLast, queue.noteOf);
+    const result = turnResult(this.#claim.turn, this.event, outcome, queue.random(), isLast, queue.noteOf);
+    // A store that refuses an outcome may refuse it for what is said with it.
+    if (this.#wasRefused) return result;
+    try {
+      return withNotice(result, this.event, queue.work, Date.now());
+    } catch (error) {
+      queue.record.unsaid(this, queue.noteOf(error));
+      return result;
+    }
   }
 
   #commitJudged(): void {

@@ -113,6 +113,10 @@ export class QueueMetrics {
     );
   }
 
+  unsaid(mailbox: Mailbox, reason: string): void {
+    this.#log.error({ ...fieldsOf(mailbox), reason }, 'nobody could be told what becomes of an event');
+  }
+
   fault(mailbox: Mailbox, reason: string): void {
     this.#log.error({ ...fieldsOf(mailbox), reason }, 'a turn of a conversation failed by a fault');
   }

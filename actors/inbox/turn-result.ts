@@ -1,7 +1,8 @@
 // Makes the result that is committed for a turn from the outcome of the work, by the policy of redelivery.
 //
 // TR1  an attempt that was cut short because the gateway stops is none: it counts for nothing, and the event waits again.
-// TR2  of a failed attempt nothing is taken but its note: no snapshot, no emitted event, no timer.
+// TR2  of a failed attempt nothing is taken but its note: no snapshot, no emitted event, no timer. What is told to whoever
+//      sent the event comes to it afterwards (notices.ts).
 // TR3  a note has passed `noteOf`: what others say of a failure may repeat what they were sent (A9).
 
 import { deferral, redelivery } from '../../machines/redelivery.ts';

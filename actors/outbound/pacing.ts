@@ -3,12 +3,12 @@
 //
 // PG1  nothing waits here: who may not go is told at once when to come again, and is deferred by so long.
 // PG2  of a destination at most `burst` leave together, and in the long run one in `everyMs`. What is refused to one
-//      destination holds up no other; what is refused to the credential holds up all of it (sources/pace.ts).
+//      destination holds up no other; what is refused to the credential holds up all of it (pace.ts).
 // PG3  what is remembered is bounded. Of what is forgotten the worst is one refusal by the platform.
 // -    the clock is one that nobody sets.
 
-import { Pace } from '../sources/pace.ts';
 import { DeliveryError } from './delivery-error.ts';
+import { Pace } from './pace.ts';
 
 export interface PlaceLimit {
   readonly everyMs: number;

@@ -7,9 +7,9 @@
 
 import { type ApiRequest, HttpApi } from '../../../rest/http-api.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
+import { Pace } from '../../outbound/pace.ts';
 import { sendingFault } from '../../outbound/platform-errors.ts';
 import { OwnAccount } from '../own-account.ts';
-import { Pace } from '../pace.ts';
 import { textMember } from '../payload-member.ts';
 import { apiFault } from './api-fault.ts';
 

@@ -20,8 +20,41 @@ interface Row {
   readonly crashes: number;
 }
 
-const keys = ['x', 'y', 'a/', 'a/1', 'a/b/1', 'a/b/2', 'a/b/c/1', 'a/b/c/2', 'b/1', 'b/2', '/1'] as const;
-const prefixes = ['', 'a', 'a/', 'a/b', 'a/b/', 'a/b/1', 'ab/', 'b/', 'x', '/', 'c/', 'c'] as const;
+const keys = [
+  'x',
+  'y',
+  'a/',
+  'a/1',
+  'a/b/1',
+  'a/b/2',
+  'a/b/c/1',
+  'a/b/c/2',
+  'b/1',
+  'b/2',
+  '/1',
+  'outbox/p/1',
+  'outbox/q/1',
+  'outbox/x',
+] as const;
+const prefixes = [
+  '',
+  'a',
+  'a/',
+  'a/b',
+  'a/b/',
+  'a/b/1',
+  'ab/',
+  'b/',
+  'x',
+  '/',
+  'c/',
+  'c',
+  'outbox',
+  'outbox/',
+  'outbox/p',
+  'outbox/p/',
+  'outbox/q/1',
+] as const;
 
 /** What the table says, in as few words as there are. */
 class Model {

@@ -1,14 +1,16 @@
 // The works with their places: what hangs, among agents or among platforms, leaves places for others.
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import type { Routing } from '../../../../actors/automation/conversation-work.ts';
 import { OutboxWork, type Sendings } from '../../../../actors/automation/outbox-work.ts';
 import { type WorkKind, workKinds } from '../../../../actors/automation/work-kinds.ts';
 import { Works } from '../../../../actors/automation/works.ts';
+import { type Handler, HandlerError } from '../../../../actors/handlers/handler.ts';
 import { Dispatcher } from '../../../../actors/inbox/dispatcher.ts';
 import { WorkPlaces } from '../../../../actors/inbox/work-places.ts';
-import { DeliveryError } from '../../../../actors/outbound/delivery-error.ts';
-import type { Receipt, SendContext } from '../../../../actors/outbound/outbound.ts';
+import { DeliveryError, UnrenderableError } from '../../../../actors/outbound/delivery-error.ts';
+import type { Outbound, Receipt, SendContext } from '../../../../actors/outbound/outbound.ts';
 import type { Adapter } from '../../../../actors/sources/adapter.ts';
 import { manualAdapter } from '../../../../actors/sources/manual/manual-adapter.ts';
 import type { NewEvent } from '../../../../actors/store/store.ts';
@@ -32,7 +34,7 @@ function start(routing: Partial<Routing & Sendings>, concurrency = 8, more: read
   const store = new MemoryStore();
   const kinds = workKinds({
     store,
-    platforms: ['test', 'other'],
+    platforms: ['test', 'other', 'manual'],
     concurrency,
     routing: {
       adapterOf: () => manualAdapter as Adapter,
@@ -263,4 +265,126 @@ test('a further kind of work is one entry: it gets the events of its keys with t
   const told = dispatcher.settled('t', 'd:2', 10_000);
   await dispatcher.accept({ ...newEvent('run/1', 'd:2'), kind: 'decision', wakes: 'yes' });
   expect(await told).toMatchObject({ state: 'done' });
+});
+
+/** A trigger that answers people: `send` gets their texts. */
+function startChat(handler: Handler, marks: Partial<Outbound> = {}) {
+  const sent: string[] = [];
+  const outbound: Outbound = {
+    target: () => ({ place: 'x' }),
+    render: (_, { text, status }) => [{ text: `${status}: ${text}` }],
+    account: () => 'a',
+    sendsTo: () => 'https://test.example',
+    send: async (_, { text }) => {
+      sent.push(String(text));
+      return { id: '' };
+    },
+    ...marks,
+  };
+  let isPaused = false;
+  const adapter: Adapter = { ...(manualAdapter as Adapter), outbound };
+  const retry = { attempts: 2, min_backoff_seconds: 0.001, max_backoff_seconds: 0.001, factor: 1 };
+  const held: string[] = [];
+  const { store } = start({
+    adapterOf: () => adapter,
+    handlerOf: () => handler,
+    isPaused: () => isPaused,
+    onHeld: (name) => held.push(name),
+    trigger: (name) => ({ ...manualTrigger(name), retry, default_agent: 'echo', on_failure: 'reply' }),
+  });
+  const ask = (n: number) =>
+    store.append([
+      {
+        id: `manual:chat-${n}`,
+        key: `conversation/manual/chat/${n}`,
+        meta: JSON.stringify({ trigger: 'chat' }),
+        body: Buffer.from(JSON.stringify({ command: '', parameters: {}, text: 'go' })),
+        trace: '',
+      },
+    ]);
+  const pause = (paused: boolean) => {
+    isPaused = paused;
+  };
+  return { store, sent, ask, pause, held };
+}
+
+test('whoever sent an event that is given up hears of it once, also when it runs again and fails again (NOT1)', async () => {
+  const { store, sent, ask } = startChat({
+    run: async () => {
+      throw new HandlerError('the agent says: secret', { isFinal: true });
+    },
+  });
+  await ask(1);
+  const isDead = async () => (await store.delivery('manual:chat-1'))?.state === 'dead';
+  await until('it is dead, and that is told', async () => (await isDead()) && sent.length === 1);
+  expect(sent[0]).toMatch(/^warning: Sorry, that did not work/);
+  await store.requeue('manual:chat-1');
+  await until(
+    'it is dead again',
+    async () => (await store.delivery('manual:chat-1'))?.attempts === 1 && isDead(),
+  );
+  await sleep(50);
+  expect(sent).toHaveLength(1);
+});
+
+test('an answer that has no form on its platform is given up at once, and that is told', async () => {
+  const render: Outbound['render'] = (_, { text, status }) => {
+    if (status !== 'warning') throw new UnrenderableError('a card of this kind cannot be shown');
+    return [{ text }];
+  };
+  const { store, sent, ask } = startChat({ run: async () => ({ text: 'yes' }) }, { render });
+  await ask(1);
+  await until('that is told', () => sent.length === 1);
+  expect(await store.delivery('manual:chat-1')).toMatchObject({
+    state: 'dead',
+    attempts: 1,
+    note: 'a card of this kind cannot be shown',
+  });
+});
+
+test('who waits for a paused trigger is told so after a moment, once, and then gets the answer', async () => {
+  const { store, sent, ask, pause, held } = startChat({ run: async () => ({ text: 'yes' }) });
+  pause(true);
+  await ask(1);
+  await ask(2);
+  await until('both are held', () => held.length === 2);
+  pause(false);
+  await store.release('chat', 1);
+  await until('the first is answered', () => sent.includes('success: yes'));
+  await until('the second is told', () => sent.some((text) => text.startsWith('warning: This takes longer')));
+  await store.release('chat');
+  await until('it is answered, too', () => sent.length === 3);
+  expect(sent.filter((text) => text.startsWith('warning'))).toHaveLength(1);
+});
+
+test('that an answer is made is shown while it is, and a message that is taken is marked as seen, once', async () => {
+  let end = () => {};
+  const isOver = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  let typing = 0;
+  const seen: string[] = [];
+  const { sent, ask } = startChat(
+    {
+      run: async () => {
+        await isOver;
+        return { text: 'yes' };
+      },
+    },
+    {
+      typingLastsMs: 100,
+      typing: async () => {
+        typing += 1;
+        throw new Error('of no consequence');
+      },
+      seen: async (trigger) => void seen.push(trigger.name),
+    },
+  );
+  await ask(1);
+  await until('it is shown again and again', () => typing >= 3);
+  end();
+  await until('it is answered', () => sent.length === 1);
+  const shown = typing;
+  await sleep(300);
+  expect([typing, seen]).toEqual([shown, ['chat']]);
 });

@@ -1,0 +1,58 @@
+// Adds to the result of a turn what whoever sent the event is told: that it is given up, or that it waits for longer than a
+// moment. It goes with the same commit, so that nobody waits for an answer that does not come, however the attempts ended.
+//
+// NOT1  it is told at most once of each kind: the rows have ids that do not change, and the store takes each once.
+// NOT2  of an event that waits for somebody else to let it go nothing is said before it has waited so long; a timer of the
+//       store keeps that, and is taken back with the end of the event.
+
+import type { NewEvent, StoredEvent, TurnResult } from '../store/store.ts';
+import type { Work } from './work.ts';
+
+/** What people take for a moment. */
+const MOMENT_MS = 3_000;
+
+/** `now` is epoch ms. Throws what the work throws. */
+export function withNotice(result: TurnResult, event: StoredEvent, work: Work, now: number): TurnResult {
+  if (work.notice === undefined) return result;
+  switch (result.outcome) {
+    case 'dead':
+      return withoutTimer(withRows(result, work.notice(event, 'failed')), event);
+    case 'done':
+    case 'ignored':
+      return withoutTimer(result, event);
+    case 'retrying':
+    case 'deferred':
+      return (result.retryInMs ?? 0) < MOMENT_MS ? result : withRows(result, work.notice(event, 'waits'));
+    case 'held':
+    case 'queued':
+      return result.heldBy === undefined
+        ? result
+        : withTimer(result, event, work.notice(event, 'waits'), now);
+    default:
+      return result;
+  }
+}
+
+function withRows(result: TurnResult, rows: readonly NewEvent[]): TurnResult {
+  return rows.length === 0 ? result : { ...result, emit: [...(result.emit ?? []), ...rows] };
+}
+
+/** A timer has one event; what is said is short, and one row. */
+function withTimer(
+  result: TurnResult,
+  event: StoredEvent,
+  [row]: readonly NewEvent[],
+  now: number,
+): TurnResult {
+  if (row === undefined) return result;
+  const inMs = Math.min(MOMENT_MS, Math.max(0, event.at + MOMENT_MS - now));
+  return { ...result, timers: [...(result.timers ?? []), { id: timerOf(event), inMs, event: row }] };
+}
+
+/** Only an event that was claimed before can have one. */
+function withoutTimer(result: TurnResult, event: StoredEvent): TurnResult {
+  if (event.attempt === 1 && event.wasClaimed !== true) return result;
+  return { ...result, cancelTimers: [...(result.cancelTimers ?? []), timerOf(event)] };
+}
+
+const timerOf = ({ seq }: StoredEvent) => `notice/${seq}`;
