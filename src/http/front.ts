@@ -8,7 +8,7 @@
 
 import type { Automation } from '../../actors/automation/automation.ts';
 import type { Address, OpenListener } from '../../actors/automation/webhook-listeners.ts';
-import { StoppedError, StoreUnavailableError } from '../../actors/errors.ts';
+import { StoppedError } from '../../actors/errors.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
 import type { Part } from '../../actors/gateway/life.ts';
 import { isRefusal, type Verdict } from '../../actors/principal.ts';
@@ -27,12 +27,12 @@ import { Identification, refuse } from './identification.ts';
 import { listen } from './listener/listen.ts';
 import { Readers } from './listener/readers.ts';
 import type { BodyHandler, HttpReply, HttpRequest, Listener } from './listener/seam.ts';
-import { ExchangeContext, retryAfter } from './mcp/exchange-context.ts';
+import { ExchangeContext } from './mcp/exchange-context.ts';
 import { Heartbeat } from './mcp/heartbeat.ts';
 import { OriginGuard } from './origin-guard.ts';
+import { RefusedEvents } from './refused-events.ts';
 import type { RouteContext, TriggersAtRoutes } from './route-context.ts';
 import { fail, type Route, routeOf } from './routes.ts';
-import { statusOf } from './status.ts';
 import { webhook } from './webhook-endpoint.ts';
 
 export interface FrontOptions {
@@ -41,8 +41,6 @@ export interface FrontOptions {
   reload(): Promise<object>;
 }
 
-/** Senders come again and again: not a line for each. */
-const TELL_REFUSED_EVERY_MS = 10_000;
 const DRAIN_POLL_MS = 20;
 /** For the answers to calls that were given up to leave; a client that takes none must not hold up the end. */
 const LAST_WORDS_MS = 250;
@@ -63,9 +61,7 @@ export class Front implements Part {
   #triggers: TriggersAtRoutes | undefined;
   /** For bodies of which nobody knows yet who sends them. */
   #unproven = BodyBudget.for(0);
-  /** Events that the store did not take, since the start. */
-  #refused = 0;
-  #tellRefusedAt = 0;
+  readonly #refused = new RefusedEvents(() => this.gateway.log);
 
   constructor(options: FrontOptions) {
     this.#options = options;
@@ -231,24 +227,8 @@ export class Front implements Part {
 
   readonly #fail = (context: ExchangeContext, error: unknown): void => fail(this.#shared, context, error);
 
-  /** Whoever sends webhooks is to come again, and need not know what is wrong here. */
   readonly #failHook = (context: ExchangeContext, error: unknown): void => {
-    if (!(error instanceof StoreUnavailableError)) {
-      this.#fail(context, error);
-      return;
-    }
-    this.#refused += 1;
-    const now = performance.now();
-    if (now >= this.#tellRefusedAt) {
-      this.#tellRefusedAt = now + TELL_REFUSED_EVERY_MS;
-      const { requestId: request_id } = context;
-      this.gateway.log.error(
-        { request_id, reason: error.message, refused: this.#refused },
-        'an event could not be stored and was refused',
-      );
-    }
-    const message = 'the event cannot be stored at the moment; send it again later';
-    context.error(statusOf(error), message, retryAfter(error));
+    if (!this.#refused.answer(context, error)) this.#fail(context, error);
   };
 
   #handle(request: HttpRequest, reply: HttpReply): BodyHandler | undefined {

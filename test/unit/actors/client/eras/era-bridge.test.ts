@@ -197,6 +197,17 @@ describe('a modern client before a legacy server', () => {
     expect(managed.server.pool.members.size).toBe(0);
   });
 
+  test('is another principal than the one that asked, and finds no call (PK1)', async () => {
+    const { state } = await suspended({ ...caller, principal: 'token:alice' });
+    const { route } = retry(state, { 'input-1': { action: 'accept' } });
+    const take = (principal?: string) =>
+      eraBridge.suspended.take(state, managed.server.id, route.envelope, principal);
+    expect(() => take('token:bob')).toThrow('belongs to another request');
+    expect(() => take()).toThrow('belongs to another request');
+    take('token:alice').resume(route);
+    expect(eraBridge.suspended.size).toBe(0);
+  });
+
   test('that cancels the request it was answered cancels nothing of the call that is suspended', async () => {
     const { route, link, state } = await suspended();
     route.exchange.cancel('too late');
@@ -480,6 +491,17 @@ describe('exclusives', () => {
     expect(exclusives.size).toBe(0);
     expect(managed.server.pool.members.size).toBe(0);
     expect([...managed.server.subscriptions.listeners()]).toEqual([]);
+  });
+
+  test('are used again by the principal that had them, and by no other', async () => {
+    managed = new FakeManaged({ isolation: 'session', pool: { max: 9, in_flight: 8, waiting: 8 } });
+    const exclusives = new ExclusiveConnections(managed.server);
+    const of = (principal: string) => ({ ...caller, principal });
+    const first = await opened(exclusives.take(of('token:alice'), user));
+    exclusives.giveBack(first, false);
+    expect(exclusives.has(of('token:bob'))).toBe(false);
+    expect(exclusives.take(of('token:bob'), user)).not.toBe(first);
+    expect(exclusives.take(of('token:alice'), user)).toBe(first);
   });
 
   test('to a remote server that stays away are forgotten when others come', async () => {

@@ -1,0 +1,37 @@
+// Events that the store did not take. Whoever sends webhooks is to come again, and need not know what is wrong here; the log is
+// told, but not for each: senders come again and again.
+
+import { StoreUnavailableError } from '../../actors/errors.ts';
+import type { Log } from '../../actors/log.ts';
+import { type ExchangeContext, retryAfter } from './mcp/exchange-context.ts';
+import { statusOf } from './status.ts';
+
+const TELL_EVERY_MS = 10_000;
+
+export class RefusedEvents {
+  readonly #log: () => Log;
+  /** Since the start. */
+  #count = 0;
+  #tellAt = 0;
+
+  constructor(log: () => Log) {
+    this.#log = log;
+  }
+
+  /** Answers the sender; false for an error of another kind. */
+  answer(context: ExchangeContext, error: unknown): boolean {
+    if (!(error instanceof StoreUnavailableError)) return false;
+    this.#count += 1;
+    const now = performance.now();
+    if (now >= this.#tellAt) {
+      this.#tellAt = now + TELL_EVERY_MS;
+      this.#log().error(
+        { request_id: context.requestId, reason: error.message, refused: this.#count },
+        'an event could not be stored and was refused',
+      );
+    }
+    const message = 'the event cannot be stored at the moment; send it again later';
+    context.error(statusOf(error), message, retryAfter(error));
+    return true;
+  }
+}
