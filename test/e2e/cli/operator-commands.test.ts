@@ -389,7 +389,7 @@ describe('machines', () => {
     const all = await runMain(['machines']);
     expect([all.code, all.stderr]).toEqual([0, '']);
     expect(all.stdout.match(/^%% \w+$/gm)).toEqual([
-      ...['%% gateway', '%% supervisor', '%% server', '%% trigger', '%% conversation'],
+      ...['%% gateway', '%% supervisor', '%% server', '%% trigger', '%% connection', '%% conversation'],
     ]);
     const server = await runMain(['machines', 'server']);
     expect(server.stdout).toMatch(/^stateDiagram-v2\n/);
