@@ -117,7 +117,7 @@ describe('a question of a shared server', () => {
   it.each(['sampling/createMessage', 'elicitation/create', 'roots/list'])(
     '%s reaches nobody, during a call and after it, and is refused with -32601',
     async (method) => {
-      const { url } = await startGateway({ servers: { caller: fault('caller') } });
+      const { url } = await startGateway({ servers: { asker: fault('asker') } });
       const everything = { sampling: {}, elicitation: {}, roots: { listChanged: true } };
       const one = await RawSession.open(url, '/mcp/asker', everything);
       const other = await RawSession.open(url, '/mcp/asker', everything);
@@ -139,7 +139,7 @@ describe('a question of a shared server', () => {
 
 describe('a question under session isolation', () => {
   it('reaches its own session only, and the answer its own process, when two are asked at once', async () => {
-    const { url } = await startGateway({ servers: { caller: fault('caller', { isolation: 'session' }) } });
+    const { url } = await startGateway({ servers: { asker: fault('asker', { isolation: 'session' }) } });
     const ask = async (word: string, name: string, path: string) => {
       const session = await RawSession.open(url, path, { elicitation: {}, sampling: {} });
       if (path === '/mcp') await session.request('tools/list');
@@ -173,7 +173,7 @@ describe('a question under session isolation', () => {
   });
 
   it('comes on the own stream after the call, and never on that of another session', async () => {
-    const { url } = await startGateway({ servers: { caller: fault('caller', { isolation: 'session' }) } });
+    const { url } = await startGateway({ servers: { asker: fault('asker', { isolation: 'session' }) } });
     const sessions = [
       await RawSession.open(url, '/mcp/asker', { sampling: {} }),
       await RawSession.open(url, '/mcp/asker', { sampling: {} }),
@@ -197,7 +197,7 @@ describe('a question under session isolation', () => {
   });
 
   it('is refused when the client is not there to be asked, and for stateless calls', async () => {
-    const { url } = await startGateway({ servers: { caller: fault('caller', { isolation: 'session' }) } });
+    const { url } = await startGateway({ servers: { asker: fault('asker', { isolation: 'session' }) } });
     const session = await RawSession.open(url, '/mcp/asker', { sampling: {} });
     const heard = await until('the refusal', async () => {
       // Anew each time: a question that meets the poll in flight is asked on the stream of that call, and not refused.
@@ -205,7 +205,7 @@ describe('a question under session isolation', () => {
       return JSON.parse((await session.call('heard')).text).at(0);
     });
     expect(heard.error.message).toContain('no open stream');
-    const stateless = await callOnce(url, 'caller', 'ask', { method: 'sampling/createMessage' });
+    const stateless = await callOnce(url, 'asker', 'ask', { method: 'sampling/createMessage' });
     expect(JSON.parse(stateless.text).error.code).toBe(-32601);
   });
 

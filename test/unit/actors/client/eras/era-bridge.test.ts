@@ -361,7 +361,7 @@ describe('a modern client before a legacy server', () => {
     expect(again.ear.sent).toHaveLength(3);
   });
 
-  test('gets the end of a call that has ended meanwhile, and the exclusive is free before (ML2)', async () => {
+  test('gets the end of a call that has ended meanwhile, and the exclusive connection is free before (ML2)', async () => {
     const { link, state } = await suspended();
     link.answer(link.calls[0]?.message.id, { content: [], n: 1 });
     const next = call();
@@ -462,7 +462,7 @@ describe('requests to a server that is being asked for its eras', () => {
   });
 });
 
-describe('exclusives', () => {
+describe('exclusive connections', () => {
   const user: ExclusiveUser = { onServerRequest: () => {}, onServerNotification: () => {} };
 
   /** Has the exclusive connection opened by a call on it. */
