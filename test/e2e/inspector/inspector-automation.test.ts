@@ -311,8 +311,8 @@ describe('a burst of events to many conversations', () => {
     await Promise.all(Array.from({ length: 16 }, sender));
     await eventually(async () => {
       const { json } = await ask(`${gateway.url}/stats`);
-      expect(json.triggers.orders).toEqual({ state: 'open', paused: false, handled: EVENTS + 1, failed: 0 });
-      expect(json.deliveries).toEqual({ queued: 0, running: 0, retrying: 0, held: 0, dead: 0 });
+      expect(json.triggers.orders).toMatchObject({ state: 'open', handled: EVENTS + 1, failed: 0 });
+      expect(json.deliveries).toMatchObject({ queued: 0, running: 0, retrying: 0, held: 0, dead: 0 });
     }, 60_000);
     const watched = await page.evaluate<{ tasks: number[]; mostRows: number }>('watched');
     expect(watched.mostRows).toBeGreaterThan(20);
