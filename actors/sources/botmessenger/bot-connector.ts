@@ -76,7 +76,7 @@ async function polling(
   const { store, log } = host;
   await account.load(host);
   await account.identify(api, store, signal);
-  const inbox = new BotInbox(account, api, host);
+  const inbox = new BotInbox(account, api, host, { kind: 'key', name: 'bot_token' });
   const saved = Number((await store.get(OFFSETS, account.name))?.value);
   const loop = new UpdateLoop({
     source: new Polls(api),

@@ -4,6 +4,7 @@
 // -    what may be of use to an agent is durable when a promise of this resolves, and not before.
 
 import type { BotMessengerTrigger } from '../../../config/resources/trigger.ts';
+import type { Principal } from '../../principal.ts';
 import type { Appended, NewEvent } from '../../store/store.ts';
 import { acceptAll } from '../accept-all.ts';
 import type { SourceHost } from '../adapter.ts';
@@ -19,8 +20,11 @@ export class BotInbox {
   readonly #account: BotAccount;
   readonly #host: SourceHost;
   readonly #answers: QueryAnswers;
+  readonly #principal: Principal;
 
-  constructor(account: BotAccount, api: BotApi, host: SourceHost) {
+  /** `principal` is who brings the updates: whoever has the webhook's secret, or knows the bot by its token. */
+  constructor(account: BotAccount, api: BotApi, host: SourceHost, principal: Principal) {
+    this.#principal = principal;
     this.#account = account;
     this.#host = host;
     this.#answers = new QueryAnswers(api, host.log);
@@ -52,7 +56,13 @@ export class BotInbox {
       );
     if (!isTaken) return undefined;
     const names = triggers.map(({ name }) => name);
-    return botEvent({ bot: identity, triggers: names, update, formerIdsOf: chats.formerIdsOf });
+    return botEvent({
+      bot: identity,
+      triggers: names,
+      principal: this.#principal,
+      update,
+      formerIdsOf: chats.formerIdsOf,
+    });
   }
 
   /** What is to be done besides. */

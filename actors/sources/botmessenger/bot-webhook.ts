@@ -49,8 +49,8 @@ export class BotPath implements PathUse<BotSubscriber> {
     if (update === undefined) return malformed('the body is no JSON object');
     const { account, inbox, host } = first;
     await account.load(host);
-    const text = botMessageOf(update)?.text;
-    if (account.identity.username === undefined && text !== undefined && namesABot(text)) return comeAgain;
+    const { kind, text = '' } = botMessageOf(update) ?? {};
+    if (account.identity.username === undefined && kind === 'message' && namesABot(text)) return comeAgain;
     const ofBot = fit.filter((each) => each.account === account).map(({ trigger }) => trigger);
     // While a trigger is exchanged it is there twice, the newer first.
     const triggers = ofBot.filter(

@@ -30,7 +30,7 @@ export function botMessengerAdapter(maxBodyBytes: number): Adapter<BotMessengerT
         connector,
       });
       if (trigger.config.mode === 'polling') return { close: () => used.release() };
-      const inbox = new BotInbox(account, api, host);
+      const inbox = new BotInbox(account, api, host, { kind: 'key', name: 'secret_token' });
       try {
         const proof = { header: SECRET, secret: trigger.config.secret_token, field: 'secret_token' };
         const verifier = headerVerifier(proof);

@@ -4,6 +4,7 @@
 // BE2  what is for nobody here (another bot's command, what the bot wrote itself) is no event.
 // BE3  a group that has become a supergroup goes on under the id it had at first: that of its conversation does not change.
 
+import { type Principal, principalText } from '../../principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/store.ts';
 import type { InboundEvent } from '../adapter.ts';
 import { newTrace } from '../new-trace.ts';
@@ -14,6 +15,7 @@ import { commandFormOf } from './command-form.ts';
 interface BotMeta {
   /** Those that use the bot. */
   readonly triggers: readonly string[];
+  readonly principal: string;
   /** As it was called when the update came. */
   readonly username?: string | undefined;
   /** Ids that the chat had before. */
@@ -23,13 +25,14 @@ interface BotMeta {
 export interface BotUpdate {
   readonly bot: BotIdentity;
   readonly triggers: readonly string[];
+  readonly principal: Principal;
   readonly update: unknown;
   /** Of a chat, the first one last. */
   formerIdsOf(chat: string): readonly string[];
 }
 
 /** Undefined for what is nothing for an agent. */
-export function botEvent({ bot, triggers, update, formerIdsOf }: BotUpdate): NewEvent | undefined {
+export function botEvent({ bot, triggers, principal, update, formerIdsOf }: BotUpdate): NewEvent | undefined {
   const updateId = updateIdOf(update);
   const message = botMessageOf(update);
   if (updateId === undefined || message === undefined || message.sender.id === bot.id) return undefined;
@@ -38,6 +41,7 @@ export function botEvent({ bot, triggers, update, formerIdsOf }: BotUpdate): New
   const formerIds = formerIdsOf(chat);
   const meta: BotMeta = {
     triggers,
+    principal: principalText(principal),
     username: bot.username,
     ...(formerIds.length > 0 && { formerIds }),
   };

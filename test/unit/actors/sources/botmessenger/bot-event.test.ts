@@ -6,11 +6,18 @@ import { commandFormOf } from '../../../../../actors/sources/botmessenger/comman
 import type { StoredEvent } from '../../../../../actors/store/store.ts';
 
 const bot = { account: '77', id: '77', username: 'Ops_bot' };
+const principal = { kind: 'key', name: 'bot_token' } as const;
 const ann = { id: 5, is_bot: false, first_name: 'Ann', last_name: 'Lee', username: 'AnnLee' };
 const team = { id: -1001, type: 'supergroup', title: 'Team' };
 
 const eventOf = (update: object, formerIds: readonly string[] = []) =>
-  botEvent({ bot, triggers: ['ops'], update: { update_id: 9, ...update }, formerIdsOf: () => formerIds });
+  botEvent({
+    bot,
+    triggers: ['ops'],
+    principal,
+    update: { update_id: 9, ...update },
+    formerIdsOf: () => formerIds,
+  });
 
 const say = (text: string | undefined, more: object = {}) =>
   eventOf({ message: { message_id: 3, date: 1, chat: team, from: ann, text, ...more } });
