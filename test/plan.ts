@@ -56,7 +56,11 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'remote/remote-streams',
     'remote/invalid-tools',
   ],
-  'polls of platforms, which no listener of ours has to do with': ['automation/bot-messenger'],
+  'requests to platforms, which no listener of ours has to do with': [
+    'automation/bot-messenger',
+    'automation/comments-once',
+    'automation/told',
+  ],
   'servers as processes: starts, ends, idleness, failures, what is kept of them': [
     'mcp/abandoned-sessions',
     'automation/automation-killed',
