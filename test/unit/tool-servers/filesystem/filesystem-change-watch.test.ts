@@ -75,7 +75,7 @@ describe('a watch', () => {
     const below = join(folder, 'below');
     await mkdir(below);
     await writeFile(join(below, 'a.txt'), 'old');
-    const { seen } = await watching(800, 'a.txt', below);
+    const { seen } = await watching(2_000, 'a.txt', below);
     await rename(below, join(folder, 'away'));
     await eventually('the loss', () => seen.changes === 1);
     await mkdir(below);
@@ -83,7 +83,7 @@ describe('a watch', () => {
     await eventually('the new folder', () => seen.changes === 2);
     // The sweep has just been: what comes sooner than the next one comes from the new watch.
     await writeFile(join(below, 'a.txt'), 'newer');
-    await eventually('a change in it', () => seen.changes === 3, 600);
+    await eventually('a change in it', () => seen.changes === 3, 1_600);
   });
 
   test('tells nothing after it was removed', async () => {
