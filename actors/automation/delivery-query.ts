@@ -5,7 +5,7 @@ import { triggerTypes } from '../../config/resources/trigger-types.ts';
 import { platformOf, typeNames } from '../../config/resources/type-names.ts';
 import { InvalidQueryError } from '../errors.ts';
 import type { DeliveryFilter, DeliveryState } from '../store/store.ts';
-import { isMailboxKey } from './work-kinds.ts';
+import { isMailboxKey } from './mailbox-key.ts';
 
 const STATES: readonly DeliveryState[] = [
   'queued',

@@ -1,14 +1,12 @@
 // The kinds of keys that events come to: how each is worked through, and how many of it at a time. A further kind, beside
-// conversations and the outbox, is an entry here; queues, places, claims and figures follow from it.
+// conversations and the outbox, is an entry here, and its first word one in mailbox-key.ts; queues, places, claims and
+// figures follow from it.
 
 import type { Work } from '../inbox/work.ts';
 import type { WorkPlaces } from '../inbox/work-places.ts';
 import type { Store } from '../store/store.ts';
 import { ConversationWork, type Routing } from './conversation-work.ts';
 import { OutboxWork, type Sendings } from './outbox-work.ts';
-
-/** The first words of all keys; none of them is the word of a platform. */
-const keyWords: ReadonlySet<string> = new Set(['conversation', 'outbox']);
 
 export interface WorkKind {
   /** Of its queue: `conversations`, `outbox/repohost`. */
@@ -49,10 +47,4 @@ export function workKinds({ store, platforms, routing, concurrency }: WorkKindsO
     }),
   );
   return [conversations, ...outbox];
-}
-
-/** Whether a text is the key of a mailbox, or its beginning, and no conversation's word alone. */
-export function isMailboxKey(text: string): boolean {
-  const end = text.indexOf('/');
-  return end > 0 && keyWords.has(text.slice(0, end));
 }
