@@ -18,7 +18,7 @@ const entries = {
   stdio: 'src/stdio.ts',
   core: 'src/core.ts',
   commands: 'src/cli/commands/run-command.ts',
-  'store-worker': 'actors/store/store-worker.ts',
+  'store-worker': 'actors/store/worker/store-worker.ts',
   'tool-servers/filesystem': 'tool-servers/filesystem/main.ts',
   'tool-servers/browser': 'tool-servers/browser/main.ts',
   'tool-servers/repository-host': 'tool-servers/repository-host/main.ts',

@@ -2,8 +2,8 @@
 // goes into the log. Loaded only where a store is opened.
 
 import { join } from 'node:path';
-import { openRetryingStore } from './sqlite-store.ts';
 import type { OpenStore } from './store-part.ts';
+import { openRetryingStore } from './worker/sqlite-store.ts';
 
 const STORE_FILE = 'store.sqlite';
 const DAY_MS = 86_400_000;

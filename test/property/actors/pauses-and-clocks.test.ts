@@ -7,8 +7,8 @@ import fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
 import { CircuitBreaker } from '../../../actors/server/life/circuit-breaker.ts';
 import { steadyNow } from '../../../actors/steady-clock.ts';
-import { NOTED_EVERY_MS } from '../../../actors/store/sqlite-clock.ts';
-import { SqliteEngine } from '../../../actors/store/sqlite-engine.ts';
+import { NOTED_EVERY_MS } from '../../../actors/store/sqlite/sqlite-clock.ts';
+import { SqliteEngine } from '../../../actors/store/sqlite/sqlite-engine.ts';
 import { storeFolder } from '../../fixtures/store/engine-store.ts';
 import { eventOf, resultOf } from '../../fixtures/store/store-conformance.ts';
 

@@ -8,7 +8,6 @@ import { afterEach, describe, expect, test, vi } from 'vitest';
 import type { AnyActorRef } from 'xstate';
 import { OverloadedError, StoppedError, UnavailableError } from '../../../../actors/errors.ts';
 import type { Assignment, Outcome } from '../../../../actors/inbox/work.ts';
-import { openSqliteStore } from '../../../../actors/store/sqlite-store.ts';
 import type {
   AppendOptions,
   Committed,
@@ -16,6 +15,7 @@ import type {
   TurnRef,
   TurnResult,
 } from '../../../../actors/store/store.ts';
+import { openSqliteStore } from '../../../../actors/store/worker/sqlite-store.ts';
 import { done, FakeWork, failed, newEvent, startInbox, until } from '../../../fixtures/automation/inbox.ts';
 import { storeFolder } from '../../../fixtures/store/engine-store.ts';
 import { MemoryStore } from '../../../fixtures/store/memory-store.ts';

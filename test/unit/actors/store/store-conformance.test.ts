@@ -4,7 +4,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as elapse } from 'node:timers/promises';
-import { openSqliteStore } from '../../../../actors/store/sqlite-store.ts';
+import { openSqliteStore } from '../../../../actors/store/worker/sqlite-store.ts';
 import { openEngineStore, storeFolder } from '../../../fixtures/store/engine-store.ts';
 import { describeStore } from '../../../fixtures/store/store-conformance.ts';
 import { describeWaits } from '../../../fixtures/store/store-waits-conformance.ts';

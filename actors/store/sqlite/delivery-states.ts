@@ -1,0 +1,40 @@
+// The states of a delivery as small numbers, since every event changes its state a few times and the indexes hold it.
+// The numbers stand in files on disk: never change one, only add.
+//
+// -    what waits for its turn or runs is below `firstSettled`, so that "unfinished" is one comparison in SQL. What is parked is
+//      out of the way of the next one, and so is beyond it.
+
+import type { DeliveryState } from '../store.ts';
+import { DamagedRecordError } from './sqlite-connection.ts';
+
+export const stateCodes = {
+  queued: 0,
+  running: 1,
+  retrying: 2,
+  held: 3,
+  dead: 4,
+  done: 5,
+  ignored: 6,
+  waiting: 7,
+} as const satisfies Record<DeliveryState, number>;
+
+/** The first state in which an event is out of the way of the next one. */
+export const firstSettled = stateCodes.dead;
+
+const names: readonly DeliveryState[] = [
+  'queued',
+  'running',
+  'retrying',
+  'held',
+  'dead',
+  'done',
+  'ignored',
+  'waiting',
+];
+
+/** Throws for a number that no version wrote. */
+export function stateOf(code: number): DeliveryState {
+  const name = names[code];
+  if (name === undefined) throw new DamagedRecordError('a delivery has an unknown state');
+  return name;
+}

@@ -1,0 +1,313 @@
+// The embedded engine of the store, synchronous and without threads: every operation in SQL, inside a transaction that
+// the caller opens. The clock is an input, so that tests can turn it.
+//
+// -    operations run inside `transaction` only (engine-transactions.ts has what holds for those).
+
+import type { Entered, Ledger, SweptPart } from '../ledger.ts';
+import { Appender } from '../mailboxes/appender.ts';
+import { Mailboxes } from '../mailboxes/mailboxes.ts';
+import { Waits } from '../mailboxes/waits.ts';
+import type {
+  Committed,
+  Delivery,
+  DeliveryCounts,
+  DeliveryFilter,
+  DeliveryPage,
+  Lease,
+  NewEvent,
+  Owner,
+  PutOptions,
+  Turn,
+  TurnRef,
+  TurnResult,
+  Versioned,
+} from '../store.ts';
+import { EngineClock } from './engine-clock.ts';
+import { EngineTransactions } from './engine-transactions.ts';
+import { SqliteConnection, storable } from './sqlite-connection.ts';
+import { SqliteCounter } from './sqlite-counter.ts';
+import { SqliteDeliveries } from './sqlite-deliveries.ts';
+import type { Fault } from './sqlite-faults.ts';
+import { faultOf } from './sqlite-faults.ts';
+import { SqliteHistory } from './sqlite-history.ts';
+import { SqliteLeases } from './sqlite-leases.ts';
+import { migrate, refuseForeign } from './sqlite-schema.ts';
+import { SqliteSnapshots } from './sqlite-snapshots.ts';
+import { SqliteTicks } from './sqlite-ticks.ts';
+import { SqliteTimers } from './sqlite-timers.ts';
+import { SqliteValues } from './sqlite-values.ts';
+import { SqliteWaits } from './sqlite-waits.ts';
+
+export interface EngineOptions {
+  readonly file: string;
+  /** How long the record of an ended delivery, and with it the id, is kept. */
+  readonly retentionMs: number;
+  /** How long a snapshot is kept that no turn of its key has left anew. */
+  readonly rememberMs: number;
+  /** Bound of events that wait or run. */
+  readonly maxWaiting: number;
+  /** Epoch ms. */
+  readonly now: () => number;
+  /**
+   * Milliseconds that only grow, by which a clock that was set is told from time that has passed. Without it, all of
+   * what the clock goes forward has passed.
+   */
+  readonly uptime?: () => number;
+  /** Hears in words what is damaged in a record. */
+  readonly onDamage?: (what: string) => void;
+}
+
+/** Bodies and snapshots that one claim, or one commit, gives out together; one may go beyond. */
+const CLAIMED_BYTES = 16 * 1024 * 1024;
+/** Timers that become events in one claim. */
+const TIMERS_AT_ONCE = 500;
+const ROWS_AT_ONCE = 500;
+
+export class SqliteEngine implements Ledger {
+  readonly #options: EngineOptions;
+  readonly #connection: SqliteConnection;
+  readonly #deliveries: SqliteDeliveries;
+  readonly #mailboxes: Mailboxes;
+  readonly #timers: SqliteTimers;
+  readonly #leases: SqliteLeases;
+  readonly #ticks: SqliteTicks;
+  readonly #values: SqliteValues;
+  readonly #history: SqliteHistory;
+  readonly #snapshots: SqliteSnapshots;
+  readonly #waits: Waits;
+  readonly #appender: Appender;
+  readonly #transactions: EngineTransactions;
+
+  /** Opens the file, brings it to this version and ends all claims. Throws StoreUnavailableError. */
+  constructor(options: EngineOptions) {
+    this.#options = options;
+    let connection: SqliteConnection | undefined;
+    try {
+      connection = new SqliteConnection(options.file, options.onDamage);
+      refuseForeign(connection);
+      connection.makeDurable();
+      migrate(connection);
+      const counter = new SqliteCounter(connection);
+      this.#connection = connection;
+      const waiting = new SqliteWaits(connection);
+      this.#deliveries = new SqliteDeliveries(connection, waiting);
+      this.#timers = new SqliteTimers(connection);
+      this.#leases = new SqliteLeases(connection, counter);
+      this.#ticks = new SqliteTicks(connection);
+      this.#values = new SqliteValues(connection, counter);
+      this.#history = new SqliteHistory(connection);
+      this.#snapshots = new SqliteSnapshots(connection);
+      this.#mailboxes = new Mailboxes(this.#deliveries, this.#snapshots, counter);
+      this.#waits = new Waits(waiting, this.#deliveries, this.#mailboxes, this.#timers);
+      this.#appender = new Appender(
+        this.#deliveries,
+        this.#mailboxes,
+        this.#snapshots,
+        this.#waits,
+        options.maxWaiting,
+      );
+      this.#transactions = new EngineTransactions(
+        connection,
+        new EngineClock(options.now, options.uptime),
+        this.#deliveries,
+        this.#mailboxes,
+      );
+      this.#transactions.start(() => this.#waits.load());
+      this.#noteStart();
+    } catch (error) {
+      connection?.close();
+      throw faultOf(error, options.file)?.error ?? error;
+    }
+  }
+
+  /** On a full disk what can be read is read all the same. */
+  #noteStart(): void {
+    try {
+      this.keepTime();
+    } catch (error) {
+      if (faultOf(error, this.#options.file) === undefined) throw error;
+    }
+  }
+
+  /** All or nothing. Throws what the action throws, and errors of SQLite. */
+  transaction<T>(action: () => T): T {
+    return this.#transactions.run(action);
+  }
+
+  /** For when nothing else happens: notices that the clock was set, and notes the time. Throws errors of SQLite. */
+  keepTime(): void {
+    this.#transactions.keepTime();
+  }
+
+  /** What is wrong with the file, when that is what an error says. */
+  faultOf(error: unknown): Fault | undefined {
+    return faultOf(error, this.#options.file);
+  }
+
+  append(events: readonly NewEvent[], claimMs?: number): readonly Entered[] {
+    this.#appender.checkRoom(events);
+    return events.map((event) =>
+      claimMs === undefined
+        ? this.#appender.add(event, this.#time)
+        : this.#appender.addClaimed(event, claimMs, this.#time),
+    );
+  }
+
+  claim(max: number, leaseMs: number, keyPrefix = ''): readonly Turn[] {
+    if (max < 1) return [];
+    const due = this.#timers.takeDue(this.#time, TIMERS_AT_ONCE);
+    for (const event of due) this.#appender.add(event, this.#time);
+    if (due.length === TIMERS_AT_ONCE) this.#mailboxes.notice();
+    const wish = { max: Math.floor(max), maxBytes: CLAIMED_BYTES, keyPrefix: storable(keyPrefix), leaseMs };
+    return this.#mailboxes.claim(wish, this.#time);
+  }
+
+  renew(turns: readonly TurnRef[], leaseMs: number): readonly TurnRef[] {
+    return this.#mailboxes.renew(turns, leaseMs, this.#time);
+  }
+
+  commit(results: readonly TurnResult[]): readonly Committed[] {
+    this.#transactions.noteTime();
+    let bytes = 0;
+    return results.map((result) => {
+      // What is more than one call may bring waits for a claim.
+      const committed = this.#commit(bytes > CLAIMED_BYTES ? { ...result, isLast: true } : result);
+      bytes += committed.next?.body.byteLength ?? 0;
+      return committed;
+    });
+  }
+
+  lease(name: string, node: string, address: string, ttlMs: number): Lease | undefined {
+    return this.#leases.take(name, node, address, ttlMs, this.#time);
+  }
+
+  owner(name: string): Owner | undefined {
+    return this.#leases.owner(name, this.#time);
+  }
+
+  tick(name: string, at: number, event: NewEvent): boolean {
+    this.#appender.checkRoom([event]);
+    if (!this.#ticks.note(name, at)) return false;
+    this.#appender.add(event, this.#time);
+    return true;
+  }
+
+  lastTick(name: string): number | undefined {
+    return this.#ticks.last(name);
+  }
+
+  forgetTicks(name: string, after?: number): void {
+    this.#ticks.forget(name, after);
+  }
+
+  put(space: string, key: string, value: string, options: PutOptions = {}): boolean {
+    return this.#values.put(space, key, value, options, this.#time);
+  }
+
+  get(space: string, key: string): Versioned | undefined {
+    return this.#values.get(space, key, this.#time);
+  }
+
+  delete(space: string, key: string): void {
+    this.#values.delete(space, key);
+  }
+
+  keys(space: string): readonly string[] {
+    return this.#values.keys(space, this.#time);
+  }
+
+  deliveryPage(filter: DeliveryFilter): DeliveryPage {
+    return this.#history.page(filter);
+  }
+
+  delivery(id: string): (Delivery & { readonly meta: string; readonly body: Uint8Array }) | undefined {
+    return this.#history.find(id);
+  }
+
+  requeue(id: string): boolean {
+    const found = this.#deliveries.find(id);
+    if (found === undefined || !['done', 'dead', 'ignored', 'waiting'].includes(found.state)) return false;
+    const { seq, key, state } = found;
+    if (state === 'waiting') this.#waits.end(seq, key);
+    this.#deliveries.again(seq, state);
+    if (!this.#waits.onQueued(seq, key, this.#time)) this.#mailboxes.reconsider(key, this.#time);
+    return true;
+  }
+
+  discard(id: string, note: string): boolean {
+    const found = this.#deliveries.find(id);
+    if (found === undefined || !['queued', 'retrying', 'held', 'waiting', 'dead'].includes(found.state))
+      return false;
+    if (found.state === 'waiting') this.#waits.end(found.seq, found.key);
+    this.#deliveries.ignore(found.seq, found.state, note, this.#time);
+    if (found.state !== 'dead') this.#mailboxes.reconsider(found.key, this.#time);
+    return true;
+  }
+
+  release(heldBy: string, max = Number.POSITIVE_INFINITY): number {
+    return this.#mailboxes.release(heldBy, max, this.#time);
+  }
+
+  holders(): readonly string[] {
+    return this.#deliveries.holders();
+  }
+
+  counts(): DeliveryCounts {
+    return this.#history.counts();
+  }
+
+  sweepPart(afterSeq: number): SweptPart {
+    const before = this.#time - this.#options.retentionMs;
+    const part = this.#history.sweep(afterSeq, before, this.#time);
+    const others =
+      this.#values.sweep(this.#time, ROWS_AT_ONCE) +
+      this.#leases.sweep(this.#time, ROWS_AT_ONCE) +
+      this.#ticks.sweep(before, ROWS_AT_ONCE) +
+      this.#snapshots.sweep(this.#time - this.#options.rememberMs, ROWS_AT_ONCE);
+    // The deliveries may be through while there is more of the others.
+    const isDone = part.afterSeq === undefined && others === 0;
+    return {
+      removed: part.removed + others,
+      afterSeq: isDone ? undefined : (part.afterSeq ?? Number.MAX_SAFE_INTEGER),
+    };
+  }
+
+  /** Whether something has become claimable since this was last asked. */
+  takeNews(): boolean {
+    return this.#mailboxes.takeNews();
+  }
+
+  /** When, after that time, something will be due next, epoch ms. */
+  nextDueAfter(time: number): number | undefined {
+    const claimable = this.#mailboxes.nextAfter(time);
+    const timer = this.#timers.nextAfter(time);
+    if (claimable === undefined || timer === undefined) return claimable ?? timer;
+    return Math.min(claimable, timer);
+  }
+
+  close(): void {
+    this.#connection.close();
+  }
+
+  get #time(): number {
+    return this.#transactions.time;
+  }
+
+  #commit(result: TurnResult): Committed {
+    const key = storable(result.key);
+    if (!this.#mailboxes.isCurrent(key, result)) return { isCurrent: false, next: undefined };
+    let attempt: number | undefined;
+    if (result.outcome === 'checkpoint') attempt = this.#waits.checkpoint(result);
+    else if (result.outcome !== 'parked') this.#deliveries.settle(result, this.#time);
+    this.#snapshots.keep(key, result.snapshot, this.#time);
+    for (const name of result.cancelTimers ?? []) this.#timers.cancel(key, name);
+    for (const timer of result.timers ?? []) this.#timers.set(key, timer, this.#time);
+    for (const event of result.emit ?? []) this.#appender.add(event, this.#time);
+    if (attempt !== undefined) {
+      this.#mailboxes.goOn(key, this.#time);
+      return { isCurrent: true, next: undefined, attempt };
+    }
+    if (result.outcome === 'parked') this.#waits.park(result, key, this.#time);
+    return { isCurrent: true, next: this.#mailboxes.advance(key, result, this.#time) };
+  }
+}

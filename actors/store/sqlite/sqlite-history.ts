@@ -1,0 +1,222 @@
+// Lists the records of deliveries, and removes those whose retention is over. Neither may hold up incoming events: both
+// go through the records in parts of bounded size, and the caller comes back for the next part.
+//
+// SH1  only what has ended, longer ago than the retention, is removed; its id may come again after that.
+// -    records lie in the order in which they came: where a whole part came before `since`, so did all before it.
+
+import type { SweptPart } from '../ledger.ts';
+import {
+  type Delivery,
+  type DeliveryCounts,
+  type DeliveryFilter,
+  type DeliveryPage,
+  type Failure,
+  INBOUND,
+} from '../store.ts';
+import { firstSettled, stateCodes, stateOf } from './delivery-states.ts';
+import type { SqliteConnection, SqlValue, Statement } from './sqlite-connection.ts';
+import { DamagedRecordError, storable } from './sqlite-connection.ts';
+
+const PAGE_LIMIT = 1_000;
+/** Records looked at for one page. */
+const LOOKED_AT = 10_000;
+/** Records looked at for one part of a sweep: each that is removed may take a body with it. */
+const SWEPT_AT_ONCE = 500;
+
+const columns = `seq, id, key, trace, state, attempts, crashes, at, started, ended, retry_at, trigger, note, answer,
+  receipt, deferrals, failures, kind, waits_for`;
+
+/** What a filter may be about. */
+const compared = 'seq, id, key, state, at, trigger';
+
+type DeliveryRow = readonly [
+  seq: number,
+  id: string,
+  key: string,
+  trace: string,
+  state: number,
+  attempts: number,
+  crashes: number,
+  at: number,
+  started: number | null,
+  ended: number | null,
+  retryAt: number | null,
+  trigger: string | null,
+  note: string | null,
+  answer: string | null,
+  receipt: string | null,
+  deferrals: number,
+  failures: string | null,
+  kind: string | null,
+  waitsFor: string | null,
+];
+
+export class SqliteHistory {
+  readonly #connection: SqliteConnection;
+  readonly #one: Statement<DeliveryRow>;
+  readonly #body: Statement<readonly [string, Uint8Array]>;
+  readonly #counts: Statement<readonly [number, number]>;
+  readonly #oldest: Statement<readonly [number, number, number | null, number | null]>;
+  readonly #remove: Statement<readonly []>;
+  readonly #removeBody: Statement<readonly []>;
+  readonly #removeProgress: Statement<readonly []>;
+
+  constructor(connection: SqliteConnection) {
+    this.#connection = connection;
+    this.#one = connection.prepare(`SELECT ${columns} FROM delivery WHERE id = ?`);
+    this.#body = connection.prepare('SELECT meta, body FROM body WHERE seq = ?');
+    this.#counts = connection.prepare(
+      `SELECT state, count(*) FROM delivery WHERE state < ${firstSettled} GROUP BY state
+       UNION ALL SELECT ${stateCodes.dead}, count(*) FROM delivery WHERE state = ${stateCodes.dead}
+       UNION ALL SELECT ${stateCodes.waiting}, count(*) FROM delivery WHERE waits_for IS NOT NULL`,
+    );
+    this.#oldest = connection.prepare(
+      'SELECT seq, at, ended, has_progress FROM delivery WHERE seq > ? ORDER BY seq LIMIT ?',
+    );
+    this.#remove = connection.prepare('DELETE FROM delivery WHERE seq = ?');
+    this.#removeBody = connection.prepare('DELETE FROM body WHERE seq = ?');
+    this.#removeProgress = connection.prepare('DELETE FROM progress WHERE seq = ?');
+  }
+
+  page(filter: DeliveryFilter): DeliveryPage {
+    const limit = Math.max(1, Math.min(PAGE_LIMIT, Math.floor(filter.limit)));
+    const before = filter.beforeSeq ?? Number.MAX_SAFE_INTEGER;
+    // The inner part bounds what is looked at; within it everything may be compared. Answers and notes, which may be
+    // long, are read of those only that are found.
+    const looked = `${sourceOf(filter)} AND seq < ? ORDER BY seq DESC LIMIT ${LOOKED_AT}`;
+    const { where, values } = conditions(filter);
+    const found = `SELECT seq FROM (SELECT ${compared} ${looked}) WHERE ${where} ORDER BY seq DESC LIMIT ${limit}`;
+    const rows = this.#connection
+      .prepare<DeliveryRow>(`SELECT ${columns} FROM delivery WHERE seq IN (${found}) ORDER BY seq DESC`)
+      .all([before, ...values]);
+    const deliveries = rows.flatMap((row) => this.#listed(row));
+    if (rows.length === limit) return { deliveries, beforeSeq: rows.at(-1)?.[0] };
+    const end = this.#connection
+      .prepare<readonly [number | null, number, number | null]>(
+        `SELECT min(seq), count(*), max(at) FROM (SELECT seq, at ${looked})`,
+      )
+      .get([before]);
+    if (end === undefined) return { deliveries, beforeSeq: undefined };
+    const [oldest, count, newestAt] = end;
+    const isEnd = count < LOOKED_AT || (newestAt ?? 0) < (filter.since ?? 0);
+    return { deliveries, beforeSeq: isEnd ? undefined : (oldest ?? undefined) };
+  }
+
+  find(id: string): (Delivery & { readonly meta: string; readonly body: Uint8Array }) | undefined {
+    const row = this.#one.get([storable(id)]);
+    const body = row === undefined ? undefined : this.#body.get([row[0]]);
+    if (row === undefined || body === undefined) return undefined;
+    return { ...deliveryOf(row), meta: body[0], body: body[1] };
+  }
+
+  /** A record that cannot be understood is left out: the others are worth their list. */
+  #listed(row: DeliveryRow): readonly Delivery[] {
+    try {
+      return [deliveryOf(row)];
+    } catch (error) {
+      if (!(error instanceof DamagedRecordError)) throw error;
+      this.#connection.tellDamage(`the delivery ${row[1]} is left out of lists: ${error.message}`);
+      return [];
+    }
+  }
+
+  counts(): DeliveryCounts {
+    const counts = { queued: 0, running: 0, retrying: 0, held: 0, waiting: 0, dead: 0 };
+    for (const [code, count] of this.#counts.all([])) {
+      const state = stateOf(code);
+      if (state !== 'done' && state !== 'ignored') counts[state] = count;
+    }
+    return counts;
+  }
+
+  /** Removes records that ended before that time, among the next after `afterSeq`. */
+  sweep(afterSeq: number, before: number, now: number): SweptPart {
+    const rows = this.#oldest.all([afterSeq, SWEPT_AT_ONCE]);
+    let removed = 0;
+    for (const [seq, at, ended, hasProgress] of rows) {
+      // Records lie in the order in which they came: none after this one can have ended before. One that came when the
+      // clock was ahead says nothing of those after it.
+      if (at >= before && at <= now) return { removed, afterSeq: undefined };
+      if (ended === null || ended >= before) continue;
+      this.#remove.run([seq]);
+      this.#removeBody.run([seq]);
+      if (hasProgress !== null) this.#removeProgress.run([seq]);
+      removed += 1;
+    }
+    return { removed, afterSeq: rows.length < SWEPT_AT_ONCE ? undefined : rows.at(-1)?.[0] };
+  }
+}
+
+/** Where an index knows the states, only its records are looked at; SQLite would not choose it by itself. */
+function sourceOf({ states = [] }: DeliveryFilter): string {
+  const codes = states.map((state) => stateCodes[state]);
+  if (codes.length > 0 && codes.every((code) => code < firstSettled))
+    return `FROM delivery INDEXED BY delivery_unfinished WHERE state < ${firstSettled}`;
+  if (codes.length > 0 && codes.every((code) => code === stateCodes.dead))
+    return `FROM delivery INDEXED BY delivery_dead WHERE state = ${stateCodes.dead}`;
+  if (codes.length > 0 && codes.every((code) => code === stateCodes.waiting))
+    return 'FROM delivery INDEXED BY delivery_waiting WHERE waits_for IS NOT NULL';
+  return 'FROM delivery WHERE true';
+}
+
+function conditions(filter: DeliveryFilter): { where: string; values: readonly SqlValue[] } {
+  const parts = ['true'];
+  const values: SqlValue[] = [];
+  const { states, trigger, idPrefix, keyPrefix, since } = filter;
+  if (states !== undefined && states.length > 0)
+    parts.push(`state IN (${states.map((state) => stateCodes[state]).join(', ')})`);
+  if (trigger !== undefined) {
+    parts.push('trigger = ?');
+    values.push(storable(trigger));
+  }
+  for (const [column, prefix] of [
+    ['id', idPrefix],
+    ['key', keyPrefix],
+  ] as const) {
+    if (prefix === undefined) continue;
+    parts.push(`substr(${column}, 1, length(?)) = ?`);
+    values.push(storable(prefix), storable(prefix));
+  }
+  if (since !== undefined) {
+    parts.push('at >= ?');
+    values.push(since);
+  }
+  return { where: parts.join(' AND '), values };
+}
+
+function deliveryOf(row: DeliveryRow): Delivery {
+  const [seq, id, key, trace, state, attempts, crashes, at, started, ended, retryAt, ...texts] = row;
+  const [trigger, note, answer, receipt, deferrals, failures, kind, waitsFor] = texts;
+  const isWaiting = waitsFor !== null;
+  return {
+    seq,
+    id,
+    key,
+    trace,
+    kind: kind ?? INBOUND,
+    state: stateOf(state),
+    attempts,
+    crashes,
+    receivedAt: at,
+    startedAt: started ?? undefined,
+    endedAt: ended ?? undefined,
+    retryAt: isWaiting ? undefined : (retryAt ?? undefined),
+    waitingFor: waitsFor ?? undefined,
+    until: isWaiting ? (retryAt ?? undefined) : undefined,
+    trigger: trigger ?? undefined,
+    note: note ?? undefined,
+    answer: answer ?? undefined,
+    receipt: receipt ?? undefined,
+    deferrals,
+    failures: failures === null ? [] : failuresOf(failures),
+  };
+}
+
+/** Those of a damaged record are not worth the list in which it stands. */
+function failuresOf(text: string): readonly Failure[] {
+  try {
+    return JSON.parse(text) as readonly Failure[];
+  } catch {
+    return [{ attempt: 0, at: 0, note: 'its failures cannot be read: the record is damaged in the store' }];
+  }
+}

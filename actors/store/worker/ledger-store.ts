@@ -1,0 +1,185 @@
+// A Store over a ledger behind a channel. The calls are the same, but those that would take long inside one transaction
+// are made as many short ones.
+
+import type { Arguments, Entered, Operation, Result } from '../ledger.ts';
+import type {
+  Appended,
+  AppendOptions,
+  Committed,
+  Delivery,
+  DeliveryCounts,
+  DeliveryFilter,
+  DeliveryPage,
+  Lease,
+  NewEvent,
+  Owner,
+  PutOptions,
+  Store,
+  Turn,
+  TurnRef,
+  TurnResult,
+  Versioned,
+} from '../store.ts';
+import { isMoved } from './message-transfer.ts';
+
+/** A channel to a ledger. */
+export interface LedgerChannel {
+  /** Rejects with a GatewayError. */
+  call<O extends Operation>(operation: O, args: Arguments<O>): Promise<Result<O>>;
+  /** Sets the listener that is told when there may be something to claim; there is one at a time. */
+  listen(onWake: () => void): void;
+  close(): Promise<void>;
+}
+
+/** The most that `deliveries` gives, and `deliveryPage`. */
+const DELIVERIES_LIMIT = 1_000;
+/** Pages of the ledger in one of the store: 200,000 records, which takes some tenths of a second. */
+const PAGES_AT_ONCE = 20;
+
+export class LedgerStore implements Store {
+  readonly #channel: LedgerChannel;
+  readonly #wakers = new Set<() => void>();
+
+  constructor(channel: LedgerChannel) {
+    this.#channel = channel;
+    channel.listen(() => {
+      for (const onWake of [...this.#wakers]) onWake();
+    });
+  }
+
+  async append(events: readonly NewEvent[], options: AppendOptions = {}): Promise<readonly Appended[]> {
+    // What is moved would have to come back with its turn; the next claim brings it anyway.
+    const claimMs = events.some(isMoved) ? undefined : options.claimMs;
+    const entered = await this.#channel.call('append', [events, claimMs]);
+    return entered.map((entry, index) => appendedOf(events[index] as NewEvent, entry));
+  }
+
+  claim(max: number, leaseMs: number, keyPrefix = ''): Promise<readonly Turn[]> {
+    return this.#channel.call('claim', [max, leaseMs, keyPrefix]);
+  }
+
+  renew(turns: readonly TurnRef[], leaseMs: number): Promise<readonly TurnRef[]> {
+    // Whole turns may be given, which have bodies.
+    const refs = turns.map(({ key, fence }) => ({ key, fence }));
+    return this.#channel.call('renew', [refs, leaseMs]);
+  }
+
+  commit(results: readonly TurnResult[]): Promise<readonly Committed[]> {
+    return this.#channel.call('commit', [results]);
+  }
+
+  lease(name: string, node: string, address: string, ttlMs: number): Promise<Lease | undefined> {
+    return this.#channel.call('lease', [name, node, address, ttlMs]);
+  }
+
+  owner(name: string): Promise<Owner | undefined> {
+    return this.#channel.call('owner', [name]);
+  }
+
+  tick(name: string, at: number, event: NewEvent): Promise<boolean> {
+    return this.#channel.call('tick', [name, at, event]);
+  }
+
+  lastTick(name: string): Promise<number | undefined> {
+    return this.#channel.call('lastTick', [name]);
+  }
+
+  forgetTicks(name: string, after?: number): Promise<void> {
+    return this.#channel.call('forgetTicks', [name, after]);
+  }
+
+  put(space: string, key: string, value: string, options: PutOptions = {}): Promise<boolean> {
+    return this.#channel.call('put', [space, key, value, options]);
+  }
+
+  get(space: string, key: string): Promise<Versioned | undefined> {
+    return this.#channel.call('get', [space, key]);
+  }
+
+  delete(space: string, key: string): Promise<void> {
+    return this.#channel.call('delete', [space, key]);
+  }
+
+  keys(space: string): Promise<readonly string[]> {
+    return this.#channel.call('keys', [space]);
+  }
+
+  async deliveries(filter: DeliveryFilter): Promise<readonly Delivery[]> {
+    return (await this.#pages(filter, Number.POSITIVE_INFINITY)).deliveries;
+  }
+
+  deliveryPage(filter: DeliveryFilter): Promise<DeliveryPage> {
+    return this.#pages(filter, PAGES_AT_ONCE);
+  }
+
+  delivery(
+    id: string,
+  ): Promise<(Delivery & { readonly meta: string; readonly body: Uint8Array }) | undefined> {
+    return this.#channel.call('delivery', [id]);
+  }
+
+  requeue(id: string): Promise<boolean> {
+    return this.#channel.call('requeue', [id]);
+  }
+
+  discard(id: string, note: string): Promise<boolean> {
+    return this.#channel.call('discard', [id, note]);
+  }
+
+  release(heldBy: string, max?: number): Promise<number> {
+    return this.#channel.call('release', [heldBy, max]);
+  }
+
+  holders(): Promise<readonly string[]> {
+    return this.#channel.call('holders', []);
+  }
+
+  counts(): Promise<DeliveryCounts> {
+    return this.#channel.call('counts', []);
+  }
+
+  wake(onWake: () => void): () => void {
+    // A listener of its own, so that the same function may be given twice.
+    const waker = () => onWake();
+    this.#wakers.add(waker);
+    return () => this.#wakers.delete(waker);
+  }
+
+  async sweep(): Promise<number> {
+    let removed = 0;
+    let afterSeq: number | undefined = 0;
+    while (afterSeq !== undefined) {
+      const part: Result<'sweepPart'> = await this.#channel.call('sweepPart', [afterSeq]);
+      removed += part.removed;
+      afterSeq = part.afterSeq;
+    }
+    return removed;
+  }
+
+  close(): Promise<void> {
+    return this.#channel.close();
+  }
+
+  /** Asks the ledger for so many pages at most, until there is enough or nothing more. */
+  async #pages(filter: DeliveryFilter, max: number): Promise<DeliveryPage> {
+    const deliveries: Delivery[] = [];
+    const limit = Math.max(0, Math.min(DELIVERIES_LIMIT, Math.floor(filter.limit)));
+    let beforeSeq: number | undefined = filter.beforeSeq ?? Number.MAX_SAFE_INTEGER;
+    for (let count = 0; count < max && deliveries.length < limit && beforeSeq !== undefined; count += 1) {
+      const rest = { ...filter, beforeSeq, limit: limit - deliveries.length };
+      const page: Result<'deliveryPage'> = await this.#channel.call('deliveryPage', [rest]);
+      deliveries.push(...page.deliveries);
+      beforeSeq = page.beforeSeq;
+    }
+    return { deliveries, beforeSeq };
+  }
+}
+
+function appendedOf(event: NewEvent, { outcome, state, claimed }: Entered): Appended {
+  const { id, key, meta, body, trace, parsed, kind } = event;
+  if (claimed === undefined) return { id, outcome, state };
+  const { fence, seq, at, snapshot } = claimed;
+  const stored = { id, key, meta, body, trace, parsed, seq, at, attempt: 1, crashes: 0 };
+  const turn = { key, fence, event: kind === undefined ? stored : { ...stored, kind }, snapshot };
+  return { id, outcome, state, turn };
+}

@@ -1,0 +1,311 @@
+// The table of mailboxes against one that is looked through from the beginning each time. What a roll back has undone must
+// not be told from what was never done, but for the order among those that are ready.
+
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import {
+  type ClaimEntry,
+  type MailboxEntry,
+  MailboxTable,
+  neighbourhoodOf,
+} from '../../../../../actors/store/mailboxes/mailbox-table.ts';
+import { mayBeginBeside } from '../../../../../machines/crashes.ts';
+
+interface Row {
+  readonly key: string;
+  readonly dueAt: number;
+  readonly claim: ClaimEntry | undefined;
+  readonly mayHaveMore: boolean;
+  readonly isLocked: boolean;
+  readonly crashes: number;
+}
+
+const keys = [
+  'x',
+  'y',
+  'a/',
+  'a/1',
+  'a/b/1',
+  'a/b/2',
+  'a/b/c/1',
+  'a/b/c/2',
+  'b/1',
+  'b/2',
+  '/1',
+  'outbox/p/1',
+  'outbox/q/1',
+  'outbox/x',
+] as const;
+const prefixes = [
+  '',
+  'a',
+  'a/',
+  'a/b',
+  'a/b/',
+  'a/b/1',
+  'ab/',
+  'b/',
+  'x',
+  '/',
+  'c/',
+  'c',
+  'outbox',
+  'outbox/',
+  'outbox/p',
+  'outbox/p/',
+  'outbox/q/1',
+] as const;
+
+/** What the table says, in as few words as there are. */
+class Model {
+  now = 0;
+  rows = new Map<string, Row>();
+
+  ready(prefix: string): readonly Row[] {
+    return [...this.rows.values()].filter(
+      (row) => row.key.startsWith(prefix) && row.dueAt <= this.now && this.mayBegin(row),
+    );
+  }
+
+  mayBegin({ key, crashes }: Row): boolean {
+    if (crashes === 0) return true;
+    const others = [...this.rows.values()].flatMap((row) =>
+      row.key === key || row.claim === undefined || row.claim.crashes === 0
+        ? []
+        : [{ key: row.key, crashes: row.claim.crashes }],
+    );
+    const near = others.filter(
+      (other) => other.crashes >= crashes && neighbourhoodOf(other.key) === neighbourhoodOf(key),
+    );
+    return mayBeginBeside(crashes, near.length, Math.max(0, ...others.map((other) => other.crashes)));
+  }
+
+  nextAfterNow(): number | undefined {
+    const dues = [...this.rows.values()]
+      .map(({ dueAt }) => dueAt)
+      .filter((dueAt) => dueAt > this.now && dueAt !== Number.POSITIVE_INFINITY);
+    return dues.length === 0 ? undefined : Math.min(...dues);
+  }
+}
+
+const rowOf = ({ key, dueAt, claim, mayHaveMore, isLocked, crashes }: MailboxEntry): Row => ({
+  key,
+  dueAt,
+  claim,
+  mayHaveMore,
+  isLocked,
+  crashes,
+});
+const sorted = (rows: Iterable<Row>) => [...rows].sort((one, other) => (one.key < other.key ? -1 : 1));
+
+/** Every question that can be asked without changing anything. */
+function checkAll(table: MailboxTable, model: Model): void {
+  const firsts = prefixes.map((prefix) => {
+    const ready = model.ready(prefix).map(({ key }) => key);
+    const first = table.firstReady(prefix)?.key;
+    // Which of them is not asked here: a roll back may have changed their order.
+    return first !== undefined && ready.includes(first) ? ready[0] : first;
+  });
+  expect({
+    all: sorted(table.all().map(rowOf)),
+    each: keys.map((key) => table.get(key)?.dueAt),
+    firsts,
+    next: table.nextAfter(model.now),
+  }).toEqual({
+    all: sorted(model.rows.values()),
+    each: keys.map((key) => model.rows.get(key)?.dueAt),
+    firsts: prefixes.map((prefix) => model.ready(prefix)[0]?.key),
+    next: model.nextAfterNow(),
+  });
+}
+
+/** Takes out all that are ready, one by one: none stands there twice, none is missing, and none that is gone is there. */
+function checkDrained(table: MailboxTable, model: Model, prefix: string): void {
+  const given: string[] = [];
+  for (let entry = table.firstReady(prefix); entry !== undefined; entry = table.firstReady(prefix)) {
+    given.push(entry.key);
+    table.delete(entry.key);
+  }
+  const expected: string[] = [];
+  for (let [row] = model.ready(prefix); row !== undefined; [row] = model.ready(prefix)) {
+    expected.push(row.key);
+    model.rows.delete(row.key);
+  }
+  expect(given.sort()).toEqual(expected.sort());
+}
+
+type Change = (table: MailboxTable, model: Model) => void;
+
+const arbKey = fc.constantFrom(...keys);
+/** Ready since a while, ready now, in a while, or held. */
+const arbIn = fc.oneof(fc.integer({ min: -50, max: 50 }), fc.constant(Number.POSITIVE_INFINITY));
+const arbClaim = fc.option(
+  fc.record({
+    fence: fc.nat({ max: 99 }),
+    seq: fc.nat({ max: 99 }),
+    leaseMs: fc.nat({ max: 99 }),
+    crashes: fc.nat({ max: 7 }),
+  }),
+  { nil: undefined },
+);
+const arbSet = fc.record({
+  key: arbKey,
+  inMs: arbIn,
+  claim: arbClaim,
+  mayHaveMore: fc.boolean(),
+  suspected: fc.nat({ max: 7 }),
+});
+
+const set = arbSet.map(
+  ({ key, inMs, claim, mayHaveMore, suspected }): Change =>
+    (table, model) => {
+      const dueAt = model.now + inMs;
+      const crashes = claim?.crashes ?? suspected;
+      table.set(key, dueAt, claim, mayHaveMore, crashes);
+      const isLocked = model.rows.get(key)?.isLocked ?? false;
+      model.rows.set(key, { key, dueAt, claim, mayHaveMore, isLocked, crashes });
+    },
+);
+const setMore = arbKey.map(
+  (key): Change =>
+    (table, model) => {
+      const entry = table.get(key);
+      if (entry !== undefined) table.setMore(entry);
+      const row = model.rows.get(key);
+      if (row !== undefined) model.rows.set(key, { ...row, mayHaveMore: true });
+    },
+);
+/** One that was not there stands nowhere, as what is held. */
+const lock = fc.tuple(arbKey, fc.boolean()).map(
+  ([key, isLocked]): Change =>
+    (table, model) => {
+      table.setLocked(key, isLocked);
+      const nowhere = {
+        key,
+        dueAt: Number.POSITIVE_INFINITY,
+        claim: undefined,
+        mayHaveMore: true,
+        crashes: 0,
+      };
+      const row = model.rows.get(key) ?? (isLocked ? nowhere : undefined);
+      if (row !== undefined) model.rows.set(key, { ...row, isLocked });
+    },
+);
+const remove = arbKey.map(
+  (key): Change =>
+    (table, model) => {
+      table.delete(key);
+      model.rows.delete(key);
+    },
+);
+const change = fc.oneof({ weight: 3, arbitrary: set }, setMore, lock, remove);
+
+/** Time passes by a look at what comes next. */
+const look = fc.nat({ max: 60 }).map(
+  (ms): Change =>
+    (table, model) => {
+      model.now += ms;
+      expect(table.nextAfter(model.now)).toBe(model.nextAfterNow());
+    },
+);
+const turnBack = fc.nat({ max: 60 }).map(
+  (ms): Change =>
+    (table, model) => {
+      model.now -= ms;
+      table.turnBack(model.now);
+    },
+);
+
+function moveClaims(table: MailboxTable, model: Model, byMs: number): void {
+  table.moveClaims(byMs);
+  for (const row of [...model.rows.values()])
+    if (row.claim !== undefined) model.rows.set(row.key, { ...row, dueAt: row.dueAt + byMs });
+}
+
+const transaction = fc
+  .record({
+    ms: fc.nat({ max: 60 }),
+    isSetBack: fc.boolean(),
+    claimsMovedBy: fc.option(fc.integer({ min: -60, max: 60 }), { nil: undefined }),
+    changes: fc.array(change, { maxLength: 12 }),
+    fails: fc.boolean(),
+  })
+  .map(
+    ({ ms, isSetBack, claimsMovedBy, changes, fails }): Change =>
+      (table, model) => {
+        const before = model.now;
+        model.now += isSetBack ? -ms : ms;
+        const becomeReady = [...model.rows.values()].some(
+          ({ dueAt }) => dueAt > before && dueAt <= model.now,
+        );
+        expect(table.begin(model.now)).toBe(becomeReady);
+        const kept = new Map(model.rows);
+        if (claimsMovedBy !== undefined) moveClaims(table, model, claimsMovedBy);
+        if (isSetBack) table.turnBack(model.now);
+        for (const one of changes) one(table, model);
+        checkAll(table, model);
+        if (!fails) return;
+        table.rollBack();
+        model.rows = kept;
+      },
+  );
+
+const arbStep = fc.oneof({ weight: 4, arbitrary: transaction }, { weight: 1, arbitrary: look }, turnBack);
+
+test('whatever is done to it and undone, it says of each mailbox when it is ready and who has it (MT1)', () => {
+  fc.assert(
+    fc.property(
+      fc.array(arbStep, { maxLength: 30, size: 'max' }),
+      fc.constantFrom(...prefixes),
+      (steps, prefix) => {
+        const table = new MailboxTable();
+        const model = new Model();
+        model.now = 1_000_000;
+        table.begin(model.now);
+        for (const step of steps) {
+          step(table, model);
+          checkAll(table, model);
+        }
+        checkDrained(table, model, prefix);
+      },
+    ),
+    { numRuns: 150 },
+  );
+});
+
+test('those that become ready one after the other are given in that order, whatever the beginning of their keys', () => {
+  const arbDues = fc.uniqueArray(fc.record({ key: arbKey, inMs: fc.nat({ max: 100 }) }), {
+    selector: ({ key }) => key,
+  });
+  fc.assert(
+    fc.property(arbDues, fc.constantFrom(...prefixes), (dues, prefix) => {
+      const table = new MailboxTable();
+      table.begin(1);
+      for (const { key, inMs } of dues) table.set(key, 1 + inMs);
+      table.begin(1_000);
+      const given: number[] = [];
+      for (let entry = table.firstReady(prefix); entry !== undefined; entry = table.firstReady(prefix)) {
+        given.push(entry.dueAt);
+        table.delete(entry.key);
+      }
+      const expected = dues.filter(({ key }) => key.startsWith(prefix)).map(({ inMs }) => 1 + inMs);
+      expect(given).toEqual(expected.sort((one, other) => one - other));
+    }),
+  );
+});
+
+test('a roll back undoes a transaction and not the one before it (MT2)', () => {
+  const table = new MailboxTable();
+  table.begin(10);
+  table.set('a/1', 10);
+  table.begin(11);
+  table.delete('a/1');
+  table.set('a/1', 50, { fence: 1, seq: 1, leaseMs: 39, crashes: 0 });
+  table.set('a/2', 11);
+  table.rollBack();
+  expect(table.all().map(({ key, dueAt, claim }) => ({ key, dueAt, claim }))).toEqual([
+    { key: 'a/1', dueAt: 10, claim: undefined },
+  ]);
+  table.rollBack();
+  expect(table.firstReady('a/')?.key).toBe('a/1');
+});

@@ -1,0 +1,89 @@
+// Random orders of everything one can do to a store, against a model. On the engine the clock stands in the hands of the
+// test and jumps forward; in its worker the store has the real one.
+
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { test } from 'vitest';
+import { openSqliteStore } from '../../../../actors/store/worker/sqlite-store.ts';
+import { openEngineStore, storeFolder } from '../../../fixtures/store/engine-store.ts';
+import { Model } from '../../../fixtures/store/store-model.ts';
+import {
+  clockSetSteps,
+  exactSteps,
+  MAX_WAITING,
+  RETENTION_MS,
+  timelessSteps,
+  type World,
+} from '../../../fixtures/store/store-steps.ts';
+import { storeWorkerUrl } from '../../../fixtures/store/store-worker.ts';
+
+const folder = storeFolder();
+let files = 0;
+const newFile = () => join(folder, `store-${++files}.db`);
+
+function remove(file: string): void {
+  for (const suffix of ['', '-wal', '-shm']) rmSync(file + suffix, { force: true });
+}
+
+/** Runs random steps on an engine, against the model; with `rehearses` each of its transactions fails once. */
+async function tryEngine(rehearses: boolean, kinds: typeof exactSteps, numRuns: number): Promise<void> {
+  await fc.assert(
+    fc.asyncProperty(fc.commands(kinds, { maxCommands: 100, size: 'max' }), async (steps) => {
+      const options = { file: newFile(), retentionMs: RETENTION_MS, maxWaiting: MAX_WAITING, rehearses };
+      const model = new Model();
+      let opened = openEngineStore({ ...options, now: model.now });
+      const reopen = async () => {
+        await opened.store.close();
+        opened = openEngineStore({ ...options, now: model.now });
+        return opened.store;
+      };
+      const advance = (ms: number) => opened.advance(ms);
+      const setClock = (byMs: number) => opened.setClock(byMs);
+      const world: World = { model, store: opened.store, turns: [], advance, setClock, reopen };
+      try {
+        await fc.asyncModelRun(() => ({ model, real: world }), steps);
+      } finally {
+        await opened.store.close();
+        remove(options.file);
+      }
+    }),
+    { numRuns },
+  );
+}
+
+test('whatever is done to the engine in whatever order, it is in the state the contract says', async () => {
+  await tryEngine(false, exactSteps, 60);
+}, 120_000);
+
+test('and so it is when each of its transactions has failed once before', async () => {
+  await tryEngine(true, exactSteps, 60);
+}, 120_000);
+
+test('and with a clock that is set forward and back in between', async () => {
+  await tryEngine(true, clockSetSteps, 40);
+}, 120_000);
+
+test('and so is the store in its worker', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.commands(timelessSteps, { maxCommands: 60, size: 'max' }), async (steps) => {
+      const options = { file: newFile(), maxWaiting: MAX_WAITING, workerUrl: storeWorkerUrl() };
+      let store = await openSqliteStore(options);
+      const reopen = async () => {
+        await store.close();
+        store = await openSqliteStore(options);
+        return store;
+      };
+      const model = new Model();
+      const latest = Number.POSITIVE_INFINITY;
+      const world: World = { model, store, turns: [], advance: () => {}, setClock: () => {}, reopen, latest };
+      try {
+        await fc.asyncModelRun(() => ({ model, real: world }), steps);
+      } finally {
+        await store.close();
+        remove(options.file);
+      }
+    }),
+    { numRuns: 15 },
+  );
+}, 120_000);

@@ -1,0 +1,165 @@
+// A file as version 1 of the schema left it, with its table of mailboxes and a claim that holds, is brought to this version
+// when it is opened: who held what is forgotten, and nothing else. The same of version 4, which knew of nothing that waits.
+
+import { join } from 'node:path';
+import Database from 'libsql';
+import { expect, test } from 'vitest';
+import { schemaVersion } from '../../../../../actors/store/sqlite/sqlite-schema.ts';
+import { pauseAfterCrashMs } from '../../../../../machines/crashes.ts';
+import { openEngineStore, storeFolder } from '../../../../fixtures/store/engine-store.ts';
+import { eventOf, resultOf } from '../../../../fixtures/store/store-conformance.ts';
+
+const NOW = Date.UTC(2026, 10, 1);
+const CLAIM_MS = 600_000;
+const PAUSE_MS = 60_000;
+/** What version 1 had drawn from the counter: one by one. */
+const DRAWN = 41;
+
+/** As it was in version 1. */
+const mailboxTable = `
+  CREATE TABLE mailbox (
+    key TEXT PRIMARY KEY,
+    ready_at INTEGER,
+    fence INTEGER,
+    running INTEGER,
+    lease_ms INTEGER
+  ) WITHOUT ROWID;
+  CREATE INDEX mailbox_ready ON mailbox (ready_at) WHERE ready_at IS NOT NULL;
+  CREATE INDEX mailbox_kind ON mailbox (substr(key, 1, instr(key, '/')), ready_at) WHERE ready_at IS NOT NULL;
+`;
+
+/** A store with an event in every state, closed as one that is killed leaves it: with its claims. */
+async function fill(file: string): Promise<void> {
+  const { store } = openEngineStore({ file, now: NOW });
+  const states = ['running', 'retrying', 'held', 'done', 'dead'] as const;
+  for (const state of states) await store.append([eventOf(`${state}:1`, `k/${state}`)]);
+  for (const turn of await store.claim(10, CLAIM_MS)) {
+    const state = states.find((one) => turn.key === `k/${one}`);
+    if (state === undefined || state === 'running') continue;
+    const timers = [{ id: 't', inMs: CLAIM_MS, event: eventOf('timer:1', 'k/timer') }];
+    const more = { retryInMs: PAUSE_MS, heldBy: 'ci', snapshot: `left by ${state}` };
+    await store.commit([resultOf(turn, state, state === 'done' ? { ...more, timers } : more)]);
+  }
+  await store.append([eventOf('running:2', 'k/running'), eventOf('queued:1', 'k/queued')]);
+  await store.put('space', 'name', 'value');
+  await store.tick('cron', 1_000, eventOf('cron:1', 'k/cron'));
+  await store.close();
+}
+
+/** Makes of the file what version 4 would have made of it. */
+function makeVersion4(file: string): void {
+  const db = new Database(file);
+  db.exec('DROP INDEX delivery_waiting; DROP INDEX delivery_waker; DROP TABLE progress;');
+  for (const column of ['kind', 'wakes', 'waits_for', 'holds_key', 'has_progress', 'receipt', 'deferrals'])
+    db.exec(`ALTER TABLE delivery DROP COLUMN ${column}`);
+  for (const column of ['kind', 'wakes']) db.exec(`ALTER TABLE timer DROP COLUMN ${column}`);
+  db.exec('PRAGMA user_version = 4');
+  db.close();
+}
+
+/** Makes of the file what version 1 would have made of it. */
+function makeVersion1(file: string): void {
+  makeVersion4(file);
+  const db = new Database(file);
+  db.exec(mailboxTable);
+  const rows = db.prepare('SELECT key, min(seq), state, retry_at FROM delivery WHERE state < 4 GROUP BY key');
+  const insert = db.prepare('INSERT INTO mailbox VALUES (?, ?, ?, ?, ?)');
+  for (const [key, seq, state, retryAt] of rows.raw(true).all() as [
+    string,
+    number,
+    number,
+    number | null,
+  ][]) {
+    if (state === 1) insert.run([key, NOW + CLAIM_MS, DRAWN, seq, CLAIM_MS]);
+    else insert.run([key, state === 3 ? null : (retryAt ?? NOW), null, null, null]);
+  }
+  db.exec(`
+    DROP TABLE clock;
+    DROP INDEX delivery_suspect;
+    ALTER TABLE delivery DROP COLUMN crashes;
+  `);
+  db.exec(`UPDATE counter SET value = ${DRAWN}; PRAGMA user_version = 1;`);
+  db.close();
+}
+
+/** What the head of the file and its list of tables say. */
+function shapeOf(file: string): { version: unknown; hasMailboxes: boolean } {
+  const db = new Database(file);
+  const first = (sql: string) => (db.prepare(sql).raw(true).get() as unknown[])[0];
+  const shape = {
+    version: first('PRAGMA user_version'),
+    hasMailboxes: first("SELECT count(*) FROM sqlite_master WHERE name LIKE 'mailbox%'") !== 0,
+  };
+  db.close();
+  return shape;
+}
+
+test('a file of version 1 is brought to this version with all that is in it, and what ran waits again (SM1)', async () => {
+  const file = join(storeFolder(), 'store.sqlite');
+  await fill(file);
+  makeVersion1(file);
+  expect(shapeOf(file)).toEqual({ version: 1, hasMailboxes: true });
+
+  const now = NOW + 1_000;
+  await openEngineStore({ file, now }).store.close();
+  expect(shapeOf(file)).toEqual({ version: schemaVersion, hasMailboxes: false });
+  // A second time there is nothing to bring, nor another attempt that has failed.
+  const { store, advance } = openEngineStore({ file, now });
+
+  const { state, attempts, crashes, failures } = (await store.delivery('running:1')) ?? {};
+  expect({ state, attempts, crashes }).toEqual({ state: 'retrying', attempts: 1, crashes: 1 });
+  expect(failures).toEqual([{ attempt: 1, at: now, note: expect.stringContaining('the gateway ended') }]);
+  expect(await store.counts()).toEqual({ queued: 3, running: 0, retrying: 2, held: 1, waiting: 0, dead: 1 });
+  expect((await store.delivery('done:1'))?.state).toBe('done');
+  expect((await store.get('space', 'name'))?.value).toBe('value');
+  expect(await store.lastTick('cron')).toBe(1_000);
+
+  advance(pauseAfterCrashMs(1));
+  const turns = await store.claim(10, CLAIM_MS);
+  expect(turns.map(({ event }) => [event.id, event.attempt])).toEqual([
+    ['queued:1', 1],
+    ['cron:1', 1],
+    ['running:1', 2],
+  ]);
+  for (const { fence, event } of turns) {
+    expect(fence).toBeGreaterThan(DRAWN);
+    expect(Buffer.from(event.body).toString()).toBe(`body of ${event.id}`);
+  }
+  const ran = turns.at(-1);
+  if (ran === undefined) throw new Error('nothing was claimed');
+  expect(await store.commit([{ ...resultOf(ran), fence: DRAWN }])).toMatchObject([{ isCurrent: false }]);
+  expect(await store.commit([resultOf(ran)])).toMatchObject([{ isCurrent: true, next: { id: 'running:2' } }]);
+
+  advance(PAUSE_MS - pauseAfterCrashMs(1));
+  const again = await store.claim(10, CLAIM_MS);
+  expect(again).toMatchObject([{ event: { id: 'retrying:1', attempt: 2 }, snapshot: 'left by retrying' }]);
+  expect(await store.release('ci')).toBe(1);
+  const released = await store.claim(10, CLAIM_MS);
+  expect(released).toMatchObject([{ event: { id: 'held:1', attempt: 1 }, snapshot: 'left by held' }]);
+  advance(CLAIM_MS - PAUSE_MS - 1_000);
+  const timed = await store.claim(10, CLAIM_MS, 'k/timer');
+  expect(timed).toMatchObject([{ event: { id: 'timer:1' } }]);
+  await store.close();
+});
+
+test('a file of version 4 is brought to this version, and what was in it can wait and be woken', async () => {
+  const file = join(storeFolder(), 'store.sqlite');
+  await fill(file);
+  makeVersion4(file);
+  const { store, advance } = openEngineStore({ file, now: NOW + 1_000 });
+  expect(await store.counts()).toEqual({ queued: 3, running: 0, retrying: 2, held: 1, waiting: 0, dead: 1 });
+  expect(await store.delivery('queued:1')).toMatchObject({ kind: 'inbound', waitingFor: undefined });
+
+  const turns = await store.claim(10, CLAIM_MS, 'k/queued');
+  expect(turns).toMatchObject([{ event: { id: 'queued:1', attempt: 1 } }]);
+  for (const turn of turns) await store.commit([resultOf(turn, 'parked', { parkedOn: 'yes', state: 'one' })]);
+  await store.append([{ ...eventOf('w:1', 'k/queued'), wakes: 'yes' }]);
+  const woken = await store.claim(10, CLAIM_MS, 'k/queued');
+  expect(woken).toMatchObject([{ event: { id: 'queued:1', state: 'one', woken: { id: 'w:1' } } }]);
+
+  advance(CLAIM_MS);
+  const timed = await store.claim(10, CLAIM_MS, 'k/timer');
+  expect(timed).toMatchObject([{ event: { id: 'timer:1' } }]);
+  await store.close();
+  expect(shapeOf(file).version).toBe(schemaVersion);
+});

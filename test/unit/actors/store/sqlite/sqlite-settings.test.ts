@@ -1,0 +1,18 @@
+// A setting that SQLite does not take is no error to it: what durability stands on is asked back.
+
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { SqliteConnection } from '../../../../../actors/store/sqlite/sqlite-connection.ts';
+
+const folder = mkdtempSync(join(tmpdir(), 'actor-gateway-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+test('a durable connection has a write-ahead log, syncs each commit, and has the file to itself (QC2)', () => {
+  const connection = new SqliteConnection(join(folder, 'store.sqlite'));
+  connection.makeDurable();
+  const settings = ['journal_mode', 'synchronous', 'locking_mode', 'wal_autocheckpoint', 'temp_store'];
+  expect(settings.map((name) => connection.pragma(name))).toEqual(['wal', 2, 'exclusive', 2000, 2]);
+  connection.close();
+});
