@@ -1,7 +1,7 @@
 // Reads the reply of an agent as it comes: JSON with the text in `text`, `output` or `answer`, plain text, or a stream
 // of events whose texts are put together. `data: [DONE]` ends a stream before its connection does.
 
-import { SseParser } from '../upstream/sse-parser.ts';
+import { SseParser } from '../upstream/sse/sse-parser.ts';
 import type { AgentReply } from './handler.ts';
 
 const TEXTS = ['text', 'output', 'answer'];

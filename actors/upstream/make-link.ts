@@ -6,13 +6,13 @@ import { readServerMessage } from '../jsonrpc/read-message.ts';
 import type { Log } from '../log.ts';
 import type { Redactor } from '../redact.ts';
 import type { ChildRecords } from '../state/child-records.ts';
-import { childEnvironment } from './child-env.ts';
-import { HttpLink } from './http-link.ts';
 import type { CallId, Link, LinkEvents } from './link.ts';
-import { ModernHttpLink } from './modern-http-link.ts';
-import type { SchemaLookup } from './request-metadata.ts';
-import { SseLink } from './sse-link.ts';
-import { StdioLink } from './stdio-link.ts';
+import { SseLink } from './sse/sse-link.ts';
+import { childEnvironment } from './stdio/child-env.ts';
+import { StdioLink } from './stdio/stdio-link.ts';
+import { HttpLink } from './streamable-http/http-link.ts';
+import { ModernHttpLink } from './streamable-http/modern-http-link.ts';
+import type { SchemaLookup } from './streamable-http/request-metadata.ts';
 
 export interface LinkContext {
   readonly server: string;

@@ -22,7 +22,7 @@ import { readClientMessage } from '../../actors/jsonrpc/read-message.ts';
 import { RpcFault, rpcCodes } from '../../actors/jsonrpc/rpc-fault.ts';
 import { rawOf } from '../../actors/jsonrpc/span.ts';
 import type { ManagedServer } from '../../actors/server/managed-server.ts';
-import { LineSplitter } from '../../actors/upstream/line-splitter.ts';
+import { LineSplitter } from '../../actors/upstream/stdio/line-splitter.ts';
 import { LineOutlet } from './line-outlet.ts';
 import { LineOutput } from './line-output.ts';
 import { ReadReceipts } from './read-receipts.ts';

@@ -3,7 +3,7 @@
 // HTTP, "Custom Headers from Tool Parameters": they are left out of `tools/list`, with a warning).
 
 import type { Log } from '../../log.ts';
-import { annotationFault } from '../../upstream/param-headers.ts';
+import { annotationFault } from '../../upstream/streamable-http/param-headers.ts';
 import type { ManagedServer } from '../managed-server.ts';
 import { itemJson, type ListItem } from './lists.ts';
 

@@ -9,7 +9,7 @@ import { type GatewayError, StartFailedError, StartTimeoutError } from '../../er
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';
 import type { Link, LinkEvents } from '../../upstream/link.ts';
-import { tellingLine } from '../../upstream/telling-line.ts';
+import { tellingLine } from '../../upstream/stdio/telling-line.ts';
 import type { Call } from '../calls/call.ts';
 import type { CallOwner } from '../calls/call-owner.ts';
 import { withEraAdvice } from '../eras/era-advice.ts';

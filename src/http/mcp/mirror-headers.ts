@@ -5,8 +5,8 @@
 import { isUtf8 } from 'node:buffer';
 import type { Envelope } from '../../../actors/jsonrpc/envelope.ts';
 import { RpcFault, rpcCodes } from '../../../actors/jsonrpc/rpc-fault.ts';
-import { annotatedArguments } from '../../../actors/upstream/param-headers.ts';
-import { argumentsOf, nameOf } from '../../../actors/upstream/request-metadata.ts';
+import { annotatedArguments } from '../../../actors/upstream/streamable-http/param-headers.ts';
+import { argumentsOf, nameOf } from '../../../actors/upstream/streamable-http/request-metadata.ts';
 
 type Headers = Readonly<Record<string, string>>;
 

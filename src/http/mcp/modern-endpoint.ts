@@ -5,7 +5,7 @@ import type { Envelope } from '../../../actors/jsonrpc/envelope.ts';
 import { metaKeys, modernVersion } from '../../../actors/jsonrpc/modern-meta.ts';
 import { RpcFault, rpcCodes } from '../../../actors/jsonrpc/rpc-fault.ts';
 import type { ManagedServer } from '../../../actors/server/managed-server.ts';
-import { nameOf } from '../../../actors/upstream/request-metadata.ts';
+import { nameOf } from '../../../actors/upstream/streamable-http/request-metadata.ts';
 import type { RouteContext } from '../route-context.ts';
 import type { ExchangeContext } from './exchange-context.ts';
 import { checkMirrorHeaders, checkParamHeaders, repeatsName } from './mirror-headers.ts';

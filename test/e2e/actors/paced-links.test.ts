@@ -3,7 +3,7 @@
 import { afterEach, expect, test } from 'vitest';
 import { Redactor } from '../../../actors/redact.ts';
 import type { LinkEvents } from '../../../actors/upstream/link.ts';
-import { StdioLink } from '../../../actors/upstream/stdio-link.ts';
+import { StdioLink } from '../../../actors/upstream/stdio/stdio-link.ts';
 import { fixtures } from '../../fixtures/children/recorded-link.ts';
 import { endServers, serve } from '../../fixtures/remote/bad-servers.ts';
 import { initialize, request, until } from '../../fixtures/remote/link-recorder.ts';

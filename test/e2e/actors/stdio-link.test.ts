@@ -15,7 +15,7 @@ import { isInPieces, whole } from '../../../actors/jsonrpc/span.ts';
 import { Redactor } from '../../../actors/redact.ts';
 import { isGroupRunning } from '../../../actors/state/process-group.ts';
 import { identityOf, isAlive } from '../../../actors/state/process-identity.ts';
-import { StdioLink, type StdioOptions } from '../../../actors/upstream/stdio-link.ts';
+import { StdioLink, type StdioOptions } from '../../../actors/upstream/stdio/stdio-link.ts';
 import { fixtures, type Recorded, recordedLink, request } from '../../fixtures/children/recorded-link.ts';
 
 const opened: Recorded[] = [];
