@@ -14,7 +14,7 @@ export interface DeliveryControl {
   /** Makes the event durable; it is handled as soon as may be. Rejects as the store's `append` does. */
   accept(event: NewEvent): Promise<Appended>;
   /**
-   * Resolves when that event has ended, or with undefined after `timeoutMs`; ask before it is accepted. `givenUp` ends the wait.
+   * Resolves when that event has ended or parks, or with undefined after `timeoutMs`; ask before it is accepted. `givenUp` ends the wait.
    * Rejects with OverloadedError when too many wait.
    */
   settled(
@@ -23,7 +23,7 @@ export interface DeliveryControl {
     timeoutMs: number,
     givenUp?: AbortSignal,
   ): Promise<Settled | undefined>;
-  /** Has the attempt at that event end, which is `ignored` then. False when it is not being handled. */
+  /** Ends an event that is being handled, or is parked, as `ignored`; false for any other. */
   cancel(id: string, note: string): Promise<boolean>;
   /** Ends an event that waits, is held or dead, as `ignored`, and tells whoever waits for it; false for any other. */
   discard(id: string, note: string): Promise<boolean>;
@@ -51,15 +51,21 @@ export function localDeliveryControl({
   pauses,
   counters,
 }: LocalDeliveries): DeliveryControl {
+  const discard = async (id: string, note: string) => {
+    const isDone = await store.discard(id, note);
+    if (isDone) dispatcher.discarded(id, note);
+    return isDone;
+  };
   return {
     accept: (event) => dispatcher.accept(event),
     settled: (trigger, id, timeoutMs, givenUp) => dispatcher.settled(trigger, id, timeoutMs, givenUp),
-    cancel: async (id, note) => dispatcher.cancel(id, note),
-    async discard(id, note) {
-      const isDone = await store.discard(id, note);
-      if (isDone) dispatcher.discarded(id, note);
-      return isDone;
+    async cancel(id, note) {
+      if (dispatcher.cancel(id, note)) return true;
+      if ((await store.delivery(id))?.state !== 'waiting') return false;
+      // It may have been woken meanwhile.
+      return (await discard(id, note)) || dispatcher.cancel(id, note);
     },
+    discard,
     requeue: (id) => store.requeue(id),
     pause: (trigger) => pauses.pause(store, trigger),
     resume: (trigger) => pauses.resume(store, trigger),

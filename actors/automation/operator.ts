@@ -36,11 +36,14 @@ export interface ShownTrigger {
   wayIn(url: string): WayIn;
 }
 
+/** How a run has ended, or that it has parked; `accepted` where it has done neither yet. */
 export interface RunResult {
   readonly id: string;
   readonly state: DeliveryState | 'accepted';
   readonly answer: string | null;
   readonly note: string | null;
+  readonly waitingFor: string | undefined;
+  readonly until: number | undefined;
 }
 
 export class Operator {
@@ -105,8 +108,8 @@ export class Operator {
     try {
       await deliveries.accept(event);
       const ended = await settled;
-      if (ended === undefined) return { id: event.id, state: 'accepted', answer: null, note: null };
-      return { id: event.id, state: ended.state, answer: ended.answer ?? null, note: ended.note ?? null };
+      const { state = 'accepted', answer = null, note = null, waitingFor, until } = ended ?? {};
+      return { id: event.id, state, answer, note, waitingFor, until };
     } finally {
       // Of what was refused no end comes: the place of the wait is for others.
       waiting.abort();

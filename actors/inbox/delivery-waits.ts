@@ -1,7 +1,7 @@
 // Requests that wait for the end of a delivery, because they are answered when their event has been handled.
 //
-// SE1  each wait ends once: with how the event ended in this process, or with undefined at its deadline, at the end, and
-//      when its caller gives it up.
+// SE1  each wait ends once: with how the event ended in this process, when it parks, or with undefined at its deadline, at the
+//      end, and when its caller gives it up.
 // SE2  at most `max` wait at a time, and no trigger has all of these places (budget.ts); beyond that the caller is told at
 //      once (A8, A6).
 
@@ -31,7 +31,7 @@ export class DeliveryWaits {
   }
 
   /**
-   * Resolves when that event has ended, or with undefined; `givenUp` gives its place back at once. Rejects with
+   * Resolves when that event has ended or parks, or with undefined; `givenUp` gives its place back at once. Rejects with
    * OverloadedError when too many wait already.
    */
   wait(trigger: string, id: string, timeoutMs: number, givenUp?: AbortSignal): Promise<Settled | undefined> {
@@ -56,7 +56,7 @@ export class DeliveryWaits {
     });
   }
 
-  /** Ends the waits for a delivery that has ended so. */
+  /** Ends the waits for a delivery that has ended or parked so. */
   settle(id: string, settled: Settled): void {
     if (this.size === 0) return;
     for (const wait of this.#waits.get(id) ?? []) this.#end(id, wait, settled);

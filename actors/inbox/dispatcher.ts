@@ -117,7 +117,7 @@ export class Dispatcher {
   }
 
   /**
-   * Resolves when that event has ended in this process, or with undefined after `timeoutMs`; ask before it is accepted.
+   * Resolves when that event has ended in this process or parks, or with undefined after `timeoutMs`; ask before it is accepted.
    * `givenUp` ends the wait: for whoever finds that there is nothing to wait for. Rejects with OverloadedError when too
    * many wait.
    */

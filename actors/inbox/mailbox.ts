@@ -237,7 +237,7 @@ export class Mailbox implements Linked<Mailbox>, Commit, AttemptHost {
 
   onCommitted({ isCurrent, next }: Committed): void {
     const { snapshot, heldBy } = this.result;
-    if (isCurrent) this.queue.record.committed(this, this.result);
+    if (isCurrent) this.queue.record.committed(this, this.result, next);
     else this.queue.record.lost(this);
     if (isCurrent && heldBy !== undefined) this.queue.work.onHeld?.(heldBy);
     if (this.#isSurrendered) this.queue.forget(this);

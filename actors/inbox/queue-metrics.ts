@@ -3,7 +3,8 @@
 
 import type { Log } from '../log.ts';
 import { Latency } from '../server/calls/latency.ts';
-import type { TurnResult } from '../store/store.ts';
+import type { Settled } from '../sources/adapter.ts';
+import type { StoredEvent, TurnResult } from '../store/store.ts';
 import type { DeliveryWaits } from './delivery-waits.ts';
 import type { Mailbox } from './mailbox.ts';
 
@@ -58,8 +59,8 @@ export class QueueMetrics {
     };
   }
 
-  /** The store has taken the result of the mailbox's turn. */
-  committed(mailbox: Mailbox, result: TurnResult): void {
+  /** The store has taken the result of the mailbox's turn; `next` is the turn after it, under the same claim. */
+  committed(mailbox: Mailbox, result: TurnResult, next?: StoredEvent): void {
     const log = this.#log;
     this.#latency.note(mailbox.tookMs);
     switch (result.outcome) {
@@ -79,6 +80,8 @@ export class QueueMetrics {
         return;
       case 'parked':
         log.debug({ ...fieldsOf(mailbox, result), waiting_for: result.parkedOn }, 'delivery is parked');
+        // What had come before it has woken it at once.
+        if (next?.seq !== result.seq) this.#deliveryWaits.settle(mailbox.event.id, parkedAs(result));
         return;
       case 'deferred':
         this.#deferred += 1;
@@ -136,4 +139,10 @@ function fieldsOf(mailbox: Mailbox, result?: TurnResult): object {
     in_ms: result.retryInMs,
     duration_ms: Math.round(mailbox.tookMs * 1000) / 1000,
   };
+}
+
+function parkedAs({ parkedOn, note, timers = [] }: TurnResult): Settled {
+  const waits = timers.flatMap(({ inMs, event }) => (event.wakes === parkedOn ? [inMs] : []));
+  const until = waits.length === 0 ? undefined : Date.now() + Math.min(...waits);
+  return { state: 'waiting', answer: undefined, note, waitingFor: parkedOn, until };
 }

@@ -51,13 +51,13 @@ export interface SourceHost {
   /** Makes the event durable; the answer to the platform comes after this. */
   accept(event: NewEvent): Promise<Appended>;
   /**
-   * Resolves when the delivery has ended, or with undefined at the deadline, or when it is `givenUp`: a wait takes one of
-   * few places, as its trigger's. Ask before `accept`.
+   * Resolves when the delivery has ended or parks, or with undefined at the deadline, or when it is `givenUp`: a wait takes
+   * one of few places, as its trigger's. Ask before `accept`.
    */
   settled(trigger: string, id: string, timeoutMs: number, givenUp: AbortSignal): Promise<Settled | undefined>;
   /**
-   * Ends the attempt at a delivery that is under way: its signal is aborted, and it is recorded as ignored with the note.
-   * Gives false when none is under way. A host that cannot do it lets the attempt end by itself.
+   * Ends the attempt at a delivery that is under way, or is parked: its signal is aborted, and it is recorded as ignored with
+   * the note. Gives false for any other. A host that cannot do it lets the attempt end by itself.
    */
   readonly cancel?: ((id: string, note: string) => Promise<boolean>) | undefined;
   /** Puts a webhook on the gateway's listener, or on one of its own. Gives the way to take it away. */
@@ -69,10 +69,14 @@ export interface SourceHost {
   readonly connections: Connections;
 }
 
+/** How a delivery has ended; or that it has parked, since nobody knows when that is over. */
 export interface Settled {
-  readonly state: 'done' | 'dead' | 'ignored';
+  readonly state: 'done' | 'dead' | 'ignored' | 'waiting';
   readonly answer: string | undefined;
   readonly note: string | undefined;
+  /** With `waiting`: the name that wakes it, and when a timer does so, epoch ms. */
+  readonly waitingFor?: string | undefined;
+  readonly until?: number | undefined;
 }
 
 export interface OpenTrigger {

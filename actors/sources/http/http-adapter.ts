@@ -1,8 +1,8 @@
 // Triggers of type HTTP: what any program sends to a path. See actors/sources/webhook.ts for the order of the checks.
 //
 // A request is answered when its event is durable: 202 for a new one, 200 for one that is known. With `respond: sync` the
-// answer waits for the handler, no longer than respond_timeout_seconds: 200 with its answer, 202 when it takes longer,
-// 502 when the delivery is dead.
+// answer waits for the handler, no longer than respond_timeout_seconds: 200 with its answer, 202 when it takes longer or the
+// delivery parks, 502 when it is dead.
 
 import type { HttpTrigger } from '../../../config/resources/trigger.ts';
 import type { JwtVerifier } from '../../jwt/jwt-verifier.ts';
@@ -136,10 +136,15 @@ function quiet(wait: Promise<Settled | undefined>): Promise<Settled | undefined>
 
 function syncReply(id: string, settled: Settled | undefined): WebhookReply {
   if (settled === undefined) return answer(202, id, 'accepted');
-  const { state, answer: text, note } = settled;
+  const { state, answer: text, note, waitingFor = '', until } = settled;
   if (state === 'done') return answer(200, id, state, { answer: text ?? '' });
+  const noted = note === undefined ? {} : { note };
+  if (state === 'waiting') {
+    const end = until === undefined ? {} : { until: new Date(until).toISOString() };
+    return answer(202, id, state, { waiting_for: waitingFor, ...end, ...noted });
+  }
   const said = text === undefined ? {} : { answer: text };
-  return answer(state === 'dead' ? 502 : 200, id, state, note === undefined ? said : { note, ...said });
+  return answer(state === 'dead' ? 502 : 200, id, state, { ...noted, ...said });
 }
 
 function answer(

@@ -5,6 +5,7 @@ import type {
   agentRecord,
   deliveryDetails,
   deliveryRecord,
+  runRecord,
   triggerRecord,
 } from '../../http/api/automation-records.ts';
 import type { serverDetails, serverRecord, serverStats } from '../../http/api/records.ts';
@@ -52,10 +53,4 @@ export interface DeliveryList {
   readonly next_before: number | null;
 }
 
-/** POST /triggers/:name/run. */
-export interface RunResponse {
-  readonly id: string;
-  readonly state: DeliveryRecord['state'] | 'accepted';
-  readonly answer: string | null;
-  readonly note: string | null;
-}
+export type RunResponse = ReturnType<typeof runRecord>;

@@ -5,6 +5,7 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { ApiClient, ApiResponse } from '../api/api-client.ts';
 import type { RunResponse, TriggerRecord } from '../api/api-responses.ts';
 import { UsageError } from '../api/target-options.ts';
+import { waitText } from '../views/automation-views.ts';
 import { printable, printableLines } from '../views/terminal-text.ts';
 import { explainUnknownTrigger, triggerPath } from './get-operations.ts';
 import type { Operation, Situation } from './operation.ts';
@@ -61,10 +62,14 @@ export const runTrigger = {
     });
   },
   show: ({ body }: ApiResponse) => {
-    const { id, state, answer, note } = body as RunResponse;
+    const { id, state, answer, note, ...wait } = body as RunResponse;
     if (state === 'done' || answer !== null) return [printableLines(answer ?? '')];
     if (state === 'accepted')
       return [`${printable(id)} is accepted; "deliveries show ${printable(id)}" tells how it ends`];
+    if (state === 'waiting')
+      return [
+        `${printable(id)} waits for ${waitText(wait)}; "deliveries show ${printable(id)}" tells how it ends`,
+      ];
     return [`${printable(id)} is ${state}${note === null ? '' : `: ${printable(note)}`}`];
   },
   /** Not done, and nothing more will be. */

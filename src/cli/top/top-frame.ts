@@ -1,6 +1,6 @@
 // One picture of `top` as lines of text. Servers that have failed stand above all others, whatever the order.
 
-import { deliveryCounts, triggerCounts } from '../views/automation-views.ts';
+import { deliveryCounts, triggerCounts, waitText } from '../views/automation-views.ts';
 import { counted, duration, latency } from '../views/figures.ts';
 import { type Paint, plain, styleOf } from '../views/paint.ts';
 import { counterColumns, retryText, stateCounts } from '../views/server-views.ts';
@@ -30,6 +30,7 @@ export function topFrame(now: Sample, before: Sample | undefined, view: View): s
     headLine(now, before, view),
     serversLine(now, view),
     ...triggersLine(now, view),
+    ...waitLines(now, view),
     noteLine(now, view),
   ];
   // One line for the titles.
@@ -92,6 +93,13 @@ function triggersLine({ stats }: Sample, { paint, width = Number.POSITIVE_INFINI
     `${triggerCounts(Object.values(triggers), style)}; deliveries: ${deliveryCounts(deliveries, style)}`;
   const bare = line(plain);
   return [bare.length > width ? bare.slice(0, width) : line(paint)];
+}
+
+/** What is parked, and for what; the line above counts all of them. */
+function waitLines({ waiting }: Sample, { width }: View): string[] {
+  return waiting.map((delivery) =>
+    `    ${printable(delivery.id)} waits for ${waitText(delivery)}`.slice(0, width),
+  );
 }
 
 function noteLine({ stats }: Sample, { lost, hasRestarted, paint, width }: View): string {

@@ -1,9 +1,9 @@
-// One look at a running gateway: its counters, and of the servers that have failed why and until when. What two looks
-// tell together are rates.
+// One look at a running gateway: its counters, of the servers that have failed why and until when, and of deliveries that
+// are parked for what. What two looks tell together are rates.
 
 import { setMaxListeners } from 'node:events';
 import { type ApiClient, ApiProblem } from '../api/api-client.ts';
-import type { ServerDetails, Stats } from '../api/api-responses.ts';
+import type { DeliveryList, DeliveryRecord, ServerDetails, Stats } from '../api/api-responses.ts';
 import { pathOf } from '../api/api-responses.ts';
 
 /** Of a server in the state `failed`. */
@@ -18,25 +18,40 @@ export interface Sample {
   readonly at: number;
   readonly stats: Stats;
   readonly troubles: ReadonlyMap<string, Trouble>;
+  /** The newest of those that are parked. */
+  readonly waiting: readonly DeliveryRecord[];
 }
 
 /** A catalog full of failed servers is not asked for one by one: the first are enough for a window. */
 export const MAX_TROUBLES = 20;
+const MAX_WAITING = 3;
 
 /** Rejects with an ApiProblem. */
 export async function takeSample(client: ApiClient, timeoutMs: number, signal: AbortSignal): Promise<Sample> {
   const stats = (await client.ask('GET', 'stats', timeoutMs, { signal })).body as Stats;
   const at = performance.now();
   // Each question listens to the signal while it is out.
-  setMaxListeners(MAX_TROUBLES + 1, signal);
+  setMaxListeners(MAX_TROUBLES + 2, signal);
   const failed = Object.entries(stats.servers).filter(([, { state }]) => state === 'failed');
-  const found = await Promise.all(
-    failed.slice(0, MAX_TROUBLES).map(async ([id]) => {
+  const [waiting, ...found] = await Promise.all([
+    waitingIn(client, stats, timeoutMs, signal),
+    ...failed.slice(0, MAX_TROUBLES).map(async ([id]) => {
       const trouble = await troubleOf(client, id, timeoutMs, signal);
       return trouble === undefined ? [] : [[id, trouble] as const];
     }),
-  );
-  return { at, stats, troubles: new Map(found.flat()) };
+  ]);
+  return { at, stats, troubles: new Map(found.flat()), waiting };
+}
+
+async function waitingIn(
+  client: ApiClient,
+  { deliveries = null }: Stats,
+  timeoutMs: number,
+  signal: AbortSignal,
+): Promise<readonly DeliveryRecord[]> {
+  if (deliveries === null || deliveries.waiting === 0) return [];
+  const path = `deliveries?state=waiting&limit=${MAX_WAITING}`;
+  return ((await client.ask('GET', path, timeoutMs, { signal })).body as DeliveryList).deliveries;
 }
 
 /** Undefined for a server that has left the state, or the catalog, meanwhile. */

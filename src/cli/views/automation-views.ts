@@ -107,7 +107,7 @@ export function deliveryTable(
     { title: 'TOOK', isNumber: true, text: took },
     { title: 'TRIGGER', text: ({ trigger }) => trigger ?? '-' },
     { title: 'ID', text: ({ id }) => id },
-    { title: 'NOTE', text: ({ note }) => note ?? '' },
+    { title: 'NOTE', text: noteText },
   ];
   const more = next_before === null ? [] : [paint('faint', `more: --before ${next_before}`)];
   return [...table(columns, deliveries, width), ...more];
@@ -118,8 +118,15 @@ const tries = ({ attempts, crashes }: DeliveryRecord) =>
   crashes === 0 ? String(attempts) : `${attempts} (${crashes} crashed)`;
 
 /** The name that wakes it, and until when it waits at the longest. */
-const waitText = ({ waiting_for, until }: DeliveryRecord) =>
+export const waitText = ({ waiting_for, until }: Pick<DeliveryRecord, 'waiting_for' | 'until'>) =>
   `${printable(waiting_for ?? '')}${until === null ? '' : `, until ${until}`}`;
+
+/** Of one that waits: for what. */
+const noteText = (delivery: DeliveryRecord) =>
+  [
+    ...(delivery.waiting_for === null ? [] : [`waits for ${waitText(delivery)}`]),
+    ...(delivery.note === null ? [] : [delivery.note]),
+  ].join(': ');
 
 const took = ({ duration_seconds }: DeliveryRecord) =>
   latency(duration_seconds === null ? null : duration_seconds * 1000);
@@ -187,7 +194,7 @@ export function triggerCounts(triggers: readonly TriggerStats[], paint: Paint): 
 /** `2 dead, 1 retrying, 7 queued`; what has ended well is not counted. */
 export function deliveryCounts(counts: Stats['deliveries'] | null, paint: Paint): string {
   if (counts === null || counts === undefined) return paint('bad', 'the store does not answer');
-  const states = ['dead', 'retrying', 'held', 'running', 'queued'] as const;
+  const states = ['dead', 'retrying', 'held', 'waiting', 'running', 'queued'] as const;
   const parts = states.flatMap((state) => {
     if (counts[state] === 0) return [];
     const text = `${counts[state]} ${state}`;

@@ -1,7 +1,7 @@
 // The JSON of GET /triggers, /agents and /deliveries. Times are ISO 8601, durations seconds; never a secret of a
 // trigger's configuration, and the body of a delivery only where one is asked for by its id.
 
-import type { TriggerStatus } from '../../../actors/automation/operator.ts';
+import type { RunResult, TriggerStatus } from '../../../actors/automation/operator.ts';
 import type { ConnectionStatus } from '../../../actors/connections/shared-connection.ts';
 import type { Delivery } from '../../../actors/store/store.ts';
 import type { Agent } from '../../../config/resources/agent.ts';
@@ -39,6 +39,11 @@ function connectionRecord({ platform, account, state, since, lastError, retryAt 
     last_error: lastError ?? null,
     next_retry_at: iso(retryAt),
   };
+}
+
+/** POST /triggers/:name/run. */
+export function runRecord({ id, state, answer, note, waitingFor, until }: RunResult) {
+  return { id, state, answer, note, waiting_for: waitingFor ?? null, until: iso(until) };
 }
 
 /** As it is written in a file: who answers stands under the word for what it is. */

@@ -8,7 +8,13 @@ import { InvalidQueryError } from '../../../actors/errors.ts';
 import { isJson } from '../listener/framing.ts';
 import type { BodyHandler } from '../listener/seam.ts';
 import type { ExchangeContext } from '../mcp/exchange-context.ts';
-import { agentRecord, deliveryDetails, deliveryRecord, triggerRecord } from './automation-records.ts';
+import {
+  agentRecord,
+  deliveryDetails,
+  deliveryRecord,
+  runRecord,
+  triggerRecord,
+} from './automation-records.ts';
 
 /** `body` is what came with it, JSON or nothing. */
 type Answering = (
@@ -43,8 +49,8 @@ const routes: ReadonlyMap<string, AutomationRoute> = new Map([
   ],
   [
     '/triggers/*/run',
-    post((operator, { traceparent, principal }, name, body) =>
-      operator.run(name, manualRun(body), traceparent, principal),
+    post(async (operator, { traceparent, principal }, name, body) =>
+      runRecord(await operator.run(name, manualRun(body), traceparent, principal)),
     ),
   ],
   ['/agents', get(async (operator) => ({ agents: operator.agents().map(agentRecord) }))],

@@ -12,11 +12,13 @@ import {
   trigger,
 } from '../../fixtures/automation/automation.ts';
 import { temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
+import { runMain } from '../../fixtures/gateway/run-main.ts';
 
 const WAIT_MS = 4_000;
+const HOUR_MS = 3_600_000;
 const script = `
 - { match: { text: remind }, answer: It is time., wait_ms: ${WAIT_MS} }
-- { match: { text: never }, answer: No., wait_ms: 3600000 }
+- { match: { text: never }, answer: No., wait_ms: ${HOUR_MS} }
 - { answer: 'Heard: {{input}}' }
 `;
 
@@ -68,4 +70,52 @@ test('what waits is told of, holds up nobody, outlives kill -9, and can be disca
   await eventually(async () => expect(await record('n1')).toMatchObject({ state: 'waiting' }));
   expect((await fetch(`${path('n1')}/discard`, { method: 'POST' })).status).toBe(200);
   expect(await record('n1')).toMatchObject({ state: 'ignored', waiting_for: null });
+}, 60_000);
+
+test('who waits for the answer hears at once that it is parked, over HTTP and at the command line', async () => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'desk.script'), script);
+  const model = { model: `scripted:${join(folder, 'desk.script')}` };
+  const sync = { respond: 'sync', respond_timeout_seconds: 300 };
+  const resources = [
+    trigger('ask', {
+      type: 'HTTP',
+      config: { path: '/hooks/ask', webhook_secret: SECRET, key: 'body:c', ...sync },
+      default_agent: 'desk',
+    }),
+    trigger('notes', { type: 'Manual', config: {}, default_agent: 'desk' }),
+    agent('desk', model),
+  ];
+  const { url } = await startAutomation({ folder, resources });
+  const askedAt = Date.now();
+  const answer = await postHook(url, '/hooks/ask', { c: 'one', text: 'never' }, { 'idempotency-key': 'n1' });
+  const said = (await answer.json()) as { until: string };
+  expect([answer.status, said]).toEqual([
+    202,
+    {
+      ...{ id: 'http:ask/n1', status: 'waiting', until: expect.any(String) },
+      waiting_for: expect.stringContaining('http:ask/n1'),
+    },
+  ]);
+  expect(Date.parse(said.until)).toBeGreaterThanOrEqual(askedAt + HOUR_MS);
+
+  const run = await fetch(`${url}/triggers/notes/run`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ text: 'never', wait_seconds: 300 }),
+  });
+  expect(await run.json()).toMatchObject({
+    ...{ state: 'waiting', answer: null, waiting_for: expect.stringContaining('manual:') },
+    until: expect.any(String),
+  });
+  const command = await runMain(['run', 'trigger', 'notes', '--text', 'never', '--url', url]);
+  expect([command.code, command.stdout]).toEqual([
+    0,
+    expect.stringMatching(/^manual:\S+ waits for \S.*manual:\S+, until \S+Z; "deliveries show manual:/),
+  ]);
+  const listed = await runMain(['deliveries', 'list', '--state', 'waiting', '--url', url]);
+  expect(listed.stdout.match(/ waits for .*, until \S+Z$/gm)).toHaveLength(3);
+  const top = await runMain(['top', '--once', '--url', url]);
+  expect(top.stdout).toMatch(/deliveries: 3 waiting/);
+  expect(top.stdout).toMatch(/^ *http:ask\/n1 waits for .*http:ask\/n1, until \S+Z$/m);
 }, 60_000);

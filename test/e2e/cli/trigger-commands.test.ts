@@ -240,7 +240,10 @@ describe('run trigger', () => {
       const { code, stdout } = await run('run', 'trigger', 'notes', '--text', 'hi', ...format);
       expect([code, JSON.parse(stdout)]).toEqual([
         0,
-        { id: expect.stringMatching(/^manual:/), state: 'done', answer: 'did - {} hi', note: null },
+        {
+          ...{ id: expect.stringMatching(/^manual:/), state: 'done', answer: 'did - {} hi', note: null },
+          ...{ waiting_for: null, until: null },
+        },
       ]);
     }
   });

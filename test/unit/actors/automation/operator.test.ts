@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { Automation } from '../../../../actors/automation/automation.ts';
 import { localDeliveryControl } from '../../../../actors/automation/delivery-control.ts';
@@ -11,7 +12,7 @@ import { Redactor } from '../../../../actors/redact.ts';
 import { manualAdapter } from '../../../../actors/sources/manual/manual-adapter.ts';
 import { agentTarget } from '../../../../config/resources/target.ts';
 import type { Trigger } from '../../../../config/resources/trigger.ts';
-import { done, FakeWork, newEvent, startInbox } from '../../../fixtures/automation/inbox.ts';
+import { done, FakeWork, newEvent, startInbox, until } from '../../../fixtures/automation/inbox.ts';
 import { MemoryStore } from '../../../fixtures/store/memory-store.ts';
 
 const unhandled: unknown[] = [];
@@ -93,6 +94,35 @@ test('whoever waits for a delivery hears that an operator has discarded it (AT3)
   expect(await settled).toEqual({ state: 'ignored', answer: undefined, note: 'discarded by an operator' });
   await dispatcher.drain(200);
 });
+
+test.each(['cancel', 'discard'] as const)(
+  '%s ends a parked event, frees its conversation and takes its timer away; what wakes it later finds nobody (PK4)',
+  async (end) => {
+    const store = new MemoryStore();
+    const alarm = { ...newEvent('conversation/a', 'alarm'), kind: 'timer', wakes: 'it' };
+    const work = new FakeWork(async ({ event }) => {
+      if (event.id !== 'a1') return done;
+      const timers = [{ id: 't', inMs: 50, event: alarm }];
+      return { kind: 'parked', parkedOn: 'it', holdsKey: true, timers };
+    });
+    const { dispatcher } = startInbox({ works: [work], store, pollMs: 20 });
+    const deliveries = localDeliveryControl({ ...parts, store, dispatcher });
+    expect(await deliveries.cancel('a1', 'no')).toBe(false);
+    await store.append([newEvent('conversation/a', 'a1'), newEvent('conversation/a', 'a2')]);
+    await until('it is parked', async () => (await store.delivery('a1'))?.state === 'waiting');
+    const settled = deliveries.settled('t', 'a1', 20_000);
+    expect(await deliveries[end]('a1', 'not wanted')).toBe(true);
+    expect(await settled).toMatchObject({ state: 'ignored', note: 'not wanted' });
+    expect(await deliveries.cancel('a1', 'again')).toBe(false);
+    await store.append([{ ...newEvent('conversation/a', 'w1'), kind: 'decision', wakes: 'it' }]);
+    await until('the rest has ended', async () => (await store.delivery('w1'))?.state === 'done');
+    await sleep(100);
+    expect(work.runs.map(({ id }) => id)).toEqual(['a1', 'a2', 'w1']);
+    expect(await store.delivery('a1')).toMatchObject({ state: 'ignored', waitingFor: undefined });
+    expect(await store.delivery('alarm')).toBeUndefined();
+    await dispatcher.drain(200);
+  },
+);
 
 test('what a paused trigger holds can be let go when the trigger is gone; one that never was is unknown', async () => {
   const store = new MemoryStore();

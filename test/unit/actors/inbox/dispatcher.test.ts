@@ -118,6 +118,26 @@ describe('an event', () => {
     ]);
   });
 
+  test('that parks is told of to who waits, with what wakes it and when; one that is woken at once is waited for', async () => {
+    const alarm = { ...newEvent('conversation/a', 'alarm'), kind: 'timer', wakes: 'it' };
+    const work = new FakeWork(async ({ event }) => {
+      if (event.woken !== undefined) return { kind: 'done', answer: `after ${event.woken.id}` };
+      const timers = [{ id: 'alarm', inMs: 60_000, event: alarm }];
+      return { kind: 'parked', parkedOn: 'it', note: 'later', timers };
+    });
+    const { dispatcher, append } = inbox({ works: [work] });
+    const [first, second] = [dispatcher.settled('t', 'a1', 20_000), dispatcher.settled('t', 'a2', 20_000)];
+    const askedAt = Date.now();
+    await append(a('a1'));
+    const parked = await first;
+    expect(parked).toEqual({ state: 'waiting', note: 'later', waitingFor: 'it', until: expect.any(Number) });
+    expect(parked?.until).toBeGreaterThanOrEqual(askedAt + 60_000);
+    // The first is out of the way of what wakes, which so lies in the queue when the second parks.
+    await append({ ...a('w1'), wakes: 'it' });
+    await append(a('a2'), { ...a('w2'), wakes: 'it' });
+    expect(await second).toMatchObject({ state: 'done', answer: 'after w2' });
+  });
+
   test('leaves a snapshot for the next of its key, emitted events and timers, all with its commit', async () => {
     const seen: (string | undefined)[] = [];
     const work = new FakeWork(async ({ event, snapshot }) => {

@@ -405,7 +405,7 @@ describe('the key of a conversation', () => {
 describe('respond: sync', () => {
   const config = { webhook_secret: SECRET, respond: 'sync', respond_timeout_seconds: 5 } as const;
 
-  async function ended(state: 'done' | 'dead' | 'ignored', more: object) {
+  async function ended(state: 'done' | 'dead' | 'ignored' | 'waiting', more: object) {
     await open('asks', config);
     const asked = postSigned('x', { 'idempotency-key': '1' });
     await expect.poll(() => host.store.events.length).toBe(1);
@@ -430,6 +430,19 @@ describe('respond: sync', () => {
 
   test('answers 200 when nobody takes it', async () => {
     expect(await ended('ignored', {})).toMatchObject({ status: 200, body: { status: 'ignored' } });
+  });
+
+  test('answers 202 at once when the delivery parks, with what it waits for', async () => {
+    const until = Date.parse('2026-11-23T02:00:00Z');
+    expect(await ended('waiting', { waitingFor: 'approval 1', until })).toEqual({
+      status: 202,
+      body: {
+        id: 'http:asks/1',
+        status: 'waiting',
+        waiting_for: 'approval 1',
+        until: '2026-11-23T02:00:00.000Z',
+      },
+    });
   });
 
   test('answers 202 when it takes longer', async () => {
