@@ -41,10 +41,13 @@ export function outboxRows<T extends Trigger>(
     id: `outbox:${eventId}/${name}${i + 1}`,
     key,
     meta: JSON.stringify(meta),
-    body: Buffer.from(JSON.stringify(rendered)),
+    body: Buffer.from(JSON.stringify(rendered, wellFormed)),
     trace,
   }));
 }
+
+/** Half a character, as agents leave it that cut a text themselves, would have the platform refuse all of the message. */
+const wellFormed = (_: string, value: unknown) => (typeof value === 'string' ? value.toWellFormed() : value);
 
 export function destinationKey(platform: string, account: string, place: string): string {
   return `outbox/${platform}/${account}/${place}`;

@@ -35,7 +35,8 @@ export function platformFault(errors: PlatformErrors, refusal: PlatformRefusal):
   const { status, code, retryAfterMs } = refusal;
   const platformCode = code ?? status;
   const known = code === undefined ? undefined : ownOf(errors, String(code));
-  const meaning = known?.meaning ?? (code === undefined ? '' : `(HTTP ${status})`);
+  const unnamed = isSuccess(status) ? 'without an answer of the platform' : '';
+  const meaning = known?.meaning ?? (code === undefined ? unnamed : `(HTTP ${status})`);
   const text = shown(refusal.text ?? '');
   const head = meaning === '' ? String(platformCode) : `${platformCode} ${meaning}`;
   const is = known?.is ?? kindOf(status, retryAfterMs);
@@ -45,15 +46,18 @@ export function platformFault(errors: PlatformErrors, refusal: PlatformRefusal):
     isTooSoon: is !== 'final' && (is === 'tooSoon' || retryAfterMs !== undefined),
     retryAfterMs,
     // Whoever is in between may have given up before the platform did.
-    isOutcomeUnknown: known === undefined && [500, 502, 504].includes(status),
+    isOutcomeUnknown: known === undefined && (isSuccess(status) || [500, 502, 504].includes(status)),
   });
 }
 
 function kindOf(status: number, retryAfterMs: number | undefined): PlatformError['is'] {
   if (status === 429) return 'tooSoon';
-  if (status >= 500 || status === 408 || status === 425) return 'passing';
+  if (isSuccess(status) || status >= 500 || status === 408 || status === 425) return 'passing';
   return retryAfterMs === undefined ? 'final' : 'tooSoon';
 }
+
+/** Nobody refuses so: something else has answered in the platform's place. */
+const isSuccess = (status: number) => status < 300;
 
 /** On one line, and without what a terminal would obey. */
 function shown(text: string): string {

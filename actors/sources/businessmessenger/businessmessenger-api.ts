@@ -37,7 +37,9 @@ export class BusinessMessengerApi {
     });
     const { status, json: said, retryAfterMs } = answer;
     const code = memberOf(said, 'error.code');
-    if (answer.isOk && memberOf(said, 'error') === undefined) return textMember(said, 'messages.0.id') ?? '';
+    const id = textMember(said, 'messages.0.id');
+    // A page that somebody else answers with is no message sent; a mark has no id.
+    if (answer.isOk && (id !== undefined || memberOf(said, 'success') === true)) return id ?? '';
     throw platformFault(messengerErrors, {
       status,
       code: typeof code === 'number' ? code : undefined,

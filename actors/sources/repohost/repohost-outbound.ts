@@ -30,6 +30,8 @@ interface Comment {
   readonly repository: string;
   readonly number: number;
   readonly text: string;
+  /** In rows of an older version, in place of the text: with its mark. */
+  readonly body?: string;
 }
 
 /** `apiOf` gives none for a trigger that has no token. */
@@ -81,14 +83,13 @@ export function commentText(answer: string): string {
 const markedHead = (rowId: string) => `${resendMark(rowId)}\n\n`;
 
 async function sendComment(api: RepoHostApi, comment: Comment, context: SendContext): Promise<Receipt> {
-  const { repository, number, text } = comment;
+  const { repository, number, text, body = markedHead(context.rowId) + text } = comment;
   const path = `/repos/${repository}/issues/${number}/comments`;
   const place = `${repository}#${number}`;
   if (context.wasTried) {
     const id = await idOfPosted(api, path, place, context);
     if (id !== undefined) return { id };
   }
-  const body = markedHead(context.rowId) + text;
   const { status, data } = await api.write(path, { body }, `a comment on ${place}`, context.signal);
   // A redirect turns a POST into a GET, which is answered 200 and has posted nothing.
   if (status !== 201)

@@ -48,6 +48,12 @@ describe('the rows of a message', () => {
     expect(notice.map(({ id }) => id)).toEqual(['outbox:chat:1/failed/1']);
   });
 
+  test('have a sign in place of half a character, for which platforms refuse all of a message', () => {
+    const text = 'cut by the agent \ud83d';
+    const [row] = outboxRows(outbound, 'chat', trigger, { ...message, text }, origin);
+    expect(renderedOf(row!)).toEqual({ text: 'cut by the agent \ufffd' });
+  });
+
   test('are none where the platform has no form for the message, and that is told', () => {
     const render = () => {
       throw new UnrenderableError('a message cannot be edited here');

@@ -46,6 +46,13 @@ describe('what a platform refuses', () => {
     expect(platformFault(errors, { status: 429 })).toMatchObject({ isFinal: false, isTooSoon: true });
   });
 
+  test('is judged as passing where something else has answered, as if all were well', () => {
+    const fault = platformFault(errors, { status: 200 });
+    expect(fault).toMatchObject({ isFinal: false, isTooSoon: false, isOutcomeUnknown: true });
+    expect(fault.message).toBe('200 without an answer of the platform');
+    expect(platformFault(errors, { status: 200, code: 'channel_not_found' }).isFinal).toBe(true);
+  });
+
   test('with a pause is no refusal of the message, whatever the status (PF2)', () => {
     for (const status of [403, 429, 500, 503])
       expect(platformFault(errors, { status, retryAfterMs: 7_000 })).toMatchObject({

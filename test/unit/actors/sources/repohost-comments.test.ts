@@ -101,6 +101,15 @@ describe('an answer', () => {
     expect(rest.askedFor('POST', /comments/)[0]?.authorization).toBe(`token ${trigger.config.token}`);
   });
 
+  test('of which an older version has made the row is posted as it stands there', async () => {
+    const row = await rowFor('Thank you.');
+    const body = `${resendMark('repohost:reviews/d-1/1')}\n\nThank you.`;
+    const comment = { repository: 'Codertocat/Hello-World', number: 1, body };
+    const id = 'repohost:reviews/d-1/1';
+    await send({ ...row, id, meta: '{"trigger":"reviews"}', body: Buffer.from(JSON.stringify(comment)) });
+    expect(posted()).toEqual([body]);
+  });
+
   test('becomes no row when it is empty, when nothing can be commented on, and without a token', async () => {
     expect(await rowsFor('issue_comment', 'created', ' \n ')).toEqual([]);
     expect(await rowsFor('push', undefined, 'hello')).toEqual([]);

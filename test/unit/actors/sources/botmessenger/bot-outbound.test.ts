@@ -108,6 +108,7 @@ describe('a refusal', () => {
 
   test.each<[string, Fault]>([
     ['a page of a proxy', { kind: 'page', status: 502 }],
+    ['a page that something else answers with 200', { kind: 'page', status: 200 }],
     ['an answer that is lost', { kind: 'cut after' }],
   ])('by %s leaves open whether it was carried out, and shows no token', async (_what, fault) => {
     platform.faults.plan('sendMessage', fault);

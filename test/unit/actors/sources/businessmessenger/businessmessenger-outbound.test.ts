@@ -52,6 +52,11 @@ it('a message leaves from its number, and its id comes back', async () => {
   });
 });
 
+it('a page that something else answers with 200 is no message sent', async () => {
+  platform.fail({ kind: 'html', status: 200 });
+  expect(await refused()).toMatchObject({ isFinal: false, isTooSoon: false, isOutcomeUnknown: true });
+});
+
 describe('the code of a refusal decides', () => {
   it.each([100, 190, 368, 131008, 131009, 131026, 131030, 131047, 131051])('%i is final', async (code) => {
     platform.refuse(code, `the platform has said so: ${TOKEN}`);
