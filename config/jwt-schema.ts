@@ -3,7 +3,7 @@
 
 import * as Type from 'typebox';
 import { seconds } from './duration-schema.ts';
-import { isLoopback } from './listen-addr.ts';
+import { isLoopback } from './gateway-file/listen-addr.ts';
 import { text, textByKey } from './text-schema.ts';
 
 export function jwtSchema(description: string) {

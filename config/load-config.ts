@@ -3,20 +3,20 @@
 // will be any; nothing else is ever thrown. A reload calls the same function again and compares.
 
 import { resolve } from 'node:path';
-import type { Catalog, ServerEntry } from './catalog-schema.ts';
-import { platformsIn } from './daemon-form.ts';
-import type { Written } from './fill-defaults.ts';
-import type { GatewayConfig } from './gateway-schema.ts';
-import { ConfigError, hasError, type Problem } from './problem.ts';
-import { readCatalog } from './read-catalog.ts';
-import { readGateway, warnOfExposure } from './read-gateway.ts';
+import type { Catalog, ServerEntry } from './catalog/catalog-schema.ts';
+import { readCatalog } from './catalog/read-catalog.ts';
+import { platformsIn } from './gateway-file/daemon-form.ts';
+import type { GatewayConfig } from './gateway-file/gateway-schema.ts';
+import { readGateway, warnOfExposure } from './gateway-file/read-gateway.ts';
+import type { Written } from './reader/fill-defaults.ts';
+import { ConfigError, hasError, type Problem } from './reader/problem.ts';
+import { SchemaReader } from './reader/schema-reader.ts';
+import { SecretValues } from './reader/secret-values.ts';
+import { readSourceFile, SourceFile } from './reader/source-file.ts';
+import type { Environment } from './reader/substitute.ts';
+import { parseYamlTree, type YamlTree } from './reader/yaml-tree.ts';
 import type { ResourceSettings } from './resources/gateway-resources.ts';
 import { placeFault } from './resources/resource-files.ts';
-import { SchemaReader } from './schema-reader.ts';
-import { SecretValues } from './secret-values.ts';
-import { readSourceFile, SourceFile } from './source-file.ts';
-import type { Environment } from './substitute.ts';
-import { parseYamlTree, type YamlTree } from './yaml-tree.ts';
 
 export interface Loaded {
   readonly config: GatewayConfig;
@@ -92,7 +92,7 @@ async function readConfig(
   const config = readGateway(reader, root, path);
   const platforms = platformsIn(root);
   if (platforms === undefined) return config;
-  const { readPlatforms } = await import('./read-platforms.ts');
+  const { readPlatforms } = await import('./gateway-file/read-platforms.ts');
   return { ...config, platforms: readPlatforms(reader, platforms) };
 }
 

@@ -62,7 +62,7 @@ await buildPage(root, join(dist, 'inspector'));
 const schemas = join(dist, 'schema.build.mjs');
 await build({
   absWorkingDir: root,
-  entryPoints: ['config/json-schemas.ts'],
+  entryPoints: ['config/json-schema/json-schemas.ts'],
   outfile: schemas,
   bundle: true,
   platform: 'node',

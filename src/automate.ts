@@ -2,11 +2,11 @@
 // triggers starts without the code for them.
 
 import { Automation } from '../actors/automation/automation.ts';
-import type { GatewayConfig } from '../config/gateway-schema.ts';
-import { ConfigError, hasError, type Problem } from '../config/problem.ts';
+import type { GatewayConfig } from '../config/gateway-file/gateway-schema.ts';
+import { ConfigError, hasError, type Problem } from '../config/reader/problem.ts';
+import { SecretValues } from '../config/reader/secret-values.ts';
 import { loadGatewayResources } from '../config/resources/gateway-resources.ts';
 import type { LoadedResources } from '../config/resources/load-resources.ts';
-import { SecretValues } from '../config/secret-values.ts';
 import type { Front } from './http/front.ts';
 
 export interface AutomateOptions {

@@ -5,7 +5,7 @@
 import { Gateway } from '../actors/gateway/gateway.ts';
 import type { OpenStore } from '../actors/store/store-part.ts';
 import { type Loaded, loadConfig } from '../config/load-config.ts';
-import { ConfigError, formatProblem } from '../config/problem.ts';
+import { ConfigError, formatProblem } from '../config/reader/problem.ts';
 import type { Automated } from './automate.ts';
 import { check, printProblems } from './cli/commands/check.ts';
 import { parseOptions } from './cli/options.ts';

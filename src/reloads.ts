@@ -12,7 +12,7 @@ import { DeadlineError, InternalError, StoppedError } from '../actors/errors.ts'
 import type { CatalogDifference } from '../actors/gateway/server-registry.ts';
 import type { Log } from '../actors/log.ts';
 import type { Loaded } from '../config/load-config.ts';
-import { ConfigError, type Problem } from '../config/problem.ts';
+import { ConfigError, type Problem } from '../config/reader/problem.ts';
 
 /** What a reload has changed. */
 export interface Reloaded extends CatalogDifference {

@@ -8,10 +8,10 @@
 import { Console } from 'node:console';
 import { fileURLToPath } from 'node:url';
 import { Gateway } from '../actors/gateway/gateway.ts';
-import { BRIDGED, bridgeTo } from '../config/bridge.ts';
+import { BRIDGED, bridgeTo } from '../config/catalog/bridge.ts';
 import { type Loaded, loadConfig } from '../config/load-config.ts';
-import { ConfigError, formatProblem } from '../config/problem.ts';
-import type { Environment } from '../config/substitute.ts';
+import { ConfigError, formatProblem } from '../config/reader/problem.ts';
+import type { Environment } from '../config/reader/substitute.ts';
 import { hintFor } from './cli/api/unknown-name.ts';
 import { printProblems } from './cli/commands/check.ts';
 import { desktopEntry } from './cli/commands/print-config.ts';

@@ -5,7 +5,7 @@
 // AU2  what is accepted while the gateway stops is kept for the next start: its store is closed after this (STP2).
 
 import type { AnyActorRef } from 'xstate';
-import { ConfigError, formatProblem, hasError } from '../../config/problem.ts';
+import { ConfigError, formatProblem, hasError } from '../../config/reader/problem.ts';
 import type { Agent } from '../../config/resources/agent.ts';
 import type { LoadedResources } from '../../config/resources/load-resources.ts';
 import type { Trigger } from '../../config/resources/trigger.ts';

@@ -3,7 +3,7 @@
 // others.
 
 import { sep } from 'node:path';
-import { isError } from '../../config/problem.ts';
+import { isError } from '../../config/reader/problem.ts';
 import type { Agent } from '../../config/resources/agent.ts';
 import type { LoadedResources } from '../../config/resources/load-resources.ts';
 import { agentTarget, isSameTarget } from '../../config/resources/target.ts';

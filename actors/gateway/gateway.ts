@@ -1,8 +1,8 @@
 // The gateway as a library: servers, client sessions and the way between them, without any front end. A front end
 // hands messages in and gets them back through an Outlet; src/http does so for HTTP.
 
-import type { Catalog, ServerEntry } from '../../config/catalog-schema.ts';
-import type { GatewayConfig } from '../../config/gateway-schema.ts';
+import type { Catalog, ServerEntry } from '../../config/catalog/catalog-schema.ts';
+import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
 import { Budget } from '../budget.ts';
 import { Aggregate } from '../client/aggregate/aggregate.ts';
 import { Discovery } from '../client/aggregate/discovery.ts';

@@ -5,8 +5,8 @@
 // SR2  a changed server is a new one beside the old: the old takes no more calls, finishes those it has, and ends.
 
 import type { AnyActorRef } from 'xstate';
-import type { Catalog, ServerEntry } from '../../config/catalog-schema.ts';
-import { entryHash } from '../../config/entry-hash.ts';
+import type { Catalog, ServerEntry } from '../../config/catalog/catalog-schema.ts';
+import { entryHash } from '../../config/catalog/entry-hash.ts';
 import type { Change } from '../../machines/child.ts';
 import { restartPolicy } from '../../machines/policy.ts';
 import { type SupervisorInput, supervisorMachine } from '../../machines/supervisor.ts';

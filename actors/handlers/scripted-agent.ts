@@ -21,8 +21,8 @@
 import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { readSourceFile, SourceFile } from '../../config/reader/source-file.ts';
 import { readScript, type ScriptRule } from '../../config/resources/script.ts';
-import { readSourceFile, SourceFile } from '../../config/source-file.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from './handler.ts';
 import type { HandlerContext, Parked } from './handler-context.ts';
 

@@ -1,7 +1,7 @@
 // A JSON document of an identity provider: its keys, or what it says of itself. Asked for over https alone, unless the provider
 // is on this machine: whoever could answer in its place would choose who is let in.
 
-import { isLoopback } from '../../config/listen-addr.ts';
+import { isLoopback } from '../../config/gateway-file/listen-addr.ts';
 import { HttpApi } from '../../rest/http-api.ts';
 
 export interface DocumentBounds {

@@ -10,7 +10,7 @@
 // H5       a retry that carries a state goes to the process the state came from, which waits for it
 //          (request-state-affinity.ts).
 
-import type { ServerEntry } from '../../config/catalog-schema.ts';
+import type { ServerEntry } from '../../config/catalog/catalog-schema.ts';
 import { Deadlines } from '../deadlines.ts';
 import { type GatewayError, OverloadedError, UnavailableError, UnknownServerError } from '../errors.ts';
 import type { Envelope } from '../jsonrpc/envelope.ts';

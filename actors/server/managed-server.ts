@@ -6,7 +6,7 @@
 //   connection-observer.ts    what becomes of those          eras.ts     which eras it speaks
 
 import type { AnyActorLogic } from 'xstate';
-import type { ServerEntry } from '../../config/catalog-schema.ts';
+import type { ServerEntry } from '../../config/catalog/catalog-schema.ts';
 import type { ServerEvent, ServerState } from '../../machines/server.ts';
 import { Share } from '../budget.ts';
 import { type GatewayError, StoppedError } from '../errors.ts';

@@ -7,7 +7,7 @@
 //      gateway stops is kept for the next start.
 // STP3  a full disk ends no start: everything is refused, and it is tried again; whoever uses the store hears when it is there.
 
-import type { GatewayConfig } from '../../config/gateway-schema.ts';
+import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
 import { StoppedError, StoreUnavailableError } from '../errors.ts';
 import type { Part } from '../gateway/life.ts';
 import type { Log } from '../log.ts';

@@ -1,6 +1,6 @@
 // Chooses the link for a catalog entry by its runtime, and gives it what it needs of the gateway.
 
-import type { ServerEntry } from '../../config/catalog-schema.ts';
+import type { ServerEntry } from '../../config/catalog/catalog-schema.ts';
 import type { Era } from '../jsonrpc/modern-meta.ts';
 import { readServerMessage } from '../jsonrpc/read-message.ts';
 import type { Log } from '../log.ts';

@@ -1,8 +1,8 @@
 // The commands of a trigger, from what was written to bindings. Whatever would have to guard a run and is not built yet
 // is refused: nothing guarded ever runs unguarded.
 
-import { joinPath } from '../field-path.ts';
-import type { SchemaReader } from '../schema-reader.ts';
+import { joinPath } from '../reader/field-path.ts';
+import type { SchemaReader } from '../reader/schema-reader.ts';
 import type { WrittenBinding, WrittenParameter } from './binding-schema.ts';
 import { agentTarget, type Target } from './target.ts';
 import type { Binding, Parameter } from './trigger.ts';

@@ -1,7 +1,7 @@
 // What is right by itself may be wrong beside others: names that are there twice, agents and commands that are not there,
 // paths that two types want, and triggers between which only their names decide.
 
-import { suggest } from '../suggest.ts';
+import { suggest } from '../reader/suggest.ts';
 import type { Agent } from './agent.ts';
 import type { ReadResource } from './resource-context.ts';
 import { agentTarget, isSameTarget, type Target } from './target.ts';

@@ -1,9 +1,9 @@
 // The triggers and agents of a gateway. Its file says where they are, and what holds for all of them.
 
-import type { GatewayConfig } from '../gateway-schema.ts';
-import { parseListenAddr } from '../listen-addr.ts';
-import type { SecretValues } from '../secret-values.ts';
-import type { Environment } from '../substitute.ts';
+import type { GatewayConfig } from '../gateway-file/gateway-schema.ts';
+import { parseListenAddr } from '../gateway-file/listen-addr.ts';
+import type { SecretValues } from '../reader/secret-values.ts';
+import type { Environment } from '../reader/substitute.ts';
 import { type LoadedResources, loadResources } from './load-resources.ts';
 
 /** `listen_addr` is undefined where it is not known; then nothing is said of loopback. */

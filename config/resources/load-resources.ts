@@ -4,13 +4,14 @@
 // LR1  a resource with an error is not in the result; whether the others are used is the caller's decision.
 // LR2  the same files and variables give the same result: the order is that of the files' names.
 
-import { hasError, type Problem } from '../problem.ts';
-import { SchemaReader } from '../schema-reader.ts';
-import type { SecretValues } from '../secret-values.ts';
-import { readSourceFile, SourceFile } from '../source-file.ts';
-import type { Environment } from '../substitute.ts';
-import { suggest } from '../suggest.ts';
-import { parseYamlDocuments, type YamlTree } from '../yaml-tree.ts';
+import { hasError, type Problem } from '../reader/problem.ts';
+import { SchemaReader } from '../reader/schema-reader.ts';
+import type { SecretValues } from '../reader/secret-values.ts';
+import { readSourceFile, SourceFile } from '../reader/source-file.ts';
+import type { Environment } from '../reader/substitute.ts';
+import { suggest } from '../reader/suggest.ts';
+import { memberOf, textOf } from '../reader/yaml-members.ts';
+import { parseYamlDocuments, type YamlTree } from '../reader/yaml-tree.ts';
 import type { Agent } from './agent.ts';
 import { unbuiltKinds } from './aliases.ts';
 import { crossCheck } from './cross-checks.ts';
@@ -20,7 +21,6 @@ import type { Platforms, ReadResource, ResourceContext } from './resource-contex
 import { resourceFiles } from './resource-files.ts';
 import type { Trigger } from './trigger.ts';
 import type { ListenAddress } from './trigger-type.ts';
-import { memberOf, textOf } from './yaml-members.ts';
 
 export interface LoadResourcesOptions {
   /** Folder of trigger files. */

@@ -2,10 +2,11 @@
 // `spec.routing`. It has no credentials of its own: they are those of the platform in the daemon's configuration.
 
 import { contentHash } from '../content-hash.ts';
-import { joinPath } from '../field-path.ts';
-import { hasError } from '../problem.ts';
-import type { SchemaReader } from '../schema-reader.ts';
-import type { YamlTree } from '../yaml-tree.ts';
+import { joinPath } from '../reader/field-path.ts';
+import { hasError } from '../reader/problem.ts';
+import type { SchemaReader } from '../reader/schema-reader.ts';
+import { memberOf, textOf } from '../reader/yaml-members.ts';
+import type { YamlTree } from '../reader/yaml-tree.ts';
 import { typeMeant } from './aliases.ts';
 import type { TargetReference } from './bindings.ts';
 import type { ReadResource, ResourceContext } from './resource-context.ts';
@@ -17,7 +18,6 @@ import { messengerFormSchema, type WrittenTrigger } from './trigger-schema.ts';
 import { triggerTypes } from './trigger-types.ts';
 import { platformOf } from './type-names.ts';
 import { readWithoutType } from './untyped-trigger.ts';
-import { memberOf, textOf } from './yaml-members.ts';
 
 const TYPE = 'BusinessMessenger';
 

@@ -3,12 +3,12 @@
 import { dirname, resolve } from 'node:path';
 import type { Static } from 'typebox';
 import { contentHash } from '../content-hash.ts';
-import { joinPath } from '../field-path.ts';
-import { fillDefaults, type Written } from '../fill-defaults.ts';
-import { hasError } from '../problem.ts';
-import type { SchemaReader } from '../schema-reader.ts';
-import { readSourceFile, SourceFile } from '../source-file.ts';
-import type { YamlTree } from '../yaml-tree.ts';
+import { joinPath } from '../reader/field-path.ts';
+import { fillDefaults, type Written } from '../reader/fill-defaults.ts';
+import { hasError } from '../reader/problem.ts';
+import type { SchemaReader } from '../reader/schema-reader.ts';
+import { readSourceFile, SourceFile } from '../reader/source-file.ts';
+import type { YamlTree } from '../reader/yaml-tree.ts';
 import { checkAddress } from './address.ts';
 import type { Agent, AgentRuntime, ToolServerEntry } from './agent.ts';
 import { agentSchema, agentSpecSchema } from './agent-schema.ts';

@@ -3,9 +3,10 @@
 
 import * as Type from 'typebox';
 import { contentHash } from '../content-hash.ts';
-import { hasError } from '../problem.ts';
-import type { SchemaReader } from '../schema-reader.ts';
-import type { YamlTree } from '../yaml-tree.ts';
+import { hasError } from '../reader/problem.ts';
+import type { SchemaReader } from '../reader/schema-reader.ts';
+import { memberOf, renamed, textOf, withMember } from '../reader/yaml-members.ts';
+import type { YamlTree } from '../reader/yaml-tree.ts';
 import { fieldAliases, typeMeant } from './aliases.ts';
 import { readBindings } from './bindings.ts';
 import { readMessengerForm } from './messenger-form.ts';
@@ -18,7 +19,6 @@ import { triggerSchema, type WrittenTrigger } from './trigger-schema.ts';
 import { notBuilt, triggerTypes } from './trigger-types.ts';
 import { platformOf, type TypeName } from './type-names.ts';
 import { readWithoutType } from './untyped-trigger.ts';
-import { memberOf, renamed, textOf, withMember } from './yaml-members.ts';
 
 /** Reports to `reader`; `file` is an absolute path. */
 export function readTrigger(

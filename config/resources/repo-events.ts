@@ -1,6 +1,6 @@
 // The events of a repository host that are known, and their actions. A name is `event`, or `event.action`.
 
-import { suggest } from '../suggest.ts';
+import { suggest } from '../reader/suggest.ts';
 
 /** An event without actions has an empty list. */
 export const repoEvents: Readonly<Record<string, readonly string[]>> = {

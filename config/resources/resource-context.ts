@@ -1,6 +1,6 @@
 // What the readers of resources are told beside the file, and what they give back.
 
-import type { SchemaReader } from '../schema-reader.ts';
+import type { SchemaReader } from '../reader/schema-reader.ts';
 import type { Agent } from './agent.ts';
 import type { TargetReference } from './bindings.ts';
 import type { Trigger } from './trigger.ts';

@@ -2,8 +2,8 @@
 
 import { readdir, stat } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
-import type { Problem } from '../problem.ts';
-import { SourceFile } from '../source-file.ts';
+import type { Problem } from '../reader/problem.ts';
+import { SourceFile } from '../reader/source-file.ts';
 
 const extensions = ['.yaml', '.yml', '.json'];
 /** A folder beyond this is not one of resources. */

@@ -2,8 +2,8 @@
 // scripted-agent.ts explains them. It is read with the agent, so that mistakes are told at once, and again by the handler
 // when it has changed.
 
-import type { SourceFile } from '../source-file.ts';
-import { parseYamlTree, type YamlTree } from '../yaml-tree.ts';
+import type { SourceFile } from '../reader/source-file.ts';
+import { parseYamlTree, type YamlTree } from '../reader/yaml-tree.ts';
 import { compilePattern, type Pattern } from './patterns.ts';
 
 export interface ScriptRule {

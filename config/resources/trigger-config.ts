@@ -2,16 +2,16 @@
 // of its type.
 
 import type { TObject } from 'typebox';
-import { joinPath } from '../field-path.ts';
-import { fillDefaults } from '../fill-defaults.ts';
-import type { SchemaReader } from '../schema-reader.ts';
-import type { YamlTree } from '../yaml-tree.ts';
+import { joinPath } from '../reader/field-path.ts';
+import { fillDefaults } from '../reader/fill-defaults.ts';
+import type { SchemaReader } from '../reader/schema-reader.ts';
+import { textOf } from '../reader/yaml-members.ts';
+import type { YamlTree } from '../reader/yaml-tree.ts';
 import { compilePattern } from './patterns.ts';
 import type { PlatformSettings } from './resource-context.ts';
 import { Fields, type ListenAddress, type TriggerType } from './trigger-type.ts';
 import { checkUnverified } from './unverified.ts';
 import { checkWebhookPath } from './webhook-path.ts';
-import { textOf } from './yaml-members.ts';
 
 /** Fields that types share, as far as they have them. */
 interface SentTo {

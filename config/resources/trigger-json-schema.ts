@@ -1,8 +1,8 @@
 // The JSON Schema of a trigger, for editors: what `spec.config` may hold follows from `spec.type`.
 
 import * as Type from 'typebox';
-import { writable } from '../json-schema-form.ts';
-import type { SchemaNode } from '../schema-words.ts';
+import { writable } from '../json-schema/json-schema-form.ts';
+import type { SchemaNode } from '../reader/schema-words.ts';
 import { fieldAliases, typeMeant, typeSpellings } from './aliases.ts';
 import { messengerFormSchema, triggerSchema } from './trigger-schema.ts';
 import { triggerTypes } from './trigger-types.ts';

@@ -1,8 +1,8 @@
 // What all triggers may say of how their events are handled: whether, how often, for how long, and what people hear of it.
 
-import { joinPath } from '../field-path.ts';
-import { fillDefaults } from '../fill-defaults.ts';
-import type { SchemaReader } from '../schema-reader.ts';
+import { joinPath } from '../reader/field-path.ts';
+import { fillDefaults } from '../reader/fill-defaults.ts';
+import type { SchemaReader } from '../reader/schema-reader.ts';
 import { optionsSchema, type WrittenTrigger } from './trigger-schema.ts';
 
 /** Filled and checked; in a chat people wait for an answer. */

@@ -3,9 +3,9 @@
 // trigger-types.ts lists them, and nothing else asks which type a trigger is of.
 
 import type * as Type from 'typebox';
-import { joinPath } from '../field-path.ts';
-import type { Problem } from '../problem.ts';
-import type { SchemaReader } from '../schema-reader.ts';
+import { joinPath } from '../reader/field-path.ts';
+import type { Problem } from '../reader/problem.ts';
+import type { SchemaReader } from '../reader/schema-reader.ts';
 import type { ReadResource } from './resource-context.ts';
 import type { TriggerOf } from './trigger.ts';
 

@@ -1,14 +1,14 @@
 // Triggers that end in a refusal whatever else they say: of a type that is missing or not known. Their other fields are
 // checked all the same.
 
-import type { SchemaReader } from '../schema-reader.ts';
-import { suggest } from '../suggest.ts';
-import type { YamlTree } from '../yaml-tree.ts';
+import type { SchemaReader } from '../reader/schema-reader.ts';
+import { suggest } from '../reader/suggest.ts';
+import { memberOf, withMember, withoutMembers } from '../reader/yaml-members.ts';
+import type { YamlTree } from '../reader/yaml-tree.ts';
 import { typeSpellings } from './aliases.ts';
 import type { ReadResource } from './resource-context.ts';
 import { triggerSchema, type WrittenTrigger } from './trigger-schema.ts';
 import { typeNames } from './type-names.ts';
-import { memberOf, withMember, withoutMembers } from './yaml-members.ts';
 
 /** Of an unknown type nothing can be said about its config, but all the rest can be read. `word` is the type as written. */
 export function readWithoutType(

@@ -2,7 +2,7 @@
 // where nobody but this machine can reach the listener.
 
 import * as Type from 'typebox';
-import { isLoopback } from '../listen-addr.ts';
+import { isLoopback } from '../gateway-file/listen-addr.ts';
 import type { Fields } from './trigger-type.ts';
 
 export const insecureAllowUnverified = Type.Boolean({

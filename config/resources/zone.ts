@@ -1,6 +1,6 @@
 // Time zones by their IANA names, as far as this Node knows them.
 
-import { suggest } from '../suggest.ts';
+import { suggest } from '../reader/suggest.ts';
 
 /** What is wrong with the name of a zone, or undefined. */
 export function zoneFault(name: string): string | undefined {

@@ -4,7 +4,7 @@
 // OG1  where `Host` is not checked, a page of the very address that the request was sent to proves nothing by that: by DNS
 //      rebinding any site's page is one. It may go on only when `vouchesFor` knows it by something that such a page lacks.
 
-import { isLoopback, loopbackNames } from '../../config/listen-addr.ts';
+import { isLoopback, loopbackNames } from '../../config/gateway-file/listen-addr.ts';
 import type { HeaderList } from './listener/seam.ts';
 import type { ExchangeContext } from './mcp/exchange-context.ts';
 

@@ -3,7 +3,7 @@
 
 import { GatewayError } from '../../actors/errors.ts';
 import type { ManagedServer } from '../../actors/server/managed-server.ts';
-import { ConfigError } from '../../config/problem.ts';
+import { ConfigError } from '../../config/reader/problem.ts';
 import { serverDetails, serverRecord, serverStats } from './api/records.ts';
 import type { BodyHandler } from './listener/seam.ts';
 import type { ExchangeContext } from './mcp/exchange-context.ts';

@@ -18,7 +18,7 @@
 import type { Automation } from '../../actors/automation/automation.ts';
 import { deadLettersOf } from '../../actors/dead-letters.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
-import { ConfigError, formatProblem } from '../../config/problem.ts';
+import { ConfigError, formatProblem } from '../../config/reader/problem.ts';
 import type { AutomationFigures } from '../http/api/automation-figures.ts';
 import { serverDetails } from '../http/api/records.ts';
 import type { BodyHandler, HeaderList, HttpStream } from '../http/listener/seam.ts';

@@ -5,10 +5,10 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { Check } from 'typebox/value';
 import { afterAll, describe, expect, test } from 'vitest';
-import { entryHash } from '../../config/entry-hash.ts';
-import { jsonSchemas } from '../../config/json-schemas.ts';
-import type { Problem } from '../../config/problem.ts';
-import { substitute } from '../../config/substitute.ts';
+import { entryHash } from '../../config/catalog/entry-hash.ts';
+import { jsonSchemas } from '../../config/json-schema/json-schemas.ts';
+import type { Problem } from '../../config/reader/problem.ts';
+import { substitute } from '../../config/reader/substitute.ts';
 import { ConfigFolder } from '../unit/config/config-folder.ts';
 
 const folder = new ConfigFolder();

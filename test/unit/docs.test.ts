@@ -6,7 +6,7 @@ import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, wri
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { jsonSchemas } from '../../config/json-schemas.ts';
+import { jsonSchemas } from '../../config/json-schema/json-schemas.ts';
 import { triggerTypes } from '../../config/resources/trigger-types.ts';
 import { typeNames } from '../../config/resources/type-names.ts';
 import { machineList } from '../../src/cli/commands/machines.ts';

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { DeadlineError, InternalError, StoppedError } from '../../actors/errors.ts';
 import { type Log, silentLog } from '../../actors/log.ts';
 import type { Loaded } from '../../config/load-config.ts';
-import { ConfigError, type Problem } from '../../config/problem.ts';
+import { ConfigError, type Problem } from '../../config/reader/problem.ts';
 import { Reloads, type ReloadsOptions } from '../../src/reloads.ts';
 
 const problem = (file: string): Problem => ({ file, line: 1, column: 1, message: 'bad', severity: 'error' });

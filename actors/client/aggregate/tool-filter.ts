@@ -1,7 +1,7 @@
 // Which tools of a server clients may see and call: `tools: { allow, deny }` in the catalog. What matches the patterns is loaded
 // where there are any: it would cost every other start 10 ms.
 
-import type { ServerEntry } from '../../../config/catalog-schema.ts';
+import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';
 
 export type ToolFilter = (name: string) => boolean;
 

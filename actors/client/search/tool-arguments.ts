@@ -1,7 +1,7 @@
 // Reads the arguments of the three search tools from a `tools/call`, strictly: an error says what is wrong in words that
 // a model can act on. Which members count is decided on the bytes, since one of them is the arguments of another tool.
 
-import { suggest } from '../../../config/suggest.ts';
+import { suggest } from '../../../config/reader/suggest.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';
 import { type Member, membersOf } from '../../jsonrpc/members.ts';
 import { rawOf, type Span } from '../../jsonrpc/span.ts';

@@ -8,7 +8,7 @@
 //          exact name, and in the list of all.
 
 import MiniSearch, { type SearchOptions } from 'minisearch';
-import { editDistance } from '../../../config/suggest.ts';
+import { editDistance } from '../../../config/reader/suggest.ts';
 import { Budget, Share } from '../../budget.ts';
 import { isSameItem, itemJson } from '../../server/lists/lists.ts';
 import type { Shown } from '../aggregate/aggregate.ts';

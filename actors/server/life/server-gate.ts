@@ -4,7 +4,7 @@
 // SG1 (A1)   the gate is open exactly while the machine is in `running` or `idle`; the clocks tick just then, and until a drain.
 // SG2 (A5)   after `kill` no connection and no probe is left.
 
-import type { ServerEntry } from '../../../config/catalog-schema.ts';
+import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';
 import type { ServerEvent, ServerState } from '../../../machines/server.ts';
 import { ConnectionLostError, type GatewayError, StoppedError } from '../../errors.ts';
 import type { Log } from '../../log.ts';

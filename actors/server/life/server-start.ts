@@ -5,7 +5,7 @@
 // SS2  nothing is opened before it is known which eras the server speaks.
 // SS3  a backoff or park that is not over is ended by an operator's start only.
 
-import type { ServerEntry } from '../../../config/catalog-schema.ts';
+import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';
 import type { ServerState } from '../../../machines/server.ts';
 import { ConnectionLostError, StoppedError, UnavailableError } from '../../errors.ts';
 import { steadyNow } from '../../steady-clock.ts';

@@ -1,7 +1,7 @@
 // The three timers of a server whose gate is open: health pings, idleness of the server, idleness of single sessions'
 // connections. They start and stop together.
 
-import type { ServerEntry } from '../../../config/catalog-schema.ts';
+import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';
 import { IdleMembers } from '../pool/idle-members.ts';
 import type { PoolMember } from '../pool/pool-member.ts';
 import { Health } from './health.ts';

@@ -4,7 +4,7 @@
 // OB1  who waits for a connection that cannot be had is told, and nobody else is (A6).
 // -    however many calls are refused for their headers at once, the list of tools is fetched once for all of them.
 
-import type { ServerEntry } from '../../../config/catalog-schema.ts';
+import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';
 import type { ServerEvent } from '../../../machines/server.ts';
 import { type GatewayError, UpstreamProtocolError } from '../../errors.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';

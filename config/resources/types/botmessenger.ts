@@ -1,7 +1,7 @@
 // What a trigger of type BotMessenger may say in spec.config: a messenger with bots and a menu of commands.
 
 import * as Type from 'typebox';
-import { isLoopback } from '../../listen-addr.ts';
+import { isLoopback } from '../../gateway-file/listen-addr.ts';
 import { secret } from '../../text-schema.ts';
 import { address, checkAddress } from '../address.ts';
 import { botMenu, checkBots } from '../bot-checks.ts';

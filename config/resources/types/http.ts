@@ -3,8 +3,8 @@
 
 import * as Type from 'typebox';
 import { seconds, secondsOrZero } from '../../duration-schema.ts';
+import { urlOf } from '../../gateway-file/listen-addr.ts';
 import { jwtFault, jwtSchema } from '../../jwt-schema.ts';
-import { urlOf } from '../../listen-addr.ts';
 import { headersByName, secret } from '../../text-schema.ts';
 import { commandsInCommon, haveSecretInCommon } from '../ambiguous-triggers.ts';
 import type { Filled } from '../filled.ts';

@@ -1,8 +1,8 @@
 // What a trigger of type Manual may say in spec.config: runs that somebody starts by hand.
 
 import * as Type from 'typebox';
-import { joinPath } from '../../field-path.ts';
-import { suggest } from '../../suggest.ts';
+import { joinPath } from '../../reader/field-path.ts';
+import { suggest } from '../../reader/suggest.ts';
 import type { Filled } from '../filled.ts';
 import type { ReadOfType, TriggerType } from '../trigger-type.ts';
 

@@ -6,13 +6,13 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { parseListenAddr } from '../../../config/listen-addr.ts';
-import { formatProblem } from '../../../config/problem.ts';
-import { readGateway } from '../../../config/read-gateway.ts';
-import { SchemaReader } from '../../../config/schema-reader.ts';
-import { SecretValues } from '../../../config/secret-values.ts';
-import { readSourceFile, SourceFile } from '../../../config/source-file.ts';
-import { parseYamlTree } from '../../../config/yaml-tree.ts';
+import { parseListenAddr } from '../../../config/gateway-file/listen-addr.ts';
+import { readGateway } from '../../../config/gateway-file/read-gateway.ts';
+import { formatProblem } from '../../../config/reader/problem.ts';
+import { SchemaReader } from '../../../config/reader/schema-reader.ts';
+import { SecretValues } from '../../../config/reader/secret-values.ts';
+import { readSourceFile, SourceFile } from '../../../config/reader/source-file.ts';
+import { parseYamlTree } from '../../../config/reader/yaml-tree.ts';
 import type { Target } from './api-client.ts';
 
 export interface TargetOptions {

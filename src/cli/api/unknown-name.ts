@@ -1,6 +1,6 @@
 // For a name that the gateway does not know: the names that it knows, and the one that was probably meant.
 
-import { suggest } from '../../../config/suggest.ts';
+import { suggest } from '../../../config/reader/suggest.ts';
 import { type ApiClient, ApiProblem } from './api-client.ts';
 
 const SHOWN = 20;

@@ -1,11 +1,11 @@
 // --check: says what is wrong with a configuration, or what it would serve, and starts nothing.
 
 import { Redactor } from '../../../actors/redact.ts';
-import type { GatewayConfig } from '../../../config/gateway-schema.ts';
+import type { GatewayConfig } from '../../../config/gateway-file/gateway-schema.ts';
 import { loadConfig } from '../../../config/load-config.ts';
-import { ConfigError, formatProblem, hasError, type Problem } from '../../../config/problem.ts';
+import { ConfigError, formatProblem, hasError, type Problem } from '../../../config/reader/problem.ts';
+import { SecretValues } from '../../../config/reader/secret-values.ts';
 import type { LoadedResources } from '../../../config/resources/load-resources.ts';
-import { SecretValues } from '../../../config/secret-values.ts';
 import type { CliOptions } from '../options.ts';
 import { counted } from '../views/figures.ts';
 import { complain, print, printJson } from '../views/output.ts';

@@ -1,7 +1,7 @@
 // `machines`: prints the state machines of this program as Mermaid diagrams. ARCHITECTURE.md has them from here.
 
 import type { AnyStateMachine } from 'xstate';
-import { suggest } from '../../../config/suggest.ts';
+import { suggest } from '../../../config/reader/suggest.ts';
 import { connectionMachine } from '../../../machines/connection.ts';
 import { conversationMachine } from '../../../machines/conversation.ts';
 import { gatewayMachine } from '../../../machines/gateway.ts';

@@ -3,7 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { isReference, referencesIn, referencesInFile } from '../../../config/references.ts';
+import { isReference, referencesIn, referencesInFile } from '../../../config/reader/references.ts';
 import type { StdioTarget } from '../stdio-options.ts';
 
 const NAME = 'actor-gateway';

@@ -1,11 +1,11 @@
 // Triggers and agents as they stand in files, without a gateway: `validate`, and `get … -f`. Variables that are not set are
 // warnings here: the files are read on one machine and used on another.
 
-import { hasError } from '../../../config/problem.ts';
+import { hasError } from '../../../config/reader/problem.ts';
+import { SecretValues } from '../../../config/reader/secret-values.ts';
 import type { Agent } from '../../../config/resources/agent.ts';
 import { type LoadedResources, loadResources } from '../../../config/resources/load-resources.ts';
 import type { Trigger } from '../../../config/resources/trigger.ts';
-import { SecretValues } from '../../../config/secret-values.ts';
 import { commandRecord } from '../../http/api/automation-records.ts';
 
 export function readResourceFiles(paths: readonly string[]): Promise<LoadedResources> {

@@ -1,6 +1,6 @@
 // Runs the command that the first argument of gateway-http names. Loaded only then: the plain form starts without it.
 
-import { suggest } from '../../../config/suggest.ts';
+import { suggest } from '../../../config/reader/suggest.ts';
 import { ApiClient, ApiProblem } from '../api/api-client.ts';
 import {
   declareTarget,

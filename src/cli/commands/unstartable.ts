@@ -3,7 +3,7 @@
 
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, isAbsolute, join } from 'node:path';
-import type { ServerEntry } from '../../../config/catalog-schema.ts';
+import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';
 
 /** Why a server could not be started here as things are; undefined where nothing is seen to be missing. */
 export function whyUnstartable(entry: ServerEntry, env: NodeJS.ProcessEnv): string | undefined {

@@ -1,6 +1,6 @@
 // `validate`: checks trigger and agent files as the gateway would read them, without one.
 
-import { isError } from '../../../config/problem.ts';
+import { isError } from '../../../config/reader/problem.ts';
 import type { LoadedResources } from '../../../config/resources/load-resources.ts';
 import { parseProgram } from '../command.ts';
 import { sentenceOf } from '../command-list.ts';

@@ -2,7 +2,7 @@
 
 import type { ShownTrigger } from '../../../actors/automation/operator.ts';
 import type { Gateway } from '../../../actors/gateway/gateway.ts';
-import { urlOf } from '../../../config/listen-addr.ts';
+import { urlOf } from '../../../config/gateway-file/listen-addr.ts';
 import { counted } from './figures.ts';
 import { printable } from './terminal-text.ts';
 

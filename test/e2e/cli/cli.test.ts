@@ -3,7 +3,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { isLoopback } from '../../../config/listen-addr.ts';
+import { isLoopback } from '../../../config/gateway-file/listen-addr.ts';
 import {
   type GatewaySetup,
   temporaryFolder,

@@ -5,8 +5,8 @@ import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { Check } from 'typebox/value';
 import { afterAll, describe, expect, test } from 'vitest';
-import { jsonSchemas } from '../../../config/json-schemas.ts';
-import type { Problem } from '../../../config/problem.ts';
+import { jsonSchemas } from '../../../config/json-schema/json-schemas.ts';
+import type { Problem } from '../../../config/reader/problem.ts';
 import { repoEvents } from '../../../config/resources/repo-events.ts';
 import { ResourceFolder } from '../../unit/config/resources/resource-folder.ts';
 

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { loadConfig } from '../../../config/load-config.ts';
-import { ConfigError, formatProblem } from '../../../config/problem.ts';
+import { ConfigError, formatProblem } from '../../../config/reader/problem.ts';
 import { ConfigFolder } from './config-folder.ts';
 
 const folder = new ConfigFolder();

@@ -4,8 +4,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Loaded, type LoadOptions, loadConfig } from '../../../config/load-config.ts';
-import { ConfigError, type Problem } from '../../../config/problem.ts';
-import type { Environment } from '../../../config/substitute.ts';
+import { ConfigError, type Problem } from '../../../config/reader/problem.ts';
+import type { Environment } from '../../../config/reader/substitute.ts';
 
 export interface Attempt {
   readonly loaded?: Loaded;

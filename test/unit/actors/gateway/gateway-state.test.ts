@@ -8,7 +8,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { Gateway } from '../../../../actors/gateway/gateway.ts';
 import { silentLog } from '../../../../actors/log.ts';
 import { KEPT_MS } from '../../../../actors/state/list-files.ts';
-import { entryHash } from '../../../../config/entry-hash.ts';
+import { entryHash } from '../../../../config/catalog/entry-hash.ts';
 import { type Loaded, loadConfig } from '../../../../config/load-config.ts';
 
 let folder = '';

@@ -5,7 +5,7 @@ import { subscribeResource } from '../../../../actors/client/sessions/resource-s
 import { deadLettersOf } from '../../../../actors/dead-letters.ts';
 import { ConnectionLostError, OverloadedError, SessionExpiredError } from '../../../../actors/errors.ts';
 import { type Log, silentLog } from '../../../../actors/log.ts';
-import type { ServerEntry } from '../../../../config/catalog-schema.ts';
+import type { ServerEntry } from '../../../../config/catalog/catalog-schema.ts';
 import type { FakeLink, FakeServer } from '../../../fixtures/server/fake-link.ts';
 import { FakeManaged, FakeOwner, settle } from '../../../fixtures/server/fake-server.ts';
 

@@ -3,13 +3,13 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { SecretValues } from '../../../../config/reader/secret-values.ts';
 import {
   type LoadedResources,
   type LoadResourcesOptions,
   loadResources,
 } from '../../../../config/resources/load-resources.ts';
 import type { Trigger } from '../../../../config/resources/trigger.ts';
-import { SecretValues } from '../../../../config/secret-values.ts';
 
 export interface LoadedFolder extends LoadedResources {
   /** `file:line:column: message`, or `file:line:column: warning: message`. */

@@ -25,7 +25,7 @@ import { ConnectionLostError, type GatewayError } from '../../../../../actors/er
 import type { Envelope } from '../../../../../actors/jsonrpc/envelope.ts';
 import { readClientMessage } from '../../../../../actors/jsonrpc/read-message.ts';
 import { type Edit, inOrder, splice } from '../../../../../actors/jsonrpc/span.ts';
-import type { ServerEntry } from '../../../../../config/catalog-schema.ts';
+import type { ServerEntry } from '../../../../../config/catalog/catalog-schema.ts';
 import type { FakeLink } from '../../../../fixtures/server/fake-link.ts';
 import { FakeManaged, settle, toolCall } from '../../../../fixtures/server/fake-server.ts';
 

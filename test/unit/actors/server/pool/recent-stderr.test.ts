@@ -1,7 +1,7 @@
 // What a server said on stderr, while its processes come and go.
 
 import { afterEach, describe, expect, test } from 'vitest';
-import type { ServerEntry } from '../../../../../config/catalog-schema.ts';
+import type { ServerEntry } from '../../../../../config/catalog/catalog-schema.ts';
 import type { FakeServer } from '../../../../fixtures/server/fake-link.ts';
 import { FakeManaged, FakeOwner, settle } from '../../../../fixtures/server/fake-server.ts';
 

@@ -3,11 +3,11 @@
 // The type is the filled form: a field with a default is optional for the operator and always there in code.
 
 import * as Type from 'typebox';
-import { seconds, secondsOrZero } from './duration-schema.ts';
-import { jwtSchema } from './jwt-schema.ts';
+import { seconds, secondsOrZero } from '../duration-schema.ts';
+import { jwtSchema } from '../jwt-schema.ts';
+import type { Platforms } from '../resources/resource-context.ts';
+import { text, textByKey } from '../text-schema.ts';
 import { listenAddrPattern } from './listen-addr.ts';
-import type { Platforms } from './resources/resource-context.ts';
-import { text, textByKey } from './text-schema.ts';
 
 const count = (description: string, byDefault: number) =>
   Type.Integer({ description, default: byDefault, minimum: 1, maximum: 1_000_000 });

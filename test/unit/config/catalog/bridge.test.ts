@@ -1,7 +1,7 @@
 // The configuration that stands for one remote address.
 
 import { describe, expect, test } from 'vitest';
-import { BRIDGED, bridgeTo } from '../../../config/bridge.ts';
+import { BRIDGED, bridgeTo } from '../../../../config/catalog/bridge.ts';
 
 function good(url: string, headers: Record<string, string> = {}, env: Record<string, string> = {}) {
   const bridged = bridgeTo(url, headers, env);

@@ -1,16 +1,16 @@
 // The settings of platforms in the daemon's configuration: words of vendors as well as ours, and `NAME_env: VARIABLE` for
 // a value. Loaded only for a file that has any: the schemas of all types cost 3 ms of a start.
 
-import { joinPath } from './field-path.ts';
-import { fillDefaults } from './fill-defaults.ts';
-import { fieldAliases, typeMeant } from './resources/aliases.ts';
-import { platformsSchema } from './resources/platform-schema.ts';
-import type { Platforms } from './resources/resource-context.ts';
-import { triggerTypes } from './resources/trigger-types.ts';
-import { platformOf, type TypeName } from './resources/type-names.ts';
-import { renamed, textOf } from './resources/yaml-members.ts';
-import type { SchemaReader } from './schema-reader.ts';
-import type { YamlMap, YamlPair, YamlTree } from './yaml-tree.ts';
+import { joinPath } from '../reader/field-path.ts';
+import { fillDefaults } from '../reader/fill-defaults.ts';
+import type { SchemaReader } from '../reader/schema-reader.ts';
+import { renamed, textOf } from '../reader/yaml-members.ts';
+import type { YamlMap, YamlPair, YamlTree } from '../reader/yaml-tree.ts';
+import { fieldAliases, typeMeant } from '../resources/aliases.ts';
+import { platformsSchema } from '../resources/platform-schema.ts';
+import type { Platforms } from '../resources/resource-context.ts';
+import { triggerTypes } from '../resources/trigger-types.ts';
+import { platformOf, type TypeName } from '../resources/type-names.ts';
 
 /** By the words of the platforms; what was not written is undefined. */
 export function readPlatforms(reader: SchemaReader, tree: YamlTree): Platforms {

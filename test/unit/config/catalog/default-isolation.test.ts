@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
-import { type LoadOptions, loadConfig } from '../../../config/load-config.ts';
+import { type LoadOptions, loadConfig } from '../../../../config/load-config.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'isolation-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -1,7 +1,7 @@
 // The name under which the lists of a catalog entry are cached; a reload compares it to find what has changed.
 
+import { contentHash } from '../content-hash.ts';
 import type { ServerEntry } from './catalog-schema.ts';
-import { contentHash } from './content-hash.ts';
 
 /** 16 hexadecimal characters; the tags of an entry do not count. */
 export function entryHash(entry: ServerEntry): string {

@@ -3,6 +3,10 @@
 
 import { resolve } from 'node:path';
 import type { Static } from 'typebox';
+import { joinPath } from '../reader/field-path.ts';
+import { fillDefaults, type Written } from '../reader/fill-defaults.ts';
+import type { SchemaReader } from '../reader/schema-reader.ts';
+import type { SecretValues } from '../reader/secret-values.ts';
 import {
   type desktopEntrySchema,
   type RemoteEntry,
@@ -13,10 +17,6 @@ import {
   stdioEntrySchema,
   stdioKeys,
 } from './catalog-schema.ts';
-import { joinPath } from './field-path.ts';
-import { fillDefaults, type Written } from './fill-defaults.ts';
-import type { SchemaReader } from './schema-reader.ts';
-import type { SecretValues } from './secret-values.ts';
 
 export type WrittenEntry = Written<Static<typeof desktopEntrySchema>>;
 

@@ -8,12 +8,12 @@ import {
   serverIdPattern,
   stdioKeys,
   writtenEntrySchema,
-} from './catalog-schema.ts';
-import { gatewaySchema } from './gateway-schema.ts';
+} from '../catalog/catalog-schema.ts';
+import { gatewaySchema } from '../gateway-file/gateway-schema.ts';
+import { agentSchema } from '../resources/agent-schema.ts';
+import { platformsSchema } from '../resources/platform-schema.ts';
+import { triggerFile } from '../resources/trigger-json-schema.ts';
 import { mapValues, writable } from './json-schema-form.ts';
-import { agentSchema } from './resources/agent-schema.ts';
-import { platformsSchema } from './resources/platform-schema.ts';
-import { triggerFile } from './resources/trigger-json-schema.ts';
 
 const dialect = 'https://json-schema.org/draft/2020-12/schema';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { parseListenAddr } from '../../../config/listen-addr.ts';
+import { parseListenAddr } from '../../../../config/gateway-file/listen-addr.ts';
 
 describe('parseListenAddr', () => {
   test.each([

@@ -1,9 +1,9 @@
 // Looking into a tree before its schema is known, and writing what was spelled otherwise as it is meant. Offsets stay
 // those of what was written, so that problems are reported there.
 
-import { joinPath } from '../field-path.ts';
-import type { SchemaReader } from '../schema-reader.ts';
-import type { YamlMap, YamlTree } from '../yaml-tree.ts';
+import { joinPath } from './field-path.ts';
+import type { SchemaReader } from './schema-reader.ts';
+import type { YamlMap, YamlTree } from './yaml-tree.ts';
 
 /** The value of a member, if `tree` is a mapping that has it. */
 export function memberOf(tree: YamlTree | undefined, key: string): YamlTree | undefined {

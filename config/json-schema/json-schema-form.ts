@@ -2,7 +2,7 @@
 // unknown ones are refused, and `${VAR}` may stand where a value is expected.
 
 import type { TSchema } from 'typebox';
-import type { SchemaNode } from './schema-words.ts';
+import type { SchemaNode } from '../reader/schema-words.ts';
 
 /** The JSON Schema for editors. */
 export function writable(schema: TSchema): SchemaNode {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { suggest } from '../../../config/suggest.ts';
+import { suggest } from '../../../../config/reader/suggest.ts';
 
 const known = [
   'listen_addr',

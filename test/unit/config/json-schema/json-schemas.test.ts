@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
 import { Check } from 'typebox/value';
 import { describe, expect, test } from 'vitest';
-import { jsonSchemas } from '../../../config/json-schemas.ts';
+import { jsonSchemas } from '../../../../config/json-schema/json-schemas.ts';
 
 const gateway = { listen_addr: '127.0.0.1:1', catalog_path: 'c' };
 const server = (entry: object) => ({ servers: { a: entry } });

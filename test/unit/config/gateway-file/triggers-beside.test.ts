@@ -3,7 +3,7 @@
 import { mkdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { ConfigFolder } from './config-folder.ts';
+import { ConfigFolder } from '../config-folder.ts';
 
 const folder = new ConfigFolder();
 afterAll(() => folder.remove());

@@ -2,12 +2,12 @@
 // without a host, and settings of platforms where either form has them.
 
 import { isIPv6 } from 'node:net';
-import type { Written } from './fill-defaults.ts';
+import type { Written } from '../reader/fill-defaults.ts';
+import type { SchemaReader } from '../reader/schema-reader.ts';
+import { memberOf, withMember, withoutMembers } from '../reader/yaml-members.ts';
+import type { YamlTree } from '../reader/yaml-tree.ts';
 import type { GatewayConfig } from './gateway-schema.ts';
 import { parseListenAddr } from './listen-addr.ts';
-import { memberOf, withMember, withoutMembers } from './resources/yaml-members.ts';
-import type { SchemaReader } from './schema-reader.ts';
-import type { YamlTree } from './yaml-tree.ts';
 
 /** Keys that make a gateway file one of this form. */
 const daemonKeys = ['spec', 'platforms', 'http_port'];

@@ -1,7 +1,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
-import type { ServerEntry } from '../../../config/catalog-schema.ts';
-import { entryHash } from '../../../config/entry-hash.ts';
-import { ConfigFolder } from './config-folder.ts';
+import type { ServerEntry } from '../../../../config/catalog/catalog-schema.ts';
+import { entryHash } from '../../../../config/catalog/entry-hash.ts';
+import { ConfigFolder } from '../config-folder.ts';
 
 const folder = new ConfigFolder();
 afterAll(() => folder.remove());

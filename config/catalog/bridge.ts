@@ -1,16 +1,16 @@
 // A configuration made of one remote address, for a program that is given no file. It goes through the reader of
 // the catalog, so that `${VAR}`, the checks of address and headers, and what counts as a secret are the same there.
 
-import { fillDefaults } from './fill-defaults.ts';
-import { gatewaySchema } from './gateway-schema.ts';
-import type { Loaded } from './load-config.ts';
-import { hasError, isError, type Problem } from './problem.ts';
+import { gatewaySchema } from '../gateway-file/gateway-schema.ts';
+import type { Loaded } from '../load-config.ts';
+import { fillDefaults } from '../reader/fill-defaults.ts';
+import { hasError, isError, type Problem } from '../reader/problem.ts';
+import { SchemaReader } from '../reader/schema-reader.ts';
+import { SecretValues } from '../reader/secret-values.ts';
+import { SourceFile } from '../reader/source-file.ts';
+import type { Environment } from '../reader/substitute.ts';
+import { parseYamlTree } from '../reader/yaml-tree.ts';
 import { readCatalog } from './read-catalog.ts';
-import { SchemaReader } from './schema-reader.ts';
-import { SecretValues } from './secret-values.ts';
-import { SourceFile } from './source-file.ts';
-import type { Environment } from './substitute.ts';
-import { parseYamlTree } from './yaml-tree.ts';
 
 /** The id of the only server. */
 export const BRIDGED = 'remote';

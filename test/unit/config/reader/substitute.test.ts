@@ -1,7 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
 import { afterAll, describe, expect, test } from 'vitest';
-import { referenceOffset, substitute } from '../../../config/substitute.ts';
-import { ConfigFolder } from './config-folder.ts';
+import { referenceOffset, substitute } from '../../../../config/reader/substitute.ts';
+import { ConfigFolder } from '../config-folder.ts';
 
 const folder = new ConfigFolder();
 afterAll(() => folder.remove());

@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { Check } from 'typebox/value';
 import { afterAll, describe, expect, test } from 'vitest';
-import { jsonSchemas } from '../../../config/json-schemas.ts';
-import { ConfigFolder } from './config-folder.ts';
+import { jsonSchemas } from '../../../../config/json-schema/json-schemas.ts';
+import { ConfigFolder } from '../config-folder.ts';
 
 const folder = new ConfigFolder();
 afterAll(() => folder.remove());

@@ -1,15 +1,15 @@
 // From the gateway file's tree to a GatewayConfig: the rules that a schema cannot say.
 
 import { dirname, resolve } from 'node:path';
+import { jwtFault } from '../jwt-schema.ts';
+import { fillDefaults, type Written } from '../reader/fill-defaults.ts';
+import type { SchemaReader } from '../reader/schema-reader.ts';
+import { shellForm } from '../reader/substitute.ts';
+import { memberOf, textOf, withoutMembers } from '../reader/yaml-members.ts';
+import type { YamlTree } from '../reader/yaml-tree.ts';
 import { daemonListenAddr, isDaemonForm, withoutPlatforms } from './daemon-form.ts';
-import { fillDefaults, type Written } from './fill-defaults.ts';
 import { type GatewayConfig, gatewaySchema } from './gateway-schema.ts';
-import { jwtFault } from './jwt-schema.ts';
 import { isLoopback, parseListenAddr } from './listen-addr.ts';
-import { memberOf, textOf, withoutMembers } from './resources/yaml-members.ts';
-import type { SchemaReader } from './schema-reader.ts';
-import { shellForm } from './substitute.ts';
-import type { YamlTree } from './yaml-tree.ts';
 
 /** Without `platforms`. Relative paths are relative to the folder of `file`. With problems reported the result is a best effort. */
 export function readGateway(reader: SchemaReader, root: YamlTree, file: string): Written<GatewayConfig> {

@@ -2,6 +2,10 @@
 // desktop client's `mcpServers`, whose files hold keys that are none of our business.
 
 import { dirname } from 'node:path';
+import { joinPath } from '../reader/field-path.ts';
+import type { SchemaReader } from '../reader/schema-reader.ts';
+import type { SecretValues } from '../reader/secret-values.ts';
+import type { YamlMap, YamlPair, YamlTree } from '../reader/yaml-tree.ts';
 import {
   type Catalog,
   desktopEntrySchema,
@@ -9,11 +13,7 @@ import {
   serverIdPattern,
   writtenEntrySchema,
 } from './catalog-schema.ts';
-import { joinPath } from './field-path.ts';
 import { normaliseEntry, type WrittenEntry } from './normalise-entry.ts';
-import type { SchemaReader } from './schema-reader.ts';
-import type { SecretValues } from './secret-values.ts';
-import type { YamlMap, YamlPair, YamlTree } from './yaml-tree.ts';
 
 const serverId = new RegExp(serverIdPattern);
 

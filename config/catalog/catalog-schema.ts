@@ -3,8 +3,8 @@
 // write, before it is known which of the two it is. The fields are declared once.
 
 import * as Type from 'typebox';
-import { seconds, secondsOrZero } from './duration-schema.ts';
-import { headersByName, text, variablesByName } from './text-schema.ts';
+import { seconds, secondsOrZero } from '../duration-schema.ts';
+import { headersByName, text, variablesByName } from '../text-schema.ts';
 
 export const serverIdPattern = '^[A-Za-z0-9._-]{1,64}$';
 
