@@ -5,13 +5,13 @@
 // BM2  each message is an event of its own, and known again by its id; those of one notification are accepted in their order.
 
 import type { BusinessMessengerTrigger } from '../../../config/resources/trigger.ts';
+import { chatFilters } from '../../inbox/chat-filters.ts';
 import type { Principal } from '../../principal.ts';
 import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
 import { hubVerifier } from '../hub-verifier.ts';
 import type { Verifier } from '../verified-subscribers.ts';
 import { WebhookTable } from '../webhook-table.ts';
-import { isAllowed } from './allowed-senders.ts';
-import { readMessageEvent, SENDER_NUMBER, SENDER_USER_ID } from './businessmessenger-event.ts';
+import { readMessageEvent } from './businessmessenger-event.ts';
 import { businessMessengerOutbound } from './businessmessenger-outbound.ts';
 import { type MessengerSubscriber, NotificationPath, SIGNATURE } from './notification-path.ts';
 
@@ -37,11 +37,8 @@ export function businessMessengerAdapter(maxBodyBytes: number): Adapter<Business
       return { close };
     },
     read: readMessageEvent,
-    takes(trigger, { channel, context }) {
-      const number = context[SENDER_NUMBER] as string | undefined;
-      const userId = context[SENDER_USER_ID] as string | undefined;
-      return channel === trigger.config.phone_number_id && isAllowed(trigger, number, userId);
-    },
+    takes: ({ config }, { channel }) => channel === config.phone_number_id,
+    filters: ({ config }) => chatFilters({ users: [...config.allowed_numbers, ...config.allowed_users] }),
     outbound: businessMessengerOutbound(),
   };
 }

@@ -63,6 +63,8 @@ export function readMessageEvent(stored: StoredEvent): InboundEvent {
     unsupported: 'text' in words ? undefined : `UnsupportedMessageType: ${words.unsupported}`,
     channel: textMember(value, 'metadata.phone_number_id'),
     user: sender.userId ?? sender.number,
+    // Whoever has an id may be meant by the number.
+    userAliases: sender.number === undefined ? [] : [sender.number],
     context: without({
       [MESSAGE_ID]: textMember(message, 'id'),
       'message.type': textMember(message, 'type'),

@@ -83,12 +83,16 @@ export const businessMessengerType: TriggerType<BusinessMessengerConfig> = {
 
 type Numbers = TriggerOf<string, BusinessMessengerConfig>;
 
-/** Whoever may write to one may write to both, unless their lists have nobody in common. */
+/**
+ * Whoever may write to one may write to both, unless their lists have nobody in common. Where one has none the other is the more
+ * specific one for all that it names.
+ */
 function doMessagesMeet(a: Numbers, b: Numbers): boolean {
   if (a.config.phone_number_id !== b.config.phone_number_id || a.config.app_secret !== b.config.app_secret)
     return false;
   const as = [...a.config.allowed_numbers, ...a.config.allowed_users];
   const bs = [...b.config.allowed_numbers, ...b.config.allowed_users];
+  if ((as.length === 0) !== (bs.length === 0)) return false;
   if (!doListsMeet(as, bs, (one, other) => one === other)) return false;
   const haveRules = (a.rules ?? []).length > 0 && (b.rules ?? []).length > 0;
   return haveRules || commandsInCommon(a, b).length > 0;

@@ -78,19 +78,21 @@ describe('a trigger of type BusinessMessenger', () => {
     expect(errors.join('\n')).toContain('is for loopback only');
   });
 
-  test('beside another of the same number is decided by name, unless nobody may write to both', async () => {
+  test('beside another of the same number is decided by name, unless nobody may write to both, or one names people', async () => {
     const two = (numbers: readonly string[]) =>
       numbers
-        .map((number, i) =>
+        .map((list, i) =>
           triggerText(
             'BusinessMessenger',
-            `${credentials}, api_version: v24.0, allowed_numbers: [${number}]`,
+            `${credentials}, api_version: v24.0, allowed_numbers: [${list}]`,
           ).replace('name: t', `name: t${i}`),
         )
         .join('---\n');
     const alike = await folder.loadText(two(['"4911111"', '"4911111"']), { env });
     expect(alike.lines.join('\n')).toContain('takes the same events; decided by name, t0 gets them');
     expect((await folder.loadText(two(['"4911111"', '"4922222"']), { env })).lines).toEqual([]);
+    expect((await folder.loadText(two(['"4911111"', '']), { env })).lines).toEqual([]);
+    expect((await folder.loadText(two(['', '']), { env })).lines.join('\n')).toContain('decided by name');
   });
 });
 

@@ -5,6 +5,7 @@ import { OverloadedError } from '../../../../../actors/errors.ts';
 import type { Adapter } from '../../../../../actors/sources/adapter.ts';
 import { businessMessengerAdapter } from '../../../../../actors/sources/businessmessenger/businessmessenger-adapter.ts';
 import type { BusinessMessengerTrigger } from '../../../../../config/resources/trigger.ts';
+import { matched } from '../../../../../machines/matching.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { businessMessengerTrigger } from '../../../../fixtures/automation/triggers.ts';
 import {
@@ -293,15 +294,35 @@ describe('a person', () => {
     [{ allowed_users: ['US.13491208655302741918'] }, [false, true, true]],
     [{ allowed_numbers: ['1555000222'], allowed_users: ['US.1'] }, [false, false, false]],
     [{ allowed_numbers: ['15550003333'] }, [false, false, true]],
+    [{ allowed_users: ['*'] }, [true, true, true]],
   ])('is allowed where %j says so', async (lists, expected) => {
     const trigger = await open(lists);
-    const takes: boolean[] = [];
+    const takers: (string | undefined)[] = [];
     for (const person of [ada, pablo, both]) {
       await say(person, textMessage(person, 'hello'));
-      takes.push(adapter.takes(trigger, last()));
+      takers.push(takerOf(trigger));
     }
-    expect(takes).toEqual(expected);
+    expect(takers).toEqual(expected.map((isAllowed) => (isAllowed ? 'desk' : undefined)));
   });
+
+  it('whom a trigger of the number names is for it, before one for everybody (MC2)', async () => {
+    const all = await open({}, 'all');
+    const vip = await open({ allowed_numbers: [both.number] }, 'vip');
+    for (const [person, taker] of [
+      [ada, 'all'],
+      [both, 'vip'],
+    ] as const) {
+      await say(person, textMessage(person, 'hello'));
+      expect(takerOf(all, vip)).toBe(taker);
+    }
+  });
+
+  /** Which of the triggers the last message is for. */
+  function takerOf(...triggers: readonly BusinessMessengerTrigger[]): string | undefined {
+    const taking = triggers.filter((trigger) => adapter.takes(trigger, last()));
+    const match = matched(taking, last(), (trigger) => adapter.filters?.(trigger));
+    return typeof match === 'string' ? undefined : match.trigger.name;
+  }
 });
 
 it('a trigger without a secret takes what comes from this machine, and from no page', async () => {
