@@ -8,6 +8,7 @@ import { SecretValues } from '../config/reader/secret-values.ts';
 import { loadGatewayResources } from '../config/resources/gateway-resources.ts';
 import type { LoadedResources } from '../config/resources/load-resources.ts';
 import type { Front } from './http/front.ts';
+import { TriggersFront } from './http/triggers-front.ts';
 
 export interface AutomateOptions {
   readonly config: GatewayConfig;
@@ -38,7 +39,7 @@ export async function automate(options: AutomateOptions): Promise<Automated> {
     maxBodyBytes: config.limits.body_bytes,
     concurrency: config.deliveries.concurrency,
   });
-  front.automation = automation;
+  front.triggers = new TriggersFront(automation, front);
   return { automation, problems: async () => (await readResources(options)).problems };
 }
 

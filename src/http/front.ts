@@ -6,7 +6,6 @@
 //     has to be asked for is waited for; meanwhile nothing of the request is looked at, and its body has a bound (UB1).
 // FR2  while draining, /health says so, work in flight ends, and new work is refused with 503.
 
-import type { Automation } from '../../actors/automation/automation.ts';
 import type { Address, OpenListener } from '../../actors/automation/webhook-listeners.ts';
 import { StoppedError } from '../../actors/errors.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
@@ -17,8 +16,6 @@ import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts'
 import { isLoopback, parseListenAddr } from '../../config/gateway-file/listen-addr.ts';
 import { InspectorAccess, isInspector } from '../inspector/access.ts';
 import { Inspector } from '../inspector/inspector.ts';
-import { AutomationFigures } from './api/automation-figures.ts';
-import { answerAutomation, automationRouteOf } from './api/automation-routes.ts';
 import { ApiKey } from './api-key.ts';
 import { BodyBudget } from './body/body-budget.ts';
 import { whenKnown } from './body/unproven-body.ts';
@@ -30,16 +27,18 @@ import type { BodyHandler, HttpReply, HttpRequest, Listener } from './listener/s
 import { ExchangeContext } from './mcp/exchange-context.ts';
 import { Heartbeat } from './mcp/heartbeat.ts';
 import { OriginGuard } from './origin-guard.ts';
-import { RefusedEvents } from './refused-events.ts';
-import type { RouteContext, TriggersAtRoutes } from './route-context.ts';
+import type { RouteContext } from './route-context.ts';
 import { fail, type Route, routeOf } from './routes.ts';
-import { webhook } from './webhook-endpoint.ts';
+import type { TriggersFront } from './triggers-front.ts';
 
 export interface FrontOptions {
   readonly prefer?: 'uws' | 'node' | undefined;
   /** Reads the configuration again and applies it, and gives what has changed; throws ConfigError. */
   reload(): Promise<object>;
 }
+
+/** The paths of triggers; what is there is known where there are some. */
+const OF_TRIGGERS = /^\/(?:triggers|agents|deliveries)(?:\/|$)/;
 
 const DRAIN_POLL_MS = 20;
 /** For the answers to calls that were given up to leave; a client that takes none must not hold up the end. */
@@ -57,11 +56,8 @@ export class Front implements Part {
   #identification = new Identification(this.#key, undefined);
   #guard: OriginGuard | undefined;
   /** Set where there are triggers. */
-  automation: Automation | undefined;
-  #triggers: TriggersAtRoutes | undefined;
-  /** For bodies of which nobody knows yet who sends them. */
+  triggers: TriggersFront | undefined;
   #unproven = BodyBudget.for(0);
-  readonly #refused = new RefusedEvents(() => this.gateway.log);
 
   constructor(options: FrontOptions) {
     this.#options = options;
@@ -78,6 +74,11 @@ export class Front implements Part {
   get gateway(): Gateway {
     if (this.#gateway === undefined) throw new Error('the front has not been attached to a gateway');
     return this.#gateway;
+  }
+
+  /** For bodies of which nobody knows yet who sends them. */
+  get unproven(): BodyBudget {
+    return this.#unproven;
   }
 
   get #shared(): RouteContext {
@@ -135,7 +136,7 @@ export class Front implements Part {
       handler: (request, reply) => {
         const context = new ExchangeContext(request, reply);
         const hook = at(request.path);
-        if (hook !== undefined) return webhook(context, hook, this.#unproven, this.#failHook);
+        if (hook !== undefined) return this.triggers?.receive(context, hook);
         context.error(404, 'there is no webhook at this path');
         return undefined;
       },
@@ -160,7 +161,7 @@ export class Front implements Part {
     await settled(deadline);
     if (listener.open > 0) {
       // Told, not cut off: a client must know that its call has not been answered, a sender that its event is kept.
-      this.automation?.endWaits();
+      this.triggers?.automation.endWaits();
       this.gateway.failCalls(new StoppedError('the gateway was stopped before the call was answered'));
       await settled(deadline + LAST_WORDS_MS);
     }
@@ -170,27 +171,12 @@ export class Front implements Part {
   }
 
   #routesTo(gateway: Gateway): RouteContext {
-    const triggers = () => this.#triggersAtRoutes();
     return {
       gateway,
       heartbeat: this.#heartbeat,
-      get triggers() {
-        return triggers();
-      },
+      triggers: this.triggers,
       reload: () => this.#options.reload(),
     };
-  }
-
-  #triggersAtRoutes(): TriggersAtRoutes | undefined {
-    const { automation, gateway } = this;
-    if (automation === undefined) return undefined;
-    this.#triggers ??= {
-      figures: new AutomationFigures(automation),
-      get hasNoRoom() {
-        return gateway.store.hasNoRoom;
-      },
-    };
-    return this.#triggers;
   }
 
   /** What verifies tokens is loaded only where some are taken. */
@@ -212,8 +198,7 @@ export class Front implements Part {
     this.#inspector = new Inspector({
       gateway: this.gateway,
       access,
-      automation: this.automation,
-      figures: this.#shared.triggers?.figures,
+      triggers: this.triggers,
       reload: () => this.#options.reload(),
     });
   }
@@ -225,17 +210,14 @@ export class Front implements Part {
     );
   };
 
-  readonly #fail = (context: ExchangeContext, error: unknown): void => fail(this.#shared, context, error);
-
-  readonly #failHook = (context: ExchangeContext, error: unknown): void => {
-    if (!this.#refused.answer(context, error)) this.#fail(context, error);
-  };
+  /** Answers what was thrown. */
+  readonly fail = (context: ExchangeContext, error: unknown): void => fail(this.#shared, context, error);
 
   #handle(request: HttpRequest, reply: HttpReply): BodyHandler | undefined {
     const { headers } = request;
     const context = new ExchangeContext(request, reply);
-    const hook = this.automation?.listeners.at(request.path);
-    if (hook !== undefined) return webhook(context, hook, this.#unproven, this.#failHook);
+    const hook = this.triggers?.automation.listeners.at(request.path);
+    if (hook !== undefined) return this.triggers?.receive(context, hook);
     const route = routeOf(request.path);
     const isHealth = route?.isOpen === true;
     if (this.#guard?.admits(context, isHealth) !== true) return undefined;
@@ -269,22 +251,18 @@ export class Front implements Part {
 
   /** What is asked of triggers, or nothing that there is. */
   #elsewhere(context: ExchangeContext): undefined | BodyHandler {
-    const { request } = context;
-    const found = automationRouteOf(request.path);
-    if (found !== undefined && this.automation !== undefined)
-      return answerAutomation(this.automation.operator, context, found, this.#fail);
-    if (found !== undefined)
+    const { path } = context.request;
+    const found = this.triggers?.routeAt(path);
+    if (found !== undefined) return this.triggers?.answer(context, found);
+    if (this.triggers === undefined && OF_TRIGGERS.test(path))
       context.error(404, 'this gateway has no triggers; spec.triggers.directory names their folder');
     else
-      context.error(
-        404,
-        `nothing is at ${JSON.stringify(request.path.slice(0, 200))}; ${this.#whereToLook(request.path)}`,
-      );
+      context.error(404, `nothing is at ${JSON.stringify(path.slice(0, 200))}; ${this.#whereToLook(path)}`);
     return undefined;
   }
 
   #whereToLook(path: string): string {
-    const hasTriggers = this.automation !== undefined;
+    const hasTriggers = this.triggers !== undefined;
     if (hasTriggers && /^\/deliveries\/[^/]/.test(path))
       return 'percent-encode the id of a delivery: it is one segment of the path, with %2F for a slash';
     const browsers = this.#inspector === undefined ? '' : 'browsers /inspector, ';

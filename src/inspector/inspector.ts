@@ -15,17 +15,15 @@
 //
 // IN1  without the key nothing is served but the form that asks for it and what that is made of.
 
-import type { Automation } from '../../actors/automation/automation.ts';
 import { deadLettersOf } from '../../actors/dead-letters.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
 import { ConfigError, formatProblem } from '../../config/reader/problem.ts';
-import type { AutomationFigures } from '../http/api/automation-figures.ts';
 import { serverDetails } from '../http/api/records.ts';
 import type { BodyHandler, HeaderList, HttpStream } from '../http/listener/seam.ts';
 import type { ExchangeContext } from '../http/mcp/exchange-context.ts';
+import type { TriggersFront } from '../http/triggers-front.ts';
 import { FORM_PATH, type InspectorAccess } from './access.ts';
 import { ActorNames } from './actor-names.ts';
-import { machineDefinitions } from './machine-definitions.ts';
 import { PageFiles } from './page-files.ts';
 import { numbersOf } from './server-numbers.ts';
 import { MAX_COUNT, readQuery, sessionList, sessionPlace, wholeNumber } from './session-list.ts';
@@ -54,9 +52,8 @@ const securityHeaders: HeaderList = [
 export interface InspectorOptions {
   readonly gateway: Gateway;
   readonly access: InspectorAccess;
-  /** Both where there are triggers. */
-  readonly automation: Automation | undefined;
-  readonly figures: AutomationFigures | undefined;
+  /** Where there are triggers. */
+  readonly triggers: Pick<TriggersFront, 'automation' | 'figures'> | undefined;
   /** Reads the catalog again and applies it; throws ConfigError. */
   reload(): Promise<unknown>;
 }
@@ -64,19 +61,19 @@ export interface InspectorOptions {
 export class Inspector {
   readonly #gateway: Gateway;
   readonly #access: InspectorAccess;
-  readonly #automation: Automation | undefined;
+  readonly #automation: TriggersFront['automation'] | undefined;
   readonly #names: ActorNames;
   readonly #reload: () => Promise<unknown>;
   readonly #files = new PageFiles();
   readonly #watchers: Watchers;
 
-  constructor({ gateway, access, automation, figures, reload }: InspectorOptions) {
+  constructor({ gateway, access, triggers, reload }: InspectorOptions) {
     this.#gateway = gateway;
     this.#reload = reload;
     this.#access = access;
-    this.#automation = automation;
+    this.#automation = triggers?.automation;
     this.#names = new ActorNames(gateway.redactor);
-    this.#watchers = new Watchers(gateway, figures);
+    this.#watchers = new Watchers(gateway, triggers?.figures);
   }
 
   /** Answers a request for a path under /inspector; Host and Origin have been checked. */
@@ -109,8 +106,7 @@ export class Inspector {
       return () => this.#stream(context, (stream) => this.#watchers.watch(stream));
     else if (method === 'GET' && path === '/inspector/stately' && this.#gateway.config.inspector.stately)
       return () => this.#stream(context, (stream) => this.#watchers.tellOthers(stream));
-    else if (isRead && path === '/inspector/machines')
-      context.json(200, { machines: machineDefinitions() }, securityHeaders);
+    else if (isRead && path === '/inspector/machines') void this.#machines(context);
     else if (isRead && path === '/inspector/dead-letters')
       context.json(200, { recent: this.#deadLetters() }, securityHeaders);
     else if (isRead && path === '/inspector/dead-deliveries') void this.#deadDeliveries(context);
@@ -206,6 +202,16 @@ export class Inspector {
       context.json(200, { recent }, securityHeaders);
     } catch (error) {
       context.fail(error, (text) => redactor.redact(text));
+    }
+  }
+
+  /** Loaded when a page asks for them: among them are those of triggers, which a gateway may be without. */
+  async #machines(context: ExchangeContext): Promise<void> {
+    try {
+      const { machineDefinitions } = await import('./machine-definitions.ts');
+      context.json(200, { machines: machineDefinitions() }, securityHeaders);
+    } catch (error) {
+      context.fail(error, (text) => this.#gateway.redactor.redact(text));
     }
   }
 
