@@ -5,7 +5,8 @@
 // CM1  the run lives exactly in `connecting`, `connected` and `closing`, one at a time; leaving them ends it, and its end
 //     cuts whatever it holds.
 // CM2  every entry of `backingOff` and `failed` leads back to `connecting` after one pause, for ever.
-// CM3  failures count in a row; one that comes after the connection has held for a while is the first again.
+// CM3  failures of one kind count in a row; one that comes after the connection has held for a while is the first again, and
+//     so is a refusal after lost lines: how long a platform was away says nothing of how often it has refused.
 // CM4  `unwanted` and `shutdown` lead to `ended` from everywhere; `wanted` during `closing` leads to another try after it.
 
 import {
@@ -18,7 +19,12 @@ import {
   setup,
   stopChild,
 } from 'xstate';
-import { type ConnectionFailure, connectionPause, isVisible } from './connection-failure.ts';
+import {
+  type ConnectionFailure,
+  connectionPause,
+  type FailureKind,
+  isVisible,
+} from './connection-failure.ts';
 
 export type ConnectionState = 'connecting' | 'connected' | 'backingOff' | 'failed' | 'closing' | 'ended';
 
@@ -36,8 +42,9 @@ export interface ConnectionInput {
 export interface ConnectionContext extends ConnectionInput {
   /** When the present state began. */
   readonly since: number;
-  /** In a row. */
+  /** In a row, of that kind. */
   readonly failures: number;
+  readonly failureKind: FailureKind | undefined;
   /** The last one; undefined from the next success on. */
   readonly failure: ConnectionFailure | undefined;
   /** Of the pause before the next try. */
@@ -102,8 +109,14 @@ export const connectionMachine = setup({
       if (event.type !== 'lost') return {};
       const { failure } = event;
       const wasSteady = wasConnected && context.now() - context.since >= STEADY_MS;
-      const failures = wasSteady ? 1 : context.failures + 1;
-      return { failure, failures, pauseMs: connectionPause(failure, failures, context.random()) };
+      const { kind: failureKind } = failure;
+      const failures = wasSteady || failureKind !== context.failureKind ? 1 : context.failures + 1;
+      return {
+        failure,
+        failures,
+        failureKind,
+        pauseMs: connectionPause(failure, failures, context.random()),
+      };
     }),
     forgetFailures: assign({ failures: 0 }),
     markWanted: assign({ isWanted: true }),
@@ -128,6 +141,7 @@ export const connectionMachine = setup({
     bearer: input.bearer,
     since: 0,
     failures: 0,
+    failureKind: undefined,
     failure: undefined,
     pauseMs: 0,
     isWanted: true,

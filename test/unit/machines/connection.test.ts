@@ -119,6 +119,21 @@ describe('a connection', () => {
     expect(runs).toHaveLength(14);
   });
 
+  test('that is refused as its platform comes back does not pay for how long that was away (CM3)', () => {
+    const { clock, state, tell, pauseMs } = bench();
+    for (let count = 0; count < 12; count += 1) {
+      tell({ type: 'lost', failure: lost });
+      clock.increment(pauseMs());
+    }
+    tell({ type: 'opened' });
+    tell({ type: 'lost', failure: refused });
+    expect(state()).toBe('failed');
+    expect(pauseMs()).toBe(2_000);
+    clock.increment(2_000);
+    tell({ type: 'lost', failure: refused });
+    expect(pauseMs()).toBe(4_000);
+  });
+
   test('that the platform refuses is failed, keeps saying why while it is tried, and no more once it is connected', () => {
     const { actor, clock, state, tell, pauseMs, states } = bench();
     const reason = () => actor.getSnapshot().context.failure?.reason;
