@@ -6,7 +6,7 @@
 // MC2  the highest score wins: channel +100, user +80, pattern +60, platform +10. Of equal ones the one with a command
 //     for the event, the more exact name of it first, then the one with a rule for its text; then the first by name.
 
-import type { Binding, TextRule, Trigger } from '../config/resources/trigger.ts';
+import type { Binding, TextRule, Trigger } from '../config/resources/triggers/trigger.ts';
 
 /** Filters of a trigger, made ready; an empty one is not set. */
 export interface Filters {

@@ -7,7 +7,7 @@
 // R4  "not now" is no failure: it is no attempt either, for an hour from the event's acceptance. From then on it is one like
 //      any other, or the event would wait for ever.
 
-import type { TriggerRetry } from '../config/resources/trigger.ts';
+import type { TriggerRetry } from '../config/resources/triggers/trigger.ts';
 
 export interface FailedAttempt {
   /** Counted from 1. */

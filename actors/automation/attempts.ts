@@ -1,6 +1,6 @@
 // What holds for attempts of any work: when there is to be no further one, and how an event waits that has no place.
 
-import type { Trigger } from '../../config/resources/trigger.ts';
+import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import { CRASH_LIMIT } from '../../machines/crashes.ts';
 import type { Outcome } from '../inbox/work.ts';
 import type { StoredEvent } from '../store/store.ts';

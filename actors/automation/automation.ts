@@ -6,9 +6,9 @@
 
 import type { AnyActorRef } from 'xstate';
 import { ConfigError, formatProblem, hasError } from '../../config/reader/problem.ts';
-import type { Agent } from '../../config/resources/agent.ts';
+import type { Agent } from '../../config/resources/agents/agent.ts';
 import type { LoadedResources } from '../../config/resources/load-resources.ts';
-import type { Trigger } from '../../config/resources/trigger.ts';
+import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import { supervisorMachine } from '../../machines/supervisor.ts';
 import { InProcessClient } from '../client/in-process-client.ts';
 import { CONNECTIONS, ConnectionRegistry } from '../connections/connection-registry.ts';

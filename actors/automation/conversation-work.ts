@@ -7,8 +7,8 @@
 // -    the handler is asked once per attempt, always under the same key, so that it can tell a repetition.
 // CW5  only what is inbound is read by the platform's adapter; what is of another kind was to wake an event that does not wait.
 
-import { agentTarget, type Target, targetText } from '../../config/resources/target.ts';
-import type { Trigger } from '../../config/resources/trigger.ts';
+import { agentTarget, type Target, targetText } from '../../config/resources/triggers/target.ts';
+import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import { type CommandParameters, commandParameters } from '../../machines/command-parameters.ts';
 import { type Filters, type Match, matched } from '../../machines/matching.ts';
 import { DeadlineError } from '../errors.ts';

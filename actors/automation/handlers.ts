@@ -1,8 +1,8 @@
 // The handlers by target. A handler lives as long as its agent is unchanged, so that a reload breaks no connection of
 // others.
 
-import type { Agent } from '../../config/resources/agent.ts';
-import type { Target } from '../../config/resources/target.ts';
+import type { Agent } from '../../config/resources/agents/agent.ts';
+import type { Target } from '../../config/resources/triggers/target.ts';
 import type { Handler } from '../handlers/handler.ts';
 import { makeHandler } from '../handlers/make-handler.ts';
 

@@ -4,10 +4,10 @@
 
 import { sep } from 'node:path';
 import { isError } from '../../config/reader/problem.ts';
-import type { Agent } from '../../config/resources/agent.ts';
+import type { Agent } from '../../config/resources/agents/agent.ts';
 import type { LoadedResources } from '../../config/resources/load-resources.ts';
-import { agentTarget, isSameTarget } from '../../config/resources/target.ts';
-import type { Trigger } from '../../config/resources/trigger.ts';
+import { agentTarget, isSameTarget } from '../../config/resources/triggers/target.ts';
+import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 
 /** `before` is what is in use. The problems are those of `next`. */
 export function lastGoodResources(next: LoadedResources, before: LoadedResources): LoadedResources {

@@ -2,11 +2,11 @@
 // the same errors.
 
 import { randomUUID } from 'node:crypto';
-import type { Agent } from '../../config/resources/agent.ts';
-import type { Trigger } from '../../config/resources/trigger.ts';
-import type { WayIn } from '../../config/resources/trigger-type.ts';
-import { triggerTypes } from '../../config/resources/trigger-types.ts';
-import { wayInTo } from '../../config/resources/way-in.ts';
+import type { Agent } from '../../config/resources/agents/agent.ts';
+import type { Trigger } from '../../config/resources/triggers/trigger.ts';
+import type { WayIn } from '../../config/resources/triggers/trigger-type.ts';
+import { triggerTypes } from '../../config/resources/triggers/trigger-types.ts';
+import { wayInTo } from '../../config/resources/triggers/way-in.ts';
 import { ConflictError, NotFoundError } from '../errors.ts';
 import { anonymous } from '../principal.ts';
 import type {

@@ -6,7 +6,7 @@
 // SND1  what the platform calls the message is kept with the row, in the commit that says that it was sent.
 // SND2  what has expired does not leave any more, and its record says so.
 
-import type { Trigger } from '../../config/resources/trigger.ts';
+import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import type { Assignment, Outcome, Work } from '../inbox/work.ts';
 import type { WorkPlaces } from '../inbox/work-places.ts';
 import { DeliveryError } from '../outbound/delivery-error.ts';

@@ -1,7 +1,7 @@
 // What goes back to where an event came from: the answer, and where a trigger says `on_failure: reply` a notice that there will
 // be none, or not soon. All of it as rows of the outbox, whose ids do not change: each is said once.
 
-import type { Trigger } from '../../config/resources/trigger.ts';
+import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import type { AgentReply } from '../handlers/handler.ts';
 import type { OutboundMessage } from '../outbound/outbound-message.ts';
 import { outboxRows } from '../outbound/outbox-rows.ts';

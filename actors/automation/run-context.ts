@@ -1,7 +1,7 @@
 // What a handler is given for one attempt, and what becomes of an event that it parks.
 
 import { randomUUID } from 'node:crypto';
-import type { Trigger } from '../../config/resources/trigger.ts';
+import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import type { InProcessClient } from '../client/in-process-client.ts';
 import type { HandlerContext, Parked } from '../handlers/handler-context.ts';
 import type { Assignment, Effects, Outcome } from '../inbox/work.ts';

@@ -1,7 +1,7 @@
 // The time limit of one attempt of a handler: the trigger's, and for runs by hand that of their own field.
 
-import type { Trigger } from '../../config/resources/trigger.ts';
-import { triggerTypes } from '../../config/resources/trigger-types.ts';
+import type { Trigger } from '../../config/resources/triggers/trigger.ts';
+import { triggerTypes } from '../../config/resources/triggers/trigger-types.ts';
 
 export interface TimeLimit {
   readonly seconds: number;

@@ -6,7 +6,7 @@
 //      finds its path empty. What both might take in between is one event, by its id.
 
 import { type AnyActorLogic, type AnyActorRef, fromPromise } from 'xstate';
-import type { Trigger } from '../../config/resources/trigger.ts';
+import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import type { Change } from '../../machines/child.ts';
 import type { RestartPolicy } from '../../machines/policy.ts';
 import type { SupervisorInput } from '../../machines/supervisor.ts';

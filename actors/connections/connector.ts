@@ -5,7 +5,7 @@
 //      credential. What fails says so by a ConnectionError; any other error counts as transient.
 // CT2  once `signal` is aborted everything that `connect` has begun or opened ends at once: nobody asks for it again.
 
-import type { Trigger } from '../../config/resources/trigger.ts';
+import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import type { ConnectionFailure, FailureKind } from '../../machines/connection-failure.ts';
 
 /** Triggers that use the connection now, in the order of their names, each once: of two while one is exchanged the newer. */

@@ -4,7 +4,7 @@
 // SN1  the connector of the newest user applies; what is connected by another identity is closed and opened anew.
 // SN2  a refusal by the platform is told to every user, and to those that join later, until it is connected again.
 
-import type { Trigger } from '../../config/resources/trigger.ts';
+import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import type { ConnectionEvent, ConnectionState } from '../../machines/connection.ts';
 import { type ConnectionFailure, isVisible } from '../../machines/connection-failure.ts';
 import type { ConnectionUse, Connector } from './connector.ts';

@@ -1,6 +1,6 @@
 // Makes the handler of an agent, by its runtime.
 
-import type { Agent } from '../../config/resources/agent.ts';
+import type { Agent } from '../../config/resources/agents/agent.ts';
 import type { Handler } from './handler.ts';
 import { HttpAgent } from './http-agent.ts';
 import { ScriptedAgent } from './scripted-agent.ts';

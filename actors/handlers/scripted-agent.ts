@@ -22,7 +22,7 @@ import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readSourceFile, SourceFile } from '../../config/reader/source-file.ts';
-import { readScript, type ScriptRule } from '../../config/resources/script.ts';
+import { readScript, type ScriptRule } from '../../config/resources/agents/script.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from './handler.ts';
 import type { HandlerContext, Parked } from './handler-context.ts';
 

@@ -1,7 +1,7 @@
 // Prepares the filters that all chats have (channels, users and patterns of a trigger's `spec.config`) for
 // machines/matching.ts. The patterns were checked when the trigger was loaded, so each of them compiles.
 
-import { compilePattern, type Pattern } from '../../config/resources/patterns.ts';
+import { compilePattern, type Pattern } from '../../config/resources/fields/patterns.ts';
 import type { Filters } from '../../machines/matching.ts';
 
 /** What of it a type of trigger has; the other fields of its config do not matter here. */

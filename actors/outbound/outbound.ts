@@ -1,7 +1,7 @@
 // How an adapter sends: the part of it that knows its platform's form, limits and API. Rows, order, attempts, receipts and
 // expiry are neutral (outbox-rows.ts, automation/outbox-work.ts) and the same for all.
 
-import type { Trigger } from '../../config/resources/trigger.ts';
+import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import type { InboundEvent } from '../sources/adapter.ts';
 import type { OutboundMessage, OutboundTarget } from './outbound-message.ts';
 

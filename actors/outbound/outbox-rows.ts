@@ -4,7 +4,7 @@
 // OR1  the ids of an event's rows are the same at each attempt and each replay: the store takes each once.
 // OR2  rows of one destination are in one mailbox, whatever trigger or event they come from.
 
-import type { Trigger } from '../../config/resources/trigger.ts';
+import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import type { NewEvent } from '../store/store.ts';
 import type { Outbound, Rendered } from './outbound.ts';
 import type { OutboundMessage } from './outbound-message.ts';

@@ -1,7 +1,7 @@
 // An adapter knows one type of trigger: how its events come in, what they say, and how an answer goes out. All adapters
 // have this one shape, so that who has read one has read all.
 
-import type { Trigger } from '../../config/resources/trigger.ts';
+import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import type { Filters } from '../../machines/matching.ts';
 import type { Connections } from '../connections/connector.ts';
 import type { Log } from '../log.ts';

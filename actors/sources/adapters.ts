@@ -1,7 +1,7 @@
 // All adapters, by the type of their triggers and by the word for their platform. Made once per gateway: what triggers
 // share (paths, clients of an API) is kept in them.
 
-import type { Trigger } from '../../config/resources/trigger.ts';
+import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import type { Adapter } from './adapter.ts';
 import { botMessengerAdapter } from './botmessenger/botmessenger-adapter.ts';
 import { businessMessengerAdapter } from './businessmessenger/businessmessenger-adapter.ts';

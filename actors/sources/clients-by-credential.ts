@@ -2,7 +2,7 @@
 //
 // CY1  it lives as long as a trigger that has its credential, and over a reload, which exchanges that trigger for another.
 
-import type { Trigger } from '../../config/resources/trigger.ts';
+import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 
 export class ClientsByCredential<T extends Trigger, Client extends object> {
   readonly #credentialOf: (trigger: T) => readonly string[] | undefined;

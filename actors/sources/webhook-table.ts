@@ -8,7 +8,7 @@
 // WT3  a listener of its own closes with its last trigger: a refused connection is tried again, too. While it has requests
 //      under way whoever is connected to it still finds its webhooks, and hears 503.
 
-import type { Trigger } from '../../config/resources/trigger.ts';
+import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import type { SourceHost } from './adapter.ts';
 import type { Webhook, WebhookReply, WebhookRequest } from './webhook.ts';
 

@@ -10,9 +10,9 @@ import {
   writtenEntrySchema,
 } from '../catalog/catalog-schema.ts';
 import { gatewaySchema } from '../gateway-file/gateway-schema.ts';
-import { agentSchema } from '../resources/agent-schema.ts';
+import { agentSchema } from '../resources/agents/agent-schema.ts';
 import { platformsSchema } from '../resources/platform-schema.ts';
-import { triggerFile } from '../resources/trigger-json-schema.ts';
+import { triggerFile } from '../resources/triggers/trigger-json-schema.ts';
 import { mapValues, writable } from './json-schema-form.ts';
 
 const dialect = 'https://json-schema.org/draft/2020-12/schema';

@@ -2,12 +2,12 @@
 // paths that two types want, and triggers between which only their names decide.
 
 import { suggest } from '../reader/suggest.ts';
-import type { Agent } from './agent.ts';
+import type { Agent } from './agents/agent.ts';
 import type { ReadResource } from './resource-context.ts';
-import { agentTarget, isSameTarget, type Target } from './target.ts';
-import type { Trigger } from './trigger.ts';
-import type { ReadOfType } from './trigger-type.ts';
-import { triggerTypes } from './trigger-types.ts';
+import { agentTarget, isSameTarget, type Target } from './triggers/target.ts';
+import type { Trigger } from './triggers/trigger.ts';
+import type { ReadOfType } from './triggers/trigger-type.ts';
+import { triggerTypes } from './triggers/trigger-types.ts';
 
 /** Reports to the readers of the resources. `mayLackAgents`: agents may be in files that were not given. */
 export function crossCheck(

@@ -12,15 +12,15 @@ import type { Environment } from '../reader/substitute.ts';
 import { suggest } from '../reader/suggest.ts';
 import { memberOf, textOf } from '../reader/yaml-members.ts';
 import { parseYamlDocuments, type YamlTree } from '../reader/yaml-tree.ts';
-import type { Agent } from './agent.ts';
+import type { Agent } from './agents/agent.ts';
+import { readAgent } from './agents/read-agent.ts';
 import { unbuiltKinds } from './aliases.ts';
 import { crossCheck } from './cross-checks.ts';
-import { readAgent } from './read-agent.ts';
-import { readTrigger } from './read-trigger.ts';
 import type { Platforms, ReadResource, ResourceContext } from './resource-context.ts';
 import { resourceFiles } from './resource-files.ts';
-import type { Trigger } from './trigger.ts';
-import type { ListenAddress } from './trigger-type.ts';
+import { readTrigger } from './triggers/read-trigger.ts';
+import type { Trigger } from './triggers/trigger.ts';
+import type { ListenAddress } from './triggers/trigger-type.ts';
 
 export interface LoadResourcesOptions {
   /** Folder of trigger files. */

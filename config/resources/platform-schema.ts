@@ -3,9 +3,9 @@
 
 import * as Type from 'typebox';
 import type { Platforms } from './resource-context.ts';
-import { triggerTypes } from './trigger-types.ts';
-import { platformOf, type TypeName, typeNames } from './type-names.ts';
-import { webhookPath } from './webhook-path.ts';
+import { triggerTypes } from './triggers/trigger-types.ts';
+import { platformOf, type TypeName, typeNames } from './triggers/type-names.ts';
+import { webhookPath } from './triggers/webhook-path.ts';
 
 /** Each trigger says these itself. */
 const ownFields = ['path', 'insecure_allow_unverified'];

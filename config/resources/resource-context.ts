@@ -1,10 +1,10 @@
 // What the readers of resources are told beside the file, and what they give back.
 
 import type { SchemaReader } from '../reader/schema-reader.ts';
-import type { Agent } from './agent.ts';
-import type { TargetReference } from './bindings.ts';
-import type { Trigger } from './trigger.ts';
-import type { ListenAddress } from './trigger-type.ts';
+import type { Agent } from './agents/agent.ts';
+import type { TargetReference } from './triggers/bindings.ts';
+import type { Trigger } from './triggers/trigger.ts';
+import type { ListenAddress } from './triggers/trigger-type.ts';
 
 /** Settings of a platform from the daemon's configuration; members that are undefined were not written. */
 export interface PlatformSettings {

@@ -2,18 +2,18 @@
 
 import { complain } from '../complaint.ts';
 import { runProgram } from '../program.ts';
-import { ConsoleLog } from './console-log.ts';
-import { elementTools } from './element-tools.ts';
-import { evaluateTool } from './evaluate-tool.ts';
-import { findBrowser, NO_BROWSER } from './find-browser.ts';
-import { navigateTool } from './navigate-tool.ts';
+import { findBrowser, NO_BROWSER } from './chromium/find-browser.ts';
 import { browserCommand, optionsOf } from './options.ts';
+import { ConsoleLog } from './pages/console-log.ts';
+import { Screenshots } from './pages/screenshots.ts';
 import { resourceCapabilities, SessionResources } from './resources.ts';
-import { screenshotTool } from './screenshot-tool.ts';
-import { Screenshots } from './screenshots.ts';
 import { Session } from './session.ts';
-import { snapshotTool } from './snapshot-tool.ts';
-import { waitForTool, withPublishedWait } from './wait-for-tool.ts';
+import { elementTools } from './tools/element-tools.ts';
+import { evaluateTool } from './tools/evaluate-tool.ts';
+import { navigateTool } from './tools/navigate-tool.ts';
+import { screenshotTool } from './tools/screenshot-tool.ts';
+import { snapshotTool } from './tools/snapshot-tool.ts';
+import { waitForTool, withPublishedWait } from './tools/wait-for-tool.ts';
 
 const INSTRUCTIONS =
   'One browser with one current page; it starts with the first call and forgets everything when the server ends. Begin with ' +

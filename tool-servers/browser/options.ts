@@ -3,7 +3,7 @@
 
 import { resolve } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
-import { isProgram } from './find-browser.ts';
+import { isProgram } from './chromium/find-browser.ts';
 
 export interface BrowserOptions {
   /** The browser to start; undefined: look for one. */

@@ -12,8 +12,8 @@ import {
   SubscribeRequestSchema,
   UnsubscribeRequestSchema,
 } from '@modelcontextprotocol/sdk/types.js';
-import type { ConsoleLog } from './console-log.ts';
-import { type Screenshot, type Screenshots, screenshotUri } from './screenshots.ts';
+import type { ConsoleLog } from './pages/console-log.ts';
+import { type Screenshot, type Screenshots, screenshotUri } from './pages/screenshots.ts';
 
 const CONSOLE_URI = 'console://logs';
 const SCREENSHOT_SCHEME = 'screenshot://';

@@ -11,15 +11,15 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { CDPSession, Page } from 'playwright-core';
 import type { ToolCall } from '../tool.ts';
 import { ToolError } from '../tool-error.ts';
-import type { ConsoleLog } from './console-log.ts';
-import { Diary } from './diary.ts';
+import { type Excess, watchResources } from './chromium/resource-watch.ts';
+import { type RunningBrowser, startBrowser } from './chromium/running-browser.ts';
 import type { BrowserOptions } from './options.ts';
-import { PageStack } from './page-stack.ts';
-import { failureOf } from './playwright-failure.ts';
-import { type Excess, watchResources } from './resource-watch.ts';
-import { BOUNDED_TEXT } from './result-text.ts';
-import { type RunningBrowser, startBrowser } from './running-browser.ts';
-import { settle } from './settle.ts';
+import type { ConsoleLog } from './pages/console-log.ts';
+import { Diary } from './pages/diary.ts';
+import { PageStack } from './pages/page-stack.ts';
+import { failureOf } from './pages/playwright-failure.ts';
+import { BOUNDED_TEXT } from './pages/result-text.ts';
+import { settle } from './pages/settle.ts';
 
 /** How long a page has to show that it is still there, at each of the attempts to get it back. */
 const SIGN_OF_LIFE_MS = 1_000;

@@ -2,7 +2,7 @@
 // menu. What an earlier process knew is in the store.
 
 import { createHash } from 'node:crypto';
-import type { BotMessengerTrigger } from '../../../config/resources/trigger.ts';
+import type { BotMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { Log } from '../../log.ts';
 import type { Store } from '../../store/store.ts';
 import type { SourceHost } from '../adapter.ts';

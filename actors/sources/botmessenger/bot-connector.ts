@@ -5,7 +5,7 @@
 // -    a poll without an answer is given up; the platform answers each within POLL_SECONDS.
 
 import { setTimeout as pause } from 'node:timers/promises';
-import type { BotMessengerTrigger } from '../../../config/resources/trigger.ts';
+import type { BotMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { RequestFault } from '../../../rest/request-fault.ts';
 import type { Connector, OpenConnection, Users } from '../../connections/connector.ts';
 import type { SourceHost } from '../adapter.ts';

@@ -3,7 +3,7 @@
 //
 // -    what may be of use to an agent is durable when a promise of this resolves, and not before.
 
-import type { BotMessengerTrigger } from '../../../config/resources/trigger.ts';
+import type { BotMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { Principal } from '../../principal.ts';
 import type { Appended, NewEvent } from '../../store/store.ts';
 import { acceptAll } from '../accept-all.ts';

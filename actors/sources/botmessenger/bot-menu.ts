@@ -1,6 +1,6 @@
 // The platform's menu of commands, of which a bot has one: the commands of all its triggers together.
 
-import type { BotMessengerTrigger } from '../../../config/resources/trigger.ts';
+import type { BotMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 
 export interface MenuCommand {
   readonly command: string;

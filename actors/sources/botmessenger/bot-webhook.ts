@@ -3,7 +3,7 @@
 //
 // -    whatever is authentic is answered 2xx when it is durable, or nothing to keep: the platform repeats anything else.
 
-import type { BotMessengerTrigger } from '../../../config/resources/trigger.ts';
+import type { BotMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { isRefusal } from '../../principal.ts';
 import { admitted, refusal, type Verifier, verifiedSubscribers } from '../verified-subscribers.ts';
 import type { WebhookReply, WebhookRequest } from '../webhook.ts';

@@ -1,7 +1,7 @@
 // Triggers of type BotMessenger: a messenger whose bots are asked for their updates, or sent them. All triggers with one token
 // share one connection (actors/connections), one menu of commands and one order of what comes.
 
-import type { BotMessengerTrigger } from '../../../config/resources/trigger.ts';
+import type { BotMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { chatFilters } from '../../inbox/chat-filters.ts';
 import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
 import { headerVerifier } from '../header-verifier.ts';

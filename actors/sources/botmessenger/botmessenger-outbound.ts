@@ -4,7 +4,7 @@
 // -    the platform keeps no key of what was sent: after an attempt whose outcome is unknown a message may stand there twice. An
 //      edit does not.
 
-import type { BotMessengerTrigger } from '../../../config/resources/trigger.ts';
+import type { BotMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
 import type { Outbound, Receipt, Rendered, SendContext } from '../../outbound/outbound.ts';
 import type { OutboundTarget } from '../../outbound/outbound-message.ts';

@@ -4,7 +4,7 @@
 // BM1  what is authentic is answered 200, whatever is in it: other answers have the platform send it again, for days.
 // BM2  each message is an event of its own, and known again by its id; those of one notification are accepted in their order.
 
-import type { BusinessMessengerTrigger } from '../../../config/resources/trigger.ts';
+import type { BusinessMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { chatFilters } from '../../inbox/chat-filters.ts';
 import type { Principal } from '../../principal.ts';
 import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';

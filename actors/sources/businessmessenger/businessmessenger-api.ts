@@ -3,7 +3,7 @@
 // -    the token is in the Authorization header and nowhere else.
 // -    nothing is sent twice from here: whether the first arrived nobody can ask, so that is for the outbox to decide.
 
-import type { BusinessMessengerTrigger } from '../../../config/resources/trigger.ts';
+import type { BusinessMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { HttpApi } from '../../../rest/http-api.ts';
 import { path } from '../../../rest/path.ts';
 import { platformFault, sendingFault } from '../../outbound/platform-errors.ts';

@@ -1,7 +1,7 @@
 // Answers of the business messenger: where they go, what they look like, and how they leave. They leave from the number to
 // which the person wrote.
 
-import type { BusinessMessengerTrigger } from '../../../config/resources/trigger.ts';
+import type { BusinessMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
 import type { Outbound } from '../../outbound/outbound.ts';
 import { Pacing } from '../../outbound/pacing.ts';

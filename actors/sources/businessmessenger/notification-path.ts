@@ -1,7 +1,7 @@
 // What a path of the business messenger does with requests: it proves to the platform that it is ours, and takes its
 // notifications.
 
-import type { BusinessMessengerTrigger } from '../../../config/resources/trigger.ts';
+import type { BusinessMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { isRefusal } from '../../principal.ts';
 import type { NewEvent, Store } from '../../store/store.ts';
 import { acceptAll } from '../accept-all.ts';

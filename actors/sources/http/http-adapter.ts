@@ -4,7 +4,7 @@
 // answer waits for the handler, no longer than respond_timeout_seconds: 200 with its answer, 202 when it takes longer or the
 // delivery parks, 502 when it is dead.
 
-import type { HttpTrigger } from '../../../config/resources/trigger.ts';
+import type { HttpTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { JwtVerifier } from '../../jwt/jwt-verifier.ts';
 import { isRefusal } from '../../principal.ts';
 import type { Adapter, OpenTrigger, Settled, SourceHost } from '../adapter.ts';

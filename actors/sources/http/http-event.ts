@@ -1,7 +1,7 @@
 // The event that a request to a trigger of type HTTP becomes, and how that event reads later.
 
 import { createHash, randomUUID } from 'node:crypto';
-import type { HttpTrigger } from '../../../config/resources/trigger.ts';
+import type { HttpTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { matched } from '../../../machines/matching.ts';
 import { type Principal, principalText } from '../../principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/store.ts';

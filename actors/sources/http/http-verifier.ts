@@ -5,7 +5,7 @@
 // HV2  what is signed is the raw body; of a GET, which has none, the raw query, since that is what it says.
 
 import { createHash, timingSafeEqual } from 'node:crypto';
-import type { HttpTrigger } from '../../../config/resources/trigger.ts';
+import type { HttpTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { HttpConfig } from '../../../config/resources/types/http.ts';
 import { bearerToken } from '../../jwt/bearer-token.ts';
 import type { JwtVerifier } from '../../jwt/jwt-verifier.ts';

@@ -1,6 +1,6 @@
 // Triggers of type Manual: nothing comes in by itself. Runs are events that the API makes (manual-event.ts).
 
-import type { ManualTrigger } from '../../../config/resources/trigger.ts';
+import type { ManualTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { Adapter } from '../adapter.ts';
 import { manualEvent, readManualEvent } from './manual-event.ts';
 

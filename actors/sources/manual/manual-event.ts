@@ -1,6 +1,6 @@
 // A run of a trigger by hand: what may be run, and the event it becomes. Who may ask at all the API has found out before.
 
-import type { ManualTrigger } from '../../../config/resources/trigger.ts';
+import type { ManualTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { ConflictError } from '../../errors.ts';
 import { principalText } from '../../principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/store.ts';

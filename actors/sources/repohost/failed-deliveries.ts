@@ -7,7 +7,7 @@
 // FD3  each failed attempt of the host is asked for once, whatever number of triggers would have it.
 
 import { setTimeout } from 'node:timers/promises';
-import type { RepoHostTrigger } from '../../../config/resources/trigger.ts';
+import type { RepoHostTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
 import type { SourceHost } from '../adapter.ts';
 import { memberOf, textMember } from '../payload-member.ts';

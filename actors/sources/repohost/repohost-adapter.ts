@@ -3,7 +3,7 @@
 // is ignored, one that is dead runs again. Several hooks that send one event are several deliveries, as far as triggers
 // with other secrets or paths take them.
 
-import type { RepoHostTrigger } from '../../../config/resources/trigger.ts';
+import type { RepoHostTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { isRefusal } from '../../principal.ts';
 import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
 import { ClientsByCredential } from '../clients-by-credential.ts';

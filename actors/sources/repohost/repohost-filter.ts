@@ -5,7 +5,7 @@
 // HF2  what this gateway wrote itself is never taken, or its answers would be answered. It writes comments only: a mark
 //      in the words of an issue or a pull request is a stranger's, who would like not to be seen.
 
-import type { RepoHostTrigger } from '../../../config/resources/trigger.ts';
+import type { RepoHostTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { compileGlobs } from '../../../globs/glob.ts';
 import { isMarked } from '../../outbound/resend-mark.ts';
 import type { InboundEvent } from '../adapter.ts';

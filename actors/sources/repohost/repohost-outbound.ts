@@ -6,7 +6,7 @@
 //      it and have ended before it could say so, whether it counts as an attempt or not.
 // COM2  a row that was made later than it is at the host was made by a clock that was wrong: then all comments are looked at.
 
-import type { RepoHostTrigger } from '../../../config/resources/trigger.ts';
+import type { RepoHostTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { withCardText } from '../../outbound/card-text.ts';
 import { cutText } from '../../outbound/cut-text.ts';
 import { DeliveryError, UnrenderableError } from '../../outbound/delivery-error.ts';

@@ -2,7 +2,7 @@
 // expression and its zone, is noted in the store under the trigger's name; another plan is noted anew. So what passes
 // between the first load and the first instant can be missed too, and what passed before it cannot.
 
-import type { ScheduleTrigger } from '../../../config/resources/trigger.ts';
+import type { ScheduleTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { SourceHost } from '../adapter.ts';
 import { CORRECTION_MS, goOnFrom } from './clock-correction.ts';
 import { notedPlan, notePlan, type Plan } from './plan-notes.ts';

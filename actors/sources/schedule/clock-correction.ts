@@ -6,7 +6,7 @@
 // CC2  the plan is noted anew before instants are forgotten. Without the note a start between the two would take for missed
 //      what has come; with the note alone it sees instants of the future, and corrects again.
 
-import type { ScheduleTrigger } from '../../../config/resources/trigger.ts';
+import type { ScheduleTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { SourceHost } from '../adapter.ts';
 import { notePlan } from './plan-notes.ts';
 import { tickName } from './schedule-event.ts';

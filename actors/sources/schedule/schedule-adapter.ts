@@ -10,7 +10,7 @@
 // SCH4  where the clock jumps over the time that it had reached before a correction, what came until then was not missed.
 
 import { scheduleJob } from 'node-schedule';
-import type { ScheduleTrigger } from '../../../config/resources/trigger.ts';
+import type { ScheduleTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
 import { type Awaited, awaitedSince } from './awaited-since.ts';
 import { CORRECTION_MS } from './clock-correction.ts';

@@ -1,7 +1,7 @@
 // The event that an instant of a schedule becomes. Its id is made of the trigger and the instant, so that the same instant
 // is the same event whoever saw it come. Where the clock was set back it may come a second time, as another event.
 
-import type { ScheduleTrigger } from '../../../config/resources/trigger.ts';
+import type { ScheduleTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { NewEvent, StoredEvent } from '../../store/store.ts';
 import type { InboundEvent } from '../adapter.ts';
 import { newTrace } from '../new-trace.ts';

@@ -5,7 +5,7 @@
 // TW2  `skip`: while the one before is not settled the new one is recorded as ignored. `replace`: the one before is.
 //      Both are about instants that come while one is handled; those that were missed queue up behind each other.
 
-import type { ScheduleTrigger } from '../../../config/resources/trigger.ts';
+import type { ScheduleTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { DeliveryState, NewEvent } from '../../store/store.ts';
 import type { SourceHost } from '../adapter.ts';
 import { type Correction, goOnFrom } from './clock-correction.ts';

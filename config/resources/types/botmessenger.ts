@@ -3,12 +3,12 @@
 import * as Type from 'typebox';
 import { isLoopback } from '../../gateway-file/listen-addr.ts';
 import { secret } from '../../text-schema.ts';
-import { address, checkAddress } from '../address.ts';
-import { botMenu, checkBots } from '../bot-checks.ts';
-import { patterns, users } from '../chat-filters.ts';
-import type { Filled } from '../filled.ts';
-import type { Fields, TriggerType } from '../trigger-type.ts';
-import { webhookPath } from '../webhook-path.ts';
+import { address, checkAddress } from '../fields/address.ts';
+import { botMenu, checkBots } from '../fields/bot-checks.ts';
+import { patterns, users } from '../fields/chat-filters.ts';
+import type { Filled } from '../fields/filled.ts';
+import type { Fields, TriggerType } from '../triggers/trigger-type.ts';
+import { webhookPath } from '../triggers/webhook-path.ts';
 
 const botMessengerConfigSchema = Type.Object(
   {

@@ -2,13 +2,13 @@
 
 import * as Type from 'typebox';
 import { secret, text } from '../../text-schema.ts';
-import { address, checkAddress } from '../address.ts';
-import { commandsInCommon, doListsMeet } from '../ambiguous-triggers.ts';
-import type { Filled } from '../filled.ts';
-import type { TriggerOf } from '../trigger.ts';
-import type { TriggerType } from '../trigger-type.ts';
-import { insecureAllowUnverified } from '../unverified.ts';
-import { webhookPath } from '../webhook-path.ts';
+import { address, checkAddress } from '../fields/address.ts';
+import type { Filled } from '../fields/filled.ts';
+import { commandsInCommon, doListsMeet } from '../triggers/ambiguous-triggers.ts';
+import type { TriggerOf } from '../triggers/trigger.ts';
+import type { TriggerType } from '../triggers/trigger-type.ts';
+import { insecureAllowUnverified } from '../triggers/unverified.ts';
+import { webhookPath } from '../triggers/webhook-path.ts';
 
 const list = (description: string) =>
   Type.Array(Type.String({ minLength: 1 }), { description, default: [], maxItems: 10_000 });

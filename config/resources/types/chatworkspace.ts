@@ -2,11 +2,11 @@
 
 import * as Type from 'typebox';
 import { secret } from '../../text-schema.ts';
-import { address, checkAddress } from '../address.ts';
-import { channels, patterns, users } from '../chat-filters.ts';
-import type { Filled } from '../filled.ts';
-import type { TriggerType } from '../trigger-type.ts';
-import { webhookPath } from '../webhook-path.ts';
+import { address, checkAddress } from '../fields/address.ts';
+import { channels, patterns, users } from '../fields/chat-filters.ts';
+import type { Filled } from '../fields/filled.ts';
+import type { TriggerType } from '../triggers/trigger-type.ts';
+import { webhookPath } from '../triggers/webhook-path.ts';
 
 const chatWorkspaceConfigSchema = Type.Object(
   {

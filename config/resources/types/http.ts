@@ -6,11 +6,11 @@ import { seconds, secondsOrZero } from '../../duration-schema.ts';
 import { urlOf } from '../../gateway-file/listen-addr.ts';
 import { jwtFault, jwtSchema } from '../../jwt-schema.ts';
 import { headersByName, secret } from '../../text-schema.ts';
-import { commandsInCommon, haveSecretInCommon } from '../ambiguous-triggers.ts';
-import type { Filled } from '../filled.ts';
-import type { Fields, TriggerType } from '../trigger-type.ts';
-import { insecureAllowUnverified } from '../unverified.ts';
-import { checkOwnPort, webhookPath } from '../webhook-path.ts';
+import type { Filled } from '../fields/filled.ts';
+import { commandsInCommon, haveSecretInCommon } from '../triggers/ambiguous-triggers.ts';
+import type { Fields, TriggerType } from '../triggers/trigger-type.ts';
+import { insecureAllowUnverified } from '../triggers/unverified.ts';
+import { checkOwnPort, webhookPath } from '../triggers/webhook-path.ts';
 
 const httpConfigSchema = Type.Object(
   {

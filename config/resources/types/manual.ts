@@ -3,8 +3,8 @@
 import * as Type from 'typebox';
 import { joinPath } from '../../reader/field-path.ts';
 import { suggest } from '../../reader/suggest.ts';
-import type { Filled } from '../filled.ts';
-import type { ReadOfType, TriggerType } from '../trigger-type.ts';
+import type { Filled } from '../fields/filled.ts';
+import type { ReadOfType, TriggerType } from '../triggers/trigger-type.ts';
 
 const manualConfigSchema = Type.Object(
   {

@@ -3,10 +3,10 @@
 
 import * as Type from 'typebox';
 import { secret } from '../../text-schema.ts';
-import { address, checkAddress } from '../address.ts';
-import type { Filled } from '../filled.ts';
-import type { TriggerType } from '../trigger-type.ts';
-import { webhookPath } from '../webhook-path.ts';
+import { address, checkAddress } from '../fields/address.ts';
+import type { Filled } from '../fields/filled.ts';
+import type { TriggerType } from '../triggers/trigger-type.ts';
+import { webhookPath } from '../triggers/webhook-path.ts';
 
 const names = (description: string) =>
   Type.Array(Type.String({ minLength: 1 }), { description, default: [], maxItems: 1000 });

@@ -3,15 +3,20 @@
 import * as Type from 'typebox';
 import { maxTimerSeconds } from '../../duration-schema.ts';
 import { secret } from '../../text-schema.ts';
-import { address, checkAddress } from '../address.ts';
-import { commandsInCommon, doListsMeet, doNamesMeet, haveSecretInCommon } from '../ambiguous-triggers.ts';
-import type { Filled } from '../filled.ts';
-import { eventsOfAnyBranch, haveEventInCommon, repoEventFault } from '../repo-events.ts';
-import type { TriggerOf } from '../trigger.ts';
-import type { Fields, TriggerType } from '../trigger-type.ts';
-import { insecureAllowUnverified } from '../unverified.ts';
-import { webhookPath } from '../webhook-path.ts';
-import { branchFault, repositoryFault } from '../wildcards.ts';
+import { address, checkAddress } from '../fields/address.ts';
+import type { Filled } from '../fields/filled.ts';
+import { eventsOfAnyBranch, haveEventInCommon, repoEventFault } from '../fields/repo-events.ts';
+import { branchFault, repositoryFault } from '../fields/wildcards.ts';
+import {
+  commandsInCommon,
+  doListsMeet,
+  doNamesMeet,
+  haveSecretInCommon,
+} from '../triggers/ambiguous-triggers.ts';
+import type { TriggerOf } from '../triggers/trigger.ts';
+import type { Fields, TriggerType } from '../triggers/trigger-type.ts';
+import { insecureAllowUnverified } from '../triggers/unverified.ts';
+import { webhookPath } from '../triggers/webhook-path.ts';
 
 const names = (description: string) =>
   Type.Array(Type.String({ minLength: 1 }), { description, default: [], maxItems: 1000 });

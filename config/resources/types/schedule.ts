@@ -2,10 +2,10 @@
 
 import * as Type from 'typebox';
 import { text } from '../../text-schema.ts';
-import { cronFault } from '../cron.ts';
-import type { Filled } from '../filled.ts';
-import type { TriggerType } from '../trigger-type.ts';
-import { zoneFault } from '../zone.ts';
+import { cronFault } from '../fields/cron.ts';
+import type { Filled } from '../fields/filled.ts';
+import { zoneFault } from '../fields/zone.ts';
+import type { TriggerType } from '../triggers/trigger-type.ts';
 
 const scheduleConfigSchema = Type.Object(
   {

@@ -3,9 +3,9 @@
 
 import { hasError } from '../../../config/reader/problem.ts';
 import { SecretValues } from '../../../config/reader/secret-values.ts';
-import type { Agent } from '../../../config/resources/agent.ts';
+import type { Agent } from '../../../config/resources/agents/agent.ts';
 import { type LoadedResources, loadResources } from '../../../config/resources/load-resources.ts';
-import type { Trigger } from '../../../config/resources/trigger.ts';
+import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import { commandRecord } from '../../http/api/automation-records.ts';
 
 export function readResourceFiles(paths: readonly string[]): Promise<LoadedResources> {

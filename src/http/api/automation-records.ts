@@ -4,8 +4,8 @@
 import type { RunResult, TriggerStatus } from '../../../actors/automation/operator.ts';
 import type { ConnectionStatus } from '../../../actors/connections/shared-connection.ts';
 import type { Delivery } from '../../../actors/store/store.ts';
-import type { Agent } from '../../../config/resources/agent.ts';
-import type { Binding } from '../../../config/resources/trigger.ts';
+import type { Agent } from '../../../config/resources/agents/agent.ts';
+import type { Binding } from '../../../config/resources/triggers/trigger.ts';
 
 const iso = (epochMs: number | undefined) => (epochMs === undefined ? null : new Date(epochMs).toISOString());
 

@@ -5,7 +5,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { findBrowser } from '../../../tool-servers/browser/find-browser.ts';
+import { findBrowser } from '../../../tool-servers/browser/chromium/find-browser.ts';
 import { eventually } from '../../fixtures/clients/mcp-client.ts';
 import { servePages } from '../../fixtures/tool-servers/browser-pages.ts';
 import {

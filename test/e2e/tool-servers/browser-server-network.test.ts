@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { browserUser } from '../../../tool-servers/browser/browser-user.ts';
-import { chromiumFlags } from '../../../tool-servers/browser/chromium-flags.ts';
-import { findBrowser } from '../../../tool-servers/browser/find-browser.ts';
-import { LoopbackProxy, type Trouble } from '../../../tool-servers/browser/loopback-proxy.ts';
+import { browserUser } from '../../../tool-servers/browser/chromium/browser-user.ts';
+import { chromiumFlags } from '../../../tool-servers/browser/chromium/chromium-flags.ts';
+import { findBrowser } from '../../../tool-servers/browser/chromium/find-browser.ts';
+import { LoopbackProxy, type Trouble } from '../../../tool-servers/browser/network/loopback-proxy.ts';
 import {
   type Canary,
   redirect,

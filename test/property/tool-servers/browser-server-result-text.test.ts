@@ -4,7 +4,7 @@
 import { runInNewContext, runInThisContext } from 'node:vm';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { RESULT_TEXT } from '../../../tool-servers/browser/result-text.ts';
+import { RESULT_TEXT } from '../../../tool-servers/browser/pages/result-text.ts';
 
 const textOf = runInThisContext(RESULT_TEXT) as (value: unknown, maxChars: number) => string;
 

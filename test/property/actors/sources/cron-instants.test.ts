@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { CronInstants, lastInstants } from '../../../../actors/sources/schedule/cron-instants.ts';
 import { zoneOffset } from '../../../../actors/sources/schedule/zone-offset.ts';
-import { cronFault } from '../../../../config/resources/cron.ts';
+import { cronFault } from '../../../../config/resources/fields/cron.ts';
 
 interface Parser {
   parseExpression(

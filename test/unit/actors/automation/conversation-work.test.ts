@@ -13,9 +13,9 @@ import { manualAdapter } from '../../../../actors/sources/manual/manual-adapter.
 import { manualEvent } from '../../../../actors/sources/manual/manual-event.ts';
 import type { ManualInput } from '../../../../actors/sources/manual/manual-input.ts';
 import type { StoredEvent } from '../../../../actors/store/store.ts';
-import type { Agent } from '../../../../config/resources/agent.ts';
-import { agentTarget, type Target } from '../../../../config/resources/target.ts';
-import type { ManualTrigger } from '../../../../config/resources/trigger.ts';
+import type { Agent } from '../../../../config/resources/agents/agent.ts';
+import { agentTarget, type Target } from '../../../../config/resources/triggers/target.ts';
+import type { ManualTrigger } from '../../../../config/resources/triggers/trigger.ts';
 import { CRASH_LIMIT } from '../../../../machines/crashes.ts';
 import { noServices } from '../../../fixtures/automation/contexts.ts';
 import { manualTrigger } from '../../../fixtures/automation/triggers.ts';

@@ -2,10 +2,10 @@
 
 import { expect, test } from 'vitest';
 import { lastGoodResources } from '../../../../actors/automation/last-good-resources.ts';
-import type { Agent } from '../../../../config/resources/agent.ts';
+import type { Agent } from '../../../../config/resources/agents/agent.ts';
 import type { LoadedResources } from '../../../../config/resources/load-resources.ts';
-import { agentTarget } from '../../../../config/resources/target.ts';
-import type { Trigger } from '../../../../config/resources/trigger.ts';
+import { agentTarget } from '../../../../config/resources/triggers/target.ts';
+import type { Trigger } from '../../../../config/resources/triggers/trigger.ts';
 
 const trigger = (name: string, file: string, default_agent = 'a') =>
   ({

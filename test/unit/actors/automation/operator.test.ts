@@ -10,8 +10,8 @@ import { DeliveryWaits } from '../../../../actors/inbox/delivery-waits.ts';
 import type { Dispatcher } from '../../../../actors/inbox/dispatcher.ts';
 import { Redactor } from '../../../../actors/redact.ts';
 import { manualAdapter } from '../../../../actors/sources/manual/manual-adapter.ts';
-import { agentTarget } from '../../../../config/resources/target.ts';
-import type { Trigger } from '../../../../config/resources/trigger.ts';
+import { agentTarget } from '../../../../config/resources/triggers/target.ts';
+import type { Trigger } from '../../../../config/resources/triggers/trigger.ts';
 import { done, FakeWork, newEvent, startInbox, until } from '../../../fixtures/automation/inbox.ts';
 import { MemoryStore } from '../../../fixtures/store/memory-store.ts';
 

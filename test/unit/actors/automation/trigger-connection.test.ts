@@ -7,7 +7,7 @@ import { TRIGGERS, TriggerRegistry } from '../../../../actors/automation/trigger
 import { ConnectionError } from '../../../../actors/connections/connector.ts';
 import { guarded } from '../../../../actors/guarded.ts';
 import { silentLog } from '../../../../actors/log.ts';
-import type { Trigger } from '../../../../config/resources/trigger.ts';
+import type { Trigger } from '../../../../config/resources/triggers/trigger.ts';
 import { supervisorMachine } from '../../../../machines/supervisor.ts';
 import { openConnections } from '../../../fixtures/automation/open-connections.ts';
 import { manualTrigger } from '../../../fixtures/automation/triggers.ts';

@@ -14,8 +14,8 @@ import type { Outbound, Receipt, SendContext } from '../../../../actors/outbound
 import type { Adapter } from '../../../../actors/sources/adapter.ts';
 import { manualAdapter } from '../../../../actors/sources/manual/manual-adapter.ts';
 import type { NewEvent } from '../../../../actors/store/store.ts';
-import { agentTarget } from '../../../../config/resources/target.ts';
-import type { Trigger } from '../../../../config/resources/trigger.ts';
+import { agentTarget } from '../../../../config/resources/triggers/target.ts';
+import type { Trigger } from '../../../../config/resources/triggers/trigger.ts';
 import { CRASH_LIMIT } from '../../../../machines/crashes.ts';
 import { noServices } from '../../../fixtures/automation/contexts.ts';
 import { done, FakeWork, LogNotes, newEvent, startRoot, until } from '../../../fixtures/automation/inbox.ts';

@@ -9,7 +9,7 @@ import type {
 } from '../../../../actors/connections/connection-registry.ts';
 import { ConnectionError, type Connections } from '../../../../actors/connections/connector.ts';
 import { silentLog } from '../../../../actors/log.ts';
-import type { ManualTrigger, Trigger } from '../../../../config/resources/trigger.ts';
+import type { ManualTrigger, Trigger } from '../../../../config/resources/triggers/trigger.ts';
 import { openConnections } from '../../../fixtures/automation/open-connections.ts';
 import { FakeAccount } from '../../../fixtures/fake-account.ts';
 

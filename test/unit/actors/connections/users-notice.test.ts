@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ConnectionError } from '../../../../actors/connections/connector.ts';
 import { UsersNotice } from '../../../../actors/connections/users-notice.ts';
 import { silentLog } from '../../../../actors/log.ts';
-import type { Trigger } from '../../../../config/resources/trigger.ts';
+import type { Trigger } from '../../../../config/resources/triggers/trigger.ts';
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -4,7 +4,7 @@ import type { Outbound } from '../../../../actors/outbound/outbound.ts';
 import type { OutboundMessage } from '../../../../actors/outbound/outbound-message.ts';
 import { outboxRows, type RowMeta, renderedOf } from '../../../../actors/outbound/outbox-rows.ts';
 import { splitText } from '../../../../actors/outbound/split-text.ts';
-import type { ManualTrigger } from '../../../../config/resources/trigger.ts';
+import type { ManualTrigger } from '../../../../config/resources/triggers/trigger.ts';
 
 const outbound: Outbound<ManualTrigger> = {
   target: () => undefined,

@@ -5,7 +5,7 @@ import type { Adapter, SourceHost } from '../../../../actors/sources/adapter.ts'
 import { httpAdapter } from '../../../../actors/sources/http/http-adapter.ts';
 import { repoHostAdapter } from '../../../../actors/sources/repohost/repohost-adapter.ts';
 import type { Webhook, WebhookRequest } from '../../../../actors/sources/webhook.ts';
-import type { Trigger } from '../../../../config/resources/trigger.ts';
+import type { Trigger } from '../../../../config/resources/triggers/trigger.ts';
 import { LogNotes } from '../../../fixtures/automation/inbox.ts';
 import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
 import { httpTrigger, repoHostTrigger } from '../../../fixtures/automation/triggers.ts';

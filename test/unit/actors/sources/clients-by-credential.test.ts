@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ClientsByCredential } from '../../../../actors/sources/clients-by-credential.ts';
-import type { RepoHostTrigger } from '../../../../config/resources/trigger.ts';
+import type { RepoHostTrigger } from '../../../../config/resources/triggers/trigger.ts';
 import { repoHostTrigger } from '../../../fixtures/automation/triggers.ts';
 
 function clients() {

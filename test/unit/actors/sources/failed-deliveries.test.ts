@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { OpenTrigger } from '../../../../actors/sources/adapter.ts';
 import { repoHostAdapter } from '../../../../actors/sources/repohost/repohost-adapter.ts';
-import type { RepoHostTrigger } from '../../../../config/resources/trigger.ts';
+import type { RepoHostTrigger } from '../../../../config/resources/triggers/trigger.ts';
 import { type HookDelivery, RepoRestHost } from '../../../fixtures/automation/repo-rest-host.ts';
 import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
 import { repoHostTrigger } from '../../../fixtures/automation/triggers.ts';

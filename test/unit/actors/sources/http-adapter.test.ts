@@ -9,8 +9,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { UnavailableError } from '../../../../actors/errors.ts';
 import type { Adapter } from '../../../../actors/sources/adapter.ts';
 import { httpAdapter } from '../../../../actors/sources/http/http-adapter.ts';
-import { agentTarget } from '../../../../config/resources/target.ts';
-import type { HttpTrigger } from '../../../../config/resources/trigger.ts';
+import { agentTarget } from '../../../../config/resources/triggers/target.ts';
+import type { HttpTrigger } from '../../../../config/resources/triggers/trigger.ts';
 import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
 import { httpTrigger } from '../../../fixtures/automation/triggers.ts';
 

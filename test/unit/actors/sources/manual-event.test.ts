@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { manualAdapter } from '../../../../actors/sources/manual/manual-adapter.ts';
 import { manualEvent } from '../../../../actors/sources/manual/manual-event.ts';
 import type { ManualInput } from '../../../../actors/sources/manual/manual-input.ts';
-import type { ManualTrigger } from '../../../../config/resources/trigger.ts';
+import type { ManualTrigger } from '../../../../config/resources/triggers/trigger.ts';
 import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
 import { manualTrigger } from '../../../fixtures/automation/triggers.ts';
 

@@ -9,7 +9,7 @@ import type { Adapter } from '../../../../actors/sources/adapter.ts';
 import { repoHostAdapter } from '../../../../actors/sources/repohost/repohost-adapter.ts';
 import { commentText } from '../../../../actors/sources/repohost/repohost-outbound.ts';
 import type { NewEvent, StoredEvent } from '../../../../actors/store/store.ts';
-import type { RepoHostTrigger } from '../../../../config/resources/trigger.ts';
+import type { RepoHostTrigger } from '../../../../config/resources/triggers/trigger.ts';
 import { rowsOfAnswer, sendRow } from '../../../fixtures/automation/outbound.ts';
 import { repoExample } from '../../../fixtures/automation/repo-payloads.ts';
 import { type Refusal, RepoRestHost } from '../../../fixtures/automation/repo-rest-host.ts';

@@ -8,8 +8,8 @@ import { resendMark } from '../../../../actors/outbound/resend-mark.ts';
 import { repoFacts } from '../../../../actors/sources/repohost/context.ts';
 import { readRepoEvent } from '../../../../actors/sources/repohost/repohost-event.ts';
 import { takesRepoEvent } from '../../../../actors/sources/repohost/repohost-filter.ts';
-import { eventsOfAnyBranch } from '../../../../config/resources/repo-events.ts';
-import type { RepoHostTrigger } from '../../../../config/resources/trigger.ts';
+import { eventsOfAnyBranch } from '../../../../config/resources/fields/repo-events.ts';
+import type { RepoHostTrigger } from '../../../../config/resources/triggers/trigger.ts';
 import { compileGlobs } from '../../../../globs/glob.ts';
 import {
   type Example,

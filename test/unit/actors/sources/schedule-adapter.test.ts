@@ -5,7 +5,7 @@ import { StoreUnavailableError } from '../../../../actors/errors.ts';
 import type { OpenTrigger, SourceHost } from '../../../../actors/sources/adapter.ts';
 import { scheduleAdapter } from '../../../../actors/sources/schedule/schedule-adapter.ts';
 import { scheduleEvent, tickName } from '../../../../actors/sources/schedule/schedule-event.ts';
-import type { ScheduleTrigger } from '../../../../config/resources/trigger.ts';
+import type { ScheduleTrigger } from '../../../../config/resources/triggers/trigger.ts';
 import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
 import { scheduleTrigger } from '../../../fixtures/automation/triggers.ts';
 

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { scheduleAdapter } from '../../../../actors/sources/schedule/schedule-adapter.ts';
 import { openSqliteStore } from '../../../../actors/store/worker/sqlite-store.ts';
-import type { ScheduleTrigger } from '../../../../config/resources/trigger.ts';
+import type { ScheduleTrigger } from '../../../../config/resources/triggers/trigger.ts';
 import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
 import { scheduleTrigger } from '../../../fixtures/automation/triggers.ts';
 import { storeWorkerUrl } from '../../../fixtures/store/store-worker.ts';

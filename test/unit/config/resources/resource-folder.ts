@@ -9,7 +9,7 @@ import {
   type LoadResourcesOptions,
   loadResources,
 } from '../../../../config/resources/load-resources.ts';
-import type { Trigger } from '../../../../config/resources/trigger.ts';
+import type { Trigger } from '../../../../config/resources/triggers/trigger.ts';
 
 export interface LoadedFolder extends LoadedResources {
   /** `file:line:column: message`, or `file:line:column: warning: message`. */

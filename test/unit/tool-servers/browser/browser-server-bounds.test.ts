@@ -5,12 +5,16 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
-import { ConsoleFlood } from '../../../../tool-servers/browser/console-flood.ts';
-import { ConsoleLog, cut, lineOf } from '../../../../tool-servers/browser/console-log.ts';
-import { Diary } from '../../../../tool-servers/browser/diary.ts';
-import { findBrowser, NO_BROWSER } from '../../../../tool-servers/browser/find-browser.ts';
-import { CpuMeter } from '../../../../tool-servers/browser/resource-watch.ts';
-import { type Screenshot, Screenshots, screenshotUri } from '../../../../tool-servers/browser/screenshots.ts';
+import { findBrowser, NO_BROWSER } from '../../../../tool-servers/browser/chromium/find-browser.ts';
+import { CpuMeter } from '../../../../tool-servers/browser/chromium/resource-watch.ts';
+import { ConsoleFlood } from '../../../../tool-servers/browser/pages/console-flood.ts';
+import { ConsoleLog, cut, lineOf } from '../../../../tool-servers/browser/pages/console-log.ts';
+import { Diary } from '../../../../tool-servers/browser/pages/diary.ts';
+import {
+  type Screenshot,
+  Screenshots,
+  screenshotUri,
+} from '../../../../tool-servers/browser/pages/screenshots.ts';
 
 const folders: string[] = [];
 afterAll(() => {

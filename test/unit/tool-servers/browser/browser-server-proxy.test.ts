@@ -9,8 +9,8 @@ import {
   LoopbackProxy,
   type ProxyChoices,
   type Trouble,
-} from '../../../../tool-servers/browser/loopback-proxy.ts';
-import { peerUser } from '../../../../tool-servers/browser/peer-user.ts';
+} from '../../../../tool-servers/browser/network/loopback-proxy.ts';
+import { peerUser } from '../../../../tool-servers/browser/network/peer-user.ts';
 import { servePages, tcpCanary } from '../../../fixtures/tool-servers/browser-pages.ts';
 
 const open: LoopbackProxy[] = [];

@@ -2,8 +2,8 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { PageStack } from '../../../../tool-servers/browser/page-stack.ts';
-import { settle } from '../../../../tool-servers/browser/settle.ts';
+import type { PageStack } from '../../../../tool-servers/browser/pages/page-stack.ts';
+import { settle } from '../../../../tool-servers/browser/pages/settle.ts';
 
 const below = { waitForLoadState: async () => {} };
 const page = { waitForLoadState: async () => {} };

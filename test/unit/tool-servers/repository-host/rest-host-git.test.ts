@@ -7,10 +7,10 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { deflateSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { objectSha } from '../../../fixtures/rest-host/git-objects.ts';
-import { commitsAhead, filesOf, logOf, mergeBase, merged } from '../../../fixtures/rest-host/history.ts';
+import { objectSha } from '../../../fixtures/rest-host/git/git-objects.ts';
+import { commitsAhead, filesOf, logOf, mergeBase, merged } from '../../../fixtures/rest-host/git/history.ts';
+import { changesBetween, diffText } from '../../../fixtures/rest-host/git/tree-diff.ts';
 import type { Repository } from '../../../fixtures/rest-host/repository.ts';
-import { changesBetween, diffText } from '../../../fixtures/rest-host/tree-diff.ts';
 import { World } from '../../../fixtures/rest-host/world.ts';
 
 let folder: string;

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import type { OutboundMessage } from '../../../../../actors/outbound/outbound-message.ts';
 import { menuOf } from '../../../../../actors/sources/botmessenger/bot-menu.ts';
 import { botCalls } from '../../../../../actors/sources/botmessenger/bot-message.ts';
-import type { BotMessengerTrigger } from '../../../../../config/resources/trigger.ts';
+import type { BotMessengerTrigger } from '../../../../../config/resources/triggers/trigger.ts';
 
 const post = (more: Partial<OutboundMessage>): OutboundMessage => ({
   target: { place: '-1001' },

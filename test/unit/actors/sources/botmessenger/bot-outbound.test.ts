@@ -8,7 +8,7 @@ import type { OutboundMessage } from '../../../../../actors/outbound/outbound-me
 import { botMessengerAdapter } from '../../../../../actors/sources/botmessenger/botmessenger-adapter.ts';
 import { BotApi } from '../../../../../actors/sources/botmessenger/botmessenger-api.ts';
 import { QueryAnswers } from '../../../../../actors/sources/botmessenger/query-answers.ts';
-import type { BotMessengerTrigger } from '../../../../../config/resources/trigger.ts';
+import type { BotMessengerTrigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { eventually } from '../../../../fixtures/automation/automation.ts';
 import type { Bot } from '../../../../fixtures/bot-platform/bot.ts';
 import { BotError, tooManyRequests } from '../../../../fixtures/bot-platform/bot-error.ts';

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { OverloadedError } from '../../../../../actors/errors.ts';
 import type { Adapter } from '../../../../../actors/sources/adapter.ts';
 import { businessMessengerAdapter } from '../../../../../actors/sources/businessmessenger/businessmessenger-adapter.ts';
-import type { BusinessMessengerTrigger } from '../../../../../config/resources/trigger.ts';
+import type { BusinessMessengerTrigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { matched } from '../../../../../machines/matching.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { businessMessengerTrigger } from '../../../../fixtures/automation/triggers.ts';

@@ -6,7 +6,7 @@ import type { Outbound } from '../../../../../actors/outbound/outbound.ts';
 import type { OutboundMessage } from '../../../../../actors/outbound/outbound-message.ts';
 import { businessMessengerOutbound } from '../../../../../actors/sources/businessmessenger/businessmessenger-outbound.ts';
 import { GrowingPauses } from '../../../../../actors/sources/businessmessenger/growing-pauses.ts';
-import type { BusinessMessengerTrigger } from '../../../../../config/resources/trigger.ts';
+import type { BusinessMessengerTrigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { businessMessengerTrigger } from '../../../../fixtures/automation/triggers.ts';
 import { BusinessPlatform, type Fault } from '../../../../fixtures/business-platform/business-platform.ts';
 import { graphError } from '../../../../fixtures/business-platform/graph-error.ts';

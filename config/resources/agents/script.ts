@@ -1,0 +1,98 @@
+// The script of an agent that is none (`model: scripted:<file>`): an ordered list of rules, as actors/handlers/
+// scripted-agent.ts explains them. It is read with the agent, so that mistakes are told at once, and again by the handler
+// when it has changed.
+
+import type { SourceFile } from '../../reader/source-file.ts';
+import { parseYamlTree, type YamlTree } from '../../reader/yaml-tree.ts';
+import { compilePattern, type Pattern } from '../fields/patterns.ts';
+
+export interface ScriptRule {
+  /** Holds for a text in which the pattern is found. */
+  readonly text: Pattern | undefined;
+  /** Without a leading slash. */
+  readonly command: string | undefined;
+  readonly event: string | undefined;
+  readonly answer: string;
+  readonly delay_ms: number;
+  /** For so long the event is parked. */
+  readonly wait_ms: number;
+  /** So many first attempts fail. */
+  readonly fail: number;
+}
+
+const MAX_DELAY_MS = 3_600_000;
+const MAX_WAIT_MS = 30 * 24 * 3_600_000;
+
+export interface Script {
+  readonly rules: readonly ScriptRule[];
+  /** What is wrong, and where; with any of it the script cannot be used. */
+  readonly faults: readonly string[];
+}
+
+/** Reads a script in YAML or JSON. Never throws. */
+export function readScript(source: SourceFile): Script {
+  const { root, problems } = parseYamlTree(source);
+  if (problems.length > 0)
+    return {
+      rules: [],
+      faults: problems.map(({ line, column, message }) => `line ${line}, column ${column}: ${message}`),
+    };
+  if (root === undefined) return { rules: [], faults: ['the file is empty; expected a list of rules'] };
+  if (root.kind !== 'list') return { rules: [], faults: ['it should be a list of rules'] };
+  const rules: ScriptRule[] = [];
+  const faults: string[] = [];
+  for (const [index, each] of root.items.entries()) {
+    try {
+      rules.push(ruleOf(plainValue(each)));
+    } catch (error) {
+      faults.push(`rule ${index + 1}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+  return { rules, faults };
+}
+
+function plainValue(tree: YamlTree): unknown {
+  if (tree.kind === 'scalar') return tree.value;
+  if (tree.kind === 'list') return tree.items.map(plainValue);
+  return Object.fromEntries(tree.pairs.map(({ key, value }) => [key, plainValue(value)]));
+}
+
+function ruleOf(value: unknown): ScriptRule {
+  const { match = {}, answer, delay_ms = 0, wait_ms = 0, fail = 0, ...more } = objectOf(value, 'a rule');
+  const { text, command, event, ...others } = objectOf(match, 'match');
+  const [unknown] = [...Object.keys(more), ...Object.keys(others)];
+  if (unknown !== undefined) throw new Error(`there is no field ${unknown}`);
+  if (typeof answer !== 'string') throw new Error('answer should be a text');
+  return {
+    text: patternOf(textOf(text, 'match.text')),
+    command: textOf(command, 'match.command')?.replace(/^\//, ''),
+    event: textOf(event, 'match.event'),
+    answer,
+    delay_ms: numberOf(delay_ms, 'delay_ms', MAX_DELAY_MS),
+    wait_ms: numberOf(wait_ms, 'wait_ms', MAX_WAIT_MS),
+    fail: numberOf(fail, 'fail', Number.MAX_SAFE_INTEGER),
+  };
+}
+
+function objectOf(value: unknown, what: string): Readonly<Record<string, unknown>> {
+  if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    return value as Readonly<Record<string, unknown>>;
+  throw new Error(`${what} should have fields`);
+}
+
+function textOf(value: unknown, what: string): string | undefined {
+  if (value === undefined || typeof value === 'string') return value;
+  throw new Error(`${what} should be a text`);
+}
+
+function patternOf(text: string | undefined): Pattern | undefined {
+  if (text === undefined) return undefined;
+  const pattern = compilePattern(text);
+  if ('fault' in pattern) throw new Error(`match.text ${pattern.fault}`);
+  return pattern;
+}
+
+function numberOf(value: unknown, what: string, most: number): number {
+  if (typeof value === 'number' && value >= 0 && value <= most) return value;
+  throw new Error(`${what} should be a number from 0 to ${most}`);
+}

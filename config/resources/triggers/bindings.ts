@@ -1,0 +1,111 @@
+// The commands of a trigger, from what was written to bindings. Whatever would have to guard a run and is not built yet
+// is refused: nothing guarded ever runs unguarded.
+
+import { joinPath } from '../../reader/field-path.ts';
+import type { SchemaReader } from '../../reader/schema-reader.ts';
+import type { WrittenBinding, WrittenParameter } from './binding-schema.ts';
+import { agentTarget, type Target } from './target.ts';
+import type { Binding, Parameter } from './trigger.ts';
+import type { TriggerType } from './trigger-type.ts';
+
+const commandsPath = 'spec.commands';
+
+/** Who is named to answer, and where. */
+export interface TargetReference {
+  readonly target: Target;
+  readonly path: string;
+}
+
+/** What is good of them; problems are reported. */
+export function readBindings(
+  reader: SchemaReader,
+  written: Readonly<Record<string, WrittenBinding>>,
+  type: TriggerType,
+): { readonly bindings: readonly Binding[]; readonly references: readonly TargetReference[] } {
+  const earlier = new Map<string, string>();
+  const bindings: Binding[] = [];
+  const references: TargetReference[] = [];
+  for (const [key, binding] of Object.entries(written)) {
+    const path = joinPath(commandsPath, key);
+    const command = key.startsWith('/') ? key.slice(1) : key;
+    const twin = earlier.get(command);
+    if (twin !== undefined) reader.reportKey(path, `is the same command as ${twin}`);
+    earlier.set(command, key);
+    const fault = type.commandFault?.(key);
+    if (fault !== undefined) reader.reportKey(path, fault);
+    checkTarget(reader, binding, path);
+    checkMenu(reader, binding, path, earlier.size, type);
+    const parameters = readParameters(reader, binding, path);
+    const { agent, description } = binding;
+    if (agent === undefined) continue;
+    const target = agentTarget(agent);
+    bindings.push({ command, target, description, parameters });
+    references.push({ target, path: joinPath(path, target.kind) });
+  }
+  return { bindings, references };
+}
+
+/** `count` are the commands so far, this one included. */
+function checkMenu(
+  reader: SchemaReader,
+  { description = '' }: WrittenBinding,
+  path: string,
+  count: number,
+  { menu }: TriggerType,
+): void {
+  if (menu === undefined) return;
+  const { maxCommands, maxDescription } = menu;
+  if (description.length > maxDescription)
+    reader.report(
+      joinPath(path, 'description'),
+      `has ${description.length} characters, and the platform's menu takes ${maxDescription}`,
+    );
+  if (count === maxCommands + 1)
+    reader.reportKey(path, `is one command more than the platform's menu takes, which are ${maxCommands}`);
+}
+
+const unbuiltTargets = { fleet: 'fleets', flow: 'flows' } as const;
+
+function checkTarget(reader: SchemaReader, binding: WrittenBinding, path: string): void {
+  const targets = (['agent', 'fleet', 'flow'] as const).filter((key) => reader.has(joinPath(path, key)));
+  if (targets.length === 0) reader.reportKey(path, 'leads nowhere: give it an agent');
+  if (targets.length > 1)
+    reader.reportKey(
+      path,
+      `leads to ${targets.join(' and ')}; only one of agent, fleet and flow may be given`,
+    );
+  for (const [key, words] of Object.entries(unbuiltTargets)) {
+    const at = joinPath(path, key);
+    if (reader.has(at)) reader.report(at, `${words} are not built yet; let an agent answer`);
+  }
+  if (binding.requires_approval === true)
+    reader.report(
+      joinPath(path, 'requires_approval'),
+      'approvals are not built yet, and nothing that needs one is run without; take the command out',
+    );
+  else if (binding.approval_channel !== undefined)
+    reader.reportKey(
+      joinPath(path, 'approval_channel'),
+      'has no effect without requires_approval',
+      'warning',
+    );
+}
+
+function readParameters(
+  reader: SchemaReader,
+  { parameters = [] }: WrittenBinding,
+  path: string,
+): readonly Parameter[] {
+  const names = new Set<string>();
+  const list = joinPath(path, 'parameters');
+  return parameters.flatMap((parameter: WrittenParameter | undefined, index) => {
+    if (parameter === undefined) return [];
+    const { name = '', required = false, description, default: byDefault } = parameter;
+    const at = joinPath(list, index);
+    if (names.has(name)) reader.report(joinPath(at, 'name'), `is there twice: ${name}`);
+    if (name !== '') names.add(name);
+    if (required && byDefault !== undefined)
+      reader.report(joinPath(at, 'required'), 'has no effect beside default', 'warning');
+    return [{ name, required, description, default: byDefault }];
+  });
+}

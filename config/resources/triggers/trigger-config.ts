@@ -1,0 +1,102 @@
+// The `spec.config` of a trigger: what the platform gives and what was written become one, along the schema and the rules
+// of its type.
+
+import type { TObject } from 'typebox';
+import { joinPath } from '../../reader/field-path.ts';
+import { fillDefaults } from '../../reader/fill-defaults.ts';
+import type { SchemaReader } from '../../reader/schema-reader.ts';
+import { textOf } from '../../reader/yaml-members.ts';
+import type { YamlTree } from '../../reader/yaml-tree.ts';
+import { compilePattern } from '../fields/patterns.ts';
+import type { PlatformSettings } from '../resource-context.ts';
+import { Fields, type ListenAddress, type TriggerType } from './trigger-type.ts';
+import { checkUnverified } from './unverified.ts';
+import { checkWebhookPath } from './webhook-path.ts';
+
+/** Fields that types share, as far as they have them. */
+interface SentTo {
+  readonly path?: string;
+  readonly insecure_allow_unverified?: boolean;
+}
+
+/** What the daemon's configuration gives to all triggers of the type. */
+export function givenBy(
+  platform: PlatformSettings,
+  { webhook }: TriggerType,
+): Readonly<Record<string, unknown>> {
+  const { enabled: _, webhook_path, ...members } = platform;
+  const path = webhook_path !== undefined && webhook !== undefined ? { path: webhook_path } : {};
+  const written = Object.entries(members).filter(([, value]) => value !== undefined);
+  return { ...path, ...Object.fromEntries(written) };
+}
+
+/** The schema, where what is given already need not be written. */
+export function requiring(config: TObject, given: Readonly<Record<string, unknown>>): TObject {
+  const required = (config.required ?? []).filter((key) => given[key] === undefined);
+  return { ...config, required } as TObject;
+}
+
+/** Filled and checked; undefined when nothing was written. */
+export function readConfig(
+  reader: SchemaReader,
+  written: Readonly<Record<string, unknown>> | undefined,
+  given: Readonly<Record<string, unknown>>,
+  rules: TriggerType,
+  listen: ListenAddress | undefined,
+): object | undefined {
+  if (written === undefined) return undefined;
+  checkPatterns(reader, written.patterns);
+  const filled = fillDefaults(rules.config, { ...given, ...withoutBadLists(written) });
+  const fields = new Fields(reader, 'spec.config', given);
+  const config = rules.complete?.(filled, fields, listen) ?? filled;
+  checkWebhook(config, fields, rules, listen);
+  return config;
+}
+
+/** What holds for all types that somebody sends to. */
+function checkWebhook(
+  config: SentTo,
+  fields: Fields,
+  { webhook, proof }: TriggerType,
+  listen: ListenAddress | undefined,
+): void {
+  const address = webhook?.address?.(config);
+  if (webhook !== undefined && config.path !== undefined && webhook.isUsed?.(config) !== false)
+    checkWebhookPath(fields, config.path, address === undefined);
+  if (proof !== undefined && !proof.isGiven(config, fields))
+    checkUnverified(fields, config.insecure_allow_unverified === true, proof.what, (address ?? listen)?.host);
+}
+
+/** An item that could not be read has been reported, and is undefined; the rules of the type want whole lists. */
+function withoutBadLists(written: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  const isGood = (value: unknown) => !Array.isArray(value) || !value.includes(undefined);
+  return Object.fromEntries(Object.entries(written).filter(([, value]) => isGood(value)));
+}
+
+function checkPatterns(reader: SchemaReader, patterns: unknown): void {
+  if (!Array.isArray(patterns)) return;
+  for (const [index, pattern] of patterns.entries()) {
+    const compiled = typeof pattern === 'string' ? compilePattern(pattern) : undefined;
+    if (typeof compiled === 'object') reader.report(joinPath('spec.config.patterns', index), compiled.fault);
+  }
+}
+
+/** Tokens belong into the environment. */
+export function warnOfLiteralSecrets(
+  reader: SchemaReader,
+  config: YamlTree | undefined,
+  rules: TriggerType,
+): void {
+  if (config?.kind !== 'map') return;
+  for (const { key, value } of config.pairs) {
+    const member = Object.hasOwn(rules.config.properties, key) ? rules.config.properties[key] : undefined;
+    const isSecret = member !== undefined && 'writeOnly' in member && member.writeOnly === true;
+    const text = textOf(value);
+    if (isSecret && text !== undefined && text !== '' && !text.includes('${'))
+      reader.report(
+        joinPath('spec.config', key),
+        `is written out; keep it in the environment and write \${NAME}`,
+        'warning',
+      );
+  }
+}

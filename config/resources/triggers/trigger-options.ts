@@ -1,0 +1,31 @@
+// What all triggers may say of how their events are handled: whether, how often, for how long, and what people hear of it.
+
+import { joinPath } from '../../reader/field-path.ts';
+import { fillDefaults } from '../../reader/fill-defaults.ts';
+import type { SchemaReader } from '../../reader/schema-reader.ts';
+import { optionsSchema, type WrittenTrigger } from './trigger-schema.ts';
+
+/** Filled and checked; in a chat people wait for an answer. */
+export function readOptions(
+  reader: SchemaReader,
+  { enabled, retry: written, timeout_seconds, on_failure, mentions }: NonNullable<WrittenTrigger['spec']>,
+  isChat = false,
+) {
+  const options = fillDefaults(optionsSchema, {
+    enabled,
+    retry: written,
+    timeout_seconds,
+    on_failure: on_failure ?? (isChat ? 'reply' : 'silent'),
+    mentions,
+  });
+  const { retry } = options;
+  const { min_backoff_seconds: min, max_backoff_seconds: max } = retry;
+  if (min > max) {
+    const key = reader.has('spec.retry.min_backoff_seconds') ? 'min_backoff_seconds' : 'max_backoff_seconds';
+    reader.report(
+      joinPath('spec.retry', key),
+      `min_backoff_seconds (${min}) must not exceed max_backoff_seconds (${max})`,
+    );
+  }
+  return options;
+}

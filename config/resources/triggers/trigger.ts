@@ -1,0 +1,80 @@
+// A trigger as the rest of the program sees it: read, checked, filled, with the variables in it replaced.
+
+import type { BotMessengerConfig } from '../types/botmessenger.ts';
+import type { BusinessMessengerConfig } from '../types/businessmessenger.ts';
+import type { HttpConfig } from '../types/http.ts';
+import type { ManualConfig } from '../types/manual.ts';
+import type { RepoHostConfig } from '../types/repohost.ts';
+import type { ScheduleConfig } from '../types/schedule.ts';
+import type { Target } from './target.ts';
+
+export interface Parameter {
+  readonly name: string;
+  readonly required: boolean;
+  readonly description: string | undefined;
+  readonly default: string | undefined;
+}
+
+/** A command and what it leads to. Fleets, flows and approvals are load errors until they are built. */
+export interface Binding {
+  /** As written, without a leading slash. */
+  readonly command: string;
+  readonly target: Target;
+  readonly description: string | undefined;
+  readonly parameters: readonly Parameter[];
+}
+
+/** Of the form with `spec.routing`. */
+export interface TextRule {
+  /** In small letters; one of them must be in the text. */
+  readonly contains: readonly string[];
+  readonly target: Target;
+}
+
+export interface TriggerRetry {
+  readonly attempts: number;
+  readonly min_backoff_seconds: number;
+  readonly max_backoff_seconds: number;
+  readonly factor: number;
+}
+
+export interface TriggerOf<Type extends string, Config> {
+  readonly name: string;
+  readonly type: Type;
+  readonly config: Config;
+  readonly commands: readonly Binding[];
+  /** The trigger's own, or the one of the daemon's configuration. */
+  readonly default_target: Target | undefined;
+  /** For what no command takes; the first that holds decides, before `default_target`. */
+  readonly rules?: readonly TextRule[] | undefined;
+  readonly enabled: boolean;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+  readonly retry: TriggerRetry;
+  /** How long its handler may take for one attempt. */
+  readonly timeout_seconds: number;
+  /** Whether whoever sent an event is told that it is given up, or has to wait. */
+  readonly on_failure: 'reply' | 'silent';
+  /** Whether what looks like a mention in an answer may notify anybody. */
+  readonly mentions: 'none' | 'allow';
+  /** Absolute path. */
+  readonly file: string;
+  /** Of all of it, values of variables included: two that are equal need no reload. */
+  readonly hash: string;
+}
+
+export type BotMessengerTrigger = TriggerOf<'BotMessenger', BotMessengerConfig>;
+export type HttpTrigger = TriggerOf<'HTTP', HttpConfig>;
+export type RepoHostTrigger = TriggerOf<'RepoHost', RepoHostConfig>;
+export type ScheduleTrigger = TriggerOf<'Schedule', ScheduleConfig>;
+export type BusinessMessengerTrigger = TriggerOf<'BusinessMessenger', BusinessMessengerConfig>;
+export type ManualTrigger = TriggerOf<'Manual', ManualConfig>;
+
+/** Of the types whose adapters are built. */
+export type Trigger =
+  | BotMessengerTrigger
+  | HttpTrigger
+  | RepoHostTrigger
+  | ScheduleTrigger
+  | ManualTrigger
+  | BusinessMessengerTrigger;

@@ -1,0 +1,82 @@
+// What the check lets through, croner understands and knows when it comes next, which is all that a schedule has to be; what is
+// outside of a field's values, croner refuses as well.
+
+import { Cron } from 'croner';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { cronFault } from '../../../../../config/resources/fields/cron.ts';
+
+const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
+const weekdays = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
+
+const part = (low: number, high: number, words?: readonly string[]) => {
+  const value = fc.integer({ min: low, max: high });
+  const spelled = (number: number) =>
+    words === undefined
+      ? fc.constant(String(number))
+      : fc.constantFrom(String(number), words[number - low] ?? '');
+  const range = fc
+    .tuple(value, value)
+    .map(([a, b]) => [Math.min(a, b), Math.max(a, b)] as const)
+    .chain(([from, to]) => fc.tuple(spelled(from), spelled(to)))
+    .map(([from, to]) => `${from}-${to}`);
+  const step = fc.integer({ min: 1, max: Math.max(1, Math.floor(high / 2)) });
+  return fc.oneof(
+    fc.constant('*'),
+    value.chain(spelled),
+    range,
+    step.map((by) => `*/${by}`),
+    fc.tuple(range, fc.integer({ min: 1, max: 3 })).map(([span, by]) => `${span}/${by}`),
+  );
+};
+const field = (low: number, high: number, words?: readonly string[]) =>
+  fc
+    .array(part(low, high, words), { minLength: 1, maxLength: 3 })
+    .map((parts) => (parts.includes('*') ? '*' : parts.join(',')));
+
+const fiveFields = fc.tuple(
+  field(0, 59),
+  field(0, 23),
+  field(1, 31),
+  field(1, 12, months),
+  field(0, 6, weekdays),
+);
+const expression = fc.oneof(
+  fiveFields.map((fields) => fields.join(' ')),
+  fc.tuple(field(0, 59), fiveFields).map(([seconds, fields]) => [seconds, ...fields].join(' ')),
+);
+
+/** The next instant, or undefined for an expression that is refused or never comes. */
+function next(ask: () => Date | null | undefined): Date | undefined {
+  try {
+    return ask() ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const from = new Date('2026-01-01T00:00:00Z');
+const comes = (text: string) => next(() => new Cron(text, { timezone: 'UTC' }).nextRun(from));
+
+describe('the check of cron', () => {
+  test('lets nothing through that croner does not understand or that never comes, and all else (CR1)', () => {
+    fc.assert(
+      fc.property(expression, (text) => {
+        expect(cronFault(text) === undefined, text).toBe(comes(text) !== undefined);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('refuses a value outside of its field, as the others do', () => {
+    const limits = [59, 23, 31, 12] as const;
+    fc.assert(
+      fc.property(fiveFields, fc.nat(3), fc.integer({ min: 1, max: 100 }), (fields, index, beyond) => {
+        const text = fields.with(index, String((limits[index] ?? 0) + beyond)).join(' ');
+        expect(cronFault(text)).toMatch(/ is outside /);
+        expect(comes(text), text).toBeUndefined();
+      }),
+      { numRuns: 200 },
+    );
+  });
+});

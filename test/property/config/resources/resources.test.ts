@@ -1,0 +1,275 @@
+// Whatever stands in the files of resources, loading ends in a result whose problems lie inside them; a resource that is
+// good loads, and one mistake in it is found where it is.
+
+import { readFileSync } from 'node:fs';
+import fc from 'fast-check';
+import { Check } from 'typebox/value';
+import { afterAll, describe, expect, test } from 'vitest';
+import { jsonSchemas } from '../../../../config/json-schema/json-schemas.ts';
+import type { Problem } from '../../../../config/reader/problem.ts';
+import { repoEvents } from '../../../../config/resources/fields/repo-events.ts';
+import { ResourceFolder } from '../../../unit/config/resources/resource-folder.ts';
+
+const folder = new ResourceFolder();
+afterAll(() => folder.remove());
+
+type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
+
+const label = fc.stringMatching(/^[a-z0-9]([a-z0-9-]{0,8}[a-z0-9])?$/);
+const words = fc.dictionary(fc.stringMatching(/^[a-z./-]{1,8}$/), fc.string({ maxLength: 5 }).map(plain), {
+  maxKeys: 2,
+});
+const secret = fc.constantFrom('secret-one-of-it', 'secret-two-of-it');
+const path = fc.stringMatching(/^\/hooks(\/[a-z0-9._-]{1,5}x){0,2}$/);
+const events = Object.entries(repoEvents).flatMap(([event, actions]) => [
+  event,
+  ...actions.map((action) => `${event}.${action}`),
+]);
+const some = <T>(item: fc.Arbitrary<T>) => fc.uniqueArray(item, { maxLength: 3 });
+
+const configs = {
+  HTTP: fc.record(
+    {
+      webhook_secret: secret,
+      path,
+      methods: fc.uniqueArray(fc.constantFrom('GET', 'POST', 'PUT'), { minLength: 1 }),
+      required_headers: fc.dictionary(fc.stringMatching(/^x-[a-z]{1,4}$/), fc.constantFrom('*', 'value'), {
+        maxKeys: 2,
+      }),
+      key: fc.constantFrom('header:x-id', 'body:alert.id'),
+      respond: fc.constantFrom('sync', 'async'),
+      respond_timeout_seconds: fc.integer({ min: 1, max: 100 }),
+    },
+    { requiredKeys: ['webhook_secret'] },
+  ),
+  RepoHost: fc.record(
+    {
+      webhook_secret: secret,
+      repo_events: some(fc.constantFrom(...events)),
+      repositories: some(fc.constantFrom('acme/*', 'acme/web', '*')),
+      branches: some(fc.constantFrom('main', 'release/*', '**')),
+      ignore_senders: some(label),
+      path,
+    },
+    { requiredKeys: ['webhook_secret'] },
+  ),
+  Schedule: fc.record(
+    {
+      cron: fc.constantFrom('* * * * *', '0 4 * * mon-fri', '0 0 0 1 1 *'),
+      timezone: fc.constantFrom('UTC', 'Europe/Berlin'),
+      catchup: fc.constantFrom('none', 'last', 'all'),
+    },
+    { requiredKeys: ['cron'] },
+  ),
+  Manual: fc.record(
+    {
+      require_confirmation: fc.boolean(),
+      allowed_commands: some(label),
+      timeout: fc.integer({ min: 1, max: 999 }),
+    },
+    { requiredKeys: [] },
+  ),
+};
+
+const binding = fc.record(
+  {
+    agent: fc.constant('echo'),
+    description: fc.string({ maxLength: 5 }).map(plain),
+    parameters: fc.uniqueArray(
+      fc.record({ name: fc.stringMatching(/^[a-z_]{1,5}$/), required: fc.boolean() }),
+      { selector: ({ name }) => name, maxLength: 2 },
+    ),
+  },
+  { requiredKeys: ['agent'] },
+);
+
+const trigger: fc.Arbitrary<Json> = fc
+  .constantFrom(...(Object.keys(configs) as (keyof typeof configs)[]))
+  .chain((type) =>
+    fc.record({
+      apiVersion: fc.constantFrom('example.com/v1', 'a/v1alpha1'),
+      kind: fc.constant('Trigger'),
+      metadata: fc.record({ name: label, labels: words, annotations: words }, { requiredKeys: ['name'] }),
+      spec: fc.record(
+        {
+          type: fc.constant(type),
+          config: configs[type] as fc.Arbitrary<Json>,
+          commands: fc.dictionary(type === 'RepoHost' ? fc.constantFrom(...events) : label, binding, {
+            maxKeys: 3,
+          }),
+          default_agent: fc.constant('echo'),
+          enabled: fc.boolean(),
+          retry: fc.record(
+            { attempts: fc.integer({ min: 1, max: 9 }), factor: fc.constant(2) },
+            { requiredKeys: [] },
+          ),
+          timeout_seconds: fc.integer({ min: 1, max: 999 }),
+        },
+        { requiredKeys: ['type', 'config', 'default_agent'] },
+      ),
+    }),
+  ) as fc.Arbitrary<Json>;
+
+/** Text that no reference is in. */
+function plain(text: string): string {
+  return text.replaceAll('$', '');
+}
+
+/** Mappings whose keys anybody may choose. */
+const open = ['labels', 'annotations', 'required_headers', 'commands'];
+const MISTAKE = 'zebra';
+
+/** All copies of the value with one mistake: a key that is unknown, or one kind of value where another should be. */
+function mistakes(value: Json, key = ''): Json[] {
+  if (typeof value !== 'object' || value === null) return [{ [MISTAKE]: 1 }];
+  if (Array.isArray(value)) {
+    const items = value as readonly Json[];
+    const inside = items.flatMap((item, index) => mistakes(item).map((bad) => items.with(index, bad)));
+    return [{ [MISTAKE]: 1 }, ...inside];
+  }
+  const members = Object.entries(value as Readonly<Record<string, Json>>);
+  const inside = members
+    // A resource of no kind, or a trigger of no type, is a case of its own.
+    .filter(([name]) => name !== 'kind' && name !== 'type')
+    .flatMap(([name, member]) => mistakes(member, name).map((bad) => ({ ...value, [name]: bad })));
+  return [...inside, MISTAKE, ...(open.includes(key) ? [] : [{ ...value, [MISTAKE]: 1 }])];
+}
+
+const textOf = (value: Json, indent: number | undefined) => JSON.stringify(value, null, indent);
+
+/** Line and column where the mistake may be said to be: at the unknown key or the text, or at the mapping that it is in. */
+function placesOf(text: string): string[] {
+  const key = text.indexOf(JSON.stringify(MISTAKE));
+  return [key, text.lastIndexOf('{', key)].map((at) => {
+    const before = text.slice(0, at).split('\n');
+    return `${before.length}:${(before.at(-1)?.length ?? 0) + 1}`;
+  });
+}
+
+function expectInside({ file, line, column, message }: Problem): void {
+  const lines = readFileSync(file, 'utf8').split('\n');
+  expect(message).not.toBe('');
+  expect(line).toBeGreaterThanOrEqual(1);
+  expect(line).toBeLessThanOrEqual(lines.length);
+  expect(column).toBeGreaterThanOrEqual(1);
+  expect(column).toBeLessThanOrEqual((lines[line - 1] ?? '').length + 1);
+}
+
+describe('a trigger', () => {
+  test('that is good loads without an error, and its JSON Schema finds it good', async () => {
+    await fc.assert(
+      fc.asyncProperty(trigger, fc.constantFrom(undefined, 2), async (value, indent) => {
+        const { triggers, errors } = await folder.loadText(textOf(value, indent));
+        expect(errors).toEqual([]);
+        expect(triggers).toHaveLength(1);
+        expect(Check(jsonSchemas.trigger, value)).toBe(true);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  test('with one mistake has an error there, and its JSON Schema finds it bad', async () => {
+    await fc.assert(
+      fc.asyncProperty(trigger, fc.nat(), fc.constantFrom(undefined, 2), async (value, pick, indent) => {
+        const all = mistakes(value);
+        const bad = all[pick % all.length] ?? null;
+        const text = textOf(bad, indent);
+        const { triggers, problems } = await folder.loadText(text);
+        expect(triggers).toEqual([]);
+        const found = problems
+          .filter(({ severity }) => severity === 'error')
+          .map(({ line, column }) => `${line}:${column}`);
+        expect(
+          found.some((place) => placesOf(text).includes(place)),
+          `${found} in ${text}`,
+        ).toBe(true);
+        expect(Check(jsonSchemas.trigger, bad)).toBe(false);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});
+
+const piece = fc.constantFrom(
+  ...[
+    'apiVersion: a/v1\n',
+    'kind: Trigger\n',
+    'kind: Agent\n',
+    'kind: AgentFlow\n',
+    'metadata: { name: a }\n',
+  ],
+  ...[
+    'spec:\n',
+    '  type: HTTP\n',
+    '  type: Slack\n',
+    '  type: x\n',
+    '  platform: whatsapp\n',
+    '  config:\n',
+    '    path: /\n',
+  ],
+  ...[
+    '    cron: x\n',
+    '    github_events: [push]\n',
+    '    patterns: ["("]\n',
+    '  commands: { a: { agent: b } }\n',
+    '  commands: []\n',
+  ],
+  ...[
+    '  model: "scripted:x"\n',
+    '  runtime: { http: 1 }\n',
+    '  retry: { attempts: 0 }\n',
+    '---\n',
+    '...\n',
+    '\n',
+    '- ',
+    '{',
+    '}',
+  ],
+  ...[
+    '[',
+    ']',
+    '&x ',
+    '*x',
+    '!t ',
+    '"',
+    "'",
+    ': ',
+    ',',
+    '\0',
+    '\t',
+    '# x\n',
+    '__proto__: 1\n',
+    '  __proto__: { a: 1 }\n',
+  ],
+);
+
+describe('loading', () => {
+  test('never throws, and each problem lies inside its file', async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.oneof(
+          fc.array(piece, { maxLength: 30 }).map((pieces) => pieces.join('')),
+          fc.string({ unit: 'binary', maxLength: 60 }),
+          fc.json(),
+        ),
+        fc.boolean(),
+        async (text, isLenient) => {
+          const { problems, triggers } = await folder.loadText(text, { isLenient });
+          for (const problem of problems) expectInside(problem);
+          if (triggers.length === 0) expect(problems).not.toEqual([]);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+
+  test('survives bytes that are no text', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.uint8Array({ minLength: 1, maxLength: 60 }), async (bytes) => {
+        const { triggers, problems } = await folder.load({ files: [folder.write('bytes.yaml', bytes)] });
+        expect(triggers).toEqual([]);
+        for (const problem of problems) expectInside(problem);
+      }),
+    );
+  });
+});

@@ -1,0 +1,531 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
+import { afterAll, describe, expect, test } from 'vitest';
+import { triggerTypes } from '../../../../../config/resources/triggers/trigger-types.ts';
+import { typeNames } from '../../../../../config/resources/triggers/type-names.ts';
+import { ResourceFolder, triggerText } from '../resource-folder.ts';
+
+const folder = new ResourceFolder();
+afterAll(() => folder.remove());
+
+const env = {
+  SECRET: 'a-secret-of-the-trigger',
+  OTHER: 'another-secret-of-it',
+  STANDARD: 'whsec_c2VjcmV0LW9mLWl0',
+  EMPTY: '',
+};
+const beyondLoopback = { host: '0.0.0.0', port: 8080 };
+const path = 'expected a path such as /webhook/name, of A-Z a-z 0-9 . _ ~ @ + = , - and /';
+
+describe('a trigger of type HTTP', () => {
+  test('has every default', async () => {
+    const { trigger, lines } = await folder.loadConfig('HTTP', 'webhook_secret: "${SECRET}"', { env });
+    expect(lines).toEqual([]);
+    expect(trigger).toEqual({
+      name: 't',
+      type: 'HTTP',
+      config: {
+        path: '/',
+        methods: ['POST'],
+        webhook_secret: env.SECRET,
+        webhook_secret_previous: undefined,
+        scheme: 'hub',
+        signature_header: 'x-hub-signature-256',
+        required_headers: {},
+        port: undefined,
+        host: undefined,
+        key: undefined,
+        respond: 'async',
+        respond_timeout_seconds: 30,
+        replay_window_seconds: 300,
+        insecure_allow_unverified: false,
+      },
+      commands: [],
+      default_target: { kind: 'agent', name: 'echo' },
+      enabled: true,
+      labels: {},
+      annotations: {},
+      retry: { attempts: 6, min_backoff_seconds: 5, factor: 3, max_backoff_seconds: 600 },
+      timeout_seconds: 300,
+      on_failure: 'silent',
+      mentions: 'none',
+      file: expect.stringContaining('/t.yaml'),
+      hash: expect.stringMatching(/^[0-9a-f]{16}$/),
+    });
+  });
+
+  test('takes every field, with names of headers in lower case', async () => {
+    const { trigger, lines } = await folder.loadConfig(
+      'HTTP',
+      `path: /in/alerts, methods: [PUT, POST, PUT], webhook_secret: "\${STANDARD}", webhook_secret_previous: "\${STANDARD}",
+        scheme: standard, signature_header: X-Sig, required_headers: { X-Kind: "*", Authorization: "\${OTHER}" },
+        port: 9000, host: "::1", key: "body:alert.id", respond: sync, respond_timeout_seconds: 2.5,
+        replay_window_seconds: 60`,
+      { env },
+    );
+    expect(lines).toEqual([]);
+    expect(trigger?.config).toEqual({
+      path: '/in/alerts',
+      methods: ['PUT', 'POST'],
+      webhook_secret: env.STANDARD,
+      webhook_secret_previous: env.STANDARD,
+      scheme: 'standard',
+      signature_header: 'x-sig',
+      required_headers: { 'x-kind': '*', authorization: env.OTHER },
+      port: 9000,
+      host: '::1',
+      key: 'body:alert.id',
+      respond: 'sync',
+      respond_timeout_seconds: 2.5,
+      replay_window_seconds: 60,
+      insecure_allow_unverified: false,
+    });
+  });
+
+  test('with a port of its own listens on loopback unless it says where', async () => {
+    const { trigger } = await folder.loadConfig('HTTP', 'webhook_secret: "${SECRET}", port: 9000', { env });
+    expect(trigger?.config).toMatchObject({ port: 9000, host: '127.0.0.1' });
+  });
+
+  const secret = 'webhook_secret: "${SECRET}"';
+  const jwt = 'jwt: { issuer: "https://id.example", audience: a }';
+  const unproven =
+    'nothing proves who sends: give it a webhook_secret, or required_headers with a value, or say insecure_allow_unverified: true (on loopback only)';
+  test.each([
+    [`${secret}, path: hooks`, `6:48: spec.config.path: ${path}, found "hooks"`],
+    [`${secret}, path: /a//b`, `6:48: spec.config.path: ${path}, found "/a//b"`],
+    [`${secret}, path: /%68ealth`, `6:48: spec.config.path: ${path}, found "/%68ealth"`],
+    [
+      `${secret}, path: /a/../health`,
+      '6:48: spec.config.path: must not hold . or .. as a segment: clients take them out',
+    ],
+    ...[
+      '/health',
+      '/servers/x',
+      '/stats',
+      '/mcp',
+      '/rpc',
+      '/admin',
+      '/inspector/',
+      '/triggers/a/b',
+      '/agents',
+      '/deliveries',
+    ].map((own) => [
+      `${secret}, path: ${own}`,
+      `6:48: spec.config.path: /${own.split('/')[1]} and what is below it belong to the gateway; choose another, such as /webhook${own}, or give the trigger a port of its own`,
+    ]),
+    [
+      `${secret}, methods: [post]`,
+      '6:52: spec.config.methods[0]: expected one of GET, POST, PUT, PATCH, DELETE, found "post"',
+    ],
+    [`${secret}, methods: []`, '6:51: spec.config.methods: must name a method at least'],
+    [
+      `${secret}, required_headers: { X-A: b, x-a: c }`,
+      '6:60: spec.config.required_headers: names x-a twice',
+    ],
+    [
+      'required_headers: { X-A: "${EMPTY}" }',
+      '6:38: spec.config.required_headers.X-A: is empty, which proves nothing; * is any value',
+    ],
+    [
+      `${secret}, required_headers: { X-A: " " }`,
+      '6:67: spec.config.required_headers.X-A: is empty, which proves nothing; * is any value',
+    ],
+    ...['" a"', 'a¡', '¡a'].map((value) => [
+      `${secret}, required_headers: { X-A: ${value} }`,
+      '6:67: spec.config.required_headers.X-A: begins or ends with a blank or a character beyond ASCII, which headers lose on their way',
+    ]),
+    [
+      `${secret}, key: alert`,
+      '6:47: spec.config.key: expected header:NAME or body:MEMBER.MEMBER, found "alert"',
+    ],
+    [
+      `${secret}, port: 8080`,
+      '6:48: spec.config.port: is the one the gateway itself listens on; leave port and host out to be served there',
+    ],
+    [`${secret}, port: 70000`, '6:48: spec.config.port: expected a whole number <= 65535, found 70000'],
+    ['path: /a', `6:11: spec.config: ${unproven}`],
+    ['required_headers: { X-A: "*" }', `6:11: spec.config: ${unproven}`],
+    [
+      'webhook_secret: "${EMPTY}"',
+      '6:29: spec.config.webhook_secret: expected text that is not empty, found something else in ${EMPTY}',
+    ],
+    [
+      'webhook_secret_previous: "${OTHER}", required_headers: { X-A: b }',
+      '6:13: spec.config.webhook_secret_previous: stands beside webhook_secret, which is missing',
+    ],
+    [
+      `${secret}, scheme: standard`,
+      '6:29: spec.config.webhook_secret: must be base64 under scheme standard, with or without whsec_ before it',
+    ],
+    ['scheme: jwt', '6:21: spec.config.scheme: needs jwt, which says whose tokens are taken'],
+    [
+      `scheme: jwt, ${jwt}, ${secret}`,
+      '6:78: spec.config.webhook_secret: has no effect under scheme jwt, where nothing is signed but the token',
+    ],
+    [`${secret}, ${jwt}`, '6:42: spec.config.jwt: has no effect without scheme: jwt'],
+    [
+      'scheme: jwt, jwt: { issuer: acme, audience: a }',
+      '6:41: spec.config.jwt.issuer: is no address, so that its keys are not found by it; set jwks_url',
+    ],
+    ['scheme: standard, required_headers: { X-A: b }', '6:21: spec.config.scheme: needs a webhook_secret'],
+  ])('with { %s } is refused', async (config, problem) => {
+    const { trigger, errors } = await folder.loadConfig('HTTP', config, { env });
+    expect(errors).toEqual([`t.yaml:${problem}`]);
+    expect(trigger).toBeUndefined();
+  });
+
+  test('may use a path of the gateway on a port of its own', async () => {
+    const { errors } = await folder.loadConfig('HTTP', `${secret}, path: /mcp, port: 9000`, { env });
+    expect(errors).toEqual([]);
+  });
+
+  test('is proven by tokens of an issuer', async () => {
+    const { trigger, lines } = await folder.loadConfig('HTTP', `scheme: jwt, ${jwt}`);
+    expect(lines).toEqual([]);
+    expect(trigger?.config).toMatchObject({
+      jwt: { issuer: 'https://id.example', audience: 'a', claims: {}, tolerance_seconds: 60 },
+    });
+  });
+
+  test('is proven by a required header with a value', async () => {
+    const { trigger, lines } = await folder.loadConfig('HTTP', 'required_headers: { X-Token: "${SECRET}" }', {
+      env,
+    });
+    expect(lines).toEqual([]);
+    expect(trigger?.config).toMatchObject({ webhook_secret: undefined });
+  });
+});
+
+describe('a source that nothing proves', () => {
+  const open = 'insecure_allow_unverified: true';
+  test.each(['HTTP', 'RepoHost'])('of type %s loads on loopback, with a warning', async (type) => {
+    const { trigger, lines } = await folder.loadConfig(type, open);
+    expect(lines).toEqual([
+      't.yaml:6:40: warning: spec.config.insecure_allow_unverified: EVENTS ARE NOT VERIFIED: every program on this machine can send them',
+    ]);
+    expect(trigger?.config).toMatchObject({ insecure_allow_unverified: true });
+  });
+
+  test.each(['HTTP', 'RepoHost'])('of type %s is refused where others can reach it', async (type) => {
+    const { triggers, errors } = await folder.loadConfig(type, open, { listen: beyondLoopback });
+    expect(triggers).toEqual([]);
+    expect(errors).toEqual([
+      expect.stringContaining(
+        'spec.config.insecure_allow_unverified: is for loopback only, and this listener is on 0.0.0.0',
+      ),
+    ]);
+  });
+
+  test.each([
+    ['port: 9000', []],
+    ['port: 9000, host: 0.0.0.0', [expect.stringContaining('is for loopback only')]],
+  ])('is judged by its own listener: %s', async (listener, expected) => {
+    const { errors } = await folder.loadConfig('HTTP', `${open}, ${listener}`, { listen: beyondLoopback });
+    expect(errors).toEqual(expected);
+  });
+});
+
+describe('a trigger of type RepoHost', () => {
+  test('has no secret before the one it does not have', async () => {
+    const text = 'insecure_allow_unverified: true, webhook_secret_previous: "${SECRET}"';
+    const { errors } = await folder.loadConfig('RepoHost', text, { env });
+    expect(errors).toEqual([
+      't.yaml:6:46: spec.config.webhook_secret_previous: stands beside webhook_secret, which is missing',
+    ]);
+  });
+
+  test('has every default', async () => {
+    const { trigger, lines } = await folder.loadConfig('RepoHost', 'webhook_secret: "${SECRET}"', { env });
+    expect(lines).toEqual([]);
+    expect(trigger?.config).toEqual({
+      webhook_secret: env.SECRET,
+      webhook_secret_previous: undefined,
+      repo_events: [],
+      repositories: [],
+      branches: [],
+      path: '/webhook/repohost',
+      token: undefined,
+      api_url: 'https://api.github.com',
+      ignore_senders: [],
+      insecure_allow_unverified: false,
+    });
+  });
+
+  test.each([
+    [
+      'repo_events: [pull_requests]',
+      'repo_events[0]: there is no event pull_requests; did you mean pull_request?',
+    ],
+    [
+      'repo_events: [pull_request.opend]',
+      'repo_events[0]: pull_request has no action opend; did you mean pull_request.opened?',
+    ],
+    ['repo_events: [push.created]', 'repo_events[0]: push has no actions; write push'],
+    [
+      'repo_events: [deployment.zebra]',
+      'repo_events[0]: deployment has no action zebra; its actions are created',
+    ],
+    [
+      'repo_events: [__proto__]',
+      expect.stringContaining('there is no event __proto__; events are pull_request,'),
+    ],
+    ['repositories: [acme]', 'repositories[0]: must be owner/repo, such as my-org/* or my-org/website'],
+    ['repositories: ["acme/[a-z]"]', 'repositories[0]: may hold the wildcards * ** and ? only'],
+    ['branches: [refs/heads/main]', 'branches[0]: must be the name of a branch, without refs/heads/'],
+    ['branches: ["a b"]', 'branches[0]: must not hold spaces or any of ~ ^ : \\'],
+    ['branches: [/a]', 'branches[0]: must not begin or end with a slash, or hold two in a row'],
+    [
+      'api_url: "ftp://x"',
+      'api_url: expected an address that begins with https:// or http://, found "ftp://x"',
+    ],
+    [
+      'api_url: "https://u:p@x"',
+      'api_url: holds a user name or password, which do not belong into an address',
+    ],
+    ['path: /mcp', expect.stringContaining('/mcp and what is below it belong to the gateway')],
+  ])('with { %s } is refused', async (config, problem) => {
+    const { errors } = await folder.loadConfig('RepoHost', `webhook_secret: "\${SECRET}", ${config}`, {
+      env,
+    });
+    expect(errors.map((line) => line.replace(/^t\.yaml:6:\d+: spec\.config\./, ''))).toEqual([problem]);
+  });
+
+  test('takes patterns, and events with their actions', async () => {
+    const { trigger, lines } = await folder.loadConfig(
+      'RepoHost',
+      'webhook_secret: "${SECRET}", repo_events: [push, issues.opened], repositories: ["acme/*", "*"], branches: [main, release/*], ignore_senders: [Renovate], api_url: "https://host.example/api/"',
+      { env },
+    );
+    expect(lines).toEqual([]);
+    expect(trigger?.config).toMatchObject({
+      ignore_senders: ['renovate'],
+      api_url: 'https://host.example/api',
+    });
+  });
+
+  test.each([
+    ['pull_request.opened', []],
+    ['push', []],
+    [
+      'pull_request.open',
+      [
+        'spec.commands["pull_request.open"]: pull_request has no action open; did you mean pull_request.opened?',
+      ],
+    ],
+    ['/push', [expect.stringContaining('there is no event /push; did you mean push?')]],
+  ])('has commands by events: %s', async (command, expected) => {
+    const text = triggerText(
+      'RepoHost',
+      'webhook_secret: "${SECRET}"',
+      `  commands: { ${command}: { agent: echo } }`,
+    );
+    const { errors } = await folder.loadText(text, { env });
+    expect(errors.map((line) => line.replace(/^t\.yaml:7:15: /, ''))).toEqual(expected);
+  });
+});
+
+describe('a trigger of type Schedule', () => {
+  test('has every default', async () => {
+    const { trigger, lines } = await folder.loadConfig('Schedule', 'cron: "*/5 * * * *"');
+    expect(lines).toEqual([]);
+    expect(trigger?.config).toEqual({
+      cron: '*/5 * * * *',
+      timezone: 'UTC',
+      catchup: 'none',
+      overlap: 'queue',
+    });
+  });
+
+  test.each([
+    [
+      'cron: "* * * *"',
+      '6:19: spec.config.cron: expected 5 fields (minute, hour, day of month, month, day of week), or 6 with seconds first; found 4',
+    ],
+    [
+      'cron: "* * * * *", timezone: Europe/Berln',
+      '6:42: spec.config.timezone: is no time zone known here; did you mean Europe/Berlin?',
+    ],
+    [
+      'cron: "* * * * *", timezone: "+02:00"',
+      '6:42: spec.config.timezone: is no time zone known here; use a name such as Europe/Berlin or UTC',
+    ],
+    [
+      'cron: "* * * * *", overlap: kill',
+      '6:41: spec.config.overlap: expected one of skip, queue, replace, found "kill"',
+    ],
+    ['timezone: UTC', '6:11: spec.config.cron: required, but missing'],
+  ])('with { %s } is refused', async (config, problem) => {
+    expect((await folder.loadConfig('Schedule', config)).errors).toEqual([`t.yaml:${problem}`]);
+  });
+});
+
+describe('a trigger of type Manual', () => {
+  test('has every default, and commands without slashes', async () => {
+    const { trigger, lines } = await folder.loadConfig('Manual', 'allowed_commands: [/deploy, check]');
+    expect(lines).toEqual([]);
+    expect(trigger?.config).toEqual({
+      require_confirmation: false,
+      allowed_commands: ['deploy', 'check'],
+      timeout: undefined,
+    });
+  });
+
+  describe('warns of allowed commands that it has not', () => {
+    const commands = '  commands: { /deploy: { agent: echo }, status: { agent: echo } }';
+    const listed = (names: string) => `allowed_commands: [${names}]`;
+
+    test('with the one that was probably meant', async () => {
+      const text = triggerText('Manual', listed('deplo, /status, deploy, ship'), commands);
+      const { triggers, lines } = await folder.loadText(text);
+      expect(lines).toEqual([
+        't.yaml:6:32: warning: spec.config.allowed_commands[0]: there is no command deplo; did you mean deploy?',
+        't.yaml:6:56: warning: spec.config.allowed_commands[3]: there is no command ship',
+      ]);
+      expect(triggers).toHaveLength(1);
+    });
+
+    test('unless a default agent takes them', async () => {
+      const text = triggerText('Manual', listed('deplo'), `${commands}\n  default_agent: echo`);
+      expect((await folder.loadText(text)).lines).toEqual([]);
+    });
+
+    test('unless they are those of the platform, for all its triggers', async () => {
+      const platforms = { manual: { allowed_commands: ['ship', 'deploy'] } };
+      const { triggers, lines } = await folder.loadText(triggerText('Manual', '', commands), { platforms });
+      expect(lines).toEqual([]);
+      expect(triggers).toMatchObject([{ config: { allowed_commands: ['ship', 'deploy'] } }]);
+    });
+  });
+
+  test('has a timeout in whole seconds', async () => {
+    const { errors } = await folder.loadConfig('Manual', 'timeout: 1.5');
+    expect(errors).toEqual(['t.yaml:6:22: spec.config.timeout: expected a whole number >= 1, found 1.5']);
+  });
+});
+
+describe('a trigger of a type that is not built', () => {
+  const good: Readonly<Record<string, string>> = {
+    ChatWorkspace:
+      'bot_token: "${SECRET}", app_token: "${OTHER}", signing_secret: "${OTHER}", mode: socket, channels: ["#ops"], users: ["*"], events: [app_mention, message], patterns: ["(?i)help"]',
+    CommunityChat: `bot_token: "\${SECRET}", application_id: a, public_key: "${'0a'.repeat(32)}", app_secret: "\${OTHER}", guild_ids: [a], allowed_roles: [b], channels: [c], max_skew_seconds: 60`,
+    TeamChat:
+      'app_id: a, app_password: "${SECRET}", tenant_id: t, allowed_tenants: [t], allowed_channels: [c], approval_allowed_users: [u], verify_tokens: true',
+    RepoHostB: 'webhook_secret: "${SECRET}", gitlab_events: [push], repositories: [a/b], branches: [main]',
+    RepoHostC: 'webhook_secret: "${SECRET}", bitbucket_events: [push]',
+    IssueTracker:
+      'webhook_secret: "${SECRET}", base_url: "https://tracker.example", api_token: "${OTHER}", email: a@example.com, projects: [OPS], issue_types: [Bug], jql_filter: "priority = High"',
+    IncidentManager:
+      'api_key: "${SECRET}", routing_key: "${OTHER}", webhook_secret: "${OTHER}", service_ids: [s], urgencies: [high, low], statuses: [triggered, acknowledged, resolved]',
+  };
+
+  const built = typeNames.filter((name) => triggerTypes[name].isBuilt);
+
+  test('is none of these', () => {
+    expect(Object.keys(good)).toEqual(typeNames.filter((name) => !built.includes(name)));
+  });
+
+  test.each(Object.entries(good))(
+    '%s is refused by name, and by nothing else when its fields are good',
+    async (type, config) => {
+      const { triggers, errors } = await folder.loadConfig(type, config, { env });
+      expect(errors).toEqual([
+        `t.yaml:5:9: spec.type: triggers of type ${type} are not built yet; ${built.join(', ')} are`,
+      ]);
+      expect(triggers).toEqual([]);
+    },
+  );
+
+  test.each([
+    ['ChatWorkspace', '', 'spec.config.bot_token: required, but missing'],
+    [
+      'ChatWorkspace',
+      'bot_token: "${SECRET}", events: [messages]',
+      'spec.config.events[0]: expected one of app_mention, message, found "messages"',
+    ],
+    [
+      'ChatWorkspace',
+      'bot_token: "${SECRET}", patterns: ["(a"]',
+      'spec.config.patterns[0]: is no regular expression (RE2 syntax): missing closing )',
+    ],
+    [
+      'ChatWorkspace',
+      'bot_token: "${SECRET}", patterns: ["(?=a)b"]',
+      'spec.config.patterns[0]: is no regular expression (RE2 syntax): invalid or unsupported Perl syntax',
+    ],
+    ['ChatWorkspace', 'bot_token: "${SECRET}", mode: socket', 'spec.config.mode: socket needs an app_token'],
+    [
+      'CommunityChat',
+      'bot_token: "${SECRET}", application_id: a, public_key: abc',
+      'spec.config.public_key: expected 64 hexadecimal characters',
+    ],
+    [
+      'TeamChat',
+      'app_id: a, app_password: "${SECRET}", verify_tokens: false',
+      'spec.config.verify_tokens: must be true',
+    ],
+    [
+      'IssueTracker',
+      'webhook_secret: "${SECRET}", base_url: tracker',
+      'spec.config.base_url: expected an address that begins with https:// or http://',
+    ],
+    [
+      'IssueTracker',
+      'webhook_secret: "${SECRET}", base_url: "https://t.example", email: a@b',
+      'spec.config: email and api_token belong together',
+    ],
+    ['IncidentManager', 'webhook_secret: "${SECRET}"', 'spec.config: needs an api_key or a routing_key'],
+    ['IncidentManager', 'api_key: "${OTHER}"', 'spec.config: nothing proves who sends'],
+    ['RepoHostB', 'repo_events: [push]', 'spec.config.webhook_secret: required, but missing'],
+  ])('%s with { %s } is told so besides', async (type, config, problem) => {
+    const { errors } = await folder.loadConfig(type, config, { env });
+    expect(errors).toHaveLength(2);
+    expect(errors.join('\n')).toContain(`${problem}`);
+    expect(errors.join('\n')).toContain('are not built yet');
+  });
+
+  const messenger = (spec: string) =>
+    `apiVersion: example.com/v1\nkind: Trigger\nmetadata: { name: t }\nspec:\n${spec}`;
+
+  test.each([
+    ['a mapping', '{ type: slack }'],
+    ['a mapping in lines', '\n    whatsapp: { token: x }'],
+    ['a list', '[http]'],
+    ['nothing', ''],
+  ])(
+    'a platform that is %s is no business messenger: what a trigger says is told, once',
+    async (_, value) => {
+      const { errors } = await folder.loadText(
+        messenger(`  platform: ${value}\n  config: { path: /x }\n  default_agent: echo\n`),
+      );
+      expect(errors).toHaveLength(1);
+      expect(errors[0]).toMatch(
+        /^t\.yaml:[56]:\d+: spec\.platform: is no platform's word; a trigger says spec\.type, /,
+      );
+      expect(errors[0]).toMatch(/Only the second form of BusinessMessenger has spec\.platform, as text/);
+      expect(errors[0]).not.toMatch(/not built/);
+    },
+  );
+
+  test('in the second form a platform that is no text is told that alone', async () => {
+    const { errors } = await folder.loadText(
+      messenger('  platform: { name: whatsapp }\n  routing: { default_agent: echo }\n'),
+    );
+    expect(errors).toEqual(['t.yaml:5:13: spec.platform: expected text, found a mapping']);
+  });
+
+  test('in the second form fields are checked too', async () => {
+    const { errors } = await folder.loadText(
+      messenger(`  platform: slack
+  webhook: { path: hook }
+  routing: { rules: [{ match: { text_contain: [a] } }] }
+`),
+    );
+    expect(errors).toEqual([
+      't.yaml:5:13: spec.platform: only triggers of the business messenger have this form; others say spec.type',
+      `t.yaml:6:20: spec.webhook.path: ${path}, found "hook"`,
+      't.yaml:7:22: spec.routing.rules[0].agent: required, but missing',
+      't.yaml:7:31: spec.routing.rules[0].match.text_contains: required, but missing',
+      't.yaml:7:33: spec.routing.rules[0].match.text_contain: unknown key; did you mean text_contains?',
+    ]);
+  });
+});

@@ -1,0 +1,185 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
+// Triggers of the business messenger, in both forms.
+
+import { join, resolve } from 'node:path';
+import { afterAll, describe, expect, test } from 'vitest';
+import { ResourceFolder, triggerText } from '../resource-folder.ts';
+
+const folder = new ResourceFolder();
+afterAll(() => folder.remove());
+
+const env = { SECRET: 'a-secret-of-the-trigger', OTHER: 'another-secret-of-it' };
+const credentials =
+  'access_token: "${SECRET}", phone_number_id: "100", verify_token: "${OTHER}", app_secret: "${OTHER}"';
+
+describe('a trigger of type BusinessMessenger', () => {
+  test('has every default, and is told that its version is out of support', async () => {
+    const { trigger, lines } = await folder.loadConfig('BusinessMessenger', credentials, { env });
+    expect(trigger).toMatchObject({
+      type: 'BusinessMessenger',
+      config: {
+        bot_token: env.SECRET,
+        phone_number_id: '100',
+        verify_token: env.OTHER,
+        app_secret: env.OTHER,
+        business_account_id: undefined,
+        path: '/webhook/businessmessenger',
+        allowed_numbers: [],
+        allowed_users: [],
+        api_version: 'v18.0',
+        graph_url: 'https://graph.facebook.com',
+        insecure_allow_unverified: false,
+      },
+    });
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toMatch(/^t\.yaml:6:11: warning: spec\.config\.api_version: v18\.0 is out of support/);
+  });
+
+  test('takes every field under the names of vendors, with numbers as digits', async () => {
+    const config = `${credentials}, business_account_id: "7", allowed_numbers: ["+4912345678", "15550002222"],
+      allowed_users: [US.1349], api_version: v24.0, graph_url: "http://127.0.0.1:9/", path: /in/messages`;
+    const { trigger, lines } = await folder.loadConfig('WhatsApp', config, { env });
+    expect(lines).toEqual([]);
+    expect(trigger?.config).toMatchObject({
+      allowed_numbers: ['4912345678', '15550002222'],
+      allowed_users: ['US.1349'],
+      graph_url: 'http://127.0.0.1:9',
+      path: '/in/messages',
+    });
+  });
+
+  test.each([
+    ['phone_number_id: "1"', 'spec.config.bot_token: required, but missing'],
+    [
+      `${credentials}, bot_token: "\${SECRET}"`,
+      'spec.config.access_token: means bot_token, which is there too',
+    ],
+    [credentials.replace('app_secret', 'business_account_id'), 'spec.config: nothing proves who sends'],
+    [
+      `${credentials}, allowed_numbers: [a]`,
+      'spec.config.allowed_numbers[0]: must be a phone number of digits',
+    ],
+    [`${credentials}, allowed_users: ["49123456"]`, 'spec.config.allowed_users[0]: is a number'],
+    [`${credentials}, api_version: "18"`, 'spec.config.api_version: expected a version such as v24.0'],
+    [`${credentials}, path: /mcp/x`, 'spec.config.path: /mcp and what is below it belong to the gateway'],
+    [`${credentials}, graph_url: graph`, 'spec.config.graph_url: expected an address'],
+  ])('with { %s } is told so', async (config, problem) => {
+    const { trigger, errors } = await folder.loadConfig('BusinessMessenger', config, { env });
+    expect(trigger).toBe(undefined);
+    expect(errors.join('\n')).toContain(problem);
+  });
+
+  test('without a secret is for loopback only', async () => {
+    const config = `${credentials.replace(/, app_secret.*/, '')}, insecure_allow_unverified: true`;
+    const { trigger } = await folder.loadConfig('BusinessMessenger', config, { env });
+    expect(trigger?.config).toMatchObject({ app_secret: '' });
+    const listen = { host: '0.0.0.0', port: 8080 };
+    const { errors } = await folder.loadConfig('BusinessMessenger', config, { env, listen });
+    expect(errors.join('\n')).toContain('is for loopback only');
+  });
+
+  test('beside another of the same number is decided by name, unless nobody may write to both, or one names people', async () => {
+    const two = (numbers: readonly string[]) =>
+      numbers
+        .map((list, i) =>
+          triggerText(
+            'BusinessMessenger',
+            `${credentials}, api_version: v24.0, allowed_numbers: [${list}]`,
+          ).replace('name: t', `name: t${i}`),
+        )
+        .join('---\n');
+    const alike = await folder.loadText(two(['"4911111"', '"4911111"']), { env });
+    expect(alike.lines.join('\n')).toContain('takes the same events; decided by name, t0 gets them');
+    expect((await folder.loadText(two(['"4911111"', '"4922222"']), { env })).lines).toEqual([]);
+    expect((await folder.loadText(two(['"4911111"', '']), { env })).lines).toEqual([]);
+    expect((await folder.loadText(two(['', '']), { env })).lines.join('\n')).toContain('decided by name');
+  });
+});
+
+describe('the second form of the business messenger', () => {
+  const messenger = (spec: string) =>
+    `apiVersion: example.com/v1\nkind: Trigger\nmetadata: { name: t }\nspec:\n${spec}`;
+  const form = `  platform: whatsapp
+  webhook: { path: /webhook/messenger }
+  routing:
+    rules:
+      - { match: { text_contains: [Help, support] }, agent: echo }
+    default_agent: echo
+  timeout_seconds: 7
+`;
+  const businessmessenger = {
+    bot_token: env.SECRET,
+    phone_number_id: '100',
+    verify_token: env.OTHER,
+    app_secret: env.OTHER,
+    api_version: 'v24.0',
+  };
+  const platforms = { businessmessenger };
+
+  test('has the credentials of the platform, its own path, and rules in small letters', async () => {
+    const { triggers, lines } = await folder.loadText(messenger(form), { platforms });
+    expect(lines).toEqual([]);
+    expect(triggers).toMatchObject([
+      {
+        name: 't',
+        type: 'BusinessMessenger',
+        config: { ...businessmessenger, path: '/webhook/messenger' },
+        commands: [],
+        rules: [{ contains: ['help', 'support'], target: { kind: 'agent', name: 'echo' } }],
+        default_target: { kind: 'agent', name: 'echo' },
+        timeout_seconds: 7,
+      },
+    ]);
+  });
+
+  test('has the path of the platform where it says none, and the default agent of the daemon', async () => {
+    const { triggers } = await folder.loadText(messenger('  platform: WhatsApp\n'), {
+      platforms: { businessmessenger: { ...businessmessenger, webhook_path: '/hooks/chat' } },
+      defaultAgent: 'echo',
+    });
+    expect(triggers).toMatchObject([
+      { config: { path: '/hooks/chat' }, default_target: { kind: 'agent', name: 'echo' }, rules: [] },
+    ]);
+  });
+
+  test('is switched off with its platform', async () => {
+    const off = { businessmessenger: { ...businessmessenger, enabled: false } };
+    expect((await folder.loadText(messenger(form), { platforms: off })).triggers).toMatchObject([
+      { enabled: false },
+    ]);
+  });
+
+  test('without credentials is told where they belong; where files are judged alone that is a warning', async () => {
+    const { triggers, lines } = await folder.loadText(messenger(form));
+    expect(triggers).toEqual([]);
+    expect(lines).toEqual([
+      't.yaml:5:13: spec.platform: this form has no credentials of its own: access_token, phone_number_id, verify_token must stand under platforms.businessmessenger in the gateway file, or as NAME_env',
+    ]);
+    const alone = await folder.loadText(messenger(form), { isLenient: true });
+    expect(alone.errors).toEqual([]);
+    expect(alone.lines).toHaveLength(1);
+  });
+
+  test('names agents that are there, and a path that the gateway does not have', async () => {
+    const text = messenger(
+      form.replace('}, agent: echo', '}, agent: ech').replace('/webhook/messenger', '/mcp/messenger'),
+    );
+    const { errors } = await folder.loadText(text, { platforms });
+    expect(errors).toEqual([
+      expect.stringMatching(/^t\.yaml:6:20: spec\.config\.path: \/mcp and what is below it/),
+      't.yaml:9:61: spec.routing.rules[0].agent: there is no agent ech; did you mean echo?',
+    ]);
+  });
+});
+
+test('the example is good, and warns of nothing', async () => {
+  const root = resolve(import.meta.dirname, '../../../../..');
+  const files = [join(root, 'examples/messengers/support.yaml'), join(root, 'examples/agents')];
+  const names = ['ACCESS_TOKEN', 'PHONE_NUMBER_ID', 'VERIFY_TOKEN', 'APP_SECRET'];
+  const exampleEnv = Object.fromEntries(names.map((name) => [`BUSINESS_${name}`, `the-${name}`]));
+  const { triggers, lines } = await folder.load({ files, env: exampleEnv });
+  expect(lines).toEqual([]);
+  expect(triggers).toMatchObject([
+    { name: 'support', commands: [{ command: 'status' }, { command: 'button:yes' }] },
+  ]);
+});
