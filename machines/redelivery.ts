@@ -5,7 +5,8 @@
 // R2  a pause is never longer than the longest that was configured, nor 0, unless the other side asked for a longer one.
 // R3  what the other side asked for is kept to, up to an hour.
 // R4  "not now" is no failure: it is no attempt either, for an hour from the event's acceptance. From then on it is one like
-//      any other, or the event would wait for ever.
+//      any other, or the event would wait for ever. Where nobody was asked, since we keep to a pace of our own, it never is one:
+//      the event's turn comes.
 
 import type { TriggerRetry } from '../config/resources/triggers/trigger.ts';
 
@@ -56,16 +57,18 @@ export interface TooSoon {
   readonly ageMs: number;
   /** When the other side may take it. */
   readonly inMs: number;
+  /** It was not asked: what is sent to it already is as much as it takes. */
+  readonly isUnasked?: boolean | undefined;
 }
 
 /** What becomes of an event that the other side does not take now. `random` as above. */
 export function deferral(
   settings: TriggerRetry,
-  { attempt, ageMs, inMs }: TooSoon,
+  { attempt, ageMs, inMs, isUnasked = false }: TooSoon,
   random: number,
 ): Redelivery | { readonly do: 'defer'; readonly inMs: number } {
   // One of the future was accepted when the clock was ahead: nobody knows for how long it has waited.
-  if (ageMs >= PATIENCE_MS || ageMs < -CLOCK_STEP_MS)
+  if (!isUnasked && (ageMs >= PATIENCE_MS || ageMs < -CLOCK_STEP_MS))
     return redelivery(settings, { attempt, retryAfterMs: inMs }, random);
   return { do: 'defer', inMs: Math.max(1, Math.ceil(Math.min(LONGEST_ASKED_MS, inMs))) };
 }

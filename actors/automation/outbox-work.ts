@@ -94,8 +94,9 @@ const ignored = (trigger: string, note: string): Outcome => ({ kind: 'ignored', 
 function failed({ name: trigger, retry }: Trigger, error: unknown): Outcome {
   const note = error instanceof Error ? error.message : String(error);
   if (!(error instanceof DeliveryError)) return { kind: 'failed', trigger, note, retry };
-  const { isFinal, isTooSoon, isOutcomeUnknown, retryAfterMs } = error;
-  if (isTooSoon) return { kind: 'deferred', trigger, note, inMs: retryAfterMs ?? TOO_SOON_MS, retry };
+  const { isFinal, isTooSoon, isUnasked, isOutcomeUnknown, retryAfterMs } = error;
+  if (isTooSoon)
+    return { kind: 'deferred', trigger, note, inMs: retryAfterMs ?? TOO_SOON_MS, isUnasked, retry };
   const told = isOutcomeUnknown ? `${note}; it may have arrived` : note;
   return { kind: 'failed', trigger, note: told, isFinal, retryAfterMs, retry };
 }

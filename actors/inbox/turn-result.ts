@@ -68,11 +68,12 @@ export function turnResult(
         : { key, fence, seq, outcome: 'retrying', retryInMs: next.inMs, trigger, note, isLast };
     }
     case 'deferred': {
-      const { trigger, inMs } = outcome;
+      const { trigger, inMs, isUnasked } = outcome;
       const note = noteOf(outcome.note);
       const { wasClaimed } = event;
       const attempt = event.attempt - event.crashes;
-      const next = deferral(outcome.retry, { attempt, ageMs: Date.now() - event.at, inMs }, random);
+      const tooSoon = { attempt, ageMs: Date.now() - event.at, inMs, isUnasked };
+      const next = deferral(outcome.retry, tooSoon, random);
       if (next.do === 'dead') return { key, fence, seq, outcome: 'dead', trigger, note, isLast };
       const wait = { key, fence, seq, retryInMs: next.inMs, trigger, note, isLast };
       return next.do === 'defer'

@@ -47,6 +47,8 @@ export type Outcome =
       readonly trigger?: string | undefined;
       readonly note: string;
       readonly inMs: number;
+      /** The other side was not even asked, and the event will have its turn: it waits for it as long as that takes. */
+      readonly isUnasked?: boolean | undefined;
       readonly retry: TriggerRetry;
     }
   | {

@@ -7,6 +7,8 @@ export interface DeliveryErrorOptions extends ErrorOptions {
   readonly isFinal?: boolean;
   /** Nothing was done, and nothing is wrong but the time: it is sent later, and no attempt is counted. */
   readonly isTooSoon?: boolean;
+  /** Of what is too soon: the platform was not asked, since it takes no more than we send already. */
+  readonly isUnasked?: boolean;
   /** Not before this, as the platform asked. */
   readonly retryAfterMs?: number | undefined;
   /** It may have arrived all the same: the answer was lost. */
@@ -18,6 +20,7 @@ export class DeliveryError extends Error {
   readonly platformCode: number | string | undefined;
   readonly isFinal: boolean;
   readonly isTooSoon: boolean;
+  readonly isUnasked: boolean;
   readonly retryAfterMs: number | undefined;
   readonly isOutcomeUnknown: boolean;
 
@@ -26,6 +29,7 @@ export class DeliveryError extends Error {
     this.platformCode = options.platformCode;
     this.isFinal = options.isFinal ?? false;
     this.isTooSoon = options.isTooSoon ?? false;
+    this.isUnasked = options.isUnasked ?? false;
     this.retryAfterMs = options.retryAfterMs;
     this.isOutcomeUnknown = options.isOutcomeUnknown ?? false;
   }

@@ -2,9 +2,11 @@
 // takes a few at once and then only so many. Where a platform says in its headers what is left, `hold` takes that over.
 //
 // PG1  nothing waits here: who may not go is told at once when to come again, and is deferred by so long.
-// PG2  of a destination at most `burst` leave together, and in the long run one in `everyMs`. What is refused to one
-//      destination holds up no other; what is refused to the credential holds up all of it (pace.ts).
+// PG2  of a destination at most `burst` leave together, in the long run one in `everyMs`, and no more than its window holds.
+//      What is refused to one destination holds up no other, and it has no burst then until it has rested for as long as one
+//      takes; what is refused to the credential holds up all of it (pace.ts).
 // PG3  what is remembered is bounded. Of what is forgotten the worst is one refusal by the platform.
+// -    a message counts from its answer on: the platform has counted it by then, however slow the way there was.
 // -    the clock is one that nobody sets.
 
 import { DeliveryError } from './delivery-error.ts';
@@ -14,6 +16,8 @@ export interface PlaceLimit {
   readonly everyMs: number;
   /** @default 1 */
   readonly burst?: number | undefined;
+  /** Besides, so many in any span of that length. */
+  readonly window?: { readonly most: number; readonly ms: number } | undefined;
 }
 
 export interface PacingOptions {
@@ -48,9 +52,15 @@ interface PlaceState {
   readonly wholeAt: number;
   /** As the platform said. */
   readonly heldUntil: number;
+  /** Since then not even what is left of the burst may leave together. */
+  readonly wasRefused: boolean;
+  /** Of those that count in the window, the earliest first. */
+  readonly times: readonly number[];
+  /** When none of them counts any more. */
+  readonly emptyAt: number;
 }
 
-const FREE: PlaceState = { wholeAt: 0, heldUntil: 0 };
+const FREE: PlaceState = { wholeAt: 0, heldUntil: 0, wasRefused: false, times: [], emptyAt: 0 };
 
 export class Pacing {
   readonly #options: PacingOptions;
@@ -70,46 +80,74 @@ export class Pacing {
   async run<T>(turn: PacedTurn, request: () => Promise<T>): Promise<T> {
     const { account, place, isOfPlace = () => false } = turn;
     const pace = this.#paceOf(account);
-    const name = `${account} ${place}`;
-    const placeMs = this.#pauseOf(name, turn.limit ?? this.#options.place);
+    const name = nameOf(account, place);
+    const limit = turn.limit ?? this.#options.place;
+    const placeMs = this.#pauseOf(name, limit);
     if (placeMs > 0) throw tooSoon(placeMs);
     const pauseMs = pace.takeTurn();
     if (pauseMs !== undefined) throw tooSoon(pauseMs);
-    this.#count(name, turn.limit ?? this.#options.place);
-    return pace.run(request, (error) => {
-      if (!(error instanceof DeliveryError) || !error.isTooSoon) return undefined;
-      const forMs = error.retryAfterMs ?? TOO_SOON_MS;
-      if (!isOfPlace(error)) return forMs;
-      this.hold(account, place, forMs);
-      return undefined;
-    });
+    const leftAt = this.#now();
+    this.#count(name, limit);
+    try {
+      return await pace.run(request, (error) => {
+        if (!(error instanceof DeliveryError) || !error.isTooSoon) return undefined;
+        const forMs = error.retryAfterMs ?? TOO_SOON_MS;
+        if (!isOfPlace(error)) return forMs;
+        this.hold(account, place, forMs, limit);
+        return undefined;
+      });
+    } finally {
+      this.#prolong(name, this.#now() - leftAt);
+    }
   }
 
   /** The platform has said that this destination takes nothing more for so long. */
-  hold(account: string, place: string, forMs: number): void {
-    const name = `${account} ${place}`;
-    const { wholeAt, heldUntil } = this.#places.get(name) ?? FREE;
-    const until = this.#now() + Math.min(LONGEST_MS, Math.max(0, forMs));
-    this.#remember(name, { wholeAt, heldUntil: Math.max(heldUntil, until) });
+  hold(account: string, place: string, forMs: number, limit: PlaceLimit = this.#options.place): void {
+    const name = nameOf(account, place);
+    const state = this.#places.get(name) ?? FREE;
+    const heldUntil = Math.max(state.heldUntil, this.#now() + Math.min(LONGEST_MS, Math.max(0, forMs)));
+    const { everyMs, burst = 1 } = limit;
+    const wholeAt = Math.max(state.wholeAt, heldUntil + (burst - 1) * everyMs);
+    this.#remember(name, { ...state, wholeAt, heldUntil, wasRefused: true });
   }
 
   /** 0: it may go now. */
-  #pauseOf(name: string, { everyMs, burst = 1 }: PlaceLimit): number {
-    const { wholeAt, heldUntil } = this.#places.get(name) ?? FREE;
-    return Math.max(0, Math.ceil(Math.max(wholeAt - (burst - 1) * everyMs, heldUntil) - this.#now()));
+  #pauseOf(name: string, { everyMs, burst = 1, window }: PlaceLimit): number {
+    const { wholeAt, heldUntil, times } = this.#places.get(name) ?? FREE;
+    const first = window && times[times.length - window.most];
+    const freeAt = window === undefined || first === undefined ? 0 : first + window.ms;
+    return Math.max(0, Math.ceil(Math.max(wholeAt - (burst - 1) * everyMs, heldUntil, freeAt) - this.#now()));
   }
 
-  #count(name: string, { everyMs }: PlaceLimit): void {
-    const { wholeAt, heldUntil } = this.#places.get(name) ?? FREE;
-    this.#remember(name, { wholeAt: Math.max(this.#now(), wholeAt) + everyMs, heldUntil });
+  #count(name: string, { everyMs, burst = 1, window }: PlaceLimit): void {
+    const before = this.#places.get(name) ?? FREE;
+    const now = this.#now();
+    const wasRefused = before.wasRefused && before.wholeAt > now;
+    const from = wasRefused ? now + (burst - 1) * everyMs : now;
+    const state = { ...before, wasRefused, wholeAt: Math.max(from, before.wholeAt) + everyMs };
+    if (window === undefined) this.#remember(name, state);
+    else {
+      const times = [...before.times, now].slice(-window.most);
+      this.#remember(name, { ...state, times, emptyAt: now + window.ms });
+    }
+  }
+
+  /** The answer took so long. */
+  #prolong(name: string, ms: number): void {
+    const state = this.#places.get(name);
+    if (state === undefined || ms <= 0) return;
+    const { wholeAt, times, emptyAt } = state;
+    const last = times.at(-1);
+    const kept = last === undefined ? times : [...times.slice(0, -1), last + ms];
+    this.#places.set(name, { ...state, wholeAt: wholeAt + ms, times: kept, emptyAt: emptyAt + ms });
   }
 
   #remember(name: string, state: PlaceState): void {
     this.#places.delete(name);
     this.#places.set(name, state);
     const now = this.#now();
-    for (const [oldest, { wholeAt, heldUntil }] of this.#places) {
-      const isOver = wholeAt <= now && heldUntil <= now;
+    for (const [oldest, { wholeAt, heldUntil, emptyAt }] of this.#places) {
+      const isOver = wholeAt <= now && heldUntil <= now && emptyAt <= now;
       if (!isOver && this.#places.size <= this.#maxPlaces) break;
       this.#places.delete(oldest);
     }
@@ -128,9 +166,12 @@ export class Pacing {
   }
 }
 
+const nameOf = (account: string, place: string) => `${account} ${place}`;
+
 function tooSoon(retryAfterMs: number): DeliveryError {
   return new DeliveryError('it is not yet its turn: more at once is refused by the platform', {
     isTooSoon: true,
+    isUnasked: true,
     retryAfterMs,
   });
 }

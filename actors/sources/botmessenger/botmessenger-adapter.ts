@@ -9,9 +9,10 @@ import { WebhookTable } from '../webhook-table.ts';
 import { BotAccounts } from './bot-account.ts';
 import { botConnector } from './bot-connector.ts';
 import { BotInbox } from './bot-inbox.ts';
+import { botPacing } from './bot-pacing.ts';
 import { BotPath, type BotSubscriber, SECRET } from './bot-webhook.ts';
 import { readBotEvent } from './botmessenger-event.ts';
-import { botOutbound, botPacing } from './botmessenger-outbound.ts';
+import { botOutbound } from './botmessenger-outbound.ts';
 
 /** `maxBodyBytes` bounds one request to a webhook. */
 export function botMessengerAdapter(maxBodyBytes: number): Adapter<BotMessengerTrigger> {

@@ -8,24 +8,17 @@ import type { BotMessengerTrigger } from '../../../config/resources/triggers/tri
 import { DeliveryError } from '../../outbound/delivery-error.ts';
 import type { Outbound, Receipt, Rendered, SendContext } from '../../outbound/outbound.ts';
 import type { OutboundTarget } from '../../outbound/outbound-message.ts';
-import { Pacing, type PlaceLimit } from '../../outbound/pacing.ts';
+import type { Pacing } from '../../outbound/pacing.ts';
 import type { InboundEvent } from '../adapter.ts';
 import { memberOf } from '../payload-member.ts';
 import { type BotCall, botCalls } from './bot-message.ts';
+import { limitOf } from './bot-pacing.ts';
 import { botMessageOf, type Migration } from './bot-update.ts';
 import type { BotApi } from './botmessenger-api.ts';
 import { BotRefusal, deliveryErrorOf } from './botmessenger-errors.ts';
 
 /** The platform shows `typing` for five seconds. */
 const TYPING_MS = 5_000;
-/** To one group 20 a minute in the long run; to a person one a second; 30 a second altogether. What is short may be quicker. */
-const GROUP: PlaceLimit = { everyMs: 3_000, burst: 10 };
-const PERSON: PlaceLimit = { everyMs: 1_000, burst: 5 };
-const ACCOUNT_EVERY_MS = 34;
-
-export const botPacing = (): Pacing =>
-  new Pacing({ accountEveryMs: ACCOUNT_EVERY_MS, accountBurst: 20, place: PERSON });
-
 export interface BotDirectory {
   apiOf(trigger: BotMessengerTrigger): BotApi;
   /** The bot's id, of the token alone. */
@@ -93,8 +86,8 @@ class BotSending {
   /** Rejects with a DeliveryError; the platform's own refusal is kept beside it. */
   #paced(method: string, chat: string, parameters: Readonly<Record<string, unknown>>): Promise<unknown> {
     const { apiOf, accountOf, pacing } = this.#directory;
-    const limit = chat.startsWith('-') ? GROUP : undefined;
-    const turn = { account: accountOf(this.#trigger), place: chat, limit, isOfPlace: () => true };
+    const account = accountOf(this.#trigger);
+    const turn = { account, place: chat, limit: limitOf(chat), isOfPlace: () => true };
     return pacing.run(turn, async () => {
       try {
         const whole = { ...parameters, chat_id: Number(chat) };

@@ -98,6 +98,7 @@ export class RepoHostApi {
   #tooSoon(retryAfterMs: number): DeliveryError {
     return new DeliveryError(`${this.#api.host} takes no more for now; it is not yet the turn of this`, {
       isTooSoon: true,
+      isUnasked: true,
       retryAfterMs,
     });
   }

@@ -10,7 +10,7 @@ import {
   writeResources,
 } from '../../fixtures/automation/automation.ts';
 import { botTrigger, echo, newPlatform, says, texts } from '../../fixtures/automation/bots.ts';
-import { BotError, tooManyRequests } from '../../fixtures/bot-platform/bot-error.ts';
+import { BotError } from '../../fixtures/bot-platform/bot-error.ts';
 import { buttonsOf } from '../../fixtures/bot-platform/methods-message.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
 
@@ -155,24 +155,6 @@ test('a token that is refused and a bot that another asks for are told, and mend
       expect(await triggerRecord(gateway, name)).toMatchObject({ state: 'open', last_error: null });
   });
   expect(gateway.text()).not.toContain(revoked.token.split(':')[1]);
-});
-
-test('429s in a row, cuts and faults lose nothing, keep the order, and use up no attempt', async () => {
-  const platform = await newPlatform();
-  const bot = platform.addBot('slow_bot');
-  const ann = platform.person('Ann');
-  const chat = platform.privateChat(ann, bot);
-  const program = await startAgent();
-  await startAutomation({ resources: [botTrigger('bot', platform, bot), echo(program)] });
-  const tooMany = { kind: 'error' as const, error: tooManyRequests(1) };
-  platform.faults.plan('getUpdates', tooMany);
-  platform.faults.plan('getUpdates', { kind: 'page', status: 502 });
-  platform.faults.plan('getUpdates', { kind: 'cut' });
-  platform.faults.plan('sendMessage', tooMany, { times: 3 });
-  platform.faults.plan('sendMessage', { kind: 'page', status: 502 });
-  platform.faults.plan('sendMessage', { kind: 'cut' });
-  for (const text of ['one', 'two', 'three']) platform.say(chat, ann, text);
-  await says(platform, bot, chat, 'heard: one', 'heard: two', 'heard: three');
 });
 
 test('a platform that hangs delays no other, and its bot goes on when it is back', async () => {

@@ -81,15 +81,23 @@ describe('an event that failed', () => {
   });
 });
 
-test('what comes too soon is put off and no attempt within its first hour, and from then on an attempt like any other (R4)', () => {
+test('what comes too soon is put off and no attempt within its first hour, and from then on one if it was asked (R4)', () => {
   const inMs = fc.double({ min: -10, max: 1e12, noNaN: true });
   const ageMs = fc.integer({ min: -HOUR_MS, max: 3 * HOUR_MS });
   fc.assert(
-    fc.property(settings, attempt, random, ageMs, inMs, (retry, n, chance, age, ms) => {
-      const given = deferral(retry, { attempt: n, ageMs: age, inMs: ms }, chance);
-      if (age >= HOUR_MS || age < -60_000)
-        expect(given).toEqual(redelivery(retry, { attempt: n, retryAfterMs: ms }, chance));
-      else expect(given).toEqual({ do: 'defer', inMs: Math.max(1, Math.ceil(Math.min(HOUR_MS, ms))) });
-    }),
+    fc.property(
+      settings,
+      attempt,
+      random,
+      ageMs,
+      inMs,
+      fc.boolean(),
+      (retry, n, chance, age, ms, isUnasked) => {
+        const given = deferral(retry, { attempt: n, ageMs: age, inMs: ms, isUnasked }, chance);
+        if (!isUnasked && (age >= HOUR_MS || age < -60_000))
+          expect(given).toEqual(redelivery(retry, { attempt: n, retryAfterMs: ms }, chance));
+        else expect(given).toEqual({ do: 'defer', inMs: Math.max(1, Math.ceil(Math.min(HOUR_MS, ms))) });
+      },
+    ),
   );
 });

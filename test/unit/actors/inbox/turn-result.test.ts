@@ -41,4 +41,6 @@ test('what ended with the process is none of the attempts that may fail, or be p
   expect(outcomeOf(deferred, 5)).toBe('deferred');
   const old = event.at - 2 * 3_600_000;
   expect([4, 5].map((attempt) => outcomeOf(deferred, attempt, old))).toEqual(['retrying', 'dead']);
+  // Whoever was not asked has refused nothing: a long queue is no failure of what stands in it.
+  expect(outcomeOf({ ...deferred, isUnasked: true }, 5, old)).toBe('deferred');
 });

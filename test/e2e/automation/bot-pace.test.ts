@@ -1,0 +1,78 @@
+// How a bot sends where its platform takes only so much, with the whole program: what was refused for now is sent later,
+// in order, and counts for nothing.
+
+import { expect, test } from 'vitest';
+import { eventually, startAgent, startAutomation } from '../../fixtures/automation/automation.ts';
+import { botTrigger, echo, newPlatform, says, texts } from '../../fixtures/automation/bots.ts';
+import { tooManyRequests } from '../../fixtures/bot-platform/bot-error.ts';
+import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
+
+interface Row {
+  readonly id: string;
+  readonly state: string;
+  readonly attempts: number;
+  readonly deferrals: number;
+}
+
+/** What went out, in the order in which it was to go. */
+async function rows(gateway: GatewayProcess): Promise<readonly Row[]> {
+  const { deliveries } = (await (await fetch(`${gateway.url}/deliveries?limit=100`)).json()) as {
+    deliveries: Row[];
+  };
+  return deliveries.filter(({ id }) => id.startsWith('outbox:')).reverse();
+}
+
+test('more 429s in a row than there are attempts lose nothing, keep the order and use up no attempt; faults do', async () => {
+  const platform = await newPlatform();
+  const bot = platform.addBot('slow_bot');
+  const ann = platform.person('Ann');
+  const chat = platform.privateChat(ann, bot);
+  const program = await startAgent();
+  const gateway = await startAutomation({ resources: [botTrigger('bot', platform, bot), echo(program)] });
+  platform.faults.plan('getUpdates', { kind: 'error', error: tooManyRequests(1) });
+  platform.faults.plan('getUpdates', { kind: 'page', status: 502 });
+  platform.faults.plan('getUpdates', { kind: 'cut' });
+  platform.faults.plan('sendMessage', { kind: 'error', error: tooManyRequests(1) }, { times: 5 });
+  platform.faults.plan('sendMessage', { kind: 'page', status: 502 });
+  platform.faults.plan('sendMessage', { kind: 'cut' });
+  for (const text of ['one', 'two', 'three']) platform.say(chat, ann, text);
+  await says(platform, bot, chat, 'heard: one', 'heard: two', 'heard: three');
+  await eventually(async () => {
+    const [one, ...others] = await rows(gateway);
+    // The trigger has four attempts.
+    expect(one).toMatchObject({ state: 'done', attempts: 3 });
+    expect(one?.deferrals).toBeGreaterThanOrEqual(5);
+    expect(others.map(({ state, attempts }) => [state, attempts])).toEqual([
+      ['done', 1],
+      ['done', 1],
+    ]);
+  });
+});
+
+test('a long answer meets one 429 at most, repeats that part alone, and holds up no other chat', async () => {
+  const platform = await newPlatform();
+  const bot = platform.addBot('long_bot');
+  const [ann, ben] = [platform.person('Ann'), platform.person('Ben')];
+  const group = platform.group('Team', bot);
+  const other = platform.privateChat(ben, bot);
+  const words = (n: number) => `${n} `.repeat(2_000);
+  const program = await startAgent(({ body }) => ({
+    text: body.input === 'long' ? [1, 2, 3, 4, 5].map(words).join('\n\n') : 'short',
+  }));
+  const gateway = await startAutomation({ resources: [botTrigger('bot', platform, bot), echo(program)] });
+  platform.meter.limits = { chatEveryMs: 1_000, groupPerMinute: 20, allPerSecond: 30 };
+  platform.say(group, ann, 'long');
+  await eventually(() => expect(texts(platform, bot, group)).toHaveLength(1));
+  platform.say(other, ben, 'quick');
+  await says(platform, bot, other, 'short');
+  expect(texts(platform, bot, group).length).toBeLessThan(5);
+  const parts = [1, 2, 3, 4, 5].map((n) => words(n).trim());
+  await says(platform, bot, group, ...parts);
+  expect(platform.meter.refused).toBeLessThanOrEqual(1);
+  expect(platform.called('sendMessage', bot)).toHaveLength(6 + platform.meter.refused);
+  await eventually(async () =>
+    expect((await rows(gateway)).map(({ state, attempts }) => [state, attempts])).toEqual(
+      Array.from({ length: 6 }, () => ['done', 1]),
+    ),
+  );
+});
