@@ -150,6 +150,14 @@ export class Dispatcher {
     return Object.fromEntries(this.#queues.map((queue) => [queue.name, queue.stats()]));
   }
 
+  /** Of the queues whose mailboxes stand under the same actor, by its name. */
+  statsByParent(): Readonly<Record<string, readonly QueueStats[]>> {
+    const parents = [...new Set(this.#queues.map(({ parent }) => parent))];
+    const statsOf = (name: string) =>
+      this.#queues.filter(({ parent }) => parent === name).map((queue) => queue.stats());
+    return Object.fromEntries(parents.map((name) => [name, statsOf(name)]));
+  }
+
   /** One that has woken another is over with its acceptance: no turn of it will tell. */
   async #acceptWaker(queue: WorkQueue, event: NewEvent): Promise<Appended> {
     const appended = await queue.accept(event);

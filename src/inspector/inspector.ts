@@ -10,6 +10,7 @@
 //   GET  /inspector/sessions            a piece of the list of sessions; /inspector/sessions/N one of them
 //   GET  /inspector/dead-letters        the last events that reached nobody, by type and target
 //   GET  /inspector/dead-deliveries     the last events that were given up, without what came in them
+//   GET  /inspector/waiting-deliveries  the last that are parked, with what they wait for
 //   POST /inspector/servers/ID/start, …/stop, /inspector/triggers/NAME/pause, …/resume, and /inspector/reload, with
 //        inspector.commands only
 //
@@ -17,6 +18,8 @@
 
 import { deadLettersOf } from '../../actors/dead-letters.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
+import type { Redactor } from '../../actors/redact.ts';
+import type { Delivery, DeliveryState } from '../../actors/store/store.ts';
 import { ConfigError, formatProblem } from '../../config/reader/problem.ts';
 import { serverDetails } from '../http/api/records.ts';
 import type { BodyHandler, HeaderList, HttpStream } from '../http/listener/seam.ts';
@@ -27,12 +30,12 @@ import { ActorNames } from './actor-names.ts';
 import { PageFiles } from './page-files.ts';
 import { numbersOf } from './server-numbers.ts';
 import { MAX_COUNT, readQuery, sessionList, sessionPlace, wholeNumber } from './session-list.ts';
-import { deadDelivery, triggerNumbers } from './trigger-numbers.ts';
+import { deadDelivery, triggerNumbers, waitingDelivery } from './trigger-numbers.ts';
 import { Watchers } from './watchers.ts';
 
 /** A key is a line of text. */
 const MAX_FORM_BYTES = 16_384;
-const MAX_DEAD = 50;
+const MAX_DELIVERIES = 50;
 
 /** What the form that asks for the key is made of, besides itself. */
 const formFiles: ReadonlySet<string> = new Set(['key.css', 'icon.svg']);
@@ -109,7 +112,10 @@ export class Inspector {
     else if (isRead && path === '/inspector/machines') void this.#machines(context);
     else if (isRead && path === '/inspector/dead-letters')
       context.json(200, { recent: this.#deadLetters() }, securityHeaders);
-    else if (isRead && path === '/inspector/dead-deliveries') void this.#deadDeliveries(context);
+    else if (isRead && path === '/inspector/dead-deliveries')
+      void this.#deliveries(context, 'dead', deadDelivery);
+    else if (isRead && path === '/inspector/waiting-deliveries')
+      void this.#deliveries(context, 'waiting', waitingDelivery);
     else if (isRead && head === 'sessions' && rest.length <= 1) void this.#sessions(context, rest[0]);
     else if (isRead && head === 'servers' && rest.length === 1) this.#server(context, rest[0] ?? '');
     else if (method === 'POST') return () => void this.#command(context, [head, ...rest]);
@@ -194,11 +200,15 @@ export class Inspector {
   }
 
   /** The newest first; the page gives up waiting by itself. */
-  async #deadDeliveries(context: ExchangeContext): Promise<void> {
+  async #deliveries(
+    context: ExchangeContext,
+    state: DeliveryState,
+    shown: (delivery: Delivery, redactor: Redactor) => object,
+  ): Promise<void> {
     const { redactor } = this.#gateway;
     try {
-      const found = await this.#automation?.operator.deliveries({ states: ['dead'], limit: MAX_DEAD });
-      const recent = (found ?? []).map((delivery) => deadDelivery(delivery, redactor));
+      const found = await this.#automation?.operator.deliveries({ states: [state], limit: MAX_DELIVERIES });
+      const recent = (found ?? []).map((delivery) => shown(delivery, redactor));
       context.json(200, { recent }, securityHeaders);
     } catch (error) {
       context.fail(error, (text) => redactor.redact(text));

@@ -1,5 +1,5 @@
-// The numbers of triggers, of what is done about their events, and the deliveries that were given up, as the inspector
-// shows them. What came from outside is redacted and cut (A9).
+// The numbers of triggers, of what is done about their events, and the deliveries that were given up or are parked, as the
+// inspector shows them. What came from outside is redacted and cut (A9).
 
 import type { TriggerStatus } from '../../actors/automation/operator.ts';
 import type { ConnectionStatus } from '../../actors/connections/shared-connection.ts';
@@ -12,8 +12,9 @@ import type {
   AutomationTotals,
   ConnectionNumbers,
   DeadDelivery,
-  QueueNumbers,
   TriggerNumbers,
+  WaitingDelivery,
+  WorkNumbers,
 } from './wire.ts';
 
 const MAX_ERROR = 300;
@@ -60,17 +61,24 @@ export function changedTriggers(redactor: Redactor): ChangedRows<TriggerStatus, 
 
 /** What stands in every message with numbers. */
 export function automationTotals(figures: AutomationFigures): AutomationTotals {
-  const { conversations, outbox } = figures.queues();
-  return {
-    deliveries: figures.latestDeliveries,
-    conversations: queueNumbers(conversations),
-    outbox: queueNumbers(outbox),
-  };
+  const works = Object.entries(figures.works()).map(([name, stats]) => workNumbers(name, stats));
+  return { deliveries: figures.latestDeliveries, works };
 }
 
-function queueNumbers(queue: QueueStats): QueueNumbers {
-  const { active, resting, overruns, places, handled, failed, dead, duration_ms } = queue;
-  return { active, resting, overruns, places, handled, failed, dead, duration_ms };
+function workNumbers(name: string, stats: QueueStats): WorkNumbers {
+  const { active, resting, overruns, places, handled, failed, dead, duration_ms } = stats;
+  return { name, active, resting, overruns, places, handled, failed, dead, duration_ms };
+}
+
+export function waitingDelivery(delivery: Delivery, redactor: Redactor): WaitingDelivery {
+  const { id, trigger, waitingFor = '', until, note } = delivery;
+  return {
+    id: redactor.excerpt(id, MAX_ID),
+    trigger: trigger ?? null,
+    waiting_for: redactor.excerpt(waitingFor, MAX_ID),
+    until: until ?? null,
+    note: shownError(note, redactor),
+  };
 }
 
 export function deadDelivery(delivery: Delivery, redactor: Redactor): DeadDelivery {
@@ -80,6 +88,6 @@ export function deadDelivery(delivery: Delivery, redactor: Redactor): DeadDelive
     trigger: trigger ?? null,
     attempts,
     ended_at: endedAt ?? null,
-    note: note === undefined ? null : redactor.excerpt(note, MAX_ERROR),
+    note: shownError(note, redactor),
   };
 }

@@ -113,8 +113,10 @@ export interface TriggerNumbers {
   readonly connection: ConnectionNumbers | null;
 }
 
-/** What is done about events, or about answers that are to be sent. */
-export interface QueueNumbers {
+/** Of a kind of work: on events, or on answers that are to be sent. */
+export interface WorkNumbers {
+  /** Of its actor: `conversations`, `outbox`. */
+  readonly name: string;
   /** Mailboxes with a turn. */
   readonly active: number;
   /** Actors that have nothing to do and stay for a while. */
@@ -141,8 +143,8 @@ export interface DeliveryNumbers {
 export interface AutomationTotals {
   /** Null while the store does not answer. */
   readonly deliveries: DeliveryNumbers | null;
-  readonly conversations: QueueNumbers;
-  readonly outbox: QueueNumbers;
+  /** Every kind that the gateway has. */
+  readonly works: readonly WorkNumbers[];
 }
 
 /** A delivery that was given up. */
@@ -151,6 +153,17 @@ export interface DeadDelivery {
   readonly trigger: string | null;
   readonly attempts: number;
   readonly ended_at: number | null;
+  readonly note: string | null;
+}
+
+/** A delivery that is parked. */
+export interface WaitingDelivery {
+  readonly id: string;
+  readonly trigger: string | null;
+  /** The name that wakes it. */
+  readonly waiting_for: string;
+  /** When a timer does so at the latest. */
+  readonly until: number | null;
   readonly note: string | null;
 }
 

@@ -203,9 +203,9 @@ export function deliveryCounts(counts: Stats['deliveries'] | null, paint: Paint)
   return parts.join(', ') || 'none waiting, none dead';
 }
 
-/** What works at the moment, of conversations or of the outbox. */
-export function conversationCounts(line: NonNullable<Stats['conversations']>): string {
-  const { active, resting, handled, duration_ms } = line;
+/** What is at work at the moment, of a kind of work. */
+export function workCounts(work: NonNullable<Stats['conversations']>): string {
+  const { active, resting, handled, duration_ms } = work;
   const took =
     duration_ms.p50 === null ? '' : `, p50 ${latency(duration_ms.p50)}, p95 ${latency(duration_ms.p95)}`;
   return `${active} at work, ${resting} resting; ${handled} handled${took}`;

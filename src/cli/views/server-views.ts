@@ -3,7 +3,7 @@
 
 import type { Reloaded } from '../../reloads.ts';
 import type { ServerDetails, ServerRecord, ServerStats, Stats } from '../api/api-responses.ts';
-import { conversationCounts, deliveryCounts, triggerCounts } from './automation-views.ts';
+import { deliveryCounts, triggerCounts, workCounts } from './automation-views.ts';
 import { counted, duration, latency } from './figures.ts';
 import { type Paint, styleOf } from './paint.ts';
 import { type Column, table } from './table.ts';
@@ -138,14 +138,22 @@ export function statsPage(stats: Stats, paint: Paint): string[] {
 }
 
 function automationEntries(stats: Stats, paint: Paint): readonly (readonly [string, string])[] {
-  const { triggers, deliveries = null, conversations, outbox } = stats;
-  if (triggers === undefined || conversations === undefined || outbox === undefined) return [];
+  const { triggers, deliveries = null } = stats;
+  if (triggers === undefined) return [];
   return [
     ['triggers', triggerCounts(Object.values(triggers), paint)],
     ['deliveries', deliveryCounts(deliveries, paint)],
-    ['conversations', conversationCounts(conversations)],
-    ['outbox', conversationCounts(outbox)],
+    ...worksIn(stats).map(([name, work]) => [name, workCounts(work)] as const),
   ];
+}
+
+type Work = NonNullable<Stats['conversations']>;
+
+/** Every kind of work that the gateway has stands beside the rest, under its name. */
+function worksIn(stats: Stats): readonly (readonly [string, Work])[] {
+  const isWork = (value: unknown): value is Work =>
+    typeof value === 'object' && value !== null && 'places' in value;
+  return Object.entries(stats).flatMap(([name, value]) => (isWork(value) ? [[name, value] as const] : []));
 }
 
 /** `4 servers: 1 failed, 2 running, 1 stopped`: what is wrong comes first. */

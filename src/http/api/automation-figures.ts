@@ -29,6 +29,8 @@ export interface AutomationStats {
   readonly platforms: Readonly<Record<string, QueueStats>>;
 }
 
+type Works = Readonly<Record<string, QueueStats>> & Pick<AutomationStats, 'conversations' | 'outbox'>;
+
 export class AutomationFigures {
   readonly #automation: Pick<Automation, 'operator' | 'dispatcher'>;
   #asking: Promise<DeliveryCounts | null> | undefined;
@@ -49,17 +51,20 @@ export class AutomationFigures {
     return this.#automation.operator.triggers();
   }
 
-  /** Each kind of work under the name of its queue, and those of platforms together as well. */
+  /** Each kind of work under the name of its actor, and the outbox by platform as well. */
   queues(): Pick<AutomationStats, 'conversations' | 'outbox' | 'platforms'> {
-    const { conversations, ...others } = this.#automation.dispatcher.stats();
+    const platforms = Object.entries(this.#automation.dispatcher.stats()).flatMap(([name, stats]) =>
+      name.startsWith(OUTBOX) ? [[name.slice(OUTBOX.length), stats] as const] : [],
+    );
+    return { ...this.works(), platforms: Object.fromEntries(platforms) };
+  }
+
+  /** The figures of all that stands under one actor together. Whatever kinds are registered are here. */
+  works(): Works {
+    const { conversations, outbox = [], ...others } = this.#automation.dispatcher.statsByParent();
     if (conversations === undefined) throw new Error('the dispatcher has no queue of conversations');
-    const platforms: Record<string, QueueStats> = {};
-    const kinds: Record<string, QueueStats> = {};
-    for (const [name, stats] of Object.entries(others)) {
-      if (name.startsWith(OUTBOX)) platforms[name.slice(OUTBOX.length)] = stats;
-      else kinds[name] = stats;
-    }
-    return { conversations, ...kinds, outbox: statsTogether(Object.values(platforms)), platforms };
+    const kinds = Object.entries({ conversations, outbox, ...others });
+    return Object.fromEntries(kinds.map(([name, queues]) => [name, statsTogether(queues)])) as Works;
   }
 
   /** How many deliveries are in each state; null when the store cannot tell, or not within `timeoutMs`. */

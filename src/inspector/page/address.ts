@@ -78,6 +78,11 @@ export function triggerAt(address: string): string | undefined {
   return part === '' || part.includes('/') ? undefined : nameIn(part);
 }
 
+/** Of the actor under which the mailboxes of a kind of work stand. */
+export function workAddress(name: string): string {
+  return `~${partOf(name)}`;
+}
+
 function partOf(name: string): string {
   return name.replace(/[%/]/g, encodeURIComponent);
 }

@@ -13,6 +13,7 @@ import {
   triggerAt,
   type View,
 } from './address.ts';
+import { workAt } from './automation-words.ts';
 import { Banners } from './banners/banners.tsx';
 import { Commands } from './banners/commands.tsx';
 import { ChartPane } from './chart/chart-pane.tsx';
@@ -89,7 +90,11 @@ export function App({ store }: { readonly store: PageStore }) {
           {session !== undefined && <SessionPane key={session} number={session} go={go} />}
           {view.actor === SESSIONS && <SessionsPane totals={state.totals} />}
           {chosen !== undefined && (
-            <ChartPane actor={chosen} definition={charts.value?.find(({ id }) => id === chosen.machine)} />
+            <ChartPane
+              actor={chosen}
+              definition={charts.value?.find(({ id }) => id === chosen.machine)}
+              isWork={workAt(state.totals?.automation, view.actor) !== undefined}
+            />
           )}
         </section>
         <TabsPane store={store} view={view} chosen={chosen} server={server} go={go} />

@@ -1,6 +1,13 @@
-// The figures of triggers, of conversations and of the outbox as lines of a table.
+// The figures of triggers and of kinds of work (conversations, outbox) as lines of a table.
 
-import type { AutomationTotals, ConnectionNumbers, DeliveryNumbers, TriggerNumbers } from '../wire.ts';
+import type {
+  AutomationTotals,
+  ConnectionNumbers,
+  DeliveryNumbers,
+  TriggerNumbers,
+  WorkNumbers,
+} from '../wire.ts';
+import { workAddress } from './address.ts';
 import { clock, count, ms, span } from './words.ts';
 
 type Figures = [string, string][];
@@ -25,15 +32,16 @@ function connectionFigures(connection: ConnectionNumbers, now: number): Figures 
   return [[`connection ${platform}/${account}`, last_error === null ? lasts : `${lasts}: ${last_error}`]];
 }
 
-export type LineName = 'conversations' | 'outbox';
-
-/** Which line an address is the group of. */
-export function lineAt(address: string): LineName | undefined {
-  return address === '~conversations' ? 'conversations' : address === '~outbox' ? 'outbox' : undefined;
+/** The kind of work whose mailboxes stand at an address. */
+export function workAt(
+  totals: AutomationTotals | null | undefined,
+  address: string,
+): WorkNumbers | undefined {
+  return totals?.works.find(({ name }) => workAddress(name) === address);
 }
 
-export function lineFigures(totals: AutomationTotals, name: LineName): Figures {
-  const { active, places, resting, overruns, handled, failed, dead, duration_ms } = totals[name];
+export function workFigures({ deliveries }: AutomationTotals, work: WorkNumbers): Figures {
+  const { active, places, resting, overruns, handled, failed, dead, duration_ms } = work;
   return [
     ['at work', `${count(active)} of ${count(places)}`],
     ['resting', count(resting)],
@@ -43,11 +51,11 @@ export function lineFigures(totals: AutomationTotals, name: LineName): Figures {
     ['given up', count(dead)],
     ['p50', ms(duration_ms.p50)],
     ['p95', ms(duration_ms.p95)],
-    ...(name === 'conversations' ? deliveryFigures(totals.deliveries) : []),
+    ...deliveryFigures(deliveries),
   ];
 }
 
-/** Of both lines together: the store counts them so. */
+/** Of all kinds together: the store counts them so. */
 export function deliveryFigures(deliveries: DeliveryNumbers | null): Figures {
   if (deliveries === null) return [['deliveries', 'the store does not answer']];
   const states = ['queued', 'running', 'retrying', 'held', 'waiting', 'dead'] as const;

@@ -1,11 +1,13 @@
 // Triggers, conversations and deliveries in the inspector: the page in a real browser, the built program, real requests.
 
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, describe, expect, test } from 'vitest';
 import {
+  agent,
   eventually,
   httpAgent,
   postHook,
@@ -15,7 +17,7 @@ import {
   trigger,
 } from '../../fixtures/automation/automation.ts';
 import { ask } from '../../fixtures/clients/api-client.ts';
-import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
+import { type GatewayProcess, temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
 import { FeedReader } from '../../fixtures/gateway/inspector-feed.ts';
 import { openPage } from '../../fixtures/tool-servers/browser.ts';
 
@@ -160,6 +162,25 @@ describe('triggers in the inspector', () => {
     expect(complaints).toEqual([]);
   });
 
+  test('tell which deliveries are parked, for what, and until when', async () => {
+    const folder = temporaryFolder();
+    const file = join(folder, 'later.script');
+    writeFileSync(file, '- { answer: Yes., wait_ms: 36000000 }');
+    const gateway = await startAutomation({
+      ...{ folder, env },
+      resources: [hook('orders'), agent('clerk', { model: `scripted:${file}` })],
+    });
+    await post(gateway, 'dora', 'remind me');
+    const { page, complaints } = await open();
+    await page.goto(`${gateway.url}/inspector/view/~conversations/details`);
+    await page
+      .locator('.details', { hasText: /http:orders\/.*orders, for .*http:orders\/.*, until in \d+ h/ })
+      .waitFor();
+    await page.goto(`${gateway.url}/inspector/view/~outbox/numbers`);
+    await page.locator('.figures', { hasText: /deliveries waiting1/ }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
   test('show which attempt a conversation is at', async () => {
     let release = () => {};
     const gate = new Promise<void>((open) => {
@@ -232,7 +253,7 @@ describe('triggers in the inspector', () => {
     await post(gateway, `${long}-2`, 'die');
     await feed.until('the ends of all three', ({ numbers }) =>
       numbers.some(
-        ({ automation }) => automation?.deliveries?.dead === 1 && automation.conversations.handled >= 4,
+        ({ automation }) => automation?.deliveries?.dead === 1 && (automation.works[0]?.handled ?? 0) >= 4,
       )
         ? true
         : undefined,

@@ -74,7 +74,8 @@ function automationOf(names: readonly string[], counts: () => Promise<DeliveryCo
     counts: { handled: 0, failed: 0, lastAt: undefined },
   }));
   const operator = { triggers: () => triggers, counts };
-  const dispatcher = { stats: () => ({ conversations: line, 'outbox/repohost': line }) };
+  const statsByParent = () => ({ conversations: [line], outbox: [line, line], runs: [line] });
+  const dispatcher = { stats: () => ({ conversations: line, 'outbox/repohost': line }), statsByParent };
   return { triggers, figures: new AutomationFigures({ operator, dispatcher } as unknown as Automation) };
 }
 
@@ -170,7 +171,15 @@ describe('those who watch', () => {
     const leave = watchers.watch(http);
     await vi.advanceTimersByTimeAsync(10_000);
     expect(numbers()).toHaveLength(11);
-    expect(numbers().at(-1)?.automation).toMatchObject({ deliveries: null, conversations: { active: 1 } });
+    expect(numbers().at(-1)?.automation).toMatchObject({
+      deliveries: null,
+      // Whatever kinds of work there are.
+      works: [
+        { name: 'conversations', active: 1 },
+        { name: 'outbox', active: 2, places: 16 },
+        { name: 'runs', active: 1 },
+      ],
+    });
     expect(asked).toBe(1);
     leave();
     await vi.advanceTimersByTimeAsync(2_000);

@@ -2,8 +2,8 @@
 // that were given up.
 
 import { useState } from 'preact/hooks';
-import type { TriggerNumbers } from '../../wire.ts';
-import { triggerAddress } from '../address.ts';
+import type { AutomationTotals, TriggerNumbers } from '../../wire.ts';
+import { triggerAddress, workAddress } from '../address.ts';
 import type { Go } from '../feed/hooks.ts';
 import type { PageState } from '../feed/store.ts';
 import { Link } from '../link.tsx';
@@ -31,7 +31,7 @@ export function AutomationBanners({ state, go }: AutomationBannersProps) {
           <Names triggers={failed} now={state.at} go={go} word="failed" />
         </p>
       )}
-      <DeadDeliveryBanner count={state.totals?.automation?.deliveries?.dead ?? 0} go={go} />
+      <DeadDeliveryBanner totals={state.totals?.automation} go={go} />
       {paused.length > 0 && (
         <p class="banner warn" role="status" id="paused-triggers">
           <strong>
@@ -71,8 +71,14 @@ function Names({ triggers, now, go, word }: NamesProps) {
   );
 }
 
+interface DeadDeliveryBannerProps {
+  readonly totals: AutomationTotals | null | undefined;
+  readonly go: Go;
+}
+
 /** Those that were there before somebody has looked are not shown again. */
-function DeadDeliveryBanner({ count, go }: { readonly count: number; readonly go: Go }) {
+function DeadDeliveryBanner({ totals, go }: DeadDeliveryBannerProps) {
+  const count = totals?.deliveries?.dead ?? 0;
   const [seen, setSeen] = useState(0);
   // Some ran again, or their time in the store was up: the next ones are new.
   if (count < seen) setSeen(count);
@@ -83,7 +89,7 @@ function DeadDeliveryBanner({ count, go }: { readonly count: number; readonly go
         {count} dead {count === 1 ? 'delivery' : 'deliveries'}:
       </strong>{' '}
       given up after the last attempt.{' '}
-      <Link to={{ actor: '~conversations', tab: 'details' }} go={go}>
+      <Link to={{ actor: workAddress(totals?.works[0]?.name ?? ''), tab: 'details' }} go={go}>
         Which ones
       </Link>{' '}
       <button type="button" onClick={() => setSeen(count)}>

@@ -2,7 +2,6 @@
 
 import { useMemo } from 'preact/hooks';
 import type { MachineDefinition } from '../../wire.ts';
-import { lineAt } from '../automation-words.ts';
 import type { ActorView } from '../feed/store.ts';
 import { eventText } from '../state-words.ts';
 import { clock } from '../words.ts';
@@ -15,12 +14,14 @@ const SMALLEST = 0.7;
 interface ChartPaneProps {
   readonly actor: ActorView;
   readonly definition: MachineDefinition | undefined;
+  /** Mailboxes of a kind of work stand under it. */
+  readonly isWork: boolean;
 }
 
-export function ChartPane({ actor, definition }: ChartPaneProps) {
+export function ChartPane({ actor, definition, isWork }: ChartPaneProps) {
   const chart = useMemo(() => definition && layoutOf(definition), [definition]);
   if (chart === undefined)
-    return <p class="empty">{actor.machine === null ? withoutMachine(actor.name) : 'No chart yet.'}</p>;
+    return <p class="empty">{actor.machine === null ? withoutMachine(isWork) : 'No chart yet.'}</p>;
   return (
     <div class="chart">
       <Picture chart={chart} actor={actor} />
@@ -33,9 +34,8 @@ export function ChartPane({ actor, definition }: ChartPaneProps) {
   );
 }
 
-function withoutMachine(name: string): string {
-  const isLine = lineAt(`~${name}`) !== undefined;
-  const more = isLine ? ' Those below it do, one for each key that has something to do.' : '';
+function withoutMachine(isWork: boolean): string {
+  const more = isWork ? ' Those below it do, one for each key that has something to do.' : '';
   return `This actor runs no machine.${more}`;
 }
 

@@ -1,6 +1,12 @@
 // What the page asks the gateway beside the feed: machines, one server in detail, dead letters, and the commands.
 
-import type { DeadDelivery, MachineDefinition, SessionList, SessionPlace } from '../../wire.ts';
+import type {
+  DeadDelivery,
+  MachineDefinition,
+  SessionList,
+  SessionPlace,
+  WaitingDelivery,
+} from '../../wire.ts';
 
 export interface ServerDetails {
   readonly id: string;
@@ -56,6 +62,11 @@ export async function deadLetters(): Promise<readonly DeadLetter[]> {
 /** Deliveries that were given up, the newest first. */
 export async function deadDeliveries(): Promise<readonly DeadDelivery[]> {
   return (await get<{ recent: DeadDelivery[] }>('/inspector/dead-deliveries')).recent;
+}
+
+/** Deliveries that are parked, the newest first. */
+export async function waitingDeliveries(): Promise<readonly WaitingDelivery[]> {
+  return (await get<{ recent: WaitingDelivery[] }>('/inspector/waiting-deliveries')).recent;
 }
 
 /** Rejects with the gateway's own words. */

@@ -1,8 +1,8 @@
 // The page's state over time: takes the messages of the feed, keeps the history beside the state, and tells the view at
 // most once per picture that the browser draws.
 
-import type { AutomationTotals } from '../../wire.ts';
-import { triggerAddress } from '../address.ts';
+import type { AutomationTotals, WorkNumbers } from '../../wire.ts';
+import { triggerAddress, workAddress } from '../address.ts';
 import type { Sample } from './history.ts';
 import { History } from './history.ts';
 import { emptyState, type FeedMessage, type PageState, reduce, withoutLog } from './store.ts';
@@ -78,8 +78,8 @@ export class PageStore {
       this.history.note(triggerAddress(name), sample);
     }
     if (totals?.automation == null) return;
-    for (const line of ['conversations', 'outbox'] as const)
-      this.history.note(`~${line}`, lineSample(totals.automation, line, at));
+    for (const work of totals.automation.works)
+      this.history.note(workAddress(work.name), workSample(totals.automation, work, at));
   }
 
   #changed(): void {
@@ -92,12 +92,8 @@ export class PageStore {
   }
 }
 
-function lineSample(
-  { deliveries, ...lines }: AutomationTotals,
-  line: 'conversations' | 'outbox',
-  at: number,
-): Sample {
-  const { handled, failed, active, duration_ms } = lines[line];
+function workSample({ deliveries }: AutomationTotals, work: WorkNumbers, at: number): Sample {
+  const { handled, failed, active, duration_ms } = work;
   const waiting = deliveries === null ? 0 : deliveries.queued + deliveries.retrying + deliveries.held;
   return { at, requests: handled, failed, in_flight: active, waiting, p95: duration_ms.p95 };
 }

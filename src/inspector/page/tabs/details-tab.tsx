@@ -1,15 +1,15 @@
-// What else there is to know: of the actor, of its server or trigger, at the root the last dead letters, and at the
-// conversations the last dead deliveries.
+// What else there is to know: of the actor, of its server or trigger, at the root the last dead letters, and at a kind of
+// work the last deliveries that are parked or dead.
 
 import type { TriggerNumbers } from '../../wire.ts';
 import { addressOf, triggerAddress, triggerAt } from '../address.ts';
-import { lineAt, triggerFigures } from '../automation-words.ts';
-import { deadDeliveries, deadLetters, type ServerDetails } from '../feed/api.ts';
+import { triggerFigures, workAt } from '../automation-words.ts';
+import { deadDeliveries, deadLetters, type ServerDetails, waitingDeliveries } from '../feed/api.ts';
 import { type Asked, type Go, useAsked } from '../feed/hooks.ts';
 import type { ActorView, PageState } from '../feed/store.ts';
 import { Link } from '../link.tsx';
 import { eventText, stateText } from '../state-words.ts';
-import { clock } from '../words.ts';
+import { clock, span } from '../words.ts';
 import { Fact } from './fact.tsx';
 
 const SHOWN = 50;
@@ -58,7 +58,12 @@ export function DetailsTab({ state, actor, asked, address, go }: DetailsTabProps
       </table>
       {asked?.problem !== undefined && <p class="empty">{asked.problem}</p>}
       {actor?.parent === null && <DeadLetters />}
-      {lineAt(address) === 'conversations' && <DeadDeliveries go={go} />}
+      {workAt(state.totals?.automation, address) !== undefined && (
+        <>
+          <WaitingDeliveries go={go} now={state.at} />
+          <DeadDeliveries go={go} />
+        </>
+      )}
     </div>
   );
 }
@@ -105,6 +110,39 @@ function TriggerFacts({ trigger, now }: { readonly trigger: TriggerNumbers; read
   );
 }
 
+function TriggerLink({ name, go }: { readonly name: string | null; readonly go: Go }) {
+  if (name === null) return null;
+  return (
+    <>
+      <Link to={{ actor: triggerAddress(name), tab: 'details' }} go={go}>
+        {name}
+      </Link>
+      {', '}
+    </>
+  );
+}
+
+function WaitingDeliveries({ go, now }: { readonly go: Go; readonly now: number }) {
+  const { value, problem } = useAsked('waiting deliveries', waitingDeliveries, 2_000);
+  if (problem !== undefined) return <p class="empty">{problem}</p>;
+  if (value === undefined || value.length === 0) return <p class="empty">No waiting deliveries.</p>;
+  return (
+    <table>
+      <caption>The last deliveries that wait for something of their own, newest first</caption>
+      <tbody>
+        {value.map(({ id, trigger, waiting_for, until, note }) => (
+          <Fact key={id} name={id}>
+            <TriggerLink name={trigger} go={go} />
+            {`for ${waiting_for}`}
+            {until !== null && `, until in ${span(Math.max(0, until - now))}`}
+            {note !== null && <div>{note}</div>}
+          </Fact>
+        ))}
+      </tbody>
+    </table>
+  );
+}
+
 function DeadDeliveries({ go }: { readonly go: Go }) {
   const { value, problem } = useAsked('dead deliveries', deadDeliveries, 2_000);
   if (problem !== undefined) return <p class="empty">{problem}</p>;
@@ -115,14 +153,7 @@ function DeadDeliveries({ go }: { readonly go: Go }) {
       <tbody>
         {value.map(({ id, trigger, attempts, ended_at, note }) => (
           <Fact key={id} name={id}>
-            {trigger !== null && (
-              <>
-                <Link to={{ actor: triggerAddress(trigger), tab: 'details' }} go={go}>
-                  {trigger}
-                </Link>
-                {', '}
-              </>
-            )}
+            <TriggerLink name={trigger} go={go} />
             {`${attempts} ${attempts === 1 ? 'attempt' : 'attempts'}`}
             {ended_at !== null && `, ${clock(ended_at).slice(0, 8)}`}
             {note !== null && <div>{note}</div>}

@@ -1,8 +1,8 @@
-// Calls, waits, failures and latency of a server, of a trigger, of conversations, or of all together, now and over the last
+// Calls, waits, failures and latency of a server, of a trigger, of a kind of work, or of all together, now and over the last
 // five minutes.
 
 import { triggerAt } from '../address.ts';
-import { deliveryFigures, lineAt, lineFigures, triggerFigures } from '../automation-words.ts';
+import { deliveryFigures, triggerFigures, workAt, workFigures } from '../automation-words.ts';
 import { type History, seriesOf } from '../feed/history.ts';
 import { ALL } from '../feed/page-store.ts';
 import type { PageState, ServerView } from '../feed/store.ts';
@@ -31,10 +31,10 @@ function subjectOf({ state, server, address }: Omit<NumbersTabProps, 'history'>)
       ...{ id: address, figures: triggerFigures(trigger, at), what: 'Events' },
       ...{ hasWaits: false, hasLatency: false },
     };
-  const line = lineAt(address);
-  if (line !== undefined && totals?.automation != null)
+  const work = workAt(totals?.automation, address);
+  if (work !== undefined && totals?.automation != null)
     return {
-      ...{ id: address, figures: lineFigures(totals.automation, line), what: 'Turns' },
+      ...{ id: address, figures: workFigures(totals.automation, work), what: 'Turns' },
       ...{ hasWaits: true, hasLatency: true },
     };
   return { id: ALL, figures: allFigures(state), what: 'Requests', hasWaits: true, hasLatency: false };

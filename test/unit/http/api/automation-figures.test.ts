@@ -21,6 +21,7 @@ function figuresOf(ask: () => Promise<DeliveryCounts>): AutomationFigures {
   const operator = { triggers: () => [trigger], counts: ask };
   const dispatcher = {
     stats: () => ({ conversations: queue, 'outbox/repohost': queue, 'outbox/botmessenger': other }),
+    statsByParent: () => ({ conversations: [queue], outbox: [queue, other], runs: [other] }),
   };
   return new AutomationFigures({ operator, dispatcher } as unknown as Automation);
 }
@@ -43,6 +44,8 @@ test('the figures have every trigger, the deliveries and what is at work', async
       duration_ms: { p50: 3, p95: 7 },
     },
     platforms: { repohost: queue, botmessenger: other },
+    // A further kind stands beside them.
+    runs: other,
   });
   expect(vi.getTimerCount()).toBe(0);
 });

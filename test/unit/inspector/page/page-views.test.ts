@@ -18,6 +18,7 @@ import {
   triggerAt,
   viewAt,
 } from '../../../../src/inspector/page/address.ts';
+import { workAt, workFigures } from '../../../../src/inspector/page/automation-words.ts';
 import { History, SECONDS, seriesOf } from '../../../../src/inspector/page/feed/history.ts';
 import type { LogEntry } from '../../../../src/inspector/page/feed/store.ts';
 import { activePaths, eventText, stateText, toneOf } from '../../../../src/inspector/page/state-words.ts';
@@ -30,7 +31,7 @@ import {
 import { treeMove } from '../../../../src/inspector/page/tree/tree-keys.ts';
 import { addressOfLine, TreeLines } from '../../../../src/inspector/page/tree/tree-lines.ts';
 import { treeRows } from '../../../../src/inspector/page/tree/tree-rows.ts';
-import type { ActorNode, SessionRow } from '../../../../src/inspector/wire.ts';
+import type { ActorNode, SessionRow, WorkNumbers } from '../../../../src/inspector/wire.ts';
 
 const node = (
   id: string,
@@ -332,4 +333,16 @@ describe('words', () => {
     expect(eventText('xstate.init')).toBe('init');
     expect(eventText('pool.ready')).toBe('pool.ready');
   });
+});
+
+test('a kind of work is found by the address of its actor, whatever kinds the gateway has', () => {
+  const work = (name: string, handled: number): WorkNumbers => ({
+    ...{ name, active: 1, resting: 0, overruns: 0, places: 8, handled, failed: 0, dead: 0 },
+    duration_ms: { p50: null, p95: null },
+  });
+  const totals = { deliveries: null, works: [work('conversations', 1), work('flow runs/a', 7)] };
+  const actor = { name: 'flow runs/a', machine: null, parent: '0' };
+  const found = workAt(totals, addressOf(actor, actors));
+  expect(found && workFigures(totals, found)).toEqual(expect.arrayContaining([['handled', '7']]));
+  expect([workAt(totals, '~servers'), workAt(null, '~conversations')]).toEqual([undefined, undefined]);
 });
