@@ -12,6 +12,25 @@ export function reportOf(measure, samples) {
   return `${[...tables, ...comparison(measure, samples)].join('\n\n')}${list}`;
 }
 
+/**
+ * Two builds beside each other, the first of which is what the other is measured against: the medians of both, and the ratio
+ * of the second to the first, round by round.
+ */
+export function againstReportOf(names, samples) {
+  const keys = new Map(samples.map(({ row, column, unit }) => [JSON.stringify([row, column]), unit]));
+  const lines = [...keys].map(([key, unit]) => {
+    const [row, column] = JSON.parse(key);
+    const [before, after] = [0, 1].map((build) =>
+      samples.filter((sample) => sample.build === build && sample.row === row && sample.column === column),
+    );
+    const ratio = after.map(({ value }, at) => value / before[at].value);
+    const what = column.includes(unit) ? column : `${column}, ${unit}`;
+    return [row, what, ...[before, after].map((of) => cell(of.map(({ value }) => value))), cell(ratio)];
+  });
+  const head = ['', '', ...names, 'ratio'];
+  return markdown([head, ['---', '---', '--:', '--:', '--:'], ...lines]);
+}
+
 /** Every row of some columns as a multiple of one row, where the measure asks for it with `compared`. */
 function comparison({ compared }, samples) {
   if (compared === undefined) return [];
@@ -30,18 +49,29 @@ function comparison({ compared }, samples) {
 
 /** The page with the sections of these measures written anew; the rest of it is left as it is. */
 export function rewritten(page, results) {
-  let text = page;
-  for (const { measure, environment, samples } of results) {
-    const start = `<!-- figures: ${measure.name} -->\n`;
-    const end = '<!-- end of figures -->';
-    const from = text.indexOf(start);
-    if (from === -1) throw new Error(`the page has no place for the figures of ${measure.name}`);
-    const to = text.indexOf(end, from);
-    if (to === -1) throw new Error(`the figures of ${measure.name} have no end`);
-    const about = `${measure.about}\n\n${reportOf(measure, samples)}\n\n${environmentLine(environment)}`;
-    text = `${text.slice(0, from + start.length)}\n${about}\n\n${text.slice(to)}`;
-  }
-  return text;
+  return results.reduce((text, { measure, environment, samples }) => {
+    const figures = `${measure.about}\n\n${reportOf(measure, samples)}\n\n${environmentLine(environment)}`;
+    return withFigures(text, measure.name, figures);
+  }, page);
+}
+
+/** The page with the figures of two builds beside each other. */
+export function rewrittenAgainst(page, names, results) {
+  const tables = results.map(
+    ({ measure, environment, samples }) =>
+      `### ${measure.title}\n\n${againstReportOf(names, samples)}\n\n${environmentLine(environment)}`,
+  );
+  return withFigures(page, 'against', tables.join('\n\n'));
+}
+
+function withFigures(page, name, figures) {
+  const start = `<!-- figures: ${name} -->\n`;
+  const end = '<!-- end of figures -->';
+  const from = page.indexOf(start);
+  if (from === -1) throw new Error(`the page has no place for the figures of ${name}`);
+  const to = page.indexOf(end, from);
+  if (to === -1) throw new Error(`the figures of ${name} have no end`);
+  return `${page.slice(0, from + start.length)}\n${figures}\n\n${page.slice(to)}`;
 }
 
 function environmentLine({ date, commit, node, cpu, cores, memoryGB, rounds, seconds }) {
@@ -57,7 +87,11 @@ function table(samples) {
   });
   const lines = rows.map((row) => [row, ...columns.map((column) => cell(valuesOf(samples, row, column)))]);
   const rule = ['---', ...columns.map(() => '--:')];
-  return [['', ...heads], rule, ...lines].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+  return markdown([['', ...heads], rule, ...lines]);
+}
+
+function markdown(lines) {
+  return lines.map((cells) => `| ${cells.join(' | ')} |`).join('\n');
 }
 
 function cell(values) {

@@ -5,8 +5,9 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSy
 import { availableParallelism, cpus, tmpdir, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { lockstep } from './lockstep.mjs';
 import { killAll } from './processes.mjs';
-import { reportOf, rewritten } from './report.mjs';
+import { againstReportOf, reportOf, rewritten, rewrittenAgainst } from './report.mjs';
 
 const root = resolve(import.meta.dirname, '..');
 const page = join(root, 'docs', 'benchmarks.md');
@@ -22,6 +23,9 @@ const order = [
 
 /** The measures that know `--only`. */
 const loaded = ['throughput', 'upstreams', 'call-cost'];
+
+/** Those that `--against` runs when none is named. */
+const comparable = ['throughput', 'events', 'start'];
 
 const measures = await allMeasures();
 const asked = readArguments();
@@ -64,6 +68,7 @@ function readArguments() {
         seconds: { type: 'string' },
         json: { type: 'string' },
         dist: { type: 'string', default: process.env.ACTOR_GATEWAY_DIST ?? join(root, 'dist') },
+        against: { type: 'string' },
         only: { type: 'string', default: '' },
         'node-args': { type: 'string', default: '' },
         write: isFlag,
@@ -73,15 +78,17 @@ function readArguments() {
     });
     const unknown = positionals.filter((each) => !measures.some(({ name }) => name === each));
     if (unknown.length > 0) throw new Error(`no such measure: ${unknown.join(', ')}; --help lists them`);
-    const chosen = measures.filter(({ name }) => positionals.length === 0 || positionals.includes(name));
+    const against = values.against === undefined ? undefined : resolve(values.against);
+    const wanted = positionals.length === 0 && against !== undefined ? comparable : positionals;
+    const chosen = measures.filter(({ name }) => wanted.length === 0 || wanted.includes(name));
     const rounds = numberOf('rounds', values.rounds ?? (values.smoke ? '1' : '5'));
     const seconds = values.smoke ? 0 : numberOf('seconds', values.seconds ?? '3');
     const isPartial = values.only !== '' || values['node-args'] !== '';
-    if (values.write && (values.smoke || isPartial))
-      throw new Error('--write goes with neither --smoke nor --only nor --node-args');
+    if (values.write && (values.smoke || (isPartial && against === undefined)))
+      throw new Error('--write goes with neither --smoke nor, but for --against, --only or --node-args');
     const nodeArgs = values['node-args'].split(' ').filter((arg) => arg !== '');
     const only = new RegExp(values.only);
-    return { ...values, chosen, rounds, seconds, only, nodeArgs, dist: resolve(values.dist) };
+    return { ...values, chosen, rounds, seconds, only, nodeArgs, dist: resolve(values.dist), against };
   } catch (error) {
     console.error(error.message);
     process.exit(2);
@@ -111,21 +118,25 @@ ${list.join('\n')}
   --write       also write the figures into docs/benchmarks.md; only the sections of the measures that ran
   --smoke       tiny sizes, to see that everything works: no wrk, no other gateways, no figures
   --dist DIR    folder of the built gateway (default: dist)
+  --against DIR a second build, measured step by step with the first; gives the medians of both and their ratio. Rows of
+                the gateway only, without other gateways; without names: ${comparable.join(', ')}
   --only RE     only rows whose name matches, in the measures under load (${loaded.join(', ')})
   --node-args S arguments for Node in each gateway process, separated by spaces, such as --cpu-prof
   --help        this text`;
 }
 
 async function runAll() {
-  if (!existsSync(join(asked.dist, 'main.js')))
-    throw new Error(`there is no gateway in ${asked.dist}; npm run build makes it`);
+  for (const dist of builds())
+    if (!existsSync(join(dist, 'main.js')))
+      throw new Error(`there is no gateway in ${dist}; npm run build makes it`);
   const environment = environmentOf();
+  const names = builds().map(commitOf);
   const results = [];
   for (const measure of asked.chosen) {
     const samples = [];
     const startedAt = Date.now();
     let last = '';
-    for await (const sample of measure.run(benchFor(measure))) {
+    for await (const sample of samplesOf(measure)) {
       samples.push(sample);
       const place = `round ${sample.round} of ${asked.rounds}: ${sample.row}`;
       if (place !== last) progress(measure, place);
@@ -133,19 +144,32 @@ async function runAll() {
     }
     progress(measure, `done in ${Math.round((Date.now() - startedAt) / 1000)} s\n`);
     results.push({ name: measure.name, environment, samples });
-    if (!asked.smoke) console.log(`## ${measure.title}\n\n${reportOf(measure, samples)}\n`);
+    const report = asked.against === undefined ? reportOf(measure, samples) : againstReportOf(names, samples);
+    if (!asked.smoke) console.log(`## ${measure.title}\n\n${report}\n`);
     save(results);
   }
 }
 
-function benchFor(measure) {
+/** The second one first: it is what the other is measured against. */
+function builds() {
+  return asked.against === undefined ? [asked.dist] : [asked.against, asked.dist];
+}
+
+function samplesOf(measure) {
+  const benches = builds().map((dist) => benchFor(measure, dist));
+  return asked.against === undefined ? measure.run(benches[0]) : lockstep(measure.run, benches);
+}
+
+function benchFor(measure, dist) {
   return {
     rounds: asked.rounds,
     seconds: asked.seconds,
     isSmoke: asked.smoke,
-    isWanted: (row) => asked.only.test(row),
+    // What is not of the gateway is the same for both builds.
+    isAlone: asked.against !== undefined,
+    isWanted: (row) => asked.only.test(row) && (asked.against === undefined || row.startsWith('gateway')),
     nodeArgs: asked.nodeArgs,
-    dist: asked.dist,
+    dist,
     signal: stopped.signal,
     progress: (text) => progress(measure, text),
     makeFolder() {
@@ -166,14 +190,19 @@ function save(results) {
     environment,
     samples,
   }));
-  writeFileSync(page, rewritten(readFileSync(page, 'utf8'), done));
+  const text = readFileSync(page, 'utf8');
+  const names = builds().map(commitOf);
+  writeFileSync(
+    page,
+    asked.against === undefined ? rewritten(text, done) : rewrittenAgainst(text, names, done),
+  );
 }
 
 function environmentOf() {
   const [cpu] = cpus();
   return {
     date: new Date().toISOString().slice(0, 10),
-    commit: commit(),
+    commit: builds().map(commitOf).join(' and '),
     node: process.version,
     cpu: cpu?.model ?? 'unknown',
     cores: availableParallelism(),
@@ -183,8 +212,10 @@ function environmentOf() {
   };
 }
 
-function commit() {
-  const git = (...args) => execFileSync('git', args, { cwd: root, encoding: 'utf8', stdio: 'pipe' }).trim();
+/** Of the tree in which a build lies. */
+function commitOf(dist) {
+  const cwd = resolve(dist, '..');
+  const git = (...args) => execFileSync('git', args, { cwd, encoding: 'utf8', stdio: 'pipe' }).trim();
   try {
     const hash = git('rev-parse', '--short', 'HEAD');
     return git('status', '--porcelain', 'src', 'actors', 'machines', 'config') === ''

@@ -92,8 +92,9 @@ export async function supergateway(bench) {
   ]);
 }
 
-/** All that ours is compared with; in a smoke run only what the project brings itself. */
+/** All that ours is compared with; in a smoke run only what the project brings itself. None where it is alone. */
 export async function rivals(bench) {
+  if (bench.isAlone) return [];
   if (bench.isSmoke) return [await bareRelay(bench)];
   installPeers();
   return Promise.all([bareRelay(bench), mcpProxy(bench), supergateway(bench)]);

@@ -43,7 +43,8 @@ export async function* run(bench) {
     commands: { 'issues.opened': { agent: 'nobody' } },
   });
   const rows = [[ours, gateway]];
-  if (!bench.isSmoke) {
+  const hasRivals = !bench.isSmoke && !bench.isAlone;
+  if (hasRivals) {
     installPeers();
     rows.push([probot, await startPeer(bench, 'peers/probot-hook.mjs')]);
     rows.push([ceiling, await startPeer(bench, 'bare-webhook.mjs')]);
@@ -75,7 +76,7 @@ export async function* run(bench) {
         yield { round, row, column: `p99 at ${connections}, ms`, value: p99Ms, unit: 'ms' };
       }
     }
-    if (bench.isSmoke) continue;
+    if (!hasRivals) continue;
     yield { round, row: store, column: 'events/s at 64', value: await storeAlone(bench), unit: 'events/s' };
     yield { round, row: disk, column: 'events/s at 1', value: syncsPerSecond(bench), unit: 'events/s' };
   }

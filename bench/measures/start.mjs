@@ -4,6 +4,7 @@ import { rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 import { startGateway } from '../gateway.mjs';
+import { loadedCodeBytes } from '../loaded-code.mjs';
 import { rawEcho } from '../targets.mjs';
 import { timedListener, timedRun, timedStart } from '../timed-start.mjs';
 
@@ -18,7 +19,8 @@ export const title = 'Start of the process';
 export const about = `Milliseconds from the start of the process, with one server in the catalog, to the first 200 at \`/health\`; the request is
 sent as soon as the gateway has written that it listens. Beside it, in the same round, \`node -e 0\` from its start to its
 end, and the least that has the same packages inside: a bundle that loads xstate, pino, yaml, typebox and uWebSockets.js and
-answers \`/health\`. At least ${minRounds} rounds, after one that is not counted.`;
+answers \`/health\`. At least ${minRounds} rounds, after one that is not counted. "Heap" is what is in use after a forced
+collection, once the gateway is healthy; "code" the files of its own that it reads for that, which are the same in each round.`;
 export const goals = [{ row: health, column: time, against: nothing, factor: 2.5, sense: 'at most' }];
 
 export async function* run(bench) {
@@ -26,18 +28,29 @@ export async function* run(bench) {
   // Makes the configuration and the state folder.
   const { folder, stop } = await startGateway(bench, { servers: { echo: rawEcho } });
   await stop();
-  const bareBundle = await buildBareBundle(bench);
+  const bareBundle = bench.isAlone ? undefined : await buildBareBundle(bench);
   const rows = [
     [nothing, () => timedRun(bench, ['-e', '0'])],
     [health, () => timedStart(bench, folder)],
-    [bare, () => timedListener(folder, [bareBundle])],
+    ...(bareBundle === undefined ? [] : [[bare, () => timedListener(folder, [bareBundle])]]),
     ['gateway --version', () => timedRun(bench, [join(bench.dist, 'main.js'), '--version'])],
   ];
-  for (let round = bench.isSmoke ? 1 : 0; round <= rounds; round += 1)
+  for (let round = bench.isSmoke ? 1 : 0; round <= rounds; round += 1) {
     for (const [row, measure] of rows) {
       const value = await measure();
       if (round > 0) yield { round, row, column: time, value, unit: 'ms' };
     }
+    if (round === 0) continue;
+    yield { round, row: health, column: 'heap', value: (await heapBytes(bench)) / 1e6, unit: 'MB' };
+    yield { round, row: health, column: 'code', value: loadedCodeBytes(bench.dist) / 1e3, unit: 'KB' };
+  }
+}
+
+async function heapBytes(bench) {
+  const gateway = await startGateway(bench, { servers: { echo: rawEcho }, hasProbe: true });
+  const { heapUsed } = await gateway.memory();
+  await gateway.stop();
+  return heapUsed;
 }
 
 async function buildBareBundle(bench) {

@@ -25,7 +25,8 @@ export const goals = [
 ];
 
 export async function* run(bench) {
-  const targets = await Promise.all([ownTargets(bench), rivals(bench), direct(bench, 'raw echo', rawEcho)]);
+  const targets = [await ownTargets(bench), await rivals(bench)];
+  if (!bench.isAlone) targets.push(await direct(bench, 'raw echo', rawEcho));
   yield* interleave(bench, targets.flat(), [1, 16, 64], async ({ load }, connections) => {
     const { callsPerSecond, p50Ms, p99Ms } = await load({ connections, seconds: bench.seconds });
     return [

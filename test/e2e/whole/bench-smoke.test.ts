@@ -160,6 +160,24 @@ test('a run that is interrupted leaves no process and no file behind', async () 
   await nothingIsLeftOf(run);
 });
 
+test('two builds go through a measure step by step', async () => {
+  const json = join(scratch, 'against.json');
+  const args = ['start', 'throughput', '--smoke', '--only', '/rpc$', '--against', 'dist', '--json', json];
+  const run = start(...args);
+  expect(await run.ended, run.said()).toBe(0);
+  const { measures } = JSON.parse(readFileSync(json, 'utf8')) as {
+    measures: readonly { samples: readonly (Sample & { build: number })[] }[];
+  };
+  for (const { samples } of measures) {
+    const [before, after] = [0, 1].map((build) => samples.filter((sample) => sample.build === build));
+    const steps = (of: typeof samples = []) => of.map(({ round, row, column }) => ({ round, row, column }));
+    expect(steps(before).length).toBeGreaterThan(2);
+    expect(steps(after)).toEqual(steps(before));
+    expect(samples.slice(0, 4).map(({ build }) => build)).toEqual([0, 1, 0, 1]);
+  }
+  await nothingIsLeftOf(run);
+});
+
 test('a measure that does not exist is refused by name', async () => {
   const run = start('throughputs');
   expect(await run.ended).toBe(2);
@@ -232,6 +250,7 @@ describe('the report', () => {
   type Given = readonly (Omit<Sample, 'unit'> & { unit?: string })[];
   interface Report {
     reportOf(measure: object, samples: Given): string;
+    againstReportOf(names: readonly string[], samples: Given): string;
     rewritten(page: string, results: readonly object[]): string;
   }
   const report = async () => (await import(join(root, 'bench', 'report.mjs'))) as Report;
@@ -254,6 +273,17 @@ describe('the report', () => {
     expect(
       reportOf({ goals: [{ row: 'own', column: 'p50', limit: 1, sense: 'at most' }] }, samples),
     ).toContain('not measured');
+  });
+
+  test('gives both builds and the ratio of the second to the first, round by round', async () => {
+    const of = (build: number, ...values: number[]) =>
+      rates('own', ...values).map((sample) => ({ build, ...sample }));
+    const text = (await report()).againstReportOf(
+      ['old', 'new'],
+      [...of(0, 100, 1000, 10), ...of(1, 90, 1100, 10)],
+    );
+    expect(text).toContain('|  |  | old | new | ratio |');
+    expect(text).toContain('| own | calls/s | 100 (10–1,000) | 90 (10–1,100) | 1 (0.9–1.1) |');
   });
 
   test('rewrites the sections of its measures and nothing else', async () => {
