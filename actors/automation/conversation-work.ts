@@ -118,7 +118,10 @@ export class ConversationWork implements Work {
 
   /** The trigger and what it does, or why there is none. */
   #match(adapter: Adapter, inbound: InboundEvent): Match | string {
-    const known = inbound.triggers.flatMap((name) => this.#routing.trigger(name) ?? []);
+    const known = inbound.triggers.flatMap((name) => {
+      const trigger = this.#routing.trigger(name);
+      return trigger?.type === adapter.type ? [trigger] : [];
+    });
     if (known.length === 0) return 'the triggers it came for are gone or switched off';
     const taking = known.filter((trigger) => adapter.takes(trigger, inbound));
     if (taking.length === 0) return 'no filter of a trigger lets it pass';

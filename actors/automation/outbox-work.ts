@@ -5,13 +5,14 @@
 // -    what a platform does not take now is deferred, and is no attempt; nothing else waits in memory either.
 // SND1  what the platform calls the message is kept with the row, in the commit that says that it was sent.
 // SND2  what has expired does not leave any more, and its record says so.
+// SND3  a row leaves by the account that it was made for, or not at all: another one is read elsewhere, or by nobody.
 
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import type { Assignment, Outcome, Work } from '../inbox/work.ts';
 import type { WorkPlaces } from '../inbox/work-places.ts';
 import { DeliveryError } from '../outbound/delivery-error.ts';
 import type { Receipt, SendContext } from '../outbound/outbound.ts';
-import { type RowMeta, renderedOf } from '../outbound/outbox-rows.ts';
+import { destinationKey, type RowMeta, renderedOf } from '../outbound/outbox-rows.ts';
 import type { Adapter } from '../sources/adapter.ts';
 import type { Store, StoredEvent } from '../store/store.ts';
 import { givenUp, TOO_SOON_MS, withoutPlace } from './attempts.ts';
@@ -51,11 +52,17 @@ export class OutboxWork implements Work {
 
   async perform({ event, signal }: Assignment): Promise<Outcome> {
     const { platform, sendings, places } = this.#options;
-    const { trigger: name, expiresAt } = JSON.parse(event.meta) as RowMeta;
+    const { trigger: name, action, expiresAt } = JSON.parse(event.meta) as RowMeta;
     const trigger = sendings.trigger(name);
-    const outbound = sendings.adapterOf(platform)?.outbound;
-    if (trigger === undefined || outbound === undefined)
+    const { type, outbound } = sendings.adapterOf(platform) ?? {};
+    if (trigger === undefined || trigger.type !== type || outbound === undefined)
       return ignored(name, `there is no trigger ${name} any more that could send it`);
+    // Rows of an older version have neither an action nor an account in their keys.
+    if (
+      action !== undefined &&
+      !event.key.startsWith(destinationKey(platform, outbound.account(trigger), ''))
+    )
+      return ignored(name, `it was made for another account than that of the trigger ${name} now`);
     if (expiresAt !== undefined && Date.now() > expiresAt)
       return ignored(name, 'it had expired before it could be sent');
     const end = givenUp(trigger, event);

@@ -106,6 +106,13 @@ test.each([
   },
 );
 
+test('an event is not given to a trigger of its name that is of another type by now', async () => {
+  const adapter = { ...manualAdapter, type: 'HTTP' } as unknown as Adapter;
+  const { perform } = bench(manualTrigger('deploy'), endless, {}, {}, [], adapter);
+  const note = 'the triggers it came for are gone or switched off';
+  expect(await perform()).toEqual({ kind: 'ignored', note });
+});
+
 test('an event whose attempts all ended without a word is dead, and is not tried once more', async () => {
   const trigger = manualTrigger('deploy');
   let runs = 0;

@@ -19,7 +19,7 @@ import type { Trigger } from '../../../../config/resources/triggers/trigger.ts';
 import { CRASH_LIMIT } from '../../../../machines/crashes.ts';
 import { noServices } from '../../../fixtures/automation/contexts.ts';
 import { done, FakeWork, LogNotes, newEvent, startRoot, until } from '../../../fixtures/automation/inbox.ts';
-import { manualTrigger } from '../../../fixtures/automation/triggers.ts';
+import { httpTrigger, manualTrigger } from '../../../fixtures/automation/triggers.ts';
 import { MemoryStore } from '../../../fixtures/store/memory-store.ts';
 
 const ending: (() => Promise<unknown>)[] = [];
@@ -170,6 +170,34 @@ test('an answer that ended the process too often is dead, and is not sent once m
   expect(sent).toEqual([]);
   expect(await perform(CRASH_LIMIT - 1)).toMatchObject({ kind: 'done' });
   places.close();
+});
+
+test('an answer that was made for another account, or by a trigger that is of another type by now, is sent by none (SND3)', async () => {
+  const sent: string[] = [];
+  const adapter = adapterOf(async (row) => {
+    sent.push(row);
+    return { id: '' };
+  });
+  const { store } = start({
+    adapterOf: () => adapter,
+    trigger: (name) => (name === 'http' ? httpTrigger(name) : manualTrigger(name)),
+  });
+  const row = (trigger: string, n: number, account: string): NewEvent => ({
+    ...rowOf(trigger, n),
+    key: `outbox/test/${account}/x/${n}`,
+    meta: JSON.stringify({ trigger, action: 'post' }),
+  });
+  await store.append([row('t', 1, 'b'), row('t', 2, 'ab'), row('t', 3, 'a'), row('http', 4, 'a')]);
+  await until('they have ended', async () => {
+    const { queued, running } = await store.counts();
+    return queued + running === 0;
+  });
+  expect(sent).toEqual(['t/3']);
+  expect(await store.delivery('t/1')).toMatchObject({
+    state: 'ignored',
+    note: 'it was made for another account than that of the trigger t now',
+  });
+  expect((await store.delivery('http/4'))?.state).toBe('ignored');
 });
 
 test('an answer that a platform does not take now waits, and that is no attempt', async () => {
