@@ -4,6 +4,7 @@
 //
 // -    what a platform does not take now is deferred, and is no attempt; nothing else waits in memory either.
 // SND1  what the platform calls the message is kept with the row, in the commit that says that it was sent.
+// -    an edit of what is gone on the platform becomes a message of its own, unless it only was to change that.
 // SND2  what has expired does not leave any more, and its record says so.
 // SND3  a row leaves by the account that it was made for, or not at all: another one is read elsewhere, or by nobody.
 
@@ -11,7 +12,7 @@ import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import type { Assignment, Outcome, Work } from '../inbox/work.ts';
 import type { WorkPlaces } from '../inbox/work-places.ts';
 import { DeliveryError } from '../outbound/delivery-error.ts';
-import type { Receipt, SendContext } from '../outbound/outbound.ts';
+import type { Outbound, Receipt, SendContext } from '../outbound/outbound.ts';
 import { destinationKey, type RowMeta, renderedOf } from '../outbound/outbox-rows.ts';
 import type { Adapter } from '../sources/adapter.ts';
 import type { Store, StoredEvent } from '../store/store.ts';
@@ -36,6 +37,8 @@ export interface OutboxWorkOptions {
 export class OutboxWork implements Work {
   readonly prefix: string;
   readonly #options: OutboxWorkOptions;
+  /** Rows whose edit has found nothing; of one that is forgotten that is found out again. */
+  readonly #gone = new Set<string>();
 
   constructor(options: OutboxWorkOptions) {
     this.#options = options;
@@ -52,7 +55,8 @@ export class OutboxWork implements Work {
 
   async perform({ event, signal }: Assignment): Promise<Outcome> {
     const { platform, sendings, places } = this.#options;
-    const { trigger: name, action, expiresAt } = JSON.parse(event.meta) as RowMeta;
+    const meta = JSON.parse(event.meta) as RowMeta;
+    const { trigger: name, action, expiresAt, onlyEdits } = meta;
     const trigger = sendings.trigger(name);
     const { type, outbound } = sendings.adapterOf(platform) ?? {};
     if (trigger === undefined || trigger.type !== type || outbound === undefined)
@@ -65,18 +69,40 @@ export class OutboxWork implements Work {
       return ignored(name, `it was made for another account than that of the trigger ${name} now`);
     if (expiresAt !== undefined && Date.now() > expiresAt)
       return ignored(name, 'it had expired before it could be sent');
+    if (onlyEdits !== undefined && (await this.#receiptOf(onlyEdits)) === undefined)
+      return ignored(name, NOTHING_TO_CHANGE);
     const end = givenUp(trigger, event);
     if (end !== undefined) return end;
     const address = `${trigger.type} ${outbound.sendsTo(trigger)}`;
     const place = places.take(address, name, event);
     if (typeof place === 'string') return withoutPlace(place, trigger, address);
     try {
-      const { id } = await outbound.send(trigger, renderedOf(event), this.#contextOf(event, signal));
+      const { id } = await this.#send(outbound, trigger, event, meta, signal);
+      this.#gone.delete(event.id);
       return { kind: 'done', trigger: name, receipt: id === '' ? undefined : id };
     } catch (error) {
+      if (onlyEdits !== undefined && isGone(error)) return ignored(name, NOTHING_TO_CHANGE);
       return failed(trigger, error);
     } finally {
       place.end();
+    }
+  }
+
+  async #send(
+    outbound: Outbound,
+    trigger: Trigger,
+    event: StoredEvent,
+    { onlyEdits }: RowMeta,
+    signal: AbortSignal,
+  ): Promise<Receipt> {
+    const send = () => outbound.send(trigger, renderedOf(event), this.#contextOf(event, signal));
+    try {
+      return await send();
+    } catch (error) {
+      if (onlyEdits !== undefined || !isGone(error)) throw error;
+      // Whatever pause the platform asks for now, it is not asked for the edit again.
+      remember(this.#gone, event.id);
+      return send();
     }
   }
 
@@ -86,7 +112,7 @@ export class OutboxWork implements Work {
       rowId: event.id,
       madeAt: event.at,
       wasTried: event.attempt > 1 || event.wasClaimed === true,
-      receiptOf: (rowId) => this.#receiptOf(rowId),
+      receiptOf: (rowId) => (this.#gone.has(event.id) ? nothing : this.#receiptOf(rowId)),
     };
   }
 
@@ -94,6 +120,20 @@ export class OutboxWork implements Work {
     const receipt = (await this.#options.store.delivery(rowId))?.receipt;
     return receipt === undefined ? undefined : { id: receipt };
   }
+}
+
+const NOTHING_TO_CHANGE = 'the message that it was to change was never sent, or is gone';
+const MAX_GONE = 1_000;
+
+const nothing = Promise.resolve(undefined);
+const isGone = (error: unknown): boolean => error instanceof DeliveryError && error.isTargetGone;
+
+function remember(ids: Set<string>, id: string): void {
+  for (const oldest of ids) {
+    if (ids.size < MAX_GONE) break;
+    ids.delete(oldest);
+  }
+  ids.add(id);
 }
 
 const ignored = (trigger: string, note: string): Outcome => ({ kind: 'ignored', trigger, note });

@@ -13,6 +13,8 @@ export interface DeliveryErrorOptions extends ErrorOptions {
   readonly retryAfterMs?: number | undefined;
   /** It may have arrived all the same: the answer was lost. */
   readonly isOutcomeUnknown?: boolean;
+  /** The message that was to be edited is not there, or can be edited no more. */
+  readonly isTargetGone?: boolean;
 }
 
 export class DeliveryError extends Error {
@@ -23,6 +25,7 @@ export class DeliveryError extends Error {
   readonly isUnasked: boolean;
   readonly retryAfterMs: number | undefined;
   readonly isOutcomeUnknown: boolean;
+  readonly isTargetGone: boolean;
 
   constructor(message: string, options: DeliveryErrorOptions = {}) {
     super(message, options);
@@ -32,6 +35,7 @@ export class DeliveryError extends Error {
     this.isUnasked = options.isUnasked ?? false;
     this.retryAfterMs = options.retryAfterMs;
     this.isOutcomeUnknown = options.isOutcomeUnknown ?? false;
+    this.isTargetGone = options.isTargetGone ?? false;
   }
 
   override get name(): string {

@@ -44,8 +44,11 @@ export interface Card {
 
 export type OutboundAction =
   | { readonly do: 'post' }
-  /** `of` is the id of the outbox row whose receipt names the message. */
-  | { readonly do: 'edit'; readonly of: string }
+  /**
+   * `of` is the id of the outbox row whose receipt names the message. Where there is none, or it is gone, the message is posted;
+   * with `orElse: 'nothing'` nothing leaves.
+   */
+  | { readonly do: 'edit'; readonly of: string; readonly orElse?: 'post' | 'nothing' | undefined }
   /** `to` is the platform's id of a message. */
   | { readonly do: 'react'; readonly to: string; readonly emoji: string };
 

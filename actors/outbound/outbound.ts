@@ -29,13 +29,19 @@ export interface SendContext {
 export interface Outbound<T extends Trigger = Trigger> {
   /** Where an answer to this goes; undefined: nowhere. Pure. */
   target(trigger: T, inbound: InboundEvent): OutboundTarget | undefined;
-  /** In the order in which they are sent. Pure. Throws UnrenderableError. */
+  /**
+   * In the order in which they are sent. Pure. Throws UnrenderableError. Of an edit the first is the one that edits, and has all
+   * that it takes to be posted.
+   */
   render(trigger: T, message: OutboundMessage): readonly Rendered[];
   /** Whose limits and order it is: a bot, a number, a host. No secret; it stands in keys. */
   account(trigger: T): string;
   /** The address that `send` goes to: what hangs there hangs for every trigger that sends there. */
   sendsTo(trigger: T): string;
-  /** Rejects with a DeliveryError. */
+  /**
+   * Rejects with a DeliveryError. An edit asks `receiptOf` for the message, and posts where that gives none; where the platform
+   * says that the message is gone it rejects with `isTargetGone`, and the core comes again without the receipt.
+   */
   send(trigger: T, rendered: Rendered, context: SendContext): Promise<Receipt>;
   /** For how long the platform shows what `typing` has said. */
   readonly typingLastsMs?: number | undefined;

@@ -15,6 +15,8 @@ export interface RowMeta {
   readonly action: OutboundMessage['action']['do'];
   /** Epoch ms. */
   readonly expiresAt?: number | undefined;
+  /** It only changes the message of that row: without one nothing leaves. */
+  readonly onlyEdits?: string | undefined;
 }
 
 /** What a message is about, for the ids of its rows: the answer, or a notice of some kind. */
@@ -35,7 +37,9 @@ export function outboxRows<T extends Trigger>(
   { eventId, trace, about }: RowOrigin,
 ): readonly NewEvent[] {
   const key = destinationKey(platform, outbound.account(trigger), message.target.place);
-  const meta: RowMeta = { trigger: trigger.name, action: message.action.do, expiresAt: message.expiresAt };
+  const { action, expiresAt } = message;
+  const onlyEdits = action.do === 'edit' && action.orElse === 'nothing' ? action.of : undefined;
+  const meta: RowMeta = { trigger: trigger.name, action: action.do, expiresAt, onlyEdits };
   const name = about === undefined ? '' : `${about}/`;
   return outbound.render(trigger, message).map((rendered, i) => ({
     id: `outbox:${eventId}/${name}${i + 1}`,

@@ -9,9 +9,9 @@ import { splitText } from '../../outbound/split-text.ts';
 
 /** A call of the API, as a row of the outbox keeps it. */
 export interface BotCall {
-  readonly method: 'sendMessage' | 'editMessageText' | 'setMessageReaction';
+  readonly method: 'sendMessage' | 'setMessageReaction';
   readonly parameters: Readonly<Record<string, unknown>>;
-  /** The row whose receipt names the message that is edited. */
+  /** The row whose message this is to stand in, if that has one. */
   readonly of?: string;
 }
 
@@ -40,9 +40,9 @@ export function botCalls({ target, action, text, card }: OutboundMessage): reado
   return parts.map((part, index): BotCall => {
     const isLast = index === parts.length - 1;
     const said = { ...chat, text: part, ...(isLast && buttons.length > 0 && keyboard) };
-    if (action.do === 'edit' && index === 0)
-      return { method: 'editMessageText', parameters: said, of: action.of };
-    return { method: 'sendMessage', parameters: { ...said, ...placeOf(target, index === 0) } };
+    const parameters = { ...said, ...placeOf(target, index === 0) };
+    const isEdit = action.do === 'edit' && index === 0;
+    return { method: 'sendMessage', parameters, ...(isEdit && { of: action.of }) };
   });
 }
 

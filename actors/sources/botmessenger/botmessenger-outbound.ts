@@ -1,5 +1,6 @@
 // How answers go out: where to, in what form, and the calls that send them.
 //
+// -    what is to stand in place of a message is an edit of it, and a message of its own where there is none to be edited.
 // BO1  a group that has become a supergroup meanwhile is written to under its new id, in the same attempt.
 // -    the platform keeps no key of what was sent: after an attempt whose outcome is unknown a message may stand there twice. An
 //      edit does not.
@@ -19,6 +20,9 @@ import { BotRefusal, deliveryErrorOf } from './botmessenger-errors.ts';
 
 /** The platform shows `typing` for five seconds. */
 const TYPING_MS = 5_000;
+/** What the platform says of a message that is not there, or can be edited no more. */
+const GONE = /message to edit not found|message can't be edited|MESSAGE_ID_INVALID/i;
+
 export interface BotDirectory {
   apiOf(trigger: BotMessengerTrigger): BotApi;
   /** The bot's id, of the token alone. */
@@ -68,19 +72,43 @@ class BotSending {
 
   async send({ method, parameters, of }: BotCall): Promise<Receipt> {
     const chat = this.#directory.presentIdOf(this.#trigger, String(parameters.chat_id));
-    const edited = of === undefined ? undefined : { message_id: await this.#messageOf(of) };
-    const whole = { ...parameters, ...edited };
+    const before = of === undefined ? undefined : await this.#context.receiptOf(of);
+    return before === undefined
+      ? this.#said(method, chat, parameters)
+      : this.#edited(before, chat, parameters);
+  }
+
+  async #said(method: string, chat: string, parameters: BotCall['parameters']): Promise<Receipt> {
     try {
-      return receiptOf(await this.#paced(method, chat, whole));
+      return receiptOf(await this.#paced(method, chat, parameters));
     } catch (error) {
-      const { description = '', migratedTo } = this.#refusal ?? {};
-      // It says already what it should: an attempt before this one has edited it.
-      if (of !== undefined && /message is not modified/i.test(description))
-        return { id: String(edited?.message_id) };
+      const migratedTo = await this.#migrated(chat);
       if (migratedTo === undefined) throw error;
-      await this.#directory.noteMigration(this.#trigger, { from: chat, to: migratedTo });
-      return receiptOf(await this.#paced(method, migratedTo, whole));
+      return receiptOf(await this.#paced(method, migratedTo, parameters));
     }
+  }
+
+  async #edited(before: Receipt, chat: string, parameters: BotCall['parameters']): Promise<Receipt> {
+    const { text, reply_markup } = parameters;
+    try {
+      const changed = { text, reply_markup, message_id: Number(before.id) };
+      return receiptOf(await this.#paced('editMessageText', chat, changed));
+    } catch (error) {
+      const { description = '' } = this.#refusal ?? {};
+      // It says already what it should: an attempt before this one has edited it.
+      if (/message is not modified/i.test(description)) return before;
+      // What was written in a group is not in what that has become.
+      const isGone = GONE.test(description) || (await this.#migrated(chat)) !== undefined;
+      if (!isGone) throw error;
+      throw new DeliveryError(messageOf(error), { isFinal: true, isTargetGone: true, cause: error });
+    }
+  }
+
+  /** What the group that was meant has become, if that is why it was refused. */
+  async #migrated(chat: string): Promise<string | undefined> {
+    const to = this.#refusal?.migratedTo;
+    if (to !== undefined) await this.#directory.noteMigration(this.#trigger, { from: chat, to });
+    return to;
   }
 
   /** Rejects with a DeliveryError; the platform's own refusal is kept beside it. */
@@ -98,14 +126,9 @@ class BotSending {
       }
     });
   }
-
-  async #messageOf(of: string): Promise<number> {
-    const receipt = await this.#context.receiptOf(of);
-    if (receipt === undefined || receipt.id === '')
-      throw new DeliveryError('the message that is to be edited was never sent', { isFinal: true });
-    return Number(receipt.id);
-  }
 }
+
+const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 /** Of a reaction there is none. */
 function receiptOf(result: unknown): Receipt {

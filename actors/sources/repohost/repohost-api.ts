@@ -66,13 +66,19 @@ export class RepoHostApi {
     return this.#request({ path, signal }, what);
   }
 
-  /** POST. Rejects with a DeliveryError, at once where it is not its turn. */
-  async write(path: string, body: object, what: string, signal: AbortSignal): Promise<ApiResponse> {
+  /** Rejects with a DeliveryError, at once where it is not its turn. */
+  async write(
+    path: string,
+    body: object,
+    what: string,
+    signal: AbortSignal,
+    method: 'POST' | 'PATCH' = 'POST',
+  ): Promise<ApiResponse> {
     const pauseMs = this.#isWriting ? this.#pace.putOff() : this.#pace.takeTurn();
     if (pauseMs !== undefined) throw this.#tooSoon(pauseMs);
     this.#isWriting = true;
     try {
-      return await this.#request({ method: 'POST', path, json: body, signal }, what);
+      return await this.#request({ method, path, json: body, signal }, what);
     } finally {
       this.#isWriting = false;
     }

@@ -32,6 +32,8 @@ interface Comment {
   readonly text: string;
   /** In rows of an older version, in place of the text: with its mark. */
   readonly body?: string;
+  /** The row whose comment this is to stand in, if that has one. */
+  readonly of?: string;
 }
 
 /** `apiOf` gives none for a trigger that has no token. */
@@ -60,13 +62,14 @@ function target({ config }: RepoHostTrigger, inbound: InboundEvent): OutboundTar
 }
 
 function rendered({ target: { place }, action, text, card }: OutboundMessage) {
-  if (action.do !== 'post')
-    throw new UnrenderableError(`a comment on ${place} can be written, not changed or reacted to`);
+  if (action.do === 'react')
+    throw new UnrenderableError(`a comment on ${place} can be written and changed, not reacted to`);
   const end = place.lastIndexOf('#');
   return {
     repository: place.slice(0, end),
     number: Number(place.slice(end + 1)),
     text: commentText(withCardText(text, card)),
+    ...(action.do === 'edit' && { of: action.of }),
   };
 }
 
@@ -83,7 +86,9 @@ export function commentText(answer: string): string {
 const markedHead = (rowId: string) => `${resendMark(rowId)}\n\n`;
 
 async function sendComment(api: RepoHostApi, comment: Comment, context: SendContext): Promise<Receipt> {
-  const { repository, number, text, body = markedHead(context.rowId) + text } = comment;
+  const { repository, number, text, body = markedHead(context.rowId) + text, of } = comment;
+  const before = of === undefined ? undefined : await context.receiptOf(of);
+  if (before !== undefined) return changeComment(api, comment, before, body, context.signal);
   const path = `/repos/${repository}/issues/${number}/comments`;
   const place = `${repository}#${number}`;
   if (context.wasTried) {
@@ -99,6 +104,25 @@ async function sendComment(api: RepoHostApi, comment: Comment, context: SendCont
     });
   api.noteOwnLogin(textMember(data, 'user.login'));
   return { id: idOf(data) };
+}
+
+/** As often as it may be repeated, the comment says the same. */
+async function changeComment(
+  api: RepoHostApi,
+  { repository, number }: Comment,
+  { id }: Receipt,
+  body: string,
+  signal: AbortSignal,
+): Promise<Receipt> {
+  const what = `a comment on ${repository}#${number}`;
+  try {
+    await api.write(`/repos/${repository}/issues/comments/${id}`, { body }, what, signal, 'PATCH');
+    return { id };
+  } catch (error) {
+    const { platformCode, message } = error as DeliveryError;
+    if (platformCode !== 404 && platformCode !== 410) throw error;
+    throw new DeliveryError(message, { platformCode, isFinal: true, isTargetGone: true, cause: error });
+  }
 }
 
 /** Undefined where it is not there. */

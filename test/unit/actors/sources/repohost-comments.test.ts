@@ -110,6 +110,26 @@ describe('an answer', () => {
     expect(posted()).toEqual([body]);
   });
 
+  test('in place of an earlier one changes that comment; of one that is gone it is told so', async () => {
+    const first = await rowFor('Thinking…');
+    const message = { target: { place: PLACE }, action: { do: 'edit', of: first.id } as const };
+    const [rendered] = adapter.outbound!.render(trigger, { ...message, text: 'Thank you.' });
+    const edit = { ...first, id: 'outbox:edit/1', body: Buffer.from(JSON.stringify(rendered)) };
+    const { id } = await send(first);
+    // Each by another token, which need not wait for its turn.
+    const sent = (before?: string) => {
+      const other = repoHostTrigger('reviews', { token: `${TOKEN}${Math.random()}`, api_url: rest.url });
+      const receiptOf = async (row: string) =>
+        row === first.id && before !== undefined ? { id: before } : undefined;
+      return sendRow(adapter, other, edit, { receiptOf });
+    };
+    await expect(sent('77')).rejects.toMatchObject({ isTargetGone: true, platformCode: 404 });
+    expect(await sent(id)).toEqual({ id });
+    expect(posted()).toEqual([`${resendMark(edit.id)}\n\nThank you.`]);
+    expect((await sent()).id).not.toBe(id);
+    expect(posted()).toHaveLength(2);
+  });
+
   test('becomes no row when it is empty, when nothing can be commented on, and without a token', async () => {
     expect(await rowsFor('issue_comment', 'created', ' \n ')).toEqual([]);
     expect(await rowsFor('push', undefined, 'hello')).toEqual([]);

@@ -82,9 +82,11 @@ test('an edit changes the message of the row it names; what does not fit follows
     post({ action, text: 'word '.repeat(1000), target: { place: '5', repliesTo: '7' } }),
   );
   expect(calls.map(({ method, of }) => [method, of])).toEqual([
-    ['editMessageText', 'outbox:e/1'],
+    ['sendMessage', 'outbox:e/1'],
     ['sendMessage', undefined],
   ]);
+  // Where there is no such message it is posted, as any other.
+  expect(calls[0]?.parameters.reply_parameters).toBeDefined();
   expect(calls[1]?.parameters.reply_parameters).toBeUndefined();
 });
 

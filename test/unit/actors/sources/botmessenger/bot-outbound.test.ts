@@ -71,8 +71,40 @@ test('what was sent has the platform’s id, by which it is edited; an edit that
   expect(await send('second', { action })).toEqual(receipt);
   expect(await send('second', { action })).toEqual(receipt);
   expect(platform.saidBy(bot, chat).map(({ text }) => text)).toEqual(['second']);
-  const error = await refused(send('third', { action: { do: 'edit', of: 'outbox:none/1' } }));
-  expect(error).toMatchObject({ isFinal: true, message: expect.stringContaining('was never sent') });
+  await send('third', { action: { do: 'edit', of: 'outbox:none/1' } });
+  expect(platform.saidBy(bot, chat).map(({ text }) => text)).toEqual(['second', 'third']);
+});
+
+test.each(['message to edit not found', "message can't be edited", 'MESSAGE_ID_INVALID'])(
+  'an edit that the platform refuses with `%s` says that the message is gone',
+  async (words) => {
+    receipts.set('outbox:e/1', { id: '77' });
+    platform.faults.plan('editMessageText', {
+      kind: 'error',
+      error: new BotError(400, `Bad Request: ${words}`),
+    });
+    const error = await refused(send('x', { action: { do: 'edit', of: 'outbox:e/1' } }));
+    expect(error).toMatchObject({
+      isFinal: true,
+      isTargetGone: true,
+      message: expect.stringContaining(words),
+    });
+    const other = new BotError(400, 'Bad Request: message is too long');
+    platform.faults.plan('editMessageText', { kind: 'error', error: other });
+    const final = await refused(send('x', { action: { do: 'edit', of: 'outbox:e/1' } }));
+    expect(final).toMatchObject({ isFinal: true, isTargetGone: false });
+  },
+);
+
+test('an edit in a group that has become another one finds nothing there, and the next attempt posts', async () => {
+  chat = platform.group('Team', bot);
+  receipts.set('outbox:e/1', (await send('first'))!);
+  const large = platform.migrate(chat, 'Large');
+  const edit = { action: { do: 'edit', of: 'outbox:e/1' } } as const;
+  expect(await refused(send('second', edit))).toMatchObject({ isTargetGone: true });
+  receipts.delete('outbox:e/1');
+  await send('second', edit);
+  expect(platform.saidBy(bot, large).map(({ text }) => text)).toEqual(['second']);
 });
 
 test('a reaction is shown, and has no receipt', async () => {
