@@ -138,10 +138,11 @@ export class Automation implements Part {
     const { platforms } = this.#adapters;
     const kinds = workKinds({ store, routing: this.#routing(), platforms, concurrency });
     this.#works = new Works({ store, kinds, maxBodyBytes });
+    const redact = (text: string) => this.gateway.redactor.redact(text);
     this.#dispatcher = new Dispatcher({
       store,
       log,
-      redact: (text) => this.gateway.redactor.redact(text),
+      redact,
       queues: this.#works.queues,
     });
     this.#deliveries = localDeliveryControl({
@@ -149,6 +150,7 @@ export class Automation implements Part {
       dispatcher: this.#dispatcher,
       pauses: this.#pauses,
       counters: this.#counters,
+      redact,
     });
     const logic = guarded(supervisorMachine);
     root.send({ type: 'part.spawn', name: CONNECTIONS, logic, input: this.#connections.supervisorInput() });

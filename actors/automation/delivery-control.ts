@@ -6,7 +6,7 @@
 
 import type { Dispatcher } from '../inbox/dispatcher.ts';
 import type { Settled } from '../sources/adapter.ts';
-import type { Appended, NewEvent, Store } from '../store/store.ts';
+import type { Appended, NewEvent, Store, Undelivered } from '../store/store.ts';
 import type { Pauses } from './pauses.ts';
 import type { TriggerCounters, TriggerCounts } from './trigger-counters.ts';
 
@@ -29,6 +29,11 @@ export interface DeliveryControl {
   discard(id: string, note: string): Promise<boolean>;
   /** Has an event that has ended run again; false for any other. */
   requeue(id: string): Promise<boolean>;
+  /**
+   * A platform has said of messages that it had taken that they did not arrive: what was sent under these receipts, in a key that
+   * begins so, is dead. Gives the ids, undefined where nothing was.
+   */
+  undeliver(keyPrefix: string, messages: readonly Undelivered[]): Promise<readonly (string | undefined)[]>;
   /** From now on events of that trigger are held, each in its place. */
   pause(trigger: string): Promise<void>;
   /** What was held goes on. */
@@ -42,6 +47,8 @@ export interface LocalDeliveries {
   readonly dispatcher: Dispatcher;
   readonly pauses: Pauses;
   readonly counters: TriggerCounters;
+  /** Takes out of a note what may not be shown (A9). */
+  redact(text: string): string;
 }
 
 /** Of a gateway whose own process has the store and does the work. */
@@ -50,6 +57,7 @@ export function localDeliveryControl({
   dispatcher,
   pauses,
   counters,
+  redact,
 }: LocalDeliveries): DeliveryControl {
   const discard = async (id: string, note: string) => {
     const isDone = await store.discard(id, note);
@@ -67,6 +75,11 @@ export function localDeliveryControl({
     },
     discard,
     requeue: (id) => store.requeue(id),
+    undeliver: (keyPrefix, messages) =>
+      store.undeliver(
+        keyPrefix,
+        messages.map(({ receipt, note }) => ({ receipt, note: redact(note) })),
+      ),
     pause: (trigger) => pauses.pause(store, trigger),
     resume: (trigger) => pauses.resume(store, trigger),
     isPaused: (trigger) => pauses.has(trigger),

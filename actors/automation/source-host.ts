@@ -3,6 +3,7 @@
 
 import type { ConnectionRegistry, WatchedConnection } from '../connections/connection-registry.ts';
 import type { Log } from '../log.ts';
+import { destinationKey } from '../outbound/outbox-rows.ts';
 import type { SourceHost } from '../sources/adapter.ts';
 import type { Store } from '../store/store.ts';
 import type { DeliveryControl } from './delivery-control.ts';
@@ -34,6 +35,8 @@ export function sourceHost(
     accept: (event) => deliveries.accept(event),
     settled: (trigger, id, timeoutMs, givenUp) => deliveries.settled(trigger, id, timeoutMs, givenUp),
     cancel: (id, note) => deliveries.cancel(id, note),
+    undeliver: (platform, account, messages) =>
+      deliveries.undeliver(destinationKey(platform, account, ''), messages),
     listen: (webhook, address) => listeners.listen(webhook, address),
     connections: {
       use: (use) => {

@@ -36,11 +36,9 @@ export function platformFault(errors: PlatformErrors, refusal: PlatformRefusal):
   const platformCode = code ?? status;
   const known = code === undefined ? undefined : ownOf(errors, String(code));
   const unnamed = isSuccess(status) ? 'without an answer of the platform' : '';
-  const meaning = known?.meaning ?? (code === undefined ? unnamed : `(HTTP ${status})`);
-  const text = shown(refusal.text ?? '');
-  const head = meaning === '' ? String(platformCode) : `${platformCode} ${meaning}`;
+  const unknown = code === undefined ? unnamed : `(HTTP ${status})`;
   const is = known?.is ?? kindOf(status, retryAfterMs);
-  return new DeliveryError(text === '' ? head : `${head}: ${text}`, {
+  return new DeliveryError(platformNote(errors, platformCode, refusal.text, unknown), {
     platformCode,
     isFinal: is === 'final',
     isTooSoon: is !== 'final' && (is === 'tooSoon' || retryAfterMs !== undefined),
@@ -48,6 +46,19 @@ export function platformFault(errors: PlatformErrors, refusal: PlatformRefusal):
     // Whoever is in between may have given up before the platform did.
     isOutcomeUnknown: known === undefined && (isSuccess(status) || [500, 502, 504].includes(status)),
   });
+}
+
+/** `unknown` is the meaning of a code that the table does not have. */
+export function platformNote(
+  errors: PlatformErrors,
+  code: number | string,
+  platformText = '',
+  unknown = '',
+): string {
+  const meaning = ownOf(errors, String(code))?.meaning ?? unknown;
+  const text = shown(platformText);
+  const head = meaning === '' ? String(code) : `${code} ${meaning}`;
+  return text === '' ? head : `${head}: ${text}`;
 }
 
 function kindOf(status: number, retryAfterMs: number | undefined): PlatformError['is'] {

@@ -6,7 +6,7 @@ import type { Filters } from '../../machines/matching.ts';
 import type { Connections } from '../connections/connector.ts';
 import type { Log } from '../log.ts';
 import type { Outbound } from '../outbound/outbound.ts';
-import type { Appended, NewEvent, Store, StoredEvent } from '../store/store.ts';
+import type { Appended, NewEvent, Store, StoredEvent, Undelivered } from '../store/store.ts';
 import type { ManualInput, ManualOrigin } from './manual/manual-input.ts';
 import type { Webhook } from './webhook.ts';
 
@@ -60,6 +60,15 @@ export interface SourceHost {
    * the note. Gives false for any other. A host that cannot do it lets the attempt end by itself.
    */
   readonly cancel?: ((id: string, note: string) => Promise<boolean>) | undefined;
+  /**
+   * The platform says of messages that it had taken from an account (`Outbound.account`) that they did not arrive: their
+   * deliveries, which were done, are dead from now on. Gives their ids, undefined for what nobody here has sent.
+   */
+  undeliver(
+    platform: string,
+    account: string,
+    messages: readonly Undelivered[],
+  ): Promise<readonly (string | undefined)[]>;
   /** Puts a webhook on the gateway's listener, or on one of its own. Gives the way to take it away. */
   listen(
     webhook: Webhook,

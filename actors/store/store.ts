@@ -240,6 +240,13 @@ export interface Delivery {
   readonly failures: readonly Failure[];
 }
 
+/** Of a message that was sent, what its platform has said afterwards: that it did not arrive. */
+export interface Undelivered {
+  /** What the platform calls the message. */
+  readonly receipt: string;
+  readonly note: string;
+}
+
 export interface DeliveryFilter {
   readonly states?: readonly DeliveryState[];
   readonly trigger?: string;
@@ -308,6 +315,11 @@ export interface Store {
    * attempts before it; false for any other. What it emitted before keeps its ids, and is not emitted twice.
    */
   requeue(id: string): Promise<boolean>;
+  /**
+   * What is done with that receipt, in a key that begins so, has not arrived: it is dead, with the note. One that is not done any
+   * more stays as it is. Gives the ids of those that have the receipt, undefined where nothing has it.
+   */
+  undeliver(keyPrefix: string, messages: readonly Undelivered[]): Promise<readonly (string | undefined)[]>;
   /** Ends a delivery that waits for anything, is held or dead as `ignored`; false for any other. */
   discard(id: string, note: string): Promise<boolean>;
   /**

@@ -14,6 +14,7 @@ import { WebhookTable } from '../webhook-table.ts';
 import { readMessageEvent } from './businessmessenger-event.ts';
 import { businessMessengerOutbound } from './businessmessenger-outbound.ts';
 import { type MessengerSubscriber, NotificationPath, SIGNATURE } from './notification-path.ts';
+import { SendingNow } from './sending-now.ts';
 
 /** The platform's own bound on a notification is 3 MB. */
 const MAX_NOTIFICATION_BYTES = 4 * 1024 * 1024;
@@ -23,8 +24,9 @@ const platform: Principal = { kind: 'signature', name: 'app_secret' };
 
 /** `maxBodyBytes` bounds one request to a webhook. */
 export function businessMessengerAdapter(maxBodyBytes: number): Adapter<BusinessMessengerTrigger> {
+  const sending = new SendingNow();
   const table = new WebhookTable<MessengerSubscriber>(
-    new NotificationPath(Math.min(maxBodyBytes, MAX_NOTIFICATION_BYTES)),
+    new NotificationPath(Math.min(maxBodyBytes, MAX_NOTIFICATION_BYTES), sending),
   );
   return {
     type: 'BusinessMessenger',
@@ -39,7 +41,7 @@ export function businessMessengerAdapter(maxBodyBytes: number): Adapter<Business
     read: readMessageEvent,
     takes: ({ config }, { channel }) => channel === config.phone_number_id,
     filters: ({ config }) => chatFilters({ users: [...config.allowed_numbers, ...config.allowed_users] }),
-    outbound: businessMessengerOutbound(),
+    outbound: businessMessengerOutbound(sending),
   };
 }
 

@@ -11,6 +11,7 @@ import { PAIR_LIMIT } from './businessmessenger-errors.ts';
 import { MESSAGE_ID, SENDER_NUMBER, SENDER_USER_ID } from './businessmessenger-event.ts';
 import { GrowingPauses } from './growing-pauses.ts';
 import { messageBodies } from './render-message.ts';
+import type { SendingNow } from './sending-now.ts';
 
 /** Of a number the platform takes 80 in a second: so many at once, and then so many in each second. */
 const ACCOUNT = { accountBurst: 20, accountEveryMs: 1000 / 60 };
@@ -18,7 +19,7 @@ const ACCOUNT = { accountBurst: 20, accountEveryMs: 1000 / 60 };
 const PLACE = { everyMs: 0 };
 const TYPING_LASTS_MS = 25_000;
 
-export function businessMessengerOutbound(): Outbound<BusinessMessengerTrigger> {
+export function businessMessengerOutbound(sending: SendingNow): Outbound<BusinessMessengerTrigger> {
   const pacing = new Pacing({ ...ACCOUNT, place: PLACE });
   const pauses = new GrowingPauses();
   const apis = new WeakMap<BusinessMessengerTrigger, BusinessMessengerApi>();
@@ -48,7 +49,9 @@ export function businessMessengerOutbound(): Outbound<BusinessMessengerTrigger> 
       const place = to ?? recipient ?? '';
       const id = await pacing.run({ account, place, isOfPlace }, async () => {
         try {
-          const sent = await apiOf(trigger).post(account, body as object, signal);
+          const sent = await sending.during(account, () =>
+            apiOf(trigger).post(account, body as object, signal),
+          );
           pauses.end(account);
           pauses.end(`${account}/${place}`);
           return sent;

@@ -17,13 +17,10 @@ import type { WebhookReply, WebhookRequest } from '../webhook.ts';
 import { malformed } from '../webhook-replies.ts';
 import { namesOf, type PathUse, type WebhookSubscriber } from '../webhook-table.ts';
 import { messageEvent } from './businessmessenger-event.ts';
-import {
-  type Notification,
-  type PlatformFault,
-  type ReceivedMessage,
-  readNotification,
-} from './notification.ts';
+import { LateFaults } from './late-faults.ts';
+import { type Notification, type ReceivedMessage, readNotification } from './notification.ts';
 import { SenderAliases } from './sender-aliases.ts';
+import type { SendingNow } from './sending-now.ts';
 
 export const SIGNATURE = 'x-hub-signature-256';
 const UNAUTHORISED = 'X-Hub-Signature-256 is missing, or fits no app_secret of this path';
@@ -38,9 +35,11 @@ type Subscribers = readonly MessengerSubscriber[];
 export class NotificationPath implements PathUse<MessengerSubscriber> {
   readonly maxBodyBytes: number;
   readonly #aliases = new WeakMap<Store, SenderAliases>();
+  readonly #faults: LateFaults;
 
-  constructor(maxBodyBytes: number) {
+  constructor(maxBodyBytes: number, sending: SendingNow) {
     this.maxBodyBytes = maxBodyBytes;
+    this.#faults = new LateFaults(sending);
   }
 
   /** A GET has no body: it is answered here. */
@@ -56,9 +55,9 @@ export class NotificationPath implements PathUse<MessengerSubscriber> {
     const [first] = verified.subscribers;
     const notification = readNotification(body);
     if (notification === undefined) return malformed('the body is no notification of the platform');
-    tellOf(notification.faults, verified.subscribers);
     const events = await this.#eventsOf(notification, verified, request);
     await acceptAll(first.host, events);
+    await this.#faults.note(notification.faults, verified.subscribers);
     return { status: 200, body: { status: events.length === 0 ? 'ignored' : 'accepted' } };
   }
 
@@ -102,17 +101,4 @@ function handshake(members: Subscribers, { query }: WebhookRequest): WebhookRepl
   if (challenge === null || !/^[^<>\p{Cc}]{1,1024}$/u.test(challenge))
     return { status: 400, body: 'hub.challenge is missing, or is none' };
   return { status: 200, headers: [['x-content-type-options', 'nosniff']], body: challenge };
-}
-
-/** What was taken before and could not be delivered; nobody waits for it any more. */
-function tellOf(faults: readonly PlatformFault[], verified: Subscribers): void {
-  for (const { phoneNumberId, messageId, code, text } of faults) {
-    const own = verified.find(({ trigger }) => trigger.config.phone_number_id === phoneNumberId);
-    own?.host.log.warn(
-      { trigger: own.trigger.name, message: messageId, code, reason: text },
-      messageId === undefined
-        ? 'the platform reports a fault of a number'
-        : 'the platform could not deliver a message that it had taken',
-    );
-  }
 }

@@ -156,9 +156,13 @@ function idOf(text: string | undefined): string | undefined {
 
 function faultsIn(change: unknown, phoneNumberId: string): readonly PlatformFault[] {
   const failed = listIn(change, 'value.statuses').filter((each) => memberOf(each, 'status') === 'failed');
-  const ofMessages = failed.flatMap((status) =>
-    listIn(status, 'errors').map((error) => faultOf(error, phoneNumberId, textMember(status, 'id'))),
-  );
+  const ofMessages = failed.flatMap((status) => {
+    const errors = listIn(status, 'errors');
+    // One without a reason has failed as well.
+    return (errors.length === 0 ? [undefined] : errors).map((error) =>
+      faultOf(error, phoneNumberId, textMember(status, 'id')),
+    );
+  });
   const ofNumber = listIn(change, 'value.errors').map((error) => faultOf(error, phoneNumberId, undefined));
   return [...ofMessages, ...ofNumber];
 }

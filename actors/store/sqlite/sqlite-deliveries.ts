@@ -18,7 +18,7 @@ import { storable } from './sqlite-connection.ts';
 import type { SqliteWaits } from './sqlite-waits.ts';
 
 /** What stands in a record is for people; it does not grow beyond these lengths. */
-const NOTE_LENGTH = 2_000;
+export const NOTE_LENGTH = 2_000;
 const ANSWER_LENGTH = 65_536;
 const NAME_LENGTH = 256;
 /** The last failures that are kept of one event. */
@@ -47,7 +47,8 @@ export interface WholeFirst extends FirstOfKey {
   readonly event: StoredEvent;
 }
 
-const withFailure = `failures = json_insert(
+/** Values: when, epoch ms, and why. */
+export const withFailure = `failures = json_insert(
   CASE WHEN json_array_length(failures) >= ${FAILURES_KEPT} THEN json_remove(failures, '$[0]')
   ELSE coalesce(failures, '[]') END,
   '$[#]', json_object('attempt', attempts, 'at', ?, 'note', ?))`;
@@ -349,7 +350,7 @@ function storedKind(kind: string | undefined): string | null {
   return kind === undefined || kind === INBOUND ? null : storable(kind);
 }
 
-function bounded(text: string | undefined, length: number): string | null {
+export function bounded(text: string | undefined, length: number): string | null {
   if (text === undefined) return null;
   return storable(text.length > length ? `${text.slice(0, length - 1)}…` : text);
 }

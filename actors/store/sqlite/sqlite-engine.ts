@@ -20,6 +20,7 @@ import type {
   Turn,
   TurnRef,
   TurnResult,
+  Undelivered,
   Versioned,
 } from '../store.ts';
 import { EngineClock } from './engine-clock.ts';
@@ -31,6 +32,7 @@ import type { Fault } from './sqlite-faults.ts';
 import { faultOf } from './sqlite-faults.ts';
 import { SqliteHistory } from './sqlite-history.ts';
 import { SqliteLeases } from './sqlite-leases.ts';
+import { SqliteReceipts } from './sqlite-receipts.ts';
 import { migrate, refuseForeign } from './sqlite-schema.ts';
 import { SqliteSnapshots } from './sqlite-snapshots.ts';
 import { SqliteTicks } from './sqlite-ticks.ts';
@@ -73,6 +75,7 @@ export class SqliteEngine implements Ledger {
   readonly #ticks: SqliteTicks;
   readonly #values: SqliteValues;
   readonly #history: SqliteHistory;
+  readonly #receipts: SqliteReceipts;
   readonly #snapshots: SqliteSnapshots;
   readonly #waits: Waits;
   readonly #appender: Appender;
@@ -96,6 +99,7 @@ export class SqliteEngine implements Ledger {
       this.#ticks = new SqliteTicks(connection);
       this.#values = new SqliteValues(connection, counter);
       this.#history = new SqliteHistory(connection);
+      this.#receipts = new SqliteReceipts(connection);
       this.#snapshots = new SqliteSnapshots(connection);
       this.#mailboxes = new Mailboxes(this.#deliveries, this.#snapshots, counter);
       this.#waits = new Waits(waiting, this.#deliveries, this.#mailboxes, this.#timers);
@@ -232,6 +236,10 @@ export class SqliteEngine implements Ledger {
     this.#deliveries.again(seq, state);
     if (!this.#waits.onQueued(seq, key, this.#time)) this.#mailboxes.reconsider(key, this.#time);
     return true;
+  }
+
+  undeliver(keyPrefix: string, messages: readonly Undelivered[]): readonly (string | undefined)[] {
+    return messages.map((message) => this.#receipts.undeliver(storable(keyPrefix), message, this.#time));
   }
 
   discard(id: string, note: string): boolean {

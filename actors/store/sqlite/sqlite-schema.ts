@@ -128,6 +128,8 @@ const migrations: readonly string[] = [
   ALTER TABLE timer ADD COLUMN kind TEXT;
   ALTER TABLE timer ADD COLUMN wakes TEXT;
   `,
+  // For what a platform says of a message afterwards.
+  'CREATE INDEX delivery_receipt ON delivery (receipt) WHERE receipt IS NOT NULL;',
 ];
 
 export const schemaVersion = migrations.length;

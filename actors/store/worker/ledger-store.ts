@@ -18,6 +18,7 @@ import type {
   Turn,
   TurnRef,
   TurnResult,
+  Undelivered,
   Versioned,
 } from '../store.ts';
 import { isMoved } from './message-transfer.ts';
@@ -120,6 +121,10 @@ export class LedgerStore implements Store {
 
   requeue(id: string): Promise<boolean> {
     return this.#channel.call('requeue', [id]);
+  }
+
+  undeliver(keyPrefix: string, messages: readonly Undelivered[]): Promise<readonly (string | undefined)[]> {
+    return this.#channel.call('undeliver', [keyPrefix, messages]);
   }
 
   discard(id: string, note: string): Promise<boolean> {

@@ -12,7 +12,12 @@ import {
   TOKEN,
   VERIFY_TOKEN,
 } from '../../fixtures/business-platform/messenger.ts';
-import { messagesOf, type Person, textMessage } from '../../fixtures/business-platform/notification.ts';
+import {
+  messagesOf,
+  notification,
+  type Person,
+  textMessage,
+} from '../../fixtures/business-platform/notification.ts';
 import { WebhookSender } from '../../fixtures/business-platform/webhook-sender.ts';
 
 const ada = { name: 'Ada', number: '15550002222' };
@@ -49,11 +54,38 @@ describe('the platform', () => {
     expect(desk.platform.sendings).toHaveLength(1);
     desk.platform.closedWindows.clear();
     const { id } = (await desk.outbox())[0] ?? { id: '' };
-    await fetch(`${desk.gateway.url}/deliveries/${encodeURIComponent(id)}/replay`, { method: 'POST' });
+    await desk.replay(id);
     await eventually(() => expect(desk.platform.textsTo(ada.number)).toEqual(['✅ heard: hello']));
     expect(desk.agent.requests).toHaveLength(1);
     const shown = desk.gateway.text() + JSON.stringify(await desk.outbox());
     for (const secret of [TOKEN, APP_SECRET, VERIFY_TOKEN]) expect(shown).not.toContain(secret);
+  });
+
+  it('that says afterwards that a message did not arrive: its delivery is dead, over kill -9, and a replay sends it again', async () => {
+    const first = await startMessenger();
+    await first.say(ada, textMessage(ada, 'hello'));
+    await eventually(async () => expect(await first.outbox()).toMatchObject([{ state: 'done' }]));
+    const [{ id = '' } = {}] = first.platform.sent;
+    const errors = [{ code: 131047, title: 'x', error_data: { details: 'More than 24 hours have passed' } }];
+    const status = { id, status: 'failed', timestamp: '1772998035', recipient_id: ada.number, errors };
+    const failed = notification(business, { statuses: [status] });
+    await first.sender.deliver(failed);
+    await first.gateway.stop('SIGKILL');
+    const desk = await first.again();
+    const [row] = await desk.outbox();
+    expect(row).toMatchObject({
+      state: 'dead',
+      attempts: 1,
+      note: '131047 re-engagement message required: More than 24 hours have passed',
+    });
+    expect(await desk.delivery(row?.id ?? '')).toMatchObject({ receipt: id });
+    await desk.replay(row?.id ?? '');
+    await eventually(async () => expect(await desk.outbox()).toMatchObject([{ state: 'done', note: null }]));
+    // What is said of the first message is nothing to the second, and nobody is told of it in the chat.
+    await desk.sender.deliver(failed);
+    expect(await desk.outbox()).toMatchObject([{ state: 'done' }]);
+    expect(desk.platform.textsTo(ada.number)).toEqual(['✅ heard: hello', '✅ heard: hello']);
+    expect(desk.agent.requests).toHaveLength(1);
   });
 
   it.each<readonly [string, Fault]>([

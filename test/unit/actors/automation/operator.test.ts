@@ -25,7 +25,11 @@ afterEach(() => {
   process.off('unhandledRejection', note);
 });
 
-const parts = { pauses: new Pauses(), counters: new TriggerCounters() };
+const parts = {
+  pauses: new Pauses(),
+  counters: new TriggerCounters(),
+  redact: (text: string) => text.replaceAll('hunter2', '[redacted]'),
+};
 
 const manual = {
   name: 'deploy',
@@ -92,6 +96,21 @@ test('whoever waits for a delivery hears that an operator has discarded it (AT3)
   await store.append([newEvent('elsewhere/a', 'a1')]);
   expect(await operator.discard('a1')).toMatchObject({ state: 'ignored' });
   expect(await settled).toEqual({ state: 'ignored', answer: undefined, note: 'discarded by an operator' });
+  await dispatcher.drain(200);
+});
+
+test('what a platform says of a message that did not arrive is kept without secrets (A9)', async () => {
+  const store = new MemoryStore();
+  const { dispatcher } = startInbox({
+    works: [new FakeWork(async () => ({ ...done, receipt: 'r1' }))],
+    store,
+  });
+  const deliveries = localDeliveryControl({ ...parts, store, dispatcher });
+  await store.append([newEvent('conversation/a', 'a1')]);
+  await until('it was sent', async () => (await store.delivery('a1'))?.state === 'done');
+  const lost = { receipt: 'r1', note: '131026 lost, by hunter2' };
+  expect(await deliveries.undeliver('conversation/', [lost])).toEqual(['a1']);
+  expect(await store.delivery('a1')).toMatchObject({ state: 'dead', note: '131026 lost, by [redacted]' });
   await dispatcher.drain(200);
 });
 

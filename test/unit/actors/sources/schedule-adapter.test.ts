@@ -242,6 +242,7 @@ describe('instants that overlap', () => {
       log: host.log,
       accept: (event) => host.accept(event),
       settled: (trigger, id, timeoutMs) => host.settled(trigger, id, timeoutMs),
+      undeliver: async () => [],
       listen: (webhook) => host.listen(webhook),
       connections: host.connections,
       cancel: async (id, note) => ended.push(`${id} ${note}`) > 0,

@@ -8,6 +8,7 @@ import type { BusinessMessengerTrigger } from '../../../../../config/resources/t
 import { matched } from '../../../../../machines/matching.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { businessMessengerTrigger } from '../../../../fixtures/automation/triggers.ts';
+import { BusinessPlatform } from '../../../../fixtures/business-platform/business-platform.ts';
 import {
   buttonReply,
   listReply,
@@ -244,6 +245,94 @@ describe('a notification', () => {
     host.store.fault = undefined;
     expect(await sender().send(said)).toBe(200);
     expect(host.store.events.map((event) => adapter.read(event).text)).toEqual(['a', 'b']);
+  });
+});
+
+describe('a message that the platform had taken and could not deliver', () => {
+  const failed = (id: string, code: number | null = 131047) => ({
+    id,
+    status: 'failed',
+    timestamp: '1772998035',
+    recipient_id: ada.number,
+    ...(code === null ? {} : { errors: [{ code, title: 'x', error_data: { details: 'the reason' } }] }),
+  });
+  const reported = (...statuses: readonly object[]) => sender().send(notification(business, { statuses }));
+
+  /** A delivery of that row, which ends under that receipt. */
+  async function sent(id: string, receipt: string, number = business.phone_number_id): Promise<void> {
+    const key = `outbox/businessmessenger/${number}/${ada.number}`;
+    await host.store.append([{ id, key, meta: '{}', body: Buffer.from('{}'), trace: '' }]);
+    for (const { fence, event } of await host.store.claim(9, 60_000, 'outbox/'))
+      await host.store.commit([
+        { key: event.key, fence, seq: event.seq, outcome: 'done', receipt, isLast: true },
+      ]);
+  }
+
+  it('is dead, with the code, what it means and why; what was sent otherwise is not', async () => {
+    await open();
+    await open({ phone_number_id: other.phone_number_id }, 'shop');
+    await sent('one', 'wamid.1');
+    await sent('two', 'wamid.2');
+    await sent('three', 'wamid.3');
+    await sent('elsewhere', 'wamid.1', other.phone_number_id);
+    const read = { ...failed('wamid.3'), status: 'read' };
+    expect(await reported(failed('wamid.1'), read, failed('wamid.2', null))).toBe(200);
+    expect(await reported(failed('wamid.1', 131026))).toBe(200);
+    expect(await host.store.delivery('one')).toMatchObject({
+      state: 'dead',
+      note: '131047 re-engagement message required: the reason',
+    });
+    expect(await host.store.delivery('two')).toMatchObject({
+      state: 'dead',
+      note: 'not delivered: the platform does not say why',
+    });
+    for (const id of ['three', 'elsewhere'])
+      expect(await host.store.delivery(id)).toMatchObject({ state: 'done', note: undefined });
+    expect(host.lines.find(({ fields }) => fields.message === 'wamid.1')).toMatchObject({
+      level: 'warn',
+      fields: { delivery: 'one', code: 131047, trigger: 'desk' },
+    });
+  });
+
+  it('is found although the platform tells of it before its receipt is stored, which nobody waits for else (UD1)', async () => {
+    const platform = await new BusinessPlatform({
+      token: 'the token',
+      phoneNumberIds: [business.phone_number_id],
+    }).start();
+    const trigger = await open({ graph_url: platform.url });
+    let answer = () => {};
+    platform.fail({ kind: 'late', until: new Promise<void>((done) => (answer = done)) });
+    const message = { target: { place: ada.number }, action: { do: 'post' }, text: 'hello' } as const;
+    const [row] = adapter.outbound?.render(trigger, message) ?? [];
+    const receiptOf = async () => undefined;
+    const { signal } = new AbortController();
+    const context = { signal, rowId: 'one', madeAt: Date.now(), wasTried: false, receiptOf };
+    const sending = adapter.outbound?.send(trigger, row ?? ({} as never), context);
+    while (platform.sent.length === 0) await new Promise((done) => setTimeout(done, 5));
+    const id = String(platform.sent[0]?.id);
+    const status = reported(failed(id));
+    await new Promise((done) => setTimeout(done, 100));
+    answer();
+    await sent('one', (await sending)?.id ?? '');
+    expect(await status).toBe(200);
+    expect(await host.store.delivery('one')).toMatchObject({ state: 'dead' });
+    await platform.stop();
+  });
+
+  it('is not acknowledged while that cannot be kept', async () => {
+    await open();
+    await sent('one', 'wamid.1');
+    host.store.undeliver = () => Promise.reject(new OverloadedError('full'));
+    expect(await reported(failed('wamid.1'))).toBe(503);
+  });
+
+  it('fills no log, however many there are, known or not (UD2)', async () => {
+    await open();
+    const ids = Array.from({ length: 60 }, (_, i) => `wamid.${i}`);
+    for (const id of ids.slice(0, 30)) await sent(id, id);
+    expect(await reported(...ids.map((id) => failed(id)))).toBe(200);
+    expect(host.lines.filter(({ level }) => level === 'warn')).toHaveLength(22);
+    expect(host.lines.slice(-2).map(({ fields }) => fields.count)).toEqual([10, 30]);
   });
 });
 

@@ -6,6 +6,7 @@ import type { Outbound } from '../../../../../actors/outbound/outbound.ts';
 import type { OutboundMessage } from '../../../../../actors/outbound/outbound-message.ts';
 import { businessMessengerOutbound } from '../../../../../actors/sources/businessmessenger/businessmessenger-outbound.ts';
 import { GrowingPauses } from '../../../../../actors/sources/businessmessenger/growing-pauses.ts';
+import { SendingNow } from '../../../../../actors/sources/businessmessenger/sending-now.ts';
 import type { BusinessMessengerTrigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { businessMessengerTrigger } from '../../../../fixtures/automation/triggers.ts';
 import { BusinessPlatform, type Fault } from '../../../../fixtures/business-platform/business-platform.ts';
@@ -21,7 +22,7 @@ let trigger: BusinessMessengerTrigger;
 
 beforeEach(async () => {
   platform = await new BusinessPlatform({ token: TOKEN, phoneNumberIds: [PHONE] }).start();
-  outbound = businessMessengerOutbound();
+  outbound = businessMessengerOutbound(new SendingNow());
   trigger = {
     ...businessMessengerTrigger('desk', { bot_token: TOKEN, graph_url: platform.url }),
     retry: { attempts: 3, min_backoff_seconds: 2, max_backoff_seconds: 15, factor: 3 },

@@ -49,7 +49,9 @@ async function fill(file: string): Promise<void> {
 /** Makes of the file what version 4 would have made of it. */
 function makeVersion4(file: string): void {
   const db = new Database(file);
-  db.exec('DROP INDEX delivery_waiting; DROP INDEX delivery_waker; DROP TABLE progress;');
+  db.exec(
+    'DROP INDEX delivery_receipt; DROP INDEX delivery_waiting; DROP INDEX delivery_waker; DROP TABLE progress;',
+  );
   for (const column of ['kind', 'wakes', 'waits_for', 'holds_key', 'has_progress', 'receipt', 'deferrals'])
     db.exec(`ALTER TABLE delivery DROP COLUMN ${column}`);
   for (const column of ['kind', 'wakes']) db.exec(`ALTER TABLE timer DROP COLUMN ${column}`);

@@ -1,0 +1,34 @@
+// What a platform calls the messages that were sent. Some say afterwards of one that they had taken that it did not arrive; then
+// its record, which was done, is dead after all.
+
+import type { Undelivered } from '../store.ts';
+import { stateCodes } from './delivery-states.ts';
+import type { SqliteConnection, Statement } from './sqlite-connection.ts';
+import { storable } from './sqlite-connection.ts';
+import { bounded, NOTE_LENGTH, withFailure } from './sqlite-deliveries.ts';
+
+export class SqliteReceipts {
+  readonly #find: Statement<readonly [number, string, number]>;
+  readonly #fail: Statement<readonly []>;
+
+  constructor(connection: SqliteConnection) {
+    // Messages of several chats may be called the same.
+    this.#find = connection.prepare(
+      `SELECT seq, id, state FROM delivery INDEXED BY delivery_receipt
+       WHERE receipt = ? AND substr(key, 1, length(?)) = ? ORDER BY seq DESC LIMIT 1`,
+    );
+    this.#fail = connection.prepare(
+      `UPDATE delivery SET state = ${stateCodes.dead}, ended = ?, note = ?, ${withFailure} WHERE seq = ?`,
+    );
+  }
+
+  /** Gives the id of what has the receipt. */
+  undeliver(keyPrefix: string, { receipt, note }: Undelivered, now: number): string | undefined {
+    const row = this.#find.get([storable(receipt), keyPrefix, keyPrefix]);
+    if (row === undefined) return undefined;
+    const [seq, id, state] = row;
+    const why = bounded(note, NOTE_LENGTH);
+    if (state === stateCodes.done) this.#fail.run([now, why, now, why, seq]);
+    return id;
+  }
+}
