@@ -17,6 +17,7 @@ const NAME_KEPT_MS = 600_000;
 const PUBLIC_ORIGIN = 'https://api.telegram.org';
 const NAMES = 'botmessenger-names';
 const MENUS = 'botmessenger-menus';
+const NO_MENU = '[]';
 
 export class BotAccount {
   /** No secret; it stands in keys. */
@@ -26,7 +27,10 @@ export class BotAccount {
   readonly turns = new BotTurns();
   #username: string | undefined;
   #namedAt: number | undefined;
+  /** As this process has had it shown. */
   #menu: string | undefined;
+  /** An earlier process had one shown. */
+  #hadMenu = false;
   #loading: Promise<void> | undefined;
   #log: Log | undefined;
 
@@ -54,7 +58,8 @@ export class BotAccount {
   async #load(store: Store): Promise<void> {
     await this.chats.load(store);
     this.#username ??= (await store.get(NAMES, this.name))?.value;
-    this.#menu ??= (await store.get(MENUS, this.name))?.value;
+    const menu = (await store.get(MENUS, this.name))?.value;
+    this.#hadMenu = menu !== undefined && menu !== NO_MENU;
   }
 
   /** Asks the platform what the bot is called, unless it has just said it. Rejects as the call does. */
@@ -68,7 +73,10 @@ export class BotAccount {
     await store.put(NAMES, this.name, username);
   }
 
-  /** Has the platform show the commands of the triggers, unless it does. Rejects as the call does. */
+  /**
+   * Has the platform show the commands of the triggers, unless this process has had it show them: whatever an earlier one
+   * did, somebody may have changed the menu since. Rejects as the call does.
+   */
   async showMenu(
     api: BotApi,
     triggers: readonly BotMessengerTrigger[],
@@ -77,8 +85,9 @@ export class BotAccount {
   ): Promise<void> {
     const commands = menuOf(triggers);
     const menu = JSON.stringify(commands);
+    const isUnused = commands.length === 0 && this.#menu === undefined && !this.#hadMenu;
     // A menu that was made elsewhere is left alone by a bot without commands.
-    if (menu === this.#menu || (commands.length === 0 && this.#menu === undefined)) return;
+    if (menu === this.#menu || isUnused) return;
     await api.call('setMyCommands', { commands }, { signal });
     this.#menu = menu;
     await store.put(MENUS, this.name, menu);

@@ -2,7 +2,7 @@
 // asked who the bot is, which tells whether its token is one, and is shown its commands.
 //
 // -    where a webhook is set and updates are to be asked for, it is taken away, and what waits for it is kept.
-// -    a poll without an answer is given up; the platform answers each within POLL_SECONDS.
+// -    a poll without an answer is given up; the platform answers each within the time that it is told.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { BotMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
@@ -21,11 +21,18 @@ export interface BotConnectorOptions {
   readonly account: BotAccount;
   readonly api: BotApi;
   readonly host: SourceHost;
+  /** @default pollTimes */
+  readonly times?: PollTimes;
 }
 
-const POLL_SECONDS = 30;
-/** Beyond the time of a poll: for the way of the answer. */
-const ANSWER_MS = 15_000;
+interface PollTimes {
+  /** For so long the platform waits for something to come. */
+  readonly seconds: number;
+  /** Beyond that, for the way of the answer. */
+  readonly answerMs: number;
+}
+
+export const pollTimes: PollTimes = { seconds: 30, answerMs: 15_000 };
 const MOST_AT_ONCE = 100;
 /** A poll that has not been refused for so long has been taken. */
 const TAKEN_MS = 500;
@@ -69,7 +76,7 @@ async function awaiting(
 }
 
 async function polling(
-  { account, api, host }: BotConnectorOptions,
+  { account, api, host, times = pollTimes }: BotConnectorOptions,
   signal: AbortSignal,
   users: Users<BotMessengerTrigger>,
 ): Promise<OpenConnection<BotMessengerTrigger>> {
@@ -79,7 +86,7 @@ async function polling(
   const inbox = new BotInbox(account, api, host, { kind: 'key', name: 'bot_token' });
   const saved = Number((await store.get(OFFSETS, account.name))?.value);
   const loop = new UpdateLoop({
-    source: new Polls(api),
+    source: new Polls(api, times),
     sink: {
       keep: async (updates) => {
         const triggers = users();
@@ -133,11 +140,13 @@ async function shown(
 
 class Polls implements UpdateSource {
   readonly #api: BotApi;
+  readonly #times: PollTimes;
   /** Fewer after an answer that was larger than what is read. */
   #limit = MOST_AT_ONCE;
 
-  constructor(api: BotApi) {
+  constructor(api: BotApi, times: PollTimes) {
     this.#api = api;
+    this.#times = times;
   }
 
   async poll(offset: number | undefined, signal: AbortSignal): Promise<readonly unknown[]> {
@@ -151,15 +160,16 @@ class Polls implements UpdateSource {
         return [];
       }
       if (!isWebhookSet(error)) throw error;
-      await this.#api.call('deleteWebhook', { drop_pending_updates: false }, { signal });
+      await this.#api.call('deleteWebhook', {}, { signal });
       return this.#ask(offset, signal);
     }
   }
 
   async #ask(offset: number | undefined, signal: AbortSignal): Promise<readonly unknown[]> {
-    const asked = { limit: this.#limit, timeout: POLL_SECONDS, allowed_updates: updateKinds };
+    const { seconds, answerMs } = this.#times;
+    const asked = { limit: this.#limit, timeout: seconds, allowed_updates: updateKinds };
     const parameters = offset === undefined ? asked : { ...asked, offset };
-    const timeoutMs = POLL_SECONDS * 1000 + ANSWER_MS;
+    const timeoutMs = seconds * 1000 + answerMs;
     const updates = await this.#api.call('getUpdates', parameters, { signal, timeoutMs });
     return Array.isArray(updates) ? updates : [];
   }

@@ -57,7 +57,8 @@ export function deliveryErrorOf(error: unknown, what: string): DeliveryError {
 export function connectionErrorOf(error: unknown): unknown {
   if (!(error instanceof BotRefusal)) return error;
   const { message, status, retryAfterMs } = error;
-  const isPassing = status >= 500 || status === 429 || status === 408;
+  // Nobody refuses with a status below 400: a page of somebody else stands there.
+  const isPassing = status >= 500 || status === 429 || status === 408 || status < 400;
   const kind = status === 409 ? 'conflict' : isPassing ? 'transient' : 'refused';
   return new ConnectionError(message, { kind, retryAfterMs });
 }

@@ -46,6 +46,8 @@ test('by webhook only what has the secret is taken, each update once, and the pl
   writeResources(gateway.folder, [botTrigger('bot', platform, bot, { config: told }), echo(program)]);
   await fetch(`${gateway.url}/admin/reload`, { method: 'POST' });
   await eventually(() => expect(bot.webhook).toMatchObject({ url, secretToken: secret_token }));
+  for (const { values } of platform.called('setWebhook', bot))
+    expect(values).not.toHaveProperty('drop_pending_updates');
   platform.say(chat, ann, 'two');
   await says(platform, bot, chat, 'heard: one', 'heard: two');
   expect(platform.called('getUpdates', bot)).toEqual([]);
