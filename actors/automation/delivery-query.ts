@@ -5,7 +5,6 @@ import { triggerTypes } from '../../config/resources/triggers/trigger-types.ts';
 import { platformOf, typeNames } from '../../config/resources/triggers/type-names.ts';
 import { InvalidQueryError } from '../errors.ts';
 import type { DeliveryFilter, DeliveryState } from '../store/store.ts';
-import { isMailboxKey } from './mailbox-key.ts';
 
 const STATES: readonly DeliveryState[] = [
   'queued',
@@ -62,10 +61,16 @@ const known: ReadonlySet<string> = new Set([
   'limit',
 ]);
 
-/** The agents' word for a conversation, or a mailbox's key as the records show it. */
+/**
+ * The agents' word for a conversation, which begins with that of its platform, or a mailbox's key as the records show it: that
+ * begins with another word, whatever kinds of work there are.
+ */
 function mailboxPrefix(conversation: string): string {
-  return isMailboxKey(conversation) ? conversation : `conversation/${conversation}`;
+  const [word = '', ...rest] = conversation.split('/');
+  return rest.length > 0 && !platforms.has(word) ? conversation : `conversation/${conversation}`;
 }
+
+const platforms: ReadonlySet<string> = new Set(typeNames.map(platformOf));
 
 function oneOf<Word extends string>(name: string, words: readonly Word[], text: string): Word {
   const word = words.find((each) => each === text.trim());

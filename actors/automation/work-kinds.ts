@@ -1,6 +1,6 @@
 // The kinds of keys that events come to: how each is worked through, and how many of it at a time. A further kind, beside
-// conversations and the outbox, is an entry here, and its first word one in mailbox-key.ts; queues, places, claims and
-// figures follow from it.
+// conversations and the outbox, is an entry here; queues, places, claims, figures and the inspector follow from it. The first
+// word of its keys is none of a platform.
 
 import type { Work } from '../inbox/work.ts';
 import type { WorkPlaces } from '../inbox/work-places.ts';

@@ -9,6 +9,8 @@ test.each([
   ['http/alerts/shop', 'conversation/http/alerts/shop'],
   ['conversation/http/alerts/shop', 'conversation/http/alerts/shop'],
   ['outbox/repohost/', 'outbox/repohost/'],
+  ['run/7', 'run/7'],
+  ['htt', 'conversation/htt'],
 ])(
   'a conversation is found by the agents’ word for it and by the key that records show: %s',
   (asked, key) => {
