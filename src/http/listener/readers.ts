@@ -2,7 +2,9 @@
 // when it is reached those that have read nothing for a while are cut off, and where there are none no more is taken.
 //
 // RD1 (A8)  what waits is never more than `total`; a message that waits for many counts once (actors/held-bytes.ts).
-// RD2 (A6)  whoever reads is never cut off for what others leave lying.
+// RD2 (A6)  whoever reads is never cut off for what others leave lying: who has been seen reading for a second is cut off after
+//           a second in which it reads nothing, and who has not after a quarter of one, longer than a way there and back.
+// RD3 (A6)  who comes finds room where all that is in the way has been left lying for so long.
 
 import { Share } from '../../../actors/budget.ts';
 import { HeldBytes } from '../../../actors/held-bytes.ts';
@@ -14,13 +16,21 @@ const MIN_WAITING_BYTES = 128 * 1024 * 1024;
 /** A reader that has taken nothing for so long may be cut off. */
 const STALLED_MS = 1_000;
 
+/** The same for one that may never have read: what the buffers of the system take at once looks like reading. */
+const UNSEEN_MS = 250;
+
 /** One answer that waits for its client. */
 export class Reader implements Linked<Reader> {
   previous: Reader | undefined;
   next: Reader | undefined;
   readonly share = new Share();
+  isBehind = false;
+  /** performance.now() of when the wait began. */
+  behindSince = 0;
   /** performance.now() of when the client last took something, or the wait began. */
   movedAt = 0;
+  /** The client has been seen reading: it took something long after its wait had begun, or all of it. */
+  isSeenReading = false;
   /** Ends the answer, and has everything given back that was taken for it. */
   readonly cut: () => void;
 
@@ -31,8 +41,10 @@ export class Reader implements Linked<Reader> {
 
 export class Readers {
   readonly #held: HeldBytes;
-  /** The slow readers, the one that took something longest ago first. */
-  readonly #waiting = new LinkedList<Reader>();
+  /** The slow readers that were seen reading, the one that took something longest ago first. */
+  readonly #seen = new LinkedList<Reader>();
+  /** The other slow readers, in the same order. */
+  readonly #unseen = new LinkedList<Reader>();
 
   constructor(total: number) {
     this.#held = new HeldBytes(total);
@@ -70,23 +82,38 @@ export class Readers {
 
   /** The client has to be waited for, or has taken something and is still behind. */
   noteBehind(reader: Reader): void {
-    this.#waiting.delete(reader);
-    reader.movedAt = performance.now();
-    this.#waiting.add(reader);
+    const now = performance.now();
+    if (reader.isBehind) this.#listOf(reader).delete(reader);
+    else reader.behindSince = now;
+    reader.isBehind = true;
+    reader.movedAt = now;
+    if (now - reader.behindSince >= STALLED_MS) reader.isSeenReading = true;
+    this.#listOf(reader).add(reader);
   }
 
   /** Removes a reader for which nothing waits any more. */
   noteCaughtUp(reader: Reader): void {
-    this.#waiting.delete(reader);
+    if (!reader.isBehind) return;
+    this.#listOf(reader).delete(reader);
+    reader.isBehind = false;
+    reader.isSeenReading = true;
   }
 
-  /** Cuts off who has stalled for longest; false when nobody has, or it is the one that wants room. */
+  #listOf({ isSeenReading }: Reader): LinkedList<Reader> {
+    return isSeenReading ? this.#seen : this.#unseen;
+  }
+
+  /** Cuts off one that has stalled; false when nobody has, or only the one that wants room. */
   #makeRoom(reader: Reader): boolean {
-    const slowest = this.#waiting.first;
-    if (slowest === undefined || slowest === reader) return false;
-    if (performance.now() - slowest.movedAt < STALLED_MS) return false;
-    this.#waiting.delete(slowest);
-    slowest.cut();
+    return this.#cutFirst(this.#unseen, UNSEEN_MS, reader) || this.#cutFirst(this.#seen, STALLED_MS, reader);
+  }
+
+  #cutFirst(list: LinkedList<Reader>, stalledMs: number, reader: Reader): boolean {
+    const { first } = list;
+    if (first === undefined || first === reader) return false;
+    if (performance.now() - first.movedAt < stalledMs) return false;
+    this.noteCaughtUp(first);
+    first.cut();
     return true;
   }
 }

@@ -135,4 +135,54 @@ describe('when there is no room', () => {
     expect(reading.cut).not.toHaveBeenCalled();
     expect(readers.waitingBytes).toBe(80);
   });
+
+  test('whoever comes finds room where others have read nothing of it for a quarter of a second (RD3)', () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    const readers = new Readers(100);
+    // The buffers of the system take something at once, and then nobody any more.
+    const unread = [waiting(readers, 50), waiting(readers, 25)];
+    vi.advanceTimersByTime(10);
+    for (const { reader } of unread) readers.noteBehind(reader);
+    vi.advanceTimersByTime(240);
+    expect(waiting(readers, 50).isTaken).toBe(false);
+    vi.advanceTimersByTime(10);
+    expect(waiting(readers, 50).isTaken).toBe(true);
+    expect(unread.map(({ cut }) => cut.mock.calls.length)).toEqual([1, 0]);
+  });
+
+  const comings = fc.array(
+    fc.record({
+      waitMs: fc.nat(120),
+      bytes: fc.integer({ min: 1, max: 30 }),
+      does: fc.constantFrom('reads', 'leaves it', 'reads, and then not'),
+    }),
+    { minLength: 10, maxLength: 80 },
+  );
+
+  test('nobody who reads is cut off, and who comes is refused only for those who may read (RD1, RD2, RD3)', () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    fc.assert(
+      fc.property(comings, (list) => {
+        const readers = new Readers(100);
+        const all: (ReturnType<typeof waiting> & { does: string; since: number; bytes: number })[] = [];
+        for (const { waitMs, bytes, does } of list) {
+          vi.advanceTimersByTime(waitMs);
+          const now = performance.now();
+          for (const one of all) {
+            const isReading = one.does === 'reads' || (one.does !== 'leaves it' && now - one.since < 1_500);
+            if (isReading && one.reader.isBehind) readers.noteBehind(one.reader);
+          }
+          const one = { ...waiting(readers, bytes), does, since: now, bytes };
+          if (one.isTaken) all.push(one);
+          const behind = all.filter(({ reader }) => reader.isBehind);
+          expect(readers.waitingBytes).toBe(behind.reduce((sum, each) => sum + each.bytes, 0));
+          expect(readers.waitingBytes).toBeLessThanOrEqual(100);
+          for (const each of all) if (each.does === 'reads') expect(each.cut).not.toHaveBeenCalled();
+          if (one.isTaken) continue;
+          for (const { reader } of behind)
+            expect(now - reader.movedAt).toBeLessThan(reader.isSeenReading ? 1_000 : 250);
+        }
+      }),
+    );
+  });
 });
