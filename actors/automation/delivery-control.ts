@@ -6,7 +6,8 @@
 
 import type { Dispatcher } from '../inbox/dispatcher.ts';
 import type { Settled } from '../sources/adapter.ts';
-import type { Appended, NewEvent, Store, Undelivered } from '../store/store.ts';
+import type { Undelivered } from '../store/delivery.ts';
+import type { Appended, NewEvent, Store } from '../store/store.ts';
 import type { Pauses } from './pauses.ts';
 import type { TriggerCounters, TriggerCounts } from './trigger-counters.ts';
 

@@ -4,7 +4,7 @@
 import { triggerTypes } from '../../config/resources/triggers/trigger-types.ts';
 import { platformOf, typeNames } from '../../config/resources/triggers/type-names.ts';
 import { InvalidQueryError } from '../errors.ts';
-import type { DeliveryFilter, DeliveryState } from '../store/store.ts';
+import type { DeliveryFilter, DeliveryState } from '../store/delivery.ts';
 
 const STATES: readonly DeliveryState[] = [
   'queued',

@@ -15,7 +15,7 @@ import type {
   DeliveryFilter,
   DeliveryPage,
   DeliveryState,
-} from '../store/store.ts';
+} from '../store/delivery.ts';
 import type { Automation } from './automation.ts';
 import type { ManualRun } from './manual-run.ts';
 import type { TriggerCounts } from './trigger-counters.ts';

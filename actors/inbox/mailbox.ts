@@ -1,5 +1,5 @@
 // One active mailbox: it runs the work for its event, commits the result, and goes on with the next event of its key.
-// Its claim is kept in claim.ts.
+// Its claim is kept in claim.ts, the end of its turn is committed in turn-commit.ts.
 //
 //   resting ── a turn ──► running ──► ended ──► committing ── the next turn, or ──► resting
 //
@@ -16,26 +16,20 @@
 
 import type { AnyActorRef } from 'xstate';
 import type { ConversationEvent } from '../../machines/conversation.ts';
-import { defaultRetry } from '../../machines/redelivery.ts';
 import { tell } from '../dead-letters.ts';
 import type { Linked } from '../linked-list.ts';
 import type { Committed, StoredEvent, Turn, TurnRef, TurnResult } from '../store/store.ts';
-import { Attempt, type AttemptHost } from './attempt.ts';
+import { Attempt, type AttemptHost, type Cut } from './attempt.ts';
 import { Checkpoint, checkState, claimLost } from './checkpoint.ts';
 import { Claim, type ClaimedTurn } from './claim.ts';
-import type { Commit } from './committer.ts';
-import { withNotice } from './notices.ts';
-import { stoppedResult, turnResult } from './turn-result.ts';
-import type { Effects, Outcome } from './work.ts';
+import { TurnCommit } from './turn-commit.ts';
+import type { Effects } from './work.ts';
 import type { WorkQueue } from './work-queue.ts';
 
 /** A run that goes on for longer is an actor of its own. */
 const MOMENT_MS = 100;
 
-/** The most turns in a row under one claim while other mailboxes wait for a place. */
-const TURNS_IN_A_ROW = 32;
-
-export class Mailbox implements Linked<Mailbox>, Commit, AttemptHost {
+export class Mailbox implements Linked<Mailbox>, AttemptHost {
   readonly key: string;
   readonly queue: WorkQueue;
   /** The actor that runs the machine; none after a fault. */
@@ -49,30 +43,25 @@ export class Mailbox implements Linked<Mailbox>, Commit, AttemptHost {
   restingSince = 0;
 
   readonly #claim: Claim;
+  readonly #commit: TurnCommit;
   #phase: 'resting' | 'running' | 'ended' | 'committing' = 'resting';
   #isSurrendered = false;
-  #wasRefused = false;
 
   /** Of the turn, from the beginning of its run. */
   #attempt: Attempt | undefined;
   #checkpoint: Checkpoint | undefined;
   #whenEnded: (() => void) | undefined;
-  #result: TurnResult | undefined;
 
   /** The new mailbox rests until a turn is offered. */
   constructor(queue: WorkQueue, key: string) {
     this.queue = queue;
     this.key = key;
     this.#claim = new Claim(key);
+    this.#commit = new TurnCommit(this, this.#claim);
   }
 
   get event(): StoredEvent {
     return this.#claim.turn.event;
-  }
-
-  get result(): TurnResult {
-    if (this.#result === undefined) throw new Error('there is nothing to commit');
-    return this.#result;
   }
 
   /** How long the run took, in milliseconds. */
@@ -112,20 +101,12 @@ export class Mailbox implements Linked<Mailbox>, Commit, AttemptHost {
 
   /** The gateway stops: the run is told to end. */
   stop(): void {
-    const attempt = this.#attempt;
-    if (this.#phase !== 'running' || attempt === undefined || attempt.cut !== undefined) return;
-    attempt.cut = 'stopped';
-    this.#tell({ type: 'stop' });
+    this.#cutShort('stopped');
   }
 
   /** The event is cancelled: its run is told to end. False when no run is under way. */
   cancel(note: string): boolean {
-    const attempt = this.#attempt;
-    if (this.#phase !== 'running' || attempt === undefined || attempt.cut !== undefined) return false;
-    attempt.cut = 'cancelled';
-    attempt.cancelNote = note;
-    this.#tell({ type: 'stop' });
-    return true;
+    return this.#cutShort('cancelled', note);
   }
 
   /** The gateway stops, and the run does not end: its claim is given back all the same, since the process ends. */
@@ -134,8 +115,8 @@ export class Mailbox implements Linked<Mailbox>, Commit, AttemptHost {
     this.#isSurrendered = true;
     // Whoever waits for it would wait for ever.
     this.#checkpoint?.onGivenUp();
-    const { newest } = this.#claim;
-    this.#commitResult(stoppedResult(newest, newest.event));
+    this.#commit.stopped();
+    this.#phase = 'committing';
   }
 
   onRenewed(fence: number, heldUntil: number): void {
@@ -172,7 +153,10 @@ export class Mailbox implements Linked<Mailbox>, Commit, AttemptHost {
   settle(): void {
     if (this.#isSurrendered) return;
     if (this.#attempt?.cut === 'lost') this.#rest();
-    else this.#commitJudged();
+    else {
+      this.#commit.judged(this.#attempt);
+      this.#phase = 'committing';
+    }
   }
 
   /** The run's actor has been stopped before the run had ended: by a fault of the machine, or with the whole tree. */
@@ -210,7 +194,7 @@ export class Mailbox implements Linked<Mailbox>, Commit, AttemptHost {
         event: turn.event,
         state,
         effects,
-        hasLostClaim: () => isOver() || this.hasLostClaim(),
+        hasLostClaim: () => isOver() || this.#commit.hasLostClaim(),
         onKept: ({ attempt: goesOnAs = turn.event.attempt }) => {
           if (!isOver())
             this.#claim.goOn(goesOnAs, state === undefined ? turn.event.state : (state ?? undefined));
@@ -229,15 +213,11 @@ export class Mailbox implements Linked<Mailbox>, Commit, AttemptHost {
     else this.#whenEnded();
   }
 
-  // For the committer.
+  // For the commit of the turn.
 
-  hasLostClaim(): boolean {
-    return this.#claim.isOver(performance.now());
-  }
-
-  onCommitted({ isCurrent, next }: Committed): void {
-    const { snapshot, heldBy } = this.result;
-    if (isCurrent) this.queue.record.committed(this, this.result, next);
+  onCommitted({ isCurrent, next }: Committed, result: TurnResult): void {
+    const { snapshot, heldBy } = result;
+    if (isCurrent) this.queue.record.committed(this, result, next);
     else this.queue.record.lost(this);
     if (isCurrent && heldBy !== undefined) this.queue.work.onHeld?.(heldBy);
     if (this.#isSurrendered) this.queue.forget(this);
@@ -245,14 +225,6 @@ export class Mailbox implements Linked<Mailbox>, Commit, AttemptHost {
       const left = snapshot === undefined ? this.#claim.turn.snapshot : (snapshot ?? undefined);
       this.#goOn(this.#claim.after(next, left));
     } else this.#leave();
-  }
-
-  onRefused(error: unknown): boolean {
-    if (this.#wasRefused) return false;
-    this.#wasRefused = true;
-    const note = `the store refuses its outcome: ${this.queue.noteOf(error)}`;
-    this.#result = this.#resultOf({ kind: 'failed', note, retry: defaultRetry });
-    return true;
   }
 
   onGivenUp(): void {
@@ -265,7 +237,7 @@ export class Mailbox implements Linked<Mailbox>, Commit, AttemptHost {
   #goOn(claimed: ClaimedTurn): void {
     const { queue } = this;
     this.#claim.begin(claimed);
-    this.#wasRefused = false;
+    this.#commit.clear();
     this.#checkpoint = undefined;
     this.#whenEnded = undefined;
     queue.occupy(this);
@@ -293,7 +265,7 @@ export class Mailbox implements Linked<Mailbox>, Commit, AttemptHost {
     this.#phase = 'resting';
     this.#attempt = undefined;
     this.#checkpoint = undefined;
-    this.#result = undefined;
+    this.#commit.clear();
     this.queue.rest(this);
     if (waiting !== undefined) this.#goOn(waiting);
   }
@@ -309,6 +281,15 @@ export class Mailbox implements Linked<Mailbox>, Commit, AttemptHost {
     if (this.ref !== undefined) tell(this.ref, event);
   }
 
+  #cutShort(cut: Cut, note?: string): boolean {
+    const attempt = this.#attempt;
+    if (this.#phase !== 'running' || attempt === undefined || attempt.cut !== undefined) return false;
+    attempt.cut = cut;
+    attempt.cancelNote = note;
+    this.#tell({ type: 'stop' });
+    return true;
+  }
+
   #loseClaim(): void {
     if (this.#phase !== 'running' || this.#attempt === undefined || this.#attempt.cut === 'lost') return;
     this.#attempt.cut = 'lost';
@@ -316,50 +297,8 @@ export class Mailbox implements Linked<Mailbox>, Commit, AttemptHost {
     this.#tell({ type: 'claim.lost' });
   }
 
-  #judged(): TurnResult {
-    const attempt = this.#attempt;
-    if (attempt === undefined) throw new Error('there is nothing to judge');
-    const outcome = attempt.judged();
-    if (outcome === undefined && attempt.cut === 'stopped')
-      return stoppedResult(this.#claim.turn, this.event);
-    // A work that gives nothing is refused there.
-    return this.#resultOf(outcome as Outcome);
-  }
-
-  #resultOf(outcome: Outcome): TurnResult {
-    const { queue } = this;
-    const isLast = queue.isDraining || (this.#claim.turnsInARow >= TURNS_IN_A_ROW && queue.isFull);
-    const result = turnResult(this.#claim.turn, this.event, outcome, queue.random(), isLast, queue.noteOf);
-    // A store that refuses an outcome may refuse it for what is said with it.
-    if (this.#wasRefused) return result;
-    try {
-      return withNotice(result, this.event, queue.work, Date.now());
-    } catch (error) {
-      queue.record.unsaid(this, queue.noteOf(error));
-      return result;
-    }
-  }
-
-  #commitJudged(): void {
-    let result: TurnResult;
-    try {
-      result = this.#judged();
-    } catch (fault) {
-      this.queue.record.fault(this, this.queue.noteOf(fault));
-      this.#commitFault(fault);
-      return;
-    }
-    this.#commitResult(result);
-  }
-
   #commitFault(error: unknown): void {
-    const note = `a fault of the gateway: ${this.queue.noteOf(error)}`;
-    this.#commitResult(this.#resultOf({ kind: 'failed', note, retry: defaultRetry }));
-  }
-
-  #commitResult(result: TurnResult): void {
-    this.#result = result;
+    this.#commit.failed(error);
     this.#phase = 'committing';
-    this.queue.committer.add(this);
   }
 }

@@ -6,7 +6,8 @@ import type { Filters } from '../../machines/matching.ts';
 import type { Connections } from '../connections/connector.ts';
 import type { Log } from '../log.ts';
 import type { Outbound } from '../outbound/outbound.ts';
-import type { Appended, NewEvent, Store, StoredEvent, Undelivered } from '../store/store.ts';
+import type { Undelivered } from '../store/delivery.ts';
+import type { Appended, NewEvent, Store, StoredEvent } from '../store/store.ts';
 import type { ManualInput, ManualOrigin } from './manual/manual-input.ts';
 import type { Webhook } from './webhook.ts';
 

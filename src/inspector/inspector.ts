@@ -19,7 +19,7 @@
 import { deadLettersOf } from '../../actors/dead-letters.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
 import type { Redactor } from '../../actors/redact.ts';
-import type { Delivery, DeliveryState } from '../../actors/store/store.ts';
+import type { Delivery, DeliveryState } from '../../actors/store/delivery.ts';
 import { ConfigError, formatProblem } from '../../config/reader/problem.ts';
 import { serverDetails } from '../http/api/records.ts';
 import type { BodyHandler, HeaderList, HttpStream } from '../http/listener/seam.ts';

@@ -5,7 +5,7 @@ import type { TriggerStatus } from '../../actors/automation/operator.ts';
 import type { ConnectionStatus } from '../../actors/connections/shared-connection.ts';
 import type { QueueStats } from '../../actors/inbox/work-queue.ts';
 import type { Redactor } from '../../actors/redact.ts';
-import type { Delivery } from '../../actors/store/store.ts';
+import type { Delivery } from '../../actors/store/delivery.ts';
 import type { AutomationFigures } from '../http/api/automation-figures.ts';
 import { ChangedRows } from './changed-rows.ts';
 import type {

@@ -6,7 +6,8 @@
 //      Both are about instants that come while one is handled; those that were missed queue up behind each other.
 
 import type { ScheduleTrigger } from '../../../config/resources/triggers/trigger.ts';
-import type { DeliveryState, NewEvent } from '../../store/store.ts';
+import type { DeliveryState } from '../../store/delivery.ts';
+import type { NewEvent } from '../../store/store.ts';
 import type { SourceHost } from '../adapter.ts';
 import { type Correction, goOnFrom } from './clock-correction.ts';
 import { scheduleEvent, scheduleIdPrefix, tickName } from './schedule-event.ts';

@@ -4,7 +4,7 @@
 // -    what waits for its turn or runs is below `firstSettled`, so that "unfinished" is one comparison in SQL. What is parked is
 //      out of the way of the next one, and so is beyond it.
 
-import type { DeliveryState } from '../store.ts';
+import type { DeliveryState } from '../delivery.ts';
 import { DamagedRecordError } from './sqlite-connection.ts';
 
 export const stateCodes = {

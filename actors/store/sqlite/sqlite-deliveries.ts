@@ -1,28 +1,16 @@
-// The table of deliveries: the record and body of each event, as it arrives, begins, fails and ends. Which event may
-// begin is decided by the mailboxes.
+// The table of deliveries: the record and body of each event, from its arrival on. Which event may begin is decided by the
+// mailboxes; what an attempt leaves in the record is written by SqliteOutcomes.
 //
 // SD1  an id stands in the table once; the bytes that came with it first are the ones that stay.
 // SD2  `unfinished` is the number of records that wait, for whatever, or run; after a rollback it is counted anew.
 
-import {
-  type Appended,
-  type DeliveryState,
-  INBOUND,
-  type NewEvent,
-  type StoredEvent,
-  type TurnResult,
-} from '../store.ts';
+import type { DeliveryState } from '../delivery.ts';
+import { type Appended, INBOUND, type NewEvent, type StoredEvent, type TurnResult } from '../store.ts';
 import { firstSettled, stateCodes, stateOf } from './delivery-states.ts';
 import type { SqliteConnection, Statement } from './sqlite-connection.ts';
 import { storable } from './sqlite-connection.ts';
+import { SqliteOutcomes } from './sqlite-outcomes.ts';
 import type { SqliteWaits } from './sqlite-waits.ts';
-
-/** What stands in a record is for people; it does not grow beyond these lengths. */
-export const NOTE_LENGTH = 2_000;
-const ANSWER_LENGTH = 65_536;
-const NAME_LENGTH = 256;
-/** The last failures that are kept of one event. */
-const FAILURES_KEPT = 50;
 
 export interface FirstOfKey {
   readonly seq: number;
@@ -47,12 +35,6 @@ export interface WholeFirst extends FirstOfKey {
   readonly event: StoredEvent;
 }
 
-/** Values: when, epoch ms, and why. */
-export const withFailure = `failures = json_insert(
-  CASE WHEN json_array_length(failures) >= ${FAILURES_KEPT} THEN json_remove(failures, '$[0]')
-  ELSE coalesce(failures, '[]') END,
-  '$[#]', json_object('attempt', attempts, 'at', ?, 'note', ?))`;
-
 type Nothing = readonly [];
 type FirstRow = readonly [seq: number, isHeld: number | null, retryAt: number | null, crashes: number];
 /** In place of `isHeld`, where both are asked for: the event has more than most have. */
@@ -62,6 +44,7 @@ type BodyRow = readonly [meta: string, body: Uint8Array];
 
 export class SqliteDeliveries {
   readonly #waits: SqliteWaits;
+  readonly #outcomes: SqliteOutcomes;
   readonly #insert: Statement<Nothing>;
   readonly #insertKind: Statement<Nothing>;
   readonly #insertBody: Statement<Nothing>;
@@ -84,14 +67,6 @@ export class SqliteDeliveries {
   readonly #held: Statement<readonly [number]>;
   readonly #holders: Statement<readonly [string]>;
   readonly #begin: Statement<Nothing>;
-  readonly #end: Statement<Nothing>;
-  readonly #fail: Statement<Nothing>;
-  readonly #defer: Statement<Nothing>;
-  readonly #hold: Statement<Nothing>;
-  readonly #giveBack: Statement<Nothing>;
-  readonly #keepReceipt: Statement<Nothing>;
-  readonly #break: Statement<Nothing>;
-  readonly #crash: Statement<Nothing>;
   readonly #waitLonger: Statement<Nothing>;
   readonly #again: Statement<Nothing>;
   readonly #release: Statement<Nothing>;
@@ -100,7 +75,8 @@ export class SqliteDeliveries {
 
   constructor(connection: SqliteConnection, waits: SqliteWaits) {
     this.#waits = waits;
-    const { queued, running, held } = stateCodes;
+    this.#outcomes = new SqliteOutcomes(connection);
+    const { queued, running } = stateCodes;
     this.#insert = connection.prepare(
       `INSERT INTO delivery (id, key, trace, at, state, attempts, started) VALUES (?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT (id) DO NOTHING`,
@@ -135,33 +111,6 @@ export class SqliteDeliveries {
     );
     this.#begin = connection.prepare(
       `UPDATE delivery SET state = ${running}, attempts = ?, started = ?, retry_at = NULL WHERE seq = ?`,
-    );
-    this.#end = connection.prepare(
-      `UPDATE delivery SET state = ?, ended = ?, trigger = coalesce(?, trigger), note = ?, answer = ?,
-         held_by = NULL, retry_at = NULL WHERE seq = ?`,
-    );
-    this.#fail = connection.prepare(
-      `UPDATE delivery SET state = ?, ended = ?, retry_at = ?, trigger = coalesce(?, trigger), note = ?, answer = ?,
-         ${withFailure} WHERE seq = ?`,
-    );
-    // Nothing was done: what tells that an attempt was begun is as it was before.
-    this.#defer = connection.prepare(
-      `UPDATE delivery SET state = ${stateCodes.retrying}, retry_at = ?, attempts = attempts - 1,
-         deferrals = deferrals + 1, started = CASE WHEN ? THEN started END, trigger = coalesce(?, trigger), note = ? WHERE seq = ?`,
-    );
-    // It was not tried, so it has not used up an attempt.
-    this.#hold = connection.prepare(
-      `UPDATE delivery SET state = ${held}, held_by = ?, attempts = attempts - 1,
-         trigger = coalesce(?, trigger), note = ? WHERE seq = ?`,
-    );
-    this.#giveBack = connection.prepare(
-      `UPDATE delivery SET state = ${queued}, held_by = ?, attempts = attempts - 1, note = ? WHERE seq = ?`,
-    );
-    this.#keepReceipt = connection.prepare('UPDATE delivery SET receipt = ? WHERE seq = ?');
-    this.#break = connection.prepare(`UPDATE delivery SET state = ${queued}, ${withFailure} WHERE seq = ?`);
-    this.#crash = connection.prepare(
-      `UPDATE delivery SET state = ?, ended = ?, retry_at = ?, note = ?, crashes = ?, ${withFailure}
-       WHERE seq = ?`,
     );
     this.#waitLonger = connection.prepare('UPDATE delivery SET retry_at = max(retry_at, ?) WHERE seq = ?');
     this.#again = connection.prepare(
@@ -259,39 +208,18 @@ export class SqliteDeliveries {
 
   /** What a turn said of its event. */
   settle(result: TurnResult, now: number): void {
-    const { seq, outcome } = result;
-    const trigger = bounded(result.trigger, NAME_LENGTH);
-    const note = bounded(result.note, NOTE_LENGTH);
-    const answer = bounded(result.answer, ANSWER_LENGTH);
-    if (outcome === 'held') {
-      this.#hold.run([storable(result.heldBy ?? ''), trigger, note, seq]);
-      return;
-    }
-    if (outcome === 'queued') {
-      this.#giveBack.run([result.heldBy === undefined ? null : storable(result.heldBy), note, seq]);
-      return;
-    }
-    const retryAt = now + Math.max(0, Math.ceil(result.retryInMs ?? 0));
-    if (outcome === 'deferred') {
-      this.#defer.run([retryAt, result.wasClaimed === true ? 1 : 0, trigger, note, seq]);
-      return;
-    }
-    if (outcome === 'retrying') {
-      this.#fail.run([stateCodes.retrying, null, retryAt, trigger, note, answer, now, note ?? '', seq]);
-      return;
-    }
-    if (outcome === 'dead')
-      this.#fail.run([stateCodes.dead, now, null, trigger, note, answer, now, note ?? '', seq]);
-    else if (outcome === 'done' || outcome === 'ignored')
-      this.#end.run([stateCodes[outcome], now, trigger, note, answer, seq]);
-    else throw new TypeError(`${outcome} is no end of a turn`);
-    if (result.receipt !== undefined) this.#keepReceipt.run([bounded(result.receipt, NAME_LENGTH), seq]);
-    this.#unfinished -= 1;
+    if (this.#outcomes.settle(result, now)) this.#unfinished -= 1;
   }
 
   /** An attempt ended without a word: the event waits again, and the record says why. */
   breakOff(seq: number, note: string, now: number): void {
-    this.#break.run([now, note, seq]);
+    this.#outcomes.breakOff(seq, note, now);
+  }
+
+  /** The process ended while it was handled: it has so many crashes now, and waits until then, or is dead. */
+  crash(seq: number, note: string, crashes: number, retryAt: number | undefined, now: number): void {
+    this.#outcomes.crash(seq, note, crashes, retryAt, now);
+    if (retryAt === undefined) this.#unfinished -= 1;
   }
 
   /** What is held by some name, by `seq`. */
@@ -302,14 +230,6 @@ export class SqliteDeliveries {
   /** How often the process has ended with those that wait or run, by `seq`; of those only with which it has. */
   suspects(): ReadonlyMap<number, number> {
     return new Map(this.#suspects.all([]));
-  }
-
-  /** The process ended while it was handled: it has so many crashes now, and waits until then, or is dead. */
-  crash(seq: number, note: string, crashes: number, retryAt: number | undefined, now: number): void {
-    const { retrying, dead } = stateCodes;
-    if (retryAt === undefined) this.#unfinished -= 1;
-    const state = retryAt === undefined ? [dead, now, null] : [retrying, null, retryAt];
-    this.#crash.run([...state, note, crashes, now, note, seq]);
   }
 
   /** One that waits for its next attempt is not to begin before that time, epoch ms. */
@@ -326,13 +246,13 @@ export class SqliteDeliveries {
 
   /** Ends a record that waited for its turn, and has woken another one instead. */
   endWaker(seq: number, note: string, now: number): void {
-    this.#end.run([stateCodes.done, now, null, bounded(note, NOTE_LENGTH), null, seq]);
+    this.#outcomes.end(seq, 'done', note, now);
     this.#unfinished -= 1;
   }
 
   /** Ends a record that waits, is held or dead. */
   ignore(seq: number, state: DeliveryState, note: string, now: number): void {
-    this.#end.run([stateCodes.ignored, now, null, bounded(note, NOTE_LENGTH), null, seq]);
+    this.#outcomes.end(seq, 'ignored', note, now);
     if (state !== 'dead') this.#unfinished -= 1;
   }
 
@@ -348,9 +268,4 @@ export class SqliteDeliveries {
 /** Most events are inbound, and say nothing of it. */
 function storedKind(kind: string | undefined): string | null {
   return kind === undefined || kind === INBOUND ? null : storable(kind);
-}
-
-export function bounded(text: string | undefined, length: number): string | null {
-  if (text === undefined) return null;
-  return storable(text.length > length ? `${text.slice(0, length - 1)}…` : text);
 }

@@ -3,16 +3,13 @@
 //
 // -    operations run inside `transaction` only (engine-transactions.ts has what holds for those).
 
+import type { Delivery, DeliveryCounts, DeliveryFilter, DeliveryPage, Undelivered } from '../delivery.ts';
 import type { Entered, Ledger, SweptPart } from '../ledger.ts';
 import { Appender } from '../mailboxes/appender.ts';
 import { Mailboxes } from '../mailboxes/mailboxes.ts';
 import { Waits } from '../mailboxes/waits.ts';
 import type {
   Committed,
-  Delivery,
-  DeliveryCounts,
-  DeliveryFilter,
-  DeliveryPage,
   Lease,
   NewEvent,
   Owner,
@@ -20,7 +17,6 @@ import type {
   Turn,
   TurnRef,
   TurnResult,
-  Undelivered,
   Versioned,
 } from '../store.ts';
 import { EngineClock } from './engine-clock.ts';

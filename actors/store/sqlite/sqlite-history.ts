@@ -4,15 +4,9 @@
 // SH1  only what has ended, longer ago than the retention, is removed; its id may come again after that.
 // -    records lie in the order in which they came: where a whole part came before `since`, so did all before it.
 
+import type { Delivery, DeliveryCounts, DeliveryFilter, DeliveryPage, Failure } from '../delivery.ts';
 import type { SweptPart } from '../ledger.ts';
-import {
-  type Delivery,
-  type DeliveryCounts,
-  type DeliveryFilter,
-  type DeliveryPage,
-  type Failure,
-  INBOUND,
-} from '../store.ts';
+import { INBOUND } from '../store.ts';
 import { firstSettled, stateCodes, stateOf } from './delivery-states.ts';
 import type { SqliteConnection, SqlValue, Statement } from './sqlite-connection.ts';
 import { DamagedRecordError, storable } from './sqlite-connection.ts';

@@ -1,11 +1,11 @@
 // What a platform calls the messages that were sent. Some say afterwards of one that they had taken that it did not arrive; then
 // its record, which was done, is dead after all.
 
-import type { Undelivered } from '../store.ts';
+import type { Undelivered } from '../delivery.ts';
 import { stateCodes } from './delivery-states.ts';
 import type { SqliteConnection, Statement } from './sqlite-connection.ts';
 import { storable } from './sqlite-connection.ts';
-import { bounded, NOTE_LENGTH, withFailure } from './sqlite-deliveries.ts';
+import { bounded, NOTE_LENGTH, withFailure } from './sqlite-outcomes.ts';
 
 export class SqliteReceipts {
   readonly #find: Statement<readonly [number, string, number]>;

@@ -1,15 +1,12 @@
 // A Store over a ledger behind a channel. The calls are the same, but those that would take long inside one transaction
 // are made as many short ones.
 
+import type { Delivery, DeliveryCounts, DeliveryFilter, DeliveryPage, Undelivered } from '../delivery.ts';
 import type { Arguments, Entered, Operation, Result } from '../ledger.ts';
 import type {
   Appended,
   AppendOptions,
   Committed,
-  Delivery,
-  DeliveryCounts,
-  DeliveryFilter,
-  DeliveryPage,
   Lease,
   NewEvent,
   Owner,
@@ -18,7 +15,6 @@ import type {
   Turn,
   TurnRef,
   TurnResult,
-  Undelivered,
   Versioned,
 } from '../store.ts';
 import { isMoved } from './message-transfer.ts';

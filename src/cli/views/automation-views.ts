@@ -1,7 +1,7 @@
 // What the commands print for people about triggers, agents and deliveries.
 
 import { relative } from 'node:path';
-import type { DeliveryState } from '../../../actors/store/store.ts';
+import type { DeliveryState } from '../../../actors/store/delivery.ts';
 import type {
   AgentRecord,
   DeliveryDetails,

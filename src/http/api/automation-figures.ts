@@ -6,7 +6,7 @@
 import type { Automation } from '../../../actors/automation/automation.ts';
 import type { TriggerStatus } from '../../../actors/automation/operator.ts';
 import type { QueueStats } from '../../../actors/inbox/work-queue.ts';
-import type { DeliveryCounts } from '../../../actors/store/store.ts';
+import type { DeliveryCounts } from '../../../actors/store/delivery.ts';
 import { statsTogether } from './queue-sum.ts';
 
 /** One trigger in GET /stats. */

@@ -3,7 +3,7 @@
 
 import type { RunResult, TriggerStatus } from '../../../actors/automation/operator.ts';
 import type { ConnectionStatus } from '../../../actors/connections/shared-connection.ts';
-import type { Delivery } from '../../../actors/store/store.ts';
+import type { Delivery } from '../../../actors/store/delivery.ts';
 import type { Agent } from '../../../config/resources/agents/agent.ts';
 import type { Binding } from '../../../config/resources/triggers/trigger.ts';
 

@@ -5,7 +5,7 @@ import { createActor, createMachine } from 'xstate';
 import type { Automation } from '../../../actors/automation/automation.ts';
 import type { Gateway } from '../../../actors/gateway/gateway.ts';
 import { Redactor } from '../../../actors/redact.ts';
-import type { DeliveryCounts } from '../../../actors/store/store.ts';
+import type { DeliveryCounts } from '../../../actors/store/delivery.ts';
 import { AutomationFigures } from '../../../src/http/api/automation-figures.ts';
 import type { HttpStream } from '../../../src/http/listener/seam.ts';
 import { Watchers } from '../../../src/inspector/watchers.ts';

@@ -10,7 +10,7 @@ import type { OutboundAction } from '../../../../actors/outbound/outbound-messag
 import { outboxRows } from '../../../../actors/outbound/outbox-rows.ts';
 import type { Adapter } from '../../../../actors/sources/adapter.ts';
 import { manualAdapter } from '../../../../actors/sources/manual/manual-adapter.ts';
-import type { Delivery } from '../../../../actors/store/store.ts';
+import type { Delivery } from '../../../../actors/store/delivery.ts';
 import type { Trigger } from '../../../../config/resources/triggers/trigger.ts';
 import { manualTrigger } from '../../../fixtures/automation/triggers.ts';
 

@@ -2,7 +2,8 @@
 
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Delivery, Store } from '../../../../actors/store/store.ts';
+import type { Delivery } from '../../../../actors/store/delivery.ts';
+import type { Store } from '../../../../actors/store/store.ts';
 import { openEngineStore, storeFolder } from '../../../fixtures/store/engine-store.ts';
 import { fillStore, MANY, RARE } from '../../../fixtures/store/many-deliveries.ts';
 

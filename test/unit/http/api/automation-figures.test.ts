@@ -2,7 +2,7 @@
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Automation } from '../../../../actors/automation/automation.ts';
-import type { DeliveryCounts } from '../../../../actors/store/store.ts';
+import type { DeliveryCounts } from '../../../../actors/store/delivery.ts';
 import { AutomationFigures } from '../../../../src/http/api/automation-figures.ts';
 
 const counts: DeliveryCounts = { queued: 1, running: 2, retrying: 3, held: 4, waiting: 6, dead: 5 };

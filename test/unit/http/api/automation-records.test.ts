@@ -1,7 +1,7 @@
 // What a record of GET /deliveries says of times.
 
 import { expect, test } from 'vitest';
-import type { Delivery } from '../../../../actors/store/store.ts';
+import type { Delivery } from '../../../../actors/store/delivery.ts';
 import { deliveryRecord } from '../../../../src/http/api/automation-records.ts';
 
 const delivery: Delivery = {
