@@ -3,12 +3,13 @@
 // CY1  it lives as long as a trigger that has its credential, and over a reload, which exchanges that trigger for another.
 
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
+import { WeakValues } from '../weak-values.ts';
 
 export class ClientsByCredential<T extends Trigger, Client extends object> {
   readonly #credentialOf: (trigger: T) => readonly string[] | undefined;
   readonly #make: (trigger: T) => Client;
   readonly #ofTrigger = new WeakMap<T, Client>();
-  readonly #ofCredential = new Map<string, WeakRef<Client>>();
+  readonly #ofCredential = new WeakValues<Client>();
 
   /** `credentialOf` gives what tells a credential from others, with its address; none for a trigger that has none. */
   constructor(credentialOf: (trigger: T) => readonly string[] | undefined, make: (trigger: T) => Client) {
@@ -22,16 +23,8 @@ export class ClientsByCredential<T extends Trigger, Client extends object> {
     if (before !== undefined) return before;
     const credential = this.#credentialOf(trigger);
     if (credential === undefined) return undefined;
-    const client = this.#shared(JSON.stringify(credential), trigger);
+    const client = this.#ofCredential.of(JSON.stringify(credential), () => this.#make(trigger));
     this.#ofTrigger.set(trigger, client);
     return client;
   };
-
-  #shared(name: string, trigger: T): Client {
-    for (const [each, ref] of this.#ofCredential)
-      if (ref.deref() === undefined) this.#ofCredential.delete(each);
-    const client = this.#ofCredential.get(name)?.deref() ?? this.#make(trigger);
-    this.#ofCredential.set(name, new WeakRef(client));
-    return client;
-  }
 }
