@@ -92,6 +92,7 @@ export class Pacing {
       return await pace.run(request, (error) => {
         if (!(error instanceof DeliveryError) || !error.isTooSoon) return undefined;
         const forMs = error.retryAfterMs ?? TOO_SOON_MS;
+        this.#takeBack(name, limit);
         if (!isOfPlace(error)) return forMs;
         this.hold(account, place, forMs, limit);
         return undefined;
@@ -130,6 +131,13 @@ export class Pacing {
       const times = [...before.times, now].slice(-window.most);
       this.#remember(name, { ...state, times, emptyAt: now + window.ms });
     }
+  }
+
+  /** It was refused: the platform does not count it either. */
+  #takeBack(name: string, { everyMs }: PlaceLimit): void {
+    const state = this.#places.get(name);
+    if (state === undefined) return;
+    this.#places.set(name, { ...state, wholeAt: state.wholeAt - everyMs, times: state.times.slice(0, -1) });
   }
 
   /** The answer took so long. */

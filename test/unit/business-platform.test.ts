@@ -112,7 +112,7 @@ describe('a client that others have written sends to the fake (BF2)', () => {
     expect(codeOf(await api.sendMessage(PHONE, ada.number, text))).toBe(131047);
     fake.refuse(130429);
     expect(codeOf(await api.sendMessage(PHONE, '15550003333', text))).toBe(130429);
-    fake.pairEveryMs = 60_000;
+    fake.meter.limits = { pairEveryMs: 60_000 };
     expect(codeOf(await api.sendMessage(PHONE, '15550003333', text))).toBe(undefined);
     expect(codeOf(await api.sendMessage(PHONE, '15550003333', text))).toBe(131056);
     expect(fake.sent).toHaveLength(1);

@@ -4,23 +4,19 @@
 import type { BusinessMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
 import type { Outbound } from '../../outbound/outbound.ts';
-import { Pacing } from '../../outbound/pacing.ts';
 import type { InboundEvent } from '../adapter.ts';
 import { BusinessMessengerApi } from './businessmessenger-api.ts';
 import { PAIR_LIMIT } from './businessmessenger-errors.ts';
 import { MESSAGE_ID, SENDER_NUMBER, SENDER_USER_ID } from './businessmessenger-event.ts';
 import { GrowingPauses } from './growing-pauses.ts';
+import { messengerPacing } from './messenger-pacing.ts';
 import { messageBodies } from './render-message.ts';
 import type { SendingNow } from './sending-now.ts';
 
-/** Of a number the platform takes 80 in a second: so many at once, and then so many in each second. */
-const ACCOUNT = { accountBurst: 20, accountEveryMs: 1000 / 60 };
-/** To one person it takes dozens at once, and lends them from the minutes after: how many are left only its refusals tell. */
-const PLACE = { everyMs: 0 };
 const TYPING_LASTS_MS = 25_000;
 
 export function businessMessengerOutbound(sending: SendingNow): Outbound<BusinessMessengerTrigger> {
-  const pacing = new Pacing({ ...ACCOUNT, place: PLACE });
+  const pacing = messengerPacing();
   const pauses = new GrowingPauses();
   const apis = new WeakMap<BusinessMessengerTrigger, BusinessMessengerApi>();
   const apiOf = (trigger: BusinessMessengerTrigger) => {

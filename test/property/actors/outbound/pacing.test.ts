@@ -85,6 +85,17 @@ describe('a refusal for now', () => {
     await expect(send('p')).resolves.toBe('sent');
   });
 
+  test('takes no turn away: what was refused comes again after the pause that was asked for, and not later', async () => {
+    const { clock, refuse, send } = setUp();
+    for (let at = 0; at < 500; at += 100) {
+      clock.now = at;
+      await expect(refuse('p', 100, at !== 200)).rejects.toThrow('429');
+    }
+    clock.now = 500;
+    await expect(send('p')).resolves.toBe('sent');
+    await expect(send('p')).rejects.toMatchObject({ retryAfterMs: 1_000 });
+  });
+
   test('that a header announces is kept like one that was met', async () => {
     const { clock, pacing, send } = setUp();
     pacing.hold('a', 'p', 2_000);
