@@ -28,6 +28,8 @@ const BUSY_TIMEOUT_MS = 2_000;
  * for all wait for it.
  */
 const CHECKPOINT_PAGES = 2_000;
+/** Where the disk has been full: the log must not take what room there is, for without any nobody can empty it. */
+const TIGHT_CHECKPOINT_PAGES = 100;
 const LOG_LIMIT_BYTES = 64 * 1024 * 1024;
 const CACHE_KIB = 32 * 1024;
 /** Of a file that is damaged everywhere no more is told. */
@@ -68,6 +70,7 @@ export class SqliteConnection {
   readonly #onDamage: (what: string) => void;
   readonly #told = new Set<string>();
   #isDurable = false;
+  #isLogSmall = false;
 
   /**
    * Creates the file, for its owner only, when there is none. `onDamage` hears in words what in a record is not as any version
@@ -150,7 +153,19 @@ export class SqliteConnection {
       } catch {
         // The error that led here says more.
       }
+      if ((error as NodeJS.ErrnoException).code === 'SQLITE_FULL') this.#keepLogSmall();
       throw error;
+    }
+  }
+
+  /** From here on; what is in the log is taken over at once, as far as there is room. */
+  #keepLogSmall(): void {
+    if (this.#isLogSmall) return;
+    this.#isLogSmall = true;
+    try {
+      this.exec(`PRAGMA wal_autocheckpoint = ${TIGHT_CHECKPOINT_PAGES}; PRAGMA wal_checkpoint`);
+    } catch {
+      // There is none. Each commit that succeeds tries it again.
     }
   }
 

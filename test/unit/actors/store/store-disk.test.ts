@@ -171,6 +171,17 @@ describe('a disk', () => {
     expect(seen.failed).toBe(0);
   });
 
+  test('that was full is not filled by the log of what would have room on it', async () => {
+    const child = bundledStoreChild('store-tight-disk.ts');
+    const folder = mkdtempSync(join(scratch, 'disk-'));
+    const { finished } = start(
+      ...onSmallDisk(folder, '4m', `exec '${process.execPath}' '${child.script}' '${folder}'`),
+    );
+    const seen = await finished;
+    child.remove();
+    expect(seen).toMatchObject({ code: 0, lines: ['1000'], stderr: '' });
+  });
+
   test('that is read-only has the store refused at its opening', async () => {
     const child = bundledStoreChild('store-syncs.ts');
     const folder = mkdtempSync(join(scratch, 'disk-'));
