@@ -16,7 +16,7 @@ import type { Gateway } from '../gateway/gateway.ts';
 import type { Part } from '../gateway/life.ts';
 import { guarded } from '../guarded.ts';
 import { Dispatcher } from '../inbox/dispatcher.ts';
-import type { Adapter, OpenTrigger } from '../sources/adapter.ts';
+import { type Adapter, accountOf, type OpenTrigger } from '../sources/adapter.ts';
 import { type Adapters, makeAdapters } from '../sources/adapters.ts';
 import type { Store } from '../store/store.ts';
 import type { Routing } from './conversation-work.ts';
@@ -278,8 +278,10 @@ export class Automation implements Part {
   #open(trigger: Trigger, observer: ConnectionObserver): Promise<OpenTrigger> {
     const { store, deliveries, listeners, gateway } = this;
     const connections = this.#connections;
-    const host = sourceHost({ store, deliveries, listeners, connections, log: gateway.log }, observer);
-    return this.adapterOf(trigger).open(trigger, host);
+    const adapter = this.adapterOf(trigger);
+    const services = { store, deliveries, listeners, connections, log: gateway.log };
+    const host = sourceHost(services, observer, () => accountOf(adapter, trigger));
+    return adapter.open(trigger, host);
   }
 
   #supervisor(name: string): AnyActorRef | undefined {

@@ -123,7 +123,9 @@ export class ConversationWork implements Work {
       return trigger?.type === adapter.type ? [trigger] : [];
     });
     if (known.length === 0) return 'the triggers it came for are gone or switched off';
-    const taking = known.filter((trigger) => adapter.takes(trigger, inbound));
+    const own = known.filter((trigger) => isOfAccount(adapter, trigger, inbound));
+    if (own.length === 0) return 'the triggers it came for use another account now';
+    const taking = own.filter((trigger) => adapter.takes?.(trigger, inbound) !== false);
     if (taking.length === 0) return 'no filter of a trigger lets it pass';
     if (inbound.unsupported !== undefined) return inbound.unsupported;
     return matched(taking, inbound, (trigger) => this.#filtersOf(adapter, trigger));
@@ -220,6 +222,11 @@ function faultOf(error: unknown): Pick<HandlerError, 'isFinal' | 'isTooSoon' | '
   if (error instanceof HandlerError) return error;
   // An answer that has no form on its platform has none at the next attempt either.
   return { isFinal: error instanceof UnrenderableError, isTooSoon: false, retryAfterMs: undefined };
+}
+
+/** A reload may have given the trigger of that name to another account: what it would answer there nobody has asked. */
+function isOfAccount(adapter: Adapter, trigger: Trigger, { account }: InboundEvent): boolean {
+  return account === undefined || adapter.account?.(trigger) === account;
 }
 
 /** Text is looked through only where something may be in it. */

@@ -14,7 +14,7 @@ import type { WorkPlaces } from '../inbox/work-places.ts';
 import { DeliveryError } from '../outbound/delivery-error.ts';
 import type { Outbound, Receipt, SendContext } from '../outbound/outbound.ts';
 import { destinationKey, type RowMeta, renderedOf } from '../outbound/outbox-rows.ts';
-import type { Adapter } from '../sources/adapter.ts';
+import { type Adapter, accountOf } from '../sources/adapter.ts';
 import type { Store, StoredEvent } from '../store/store.ts';
 import { givenUp, TOO_SOON_MS, withoutPlace } from './attempts.ts';
 
@@ -58,14 +58,13 @@ export class OutboxWork implements Work {
     const meta = JSON.parse(event.meta) as RowMeta;
     const { trigger: name, action, expiresAt, onlyEdits } = meta;
     const trigger = sendings.trigger(name);
-    const { type, outbound } = sendings.adapterOf(platform) ?? {};
-    if (trigger === undefined || trigger.type !== type || outbound === undefined)
+    const adapter = sendings.adapterOf(platform);
+    const outbound = adapter?.outbound;
+    if (trigger === undefined || adapter?.type !== trigger.type || outbound === undefined)
       return ignored(name, `there is no trigger ${name} any more that could send it`);
     // Rows of an older version have neither an action nor an account in their keys.
-    if (
-      action !== undefined &&
-      !event.key.startsWith(destinationKey(platform, outbound.account(trigger), ''))
-    )
+    const account = accountOf(adapter, trigger);
+    if (action !== undefined && !event.key.startsWith(destinationKey({ ...account, platform }, '')))
       return ignored(name, `it was made for another account than that of the trigger ${name} now`);
     if (expiresAt !== undefined && Date.now() > expiresAt)
       return ignored(name, 'it had expired before it could be sent');

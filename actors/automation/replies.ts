@@ -6,7 +6,7 @@ import type { AgentReply } from '../handlers/handler.ts';
 import type { OutboundMessage } from '../outbound/outbound-message.ts';
 import { outboxRows } from '../outbound/outbox-rows.ts';
 import { replyCard } from '../outbound/reply-card.ts';
-import type { Adapter, InboundEvent } from '../sources/adapter.ts';
+import { type Adapter, accountOf, type InboundEvent } from '../sources/adapter.ts';
 import type { NewEvent, StoredEvent } from '../store/store.ts';
 
 /** What a notice may be about. */
@@ -51,5 +51,5 @@ function rowsOf(
   if (outbound === undefined || target === undefined) return [];
   const message: OutboundMessage = { ...said, target, action: { do: 'post' }, mentions: trigger.mentions };
   const origin = { eventId: event.id, trace: event.trace, about };
-  return outboxRows(outbound, inbound.platform, trigger, message, origin);
+  return outboxRows(outbound, accountOf(adapter, trigger), trigger, message, origin);
 }

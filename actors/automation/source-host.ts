@@ -2,6 +2,7 @@
 // told to that trigger.
 
 import type { ConnectionRegistry, WatchedConnection } from '../connections/connection-registry.ts';
+import type { ConnectedAccount } from '../connections/connector.ts';
 import type { Log } from '../log.ts';
 import { destinationKey } from '../outbound/outbox-rows.ts';
 import type { SourceHost } from '../sources/adapter.ts';
@@ -25,9 +26,11 @@ export interface SourceHostOptions {
   readonly connections: ConnectionRegistry;
 }
 
+/** `account` is that of the trigger, asked for where it wants a connection. */
 export function sourceHost(
   { store, log, deliveries, listeners, connections }: SourceHostOptions,
   observer: ConnectionObserver,
+  account: () => ConnectedAccount,
 ): SourceHost {
   return {
     store,
@@ -36,11 +39,11 @@ export function sourceHost(
     settled: (trigger, id, timeoutMs, givenUp) => deliveries.settled(trigger, id, timeoutMs, givenUp),
     cancel: (id, note) => deliveries.cancel(id, note),
     undeliver: (platform, account, messages) =>
-      deliveries.undeliver(destinationKey(platform, account, ''), messages),
+      deliveries.undeliver(destinationKey({ platform, account }, ''), messages),
     listen: (webhook, address) => listeners.listen(webhook, address),
     connections: {
       use: (use) => {
-        const connection = connections.use(use, (reason) => observer.onRefused(reason));
+        const connection = connections.use({ ...use, ...account() }, (reason) => observer.onRefused(reason));
         observer.onConnection(connection);
         return {
           release: () => {

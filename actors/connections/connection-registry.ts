@@ -21,7 +21,7 @@ import type { Log } from '../log.ts';
 import { steadyNow } from '../steady-clock.ts';
 import { type ConnectionLease, LocalLease } from './connection-lease.ts';
 import { ConnectionRun } from './connection-run.ts';
-import { type ConnectionUse, failureOf, type UsedConnection } from './connector.ts';
+import { type ConnectedAccount, type ConnectionUse, failureOf, type UsedConnection } from './connector.ts';
 import { type ConnectionStatus, type OnRefused, SharedConnection, type User } from './shared-connection.ts';
 
 export const CONNECTIONS = 'connections';
@@ -86,7 +86,7 @@ export class ConnectionRegistry {
   }
 
   /** `onRefused` is called at once where it is refused already. */
-  use(use: ConnectionUse, onRefused: OnRefused): WatchedConnection {
+  use(use: ConnectionUse & ConnectedAccount, onRefused: OnRefused): WatchedConnection {
     const { trigger, connector } = use;
     const user: User = { trigger, connector, onRefused };
     const key = `${use.platform}/${use.account}`;

@@ -34,13 +34,17 @@ export interface OpenConnection<T extends Trigger = Trigger> {
   onUsers?(triggers: readonly T[], signal: AbortSignal): Promise<void>;
 }
 
-/** One trigger's use of the connection for an account: an app or a bot, by an id that is no secret. */
+/** One trigger's use of the connection of its account, which `Adapter.account` names. */
 export interface ConnectionUse<T extends Trigger = Trigger> {
+  readonly trigger: T;
+  readonly connector: Connector<T>;
+}
+
+/** Whose connection it is. */
+export interface ConnectedAccount {
   /** The platform's word: `botmessenger`. */
   readonly platform: string;
   readonly account: string;
-  readonly trigger: T;
-  readonly connector: Connector<T>;
 }
 
 export interface UsedConnection {

@@ -7,13 +7,11 @@
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import type { ConnectionEvent, ConnectionState } from '../../machines/connection.ts';
 import { type ConnectionFailure, isVisible } from '../../machines/connection-failure.ts';
-import type { ConnectionUse, Connector } from './connector.ts';
+import type { ConnectedAccount, Connector } from './connector.ts';
 import type { UsersNotice } from './users-notice.ts';
 
 /** What GET /triggers, the inspector and `top` show of a connection. Times are epoch ms. */
-export interface ConnectionStatus {
-  readonly platform: string;
-  readonly account: string;
+export interface ConnectionStatus extends ConnectedAccount {
   readonly state: ConnectionState;
   readonly since: number;
   /** From a failure on until it is connected. */
@@ -50,7 +48,7 @@ export class SharedConnection {
   #notice: UsersNotice | undefined;
   #onEnded: (() => void)[] = [];
 
-  constructor({ platform, account }: Pick<ConnectionUse, 'platform' | 'account'>, now: number) {
+  constructor({ platform, account }: ConnectedAccount, now: number) {
     this.platform = platform;
     this.account = account;
     this.#news = { state: 'connecting', since: now, failure: undefined, pauseMs: 0 };

@@ -5,9 +5,6 @@ import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import type { InboundEvent } from '../sources/adapter.ts';
 import type { OutboundMessage, OutboundTarget } from './outbound-message.ts';
 
-/** One request to the platform as JSON: what its API takes, and what the adapter needs to send it. It becomes one row. */
-export type Rendered = Readonly<Record<string, unknown>>;
-
 /** What the platform said of a message that it took. */
 export interface Receipt {
   /** Its id of the message; empty where it names none. */
@@ -26,7 +23,11 @@ export interface SendContext {
   receiptOf(rowId: string): Promise<Receipt | undefined>;
 }
 
-export interface Outbound<T extends Trigger = Trigger> {
+/**
+ * `Rendered` is one request to the platform: what its API takes, and what the adapter needs to send it. It becomes one row, as
+ * JSON, and comes back to `send` from that: no class, no Date, nothing that JSON loses.
+ */
+export interface Outbound<T extends Trigger = Trigger, Rendered extends object = object> {
   /** Where an answer to this goes; undefined: nowhere. Pure. */
   target(trigger: T, inbound: InboundEvent): OutboundTarget | undefined;
   /**
@@ -34,8 +35,6 @@ export interface Outbound<T extends Trigger = Trigger> {
    * that it takes to be posted.
    */
   render(trigger: T, message: OutboundMessage): readonly Rendered[];
-  /** Whose limits and order it is: a bot, a number, a host. No secret; it stands in keys. */
-  account(trigger: T): string;
   /** The address that `send` goes to: what hangs there hangs for every trigger that sends there. */
   sendsTo(trigger: T): string;
   /**

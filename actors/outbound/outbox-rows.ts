@@ -5,8 +5,9 @@
 // OR2  rows of one destination are in one mailbox, whatever trigger or event they come from.
 
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
+import type { ConnectedAccount } from '../connections/connector.ts';
 import type { NewEvent } from '../store/store.ts';
-import type { Outbound, Rendered } from './outbound.ts';
+import type { Outbound } from './outbound.ts';
 import type { OutboundMessage } from './outbound-message.ts';
 
 /** In the `meta` of a row: what is neutral. Its body is what the adapter has rendered. */
@@ -28,15 +29,15 @@ export interface RowOrigin {
   readonly about?: string | undefined;
 }
 
-/** Rows for a message; `platform` is the word of it. Throws UnrenderableError. */
+/** Rows for a message of the account. Throws UnrenderableError. */
 export function outboxRows<T extends Trigger>(
   outbound: Outbound<T>,
-  platform: string,
+  account: ConnectedAccount,
   trigger: T,
   message: OutboundMessage,
   { eventId, trace, about }: RowOrigin,
 ): readonly NewEvent[] {
-  const key = destinationKey(platform, outbound.account(trigger), message.target.place);
+  const key = destinationKey(account, message.target.place);
   const { action, expiresAt } = message;
   const onlyEdits = action.do === 'edit' && action.orElse === 'nothing' ? action.of : undefined;
   const meta: RowMeta = { trigger: trigger.name, action: action.do, expiresAt, onlyEdits };
@@ -53,10 +54,10 @@ export function outboxRows<T extends Trigger>(
 /** Half a character, as agents leave it that cut a text themselves, would have the platform refuse all of the message. */
 const wellFormed = (_: string, value: unknown) => (typeof value === 'string' ? value.toWellFormed() : value);
 
-export function destinationKey(platform: string, account: string, place: string): string {
+export function destinationKey({ platform, account }: ConnectedAccount, place: string): string {
   return `outbox/${platform}/${account}/${place}`;
 }
 
-export function renderedOf(row: Pick<NewEvent, 'body'>): Rendered {
-  return JSON.parse(Buffer.from(row.body).toString('utf8')) as Rendered;
+export function renderedOf(row: Pick<NewEvent, 'body'>): object {
+  return JSON.parse(Buffer.from(row.body).toString('utf8')) as object;
 }

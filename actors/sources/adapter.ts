@@ -2,8 +2,9 @@
 // have this one shape, so that who has read one has read all.
 
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
+import { platformOf } from '../../config/resources/triggers/type-names.ts';
 import type { Filters } from '../../machines/matching.ts';
-import type { Connections } from '../connections/connector.ts';
+import type { ConnectedAccount, Connections } from '../connections/connector.ts';
 import type { Log } from '../log.ts';
 import type { Outbound } from '../outbound/outbound.ts';
 import type { Undelivered } from '../store/delivery.ts';
@@ -15,6 +16,8 @@ import type { Webhook } from './webhook.ts';
 export interface InboundEvent {
   /** The platform's word in ids, keys and paths: `repohost`. */
   readonly platform: string;
+  /** To which account of ours it came: only triggers of that account take it. Undefined where any may. */
+  readonly account?: string | undefined;
   /** Triggers that may take it: those it was verified for. The router chooses among those of them that still exist. */
   readonly triggers: readonly string[];
   /** Names of commands it may stand for, the most exact first: `pull_request.opened`, `pull_request`. */
@@ -96,6 +99,12 @@ export interface OpenTrigger {
 export interface Adapter<T extends Trigger = Trigger> {
   readonly type: T['type'];
   /**
+   * The account of ours at the platform that a trigger uses: a bot, a number, a host. Its limits, its order and its connection
+   * are those of all triggers that use it. No secret; it stands in keys, logs and GET /triggers. Pure; for a type that has
+   * connections or sends messages.
+   */
+  account?(trigger: T): string;
+  /**
    * From here on events of this trigger are accepted. Rejects when it cannot be opened now; its supervisor tries again.
    * What several triggers share (a path, a connection) is the adapter's own affair.
    */
@@ -107,8 +116,11 @@ export interface Adapter<T extends Trigger = Trigger> {
   runByHand?(trigger: T, run: ManualInput, origin: ManualOrigin): NewEvent;
   /** How a stored event reads. Throws for one that no longer can be read: it is dead then. */
   read(event: StoredEvent): InboundEvent;
-  /** Whether the trigger's own filters take the event: repositories, branches, events. Pure. */
-  takes(trigger: T, event: InboundEvent): boolean;
+  /**
+   * Whether filters of its own take the event: repositories, branches, events. Asked when the event is handled, by the files as
+   * they are then; whoever accepts it asks none. Pure. Without it, any event that was verified for the trigger.
+   */
+  takes?(trigger: T, event: InboundEvent): boolean;
   /** The filters that chats have in common (inbox/chat-filters.ts), for a type that has them. Asked for once per trigger. */
   filters?(trigger: T): Filters;
   /** How messages go out to its platform. Without it answers are only kept in the record. */
@@ -118,4 +130,10 @@ export interface Adapter<T extends Trigger = Trigger> {
    * many rows. Rejects as the store does.
    */
   tidy?(store: Store, isThere: (trigger: string) => boolean, keepMs: number): Promise<number>;
+}
+
+/** Under which names its connection, its rows and its limits are known. */
+export function accountOf<T extends Trigger>({ type, account }: Adapter<T>, trigger: T): ConnectedAccount {
+  if (account === undefined) throw new Error(`triggers of type ${type} have no account`);
+  return { platform: platformOf(type), account: account(trigger) };
 }

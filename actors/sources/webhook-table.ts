@@ -7,20 +7,30 @@
 //      and so does one of another type: whose table that is, this one does not know, and it forgets the path.
 // WT3  a listener of its own closes with its last trigger: a refused connection is tried again, too. While it has requests
 //      under way whoever is connected to it still finds its webhooks, and hears 503.
+// WT4  an adapter sees a body only when a verifier of one of its triggers has accepted it, and with it the triggers of those that did.
 
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
+import { isRefusal } from '../principal.ts';
 import type { SourceHost } from './adapter.ts';
+import {
+  admitted,
+  refusal,
+  type Verified,
+  type Verifier,
+  verifiedSubscribers,
+} from './verified-subscribers.ts';
 import type { Webhook, WebhookReply, WebhookRequest } from './webhook.ts';
 
 export const LINGER_MS = 30_000;
 const RETRY_AFTER_SECONDS = 5;
 
-/** One open trigger on a path, with what its adapter has made ready for it. */
-export interface WebhookSubscriber {
-  readonly trigger: Trigger;
+/** One open trigger on a path, with what proves its requests. An adapter adds what it has made ready for it. */
+export interface WebhookSubscriber<T extends Trigger = Trigger> {
+  readonly trigger: T;
   readonly host: SourceHost;
   /** In capitals. */
   readonly methods: readonly string[];
+  readonly verifier: Verifier;
 }
 
 /** Their names, each once: while a trigger is exchanged it is there twice. */
@@ -29,13 +39,17 @@ export function namesOf(subscribers: readonly WebhookSubscriber[]): readonly str
 }
 
 /**
- * What an adapter does with the requests to a path. `members` are at least one, in the order of their names; of two with
- * the same name, while one takes the place of the other, the newer first.
+ * What an adapter does with the requests to a path. Subscribers are at least one, in the order of their names, and take the
+ * method of the request; of two with the same name, while one takes the place of the other, the newer first.
  */
-export interface PathUse<M extends WebhookSubscriber> {
+export interface PathUse<S extends WebhookSubscriber> {
   readonly maxBodyBytes: number;
-  admit(members: readonly M[], request: WebhookRequest): WebhookReply | undefined;
-  receive(members: readonly M[], request: WebhookRequest, body: Buffer): Promise<WebhookReply>;
+  /** For whoever sends what no verifier accepts: which header is missing, or fits no secret. */
+  readonly unauthorised: string;
+  /** Answers what needs neither a body nor the proof of one: a question whose path this is. Undefined for everything else. */
+  answer?(subscribers: readonly S[], request: WebhookRequest): WebhookReply | undefined;
+  /** What is verified. Rejects as the store does. */
+  receive(verified: Verified<S>, request: WebhookRequest, body: Buffer): Promise<WebhookReply>;
 }
 
 export interface Address {
@@ -43,18 +57,20 @@ export interface Address {
   readonly port: number;
 }
 
-export class WebhookTable<M extends WebhookSubscriber> {
-  readonly #use: PathUse<M>;
+export class WebhookTable<S extends WebhookSubscriber> {
+  readonly #use: PathUse<S>;
   readonly #lingerMs: number;
-  readonly #paths = new Map<string, SharedPath<M>>();
+  readonly #paths = new Map<string, SharedPath<S>>();
 
-  constructor(use: PathUse<M>, lingerMs = LINGER_MS) {
+  constructor(use: PathUse<S>, lingerMs = LINGER_MS) {
     this.#use = use;
     this.#lingerMs = lingerMs;
   }
 
   /** Puts a trigger on a path; gives the way to take it away. Rejects when nothing can listen there. */
-  async add(member: M, path: string, address?: Address): Promise<() => Promise<void>> {
+  async add(member: S, path: string, address?: Address): Promise<() => Promise<void>> {
+    if (member.verifier.isOpen)
+      member.host.log.warn({ trigger: member.trigger.name, path }, 'trigger takes what nobody has signed');
     const name = address === undefined ? path : `${address.host}:${address.port}${path}`;
     for (let before = this.#paths.get(name); before?.ending !== undefined; before = this.#paths.get(name))
       await before.ending;
@@ -77,11 +93,11 @@ export class WebhookTable<M extends WebhookSubscriber> {
   }
 
   /** Those on a path of the gateway's own listener, in the order that PathUse has them. */
-  membersOf(path: string): readonly M[] {
+  membersOf(path: string): readonly S[] {
     return this.#paths.get(path)?.members ?? [];
   }
 
-  async #leave(name: string, shared: SharedPath<M>, member: M, lingerMs: number): Promise<void> {
+  async #leave(name: string, shared: SharedPath<S>, member: S, lingerMs: number): Promise<void> {
     if (!shared.leave(member) || shared.members.length > 0) return;
     const end = (): Promise<void> => {
       shared.ending = shared.stopListening(member.host).finally(() => {
@@ -95,10 +111,12 @@ export class WebhookTable<M extends WebhookSubscriber> {
   }
 }
 
-class SharedPath<M extends WebhookSubscriber> implements Webhook {
+class SharedPath<S extends WebhookSubscriber> implements Webhook {
   readonly path: string;
-  readonly #use: PathUse<M>;
-  #members: readonly M[] = [];
+  readonly #use: PathUse<S>;
+  #members: readonly S[] = [];
+  /** By method; a method that none of them takes is refused before, but for one that the last to leave has taken. */
+  #able: ReadonlyMap<string, readonly S[]> = new Map();
   #methods: ReadonlySet<string> = new Set();
   #timer: NodeJS.Timeout | undefined;
   #forget = (): void => {};
@@ -107,12 +125,12 @@ class SharedPath<M extends WebhookSubscriber> implements Webhook {
   /** Set while it is being taken away; never rejects. */
   ending: Promise<void> | undefined;
 
-  constructor(use: PathUse<M>, path: string) {
+  constructor(use: PathUse<S>, path: string) {
     this.#use = use;
     this.path = path;
   }
 
-  get members(): readonly M[] {
+  get members(): readonly S[] {
     return this.#members;
   }
 
@@ -125,13 +143,13 @@ class SharedPath<M extends WebhookSubscriber> implements Webhook {
     return this.#methods;
   }
 
-  join(member: M): void {
+  join(member: S): void {
     clearTimeout(this.#timer);
     this.#set([member, ...this.#members].sort(byName));
   }
 
   /** False when it had left before. */
-  leave(member: M): boolean {
+  leave(member: S): boolean {
     if (!this.#members.includes(member)) return false;
     this.#set(this.#members.filter((each) => each !== member));
     return true;
@@ -160,16 +178,27 @@ class SharedPath<M extends WebhookSubscriber> implements Webhook {
   }
 
   admit(request: WebhookRequest): WebhookReply | undefined {
-    return this.#members.length === 0 ? comeAgain : this.#use.admit(this.#members, request);
+    const able = this.#able.get(request.method);
+    if (able === undefined) return comeAgain;
+    return this.#use.answer?.(able, request) ?? admitted(able, request, this.#use.unauthorised);
   }
 
   async receive(request: WebhookRequest, body: Buffer): Promise<WebhookReply> {
-    return this.#members.length === 0 ? comeAgain : this.#use.receive(this.#members, request, body);
+    const able = this.#able.get(request.method);
+    if (able === undefined) return comeAgain;
+    const verdict = verifiedSubscribers(able, request, body);
+    const verified = verdict instanceof Promise ? await verdict : verdict;
+    if (isRefusal(verified)) return refusal(request, this.#use.unauthorised, verified);
+    return this.#use.receive(verified, request, body);
   }
 
-  #set(members: readonly M[]): void {
+  #set(members: readonly S[]): void {
     this.#members = members;
-    if (members.length > 0) this.#methods = new Set(members.flatMap((member) => member.methods));
+    const methods = new Set(members.flatMap((member) => member.methods));
+    if (members.length > 0) this.#methods = methods;
+    this.#able = new Map(
+      [...methods].map((method) => [method, members.filter((each) => each.methods.includes(method))]),
+    );
   }
 }
 

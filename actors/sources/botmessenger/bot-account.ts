@@ -107,12 +107,16 @@ export class BotAccount {
 
 export class BotAccounts {
   readonly #accounts = new Map<string, BotAccount>();
+  readonly #ofTrigger = new WeakMap<BotMessengerTrigger, BotAccount>();
   readonly #apis = new WeakMap<BotMessengerTrigger, BotApi>();
 
   readonly of = (trigger: BotMessengerTrigger): BotAccount => {
+    const before = this.#ofTrigger.get(trigger);
+    if (before !== undefined) return before;
     const name = accountNameOf(trigger.config);
     const account = this.#accounts.get(name) ?? new BotAccount(name, botIdOf(trigger.config));
     this.#accounts.set(name, account);
+    this.#ofTrigger.set(trigger, account);
     return account;
   };
 

@@ -20,31 +20,28 @@ export class BotInbox {
   readonly #account: BotAccount;
   readonly #host: SourceHost;
   readonly #answers: QueryAnswers;
-  readonly #principal: Principal;
 
-  /** `principal` is who brings the updates: whoever has the webhook's secret, or knows the bot by its token. */
-  constructor(account: BotAccount, api: BotApi, host: SourceHost, principal: Principal) {
-    this.#principal = principal;
+  constructor(account: BotAccount, api: BotApi, host: SourceHost) {
     this.#account = account;
     this.#host = host;
     this.#answers = new QueryAnswers(api, host.log);
   }
 
-  /** Undefined for what is nothing for an agent. Rejects as the store does. */
-  async take(update: unknown, triggers: Triggers): Promise<Appended | undefined> {
+  /** `principal` is who brings it. Undefined for what is nothing for an agent. Rejects as the store does. */
+  async take(update: unknown, triggers: Triggers, principal: Principal): Promise<Appended | undefined> {
     await this.#heed(update, triggers);
-    const event = this.#eventOf(update, triggers);
+    const event = this.#eventOf(update, triggers, principal);
     return event && this.#host.accept(event);
   }
 
   /** Several, in their order. When it rejects some of them may be there already, and may be brought again. */
-  async takeAll(updates: readonly unknown[], triggers: Triggers): Promise<void> {
+  async takeAll(updates: readonly unknown[], triggers: Triggers, principal: Principal): Promise<void> {
     for (const update of updates) await this.#heed(update, triggers);
-    const events = updates.flatMap((update) => this.#eventOf(update, triggers) ?? []);
+    const events = updates.flatMap((update) => this.#eventOf(update, triggers, principal) ?? []);
     await acceptAll(this.#host, events);
   }
 
-  #eventOf(update: unknown, triggers: Triggers): NewEvent | undefined {
+  #eventOf(update: unknown, triggers: Triggers, principal: Principal): NewEvent | undefined {
     const { identity, chats, turns } = this.#account;
     const message = botMessageOf(update);
     if (message === undefined) return undefined;
@@ -59,7 +56,7 @@ export class BotInbox {
     return botEvent({
       bot: identity,
       triggers: names,
-      principal: this.#principal,
+      principal,
       update,
       formerIdsOf: chats.formerIdsOf,
     });

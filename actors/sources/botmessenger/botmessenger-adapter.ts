@@ -7,31 +7,27 @@ import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
 import { headerVerifier } from '../header-verifier.ts';
 import { WebhookTable } from '../webhook-table.ts';
 import { BotAccounts } from './bot-account.ts';
-import { botConnector } from './bot-connector.ts';
 import { BotInbox } from './bot-inbox.ts';
 import { botPacing } from './bot-pacing.ts';
-import { BotPath, type BotSubscriber, SECRET } from './bot-webhook.ts';
+import { botConnector } from './botmessenger-connector.ts';
 import { readBotEvent } from './botmessenger-event.ts';
 import { botOutbound } from './botmessenger-outbound.ts';
+import { type BotSubscriber, botMessengerPath, SECRET } from './botmessenger-path.ts';
 
 /** `maxBodyBytes` bounds one request to a webhook. */
 export function botMessengerAdapter(maxBodyBytes: number): Adapter<BotMessengerTrigger> {
   const accounts = new BotAccounts();
-  const table = new WebhookTable<BotSubscriber>(new BotPath(maxBodyBytes));
+  const table = new WebhookTable<BotSubscriber>(botMessengerPath(maxBodyBytes));
   return {
     type: 'BotMessenger',
+    account: (trigger) => accounts.of(trigger).name,
     async open(trigger: BotMessengerTrigger, host: SourceHost): Promise<OpenTrigger> {
       const account = accounts.of(trigger);
       const api = accounts.apiOf(trigger);
       const connector = botConnector({ trigger, account, api, host });
-      const used = host.connections.use({
-        platform: 'botmessenger',
-        account: account.name,
-        trigger,
-        connector,
-      });
+      const used = host.connections.use({ trigger, connector });
       if (trigger.config.mode === 'polling') return { close: () => used.release() };
-      const inbox = new BotInbox(account, api, host, { kind: 'key', name: 'secret_token' });
+      const inbox = new BotInbox(account, api, host);
       try {
         const proof = { header: SECRET, secret: trigger.config.secret_token, field: 'secret_token' };
         const verifier = headerVerifier(proof);

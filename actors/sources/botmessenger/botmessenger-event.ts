@@ -16,6 +16,8 @@ interface BotMeta {
   /** Those that use the bot. */
   readonly triggers: readonly string[];
   readonly principal: string;
+  /** The bot's. */
+  readonly account: string;
   /** As it was called when the update came. */
   readonly username?: string | undefined;
   /** Ids that the chat had before. */
@@ -42,6 +44,7 @@ export function botEvent({ bot, triggers, principal, update, formerIdsOf }: BotU
   const meta: BotMeta = {
     triggers,
     principal: principalText(principal),
+    account: bot.account,
     username: bot.username,
     ...(formerIds.length > 0 && { formerIds }),
   };
@@ -58,7 +61,7 @@ export function botEvent({ bot, triggers, principal, update, formerIdsOf }: BotU
 
 /** Throws for an event that is none of these. */
 export function readBotEvent(stored: StoredEvent): InboundEvent {
-  const { triggers, username, formerIds } = JSON.parse(stored.meta) as BotMeta;
+  const { triggers, account, username, formerIds } = JSON.parse(stored.meta) as BotMeta;
   const update: unknown = stored.parsed ?? JSON.parse(Buffer.from(stored.body).toString('utf8'));
   const message = botMessageOf(update);
   if (message === undefined) throw new Error('the update holds no message and no pressed button');
@@ -66,6 +69,7 @@ export function readBotEvent(stored: StoredEvent): InboundEvent {
   const { names, rest, words } = commandsOf(message, username);
   return {
     platform: 'botmessenger',
+    account,
     triggers,
     names,
     text: words,

@@ -7,7 +7,7 @@
 
 import type { BotMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
-import type { Outbound, Receipt, Rendered, SendContext } from '../../outbound/outbound.ts';
+import type { Outbound, Receipt, SendContext } from '../../outbound/outbound.ts';
 import type { OutboundTarget } from '../../outbound/outbound-message.ts';
 import type { Pacing } from '../../outbound/pacing.ts';
 import type { InboundEvent } from '../adapter.ts';
@@ -33,14 +33,12 @@ export interface BotDirectory {
   readonly pacing: Pacing;
 }
 
-export function botOutbound(directory: BotDirectory): Outbound<BotMessengerTrigger> {
+export function botOutbound(directory: BotDirectory): Outbound<BotMessengerTrigger, BotCall> {
   return {
     target: targetOf,
-    render: (_trigger, message) => botCalls(message) as unknown as readonly Rendered[],
-    account: directory.accountOf,
+    render: (_trigger, message) => botCalls(message),
     sendsTo: ({ config }) => config.api_root,
-    send: (trigger, rendered, context) =>
-      new BotSending(directory, trigger, context).send(rendered as unknown as BotCall),
+    send: (trigger, call, context) => new BotSending(directory, trigger, context).send(call),
     typingLastsMs: TYPING_MS,
     async typing(trigger, { place, thread }, signal) {
       const topic = thread === undefined ? {} : { message_thread_id: Number(thread) };

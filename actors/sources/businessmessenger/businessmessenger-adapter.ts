@@ -13,7 +13,7 @@ import type { Verifier } from '../verified-subscribers.ts';
 import { WebhookTable } from '../webhook-table.ts';
 import { readMessageEvent } from './businessmessenger-event.ts';
 import { businessMessengerOutbound } from './businessmessenger-outbound.ts';
-import { type MessengerSubscriber, NotificationPath, SIGNATURE } from './notification-path.ts';
+import { businessMessengerPath, type MessengerSubscriber, SIGNATURE } from './businessmessenger-path.ts';
 import { SendingNow } from './sending-now.ts';
 
 /** The platform's own bound on a notification is 3 MB. */
@@ -26,20 +26,16 @@ const platform: Principal = { kind: 'signature', name: 'app_secret' };
 export function businessMessengerAdapter(maxBodyBytes: number): Adapter<BusinessMessengerTrigger> {
   const sending = new SendingNow();
   const table = new WebhookTable<MessengerSubscriber>(
-    new NotificationPath(Math.min(maxBodyBytes, MAX_NOTIFICATION_BYTES), sending),
+    businessMessengerPath(Math.min(maxBodyBytes, MAX_NOTIFICATION_BYTES), sending),
   );
   return {
     type: 'BusinessMessenger',
+    account: ({ config }) => config.phone_number_id,
     async open(trigger: BusinessMessengerTrigger, host: SourceHost): Promise<OpenTrigger> {
-      const { path } = trigger.config;
-      const verifier = verifierOf(trigger);
-      if (verifier.isOpen)
-        host.log.warn({ trigger: trigger.name, path }, 'trigger takes what nobody has signed');
-      const close = await table.add({ trigger, host, methods: ['GET', 'POST'], verifier }, path);
-      return { close };
+      const subscriber = { trigger, host, methods: ['GET', 'POST'], verifier: verifierOf(trigger) };
+      return { close: await table.add(subscriber, trigger.config.path) };
     },
     read: readMessageEvent,
-    takes: ({ config }, { channel }) => channel === config.phone_number_id,
     filters: ({ config }) => chatFilters({ users: [...config.allowed_numbers, ...config.allowed_users] }),
     outbound: businessMessengerOutbound(sending),
   };

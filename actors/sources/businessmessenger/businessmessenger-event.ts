@@ -55,13 +55,15 @@ export function readMessageEvent(stored: StoredEvent): InboundEvent {
   const words = wordsOf(message);
   if (words === undefined) throw new Error('the payload is no message');
   const sender = senderOf(message, memberOf(value, 'contacts.0'));
+  const phoneNumberId = textMember(value, 'metadata.phone_number_id');
   return {
     platform: 'businessmessenger',
+    account: phoneNumberId,
     triggers,
     names: [],
     text: 'text' in words ? words.text : undefined,
     unsupported: 'text' in words ? undefined : `UnsupportedMessageType: ${words.unsupported}`,
-    channel: textMember(value, 'metadata.phone_number_id'),
+    channel: phoneNumberId,
     user: sender.userId ?? sender.number,
     // Whoever has an id may be meant by the number.
     userAliases: sender.number === undefined ? [] : [sender.number],
@@ -74,7 +76,7 @@ export function readMessageEvent(stored: StoredEvent): InboundEvent {
       [SENDER_NUMBER]: sender.number,
       [SENDER_USER_ID]: sender.userId,
       'business.number': textMember(value, 'metadata.display_phone_number'),
-      'business.phone_number_id': textMember(value, 'metadata.phone_number_id'),
+      'business.phone_number_id': phoneNumberId,
     }),
     payload,
     parameters: {},

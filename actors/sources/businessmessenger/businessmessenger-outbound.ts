@@ -10,12 +10,20 @@ import { PAIR_LIMIT } from './businessmessenger-errors.ts';
 import { MESSAGE_ID, SENDER_NUMBER, SENDER_USER_ID } from './businessmessenger-event.ts';
 import { GrowingPauses } from './growing-pauses.ts';
 import { messengerPacing } from './messenger-pacing.ts';
-import { messageBodies } from './render-message.ts';
+import { type MessageBody, messageBodies } from './render-message.ts';
 import type { SendingNow } from './sending-now.ts';
 
 const TYPING_LASTS_MS = 25_000;
 
-export function businessMessengerOutbound(sending: SendingNow): Outbound<BusinessMessengerTrigger> {
+/** A message, and the number that it leaves from. */
+interface NumberedBody {
+  readonly from: string;
+  readonly body: MessageBody;
+}
+
+export function businessMessengerOutbound(
+  sending: SendingNow,
+): Outbound<BusinessMessengerTrigger, NumberedBody> {
   const pacing = messengerPacing();
   const pauses = new GrowingPauses();
   const apis = new WeakMap<BusinessMessengerTrigger, BusinessMessengerApi>();
@@ -37,17 +45,12 @@ export function businessMessengerOutbound(sending: SendingNow): Outbound<Busines
     },
     render: (trigger, message) =>
       messageBodies(message).map((body) => ({ from: trigger.config.phone_number_id, body })),
-    account: ({ config }) => config.phone_number_id,
     sendsTo: ({ config }) => config.graph_url,
-    async send(trigger, { from, body }, { signal }) {
-      const { to, recipient } = body as { readonly to?: string; readonly recipient?: string };
-      const account = String(from);
-      const place = to ?? recipient ?? '';
+    async send(trigger, { from: account, body }, { signal }) {
+      const place = String(body.to ?? body.recipient ?? '');
       const id = await pacing.run({ account, place, isOfPlace }, async () => {
         try {
-          const sent = await sending.during(account, () =>
-            apiOf(trigger).post(account, body as object, signal),
-          );
+          const sent = await sending.during(account, () => apiOf(trigger).post(account, body, signal));
           pauses.end(account);
           pauses.end(`${account}/${place}`);
           return sent;

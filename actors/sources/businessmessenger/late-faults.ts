@@ -8,8 +8,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { platformNote } from '../../outbound/platform-errors.ts';
 import { messengerErrors } from './businessmessenger-errors.ts';
+import type { MessengerSubscriber } from './businessmessenger-path.ts';
 import type { PlatformFault } from './notification.ts';
-import type { MessengerSubscriber } from './notification-path.ts';
 import type { SendingNow } from './sending-now.ts';
 
 const PLATFORM = 'businessmessenger';

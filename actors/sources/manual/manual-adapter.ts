@@ -9,5 +9,4 @@ export const manualAdapter: Adapter<ManualTrigger> = {
   open: async () => ({ close: async () => {} }),
   runByHand: manualEvent,
   read: readManualEvent,
-  takes: () => true,
 };

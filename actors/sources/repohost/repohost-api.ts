@@ -11,7 +11,7 @@ import { Pace } from '../../outbound/pace.ts';
 import { sendingFault } from '../../outbound/platform-errors.ts';
 import { OwnAccount } from '../own-account.ts';
 import { textMember } from '../payload-member.ts';
-import { apiFault } from './api-fault.ts';
+import { apiFault } from './repohost-errors.ts';
 
 const REQUEST_MS = 20_000;
 /** What notifies people may not come more often, or the host takes nothing for a while. */

@@ -39,17 +39,16 @@ interface Comment {
 /** `apiOf` gives none for a trigger that has no token. */
 export function repoHostOutbound(
   apiOf: (trigger: RepoHostTrigger) => RepoHostApi | undefined,
-): Outbound<RepoHostTrigger> {
+): Outbound<RepoHostTrigger, Comment> {
   return {
     target,
     render: (_, message) => [rendered(message)],
-    account: ({ config }) => new URL(config.api_url).host,
     sendsTo: ({ config }) => config.api_url,
     async send(trigger, comment, context) {
       const api = apiOf(trigger);
       if (api === undefined)
         throw new DeliveryError(`trigger ${trigger.name} has no token any more`, { isFinal: true });
-      return sendComment(api, comment as unknown as Comment, context);
+      return sendComment(api, comment, context);
     },
   };
 }
@@ -61,7 +60,7 @@ function target({ config }: RepoHostTrigger, inbound: InboundEvent): OutboundTar
   return { place: `${facts.repository}#${facts.number}` };
 }
 
-function rendered({ target: { place }, action, text, card }: OutboundMessage) {
+function rendered({ target: { place }, action, text, card }: OutboundMessage): Comment {
   if (action.do === 'react')
     throw new UnrenderableError(`a comment on ${place} can be written and changed, not reacted to`);
   const end = place.lastIndexOf('#');

@@ -36,7 +36,6 @@ export function scheduleAdapter({
   return {
     type: 'Schedule',
     read: readScheduleEvent,
-    takes: () => true,
     async open(trigger: ScheduleTrigger, host: SourceHost): Promise<OpenTrigger> {
       const { cron, timezone } = trigger.config;
       const instants = new CronInstants(cron, timezone);

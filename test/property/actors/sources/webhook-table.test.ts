@@ -4,6 +4,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { SourceHost } from '../../../../actors/sources/adapter.ts';
+import { loopbackOnly } from '../../../../actors/sources/verified-subscribers.ts';
 import type { Webhook, WebhookReply, WebhookRequest } from '../../../../actors/sources/webhook.ts';
 import {
   type PathUse,
@@ -15,10 +16,10 @@ import { httpTrigger } from '../../../fixtures/automation/triggers.ts';
 
 const names: PathUse<WebhookSubscriber> = {
   maxBodyBytes: 1,
-  admit: () => undefined,
-  receive: async (members): Promise<WebhookReply> => ({
+  unauthorised: 'nobody may',
+  receive: async ({ subscribers }): Promise<WebhookReply> => ({
     status: 200,
-    body: members.map(({ trigger }) => trigger.name).join(),
+    body: subscribers.map(({ trigger }) => trigger.name).join(),
   }),
 };
 
@@ -92,7 +93,8 @@ test('a path is what its open triggers make of it', async () => {
               return;
             }
             if (canFail) slow.failures = 1;
-            const member: WebhookSubscriber = { trigger: httpTrigger(name), host, methods: ['POST'] };
+            const common = { host, methods: ['POST'], verifier: loopbackOnly };
+            const member: WebhookSubscriber = { trigger: httpTrigger(name), ...common };
             await table.add(member, path).then(
               (given) => void open.set(key, given),
               () => {},

@@ -266,3 +266,27 @@ test('of an event that no platform sent nobody is told, and no adapter is asked 
   expect(work.notice(stored, 'failed')).toEqual([]);
   expect(reads).toBe(1);
 });
+
+test('an event is not taken by a trigger that uses another account by now', async () => {
+  const asked: Job[] = [];
+  const handler: Handler = {
+    run: async (job) => {
+      asked.push(job);
+      return { text: 'yes' };
+    },
+  };
+  const come = (account: string) => {
+    const adapter: Adapter = {
+      ...(manualAdapter as Adapter),
+      account: () => 'the bot of today',
+      read: (event) => ({ ...manualAdapter.read(event), account }),
+    };
+    return bench(manualTrigger('chat'), handler, {}, {}, [], adapter).perform();
+  };
+  expect(await come('the bot of yesterday')).toEqual({
+    kind: 'ignored',
+    note: 'the triggers it came for use another account now',
+  });
+  expect(asked).toEqual([]);
+  expect(await come('the bot of today')).toMatchObject({ kind: 'done' });
+});

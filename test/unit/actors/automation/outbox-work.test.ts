@@ -15,26 +15,31 @@ import type { Trigger } from '../../../../config/resources/triggers/trigger.ts';
 import { manualTrigger } from '../../../fixtures/automation/triggers.ts';
 
 const trigger = manualTrigger('t') as Trigger;
+const account = { platform: 'test', account: 'a' };
 const gone = () => new DeliveryError('it is gone', { isFinal: true, isTargetGone: true });
 const tooSoon = () => new DeliveryError('not now', { isTooSoon: true, retryAfterMs: 5 });
 
 /** A work whose platform is told what to say to the next calls; `asked` is what it was asked for. */
 function bench(receipts: Readonly<Record<string, string>>, answers: (DeliveryError | undefined)[] = []) {
   const asked: string[] = [];
-  const outbound: Outbound = {
+  const outbound: Outbound<Trigger, { readonly text: string; readonly of: string | undefined }> = {
     target: () => undefined,
     render: (_, { action, text }) => [{ text, of: action.do === 'edit' ? action.of : undefined }],
-    account: () => 'a',
     sendsTo: () => 'here',
     send: async (_, { of, text }, { receiptOf }) => {
-      const before = of === undefined ? undefined : await receiptOf(String(of));
+      const before = of === undefined ? undefined : await receiptOf(of);
       asked.push(before === undefined ? `post ${text}` : `edit ${before.id} ${text}`);
       const fault = answers.shift();
       if (fault !== undefined) throw fault;
       return before ?? { id: 'new' };
     },
   };
-  const adapter = { ...manualAdapter, type: trigger.type, outbound } as unknown as Adapter;
+  const adapter = {
+    ...manualAdapter,
+    type: trigger.type,
+    account: () => 'a',
+    outbound,
+  } as unknown as Adapter;
   const work = new OutboxWork({
     platform: 'test',
     sendings: { adapterOf: () => adapter, trigger: () => trigger },
@@ -48,7 +53,7 @@ function bench(receipts: Readonly<Record<string, string>>, answers: (DeliveryErr
   });
   const perform = (action: OutboundAction): Promise<Outcome> => {
     const message = { target: { place: 'x' }, action, text: 'hi' };
-    const [row] = outboxRows(outbound, 'test', trigger, message, { eventId: 'e', trace: '' });
+    const [row] = outboxRows(outbound, account, trigger, message, { eventId: 'e', trace: '' });
     const event = { ...row!, seq: 1, at: Date.now(), attempt: 1, crashes: 0 };
     const { signal } = new AbortController();
     return work.perform({ event, snapshot: undefined, signal, checkpoint: async () => {} });

@@ -3,6 +3,7 @@
 
 import { beforeEach, describe, expect, test } from 'vitest';
 import { WebhookListeners } from '../../../../actors/automation/webhook-listeners.ts';
+import { loopbackOnly } from '../../../../actors/sources/verified-subscribers.ts';
 import type { Webhook, WebhookReply } from '../../../../actors/sources/webhook.ts';
 import {
   type PathUse,
@@ -24,11 +25,17 @@ beforeEach(() => {
 
 const says = (body: string): PathUse<WebhookSubscriber> => ({
   maxBodyBytes: 1_000,
-  admit: (): WebhookReply => ({ status: 200, body }),
+  unauthorised: 'nobody may',
+  answer: (): WebhookReply => ({ status: 200, body }),
   receive: async () => ({ status: 200, body }),
 });
 const table = (word: string) => new WebhookTable(says(word), LINGER_MS);
-const member = (name: string): WebhookSubscriber => ({ trigger: httpTrigger(name), host, methods: ['POST'] });
+const member = (name: string): WebhookSubscriber => ({
+  trigger: httpTrigger(name),
+  host,
+  methods: ['POST'],
+  verifier: loopbackOnly,
+});
 const said = (hook: Webhook | undefined) => {
   const request = {
     method: 'POST',

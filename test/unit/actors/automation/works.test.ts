@@ -77,16 +77,15 @@ const rowOf = (trigger: string, n: number): NewEvent => ({
 const adapterOf = (
   send: (row: string, context: SendContext) => Promise<Receipt>,
   sendsTo: (trigger: Trigger) => string = () => 'https://test.example',
-): Adapter => ({
-  ...(manualAdapter as Adapter),
-  outbound: {
+): Adapter => {
+  const outbound: Outbound<Trigger, { readonly row: string }> = {
     target: () => ({ place: 'x' }),
     render: () => [],
-    account: () => 'a',
     sendsTo,
-    send: (_, rendered, context) => send(String(rendered.row), context),
-  },
-});
+    send: (_, { row }, context) => send(row, context),
+  };
+  return { ...(manualAdapter as Adapter), account: () => 'a', outbound };
+};
 
 test('a platform that hangs leaves places for the answers to another, whatever many triggers send to it', async () => {
   let hanging = 0;
@@ -295,22 +294,23 @@ test('a further kind of work is one entry: it gets the events of its keys with t
   expect(await told).toMatchObject({ state: 'done' });
 });
 
+type Texts = Outbound<Trigger, { readonly text: string }>;
+
 /** A trigger that answers people: `send` gets their texts. */
-function startChat(handler: Handler, marks: Partial<Outbound> = {}) {
+function startChat(handler: Handler, marks: Partial<Texts> = {}) {
   const sent: string[] = [];
-  const outbound: Outbound = {
+  const outbound: Texts = {
     target: () => ({ place: 'x' }),
     render: (_, { text, status }) => [{ text: `${status}: ${text}` }],
-    account: () => 'a',
     sendsTo: () => 'https://test.example',
     send: async (_, { text }) => {
-      sent.push(String(text));
+      sent.push(text);
       return { id: '' };
     },
     ...marks,
   };
   let isPaused = false;
-  const adapter: Adapter = { ...(manualAdapter as Adapter), outbound };
+  const adapter: Adapter = { ...(manualAdapter as Adapter), account: () => 'a', outbound };
   const retry = { attempts: 2, min_backoff_seconds: 0.001, max_backoff_seconds: 0.001, factor: 1 };
   const held: string[] = [];
   const { store } = start({
@@ -356,7 +356,7 @@ test('whoever sent an event that is given up hears of it once, also when it runs
 });
 
 test('an answer that has no form on its platform is given up at once, and that is told', async () => {
-  const render: Outbound['render'] = (_, { text, status }) => {
+  const render: Texts['render'] = (_, { text, status }) => {
     if (status !== 'warning') throw new UnrenderableError('a card of this kind cannot be shown');
     return [{ text }];
   };

@@ -36,7 +36,9 @@ class Bench {
   }
 
   /** As an adapter sees it, for triggers of its own type. */
-  readonly connections: Connections = { use: (use) => this.registry.use(use, () => {}) };
+  readonly connections: Connections = {
+    use: (use) => this.registry.use({ ...use, platform: 'p', account: '1' }, () => {}),
+  };
 
   use(name: string, identity = 'token', account = '42'): WatchedConnection {
     const trigger = { name } as Trigger;
@@ -217,8 +219,6 @@ describe('a connection', () => {
   test('whose connector does not even end when it is cut is left behind, with an error (RU2)', async () => {
     const bench = new Bench();
     const use = bench.connections.use({
-      platform: 'p',
-      account: '1',
       trigger: { name: 'a' } as ManualTrigger,
       connector: { identity: 'x', connect: () => new Promise<never>(() => {}) },
     });

@@ -9,10 +9,10 @@ import type { ManualTrigger } from '../../../../config/resources/triggers/trigge
 const outbound: Outbound<ManualTrigger> = {
   target: () => undefined,
   render: (_, { text }) => splitText(text, { limit: 100, unit: 'utf16' }).map((part) => ({ text: part })),
-  account: () => 'bot1',
   sendsTo: () => 'http://127.0.0.1',
   send: async () => ({ id: '' }),
 };
+const account = { platform: 'chat', account: 'bot1' };
 const trigger = { name: 'chat' } as ManualTrigger;
 const message: OutboundMessage = {
   target: { place: '-100/x', thread: '7' },
@@ -24,7 +24,7 @@ const origin = { eventId: 'chat:1', trace: '00-1' };
 
 describe('the rows of a message', () => {
   test('are one for each request, in order, in the mailbox of the destination (OR2)', () => {
-    const rows = outboxRows(outbound, 'chat', trigger, message, origin);
+    const rows = outboxRows(outbound, account, trigger, message, origin);
     expect(rows.map(({ id }) => id)).toEqual(['outbox:chat:1/1', 'outbox:chat:1/2']);
     expect(new Set(rows.map(({ key }) => key))).toEqual(new Set(['outbox/chat/bot1/-100/x']));
     expect(rows.map((row) => renderedOf(row))).toEqual([{ text: 'a'.repeat(99) }, { text: 'b'.repeat(20) }]);
@@ -36,11 +36,11 @@ describe('the rows of a message', () => {
   });
 
   test('have the same ids each time, and others for another message of the same event (OR1)', () => {
-    const again = outboxRows(outbound, 'chat', trigger, message, origin);
-    expect(outboxRows(outbound, 'chat', trigger, message, origin)).toEqual(again);
+    const again = outboxRows(outbound, account, trigger, message, origin);
+    expect(outboxRows(outbound, account, trigger, message, origin)).toEqual(again);
     const notice = outboxRows(
       outbound,
-      'chat',
+      account,
       trigger,
       { ...message, text: 'x' },
       { ...origin, about: 'failed' },
@@ -50,7 +50,7 @@ describe('the rows of a message', () => {
 
   test('have a sign in place of half a character, for which platforms refuse all of a message', () => {
     const text = 'cut by the agent \ud83d';
-    const [row] = outboxRows(outbound, 'chat', trigger, { ...message, text }, origin);
+    const [row] = outboxRows(outbound, account, trigger, { ...message, text }, origin);
     expect(renderedOf(row!)).toEqual({ text: 'cut by the agent \ufffd' });
   });
 
@@ -59,7 +59,7 @@ describe('the rows of a message', () => {
       throw new UnrenderableError('a message cannot be edited here');
     };
     const edit: OutboundMessage = { ...message, action: { do: 'edit', of: 'outbox:chat:1/1' } };
-    const make = () => outboxRows({ ...outbound, render }, 'chat', trigger, edit, origin);
+    const make = () => outboxRows({ ...outbound, render }, account, trigger, edit, origin);
     expect(make).toThrow(UnrenderableError);
     expect(make).toThrow(expect.objectContaining({ code: 'ERR_DELIVERY', isFinal: true }));
   });

@@ -470,6 +470,6 @@ describe('our own', () => {
   test('comments are known by their mark', async () => {
     const body = `${resendMark('outbox:repohost:other/d/1')}\n\nhello`;
     await receive('issue_comment', comment('somebody', body));
-    expect(adapter.takes(trigger, adapter.read(host.event()))).toBe(false);
+    expect(adapter.takes?.(trigger, adapter.read(host.event()))).toBe(false);
   });
 });

@@ -3,6 +3,8 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { headerVerifier } from '../../../../actors/sources/header-verifier.ts';
+import { loopbackOnly, type Verified } from '../../../../actors/sources/verified-subscribers.ts';
 import type { WebhookReply } from '../../../../actors/sources/webhook.ts';
 import {
   type PathUse,
@@ -21,13 +23,13 @@ afterEach(() => host.stop());
 /** Answers with the names of the triggers that are there, when `gate` is open. */
 class Names implements PathUse<WebhookSubscriber> {
   readonly maxBodyBytes = 1_000;
+  readonly unauthorised = 'nobody may';
   gate: Promise<void> = Promise.resolve();
   asked = 0;
-  admit(): undefined {}
-  async receive(members: readonly WebhookSubscriber[]): Promise<WebhookReply> {
+  async receive({ subscribers }: Verified<WebhookSubscriber>): Promise<WebhookReply> {
     this.asked += 1;
     await this.gate;
-    return { status: 200, body: members.map(({ trigger }) => trigger.name).join() };
+    return { status: 200, body: subscribers.map(({ trigger }) => trigger.name).join() };
   }
 }
 
@@ -35,6 +37,7 @@ const member = (name: string, methods = ['POST']): WebhookSubscriber => ({
   trigger: httpTrigger(name),
   host,
   methods,
+  verifier: loopbackOnly,
 });
 
 async function ask(path = '/hooks', method = 'POST', url = host.url) {
@@ -47,14 +50,32 @@ describe('a path', () => {
     expect(await ask()).toMatchObject({ status: 404 });
   });
 
-  test('belongs to all triggers that are open on it, in the order of their names (WT1)', async () => {
+  test('belongs to all triggers that are open on it and take the method, in the order of their names (WT1)', async () => {
     const table = new WebhookTable(new Names());
     const leave = await table.add(member('b'), '/hooks');
     await Promise.all([table.add(member('c'), '/hooks'), table.add(member('a', ['PUT']), '/hooks')]);
-    expect(await ask()).toMatchObject({ status: 200, text: 'a,b,c' });
-    expect(await ask('/hooks', 'PUT')).toMatchObject({ status: 200 });
+    expect(await ask()).toMatchObject({ status: 200, text: 'b,c' });
+    expect(await ask('/hooks', 'PUT')).toMatchObject({ status: 200, text: 'a' });
     await leave();
-    expect(await ask()).toMatchObject({ text: 'a,c' });
+    expect(await ask()).toMatchObject({ text: 'c' });
+  });
+
+  test('shows a body to its adapter only when a verifier has accepted it, for the triggers of those that did (WT4)', async () => {
+    const names = new Names();
+    const table = new WebhookTable(names);
+    const headerOf = (secret: string) => headerVerifier({ header: 'x-secret', secret, field: 'secret' });
+    await table.add({ ...member('a'), verifier: headerOf('one') }, '/hooks');
+    await table.add({ ...member('b'), verifier: headerOf('two') }, '/hooks');
+    await table.add({ ...member('c'), verifier: headerOf('one') }, '/hooks');
+    const send = async (headers: Record<string, string>) => {
+      const response = await fetch(`${host.url}/hooks`, { method: 'POST', headers, body: 'x' });
+      return [response.status, await response.text()];
+    };
+    expect(await send({})).toEqual([401, 'nobody may']);
+    expect(await send({ 'x-secret': 'three' })).toEqual([401, 'nobody may']);
+    expect(names.asked).toBe(0);
+    expect(await send({ 'x-secret': 'one' })).toEqual([200, 'a,c']);
+    expect(await send({ 'x-secret': 'two' })).toEqual([200, 'b']);
   });
 
   test('answers 503 after its last trigger has gone, and 404 a while later (WT2)', async () => {

@@ -213,8 +213,8 @@ describe('a notification', () => {
     await open({ app_secret: 'of another app' }, 'a-stranger');
     await sender().send(messagesOf(other, [[ada, textMessage(ada, 'to the shop')]]));
     expect(last().triggers).toEqual(['shop']);
-    expect(adapter.takes(shop, last())).toBe(true);
-    expect(adapter.takes(desk, last())).toBe(false);
+    expect(adapter.account?.(shop)).toBe(last().account);
+    expect(adapter.account?.(desk)).not.toBe(last().account);
     await say(ada, textMessage(ada, 'to the desk'));
     expect(last().triggers).toEqual(['desk']);
     expect(host.event().key).toBe(`conversation/businessmessenger/${business.phone_number_id}/${ada.number}`);
@@ -408,7 +408,7 @@ describe('a person', () => {
 
   /** Which of the triggers the last message is for. */
   function takerOf(...triggers: readonly BusinessMessengerTrigger[]): string | undefined {
-    const taking = triggers.filter((trigger) => adapter.takes(trigger, last()));
+    const taking = triggers.filter((trigger) => adapter.account?.(trigger) === last().account);
     const match = matched(taking, last(), (trigger) => adapter.filters?.(trigger));
     return typeof match === 'string' ? undefined : match.trigger.name;
   }

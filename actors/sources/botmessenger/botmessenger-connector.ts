@@ -8,6 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { BotMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { RequestFault } from '../../../rest/request-fault.ts';
 import type { Connector, OpenConnection, Users } from '../../connections/connector.ts';
+import type { Principal } from '../../principal.ts';
 import type { SourceHost } from '../adapter.ts';
 import type { BotAccount } from './bot-account.ts';
 import { BotInbox } from './bot-inbox.ts';
@@ -37,6 +38,8 @@ const MOST_AT_ONCE = 100;
 /** A poll that has not been refused for so long has been taken. */
 const TAKEN_MS = 500;
 const OFFSETS = 'botmessenger-offsets';
+/** Who gives the updates that are asked for under the token. */
+const platform: Principal = { kind: 'key', name: 'bot_token' };
 
 export function botConnector(options: BotConnectorOptions): Connector<BotMessengerTrigger> {
   const { bot_token, api_root, mode, secret_token, webhook_url } = options.trigger.config;
@@ -83,7 +86,7 @@ async function polling(
   const { store, log } = host;
   await account.load(host);
   await account.identify(api, store, signal);
-  const inbox = new BotInbox(account, api, host, { kind: 'key', name: 'bot_token' });
+  const inbox = new BotInbox(account, api, host);
   const saved = Number((await store.get(OFFSETS, account.name))?.value);
   const loop = new UpdateLoop({
     source: new Polls(api, times),
@@ -92,7 +95,7 @@ async function polling(
         const triggers = users();
         // The last of them has gone: whoever comes next is given it again.
         if (triggers.length === 0) throw new Error('no trigger uses the bot any more');
-        await inbox.takeAll(updates, triggers);
+        await inbox.takeAll(updates, triggers, platform);
       },
       saveOffset: async (offset) => void (await store.put(OFFSETS, account.name, String(offset))),
       onRefused: (error, inMs) =>

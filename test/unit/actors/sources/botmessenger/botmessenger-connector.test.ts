@@ -4,9 +4,12 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ConnectionError } from '../../../../../actors/connections/connector.ts';
 import { BotAccount } from '../../../../../actors/sources/botmessenger/bot-account.ts';
-import { botConnector, pollTimes } from '../../../../../actors/sources/botmessenger/bot-connector.ts';
 import { botMessengerAdapter } from '../../../../../actors/sources/botmessenger/botmessenger-adapter.ts';
 import { BotApi } from '../../../../../actors/sources/botmessenger/botmessenger-api.ts';
+import {
+  botConnector,
+  pollTimes,
+} from '../../../../../actors/sources/botmessenger/botmessenger-connector.ts';
 import type { BotMessengerTrigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { eventually } from '../../../../fixtures/automation/automation.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
