@@ -164,7 +164,8 @@ export class Automation implements Part {
 
   /** They were opened when nobody knew. */
   #onStoreLate(): void {
-    for (const { name } of this.triggers.all()) if (this.#pauses.has(name)) this.triggers.mark(name, true);
+    for (const { name } of this.triggers.all())
+      if (this.deliveries.isPaused(name)) this.triggers.mark(name, true);
   }
 
   async drain(graceMs: number): Promise<void> {
@@ -181,7 +182,7 @@ export class Automation implements Part {
 
   /** Requests that wait for the end of an event are answered now: it is accepted, and they would only be cut off. */
   endWaits(): void {
-    this.#dispatcher?.endWaits();
+    this.#deliveries?.endWaits();
   }
 
   /** Reads the files again and applies what differs. Throws ConfigError, and then nothing has changed. */
@@ -233,25 +234,24 @@ export class Automation implements Part {
   #use(resources: LoadedResources): TriggerDifference {
     this.#resources = resources;
     this.#handlers.use(resources.agents);
-    const difference = this.triggers.apply(resources.triggers, (name) => this.#pauses.has(name));
+    const difference = this.triggers.apply(resources.triggers, (name) => this.deliveries.isPaused(name));
     this.#works?.judgeAnew();
     return difference;
   }
 
   #routing(): Routing & Sendings {
     const { triggers } = this;
-    const pauses = this.#pauses;
     return {
       adapterOf: (platform) => this.#adapters.ofPlatform(platform),
       trigger: (name) => {
         const trigger = triggers.get(name);
         return trigger?.enabled === true ? trigger : undefined;
       },
-      isPaused: (name) => pauses.has(name),
+      isPaused: (name) => this.deliveries.isPaused(name),
       onHeld: (name) => void this.#onHeld(name),
       handlerOf: (target) => this.#handlers.of(target),
       services: this.#services(),
-      count: (trigger, kind) => this.#counters.count(trigger, kind),
+      count: (trigger, kind) => this.deliveries.count(trigger, kind),
       get longestTimeoutMs() {
         return triggers.longestTimeoutMs;
       },
@@ -265,7 +265,7 @@ export class Automation implements Part {
 
   async #onHeld(trigger: string): Promise<void> {
     try {
-      await this.#pauses.onHeld(this.store, trigger);
+      await this.deliveries.releaseHeld(trigger);
     } catch (error) {
       const reason = (error as Error).message;
       this.gateway.log.error(

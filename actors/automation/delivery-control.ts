@@ -5,6 +5,7 @@
 // -  what is told at once (pauses, counters) is as far as this process has heard.
 
 import type { Dispatcher } from '../inbox/dispatcher.ts';
+import type { Outcome } from '../inbox/work.ts';
 import type { Settled } from '../sources/adapter.ts';
 import type { Undelivered } from '../store/delivery.ts';
 import type { Appended, NewEvent, Store } from '../store/store.ts';
@@ -40,7 +41,13 @@ export interface DeliveryControl {
   /** What was held goes on. */
   resume(trigger: string): Promise<void>;
   isPaused(trigger: string): boolean;
+  /** An event is held for that trigger now, which may have been resumed meanwhile: then it is let go. */
+  releaseHeld(trigger: string): Promise<void>;
+  /** An event of that trigger has ended so. */
+  count(trigger: string, kind: Outcome['kind']): void;
   countsOf(trigger: string): TriggerCounts;
+  /** Whoever waits for the end of an event here is told that it goes on. */
+  endWaits(): void;
 }
 
 export interface LocalDeliveries {
@@ -84,6 +91,9 @@ export function localDeliveryControl({
     pause: (trigger) => pauses.pause(store, trigger),
     resume: (trigger) => pauses.resume(store, trigger),
     isPaused: (trigger) => pauses.has(trigger),
+    releaseHeld: (trigger) => pauses.onHeld(store, trigger),
+    count: (trigger, kind) => counters.count(trigger, kind),
     countsOf: (trigger) => counters.of(trigger),
+    endWaits: () => dispatcher.endWaits(),
   };
 }

@@ -37,6 +37,7 @@ export function sourceHost(
     log,
     accept: (event) => deliveries.accept(event),
     settled: (trigger, id, timeoutMs, givenUp) => deliveries.settled(trigger, id, timeoutMs, givenUp),
+    discard: (id, note) => deliveries.discard(id, note),
     cancel: (id, note) => deliveries.cancel(id, note),
     undeliver: (platform, account, messages) =>
       deliveries.undeliver(destinationKey({ platform, account }, ''), messages),

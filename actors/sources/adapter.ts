@@ -59,6 +59,8 @@ export interface SourceHost {
    * one of few places, as its trigger's. Ask before `accept`.
    */
   settled(trigger: string, id: string, timeoutMs: number, givenUp: AbortSignal): Promise<Settled | undefined>;
+  /** Ends a delivery that waits, is held or dead, as ignored with the note, and tells whoever waits for it; false for any other. */
+  discard(id: string, note: string): Promise<boolean>;
   /**
    * Ends the attempt at a delivery that is under way, or is parked: its signal is aborted, and it is recorded as ignored with
    * the note. Gives false for any other. A host that cannot do it lets the attempt end by itself.

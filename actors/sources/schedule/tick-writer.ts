@@ -125,12 +125,13 @@ export class TickWriter {
     const [first] = before;
     if (!isNew || first === undefined) return;
     if (config.overlap === 'skip') {
-      await store.discard(event.id, `left out: ${first.id} had not ended`);
+      await this.#host.discard(event.id, `left out: ${first.id} had not ended`);
       return;
     }
     const note = `replaced by ${event.id}`;
     // One that has not begun is only struck out; one that runs is told to end, where the host can do that.
-    for (const { id } of before) if (!(await store.discard(id, note))) await this.#host.cancel?.(id, note);
+    for (const { id } of before)
+      if (!(await this.#host.discard(id, note))) await this.#host.cancel?.(id, note);
   }
 
   async #newEvent(at: number): Promise<NewEvent> {

@@ -40,8 +40,17 @@ class World {
 
   async start(): Promise<void> {
     this.#store = openEngineStore({ file: this.#file, now: FIRST_LOAD }).store;
-    const { log, accept, settled, undeliver, listen, connections } = new TestSourceHost();
-    const host: SourceHost = { store: this.#store, log, accept, settled, undeliver, listen, connections };
+    const { log, accept, settled, discard, undeliver, listen, connections } = new TestSourceHost();
+    const host: SourceHost = {
+      store: this.#store,
+      log,
+      accept,
+      settled,
+      discard,
+      undeliver,
+      listen,
+      connections,
+    };
     const adapter = scheduleAdapter({ now: () => Date.now(), watchMs: LOOK_MS });
     const trigger = scheduleTrigger('pulse', { cron: '*/30 * * * * *', catchup: 'all' });
     this.#open = await adapter.open(trigger, host);

@@ -27,6 +27,7 @@ beforeEach(() => {
     log: host.log,
     accept: (event) => host.accept(event),
     settled: (trigger, id, timeoutMs) => host.settled(trigger, id, timeoutMs),
+    discard: async () => false,
     undeliver: async () => [],
     listen: async (given) => {
       webhook = given;

@@ -28,6 +28,7 @@ async function admission(
     log: new LogNotes(),
     accept: () => Promise.reject(new Error('nothing is to be accepted')),
     settled: async () => undefined,
+    discard: async () => false,
     undeliver: async () => [],
     listen: async (webhook) => {
       hooks.push(webhook);

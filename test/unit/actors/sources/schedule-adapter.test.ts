@@ -235,6 +235,14 @@ describe('instants that overlap', () => {
     expect([await stateOf(0), await stateOf(1)]).toEqual(['ignored', 'queued']);
   });
 
+  test('tell whoever waits for one that is replaced', async () => {
+    const tick = await hourly('replace');
+    await tick();
+    const settled = host.settled('nightly', host.event(0).id, 20_000);
+    await tick();
+    expect(await settled).toMatchObject({ state: 'ignored', note: `replaced by ${host.event(1).id}` });
+  });
+
   test('have the one that runs ended under replace, where the host can do that', async () => {
     const ended: string[] = [];
     const able: SourceHost = {
@@ -242,6 +250,7 @@ describe('instants that overlap', () => {
       log: host.log,
       accept: (event) => host.accept(event),
       settled: (trigger, id, timeoutMs) => host.settled(trigger, id, timeoutMs),
+      discard: (id, note) => host.discard(id, note),
       undeliver: async () => [],
       listen: (webhook) => host.listen(webhook),
       connections: host.connections,

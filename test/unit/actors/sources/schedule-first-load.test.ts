@@ -24,12 +24,13 @@ function gateway() {
   /** Gives the instants that are in the store after it, the oldest first. */
   return async (time: string, config: Partial<ScheduleTrigger['config']>): Promise<readonly string[]> => {
     const store = await openSqliteStore({ file, workerUrl: storeWorkerUrl() });
-    const { log, accept, settled, undeliver, listen, connections } = new TestSourceHost();
+    const { log, accept, settled, discard, undeliver, listen, connections } = new TestSourceHost();
     const adapter = scheduleAdapter({ now: () => at(time) });
     const open = await adapter.open(scheduleTrigger('nightly', config), {
       store,
       log,
       accept,
+      discard,
       undeliver,
       settled,
       listen,

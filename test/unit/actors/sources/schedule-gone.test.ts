@@ -35,11 +35,11 @@ function gateway() {
   /** Gives the days of which an instant is in the store, and whether anything else of the schedule is. */
   return async (day: number, { isThere, opens = isThere, looks = true }: Visit) => {
     const store = await openSqliteStore({ file, workerUrl: storeWorkerUrl(), retentionMs: 365 * DAY_MS });
-    const { log, accept, settled, undeliver, listen, connections } = new TestSourceHost();
+    const { log, accept, settled, discard, undeliver, listen, connections } = new TestSourceHost();
     const adapter = scheduleAdapter({ now: () => noonOf(day) });
     const trigger = scheduleTrigger('nightly', { cron: '0 0 * * *', catchup: 'all' });
     const open = opens
-      ? await adapter.open(trigger, { store, log, accept, settled, undeliver, listen, connections })
+      ? await adapter.open(trigger, { store, log, accept, settled, discard, undeliver, listen, connections })
       : undefined;
     const days = await daysIn(store);
     await open?.close();
