@@ -65,7 +65,8 @@ export const botMessengerType: TriggerType<BotMessengerConfig> = {
   complete(config, fields) {
     checkAddress(fields, 'api_root', config.api_root);
     checkAddress(fields, 'webhook_url', config.webhook_url);
-    if (!token.test(config.bot_token))
+    // Where there is none, that is said already.
+    if (config.bot_token && !token.test(config.bot_token))
       fields.report(
         'bot_token',
         'has not the form of a token, which is a number, a colon and a secret',

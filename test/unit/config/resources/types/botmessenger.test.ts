@@ -69,6 +69,14 @@ describe('a trigger of type BotMessenger', () => {
     expect(errors.join('\n')).toContain(message);
   });
 
+  test.each(['', 'bot_token: ""', 'bot_token: "${UNSET}"'])(
+    'without a token is told that alone, and not what form it has: %j',
+    async (config) => {
+      const { lines } = await folder.loadConfig('BotMessenger', config, { env });
+      expect(lines).toEqual([expect.stringContaining('spec.config.bot_token: ')]);
+    },
+  );
+
   test.each([
     ['bot_token: "${BAD}"', 'bot_token: warning: has not the form of a token'],
     [
