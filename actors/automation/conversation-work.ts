@@ -9,7 +9,6 @@
 
 import { agentTarget, type Target, targetText } from '../../config/resources/triggers/target.ts';
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
-import { type CommandParameters, commandParameters } from '../../machines/command-parameters.ts';
 import { type Filters, type Match, matched } from '../../machines/matching.ts';
 import { DeadlineError } from '../errors.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from '../handlers/handler.ts';
@@ -21,12 +20,12 @@ import { TypingIndicators } from '../outbound/typing-indicators.ts';
 import type { Adapter, InboundEvent } from '../sources/adapter.ts';
 import { INBOUND, type NewEvent, type StoredEvent } from '../store/store.ts';
 import { givenUp, TOO_SOON_MS, withoutPlace } from './attempts.ts';
+import { CONVERSATION, jobOf, parametersOf } from './conversation-job.ts';
 import { historyOf, remembered } from './history.ts';
 import { answerRows, type Notice, noticeRows, type Taken } from './replies.ts';
 import { type HandlerServices, parkedOutcome, RunContext } from './run-context.ts';
 import { timeLimit } from './time-limit.ts';
 
-const PREFIX = 'conversation/';
 /** A trigger that leads nowhere takes no event. */
 const NOBODY = agentTarget('');
 /** Where no trigger is left to say how long its handler may take, nothing runs. */
@@ -52,7 +51,7 @@ export interface Routing {
 }
 
 export class ConversationWork implements Work {
-  readonly prefix = PREFIX;
+  readonly prefix = CONVERSATION;
   readonly #routing: Routing;
   readonly #places: WorkPlaces;
   readonly #typing = new TypingIndicators();
@@ -229,16 +228,6 @@ function isOfAccount(adapter: Adapter, trigger: Trigger, { account }: InboundEve
   return account === undefined || adapter.account?.(trigger) === account;
 }
 
-/** Text is looked through only where something may be in it. */
-function parametersOf(
-  { binding, command, rest }: Match,
-  { commandRest = rest, parameters }: InboundEvent,
-): CommandParameters {
-  if (binding === undefined || binding.parameters.length === 0)
-    return { isMissing: false, values: parameters };
-  return commandParameters(binding.parameters, commandRest, parameters, command);
-}
-
 /** Nothing of a trigger is known, so nothing of its patience. */
 const ONCE = { attempts: 1, min_backoff_seconds: 1, max_backoff_seconds: 1, factor: 1 };
 
@@ -257,56 +246,4 @@ function snapshotAfter(
 ): string | undefined {
   if (text === '') return undefined;
   return remembered(history, inbound.text ?? input.slice(0, MAX_WORDLESS), text);
-}
-
-/** Beyond this the text of an event without words says no more to a reader; the payload is there whole. */
-const MAX_INPUT = 16_384;
-
-function inWords({ payload, payloadJson }: InboundEvent): string {
-  if (payloadJson !== undefined)
-    return Buffer.from(payloadJson.subarray(0, 4 * MAX_INPUT))
-      .toString('utf8')
-      .slice(0, MAX_INPUT);
-  try {
-    return JSON.stringify(payload)?.slice(0, MAX_INPUT) ?? '';
-  } catch {
-    // It may be nested more deeply than can be written again; whoever needs it has the payload.
-    return '';
-  }
-}
-
-function jobOf(
-  event: StoredEvent,
-  inbound: InboundEvent,
-  more: {
-    readonly command: string | undefined;
-    readonly parameters: Readonly<Record<string, string>>;
-    readonly trigger: Trigger;
-    readonly target: Target;
-    readonly history: Job['history'];
-  },
-): Job {
-  const { trigger, target, command, parameters, history } = more;
-  return {
-    input: inbound.text ?? inWords(inbound),
-    inputJson: inbound.textJson,
-    command,
-    parameters,
-    event: {
-      id: event.id,
-      type: trigger.type,
-      name: inbound.names[0],
-      received_at: new Date(event.at).toISOString(),
-      context: inbound.context,
-      payload: inbound.payload,
-      payloadJson: inbound.payloadJson,
-    },
-    trigger: trigger.name,
-    agent: target.name,
-    conversation: event.key.slice(PREFIX.length),
-    history,
-    idempotencyKey: event.id,
-    attempt: event.attempt,
-    trace: event.trace,
-  };
 }

@@ -1,9 +1,8 @@
 // The gateway as a library: servers, client sessions and the way between them, without any front end. A front end
 // hands messages in and gets them back through an Outlet; src/http does so for HTTP.
 
-import type { Catalog, ServerEntry } from '../../config/catalog/catalog-schema.ts';
+import type { Catalog } from '../../config/catalog/catalog-schema.ts';
 import type { GatewayConfig } from '../../config/gateway-file/gateway-schema.ts';
-import { Budget } from '../budget.ts';
 import { Aggregate } from '../client/aggregate/aggregate.ts';
 import { Discovery } from '../client/aggregate/discovery.ts';
 import { loadToolFilters } from '../client/aggregate/tool-filter.ts';
@@ -17,20 +16,14 @@ import { type GatewayError, StoppedError, UnknownServerError } from '../errors.t
 import { forEachLimited } from '../for-each-limited.ts';
 import type { Log } from '../log.ts';
 import { Redactor } from '../redact.ts';
-import { ServerCache } from '../server/cache/server-cache.ts';
 import type { CallOwner } from '../server/calls/call-owner.ts';
-import { redactedError } from '../server/calls/redacted-error.ts';
-import { ALL_LIST_BYTES, ListBudget } from '../server/lists/bounded-list.ts';
-import { InvalidTools } from '../server/lists/invalid-tools.ts';
 import { everyListKind } from '../server/lists/lists.ts';
-import { ManagedServer } from '../server/managed-server.ts';
-import { SubscriptionBudget } from '../server/notifications/subscription-budget.ts';
-import { Subscriptions } from '../server/notifications/subscriptions.ts';
+import type { ManagedServer } from '../server/managed-server.ts';
 import { StartTime } from '../start-time.ts';
 import { StateFolder } from '../state/state-folder.ts';
 import { type OpenStore, StorePart } from '../store/store-part.ts';
-import { makeLink } from '../upstream/make-link.ts';
 import { Life, type Part, REAP_MS, type RootRef } from './life.ts';
+import { ServerFactory } from './server-factory.ts';
 import { type CatalogDifference, SERVERS, ServerRegistry } from './server-registry.ts';
 
 export interface GatewayOptions {
@@ -75,19 +68,15 @@ export class Gateway {
   /** How it introduces itself to clients that see all servers as one. */
   readonly serverInfo: { readonly name: string; readonly title: string; readonly version: string };
 
-  readonly #options: GatewayOptions;
-  readonly #subscriptionBudget = new SubscriptionBudget();
   readonly #stateFolder: StateFolder;
   readonly #life: Life;
-  /** In bytes, for the lists of all servers together. */
-  readonly #listBudget = new Budget(ALL_LIST_BYTES);
+  readonly #serverFactory: ServerFactory;
   #catalog: Catalog;
   /** Of what is known of all servers together: to ask each of a thousand would cost more than what is made of it. */
   #revision = 0;
 
   constructor(options: GatewayOptions) {
     const { config, log } = options;
-    this.#options = options;
     this.#catalog = options.catalog;
     this.config = config;
     this.version = options.version;
@@ -97,7 +86,7 @@ export class Gateway {
     this.servers = new ServerRegistry({
       log,
       shutdownMs: config.shutdown_seconds * 1000 + REAP_MS + 1000,
-      make: (id, entry, hash, wake, previous) => this.#makeServer(id, entry, hash, wake, previous),
+      make: (...what) => this.#serverFactory.make(...what),
       onLeft: (server) => this.#onServerLeft(server),
     });
     this.#stateFolder = new StateFolder({
@@ -129,6 +118,19 @@ export class Gateway {
       onEnd: (session) => this.release(session),
     });
     this.router = new MessageRouter(this);
+    this.#serverFactory = new ServerFactory({
+      maxMessageBytes: config.limits.message_bytes,
+      version: options.version,
+      environment: options.environment,
+      log,
+      redactor: this.redactor,
+      stateFolder: this.#stateFolder,
+      sessions: this.sessions,
+      graceMs: () => this.#life.graceMs,
+      onLearned: () => {
+        this.#revision += 1;
+      },
+    });
     this.#life = new Life({
       parts: [...this.#ownParts(), ...(options.parts ?? [])],
       servers: this.servers.supervisorInput(),
@@ -211,54 +213,6 @@ export class Gateway {
     if (this.config.learn === 'at_start') this.discovery.learn();
     this.log.info(difference, 'catalog reloaded');
     return difference;
-  }
-
-  #makeServer(
-    id: string,
-    entry: ServerEntry,
-    hash: string,
-    wake: () => void,
-    previous: ManagedServer | undefined,
-  ): ManagedServer {
-    const { log, redactor } = this;
-    const cache = new ServerCache(
-      this.#stateFolder.listFile(hash),
-      (kinds, isFirst) => {
-        if (kinds.includes('tools')) invalidTools.tell();
-        this.sessions.announce(isFirst ? EVERY_SERVER : id, kinds, isFirst);
-      },
-      (what) => log.warn({ server: id }, redactor.redact(what)),
-      () => {
-        this.#revision += 1;
-      },
-      new ListBudget(this.#listBudget),
-    );
-    const server: ManagedServer = new ManagedServer({
-      id,
-      entry,
-      cache,
-      log,
-      clientInfo: { name: 'actor-gateway', version: this.version },
-      graceMs: () => this.#life.graceMs,
-      subscriptions: previous?.subscriptions ?? new Subscriptions(this.#subscriptionBudget),
-      onErrorAnswer: (answer) => redactedError(answer, redactor),
-      makeLink: (events, era) =>
-        makeLink(entry, era, events, {
-          inputSchemaOf: (tool) => cache.inputSchemaOf(tool),
-          server: id,
-          maxMessageBytes: this.config.limits.message_bytes,
-          redactor,
-          environment: this.#options.environment,
-          records: this.#stateFolder.records,
-          newMark: (server) => this.#stateFolder.newMark(server),
-          log,
-        }),
-      wake,
-      isWatched: () => this.sessions.isWatching(id),
-      announce: (kinds) => this.sessions.announceAt(id, kinds),
-    });
-    const invalidTools = new InvalidTools(() => server, log);
-    return server;
   }
 
   #onServerLeft({ id, subscriptions }: ManagedServer): () => void {
