@@ -1,0 +1,100 @@
+// A stop of the program counts for nothing: neither while an answer is sent away, nor while it waits because its platform takes no
+// more. Each trigger has one attempt only, so that one which was counted would be the last.
+
+import { afterAll, expect, test } from 'vitest';
+import {
+  eventually,
+  httpAgent,
+  postRepoEvent,
+  SECRET,
+  startAgent,
+  startAutomation,
+  trigger,
+} from '../../fixtures/automation/automation.ts';
+import { newPlatform, texts } from '../../fixtures/automation/bots.ts';
+import { repoExample } from '../../fixtures/automation/repo-payloads.ts';
+import { RepoRestHost } from '../../fixtures/automation/repo-rest-host.ts';
+import { tooManyRequests } from '../../fixtures/bot-platform/bot-error.ts';
+import {
+  APP_SECRET,
+  business,
+  credentials,
+  startPlatform,
+} from '../../fixtures/business-platform/messenger.ts';
+import { messagesOf, textMessage } from '../../fixtures/business-platform/notification.ts';
+import { WebhookSender } from '../../fixtures/business-platform/webhook-sender.ts';
+
+const POST = /^POST .*\/comments$/;
+const ada = { name: 'Ada', number: '15550002222' };
+
+const rest = new RepoRestHost();
+afterAll(() => rest.stop());
+
+interface Row {
+  readonly state: string;
+  readonly attempts: number;
+  readonly crashes: number;
+  readonly deferrals: number;
+}
+
+test('a stop while answers are sent away, and while they are put off, uses up no attempt at any platform', async () => {
+  const [bots, businesses] = [await newPlatform(), await startPlatform(), await rest.start()];
+  const bot = bots.addBot('stopped_bot');
+  const ann = bots.person('Ann');
+  const chat = bots.privateChat(ann, bot);
+  const program = await startAgent(() => ({ text: 'the answer' }));
+  const common = {
+    retry: { attempts: 1, min_backoff_seconds: 0.05, max_backoff_seconds: 0.1 },
+    default_agent: 'echo',
+  };
+  const botConfig = { bot_token: bot.token, api_root: bots.url };
+  const repoConfig = { webhook_secret: SECRET, token: 'ghp_of_the_tests', api_url: rest.url };
+  const resources = [
+    trigger('bot', { type: 'BotMessenger', config: botConfig, ...common }),
+    trigger('desk', {
+      type: 'BusinessMessenger',
+      config: { ...credentials, graph_url: businesses.url },
+      ...common,
+    }),
+    trigger('reviews', { type: 'RepoHost', config: repoConfig, ...common }),
+    httpAgent('echo', program.url),
+  ];
+  const settings = { shutdown_seconds: 1 };
+  let gateway = await startAutomation({ resources, settings });
+  const restart = async () => {
+    expect(await gateway.stop('SIGTERM')).toBe(0);
+    gateway = await startAutomation({ folder: gateway.folder, settings });
+  };
+  const rows = async () => {
+    const answer = await fetch(`${gateway.url}/deliveries?source=outbox`);
+    return ((await answer.json()) as { deliveries: Row[] }).deliveries;
+  };
+  const all = (row: Partial<Row>) => Array.from({ length: 3 }, () => expect.objectContaining(row));
+
+  bots.faults.plan('sendMessage', { kind: 'hang' });
+  businesses.fail({ kind: 'hang' });
+  rest.refuse(POST, { status: 0, isSilent: true });
+  bots.say(chat, ann, 'hello');
+  const url = `${gateway.url}/webhook/businessmessenger`;
+  const sender = new WebhookSender({ url, appSecret: APP_SECRET, verifyToken: '' });
+  await sender.deliver(messagesOf(business, [[ada, textMessage(ada, 'hello')]]));
+  await postRepoEvent(gateway.url, 'issue_comment', repoExample('issue_comment', 'created'), { id: 'd1' });
+  const sendings = () => [
+    bots.called('sendMessage').length,
+    businesses.sendings.length,
+    rest.askedFor('POST', /\/comments$/).length,
+  ];
+  await eventually(() => expect(sendings()).toEqual([1, 1, 1]));
+  bots.faults.plan('sendMessage', { kind: 'error', error: tooManyRequests(3) });
+  businesses.fail({ kind: 'html', status: 429, retryAfter: '3' });
+  rest.refuse(POST, { status: 429, headers: { 'retry-after': '3' } });
+  await restart();
+  await eventually(async () => expect(await rows()).toEqual(all({ deferrals: 1 })));
+  await restart();
+  await eventually(async () => expect(await rows()).toEqual(all({ state: 'done' })));
+  expect(await rows()).toEqual(all({ attempts: 1, crashes: 0, deferrals: 1 }));
+  expect(sendings()).toEqual([3, 3, 3]);
+  expect(texts(bots, bot, chat)).toEqual(['the answer']);
+  expect(businesses.textsTo(ada.number)).toEqual(['✅ the answer']);
+  expect([...rest.comments.values()].map(({ length }) => length)).toEqual([1]);
+}, 60_000);
