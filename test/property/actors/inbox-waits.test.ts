@@ -2,16 +2,13 @@
 // expire, drains, and ends of the process between any two of their steps. A run is a list of steps in its event's `meta`;
 // what it must not do over again, and what it must have found, is looked up afterwards.
 
-import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { UnavailableError } from '../../../actors/errors.ts';
 import type { Assignment, Outcome } from '../../../actors/inbox/work.ts';
 import type { Delivery } from '../../../actors/store/delivery.ts';
-import type { NewEvent, Store, TurnResult } from '../../../actors/store/store.ts';
+import type { NewEvent, Store } from '../../../actors/store/store.ts';
 import { done, FakeWork, failed, newEvent, startInbox, until } from '../../fixtures/automation/inbox.ts';
-import { openEngineStore, storeFolder } from '../../fixtures/store/engine-store.ts';
-import { MemoryStore } from '../../fixtures/store/memory-store.ts';
+import { type Tried, triedInMemory, triedOnEngine } from '../../fixtures/store/tried-store.ts';
 
 const retry = { attempts: 100, min_backoff_seconds: 0.001, max_backoff_seconds: 0.004, factor: 2 };
 const quick = { tickMs: 4, pollMs: 8, leaseMs: 10_000, renewMs: 20, lingerMs: 10, patienceMs: 10 };
@@ -41,61 +38,6 @@ const wakerOf = (key: string, name: string): NewEvent => ({
   wakes: name,
 });
 const rowOf = (id: string, at: number) => newEvent('outbox/x', `row of ${id}/${at}`);
-
-/** A store under test, whose clock and end are the test's. */
-interface Tried {
-  store: Store;
-  /** Whether it refuses all commits. */
-  isFailing: boolean;
-  advance(ms: number): void;
-  /** The process has ended, and another one begins. */
-  restart(): Promise<void>;
-}
-
-function refusing(store: Store, tried: { isFailing: boolean }): Store {
-  const commit = store.commit.bind(store);
-  store.commit = async (results: readonly TurnResult[]) => {
-    if (tried.isFailing) throw new UnavailableError('the disk is full', 1);
-    return commit(results);
-  };
-  return store;
-}
-
-async function inMemory(): Promise<Tried> {
-  let offsetMs = 0;
-  const memory = new MemoryStore({ now: () => Date.now() + offsetMs });
-  const tried: Tried = {
-    store: memory,
-    isFailing: false,
-    advance: (ms) => {
-      offsetMs += ms;
-      memory.noticeTime();
-    },
-    restart: async () => memory.restart(),
-  };
-  refusing(memory, tried);
-  return tried;
-}
-
-const folder = storeFolder();
-let files = 0;
-
-async function onEngine(): Promise<Tried> {
-  const file = join(folder, `waits-${++files}.db`);
-  let opened = openEngineStore({ file, now: Date.now() });
-  const tried: Tried = {
-    store: opened.store,
-    isFailing: false,
-    advance: (ms) => opened.advance(ms),
-    restart: async () => {
-      await opened.store.close();
-      opened = openEngineStore({ file, now: opened.now() });
-      tried.store = refusing(opened.store, tried);
-    },
-  };
-  refusing(opened.store, tried);
-  return tried;
-}
 
 /** The handler of the runs, and what it has seen. */
 class Runs {
@@ -226,14 +168,14 @@ const rowsLeft = async (store: Store) =>
 
 test('every run goes on from what it had kept, is woken once at each wait, and comes to its end', async () => {
   await fc.assert(
-    fc.asyncProperty(arbRuns, arbFaults, (list, happens) => tryRuns(inMemory, list, happens)),
+    fc.asyncProperty(arbRuns, arbFaults, (list, happens) => tryRuns(triedInMemory, list, happens)),
     { numRuns: 40 },
   );
 }, 120_000);
 
 test('and so it does on the embedded store', async () => {
   await fc.assert(
-    fc.asyncProperty(arbRuns, arbFaults, (list, happens) => tryRuns(onEngine, list, happens)),
+    fc.asyncProperty(arbRuns, arbFaults, (list, happens) => tryRuns(triedOnEngine, list, happens)),
     { numRuns: 30 },
   );
 }, 120_000);
