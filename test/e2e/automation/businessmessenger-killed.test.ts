@@ -1,61 +1,169 @@
 // The gateway is killed between any two steps of a message of the business messenger: what was acknowledged is answered, and
 // under one key.
 
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { eventually } from '../../fixtures/automation/automation.ts';
-import { business, type Messenger, startMessenger } from '../../fixtures/business-platform/messenger.ts';
-import { messagesOf, textMessage } from '../../fixtures/business-platform/notification.ts';
+import { askedUnderOneKey, atRest, saidOnce } from '../../fixtures/automation/killed.ts';
+import { textIn } from '../../fixtures/business-platform/business-platform.ts';
+import { graphError } from '../../fixtures/business-platform/graph-error.ts';
+import {
+  APP_SECRET,
+  business,
+  type Messenger,
+  startMessenger,
+} from '../../fixtures/business-platform/messenger.ts';
+import {
+  bytesOf,
+  type Members,
+  messagesOf,
+  type Person,
+  signatureOf,
+  textMessage,
+} from '../../fixtures/business-platform/notification.ts';
 import { seeded } from '../../fixtures/seeded.ts';
 
-const ada = { name: 'Ada', number: '15550002222' };
-
-const keysOf = ({ agent }: Messenger) =>
-  new Set(agent.requests.map(({ headers }) => headers['idempotency-key']));
+/** A notification of which only the head and half of the body have arrived. */
+async function halfSent({ gateway }: Messenger, content: Members): Promise<Socket> {
+  const body = bytesOf(content);
+  const socket = connect(gateway.port, '127.0.0.1').on('error', () => {});
+  await once(socket, 'connect');
+  socket.write(
+    `POST /webhook/businessmessenger HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n` +
+      `Content-Length: ${body.length}\r\nX-Hub-Signature-256: ${signatureOf(body, APP_SECRET)}\r\n\r\n` +
+      body.slice(0, body.length / 2),
+  );
+  return socket;
+}
 
 describe('a gateway that is killed', () => {
-  it('while the agent thinks asks it again under the same key, and one answer is seen', async () => {
-    let isAway = true;
+  it('between any two steps of a message has lost nothing that was acknowledged; nobody is asked or answered under two keys', async () => {
+    const isAway = new Set(['while asked']);
+    const gate = { isOpen: false };
+    const opened = () => eventually(() => expect(gate.isOpen).toBe(true));
     const first = await startMessenger({
-      answer: async ({ body }) => {
-        if (isAway) await new Promise(() => {});
-        return { text: `heard: ${body.input}` };
+      answer: async ({ body: { input } }) => {
+        if (isAway.has(input)) await new Promise(() => {});
+        const [, step] = /^as answered (\d)$/.exec(input) ?? [];
+        if (step !== undefined) await opened().then(() => pause(3 * Number(step)));
+        return { text: input };
       },
     });
-    const said = textMessage(ada, 'hello');
-    await first.say(ada, said);
-    await eventually(() => expect(first.agent.requests).toHaveLength(1));
-    await first.gateway.stop('SIGKILL');
-    isAway = false;
-    const second = await first.again();
-    // The platform has not seen our 200, as far as it is concerned.
-    await second.say(ada, said);
-    await eventually(() => expect(second.platform.textsTo(ada.number)).toEqual(['✅ heard: hello']));
-    expect(second.agent.requests).toHaveLength(2);
-    expect(keysOf(second).size).toBe(1);
-  });
+    const { platform, agent } = first;
+    let now = first;
+    const people = new Map<string, Person & { readonly number: string }>();
+    const messages = new Map<string, Members>();
+    /** A message of a person of its own, or of the one who has said another. */
+    const messageOf = (text: string, by = text): Members => {
+      const person = people.get(by) ?? { name: by, number: String(15551000000 + people.size) };
+      people.set(by, person);
+      const said = messages.get(text) ?? textMessage(person, text);
+      messages.set(text, said);
+      return messagesOf(business, [[person, said]]);
+    };
+    const numberOf = (by: string) => people.get(by)?.number ?? '';
+    const delivery = (text: string) => now.delivery(`businessmessenger:desk/${messages.get(text)?.id}`);
+    const rowOf = (text: string) => now.delivery(`outbox:businessmessenger:desk/${messages.get(text)?.id}/1`);
+    const take = (text: string, by?: string) => now.sender.deliver(messageOf(text, by));
+    const kill = async () => {
+      await now.gateway.stop('SIGKILL');
+      now = await now.again();
+    };
 
-  it('while its answer is on the way sends it, and asks nobody again', async () => {
-    const first = await startMessenger();
-    first.platform.fail({ kind: 'hang' });
-    await first.say(ada, textMessage(ada, 'hello'));
-    await eventually(() => expect(first.platform.sendings).toHaveLength(1));
-    await first.gateway.stop('SIGKILL');
-    const second = await first.again();
-    await eventually(() => expect(second.platform.textsTo(ada.number)).toEqual(['✅ heard: hello']));
-    expect(second.agent.requests).toHaveLength(1);
-    await eventually(async () => expect(await second.outbox()).toMatchObject([{ state: 'done' }]));
-  });
+    // What is certain: each waits at its step when the process ends.
+    await take('sent, and stored as sent');
+    await eventually(async () =>
+      expect(await rowOf('sent, and stored as sent')).toMatchObject({ state: 'done' }),
+    );
+    await take('while asked');
+    await take('behind it', 'while asked');
+    messageOf('before its turn');
+    platform.fail(
+      { kind: 'refuse', error: graphError(131056, 'too much', { headers: { 'retry-after': '2' } }) },
+      numberOf('before its turn'),
+    );
+    await take('before its turn');
+    messageOf('before it arrived');
+    platform.fail({ kind: 'hang' }, numberOf('before it arrived'));
+    await take('before it arrived');
+    messageOf('before we knew');
+    platform.fail({ kind: 'hang', isTaken: true }, numberOf('before we knew'));
+    await take('before we knew');
+    const half = await halfSent(now, messageOf('half of it'));
+    await eventually(async () => {
+      expect(await delivery('while asked')).toMatchObject({ state: 'running' });
+      expect(await delivery('behind it')).toMatchObject({ state: 'queued' });
+      expect(await rowOf('before its turn')).toMatchObject({ state: 'retrying', deferrals: 1 });
+      expect(platform.sendings.map(({ body }) => body.to)).toContain(numberOf('before it arrived'));
+      expect(platform.textsTo(numberOf('before we knew'))).toHaveLength(1);
+    });
+    await kill();
+    half.destroy();
+    isAway.clear();
+    // The platform has heard nothing of these.
+    for (const text of ['half of it', 'while asked', 'before it arrived']) await take(text);
+    await take('behind it', 'while asked');
+    await atRest(now.gateway);
+    expect(await rowOf('before it arrived')).toMatchObject({ attempts: 2, crashes: 1, state: 'done' });
+    expect(await delivery('while asked')).toMatchObject({ attempts: 2, crashes: 1, state: 'done' });
 
-  it('before it hears that the platform has taken the answer sends it once more, and no more', async () => {
-    const first = await startMessenger();
-    first.platform.fail({ kind: 'hang', isTaken: true });
-    await first.say(ada, textMessage(ada, 'hello'));
-    await eventually(() => expect(first.platform.sent).toHaveLength(1));
-    await first.gateway.stop('SIGKILL');
-    const second = await first.again();
-    await eventually(async () => expect(await second.outbox()).toMatchObject([{ state: 'done' }]));
-    expect(second.platform.textsTo(ada.number)).toEqual(['✅ heard: hello', '✅ heard: hello']);
-    expect(second.agent.requests).toHaveLength(1);
+    // What is not: they lie around the moment of the end.
+    const steps = [0, 1, 2, 3];
+    const accepting = steps.map(async (step) => {
+      await pause(3 * step);
+      return now.sender.send(messageOf(`as accepted ${step}`));
+    });
+    await pause(7);
+    await kill();
+    for (const [step, status] of (await Promise.all(accepting)).entries())
+      if (status !== 200) await take(`as accepted ${step}`);
+    await atRest(now.gateway);
+
+    for (const step of steps) await take(`as answered ${step}`);
+    await eventually(() => expect(agent.requests.at(-1)?.body.input).toMatch(/^as answered/));
+    await eventually(() => {
+      for (const step of steps)
+        expect(agent.requests.map(({ body }) => body.input)).toContain(`as answered ${step}`);
+    });
+    gate.isOpen = true;
+    await pause(25);
+    await kill();
+    await atRest(now.gateway);
+
+    gate.isOpen = false;
+    for (const step of steps) {
+      messageOf(`as sent ${step}`);
+      const until = opened().then(() => pause(3 * step));
+      platform.fail({ kind: 'late', until }, numberOf(`as sent ${step}`));
+      await take(`as sent ${step}`);
+    }
+    await eventually(() => {
+      for (const step of steps) expect(platform.textsTo(numberOf(`as sent ${step}`))).toHaveLength(1);
+    });
+    gate.isOpen = true;
+    await pause(25);
+    await kill();
+    await atRest(now.gateway);
+
+    const asked = askedUnderOneKey(agent);
+    const texts = [...messages.keys()];
+    for (const text of texts) {
+      const twice = text === 'while asked' || /^as (accepted|answered)/.test(text);
+      expect([text, asked.get(text)]).toEqual([text, twice ? expect.toBeOneOf([1, 2]) : 1]);
+      expect(await delivery(text)).toMatchObject({ state: 'done', answer: text });
+      const row = await rowOf(text);
+      expect(row).toMatchObject({ state: 'done', answer: null });
+      expect(platform.sent.map(({ id }) => id)).toContain(row.receipt);
+    }
+    // Of the platform nobody can ask whether a message has arrived.
+    const uncertain = texts.filter((text) => text === 'before we knew' || text.startsWith('as '));
+    const seen = platform.sent.map(({ body }) => textIn(body).replace('✅ ', ''));
+    saidOnce(seen, texts, uncertain);
+    expect(platform.textsTo(numberOf('while asked'))).toEqual(['✅ while asked', '✅ behind it']);
+    // One for each message and each answer.
+    expect(await now.outbox()).toHaveLength(texts.length);
   });
 
   it('at any moment, several times, has answered everything that the platform was told is taken', async () => {
@@ -86,7 +194,7 @@ describe('a gateway that is killed', () => {
       for (const [i, { number }] of people.entries())
         expect(texts(number)).toEqual(Array.from({ length: 15 }, (_, k) => `✅ m${i + 8 * k}`));
     }, 60_000);
-    expect(keysOf(first).size).toBe(said.length);
+    expect(askedUnderOneKey(first.agent).size).toBe(said.length);
     // Once more only what was on its way at a kill.
     const doubled = first.platform.sent.length - said.length;
     expect(doubled).toBeLessThanOrEqual(3 * people.length);
