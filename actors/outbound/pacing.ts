@@ -4,20 +4,21 @@
 // PG1  nothing waits here: who may not go is told at once when to come again, and is deferred by so long.
 // PG2  of a destination at most `burst` leave together, in the long run one in `everyMs`, and no more than its window holds.
 //      What is refused to one destination holds up no other, and it has no burst then until it has rested for as long as one
-//      takes; what is refused to the credential holds up all of it (pace.ts).
+//      takes; what is refused to the credential holds up all of it (rest/pace.ts).
 // PG3  what is remembered is bounded. Of what is forgotten the worst is one refusal by the platform.
 // -    a message counts from its answer on: the platform has counted it by then, however slow the way there was.
 // -    the clock is one that nobody sets.
 
+import { Pace } from '../../rest/pace.ts';
+import { freeAt, type SpanLimit, withOneMore } from '../../rest/span-limit.ts';
 import { DeliveryError } from './delivery-error.ts';
-import { Pace } from './pace.ts';
 
 export interface PlaceLimit {
   readonly everyMs: number;
   /** @default 1 */
   readonly burst?: number | undefined;
   /** Besides, so many in any span of that length. */
-  readonly window?: { readonly most: number; readonly ms: number } | undefined;
+  readonly window?: SpanLimit | undefined;
 }
 
 export interface PacingOptions {
@@ -115,9 +116,11 @@ export class Pacing {
   /** 0: it may go now. */
   #pauseOf(name: string, { everyMs, burst = 1, window }: PlaceLimit): number {
     const { wholeAt, heldUntil, times } = this.#places.get(name) ?? FREE;
-    const first = window && times[times.length - window.most];
-    const freeAt = window === undefined || first === undefined ? 0 : first + window.ms;
-    return Math.max(0, Math.ceil(Math.max(wholeAt - (burst - 1) * everyMs, heldUntil, freeAt) - this.#now()));
+    const windowAt = window === undefined ? 0 : freeAt(times, window);
+    return Math.max(
+      0,
+      Math.ceil(Math.max(wholeAt - (burst - 1) * everyMs, heldUntil, windowAt) - this.#now()),
+    );
   }
 
   #count(name: string, { everyMs, burst = 1, window }: PlaceLimit): void {
@@ -128,7 +131,7 @@ export class Pacing {
     const state = { ...before, wasRefused, wholeAt: Math.max(from, before.wholeAt) + everyMs };
     if (window === undefined) this.#remember(name, state);
     else {
-      const times = [...before.times, now].slice(-window.most);
+      const times = withOneMore(before.times, now, window);
       this.#remember(name, { ...state, times, emptyAt: now + window.ms });
     }
   }

@@ -5,7 +5,9 @@
 // 2. After a refusal for too much at once, nothing begins until the pause is over, whichever call was refused.
 // 3. Only what begins is counted.
 
+import { Pace } from '../../rest/pace.ts';
 import { type Limit, usedUpMs } from '../../rest/rate-limit.ts';
+import { freeAt, type SpanLimit, withOneMore } from '../../rest/span-limit.ts';
 import type { Bucket } from './bucket.ts';
 
 /** A minute here is a little longer than one at the host, for the time a request takes on its way. */
@@ -17,64 +19,74 @@ export interface Closed {
   readonly why: 'pace' | Limit['kind'];
 }
 
-interface Pace {
-  readonly most: number;
-  readonly windowMs: number;
-}
+type Search = 'search' | 'code_search';
+/** As the host counts: what writes is a part of the rest. */
+type HostBucket = Exclude<Bucket, 'write'>;
 
 export class RateMeter {
+  /** For what the host refuses because it came too fast, whichever bucket it was of. */
+  readonly #all = new Pace(0);
+  /** Held while nothing is left. */
+  readonly #buckets: Readonly<Record<HostBucket, Pace>> = {
+    core: new Pace(0),
+    search: new Pace(0),
+    code_search: new Pace(0),
+  };
+  readonly #writes = new Pace(SECOND_MS);
   /** The rest of the API has a limit by the hour, which the host tells. */
-  readonly #paces: Readonly<Partial<Record<Bucket, Pace>>>;
-  /** When the latest requests of a paced bucket began, oldest first; at most as many as its window allows. */
-  readonly #begun: Readonly<Record<Bucket, number[]>> = { core: [], write: [], search: [], code_search: [] };
-  readonly #usedUpUntil: Record<Bucket, number> = { core: 0, write: 0, search: 0, code_search: 0 };
-  #pausedUntil = 0;
+  readonly #limits: Readonly<Record<Search, SpanLimit>>;
+  /** When the latest searches began, oldest first. */
+  readonly #begun: Record<Search, readonly number[]> = { search: [], code_search: [] };
 
   constructor({ hasToken }: { readonly hasToken: boolean }) {
-    this.#paces = {
-      write: { most: 1, windowMs: SECOND_MS },
-      search: { most: hasToken ? 30 : 10, windowMs: MINUTE_MS },
-      code_search: { most: 10, windowMs: MINUTE_MS },
+    this.#limits = {
+      search: { most: hasToken ? 30 : 10, ms: MINUTE_MS },
+      code_search: { most: 10, ms: MINUTE_MS },
     };
   }
 
   /** Why and how long a request of `bucket` has to wait; undefined when it may begin. */
   closed(bucket: Bucket): Closed | undefined {
-    const now = performance.now();
-    if (this.#pausedUntil > now) return { waitMs: this.#pausedUntil - now, why: 'secondary' };
-    const usedUpUntil = this.#usedUpUntil[atHost(bucket)];
-    if (usedUpUntil > now) return { waitMs: usedUpUntil - now, why: 'primary' };
-    const pace = this.#paces[bucket];
-    if (pace === undefined) return undefined;
-    const begun = this.#begun[bucket];
-    while (begun[0] !== undefined && begun[0] <= now - pace.windowMs) begun.shift();
-    if (begun.length < pace.most) return undefined;
-    return { waitMs: Math.max(1, (begun[0] ?? now) + pace.windowMs - now), why: 'pace' };
+    const pauses = [
+      { why: 'secondary', waitMs: this.#all.waitMs },
+      { why: 'primary', waitMs: this.#buckets[atHost(bucket)].waitMs },
+      { why: 'pace', waitMs: this.#paceMs(bucket) },
+    ] as const;
+    return pauses.find(({ waitMs }) => waitMs > 0);
   }
 
   /** The same, asked just before a request is sent: one that may begin is counted. */
   begin(bucket: Bucket): Closed | undefined {
     const closed = this.closed(bucket);
-    if (closed === undefined && this.#paces[bucket] !== undefined)
-      this.#begun[bucket].push(performance.now());
-    return closed;
+    if (closed !== undefined) return closed;
+    if (bucket === 'write') this.#writes.takeTurn();
+    else if (isSearch(bucket))
+      this.#begun[bucket] = withOneMore(this.#begun[bucket], performance.now(), this.#limits[bucket]);
+    return undefined;
   }
 
   /** Notes what the headers of a response say is left. */
   learn(bucket: Bucket, headers: Headers): void {
     const waitMs = usedUpMs(headers);
-    if (waitMs !== undefined) this.#usedUpUntil[atHost(bucket)] = performance.now() + waitMs;
+    if (waitMs !== undefined) this.#buckets[atHost(bucket)].hold(waitMs);
   }
 
   /** Notes a refusal. */
   refused(bucket: Bucket, { kind, waitMs }: Limit): void {
-    const until = performance.now() + waitMs;
-    if (kind === 'primary') this.#usedUpUntil[atHost(bucket)] = until;
-    else this.#pausedUntil = Math.max(this.#pausedUntil, until);
+    const pace = kind === 'primary' ? this.#buckets[atHost(bucket)] : this.#all;
+    pace.hold(waitMs);
+  }
+
+  #paceMs(bucket: Bucket): number {
+    if (bucket === 'write') return this.#writes.waitMs;
+    if (!isSearch(bucket)) return 0;
+    return freeAt(this.#begun[bucket], this.#limits[bucket]) - performance.now();
   }
 }
 
+const isSearch = (bucket: Bucket): bucket is Search => bucket === 'search' || bucket === 'code_search';
+
 /** The bucket in which the host counts it. */
-function atHost(bucket: Bucket): Bucket {
+function atHost(bucket: Bucket): HostBucket {
   return bucket === 'write' ? 'core' : bucket;
 }

@@ -3,11 +3,13 @@
 // RA1  a request that writes is never repeated here: whether the first one arrived is for the outbox to find out.
 // RA2  every request has a deadline; none waits here for its turn, the outbox keeps it.
 // -    the token is in the Authorization header and nowhere else.
-// RA4  what the host refuses for having been asked too much is refused to the token: nothing leaves under it meanwhile.
+// RA4  what the host refuses for having been asked too much is refused to the token: nothing leaves under it meanwhile, nor where
+//      an answer says that nothing is left.
 
 import { type ApiRequest, HttpApi } from '../../../rest/http-api.ts';
+import { Pace } from '../../../rest/pace.ts';
+import { usedUpMs } from '../../../rest/rate-limit.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
-import { Pace } from '../../outbound/pace.ts';
 import { sendingFault } from '../../outbound/platform-errors.ts';
 import { OwnAccount } from '../own-account.ts';
 import { textMember } from '../payload-member.ts';
@@ -88,6 +90,8 @@ export class RepoHostApi {
     if (this.#pace.isHeld) throw this.#tooSoon(this.#pace.putOff());
     const ask = async () => {
       const answer = await this.#api.request(request);
+      const leftInMs = usedUpMs(answer.headers);
+      if (leftInMs !== undefined) this.#pace.hold(leftInMs);
       if (!answer.isOk) throw apiFault(answer, this.#api.host, what);
       return answer;
     };

@@ -336,6 +336,17 @@ describe('a refusal of the host for too many requests', () => {
   const refuseFor = (seconds: number) =>
     rest.refuse(POST, { status: 429, headers: { 'retry-after': String(seconds) } });
 
+  test('after which nothing is left is the last one until there is more, and nothing is asked meanwhile (RA4)', async () => {
+    const row = await rowFor('Thank you.');
+    rest.headers = { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset-after': '600' };
+    await send(row);
+    const asked = rest.asked.length;
+    const error = await failure({ ...row, id: 'outbox:repohost:reviews/d-2/1' });
+    expect(error).toMatchObject({ isTooSoon: true });
+    expect(error.retryAfterMs).toBeGreaterThan(590_000);
+    expect(rest.asked).toHaveLength(asked);
+  });
+
   test('is one to all that have the token, whatever trigger and destination: nothing of theirs leaves (RA4, CY1)', async () => {
     const row = await rowFor('x');
     refuseFor(600);

@@ -1,5 +1,6 @@
-// How fast one credential may be used. What a platform refuses because it was asked too much it refuses to the credential, not
-// to the message: so all that goes out under it waits, and a single request finds out whether that is over.
+// How fast one credential may be used, by every client of a platform's API. What a platform refuses because it was asked too much
+// it refuses to the credential, not to the message: so all that goes out under it waits, and a single request finds out whether
+// that is over.
 //
 // PE1  after a refusal nothing leaves before its time; then one request at a time, until one has been carried out.
 // PE2  who may not go is told at once when to come again, each at a time of its own, in the order in which they asked; nobody
@@ -40,6 +41,11 @@ export class Pace {
     return this.#now() < this.#heldUntil || this.#isProbing;
   }
 
+  /** How long it is until somebody who was told no time may take a turn; 0: now. */
+  get waitMs(): number {
+    return Math.max(0, Math.max(this.#heldUntil, this.#nextAt - this.#aheadMs) - this.#now());
+  }
+
   /** Takes a turn: undefined when that is now, else the pause before the caller may come again, in ms. */
   takeTurn(): number | undefined {
     const now = this.#now();
@@ -77,15 +83,15 @@ export class Pace {
       return answer;
     } catch (error) {
       const ms = refusedForMs(error);
-      if (ms !== undefined) this.#hold(ms);
+      if (ms !== undefined) this.hold(ms);
       throw error;
     } finally {
       if (isProbe) this.#isProbing = false;
     }
   }
 
-  /** The first turn after it is for the one that was refused. */
-  #hold(ms: number): void {
+  /** The platform takes nothing more for so long. The first turn after it is for the one that was refused, if one was. */
+  hold(ms: number): void {
     const until = this.#now() + Math.min(LONGEST_MS, ms);
     this.#isProven = false;
     if (until <= this.#heldUntil) return;

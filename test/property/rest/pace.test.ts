@@ -2,7 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Pace } from '../../../../actors/outbound/pace.ts';
+import { Pace } from '../../../rest/pace.ts';
 
 const HOUR_MS = 3_600_000;
 const EVERY_MS = 3_000;
