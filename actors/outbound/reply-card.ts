@@ -56,12 +56,12 @@ function urlIn(item: Readonly<Record<string, unknown>>): string | undefined {
   return /^https?:$/.test(new URL(url).protocol) ? url : undefined;
 }
 
-/** A text, or a number or boolean as text; undefined for an empty one. */
+/** A text without halves of characters, or a number or boolean as text; undefined for an empty one. */
 function wordsIn(value: Readonly<Record<string, unknown>>, name: string): string | undefined {
   const member = value[name];
   if (typeof member !== 'string' && typeof member !== 'number' && typeof member !== 'boolean')
     return undefined;
-  const text = String(member).trim();
+  const text = String(member).toWellFormed().trim();
   return text === '' ? undefined : text;
 }
 

@@ -80,7 +80,7 @@ function rowOf({ id, title, description = '' }: CardAction): object {
 }
 
 function isId(id: string, max: number): boolean {
-  return id.length > 0 && id.length <= max && id.trim() === id;
+  return id.length <= max && id.trim() === id && shortened(id, max) !== '';
 }
 
 /** On one line, and no longer than that in UTF-16 units, with no sign cut in half. */

@@ -43,6 +43,11 @@ describe('the card of an answer', () => {
     ]);
   });
 
+  test('has whole characters only, by which two ids may be the same', () => {
+    const actions = [{ id: 'cut \ud83d', title: 'one' }, { id: 'cut \ude00' }];
+    expect(replyCard({ actions })?.actions).toEqual([{ id: 'cut \ufffd', title: 'one' }]);
+  });
+
   test('is made of any JSON without a fault', () => {
     fc.assert(fc.property(fc.jsonValue(), (value) => void replyCard(value)));
   });

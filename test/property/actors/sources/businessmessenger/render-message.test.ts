@@ -28,7 +28,10 @@ const longText = fc
 const some = fc.option(words(40), { nil: undefined });
 
 const action = fc.record({
-  id: fc.oneof(fc.string({ minLength: 1, maxLength: 300 }), fc.constantFrom('yes', ' no', 'x'.repeat(220))),
+  id: fc.oneof(
+    fc.string({ minLength: 1, maxLength: 300 }),
+    fc.constantFrom('yes', ' no', '\u0007', 'x'.repeat(220)),
+  ),
   title: fc.oneof(words(30), fc.constant('the same title for many of them')),
   description: some,
   url: fc.option(fc.constant('https://example.com/'), { nil: undefined, freq: 6 }),
