@@ -10,6 +10,7 @@ import {
   writeResources,
 } from '../../fixtures/automation/automation.ts';
 import { botTrigger, echo, newPlatform, says, texts } from '../../fixtures/automation/bots.ts';
+import { askedUnderOneKey, atRest, saidOnce } from '../../fixtures/automation/killed.ts';
 import { BotError } from '../../fixtures/bot-platform/bot-error.ts';
 import { buttonsOf } from '../../fixtures/bot-platform/methods-message.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
@@ -245,11 +246,8 @@ test('kill -9 between any two steps loses nothing, and nothing is asked or answe
   let gateway = await startAutomation({ resources });
   const killedAfter = async (text: string, step: () => Promise<unknown>) => {
     // Nothing is left of the steps before.
-    await eventually(async () => {
-      const open = await fetch(`${gateway.url}/deliveries?state=queued,running,retrying`);
-      expect(await open.json()).toMatchObject({ deliveries: [] });
-      expect(bot.updates.isPolled).toBe(true);
-    });
+    await atRest(gateway);
+    await eventually(() => expect(bot.updates.isPolled).toBe(true));
     const stepped = step();
     platform.say(chat, ann, text);
     await stepped;
@@ -282,15 +280,9 @@ test('kill -9 between any two steps loses nothing, and nothing is asked or answe
   await said('last');
   await eventually(() => expect(bot.updates.pending).toEqual([]));
 
-  const counts = new Map<string, number>();
-  for (const text of texts(platform, bot, chat)) counts.set(text ?? '', (counts.get(text ?? '') ?? 0) + 1);
+  const answers = [...askedUnderOneKey(program).keys()].map((text) => `heard: ${text}`);
+  expect(answers).toHaveLength(7);
   // Of these nobody can know whether they had arrived.
   const uncertain = ['heard: as it left', 'heard: when it had left', 'heard: unconfirmed'];
-  for (const [text, count] of counts)
-    expect([text, count]).toEqual([text, uncertain.includes(text) ? expect.toBeOneOf([1, 2]) : 1]);
-  expect(counts.size).toBe(7);
-  const keys = new Map<string, Set<unknown>>();
-  for (const { headers, body } of program.requests)
-    keys.set(body.input, (keys.get(body.input) ?? new Set()).add(headers['idempotency-key']));
-  for (const [text, each] of keys) expect([text, each.size]).toEqual([text, 1]);
+  saidOnce(texts(platform, bot, chat), answers, uncertain);
 });
