@@ -4,7 +4,8 @@
 // an end, or runs alone and ends the process again. A pure decision (A7), from how often the process has ended with an
 // event.
 //
-// CS1  an event that ends the process whenever it runs is given up after CRASH_LIMIT times.
+// CS1  an event that ends the process whenever it runs is given up after CRASH_LIMIT times, and whoever sent it is told. That is
+//      tried GIVING_UP_TIMES: the process may end in it by chance. Then it is over, and nobody could be told.
 // CS2  two that were there SEPARATED times or more never run beside each other: what ends the process does so with no more
 //      than one of those that have been there often.
 // CS3  no pause is longer than LONGEST_PAUSE_MS; it is none of the pauses between failed attempts, and uses up none.
@@ -15,6 +16,7 @@
 
 /** So many times, and it is not tried again. */
 export const CRASH_LIMIT = 10;
+const GIVING_UP_TIMES = 3;
 const SEPARATED = 5;
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 300_000;
@@ -22,6 +24,11 @@ const LONGEST_PAUSE_MS = 300_000;
 /** How long to wait from a start on, after the process has ended with it so many times by now. */
 export function pauseAfterCrashMs(crashes: number): number {
   return Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** (crashes - 1));
+}
+
+/** It has ended the process so often that it is not even given to be given up. */
+export function isOverAfter(crashes: number): boolean {
+  return crashes >= CRASH_LIMIT + GIVING_UP_TIMES;
 }
 
 /**

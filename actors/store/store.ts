@@ -16,8 +16,8 @@
 //      commit emits is never refused for want of room: the event it comes from would stay for ever.
 // S10  `wake` may come late, twice or not at all without effect beyond delay.
 // S11  an event that ran when the process ended waits for a pause, which begins anew at each start, and then for those that are
-//      suspected as it is; that it ran is an attempt, and a crash. What has ended the process too often is given once more,
-//      to be given up.
+//      suspected as it is; that it ran is an attempt, and a crash. What has ended the process too often is still given a
+//      few times, to be given up; what ends it in that as well is dead.
 // S12  a checkpoint is kept: the event goes on under its claim, and each later attempt begins with what it kept.
 // S13  an event that is parked has no claim and no attempt until the first event of its key that wakes by its name is there,
 //      before or after the park. That one never runs, and ends with it; it wakes one event, once.

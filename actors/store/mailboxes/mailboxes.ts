@@ -8,7 +8,7 @@
 // MX3  at most one event of a key runs, the one the claim was given with, or the first one after it (S4).
 // MX4  a mailbox whose first event is suspected of ending the process stands among the suspects, wherever it stands.
 
-import { CRASH_LIMIT, pauseAfterCrashMs } from '../../../machines/crashes.ts';
+import { isOverAfter, pauseAfterCrashMs } from '../../../machines/crashes.ts';
 import { storable } from '../sqlite/sqlite-connection.ts';
 import type { SqliteCounter } from '../sqlite/sqlite-counter.ts';
 import type { FirstOfKey, SqliteDeliveries, WholeFirst } from '../sqlite/sqlite-deliveries.ts';
@@ -18,7 +18,7 @@ import { type MailboxEntry, MailboxTable } from './mailbox-table.ts';
 
 const LEASE_ENDED = 'the attempt ended without a result: its claim ran out';
 const PROCESS_ENDED = 'the attempt ended without a result: the gateway ended';
-const ENDS_THE_PROCESS = `the gateway ended ${CRASH_LIMIT + 1} times while it was handled`;
+const endsTheProcess = (crashes: number) => `the gateway ended ${crashes} times while it was handled`;
 const HELD = Number.POSITIVE_INFINITY;
 /** How many fences are drawn at once, since drawing is a write; those that are left over at the end are lost. */
 const FENCES_DRAWN = 2 ** 24;
@@ -231,7 +231,7 @@ export class Mailboxes {
 
   /** The process ended while the event was handled. One that was to be given up, and ended the process in that, is over. */
   #crash(seq: number, crashes: number, now: number): void {
-    if (crashes > CRASH_LIMIT) this.#deliveries.crash(seq, ENDS_THE_PROCESS, crashes, undefined, now);
+    if (isOverAfter(crashes)) this.#deliveries.crash(seq, endsTheProcess(crashes), crashes, undefined, now);
     else this.#deliveries.crash(seq, PROCESS_ENDED, crashes, now + pauseAfterCrashMs(crashes), now);
   }
 

@@ -1,5 +1,6 @@
 // The works with their places: what hangs, among agents or among platforms, leaves places for others.
 
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import type { Routing } from '../../../../actors/automation/conversation-work.ts';
@@ -13,13 +14,14 @@ import { DeliveryError, UnrenderableError } from '../../../../actors/outbound/de
 import type { Outbound, Receipt, SendContext } from '../../../../actors/outbound/outbound.ts';
 import type { Adapter } from '../../../../actors/sources/adapter.ts';
 import { manualAdapter } from '../../../../actors/sources/manual/manual-adapter.ts';
-import type { NewEvent } from '../../../../actors/store/store.ts';
+import type { NewEvent, Store } from '../../../../actors/store/store.ts';
 import { agentTarget } from '../../../../config/resources/triggers/target.ts';
 import type { Trigger } from '../../../../config/resources/triggers/trigger.ts';
-import { CRASH_LIMIT } from '../../../../machines/crashes.ts';
+import { CRASH_LIMIT, pauseAfterCrashMs } from '../../../../machines/crashes.ts';
 import { noServices } from '../../../fixtures/automation/contexts.ts';
 import { done, FakeWork, LogNotes, newEvent, startRoot, until } from '../../../fixtures/automation/inbox.ts';
 import { httpTrigger, manualTrigger } from '../../../fixtures/automation/triggers.ts';
+import { openEngineStore, storeFolder } from '../../../fixtures/store/engine-store.ts';
 import { MemoryStore } from '../../../fixtures/store/memory-store.ts';
 
 const ending: (() => Promise<unknown>)[] = [];
@@ -30,8 +32,12 @@ afterEach(async () => {
 const never = new Promise<never>(() => {});
 
 /** A dispatcher with both works; what a test says of the routing, and of where triggers send to. */
-function start(routing: Partial<Routing & Sendings>, concurrency = 8, more: readonly WorkKind[] = []) {
-  const store = new MemoryStore();
+function start(
+  routing: Partial<Routing & Sendings>,
+  concurrency = 8,
+  more: readonly WorkKind[] = [],
+  store: Store = new MemoryStore(),
+) {
   const kinds = workKinds({
     store,
     platforms: ['test', 'other', 'manual'],
@@ -296,8 +302,16 @@ test('a further kind of work is one entry: it gets the events of its keys with t
 
 type Texts = Outbound<Trigger, { readonly text: string }>;
 
+const asked = (n: number): NewEvent => ({
+  id: `manual:chat-${n}`,
+  key: `conversation/manual/chat/${n}`,
+  meta: JSON.stringify({ trigger: 'chat' }),
+  body: Buffer.from(JSON.stringify({ command: '', parameters: {}, text: 'go' })),
+  trace: '',
+});
+
 /** A trigger that answers people: `send` gets their texts. */
-function startChat(handler: Handler, marks: Partial<Texts> = {}) {
+function startChat(handler: Handler, marks: Partial<Texts> = {}, given?: Store) {
   const sent: string[] = [];
   const outbound: Texts = {
     target: () => ({ place: 'x' }),
@@ -313,23 +327,15 @@ function startChat(handler: Handler, marks: Partial<Texts> = {}) {
   const adapter: Adapter = { ...(manualAdapter as Adapter), account: () => 'a', outbound };
   const retry = { attempts: 2, min_backoff_seconds: 0.001, max_backoff_seconds: 0.001, factor: 1 };
   const held: string[] = [];
-  const { store } = start({
+  const routing: Partial<Routing & Sendings> = {
     adapterOf: () => adapter,
     handlerOf: () => handler,
     isPaused: () => isPaused,
     onHeld: (name) => held.push(name),
     trigger: (name) => ({ ...manualTrigger(name), retry, default_agent: 'echo', on_failure: 'reply' }),
-  });
-  const ask = (n: number) =>
-    store.append([
-      {
-        id: `manual:chat-${n}`,
-        key: `conversation/manual/chat/${n}`,
-        meta: JSON.stringify({ trigger: 'chat' }),
-        body: Buffer.from(JSON.stringify({ command: '', parameters: {}, text: 'go' })),
-        trace: '',
-      },
-    ]);
+  };
+  const { store } = start(routing, 8, [], given);
+  const ask = (n: number) => store.append([asked(n)]);
   const pause = (paused: boolean) => {
     isPaused = paused;
   };
@@ -354,6 +360,35 @@ test('whoever sent an event that is given up hears of it once, also when it runs
   await sleep(50);
   expect(sent).toHaveLength(1);
 });
+
+test.each([
+  ['as often as it may', CRASH_LIMIT],
+  ['once more, while it was given up', CRASH_LIMIT + 1],
+])(
+  'whoever sent an event with which the process has ended %s hears that it is given up (CS1)',
+  async (_, ends) => {
+    const file = join(storeFolder(), `ends-${ends}.db`);
+    let opened = openEngineStore({ file });
+    await opened.store.append([asked(1)]);
+    for (let crashes = 0; crashes < ends; crashes += 1) {
+      expect(await opened.store.claim(1, 60_000)).toHaveLength(1);
+      await opened.store.close();
+      opened = openEngineStore({ file, now: opened.now() });
+      opened.advance(pauseAfterCrashMs(crashes + 1));
+    }
+    let runs = 0;
+    const run = async () => {
+      runs += 1;
+      return { text: 'yes' };
+    };
+    const { store, sent } = startChat({ run }, {}, opened.store);
+    await until('that is told', () => sent.length === 1);
+    expect(sent[0]).toMatch(/^warning: Sorry, that did not work/);
+    const note = `the gateway ended ${ends} times while it was handled`;
+    expect(await store.delivery('manual:chat-1')).toMatchObject({ state: 'dead', crashes: ends, note });
+    expect(runs).toBe(0);
+  },
+);
 
 test('an answer that has no form on its platform is given up at once, and that is told', async () => {
   const render: Texts['render'] = (_, { text, status }) => {
