@@ -21,6 +21,8 @@ export interface Matchable {
   /** Names of commands it stands for, the most exact first. With any of them its text is no command. */
   readonly names: readonly string[];
   readonly text: string | undefined;
+  /** It was pressed or chosen, not written: patterns say nothing of it. */
+  readonly isChoice?: boolean | undefined;
   readonly channel: string | undefined;
   /** Other names by which a filter may know the channel. */
   readonly channelAliases?: readonly string[] | undefined;
@@ -84,7 +86,7 @@ export function scoreOf(filters: Filters | undefined, event: Matchable): number 
     // Everybody is no match that says something.
     if (isNamed) score += 80;
   }
-  if (patterns.length > 0) {
+  if (patterns.length > 0 && event.isChoice !== true) {
     const { text } = event;
     if (text === undefined || !patterns.some((matches) => matches(text))) return undefined;
     score += 60;

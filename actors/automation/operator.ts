@@ -18,6 +18,7 @@ import type {
 } from '../store/delivery.ts';
 import type { Automation } from './automation.ts';
 import type { ManualRun } from './manual-run.ts';
+import { timeLimit } from './time-limit.ts';
 import type { TriggerCounts } from './trigger-counters.ts';
 import type { TriggerLife } from './trigger-registry.ts';
 
@@ -27,6 +28,8 @@ export interface TriggerStatus extends TriggerLife {
   readonly counts: TriggerCounts;
   /** Whoever runs it by hand has to confirm that. */
   readonly requiresConfirmation: boolean;
+  /** For one attempt. */
+  readonly timeoutSeconds: number;
 }
 
 /** A trigger for whoever looks at the terminal after the start. */
@@ -177,6 +180,7 @@ export class Operator {
       isPaused: deliveries.isPaused(name),
       counts: deliveries.countsOf(name),
       requiresConfirmation: byHand?.requiresConfirmation(trigger.config) ?? false,
+      timeoutSeconds: timeLimit(trigger).seconds,
     };
   }
 

@@ -1,35 +1,95 @@
-// What an agent writes is text: a word in it that a platform would read as a mention of somebody, or of everybody, notifies
-// nobody, unless the trigger says `mentions: allow`. Where a platform has a field that says so the adapter uses that; where
-// it has none, such words are taken apart by a sign that nobody sees.
+// What an agent writes is text: what a platform would read in it as a mention of somebody, or of everybody, notifies nobody,
+// unless the trigger says `mentions: allow`. Where a platform has a field that says so its adapter uses that; for others such
+// words are taken apart here, in whatever leaves, by a sign that nobody sees.
+//
+// MEN1  in code nothing is changed, since people copy it, where it is certain that the platform reads it as code: strangers choose
+//       what agents repeat, and would like a name to look like code here and not there. In doubt it is text.
 
-import { type CodeFence, fenceAfter } from './code-fence.ts';
+import type { Card, OutboundMessage } from './outbound-message.ts';
+
+/** What a platform reads as a mention. */
+export interface MentionRule {
+  /** Global. Behind the first character of each match the sign is put. */
+  readonly pattern: RegExp;
+  /** Code in Markdown is none there, or is read as well. */
+  readonly isReadInCode?: boolean | undefined;
+}
 
 /** Word joiner: no width, and no place for a line to break. */
 const UNSEEN = '\u2060';
+/** A block of code that no list, quotation or page can end, or be around. */
+const OPENING = /^(`{3,}(?=[^`]*$)|~{3,})/;
+/** What may make code of what follows, or text of it, in a way that only the whole of Markdown would tell. */
+const MAY_MISLEAD = /`{3}|~{3}|^[\s>]*</;
 
-/**
- * The text in which nothing fits `mention` any more: each match has the sign behind its first character. `mention` is global.
- * Code stays as it is: platforms read no mentions in it, and people copy it.
- */
-export function withoutMentions(text: string, mention: RegExp): string {
-  let fence: CodeFence | undefined;
+/** Whatever people would see of it. */
+export function messageWithoutMentions(message: OutboundMessage, rule: MentionRule): OutboundMessage {
+  const { text, card } = message;
+  return { ...message, text: withoutMentions(text, rule), card: card && cardWithout(card, rule) };
+}
+
+function cardWithout({ title, fields, actions, inputs }: Card, rule: MentionRule): Card {
+  const harmless = (words: string) => withoutMentions(words, rule);
+  const optional = (words: string | undefined) => (words === undefined ? undefined : harmless(words));
+  return {
+    title: optional(title),
+    fields: fields?.map(({ name, value }) => ({ name: harmless(name), value: harmless(value) })),
+    actions: actions?.map((action) => ({
+      ...action,
+      title: harmless(action.title),
+      description: optional(action.description),
+    })),
+    inputs: inputs?.map((input) => ({ ...input, label: harmless(input.label) })),
+  };
+}
+
+/** The text in which nothing is a mention any more. */
+export function withoutMentions(text: string, { pattern, isReadInCode = false }: MentionRule): string {
+  // Most texts have none.
+  if (text.search(pattern) === -1) return text;
+  if (isReadInCode) return takenApart(text, pattern);
+  let closing: string | undefined;
+  let isCertain = true;
+  let isPlainParagraph = true;
   const lines = text.split('\n').map((line) => {
-    const before = fence;
-    fence = fenceAfter(line, before);
-    return before === undefined && fence === undefined ? takenApart(line, mention) : line;
+    if (closing !== undefined) {
+      if (isClosing(line, closing)) closing = undefined;
+      return line;
+    }
+    const [marks] = (isCertain ? OPENING.exec(line) : null) ?? [];
+    if (marks !== undefined) {
+      closing = marks;
+      // What stands behind the marks is a word for the language.
+      return takenApart(line, pattern);
+    }
+    isCertain &&= !MAY_MISLEAD.test(line);
+    if (line.trim() === '') isPlainParagraph = isCertain;
+    isPlainParagraph &&= isCertain && isPlain(line);
+    return isPlainParagraph ? besideCode(line, pattern) : takenApart(line, pattern);
   });
   return lines.join('\n');
 }
 
-/** Every other piece between backticks is code. */
-function takenApart(line: string, mention: RegExp): string {
-  const pieces = line.split(/(`+[^`]*`+)/);
-  return pieces
-    .map((piece, i) => (i % 2 === 1 ? piece : piece.replace(mention, (found) => apart(found))))
-    .join('');
+function isClosing(line: string, opening: string): boolean {
+  const marks = line.trimEnd();
+  return marks.startsWith(opening) && marks === opening.charAt(0).repeat(marks.length);
 }
 
-function apart(found: string): string {
-  const [first = ''] = found;
-  return first + UNSEEN + found.slice(first.length);
+/** Single backticks in pairs, and nothing that goes before them: each second piece is code. */
+function isPlain(line: string): boolean {
+  return !/``|\\`|[<|]/.test(line) && line.split('`').length % 2 === 1;
+}
+
+function besideCode(line: string, pattern: RegExp): string {
+  return line
+    .split('`')
+    .map((piece, i) => (i % 2 === 1 ? piece : takenApart(piece, pattern)))
+    .join('`');
+}
+
+function takenApart(text: string, pattern: RegExp): string {
+  return text.replace(pattern, (found) => {
+    const [first = ''] = found;
+    return first + UNSEEN + found.slice(first.length);
+  });
 }

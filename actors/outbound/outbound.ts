@@ -3,6 +3,7 @@
 
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import type { InboundEvent } from '../sources/adapter.ts';
+import type { MentionRule } from './mentions.ts';
 import type { OutboundMessage, OutboundTarget } from './outbound-message.ts';
 
 /** What the platform said of a message that it took. */
@@ -35,6 +36,11 @@ export interface Outbound<T extends Trigger = Trigger, Rendered extends object =
    * that it takes to be posted.
    */
   render(trigger: T, message: OutboundMessage): readonly Rendered[];
+  /**
+   * What its platform reads as a mention in a text: taken apart before `render`. `rendered`: the platform has a field for that,
+   * which `render` fills by `message.mentions`. Undefined where nothing in a text notifies anybody.
+   */
+  readonly mentions?: MentionRule | 'rendered' | undefined;
   /** The address that `send` goes to: what hangs there hangs for every trigger that sends there. */
   sendsTo(trigger: T): string;
   /**

@@ -7,6 +7,7 @@
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import type { ConnectedAccount } from '../connections/connector.ts';
 import type { NewEvent } from '../store/store.ts';
+import { messageWithoutMentions } from './mentions.ts';
 import type { Outbound } from './outbound.ts';
 import type { OutboundMessage } from './outbound-message.ts';
 
@@ -42,13 +43,18 @@ export function outboxRows<T extends Trigger>(
   const onlyEdits = action.do === 'edit' && action.orElse === 'nothing' ? action.of : undefined;
   const meta: RowMeta = { trigger: trigger.name, action: action.do, expiresAt, onlyEdits };
   const name = about === undefined ? '' : `${about}/`;
-  return outbound.render(trigger, message).map((rendered, i) => ({
+  return outbound.render(trigger, harmless(outbound, message)).map((rendered, i) => ({
     id: `outbox:${eventId}/${name}${i + 1}`,
     key,
     meta: JSON.stringify(meta),
     body: Buffer.from(JSON.stringify(rendered, wellFormed)),
     trace,
   }));
+}
+
+function harmless<T extends Trigger>({ mentions }: Outbound<T>, message: OutboundMessage): OutboundMessage {
+  if (message.mentions === 'allow' || mentions === undefined || mentions === 'rendered') return message;
+  return messageWithoutMentions(message, mentions);
 }
 
 /** Half a character, as agents leave it that cut a text themselves, would have the platform refuse all of the message. */

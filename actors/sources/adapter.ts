@@ -24,6 +24,8 @@ export interface InboundEvent {
   readonly names: readonly string[];
   /** What a person wrote; undefined for events without words. */
   readonly text: string | undefined;
+  /** Somebody pressed, chose or filled in something: `text` is what that holds, and `patterns` are about what people write. */
+  readonly isChoice?: boolean | undefined;
   /** A large text as JSON. */
   readonly textJson?: Uint8Array | undefined;
   /** Why nothing here can answer it, whatever the filters of triggers say; it is ignored with this note. */

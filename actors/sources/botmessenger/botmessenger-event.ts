@@ -73,6 +73,7 @@ export function readBotEvent(stored: StoredEvent): InboundEvent {
     triggers,
     names,
     text: words,
+    isChoice: message.kind === 'callback_query',
     channel: chat,
     channelAliases: formerIds,
     user: sender.id,

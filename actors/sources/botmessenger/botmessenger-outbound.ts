@@ -18,6 +18,8 @@ import { botMessageOf, type Migration } from './bot-update.ts';
 import type { BotApi } from './botmessenger-api.ts';
 import { BotRefusal, deliveryErrorOf } from './botmessenger-errors.ts';
 
+/** In plain text there is no code. */
+const MENTION = /(?<!\w)@(?=\w{3})/g;
 /** The platform shows `typing` for five seconds. */
 const TYPING_MS = 5_000;
 /** What the platform says of a message that is not there, or can be edited no more. */
@@ -37,6 +39,7 @@ export function botOutbound(directory: BotDirectory): Outbound<BotMessengerTrigg
   return {
     target: targetOf,
     render: (_trigger, message) => botCalls(message),
+    mentions: { pattern: MENTION, isReadInCode: true },
     sendsTo: ({ config }) => config.api_root,
     send: (trigger, call, context) => new BotSending(directory, trigger, context).send(call),
     typingLastsMs: TYPING_MS,

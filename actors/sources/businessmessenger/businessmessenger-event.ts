@@ -62,6 +62,7 @@ export function readMessageEvent(stored: StoredEvent): InboundEvent {
     triggers,
     names: [],
     text: 'text' in words ? words.text : undefined,
+    isChoice: memberOf(message, 'interactive') !== undefined,
     unsupported: 'text' in words ? undefined : `UnsupportedMessageType: ${words.unsupported}`,
     channel: phoneNumberId,
     user: sender.userId ?? sender.number,

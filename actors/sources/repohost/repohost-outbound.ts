@@ -21,6 +21,8 @@ import type { RepoHostApi } from './repohost-api.ts';
 
 /** Of the host, in characters. */
 const MAX_LENGTH = 65_536;
+/** `@login` and `@org/team`, also with a sign that only the page shows as one. */
+const MENTION = /(?<![A-Za-z0-9])(?:@|&commat;|&#0*64;|&#[xX]0*40;)(?=[A-Za-z0-9])/g;
 /** Of the comments since the row was made: more than these in one conversation, and it is posted again. */
 const MAX_PAGES = 10;
 /** The host's clock may be behind ours. */
@@ -43,6 +45,7 @@ export function repoHostOutbound(
   return {
     target,
     render: (_, message) => [rendered(message)],
+    mentions: { pattern: MENTION },
     sendsTo: ({ config }) => config.api_url,
     async send(trigger, comment, context) {
       const api = apiOf(trigger);

@@ -4,6 +4,7 @@
 import type { TriggerOf } from '../triggers/trigger.ts';
 import type { ReadOfType } from '../triggers/trigger-type.ts';
 import type { BotMessengerConfig } from '../types/botmessenger.ts';
+import { warnOfTwoCredentials } from './one-credential.ts';
 
 /** What the platform's menu of commands holds. */
 export const botMenu = { maxCommands: 100, maxDescription: 256 } as const;
@@ -13,6 +14,9 @@ type BotTrigger = TriggerOf<string, BotMessengerConfig>;
 
 /** Reports what only stands out beside other triggers of the type. */
 export function checkBots(all: readonly OfBot[]): void {
+  warnOfTwoCredentials(all, 'bot_token', ({ bot_token, api_root }) =>
+    JSON.stringify([bot_token.split(':')[0], api_root]),
+  );
   const enabled = all.filter(({ trigger }) => trigger.enabled);
   for (const [index, each] of enabled.entries()) {
     const earlier = enabled.slice(0, index).map(({ trigger }) => trigger);

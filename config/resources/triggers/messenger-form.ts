@@ -69,7 +69,7 @@ export function readMessengerForm(
     );
   const pathTree = memberOf(memberOf(spec, 'webhook'), 'path');
   const config = isMeant ? readMessengerConfig(reader, webhook?.path, pathTree, context) : undefined;
-  const { enabled, ...options } = readOptions(reader, rest, true);
+  const { enabled, ...options } = readOptions(reader, rest, triggerTypes[TYPE]);
   const name = written?.metadata?.name;
   const read = { kind: 'Trigger', name, reader, references };
   if (name === undefined || config === undefined || hasError(reader.problems)) return read;

@@ -60,7 +60,7 @@ function readOfType(
   warnOfLiteralSecrets(reader, memberOf(memberOf(root, 'spec'), 'config'), rules);
   const config = readConfig(reader, spec.config, given, rules, context.listen);
   const { bindings, references } = readBindings(reader, spec.commands ?? {}, rules);
-  const { enabled, ...options } = readOptions(reader, spec, rules.isChat);
+  const { enabled, ...options } = readOptions(reader, spec, rules);
   const default_target = optionalAgent(spec.default_agent ?? context.defaultAgent);
   if (bindings.length === 0 && default_target === undefined && !reader.has('spec.commands'))
     reader.report('spec', 'leads nowhere: it has no commands, and there is no default_agent', 'warning');

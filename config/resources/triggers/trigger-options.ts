@@ -4,19 +4,25 @@ import { joinPath } from '../../reader/field-path.ts';
 import { fillDefaults } from '../../reader/fill-defaults.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
 import { optionsSchema, type WrittenTrigger } from './trigger-schema.ts';
+import type { TriggerType } from './trigger-type.ts';
 
 /** Filled and checked; in a chat people wait for an answer. */
 export function readOptions(
   reader: SchemaReader,
   { enabled, retry: written, timeout_seconds, on_failure, mentions }: NonNullable<WrittenTrigger['spec']>,
-  isChat = false,
+  { isChat = false, mentions: byDefault }: TriggerType,
 ) {
+  if (byDefault === undefined && reader.has('spec.mentions'))
+    reader.reportKey(
+      'spec.mentions',
+      'has no effect for this type: nothing in its answers notifies anybody; take it out',
+    );
   const options = fillDefaults(optionsSchema, {
     enabled,
     retry: written,
     timeout_seconds,
     on_failure: on_failure ?? (isChat ? 'reply' : 'silent'),
-    mentions,
+    mentions: mentions ?? byDefault ?? 'none',
   });
   const { retry } = options;
   const { min_backoff_seconds: min, max_backoff_seconds: max } = retry;

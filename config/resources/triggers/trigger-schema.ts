@@ -43,10 +43,12 @@ const options = {
         'reply tells whoever sent an event that is given up, or has to wait. Default: reply in chats, silent elsewhere.',
     }),
   ),
-  mentions: Type.Enum(['none', 'allow'], {
-    description: 'allow lets mentions in an answer notify people, where the platform has any.',
-    default: 'none',
-  }),
+  mentions: Type.Optional(
+    Type.Enum(['none', 'allow'], {
+      description:
+        'Whether what is a mention in an answer notifies people; for types whose platform has mentions. Default: none, for BotMessenger allow.',
+    }),
+  ),
 };
 
 export const optionsSchema = Type.Object(options);

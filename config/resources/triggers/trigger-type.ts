@@ -57,6 +57,8 @@ export interface TriggerType<Config = object> {
   readonly isBuilt: boolean;
   /** People write there and wait for an answer. */
   readonly isChat?: boolean;
+  /** What `mentions` is without being written. Undefined where nothing in an answer notifies anybody: it is refused then. */
+  readonly mentions?: 'none' | 'allow';
   /** Checks what was written and filled, and gives it the form in which the rest of the program wants it. */
   complete?(config: Config, fields: Fields, listen: ListenAddress | undefined): Config;
   /** What is wrong with the name of a command as written; undefined when nothing is. */

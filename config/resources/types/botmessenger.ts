@@ -56,6 +56,7 @@ export const botMessengerType: TriggerType<BotMessengerConfig> = {
   config: botMessengerConfigSchema,
   isBuilt: true,
   menu: botMenu,
+  mentions: 'allow',
   webhook: { isUsed: ({ mode }) => mode === 'webhook' },
   isChat: true,
   checkAll: checkBots,

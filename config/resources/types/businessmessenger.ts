@@ -4,6 +4,7 @@ import * as Type from 'typebox';
 import { secret, text } from '../../text-schema.ts';
 import { address, checkAddress } from '../fields/address.ts';
 import type { Filled } from '../fields/filled.ts';
+import { warnOfTwoCredentials } from '../fields/one-credential.ts';
 import { commandsInCommon, doListsMeet } from '../triggers/ambiguous-triggers.ts';
 import type { TriggerOf } from '../triggers/trigger.ts';
 import type { TriggerType } from '../triggers/trigger-type.ts';
@@ -53,6 +54,11 @@ export const businessMessengerType: TriggerType<BusinessMessengerConfig> = {
   webhook: {},
   proof: { what: 'an app_secret', isGiven: (_, fields) => fields.has('app_secret') },
   isAmbiguous: doMessagesMeet,
+  checkAll(all) {
+    warnOfTwoCredentials(all, 'bot_token', ({ phone_number_id, graph_url }) =>
+      JSON.stringify([phone_number_id, graph_url]),
+    );
+  },
   complete(config, fields) {
     checkAddress(fields, 'graph_url', config.graph_url);
     for (const [index, number] of config.allowed_numbers.entries()) {

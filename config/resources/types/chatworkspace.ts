@@ -36,6 +36,7 @@ type ChatWorkspaceConfig = Filled<Type.Static<typeof chatWorkspaceConfigSchema>>
 export const chatWorkspaceType: TriggerType<ChatWorkspaceConfig> = {
   config: chatWorkspaceConfigSchema,
   isBuilt: false,
+  mentions: 'none',
   webhook: {
     isUsed: ({ mode, app_token }) => (mode ?? (app_token === undefined ? 'http' : 'socket')) === 'http',
   },

@@ -37,6 +37,7 @@ type CommunityChatConfig = Filled<Type.Static<typeof communityChatConfigSchema>>
 export const communityChatType: TriggerType<CommunityChatConfig> = {
   config: communityChatConfigSchema,
   isBuilt: false,
+  mentions: 'none',
   webhook: {},
   isChat: true,
   complete(config, fields) {

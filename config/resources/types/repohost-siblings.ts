@@ -31,6 +31,7 @@ type SiblingConfig = Filled<Type.Static<ReturnType<typeof siblingConfigSchema>>>
 const sibling = (path: string): TriggerType<SiblingConfig> => ({
   config: siblingConfigSchema(path),
   isBuilt: false,
+  mentions: 'none',
   webhook: {},
   complete(config, fields) {
     checkAddress(fields, 'api_url', config.api_url);

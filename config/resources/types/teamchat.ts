@@ -35,6 +35,7 @@ type TeamChatConfig = Filled<Type.Static<typeof teamChatConfigSchema>>;
 export const teamChatType: TriggerType<TeamChatConfig> = {
   config: teamChatConfigSchema,
   isBuilt: false,
+  mentions: 'none',
   webhook: {},
   isChat: true,
   complete(config, fields) {

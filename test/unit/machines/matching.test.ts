@@ -145,6 +145,16 @@ describe('the score', () => {
     expect(typeof found === 'string' ? undefined : found.score).toBe(score);
   });
 
+  test('of a pressed button is not about patterns, which are for what people write', () => {
+    const triggers = [trigger('t', ['approve'], 'helper')];
+    const by = { t: filters([], [], [/^help/]) };
+    const pressed = { names: ['approve'], text: 'approve 7', isChoice: true };
+    expect(chosen(triggers, pressed, by)).toMatchObject({ command: 'approve', score: 10 });
+    expect(chosen(triggers, { ...pressed, names: ['later'] }, by)).toMatchObject({ command: undefined });
+    expect(chosen(triggers, { ...pressed, isChoice: false }, by)).toContain('no filter');
+    expect(chosen(triggers, pressed, { t: filters(['ops'], [], [/^help/]) })).toContain('no filter');
+  });
+
   test('of a filter that an event says nothing of is none', () => {
     for (const filter of [filters(['ops']), filters([], ['U1']), filters([], [], [/./])])
       expect(chosen([trigger('t', [], 'helper')], {}, { t: filter })).toBe(

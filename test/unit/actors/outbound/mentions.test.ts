@@ -1,15 +1,55 @@
-import { expect, test } from 'vitest';
-import { withoutMentions } from '../../../../actors/outbound/mentions.ts';
+import { describe, expect, test } from 'vitest';
+import { messageWithoutMentions, withoutMentions } from '../../../../actors/outbound/mentions.ts';
 
-const MENTION = /@\w+|<!\w+>/g;
+const pattern = /@\w+|<!\w+>/g;
 
 test('what would be a mention is a word that looks the same and fits no more', () => {
-  const text = withoutMentions('ask @ada or <!channel> now', MENTION);
+  const text = withoutMentions('ask @ada or <!channel> now', { pattern });
   expect(text.replaceAll('\u2060', '')).toBe('ask @ada or <!channel> now');
-  expect(text).not.toMatch(MENTION);
+  expect(text).not.toMatch(pattern);
 });
 
-test('code stays as it is', () => {
-  const code = 'use `@ada` and\n```py\n@decorator\n```';
-  expect(withoutMentions(code, MENTION)).toBe(code);
+test('every text of a message is gone over, and what comes back with a click is not', () => {
+  const action = { id: '@id', title: '@title', description: '@more' };
+  const card = {
+    title: '@card',
+    fields: [{ name: '@name', value: '@value' }],
+    actions: [action],
+    inputs: [{ id: '@in', label: '@label' }],
+  };
+  const message = { target: { place: '@place' }, action: { do: 'post' }, text: '@text', card } as const;
+  const harmless = JSON.stringify(messageWithoutMentions(message, { pattern }));
+  expect(harmless.match(pattern)).toEqual(['@place', '@id', '@in']);
+  expect(JSON.parse(harmless.replaceAll('\u2060', ''))).toEqual(message);
+});
+
+describe('code', () => {
+  test.each([
+    ['in a line', 'use `@ada`, not `@bob`'],
+    ['in a block', '```py\n@decorator\n```'],
+    ['in a block behind a list', '- a list\n\n```\n@decorator\n```\nand `@ada`'],
+  ])('stays as it is %s (MEN1)', (_, code) => {
+    expect(withoutMentions(code, { pattern })).toBe(code);
+  });
+
+  test.each([
+    ['runs of backticks that differ', '`@ada``'],
+    ['one that is written as text', 'a \\`@ada\\`'],
+    ['one that another line has opened', '`a\nb` @ada `c`'],
+    ['one that runs of another length are in', '`a `` b` @ada `c`'],
+    ['a block that is indented too far to be one', '    ```\n@ada'],
+    ['a block that ends with its list', '- x\n\n  ```\n  code\n@ada'],
+    ['a block that another has ended', '   ```\ncode\n```\n@ada'],
+    ['a block in a comment', '<!--\n```\n-->\n@ada'],
+    ['cells of a table', '| `a | @ada` |'],
+    ['backticks in a tag', '<a title="`">@ada</a> `'],
+    ['a block with a backtick behind its marks', '``` `\n@ada'],
+    ['a block that is over', '```\ncode\n```\n@ada'],
+  ])('is none where it only looks so: %s (MEN1)', (_, text) => {
+    expect(withoutMentions(text, { pattern })).toContain('@\u2060ada');
+  });
+
+  test('is text like any other where the platform reads it', () => {
+    expect(withoutMentions('`@ada`', { pattern, isReadInCode: true })).toBe('`@\u2060ada`');
+  });
 });

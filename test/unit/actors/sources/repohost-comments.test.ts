@@ -192,6 +192,19 @@ describe('an answer', () => {
   });
 });
 
+test('a comment notifies nobody unless its trigger lets it, however a name is written; code can be copied', async () => {
+  await receive('issue_comment', repoExample('issue_comment', 'created'));
+  const said = 'ask @ada, _@bob_, &#64;eve or @acme/team by mail@acme.example: `npm i @acme/kit`';
+  const text = (mentions: 'none' | 'allow') => {
+    const [row] = rowsOfAnswer(adapter, { ...trigger, mentions }, host.event(), said);
+    return (JSON.parse(Buffer.from(row?.body ?? []).toString()) as { text: string }).text;
+  };
+  expect(text('allow')).toBe(said);
+  expect(text('none').replaceAll('\u2060', '|')).toBe(
+    'ask @|ada, _@|bob_, &|#64;eve or @|acme/team by mail@acme.example: `npm i @acme/kit`',
+  );
+});
+
 describe('a comment is posted once', () => {
   test('although the first attempt ended before its answer', async () => {
     const row = await rowFor('once');

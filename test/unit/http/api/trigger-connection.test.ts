@@ -27,6 +27,7 @@ const status: TriggerStatus = {
   isPaused: false,
   counts: { handled: 0, failed: 0, lastAt: undefined },
   requiresConfirmation: false,
+  timeoutSeconds: 60,
 };
 const unused: TriggerStatus = { ...status, connection: undefined };
 
@@ -45,6 +46,15 @@ test('GET /triggers tells of the connection of a trigger, and of none where ther
   });
   expect(triggerRecord(unused).connection).toBeNull();
   expect([triggerStats(status).connection, triggerStats(unused).connection]).toEqual(['backingOff', null]);
+});
+
+test('GET /triggers tells how the events of a trigger are handled', () => {
+  expect(triggerRecord({ ...status, timeoutSeconds: 5 })).toMatchObject({
+    retry: { attempts: 6, min_backoff_seconds: 5, factor: 3, max_backoff_seconds: 300 },
+    timeout_seconds: 5,
+    on_failure: 'silent',
+    mentions: 'none',
+  });
 });
 
 test('the inspector has it with the numbers of the trigger, and its page in words', () => {

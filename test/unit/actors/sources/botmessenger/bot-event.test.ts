@@ -110,6 +110,7 @@ describe('an update', () => {
       names: ['deploy'],
       commandRest: 'prod',
       text: 'deploy prod',
+      isChoice: true,
       user: '5',
       context: { 'chat.event': 'callback_query', 'chat.message': '8' },
     });

@@ -5,6 +5,8 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { DeliveryError } from '../../../../../actors/outbound/delivery-error.ts';
 import type { Outbound, Receipt, SendContext } from '../../../../../actors/outbound/outbound.ts';
 import type { OutboundMessage } from '../../../../../actors/outbound/outbound-message.ts';
+import { outboxRows, renderedOf } from '../../../../../actors/outbound/outbox-rows.ts';
+import type { BotCall } from '../../../../../actors/sources/botmessenger/bot-message.ts';
 import { botMessengerAdapter } from '../../../../../actors/sources/botmessenger/botmessenger-adapter.ts';
 import { BotApi } from '../../../../../actors/sources/botmessenger/botmessenger-api.ts';
 import { QueryAnswers } from '../../../../../actors/sources/botmessenger/query-answers.ts';
@@ -105,6 +107,23 @@ test('an edit in a group that has become another one finds nothing there, and th
   receipts.delete('outbox:e/1');
   await send('second', edit);
   expect(platform.saidBy(bot, large).map(({ text }) => text)).toEqual(['second']);
+});
+
+test('a name in an answer is written as the agent wrote it, unless the trigger wants it to notify nobody', () => {
+  const account = { platform: 'botmessenger', account: '1' };
+  const target = { place: String(chat.id) };
+  const text = (mentions: 'none' | 'allow') => {
+    const message = {
+      target,
+      action: { do: 'post' },
+      text: 'ask `@ann_b`, not a@example.org',
+      mentions,
+    } as const;
+    const [row] = outboxRows(outbound, account, trigger, message, { eventId: 'e', trace: '' });
+    return (renderedOf(row!) as BotCall).parameters.text;
+  };
+  expect(text('allow')).toBe('ask `@ann_b`, not a@example.org');
+  expect(text('none')).toBe('ask `@\u2060ann_b`, not a@example.org');
 });
 
 test('a reaction is shown, and has no receipt', async () => {

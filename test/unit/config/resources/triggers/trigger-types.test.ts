@@ -529,3 +529,22 @@ describe('a trigger of a type that is not built', () => {
     ]);
   });
 });
+
+test('mentions are set where there are any, and refused where nothing in an answer notifies anybody', async () => {
+  const load = (type: string, config: string, more: string) =>
+    folder.loadText(triggerText(type, config, more), { env });
+  const repo = 'webhook_secret: "${STANDARD}"';
+  expect((await load('RepoHost', repo, '')).triggers[0]?.mentions).toBe('none');
+  expect((await load('RepoHost', repo, '  mentions: allow')).triggers[0]?.mentions).toBe('allow');
+  const bot = 'bot_token: "${TOKEN}"';
+  const tokens = { env: { ...env, TOKEN: '110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw' } };
+  const bots = (more: string) => folder.loadText(triggerText('BotMessenger', bot, more), tokens);
+  expect((await bots('')).triggers[0]?.mentions).toBe('allow');
+  expect((await bots('  mentions: none')).triggers[0]?.mentions).toBe('none');
+  for (const word of ['none', 'allow'])
+    expect((await load('HTTP', repo, `  mentions: ${word}`)).errors).toEqual([
+      expect.stringMatching(
+        /^t\.yaml:\d+:3: spec\.mentions: has no effect for this type: nothing in its answers notifies anybody/,
+      ),
+    ]);
+});

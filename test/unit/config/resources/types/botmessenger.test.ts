@@ -8,7 +8,13 @@ const folder = new ResourceFolder();
 afterAll(() => folder.remove());
 
 const TOKEN = '110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw';
-const env = { TOKEN, OTHER: `2${TOKEN}`, BAD: 'not-a-token', SECRET: 'the_secret-1' };
+const env = {
+  TOKEN,
+  OTHER: `2${TOKEN}`,
+  BAD: 'not-a-token',
+  SECRET: 'the_secret-1',
+  ROTATED: TOKEN.replace('AAH', 'BBH'),
+};
 
 const token = 'bot_token: "${TOKEN}"';
 const webhook = `${token}, mode: webhook, secret_token: "\${SECRET}"`;
@@ -153,6 +159,16 @@ describe('triggers of one bot', () => {
         /^1\.yaml:6:\d+: spec\.config\.mode: trigger t0 has the same bot and another mode/,
       ),
     ]);
+  });
+
+  test('with two tokens of one bot are warned of, where both are on', async () => {
+    const two = (more?: string) => [trigger(token), trigger(token.replace('TOKEN', 'ROTATED'), more)];
+    expect(await load(...two())).toEqual([
+      expect.stringMatching(
+        /^1\.yaml:6:\d+: warning: spec\.config\.bot_token: trigger t0 is for the same account with another bot_token/,
+      ),
+    ]);
+    expect(await load(...two('  default_agent: echo\n  enabled: false'))).toEqual([]);
   });
 
   test('and of another may share a path under another secret only', async () => {

@@ -94,6 +94,20 @@ describe('a trigger of type BusinessMessenger', () => {
     expect((await folder.loadText(two(['"4911111"', '']), { env })).lines).toEqual([]);
     expect((await folder.loadText(two(['', '']), { env })).lines.join('\n')).toContain('decided by name');
   });
+
+  test('with another token than one of the same number is warned of', async () => {
+    const texts = ['"4911111"', '"4922222"'].map((list, i) =>
+      triggerText('BusinessMessenger', `${credentials}, api_version: v24.0, allowed_numbers: [${list}]`)
+        .replace('name: t', `name: t${i}`)
+        .replace('access_token: "${SECRET}"', (found) => (i === 0 ? found : 'access_token: "${OTHER}"')),
+    );
+    const { lines } = await folder.loadText(texts.join('---\n'), { env });
+    expect(lines).toEqual([
+      expect.stringMatching(
+        /warning: spec\.config\.\w+: trigger t0 is for the same account with another bot_token/,
+      ),
+    ]);
+  });
 });
 
 describe('the second form of the business messenger', () => {

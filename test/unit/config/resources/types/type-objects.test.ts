@@ -1,7 +1,9 @@
 // What every type of triggers says of itself, without anybody asking which type it is.
 
 import { describe, expect, test } from 'vitest';
+import { makeAdapters } from '../../../../../actors/sources/adapters.ts';
 import { platformsSchema } from '../../../../../config/resources/platform-schema.ts';
+import type { Trigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { givenBy } from '../../../../../config/resources/triggers/trigger-config.ts';
 import { triggerTypes } from '../../../../../config/resources/triggers/trigger-types.ts';
 import { platformOf, typeNames } from '../../../../../config/resources/triggers/type-names.ts';
@@ -16,6 +18,8 @@ import {
 interface PlatformsSchema {
   readonly properties: Readonly<Record<string, { readonly properties: object }>>;
 }
+
+const adapters = makeAdapters({ maxBodyBytes: 1 });
 
 describe.each(typeNames)('%s', (name) => {
   const type = triggerTypes[name];
@@ -40,6 +44,13 @@ describe.each(typeNames)('%s', (name) => {
     expect(givenBy({ webhook_path: '/hooks/mine' }, type)).toEqual(
       type.webhook === undefined ? {} : { path: '/hooks/mine' },
     );
+  });
+
+  test('has mentions exactly where its adapter knows what a mention is', () => {
+    if (type.isBuilt)
+      expect(adapters.ofType(name as Trigger['type']).outbound?.mentions !== undefined).toBe(
+        type.mentions !== undefined,
+      );
   });
 
   test('can do without proof only where it says what proves', () => {
