@@ -34,7 +34,8 @@ interface Interactive {
 /** `title` is that of the card. */
 export function choicesOf(actions: readonly CardAction[], title: string | undefined): Choices {
   const isShort = actions.length <= MAX_BUTTONS;
-  const able = actions.filter(({ id }) => isId(id, isShort ? BUTTON_ID : ROW_ID));
+  const maxId = isShort ? BUTTON_ID : ROW_ID;
+  const able = actions.filter(({ id, title: name }) => isId(id, maxId) && isSeen(name + id));
   const shown = able.slice(0, MAX_LISTS * LIST_ROWS);
   const leftOut = actions.filter((action) => !shown.includes(action));
   const [first, ...others] = isShort ? buttonsOf(shown) : listsOf(shown, title);
@@ -80,8 +81,11 @@ function rowOf({ id, title, description = '' }: CardAction): object {
 }
 
 function isId(id: string, max: number): boolean {
-  return id.length <= max && id.trim() === id && shortened(id, max) !== '';
+  return id.length > 0 && id.length <= max && id.trim() === id;
 }
+
+/** Of either a title can be made. */
+const isSeen = (text: string) => shortened(text, 1) !== '';
 
 /** On one line, and no longer than that in UTF-16 units, with no sign cut in half. */
 export function shortened(text: string, max: number): string {
