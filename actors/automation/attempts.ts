@@ -21,6 +21,9 @@ export function givenUp({ name, retry }: Trigger, event: StoredEvent): Outcome |
   return { ...final, note: `its ${retry.attempts} attempts are used up; the claim of the last one ran out` };
 }
 
+/** An attempt was begun before this one, and what it did nobody may know. */
+export const wasTried = ({ attempt, wasClaimed }: StoredEvent): boolean => attempt > 1 || wasClaimed === true;
+
 /** It waits under the name that was given instead of a place. */
 export function withoutPlace(heldBy: string, { name }: Trigger, whom: string): Outcome {
   const note = `it waits for a place: ${whom}, or this trigger, has as many events at work as it may have now`;

@@ -18,11 +18,12 @@ import type { WorkPlaces } from '../inbox/work-places.ts';
 import { UnrenderableError } from '../outbound/delivery-error.ts';
 import { TypingIndicators } from '../outbound/typing-indicators.ts';
 import type { Adapter, InboundEvent } from '../sources/adapter.ts';
-import { INBOUND, type NewEvent, type StoredEvent } from '../store/store.ts';
+import { INBOUND, type NewEvent, type Store, type StoredEvent } from '../store/store.ts';
 import { givenUp, TOO_SOON_MS, withoutPlace } from './attempts.ts';
 import { CONVERSATION, jobOf, parametersOf } from './conversation-job.ts';
+import { Draft } from './draft.ts';
 import { historyOf, remembered } from './history.ts';
-import { answerRows, type Notice, noticeRows, type Taken } from './replies.ts';
+import { answerRows, mayHaveDraft, type Notice, noticeRows, type Taken } from './replies.ts';
 import { type HandlerServices, parkedOutcome, RunContext } from './run-context.ts';
 import { timeLimit } from './time-limit.ts';
 
@@ -54,13 +55,18 @@ export class ConversationWork implements Work {
   readonly prefix = CONVERSATION;
   readonly #routing: Routing;
   readonly #places: WorkPlaces;
+  readonly #records: Pick<Store, 'delivery'>;
+  readonly #draftAfterMs: number | undefined;
   readonly #typing = new TypingIndicators();
   /** A trigger that a reload has changed is another one. */
   readonly #filters = new WeakMap<Trigger, Filters>();
 
-  constructor(routing: Routing, places: WorkPlaces) {
+  /** `draftAfterMs` as in draft.ts. */
+  constructor(routing: Routing, places: WorkPlaces, records: Pick<Store, 'delivery'>, draftAfterMs?: number) {
     this.#routing = routing;
     this.#places = places;
+    this.#records = records;
+    this.#draftAfterMs = draftAfterMs;
   }
 
   /** Which trigger takes an event is known when it has been read; each run has the deadline of its own trigger besides. */
@@ -167,14 +173,18 @@ export class ConversationWork implements Work {
     const limit = timeLimit(trigger);
     const own = this.#deadline(limit.seconds * 1000);
     const endTyping = this.#showTyping(taken);
+    let draft: Draft | undefined;
     try {
       const history = historyOf(snapshot);
       const job = jobOf(event, inbound, { command, parameters: given.values, trigger, target, history });
       const both = own === undefined ? signal : AbortSignal.any([signal, own]);
-      const limits = { signal: both, limitMs: limit.seconds * 1000 };
+      draft = this.#draftOf(taken, assignment, both);
+      const limits = { signal: both, limitMs: limit.seconds * 1000, show: draft && showing(draft) };
       const answer = await handler.run(job, new RunContext(assignment, this.#routing.services, limits));
+      const isInDoubt = await draft?.end();
       if (isParked(answer)) return parkedOutcome(event, trigger, answer);
-      return { kind: 'done', ...this.#answered(taken, answer, job) };
+      const replacesDraft = isInDoubt !== true && (draft?.wasBegun === true || mayHaveDraft(taken));
+      return { kind: 'done', ...this.#answered(taken, answer, job, replacesDraft) };
     } catch (error) {
       const { isFinal, isTooSoon, retryAfterMs } = faultOf(error);
       const isLate = own?.aborted === true || signal.reason instanceof DeadlineError;
@@ -185,6 +195,7 @@ export class ConversationWork implements Work {
       return { kind: 'deferred', trigger: name, note, inMs, retry };
     } finally {
       endTyping?.();
+      await draft?.end();
       place.end();
     }
   }
@@ -194,11 +205,25 @@ export class ConversationWork implements Work {
     return ms < this.#routing.longestTimeoutMs ? AbortSignal.timeout(ms) : undefined;
   }
 
+  /** Undefined where an answer under way is not shown. */
+  #draftOf(taken: Taken, { checkpoint }: Assignment, signal: AbortSignal): Draft | undefined {
+    const { outbound } = taken.adapter;
+    if (outbound?.editsEveryMs === undefined) return undefined;
+    return new Draft({
+      outbound,
+      taken,
+      checkpoint,
+      records: this.#records,
+      signal,
+      afterMs: this.#draftAfterMs,
+    });
+  }
+
   /** As long as the function it gives is not called; undefined where the platform has nothing of that kind. */
   #showTyping({ adapter: { outbound }, trigger, event, inbound }: Taken): (() => void) | undefined {
     if (outbound?.typing === undefined && outbound?.seen === undefined) return undefined;
     const address = outbound.sendsTo(trigger);
-    if (event.attempt === 1)
+    if (event.attempt === 1 && event.woken === undefined)
       this.#typing.once(address, async (signal) => outbound.seen?.(trigger, inbound, signal));
     const target = outbound.typing === undefined ? undefined : outbound.target(trigger, inbound);
     if (target === undefined) return undefined;
@@ -207,15 +232,17 @@ export class ConversationWork implements Work {
   }
 
   /** What is to be kept and sent of an answer. Without a job it is a word of the gateway's own. */
-  #answered(taken: Taken, answer: AgentReply, job?: Job) {
+  #answered(taken: Taken, answer: AgentReply, job?: Job, replacesDraft = false) {
     return {
       trigger: taken.trigger.name,
       answer: answer.text,
-      emit: answerRows(taken, answer, job === undefined ? 'warning' : 'success'),
+      emit: answerRows(taken, answer, { status: job === undefined ? 'warning' : 'success', replacesDraft }),
       snapshot: job === undefined ? undefined : snapshotAfter(taken.inbound, job, answer),
     };
   }
 }
+
+const showing = (draft: Draft) => (text: string) => draft.show(text);
 
 function faultOf(error: unknown): Pick<HandlerError, 'isFinal' | 'isTooSoon' | 'retryAfterMs'> {
   if (error instanceof HandlerError) return error;

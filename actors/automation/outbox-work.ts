@@ -7,6 +7,7 @@
 // -    an edit of what is gone on the platform becomes a message of its own, unless it only was to change that.
 // SND2  what has expired does not leave any more, and its record says so.
 // SND3  a row leaves by the account that it was made for, or not at all: another one is read elsewhere, or by nobody.
+// SND4  a draft leaves once at most, and not when what stands in its place is there: it must hold up no answer.
 
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import type { Assignment, Outcome, Work } from '../inbox/work.ts';
@@ -16,7 +17,7 @@ import type { Outbound, Receipt, SendContext } from '../outbound/outbound.ts';
 import { destinationKey, type RowMeta, renderedOf } from '../outbound/outbox-rows.ts';
 import { type Adapter, accountOf } from '../sources/adapter.ts';
 import type { Store, StoredEvent } from '../store/store.ts';
-import { givenUp, TOO_SOON_MS, withoutPlace } from './attempts.ts';
+import { givenUp, TOO_SOON_MS, wasTried, withoutPlace } from './attempts.ts';
 
 /** A platform that takes longer for one message has not taken it. */
 const SEND_MS = 60_000;
@@ -56,7 +57,7 @@ export class OutboxWork implements Work {
   async perform({ event, signal }: Assignment): Promise<Outcome> {
     const { platform, sendings, places } = this.#options;
     const meta = JSON.parse(event.meta) as RowMeta;
-    const { trigger: name, action, expiresAt, onlyEdits } = meta;
+    const { trigger: name, action, expiresAt, onlyEdits, replacedBy } = meta;
     const trigger = sendings.trigger(name);
     const adapter = sendings.adapterOf(platform);
     const outbound = adapter?.outbound;
@@ -70,6 +71,8 @@ export class OutboxWork implements Work {
       return ignored(name, 'it had expired before it could be sent');
     if (onlyEdits !== undefined && (await this.#receiptOf(onlyEdits)) === undefined)
       return ignored(name, NOTHING_TO_CHANGE);
+    if (replacedBy !== undefined && (wasTried(event) || (await this.#isThere(replacedBy))))
+      return ignored(name, 'it was only to be shown until the answer, and is sent once at most');
     const end = givenUp(trigger, event);
     if (end !== undefined) return end;
     const address = `${trigger.type} ${outbound.sendsTo(trigger)}`;
@@ -81,7 +84,8 @@ export class OutboxWork implements Work {
       return { kind: 'done', trigger: name, receipt: id === '' ? undefined : id };
     } catch (error) {
       if (onlyEdits !== undefined && isGone(error)) return ignored(name, NOTHING_TO_CHANGE);
-      return failed(trigger, error);
+      const outcome = failed(trigger, error);
+      return replacedBy === undefined || outcome.kind === 'deferred' ? outcome : ignored(name, outcome.note);
     } finally {
       place.end();
     }
@@ -110,9 +114,14 @@ export class OutboxWork implements Work {
       signal,
       rowId: event.id,
       madeAt: event.at,
-      wasTried: event.attempt > 1 || event.wasClaimed === true,
+      wasTried: wasTried(event),
       receiptOf: (rowId) => (this.#gone.has(event.id) ? nothing : this.#receiptOf(rowId)),
     };
+  }
+
+  async #isThere(ids: readonly string[]): Promise<boolean> {
+    const found = await Promise.all(ids.map((id) => this.#options.store.delivery(id)));
+    return found.some((each) => each !== undefined);
   }
 
   async #receiptOf(rowId: string): Promise<Receipt | undefined> {
@@ -137,7 +146,7 @@ function remember(ids: Set<string>, id: string): void {
 
 const ignored = (trigger: string, note: string): Outcome => ({ kind: 'ignored', trigger, note });
 
-function failed({ name: trigger, retry }: Trigger, error: unknown): Outcome {
+function failed({ name: trigger, retry }: Trigger, error: unknown): Outcome & { readonly note: string } {
   const note = error instanceof Error ? error.message : String(error);
   if (!(error instanceof DeliveryError)) return { kind: 'failed', trigger, note, retry };
   const { isFinal, isTooSoon, isUnasked, isOutcomeUnknown, retryAfterMs } = error;

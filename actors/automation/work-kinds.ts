@@ -36,7 +36,7 @@ export function workKinds({ store, platforms, routing, concurrency }: WorkKindsO
   const conversations: WorkKind = {
     name: 'conversations',
     places: concurrency,
-    make: (places) => new ConversationWork(routing, places),
+    make: (places) => new ConversationWork(routing, places, store),
   };
   const outbox = platforms.map(
     (platform): WorkKind => ({

@@ -1,5 +1,6 @@
 // Reads the reply of an agent as it comes: JSON with the text in `text`, `output` or `answer`, plain text, or a stream
-// of events whose texts are put together. `data: [DONE]` ends a stream before its connection does.
+// of events whose texts are put together. `data: [DONE]` ends a stream before its connection does. Of a stream there is
+// something to show before it ends: the text so far, or what an event named `progress` says, which is no part of the answer.
 
 import { SseParser } from '../upstream/sse/sse-parser.ts';
 import type { AgentReply } from './handler.ts';
@@ -9,7 +10,8 @@ const TEXTS = ['text', 'output', 'answer'];
 export class AgentReplyReader {
   readonly #kind: 'json' | 'text' | 'stream';
   readonly #chunks: Buffer[] = [];
-  readonly #pieces: string[] = [];
+  #text = '';
+  #shown: string | undefined;
   readonly #parser: SseParser;
   #isDone = false;
   #hasFailed = false;
@@ -31,6 +33,11 @@ export class AgentReplyReader {
     return this.#hasFailed;
   }
 
+  /** What there is to show while the answer is not whole. */
+  get shown(): string | undefined {
+    return this.#shown;
+  }
+
   /** Takes the next bytes; true when nothing more is waited for. */
   feed(chunk: Buffer): boolean {
     if (this.#kind === 'stream') this.#parser.feed(chunk);
@@ -40,7 +47,7 @@ export class AgentReplyReader {
 
   /** The whole answer. Throws for one that is none. */
   end(): AgentReply {
-    if (this.#kind === 'stream') return { text: this.#pieces.join('') };
+    if (this.#kind === 'stream') return { text: this.#text };
     const text = Buffer.concat(this.#chunks).toString('utf8');
     return this.#kind === 'text' ? { text } : answerOf(text);
   }
@@ -49,7 +56,11 @@ export class AgentReplyReader {
     if (this.#isDone) return;
     if (name === 'error') this.#hasFailed = true;
     if (name === 'error' || data === '[DONE]') this.#isDone = true;
-    else this.#pieces.push(textOfEvent(data));
+    else if (name === 'progress') this.#shown = textOfEvent(data);
+    else {
+      this.#text += textOfEvent(data);
+      this.#shown = this.#text;
+    }
   }
 }
 

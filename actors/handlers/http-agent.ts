@@ -23,6 +23,13 @@ export interface HttpAgentOptions {
   readonly maxAnswerBytes?: number;
 }
 
+interface Asked {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: readonly Uint8Array[];
+  readonly signal: AbortSignal;
+  readonly progress: HandlerContext['progress'];
+}
+
 const MAX_ANSWER_BYTES = 4_194_304;
 const passing: ReadonlySet<number> = new Set([408, 409, 425, 429]);
 
@@ -40,7 +47,8 @@ export class HttpAgent implements Handler {
     this.#url = new URL(options.url);
   }
 
-  async run(job: Job, { signal }: Pick<HandlerContext, 'signal'>): Promise<AgentReply> {
+  async run(job: Job, context: Pick<HandlerContext, 'signal' | 'progress'>): Promise<AgentReply> {
+    const { signal } = context;
     const body = await this.#bodyFor(job);
     const headers = {
       ...this.#options.headers,
@@ -53,7 +61,10 @@ export class HttpAgent implements Handler {
     const deadline = AbortSignal.timeout(this.#options.timeoutMs);
     const both = AbortSignal.any([signal, deadline]);
     try {
-      return await this.#exchange(headers, body, both, true);
+      return await this.#exchange(
+        { headers, body, signal: both, progress: (text) => context.progress(text) },
+        true,
+      );
     } catch (error) {
       if (error instanceof HandlerError) throw error;
       if (deadline.aborted) throw this.#failure(`gave no answer within ${this.#options.timeoutMs} ms`);
@@ -72,12 +83,8 @@ export class HttpAgent implements Handler {
     }
   }
 
-  #exchange(
-    headers: Readonly<Record<string, string>>,
-    body: readonly Uint8Array[],
-    signal: AbortSignal,
-    mayRepeat: boolean,
-  ): Promise<AgentReply> {
+  #exchange(asked: Asked, mayRepeat: boolean): Promise<AgentReply> {
+    const { headers, body, signal, progress } = asked;
     const isHttps = this.#url.protocol === 'https:';
     const start = isHttps ? requestHttps : requestHttp;
     return new Promise((resolve, reject) => {
@@ -87,7 +94,7 @@ export class HttpAgent implements Handler {
       let hasAnswer = false;
       request.on('response', (response) => {
         hasAnswer = true;
-        this.#read(response).then(resolve, (error: unknown) => {
+        this.#read(response, progress).then(resolve, (error: unknown) => {
           request.destroy();
           reject(error);
         });
@@ -96,8 +103,7 @@ export class HttpAgent implements Handler {
         // A socket that had rested may have been closed by the other side just then: nothing was read of the request.
         const wasStale =
           request.reusedSocket && !hasAnswer && ['ECONNRESET', 'EPIPE'].includes(codeOf(error));
-        if (wasStale && mayRepeat && !signal.aborted)
-          this.#exchange(headers, body, signal, false).then(resolve, reject);
+        if (wasStale && mayRepeat && !signal.aborted) this.#exchange(asked, false).then(resolve, reject);
         else reject(error);
       });
       for (const piece of body.slice(0, -1)) request.write(piece);
@@ -105,7 +111,7 @@ export class HttpAgent implements Handler {
     });
   }
 
-  async #read(response: IncomingMessage): Promise<AgentReply> {
+  async #read(response: IncomingMessage, progress: Asked['progress']): Promise<AgentReply> {
     const status = response.statusCode ?? 0;
     if (status < 200 || status > 299) throw this.#refusal(status, response.headers['retry-after']);
     const limit = this.#options.maxAnswerBytes ?? MAX_ANSWER_BYTES;
@@ -114,7 +120,9 @@ export class HttpAgent implements Handler {
     for await (const chunk of response as AsyncIterable<Buffer>) {
       size += chunk.length;
       if (size > limit) throw this.#failure(`answered more than ${limit} bytes`, { isFinal: true });
-      if (answer.feed(chunk)) break;
+      const isWhole = answer.feed(chunk);
+      if (answer.shown !== undefined) progress(answer.shown);
+      if (isWhole) break;
     }
     if (answer.hasFailed) throw this.#failure('reported an error in its stream');
     try {

@@ -68,10 +68,10 @@ export class Claim {
     return { turn: { key, fence, event, snapshot }, heldUntil: this.#heldUntil };
   }
 
-  /** The turn goes on after a checkpoint: as this attempt, from this state. */
+  /** The turn goes on after a checkpoint: as this attempt, from this state. What was begun before it counts as tried. */
   goOn(attempt: number, state: string | undefined): void {
     const { key, fence, event, snapshot } = this.#turn;
-    this.#turn = { key, fence, event: { ...event, attempt, state }, snapshot };
+    this.#turn = { key, fence, event: { ...event, attempt, state, wasClaimed: true }, snapshot };
   }
 
   /** Ends the turn; gives the claim that waited for this. */

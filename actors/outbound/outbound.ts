@@ -48,6 +48,11 @@ export interface Outbound<T extends Trigger = Trigger, Rendered extends object =
    * says that the message is gone it rejects with `isTargetGone`, and the core comes again without the receipt.
    */
   send(trigger: T, rendered: Rendered, context: SendContext): Promise<Receipt>;
+  /**
+   * How far edits of one message there are to be apart, in ms, so that enough is left for what else is said. Where it is missing
+   * an answer under way is not shown.
+   */
+  editsEveryMs?(target: OutboundTarget): number;
   /** For how long the platform shows what `typing` has said. */
   readonly typingLastsMs?: number | undefined;
   /** Shows that an answer is being made: repeated while a run lasts. What it rejects with is of no consequence. */

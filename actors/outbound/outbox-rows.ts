@@ -19,6 +19,8 @@ export interface RowMeta {
   readonly expiresAt?: number | undefined;
   /** It only changes the message of that row: without one nothing leaves. */
   readonly onlyEdits?: string | undefined;
+  /** Rows of which each stands in its place: once one is there this one does not leave, and it never leaves a second time. */
+  readonly replacedBy?: readonly string[] | undefined;
 }
 
 /** What a message is about, for the ids of its rows: the answer, or a notice of some kind. */
@@ -28,6 +30,8 @@ export interface RowOrigin {
   readonly trace: string;
   /** Tells its rows from others of the same event: `failed`. @default the answer */
   readonly about?: string | undefined;
+  /** See `RowMeta`. */
+  readonly replacedBy?: readonly string[] | undefined;
 }
 
 /** Rows for a message of the account. Throws UnrenderableError. */
@@ -36,15 +40,14 @@ export function outboxRows<T extends Trigger>(
   account: ConnectedAccount,
   trigger: T,
   message: OutboundMessage,
-  { eventId, trace, about }: RowOrigin,
+  { eventId, trace, about, replacedBy }: RowOrigin,
 ): readonly NewEvent[] {
   const key = destinationKey(account, message.target.place);
   const { action, expiresAt } = message;
   const onlyEdits = action.do === 'edit' && action.orElse === 'nothing' ? action.of : undefined;
-  const meta: RowMeta = { trigger: trigger.name, action: action.do, expiresAt, onlyEdits };
-  const name = about === undefined ? '' : `${about}/`;
+  const meta: RowMeta = { trigger: trigger.name, action: action.do, expiresAt, onlyEdits, replacedBy };
   return outbound.render(trigger, harmless(outbound, message)).map((rendered, i) => ({
-    id: `outbox:${eventId}/${name}${i + 1}`,
+    id: rowId(eventId, about, i + 1),
     key,
     meta: JSON.stringify(meta),
     body: Buffer.from(JSON.stringify(rendered, wellFormed)),
@@ -59,6 +62,11 @@ function harmless<T extends Trigger>({ mentions }: Outbound<T>, message: Outboun
 
 /** Half a character, as agents leave it that cut a text themselves, would have the platform refuse all of the message. */
 const wellFormed = (_: string, value: unknown) => (typeof value === 'string' ? value.toWellFormed() : value);
+
+/** The id of a row of an event, counted from 1; without `about` of its answer. */
+export function rowId(eventId: string, about: string | undefined, n: number): string {
+  return `outbox:${eventId}/${about === undefined ? '' : `${about}/`}${n}`;
+}
 
 export function destinationKey({ platform, account }: ConnectedAccount, place: string): string {
   return `outbox/${platform}/${account}/${place}`;

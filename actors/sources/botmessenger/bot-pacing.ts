@@ -9,5 +9,11 @@ const GROUP: PlaceLimit = { ...PERSON, window: { most: 20, ms: 60_000 } };
 export const botPacing = (now?: () => number): Pacing =>
   new Pacing({ accountEveryMs: 40, accountBurst: 3, place: PERSON, ...(now && { now }) });
 
+/** An edit counts as a message. So a message that changes leaves a third of what the chat takes to others. */
+export function editsEveryMs(chat: string): number {
+  const { everyMs, window } = limitOf(chat);
+  return 1.5 * Math.max(everyMs, window === undefined ? 0 : window.ms / window.most);
+}
+
 /** Ids of groups are negative. */
 export const limitOf = (chat: string): PlaceLimit => (chat.startsWith('-') ? GROUP : PERSON);

@@ -13,7 +13,7 @@ import type { Pacing } from '../../outbound/pacing.ts';
 import type { InboundEvent } from '../adapter.ts';
 import { memberOf } from '../payload-member.ts';
 import { type BotCall, botCalls } from './bot-message.ts';
-import { limitOf } from './bot-pacing.ts';
+import { editsEveryMs, limitOf } from './bot-pacing.ts';
 import { botMessageOf, type Migration } from './bot-update.ts';
 import type { BotApi } from './botmessenger-api.ts';
 import { BotRefusal, deliveryErrorOf } from './botmessenger-errors.ts';
@@ -42,6 +42,7 @@ export function botOutbound(directory: BotDirectory): Outbound<BotMessengerTrigg
     mentions: { pattern: MENTION, isReadInCode: true },
     sendsTo: ({ config }) => config.api_root,
     send: (trigger, call, context) => new BotSending(directory, trigger, context).send(call),
+    editsEveryMs: ({ place }) => editsEveryMs(place),
     typingLastsMs: TYPING_MS,
     async typing(trigger, { place, thread }, signal) {
       const topic = thread === undefined ? {} : { message_thread_id: Number(thread) };

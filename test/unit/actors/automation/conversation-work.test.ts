@@ -22,6 +22,7 @@ import { manualTrigger } from '../../../fixtures/automation/triggers.ts';
 
 const places = new WorkPlaces({ places: 16, bytes: 1_000_000, release: async () => 0 });
 
+const noRecords = { delivery: async () => undefined };
 const origin = { id: '1', trace: '', principal: anonymous };
 const run = { command: '', input: {}, text: 'go', isConfirmed: true };
 
@@ -46,7 +47,7 @@ function bench(
   };
   const event = { ...manualEvent(trigger, { ...run, ...said }, origin), seq: 1, at: 0, ...more };
   const { signal } = new AbortController();
-  const work = new ConversationWork(routing, places);
+  const work = new ConversationWork(routing, places, noRecords);
   return {
     work,
     event,
@@ -166,6 +167,7 @@ test('of the triggers of a chat the one takes an event whose filters fit it best
       longestTimeoutMs: 60_000,
     },
     places,
+    noRecords,
   );
   const say = async (text: string) => {
     const posted = manualEvent(manualTrigger('everybody'), { ...run, text }, origin);

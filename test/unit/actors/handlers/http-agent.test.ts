@@ -115,6 +115,26 @@ describe('an answer', () => {
     expect(await run()).toEqual({ text: 'Grüße{"a":1}' });
   });
 
+  test('that streams is shown as it grows, and what an event named progress says is no part of it', async () => {
+    const shown: string[] = [];
+    const events = [
+      'event: progress\ndata: Looking',
+      'data: Good ',
+      'data: {"delta":"news"}',
+      'data: [DONE]',
+    ];
+    answer = async (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      for (const [i, event] of events.entries()) {
+        response.write(`${event}\n\n`);
+        await expect.poll(() => shown.length).toBeGreaterThanOrEqual(Math.min(i + 1, 3));
+      }
+    };
+    const reply = await agent().run(aJob(), aContext({ progress: (text) => shown.push(text) }));
+    expect(reply).toEqual({ text: 'Good news' });
+    expect(shown.slice(0, 3)).toEqual(['Looking', 'Good ', 'Good news']);
+  });
+
   test('may be a stream that ends without a word', async () => {
     says('data: a\n\ndata: b\n\n', 'text/event-stream');
     expect(await run()).toEqual({ text: 'ab' });
@@ -223,13 +243,13 @@ describe('an attempt', () => {
   test('can be given up', async () => {
     const giving = new AbortController();
     answer = () => giving.abort();
-    const error = await failure(agent().run(aJob(), giving));
+    const error = await failure(agent().run(aJob(), aContext({ signal: giving.signal })));
     expect(error).toMatchObject({ isFinal: false });
     expect(error.message).toContain('given up');
   });
 
   test('that was given up before it began sends nothing', async () => {
-    await failure(agent().run(aJob(), { signal: AbortSignal.abort() }));
+    await failure(agent().run(aJob(), aContext({ signal: AbortSignal.abort() })));
     expect(requests).toEqual([]);
   });
 
