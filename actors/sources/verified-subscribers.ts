@@ -57,6 +57,20 @@ export function verifiedSubscribers<S extends Verifiable>(
   request: WebhookRequest,
   body: Buffer,
 ): Verified<S> | Refusal | Promise<Verified<S> | Refusal> {
+  const [first] = subscribers;
+  // Most paths have one trigger, and most verifiers decide at once: such a request pays for no list.
+  if (first !== undefined && subscribers.length === 1) {
+    const verdict = first.verifier.verify(request, body);
+    if (!(verdict instanceof Promise)) {
+      if (isRefusal(verdict)) return graver(notProven, verdict);
+      return { subscribers: subscribers as readonly [S], principal: verdict };
+    }
+    return held(
+      request,
+      body,
+      verdict.then((known) => acceptedBy(subscribers, [known])),
+    );
+  }
   const tried: { readonly identity: string; readonly verdict: Verdict | Promise<Verdict> }[] = [];
   let isAsking = false;
   const verdicts = subscribers.map(({ verifier }) => {
@@ -69,8 +83,12 @@ export function verifiedSubscribers<S extends Verifiable>(
     return verdict;
   });
   if (!isAsking) return acceptedBy(subscribers, verdicts as readonly Verdict[]);
-  const giveBack = request.holdBody(body.length);
   const known = Promise.all(verdicts).then((all) => acceptedBy(subscribers, all));
+  return held(request, body, known);
+}
+
+function held<T>(request: WebhookRequest, body: Buffer, known: Promise<T>): Refusal | Promise<T> {
+  const giveBack = request.holdBody(body.length);
   if (giveBack !== undefined) return known.finally(giveBack);
   known.catch(() => {});
   return noRoom;
