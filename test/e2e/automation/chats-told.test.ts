@@ -135,6 +135,11 @@ test('people in both chats hear once that an event was given up, and once that i
   // Killed between the attempts of an event that waits.
   for (const { told } of chats) await told.say(gateway.url, 'slow');
   await everybodyHeard(({ mark }) => [mark + GIVEN_UP, mark + WAITS]);
+  // Killed before it hears that the platform has taken them, it could not know that.
+  await eventually(async () => {
+    const rows = await fetch(`${gateway.url}/deliveries?source=outbox&state=queued,running,retrying`);
+    expect(await rows.json()).toMatchObject({ deliveries: [] });
+  });
   await kill();
   await everybodyHeard(({ mark, success }) => [mark + GIVEN_UP, mark + WAITS, `${success}heard: slow`]);
 
