@@ -60,6 +60,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'automation/bot-messenger',
     'automation/bot-pace',
     'automation/comments-once',
+    'automation/platforms-apart',
     'automation/told',
   ],
   'servers as processes: starts, ends, idleness, failures, what is kept of them': [
