@@ -1,8 +1,7 @@
 // Parses a query for deliveries into a filter of the store. Every bound is checked here, so that a mistake gets an
 // answer and every page has an end.
 
-import { triggerTypes } from '../../config/resources/triggers/trigger-types.ts';
-import { platformOf, typeNames } from '../../config/resources/triggers/type-names.ts';
+import { platformOf, triggerTypes, typeNames } from '../../config/resources/triggers/trigger-types.ts';
 import { InvalidQueryError } from '../errors.ts';
 import type { DeliveryFilter, DeliveryState } from '../store/delivery.ts';
 

@@ -2,7 +2,7 @@
 // have this one shape, so that who has read one has read all.
 
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
-import { platformOf } from '../../config/resources/triggers/type-names.ts';
+import { platformOf } from '../../config/resources/triggers/trigger-types.ts';
 import type { Filters } from '../../machines/matching.ts';
 import type { ConnectedAccount, Connections } from '../connections/connector.ts';
 import type { Log } from '../log.ts';

@@ -1,7 +1,8 @@
 // All adapters, by the type of their triggers and by the word for their platform. Made once per gateway: what triggers
 // share (paths, clients of an API) is kept in them.
 
-import type { Trigger } from '../../config/resources/triggers/trigger.ts';
+import type { Trigger, TriggerOfType } from '../../config/resources/triggers/trigger.ts';
+import { type BuiltTypeName, platformOf } from '../../config/resources/triggers/trigger-types.ts';
 import type { Adapter } from './adapter.ts';
 import { botMessengerAdapter } from './botmessenger/botmessenger-adapter.ts';
 import { businessMessengerAdapter } from './businessmessenger/businessmessenger-adapter.ts';
@@ -24,16 +25,17 @@ export interface Adapters {
 
 /** `maxBodyBytes` bounds one request to a webhook. */
 export function makeAdapters({ maxBodyBytes }: { readonly maxBodyBytes: number }): Adapters {
+  const adapters: { readonly [Name in BuiltTypeName]: Adapter<TriggerOfType<Name>> } = {
+    HTTP: httpAdapter(maxBodyBytes),
+    RepoHost: repoHostAdapter({ maxBodyBytes, replayWindowMs: REPLAY_WINDOW_MS }),
+    BotMessenger: botMessengerAdapter(maxBodyBytes),
+    BusinessMessenger: businessMessengerAdapter(maxBodyBytes),
+    Schedule: scheduleAdapter(),
+    Manual: manualAdapter,
+  };
   // An adapter is only ever given triggers and events of its own type.
-  const byType = {
-    HTTP: httpAdapter(maxBodyBytes) as Adapter,
-    RepoHost: repoHostAdapter({ maxBodyBytes, replayWindowMs: REPLAY_WINDOW_MS }) as Adapter,
-    BotMessenger: botMessengerAdapter(maxBodyBytes) as Adapter,
-    BusinessMessenger: businessMessengerAdapter(maxBodyBytes) as Adapter,
-    Schedule: scheduleAdapter() as Adapter,
-    Manual: manualAdapter as Adapter,
-  } satisfies Record<Trigger['type'], Adapter>;
-  const byPlatform = new Map(Object.entries(byType).map(([type, adapter]) => [type.toLowerCase(), adapter]));
+  const byType = adapters as unknown as Readonly<Record<BuiltTypeName, Adapter>>;
+  const byPlatform = new Map(Object.values(byType).map((adapter) => [platformOf(adapter.type), adapter]));
   return {
     all: Object.values(byType),
     platforms: [...byPlatform].flatMap(([platform, { outbound }]) =>

@@ -9,8 +9,7 @@ import type { YamlMap, YamlPair, YamlTree } from '../reader/yaml-tree.ts';
 import { fieldAliases, typeMeant } from '../resources/aliases.ts';
 import { platformsSchema } from '../resources/platform-schema.ts';
 import type { Platforms } from '../resources/resource-context.ts';
-import { triggerTypes } from '../resources/triggers/trigger-types.ts';
-import { platformOf, type TypeName } from '../resources/triggers/type-names.ts';
+import { platformOf, type TypeName, triggerTypes } from '../resources/triggers/trigger-types.ts';
 
 /** By the words of the platforms; what was not written is undefined. */
 export function readPlatforms(reader: SchemaReader, tree: YamlTree): Platforms {

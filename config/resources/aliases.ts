@@ -1,7 +1,7 @@
 // Spellings found in the wild, on one page: words of vendors and of older files for the ones that are used here. Only
 // what is certain; anything else is an unknown key with a suggestion.
 
-import { type TypeName, typeNames } from './triggers/type-names.ts';
+import { type TypeName, typeNames } from './triggers/trigger-types.ts';
 
 const typeAliases: Readonly<Record<string, TypeName>> = {
   Slack: 'ChatWorkspace',

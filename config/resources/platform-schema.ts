@@ -3,8 +3,7 @@
 
 import * as Type from 'typebox';
 import type { Platforms } from './resource-context.ts';
-import { triggerTypes } from './triggers/trigger-types.ts';
-import { platformOf, type TypeName, typeNames } from './triggers/type-names.ts';
+import { platformOf, type TypeName, triggerTypes, typeNames } from './triggers/trigger-types.ts';
 import { webhookPath } from './triggers/webhook-path.ts';
 
 /** Each trigger says these itself. */

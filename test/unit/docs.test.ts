@@ -7,8 +7,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { jsonSchemas } from '../../config/json-schema/json-schemas.ts';
-import { triggerTypes } from '../../config/resources/triggers/trigger-types.ts';
-import { typeNames } from '../../config/resources/triggers/type-names.ts';
+import { triggerTypes, typeNames } from '../../config/resources/triggers/trigger-types.ts';
 import { machineList } from '../../src/cli/commands/machines.ts';
 import { mermaid } from '../../src/cli/views/mermaid.ts';
 

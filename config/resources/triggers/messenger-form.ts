@@ -15,8 +15,7 @@ import type { TextRule, Trigger } from './trigger.ts';
 import { givenBy, readConfig } from './trigger-config.ts';
 import { readOptions } from './trigger-options.ts';
 import { messengerFormSchema, type WrittenTrigger } from './trigger-schema.ts';
-import { triggerTypes } from './trigger-types.ts';
-import { platformOf } from './type-names.ts';
+import { platformOf, triggerTypes } from './trigger-types.ts';
 import { readWithoutType } from './untyped-trigger.ts';
 
 const TYPE = 'BusinessMessenger';

@@ -16,8 +16,7 @@ import type { Trigger } from './trigger.ts';
 import { givenBy, readConfig, requiring, warnOfLiteralSecrets } from './trigger-config.ts';
 import { readOptions } from './trigger-options.ts';
 import { triggerSchema, type WrittenTrigger } from './trigger-schema.ts';
-import { notBuilt, triggerTypes } from './trigger-types.ts';
-import { platformOf, type TypeName } from './type-names.ts';
+import { notBuilt, platformOf, type TypeName, triggerTypes } from './trigger-types.ts';
 import { readWithoutType } from './untyped-trigger.ts';
 
 /** Reports to `reader`; `file` is an absolute path. */

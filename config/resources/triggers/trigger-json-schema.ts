@@ -5,8 +5,7 @@ import { writable } from '../../json-schema/json-schema-form.ts';
 import type { SchemaNode } from '../../reader/schema-words.ts';
 import { fieldAliases, typeMeant, typeSpellings } from '../aliases.ts';
 import { messengerFormSchema, triggerSchema } from './trigger-schema.ts';
-import { triggerTypes } from './trigger-types.ts';
-import { type TypeName, typeNames } from './type-names.ts';
+import { type TypeName, triggerTypes, typeNames } from './trigger-types.ts';
 
 /** Without its dialect and title. */
 export function triggerFile(): object {

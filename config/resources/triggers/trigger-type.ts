@@ -51,10 +51,10 @@ export interface ReadOfType<Config> {
   readonly trigger: TriggerOf<string, Config>;
 }
 
-export interface TriggerType<Config = object> {
+export interface TriggerType<Config = object, IsBuilt extends boolean = boolean> {
   readonly config: Type.TObject;
   /** False: its fields are checked, and then it is refused by name. */
-  readonly isBuilt: boolean;
+  readonly isBuilt: IsBuilt;
   /** People write there and wait for an answer. */
   readonly isChat?: boolean;
   /** What `mentions` is without being written. Undefined where nothing in an answer notifies anybody: it is refused then. */

@@ -1,4 +1,5 @@
-// All types of triggers, by name. A new type is one file under types/ and one line here.
+// All types of triggers, by name: a new type is one file under types/ and one line here. Their names, the platforms' words and the
+// union of triggers (trigger.ts) follow from it, and actors/sources/adapters.ts does not compile without an adapter of each that is built.
 
 import { botMessengerType } from '../types/botmessenger.ts';
 import { businessMessengerType } from '../types/businessmessenger.ts';
@@ -13,9 +14,8 @@ import { repoHostBType, repoHostCType } from '../types/repohost-siblings.ts';
 import { scheduleType } from '../types/schedule.ts';
 import { teamChatType } from '../types/teamchat.ts';
 import type { TriggerType } from './trigger-type.ts';
-import { type TypeName, typeNames } from './type-names.ts';
 
-export const triggerTypes: Readonly<Record<TypeName, TriggerType>> = {
+const types = {
   ChatWorkspace: chatWorkspaceType,
   BotMessenger: botMessengerType,
   CommunityChat: communityChatType,
@@ -30,6 +30,25 @@ export const triggerTypes: Readonly<Record<TypeName, TriggerType>> = {
   Schedule: scheduleType,
   Manual: manualType,
 };
+
+type Types = typeof types;
+
+export type TypeName = keyof Types;
+
+/** Of those with an adapter. */
+export type BuiltTypeName = {
+  [Name in TypeName]: Types[Name] extends { readonly isBuilt: true } ? Name : never;
+}[TypeName];
+
+export type ConfigOf<Name extends TypeName> = Types[Name] extends TriggerType<infer Config> ? Config : never;
+
+export const triggerTypes: Readonly<Record<TypeName, TriggerType>> = types;
+export const typeNames = Object.keys(types) as readonly TypeName[];
+
+/** A platform's word, as it stands in keys, ids and paths. */
+export function platformOf(type: TypeName): string {
+  return type.toLowerCase();
+}
 
 /** How a trigger of a type without an adapter is refused. */
 export function notBuilt(type: TypeName): string {

@@ -1,12 +1,7 @@
 // A trigger as the rest of the program sees it: read, checked, filled, with the variables in it replaced.
 
-import type { BotMessengerConfig } from '../types/botmessenger.ts';
-import type { BusinessMessengerConfig } from '../types/businessmessenger.ts';
-import type { HttpConfig } from '../types/http.ts';
-import type { ManualConfig } from '../types/manual.ts';
-import type { RepoHostConfig } from '../types/repohost.ts';
-import type { ScheduleConfig } from '../types/schedule.ts';
 import type { Target } from './target.ts';
+import type { BuiltTypeName, ConfigOf } from './trigger-types.ts';
 
 export interface Parameter {
   readonly name: string;
@@ -63,18 +58,14 @@ export interface TriggerOf<Type extends string, Config> {
   readonly hash: string;
 }
 
-export type BotMessengerTrigger = TriggerOf<'BotMessenger', BotMessengerConfig>;
-export type HttpTrigger = TriggerOf<'HTTP', HttpConfig>;
-export type RepoHostTrigger = TriggerOf<'RepoHost', RepoHostConfig>;
-export type ScheduleTrigger = TriggerOf<'Schedule', ScheduleConfig>;
-export type BusinessMessengerTrigger = TriggerOf<'BusinessMessenger', BusinessMessengerConfig>;
-export type ManualTrigger = TriggerOf<'Manual', ManualConfig>;
-
 /** Of the types whose adapters are built. */
-export type Trigger =
-  | BotMessengerTrigger
-  | HttpTrigger
-  | RepoHostTrigger
-  | ScheduleTrigger
-  | ManualTrigger
-  | BusinessMessengerTrigger;
+export type Trigger = { [Name in BuiltTypeName]: TriggerOf<Name, ConfigOf<Name>> }[BuiltTypeName];
+
+export type TriggerOfType<Name extends BuiltTypeName> = Extract<Trigger, { readonly type: Name }>;
+
+export type BotMessengerTrigger = TriggerOfType<'BotMessenger'>;
+export type HttpTrigger = TriggerOfType<'HTTP'>;
+export type RepoHostTrigger = TriggerOfType<'RepoHost'>;
+export type ScheduleTrigger = TriggerOfType<'Schedule'>;
+export type BusinessMessengerTrigger = TriggerOfType<'BusinessMessenger'>;
+export type ManualTrigger = TriggerOfType<'Manual'>;

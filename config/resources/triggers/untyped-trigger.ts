@@ -8,7 +8,7 @@ import type { YamlTree } from '../../reader/yaml-tree.ts';
 import { typeSpellings } from '../aliases.ts';
 import type { ReadResource } from '../resource-context.ts';
 import { triggerSchema, type WrittenTrigger } from './trigger-schema.ts';
-import { typeNames } from './type-names.ts';
+import { typeNames } from './trigger-types.ts';
 
 /** Of an unknown type nothing can be said about its config, but all the rest can be read. `word` is the type as written. */
 export function readWithoutType(

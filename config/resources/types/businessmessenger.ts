@@ -47,7 +47,7 @@ export type BusinessMessengerConfig = Omit<
 /** The platform answers a version for two years. */
 const OLDEST_SUPPORTED = 21;
 
-export const businessMessengerType: TriggerType<BusinessMessengerConfig> = {
+export const businessMessengerType: TriggerType<BusinessMessengerConfig, true> = {
   config: businessMessengerConfigSchema,
   isBuilt: true,
   isChat: true,

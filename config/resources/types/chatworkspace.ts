@@ -33,7 +33,7 @@ const chatWorkspaceConfigSchema = Type.Object(
 
 type ChatWorkspaceConfig = Filled<Type.Static<typeof chatWorkspaceConfigSchema>>;
 
-export const chatWorkspaceType: TriggerType<ChatWorkspaceConfig> = {
+export const chatWorkspaceType: TriggerType<ChatWorkspaceConfig, false> = {
   config: chatWorkspaceConfigSchema,
   isBuilt: false,
   mentions: 'none',

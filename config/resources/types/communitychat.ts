@@ -34,7 +34,7 @@ const communityChatConfigSchema = Type.Object(
 
 type CommunityChatConfig = Filled<Type.Static<typeof communityChatConfigSchema>>;
 
-export const communityChatType: TriggerType<CommunityChatConfig> = {
+export const communityChatType: TriggerType<CommunityChatConfig, false> = {
   config: communityChatConfigSchema,
   isBuilt: false,
   mentions: 'none',

@@ -79,7 +79,7 @@ export type HttpConfig = Omit<Filled<Type.Static<typeof httpConfigSchema>>, 'met
   readonly methods: readonly string[];
 };
 
-export const httpType: TriggerType<HttpConfig> = {
+export const httpType: TriggerType<HttpConfig, true> = {
   config: httpConfigSchema,
   isBuilt: true,
   webhook: {

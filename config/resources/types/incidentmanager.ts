@@ -41,7 +41,7 @@ const incidentManagerConfigSchema = Type.Object(
 
 type IncidentManagerConfig = Filled<Type.Static<typeof incidentManagerConfigSchema>>;
 
-export const incidentManagerType: TriggerType<IncidentManagerConfig> = {
+export const incidentManagerType: TriggerType<IncidentManagerConfig, false> = {
   config: incidentManagerConfigSchema,
   isBuilt: false,
   webhook: {},

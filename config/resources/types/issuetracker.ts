@@ -39,7 +39,7 @@ const issueTrackerConfigSchema = Type.Object(
 
 type IssueTrackerConfig = Filled<Type.Static<typeof issueTrackerConfigSchema>>;
 
-export const issueTrackerType: TriggerType<IssueTrackerConfig> = {
+export const issueTrackerType: TriggerType<IssueTrackerConfig, false> = {
   config: issueTrackerConfigSchema,
   isBuilt: false,
   webhook: {},

@@ -24,7 +24,7 @@ const manualConfigSchema = Type.Object(
 /** Filled; commands come without leading slashes. */
 export type ManualConfig = Filled<Type.Static<typeof manualConfigSchema>>;
 
-export const manualType: TriggerType<ManualConfig> = {
+export const manualType: TriggerType<ManualConfig, true> = {
   config: manualConfigSchema,
   isBuilt: true,
   byHand: {

@@ -28,7 +28,7 @@ const siblingConfigSchema = (path: string) =>
 
 type SiblingConfig = Filled<Type.Static<ReturnType<typeof siblingConfigSchema>>>;
 
-const sibling = (path: string): TriggerType<SiblingConfig> => ({
+const sibling = (path: string): TriggerType<SiblingConfig, false> => ({
   config: siblingConfigSchema(path),
   isBuilt: false,
   mentions: 'none',

@@ -56,7 +56,7 @@ export type RepoHostConfig = Omit<Filled<Type.Static<typeof repoHostConfigSchema
   readonly webhook_secret: string;
 };
 
-export const repoHostType: TriggerType<RepoHostConfig> = {
+export const repoHostType: TriggerType<RepoHostConfig, true> = {
   config: repoHostConfigSchema,
   isBuilt: true,
   mentions: 'none',

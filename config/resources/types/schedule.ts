@@ -30,7 +30,7 @@ const scheduleConfigSchema = Type.Object(
 /** Filled and checked. */
 export type ScheduleConfig = Filled<Type.Static<typeof scheduleConfigSchema>>;
 
-export const scheduleType: TriggerType<ScheduleConfig> = {
+export const scheduleType: TriggerType<ScheduleConfig, true> = {
   config: scheduleConfigSchema,
   isBuilt: true,
   wayIn: ({ config }) => ({ text: `${config.cron} (${config.timezone})` }),

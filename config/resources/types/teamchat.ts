@@ -32,7 +32,7 @@ const teamChatConfigSchema = Type.Object(
 
 type TeamChatConfig = Filled<Type.Static<typeof teamChatConfigSchema>>;
 
-export const teamChatType: TriggerType<TeamChatConfig> = {
+export const teamChatType: TriggerType<TeamChatConfig, false> = {
   config: teamChatConfigSchema,
   isBuilt: false,
   mentions: 'none',

@@ -2,8 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { triggerTypes } from '../../../../config/resources/triggers/trigger-types.ts';
-import { typeNames } from '../../../../config/resources/triggers/type-names.ts';
+import { triggerTypes, typeNames } from '../../../../config/resources/triggers/trigger-types.ts';
 import { ResourceFolder, triggerText } from './resource-folder.ts';
 
 const all: ResourceFolder[] = [];

@@ -1,7 +1,6 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
 import { afterAll, describe, expect, test } from 'vitest';
-import { triggerTypes } from '../../../../../config/resources/triggers/trigger-types.ts';
-import { typeNames } from '../../../../../config/resources/triggers/type-names.ts';
+import { triggerTypes, typeNames } from '../../../../../config/resources/triggers/trigger-types.ts';
 import { ResourceFolder, triggerText } from '../resource-folder.ts';
 
 const folder = new ResourceFolder();

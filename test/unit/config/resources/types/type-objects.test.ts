@@ -5,8 +5,11 @@ import { makeAdapters } from '../../../../../actors/sources/adapters.ts';
 import { platformsSchema } from '../../../../../config/resources/platform-schema.ts';
 import type { Trigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { givenBy } from '../../../../../config/resources/triggers/trigger-config.ts';
-import { triggerTypes } from '../../../../../config/resources/triggers/trigger-types.ts';
-import { platformOf, typeNames } from '../../../../../config/resources/triggers/type-names.ts';
+import {
+  platformOf,
+  triggerTypes,
+  typeNames,
+} from '../../../../../config/resources/triggers/trigger-types.ts';
 import { wayInTo } from '../../../../../config/resources/triggers/way-in.ts';
 import {
   httpTrigger,
