@@ -1,0 +1,102 @@
+// What a chat sees of an answer while it is being made: one message that grows and is the answer in the end, whatever fails on
+// the way; and that somebody types, for as long as that is so.
+
+import { expect, test } from 'vitest';
+import { eventually, startAgent, startAutomation } from '../../fixtures/automation/automation.ts';
+import { botTrigger, echo, newPlatform, says, texts } from '../../fixtures/automation/bots.ts';
+import { tooManyRequests } from '../../fixtures/bot-platform/bot-error.ts';
+
+/** A bot with one chat, whose agent streams what `stream` gives. */
+async function startChat(stream: (input: string, count: number) => AsyncIterable<string>) {
+  const platform = await newPlatform();
+  const bot = platform.addBot('a_bot');
+  const ann = platform.person('Ann');
+  const chat = platform.privateChat(ann, bot);
+  const program = await startAgent(({ body }, count) => ({ stream: stream(body.input, count) }));
+  const gateway = await startAutomation({ resources: [botTrigger('bot', platform, bot), echo(program)] });
+  const say = (text: string) => platform.say(chat, ann, text);
+  const shows = (...expected: string[]) => says(platform, bot, chat, ...expected);
+  const until = async (check: () => void) => void (await eventually(check));
+  return { platform, bot, chat, program, gateway, say, shows, until };
+}
+
+const piece = (text: string) => `data: ${JSON.stringify({ delta: text })}`;
+const never = new Promise<never>(() => {});
+
+test('an answer that streams grows in one message at the pace of the platform, over 429s, and somebody types until it is there', async () => {
+  const { platform, bot, chat, gateway, say, shows, until } = await startChat(async function* () {
+    yield 'event: progress\ndata: Looking…';
+    await until(() => expect(texts(platform, bot, chat)).toEqual(['Looking…']));
+    for (const word of ['Disk ', 'full ']) yield piece(word);
+    await until(() => expect(texts(platform, bot, chat)).toEqual(['Disk full']));
+    platform.faults.plan('editMessageText', { kind: 'error', error: tooManyRequests(1) });
+    yield piece('on ');
+    await until(() => expect(platform.called('editMessageText', bot)).toHaveLength(2));
+    await until(() => expect(platform.called('sendChatAction', bot).length).toBeGreaterThan(1));
+    yield piece('db-2.');
+  });
+  say('why?');
+  await shows('Disk full on db-2.');
+  expect(platform.called('sendMessage', bot)).toHaveLength(1);
+  const edits = platform.called('editMessageText', bot).map(({ at }) => at);
+  expect((edits[1] ?? 0) - (edits[0] ?? 0)).toBeGreaterThan(1_400);
+  // With the answer the typing ends.
+  const typed = platform.called('sendChatAction', bot).length;
+  await new Promise((resolve) => setTimeout(resolve, 4_500));
+  expect(platform.called('sendChatAction', bot)).toHaveLength(typed);
+  const listed = await fetch(`${gateway.url}/deliveries?source=botmessenger`);
+  const { deliveries } = (await listed.json()) as { deliveries: { state: string }[] };
+  for (const { state } of deliveries) expect(state).toBe('done');
+});
+
+test('kill -9 between the first text and the answer leaves one message, which is the answer in the end', async () => {
+  let isShown = false;
+  const { platform, bot, chat, gateway, program, say, shows, until } = await startChat(
+    async function* (_, count) {
+      yield piece(count === 1 ? 'At first' : 'In the end');
+      if (count === 1) {
+        await until(() => expect(texts(platform, bot, chat)).toEqual(['At first']));
+        isShown = true;
+        await never;
+      }
+    },
+  );
+  say('why?');
+  await until(() => expect(isShown).toBe(true));
+  // Its receipt is kept before anybody may end the process, or the message is nobody's.
+  await eventually(async () => {
+    const listed = await fetch(`${gateway.url}/deliveries?state=done`);
+    expect(await listed.text()).toContain('/draft/1');
+  });
+  await gateway.stop('SIGKILL');
+  await startAutomation({ folder: gateway.folder });
+  await shows('In the end');
+  expect(platform.called('sendMessage', bot)).toHaveLength(1);
+  expect(new Set(program.requests.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);
+});
+
+test('what an agent leaves when it dies is replaced by word of it, a long answer goes on below, and one that was deleted is posted anew', async () => {
+  const long = `${'word '.repeat(900)}end`;
+  const { platform, bot, chat, program, say, until } = await startChat(async function* (input) {
+    yield `event: progress\ndata: ${input}…`;
+    await until(() => expect(texts(platform, bot, chat)).toContain(`${input}…`));
+    if (input === 'die') yield 'event: error\ndata: x';
+    if (input === 'long') yield piece(long);
+    if (input === 'nothing') yield 'data: [DONE]';
+    if (input === 'deleted') {
+      const [id] = [...chat.messages.values()].filter(({ text }) => text === 'deleted…');
+      chat.messages.delete(id?.message_id ?? 0);
+      yield piece('here again');
+    }
+  });
+  const said = async (input: string, ...expected: unknown[]) => {
+    const before = texts(platform, bot, chat);
+    say(input);
+    await until(() => expect(texts(platform, bot, chat)).toEqual([...before, ...expected]));
+  };
+  await said('long', expect.stringMatching(/^word /), expect.stringMatching(/end$/));
+  await said('deleted', 'here again');
+  await said('nothing', 'Done.');
+  await said('die', expect.stringMatching(/^Sorry, that did not work/));
+  expect(program.requests.filter(({ body }) => body.input === 'die')).toHaveLength(4);
+});
