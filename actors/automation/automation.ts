@@ -16,6 +16,7 @@ import type { Gateway } from '../gateway/gateway.ts';
 import type { Part } from '../gateway/life.ts';
 import { guarded } from '../guarded.ts';
 import { Dispatcher } from '../inbox/dispatcher.ts';
+import { type CircuitStatus, Circuits } from '../outbound/circuits.ts';
 import { type Adapter, accountOf, type OpenTrigger } from '../sources/adapter.ts';
 import { type Adapters, makeAdapters } from '../sources/adapters.ts';
 import type { Store } from '../store/store.ts';
@@ -65,6 +66,7 @@ export class Automation implements Part {
   readonly #handlers = new Handlers();
   readonly #pauses = new Pauses();
   readonly #counters = new TriggerCounters();
+  #circuits: Circuits | undefined;
   readonly #watches: FolderWatch[] = [];
   #gateway: Gateway | undefined;
   #store: Store | undefined;
@@ -126,6 +128,14 @@ export class Automation implements Part {
     return this.#adapters.ofType(trigger.type);
   }
 
+  /** Of the account that its answers are sent under; undefined while that is closed, or where it has none. */
+  circuitOf(trigger: Trigger): CircuitStatus | undefined {
+    const adapter = this.adapterOf(trigger);
+    if (adapter.outbound === undefined) return undefined;
+    const { platform, account } = accountOf(adapter, trigger);
+    return this.#circuits?.status(`${platform}/${account}`);
+  }
+
   async boot(): Promise<void> {
     const { log, root } = this.gateway;
     const { concurrency, watched } = this.#options;
@@ -136,7 +146,9 @@ export class Automation implements Part {
     this.#store = store;
     const { maxBodyBytes } = this.#options;
     const { platforms } = this.#adapters;
-    const kinds = workKinds({ store, routing: this.#routing(), platforms, concurrency });
+    const circuits = new Circuits({ log });
+    this.#circuits = circuits;
+    const kinds = workKinds({ store, routing: this.#routing(), platforms, circuits, concurrency });
     this.#works = new Works({ store, kinds, maxBodyBytes });
     const redact = (text: string) => this.gateway.redactor.redact(text);
     this.#dispatcher = new Dispatcher({

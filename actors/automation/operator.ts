@@ -8,6 +8,7 @@ import type { WayIn } from '../../config/resources/triggers/trigger-type.ts';
 import { triggerTypes } from '../../config/resources/triggers/trigger-types.ts';
 import { wayInTo } from '../../config/resources/triggers/way-in.ts';
 import { ConflictError, NotFoundError } from '../errors.ts';
+import type { CircuitStatus } from '../outbound/circuits.ts';
 import { anonymous } from '../principal.ts';
 import type {
   Delivery,
@@ -25,6 +26,8 @@ import type { TriggerLife } from './trigger-registry.ts';
 export interface TriggerStatus extends TriggerLife {
   readonly trigger: Trigger;
   readonly isPaused: boolean;
+  /** Of sending its answers; undefined while nothing is wrong. */
+  readonly circuit: CircuitStatus | undefined;
   readonly counts: TriggerCounts;
   /** Whoever runs it by hand has to confirm that. */
   readonly requiresConfirmation: boolean;
@@ -171,11 +174,13 @@ export class Operator {
     const { triggers, deliveries } = this.#automation;
     const { name } = trigger;
     const { lastError, connection, ...life } = triggers.life(name);
+    const circuit = this.#automation.circuitOf(trigger);
     const { byHand } = triggerTypes[trigger.type];
     return {
       ...life,
       lastError: this.#shown(lastError),
       connection: connection && { ...connection, lastError: this.#shown(connection.lastError) },
+      circuit: circuit && { ...circuit, lastError: this.#shown(circuit.lastError) ?? '' },
       trigger,
       isPaused: deliveries.isPaused(name),
       counts: deliveries.countsOf(name),

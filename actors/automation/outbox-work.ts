@@ -12,6 +12,7 @@
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import type { Assignment, Outcome, Work } from '../inbox/work.ts';
 import type { WorkPlaces } from '../inbox/work-places.ts';
+import type { Circuits } from '../outbound/circuits.ts';
 import { DeliveryError } from '../outbound/delivery-error.ts';
 import type { Outbound, Receipt, SendContext } from '../outbound/outbound.ts';
 import { destinationKey, type RowMeta, renderedOf } from '../outbound/outbox-rows.ts';
@@ -33,6 +34,7 @@ export interface OutboxWorkOptions {
   readonly sendings: Sendings;
   readonly places: WorkPlaces;
   readonly store: Pick<Store, 'delivery'>;
+  readonly circuits: Circuits;
 }
 
 export class OutboxWork implements Work {
@@ -55,7 +57,7 @@ export class OutboxWork implements Work {
   }
 
   async perform({ event, signal }: Assignment): Promise<Outcome> {
-    const { platform, sendings, places } = this.#options;
+    const { platform, sendings, places, circuits } = this.#options;
     const meta = JSON.parse(event.meta) as RowMeta;
     const { trigger: name, action, expiresAt, onlyEdits, replacedBy } = meta;
     const trigger = sendings.trigger(name);
@@ -79,7 +81,8 @@ export class OutboxWork implements Work {
     const place = places.take(address, name, event);
     if (typeof place === 'string') return withoutPlace(place, trigger, address);
     try {
-      const { id } = await this.#send(outbound, trigger, event, meta, signal);
+      const send = () => this.#send(outbound, trigger, event, meta, signal);
+      const { id } = await circuits.run(`${platform}/${account.account}`, send);
       this.#gone.delete(event.id);
       return { kind: 'done', trigger: name, receipt: id === '' ? undefined : id };
     } catch (error) {

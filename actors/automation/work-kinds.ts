@@ -4,6 +4,7 @@
 
 import type { Work } from '../inbox/work.ts';
 import type { WorkPlaces } from '../inbox/work-places.ts';
+import type { Circuits } from '../outbound/circuits.ts';
 import type { Store } from '../store/store.ts';
 import { ConversationWork, type Routing } from './conversation-work.ts';
 import { OutboxWork, type Sendings } from './outbox-work.ts';
@@ -23,6 +24,8 @@ export interface WorkKindsOptions {
   /** Words of those that messages are sent to. */
   readonly platforms: readonly string[];
   readonly routing: Routing & Sendings;
+  /** Of the accounts that messages are sent under. */
+  readonly circuits: Circuits;
   /** Conversations that are worked at the same time. */
   readonly concurrency: number;
 }
@@ -32,7 +35,8 @@ const OUTBOX = 'outbox';
 /** Of each platform. */
 const OUTBOX_PLACES = 64;
 
-export function workKinds({ store, platforms, routing, concurrency }: WorkKindsOptions): readonly WorkKind[] {
+export function workKinds(options: WorkKindsOptions): readonly WorkKind[] {
+  const { store, platforms, routing, circuits, concurrency } = options;
   const conversations: WorkKind = {
     name: 'conversations',
     places: concurrency,
@@ -43,7 +47,7 @@ export function workKinds({ store, platforms, routing, concurrency }: WorkKindsO
       name: `${OUTBOX}/${platform}`,
       parent: OUTBOX,
       places: OUTBOX_PLACES,
-      make: (places) => new OutboxWork({ platform, sendings: routing, places, store }),
+      make: (places) => new OutboxWork({ platform, sendings: routing, places, store, circuits }),
     }),
   );
   return [conversations, ...outbox];

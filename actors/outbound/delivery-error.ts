@@ -13,6 +13,8 @@ export interface DeliveryErrorOptions extends ErrorOptions {
   readonly retryAfterMs?: number | undefined;
   /** It may have arrived all the same: the answer was lost. */
   readonly isOutcomeUnknown?: boolean;
+  /** It says nothing of the message: there was no connection, no answer, or a fault of the platform's own. */
+  readonly isPlatformDown?: boolean;
   /** The message that was to be edited is not there, or can be edited no more. */
   readonly isTargetGone?: boolean;
 }
@@ -25,6 +27,7 @@ export class DeliveryError extends Error {
   readonly isUnasked: boolean;
   readonly retryAfterMs: number | undefined;
   readonly isOutcomeUnknown: boolean;
+  readonly isPlatformDown: boolean;
   readonly isTargetGone: boolean;
 
   constructor(message: string, options: DeliveryErrorOptions = {}) {
@@ -35,6 +38,7 @@ export class DeliveryError extends Error {
     this.isUnasked = options.isUnasked ?? false;
     this.retryAfterMs = options.retryAfterMs;
     this.isOutcomeUnknown = options.isOutcomeUnknown ?? false;
+    this.isPlatformDown = options.isPlatformDown ?? false;
     this.isTargetGone = options.isTargetGone ?? false;
   }
 

@@ -45,6 +45,7 @@ export function platformFault(errors: PlatformErrors, refusal: PlatformRefusal):
     retryAfterMs,
     // Whoever is in between may have given up before the platform did.
     isOutcomeUnknown: known === undefined && (isSuccess(status) || [500, 502, 504].includes(status)),
+    isPlatformDown: is === 'passing' && (status >= 500 || (isSuccess(status) && code === undefined)),
   });
 }
 
@@ -87,6 +88,7 @@ export function sendingFault(error: unknown, what: string): DeliveryError {
   return new DeliveryError(`${message} (${what})`, {
     isFinal: kind === 'redirected' || kind === 'too-large',
     isOutcomeUnknown: mayHaveArrived,
+    isPlatformDown: ['unreachable', 'insecure', 'broken', 'timeout'].includes(kind),
   });
 }
 

@@ -4,12 +4,14 @@
 import type { TriggerStatus } from '../../actors/automation/operator.ts';
 import type { ConnectionStatus } from '../../actors/connections/shared-connection.ts';
 import type { QueueStats } from '../../actors/inbox/work-queue.ts';
+import type { CircuitStatus } from '../../actors/outbound/circuits.ts';
 import type { Redactor } from '../../actors/redact.ts';
 import type { Delivery } from '../../actors/store/delivery.ts';
 import type { AutomationFigures } from '../http/api/automation-figures.ts';
 import { ChangedRows } from './changed-rows.ts';
 import type {
   AutomationTotals,
+  CircuitNumbers,
   ConnectionNumbers,
   DeadDelivery,
   TriggerNumbers,
@@ -21,7 +23,7 @@ const MAX_ERROR = 300;
 const MAX_ID = 200;
 
 export function triggerNumbers(status: TriggerStatus, redactor: Redactor): TriggerNumbers {
-  const { trigger, state, isPaused, counts, lastError, retryAt, connection } = status;
+  const { trigger, state, isPaused, counts, lastError, retryAt, connection, circuit } = status;
   return {
     name: trigger.name,
     type: trigger.type,
@@ -33,6 +35,7 @@ export function triggerNumbers(status: TriggerStatus, redactor: Redactor): Trigg
     last_error: shownError(lastError, redactor),
     next_retry_at: retryAt ?? null,
     connection: connection === undefined ? null : connectionNumbers(connection, redactor),
+    circuit: circuit === undefined ? null : circuitNumbers(circuit, redactor),
   };
 }
 
@@ -42,13 +45,17 @@ function connectionNumbers(connection: ConnectionStatus, redactor: Redactor): Co
   return { platform, account, state, since, last_error, next_retry_at: retryAt };
 }
 
+function circuitNumbers({ state, since, lastError }: CircuitStatus, redactor: Redactor): CircuitNumbers {
+  return { state, since, last_error: redactor.excerpt(lastError, MAX_ERROR) };
+}
+
 function shownError(error: string | undefined, redactor: Redactor): string | null {
   return error === undefined ? null : redactor.excerpt(error, MAX_ERROR);
 }
 
-function markOf({ state, isPaused, counts, lastError, retryAt, connection }: TriggerStatus): string {
+function markOf({ state, isPaused, counts, lastError, retryAt, connection, circuit }: TriggerStatus): string {
   const connected = connection && `${connection.state} ${connection.since} ${connection.lastError}`;
-  return `${state} ${isPaused} ${counts.handled} ${counts.failed} ${counts.lastAt} ${retryAt} ${lastError} ${connected}`;
+  return `${state} ${isPaused} ${counts.handled} ${counts.failed} ${counts.lastAt} ${retryAt} ${lastError} ${connected} ${circuit?.state} ${circuit?.since} ${circuit?.lastError}`;
 }
 
 export function changedTriggers(redactor: Redactor): ChangedRows<TriggerStatus, TriggerNumbers> {

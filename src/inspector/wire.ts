@@ -96,6 +96,13 @@ export interface ConnectionNumbers {
   readonly next_retry_at: number | null;
 }
 
+/** Of the account that answers are sent under, while its platform does not answer. */
+export interface CircuitNumbers {
+  readonly state: 'open' | 'halfOpen';
+  readonly since: number;
+  readonly last_error: string;
+}
+
 export interface TriggerNumbers {
   readonly name: string;
   readonly type: string;
@@ -111,6 +118,8 @@ export interface TriggerNumbers {
   readonly next_retry_at: number | null;
   /** Null for one that uses none. */
   readonly connection: ConnectionNumbers | null;
+  /** Null while nothing is wrong. */
+  readonly circuit: CircuitNumbers | null;
 }
 
 /** Of a kind of work: on events, or on answers that are to be sent. */

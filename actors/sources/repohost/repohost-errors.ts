@@ -10,10 +10,17 @@ import { DeliveryError } from '../../outbound/delivery-error.ts';
 export function apiFault(answer: ApiAnswer, host: string, what: string): DeliveryError {
   const { status } = answer;
   const message = `${host} answered ${status} to ${what}`;
+  const isPlatformDown = status >= 500;
   // Whoever asks for a pause has done nothing, whatever the status says.
   const retryAfterMs = limitOf(answer)?.waitMs ?? answer.retryAfterMs;
   if (retryAfterMs !== undefined)
-    return new DeliveryError(message, { platformCode: status, isTooSoon: true, retryAfterMs });
+    return new DeliveryError(message, {
+      platformCode: status,
+      isTooSoon: true,
+      retryAfterMs,
+      isPlatformDown,
+    });
   // 401 and 403 do not mend by themselves; 404 is also what a token without the right sees.
-  return new DeliveryError(message, { platformCode: status, isFinal: status < 500 && status !== 408 });
+  const isFinal = !isPlatformDown && status !== 408;
+  return new DeliveryError(message, { platformCode: status, isFinal, isPlatformDown });
 }

@@ -41,7 +41,8 @@ export function triggerTable(rows: readonly TriggerRecord[], paint: Paint, width
     { title: 'AGENT', text: ({ default_agent }) => default_agent ?? '-' },
     {
       title: 'LAST ERROR',
-      text: ({ last_error, connection }) => last_error ?? connection?.last_error ?? '-',
+      text: ({ last_error, connection, circuit }) =>
+        last_error ?? connection?.last_error ?? circuit?.last_error ?? '-',
     },
   ];
   return rows.length === 0 ? ['no triggers'] : table(columns, rows, width);
@@ -187,6 +188,8 @@ export function triggerCounts(triggers: readonly TriggerStats[], paint: Paint): 
     state !== 'failed' && typeof connection === 'string' && connection !== 'connected';
   const lost = triggers.filter(isLost).length;
   if (lost > 0) parts.push(paint('busy', `${lost} not connected`));
+  const unanswered = triggers.filter(({ circuit }) => typeof circuit === 'string').length;
+  if (unanswered > 0) parts.push(paint('busy', `${unanswered} whose platform does not answer`));
   const sum = (of: 'handled' | 'failed') => triggers.reduce((total, trigger) => total + trigger[of], 0);
   return `${all}: ${parts.join(', ')}; ${sum('handled')} handled, ${counted(sum('failed'), 'failed attempt')}`;
 }

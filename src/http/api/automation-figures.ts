@@ -10,9 +10,10 @@ import type { DeliveryCounts } from '../../../actors/store/delivery.ts';
 import { statsTogether } from './queue-sum.ts';
 
 /** One trigger in GET /stats. */
-export function triggerStats({ state, isPaused, counts, connection }: TriggerStatus) {
+export function triggerStats({ state, isPaused, counts, connection, circuit }: TriggerStatus) {
   const { handled, failed } = counts;
-  return { state, paused: isPaused, handled, failed, connection: connection?.state ?? null };
+  const states = { connection: connection?.state ?? null, circuit: circuit?.state ?? null };
+  return { state, paused: isPaused, handled, failed, ...states };
 }
 
 /** Names of the queues of platforms begin so. */

@@ -3,6 +3,7 @@
 
 import type { RunResult, TriggerStatus } from '../../../actors/automation/operator.ts';
 import type { ConnectionStatus } from '../../../actors/connections/shared-connection.ts';
+import type { CircuitStatus } from '../../../actors/outbound/circuits.ts';
 import type { Delivery } from '../../../actors/store/delivery.ts';
 import type { Agent } from '../../../config/resources/agents/agent.ts';
 import type { Binding } from '../../../config/resources/triggers/trigger.ts';
@@ -11,7 +12,7 @@ const iso = (epochMs: number | undefined) => (epochMs === undefined ? null : new
 
 /** One line of GET /triggers. */
 export function triggerRecord(status: TriggerStatus) {
-  const { trigger, state, isPaused, counts, lastError, retryAt, connection } = status;
+  const { trigger, state, isPaused, counts, lastError, retryAt, connection, circuit } = status;
   return {
     name: trigger.name,
     type: trigger.type,
@@ -31,6 +32,7 @@ export function triggerRecord(status: TriggerStatus) {
     last_error: lastError ?? null,
     next_retry_at: iso(retryAt),
     connection: connection === undefined ? null : connectionRecord(connection),
+    circuit: circuit === undefined ? null : circuitRecord(circuit),
   };
 }
 
@@ -48,6 +50,10 @@ function connectionRecord({ platform, account, state, since, lastError, retryAt 
 /** POST /triggers/:name/run. */
 export function runRecord({ id, state, answer, note, waitingFor, until }: RunResult) {
   return { id, state, answer, note, waiting_for: waitingFor ?? null, until: iso(until) };
+}
+
+function circuitRecord({ state, since, lastError, retryAt }: CircuitStatus) {
+  return { state, since: iso(since), last_error: lastError, next_retry_at: iso(retryAt) };
 }
 
 /** As it is written in a file: who answers stands under the word for what it is. */

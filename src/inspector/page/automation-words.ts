@@ -2,6 +2,7 @@
 
 import type {
   AutomationTotals,
+  CircuitNumbers,
   ConnectionNumbers,
   DeliveryNumbers,
   TriggerNumbers,
@@ -13,7 +14,7 @@ import { clock, count, ms, span } from './words.ts';
 type Figures = [string, string][];
 
 export function triggerFigures(trigger: TriggerNumbers, now: number): Figures {
-  const { handled, failed, is_paused, last_event_at, next_retry_at, connection } = trigger;
+  const { handled, failed, is_paused, last_event_at, next_retry_at, connection, circuit } = trigger;
   const isWaiting = next_retry_at !== null && next_retry_at > now;
   return [
     ['handled', count(handled)],
@@ -22,6 +23,7 @@ export function triggerFigures(trigger: TriggerNumbers, now: number): Figures {
     ['paused', is_paused ? 'yes' : 'no'],
     ['next retry', isWaiting ? `in ${span(next_retry_at - now)}` : '–'],
     ...(connection === null ? [] : connectionFigures(connection, now)),
+    ...(circuit === null ? [] : circuitFigures(circuit, now)),
   ];
 }
 
@@ -30,6 +32,10 @@ function connectionFigures(connection: ConnectionNumbers, now: number): Figures 
   const { platform, account, state, since, last_error } = connection;
   const lasts = `${state} for ${span(Math.max(0, now - since))}`;
   return [[`connection ${platform}/${account}`, last_error === null ? lasts : `${lasts}: ${last_error}`]];
+}
+
+function circuitFigures({ since, last_error }: CircuitNumbers, now: number): Figures {
+  return [['platform', `does not answer for ${span(Math.max(0, now - since))}: ${last_error}`]];
 }
 
 /** The kind of work whose mailboxes stand at an address. */

@@ -49,6 +49,47 @@ test('more 429s in a row than there are attempts lose nothing, keep the order an
   });
 });
 
+test('a platform that is down uses up few attempts, says so, and gets everything when it is back', async () => {
+  const platform = await newPlatform();
+  const bot = platform.addBot('down_bot');
+  const people = Array.from({ length: 12 }, (_, i) => platform.person(`P${i}`));
+  const chats = people.map((person) => platform.privateChat(person, bot));
+  const program = await startAgent();
+  const gateway = await startAutomation({ resources: [botTrigger('bot', platform, bot), echo(program)] });
+  platform.faults.plan('sendMessage', { kind: 'page', status: 502 }, { times: 1_000 });
+  for (const [i, chat] of chats.entries()) platform.say(chat, people[i]!, 'hello');
+  await eventually(() => expect(platform.called('sendMessage').length).toBeGreaterThan(6));
+  const circuit = async () => {
+    const { triggers } = (await (await fetch(`${gateway.url}/triggers`)).json()) as {
+      triggers: { state: string; circuit: unknown }[];
+    };
+    return triggers[0];
+  };
+  expect(await circuit()).toMatchObject({
+    state: 'open',
+    circuit: {
+      state: expect.stringMatching(/^(open|halfOpen)$/),
+      last_error: expect.stringContaining('502'),
+    },
+  });
+  // Without it each of them would have used up its four attempts in two seconds.
+  expect(platform.called('sendMessage').length).toBeLessThan(24);
+  platform.faults.clear();
+  for (const chat of chats) await says(platform, bot, chat, 'heard: hello');
+  await eventually(async () => expect(await circuit()).toMatchObject({ circuit: null }));
+  const sent = await eventually(async () => {
+    const all = await rows(gateway);
+    expect(all.map(({ state }) => state)).toEqual(chats.map(() => 'done'));
+    return all;
+  });
+  expect(sent.filter(({ deferrals }) => deferrals > 0).length).toBeGreaterThan(6);
+  for (const message of [
+    'a platform does not answer; nothing is sent to it for now',
+    'a platform answers again',
+  ])
+    expect(gateway.logs().filter(({ msg }) => msg === message)).toHaveLength(1);
+});
+
 test('a long answer meets one 429 at most, repeats that part alone, and holds up no other chat', async () => {
   const platform = await newPlatform();
   const bot = platform.addBot('long_bot');

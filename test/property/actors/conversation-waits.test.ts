@@ -12,6 +12,7 @@ import { Works } from '../../../actors/automation/works.ts';
 import type { AgentReply, Handler, Job } from '../../../actors/handlers/handler.ts';
 import type { HandlerContext, Parked } from '../../../actors/handlers/handler-context.ts';
 import { Dispatcher } from '../../../actors/inbox/dispatcher.ts';
+import { Circuits } from '../../../actors/outbound/circuits.ts';
 import type { Adapter } from '../../../actors/sources/adapter.ts';
 import { manualAdapter } from '../../../actors/sources/manual/manual-adapter.ts';
 import type { NewEvent } from '../../../actors/store/store.ts';
@@ -114,7 +115,8 @@ class World {
       count: () => {},
       longestTimeoutMs: 60_000,
     };
-    const kinds = workKinds({ store, platforms: [], routing, concurrency: 3 });
+    const circuits = new Circuits({ log: new LogNotes() });
+    const kinds = workKinds({ store, circuits, platforms: [], routing, concurrency: 3 });
     this.#works = new Works({ store, kinds, maxBodyBytes: 1_000 });
     this.#dispatcher = new Dispatcher({ store, log: new LogNotes(), queues: this.#works.queues, ...quick });
     this.#dispatcher.start(startRoot());

@@ -10,6 +10,8 @@ import { UnavailableError } from '../../../actors/errors.ts';
 import type { Handler } from '../../../actors/handlers/handler.ts';
 import { HandlerError } from '../../../actors/handlers/handler.ts';
 import { WorkPlaces } from '../../../actors/inbox/work-places.ts';
+import { silentLog } from '../../../actors/log.ts';
+import { Circuits } from '../../../actors/outbound/circuits.ts';
 import { DeliveryError } from '../../../actors/outbound/delivery-error.ts';
 import type { Outbound } from '../../../actors/outbound/outbound.ts';
 import { anonymous } from '../../../actors/principal.ts';
@@ -171,9 +173,10 @@ async function tryPlan(plan: Plan): Promise<void> {
       count: () => {},
       longestTimeoutMs: 60_000,
     };
+    const circuits = new Circuits({ log: silentLog });
     const works = [
       new ConversationWork(routing, places(), store, AFTER_MS),
-      new OutboxWork({ platform: 'manual', sendings: routing, places: places(), store }),
+      new OutboxWork({ platform: 'manual', sendings: routing, places: places(), store, circuits }),
     ];
     return startInbox({ works, places: 4, store, ...quick }).dispatcher;
   };

@@ -161,6 +161,7 @@ test('what a trigger failed by is told without secrets', () => {
   const life = { state: 'failed', lastError: 'refused: hunter2-hunter2', retryAt: undefined };
   const operator = new Operator({
     triggers: { get: () => manual, life: () => life },
+    circuitOf: () => ({ state: 'open', since: 1, retryAt: 2, lastError: 'at hunter2-hunter2' }),
     deliveries: localDeliveryControl({
       ...parts,
       store: new MemoryStore(),

@@ -4,6 +4,8 @@ import { expect, test } from 'vitest';
 import { OutboxWork } from '../../../../actors/automation/outbox-work.ts';
 import type { Outcome } from '../../../../actors/inbox/work.ts';
 import { WorkPlaces } from '../../../../actors/inbox/work-places.ts';
+import { silentLog } from '../../../../actors/log.ts';
+import { Circuits } from '../../../../actors/outbound/circuits.ts';
 import { DeliveryError } from '../../../../actors/outbound/delivery-error.ts';
 import type { Outbound } from '../../../../actors/outbound/outbound.ts';
 import type { OutboundAction } from '../../../../actors/outbound/outbound-message.ts';
@@ -43,6 +45,7 @@ function bench(receipts: Readonly<Record<string, string>>, answers: (DeliveryErr
   const work = new OutboxWork({
     platform: 'test',
     sendings: { adapterOf: () => adapter, trigger: () => trigger },
+    circuits: new Circuits({ log: silentLog }),
     places: new WorkPlaces({ places: 4, bytes: 1_000_000, release: async () => 0 }),
     store: {
       delivery: async (id) =>

@@ -10,6 +10,8 @@ import { Works } from '../../../../actors/automation/works.ts';
 import { type Handler, HandlerError } from '../../../../actors/handlers/handler.ts';
 import { Dispatcher } from '../../../../actors/inbox/dispatcher.ts';
 import { WorkPlaces } from '../../../../actors/inbox/work-places.ts';
+import { silentLog } from '../../../../actors/log.ts';
+import { Circuits } from '../../../../actors/outbound/circuits.ts';
 import { DeliveryError, UnrenderableError } from '../../../../actors/outbound/delivery-error.ts';
 import type { Outbound, Receipt, SendContext } from '../../../../actors/outbound/outbound.ts';
 import type { Adapter } from '../../../../actors/sources/adapter.ts';
@@ -41,6 +43,7 @@ function start(
   const kinds = workKinds({
     store,
     platforms: ['test', 'other', 'manual'],
+    circuits: new Circuits({ log: silentLog }),
     concurrency,
     routing: {
       adapterOf: () => manualAdapter as Adapter,
@@ -164,7 +167,8 @@ test('an answer that ended the process too often is dead, and is not sent once m
   });
   const places = new WorkPlaces({ places: 4, bytes: 1_000, release: async () => 0 });
   const sendings = { adapterOf: () => adapter, trigger: (name: string) => manualTrigger(name) };
-  const work = new OutboxWork({ platform: 'test', sendings, places, store: new MemoryStore() });
+  const circuits = new Circuits({ log: silentLog });
+  const work = new OutboxWork({ platform: 'test', sendings, places, store: new MemoryStore(), circuits });
   const { signal } = new AbortController();
   const perform = (crashes: number) => {
     const event = { ...rowOf('t', crashes), seq: 1, at: Date.now(), attempt: crashes + 1, crashes };

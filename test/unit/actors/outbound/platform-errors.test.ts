@@ -26,6 +26,20 @@ describe('what a platform refuses', () => {
     expect(platformFault(errors, { status: 404 }).message).toBe('404');
   });
 
+  test('says of the platform that it is down where nothing else was said (CIR3 of circuits.ts)', () => {
+    const isDown = (refusal: object) => platformFault(errors, { status: 500, ...refusal }).isPlatformDown;
+    for (const refusal of [{}, { status: 502 }, { code: 131016 }, { code: 7 }, { status: 200 }])
+      expect([refusal, isDown(refusal)]).toEqual([refusal, true]);
+    for (const refusal of [{ code: 131047 }, { code: 130429 }, { status: 400 }, { status: 429 }])
+      expect([refusal, isDown(refusal)]).toEqual([refusal, false]);
+    expect(isDown({ status: 200, code: 'not_in_channel' })).toBe(false);
+    const kinds: FaultKind[] = ['unreachable', 'insecure', 'broken', 'timeout'];
+    for (const kind of [...kinds, 'aborted', 'too-large', 'redirected'] as const)
+      expect(sendingFault(new RequestFault('', { kind, mayHaveArrived: false }), 'x').isPlatformDown).toBe(
+        (kinds as string[]).includes(kind),
+      );
+  });
+
   test('is judged by its code where that is known, and not by the status (PF1)', () => {
     expect(platformFault(errors, { status: 400, code: 130429 }).isTooSoon).toBe(true);
     expect(platformFault(errors, { status: 400, code: 131016 })).toMatchObject({

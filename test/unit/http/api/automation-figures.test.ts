@@ -35,7 +35,9 @@ afterEach(() => {
 
 test('the figures have every trigger, the deliveries and what is at work', async () => {
   expect(await figuresOf(async () => counts).stats(1_000)).toEqual({
-    triggers: { orders: { state: 'paused', paused: true, handled: 7, failed: 1, connection: null } },
+    triggers: {
+      orders: { state: 'paused', paused: true, handled: 7, failed: 1, connection: null, circuit: null },
+    },
     deliveries: counts,
     conversations: queue,
     outbox: {

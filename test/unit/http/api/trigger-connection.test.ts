@@ -1,4 +1,4 @@
-// How the connection of a trigger is shown: by the API, the inspector and its page, and the commands.
+// How the connection of a trigger, and a platform that takes none of its answers, are shown: by the API, the inspector and its page, and the commands.
 
 import { expect, test } from 'vitest';
 import type { TriggerStatus } from '../../../../actors/automation/operator.ts';
@@ -24,12 +24,17 @@ const status: TriggerStatus = {
     lastError: 'read ECONNRESET',
     retryAt: 3_000,
   },
+  circuit: undefined,
   isPaused: false,
   counts: { handled: 0, failed: 0, lastAt: undefined },
   requiresConfirmation: false,
   timeoutSeconds: 60,
 };
 const unused: TriggerStatus = { ...status, connection: undefined };
+const unanswered: TriggerStatus = {
+  ...unused,
+  circuit: { state: 'open', since: 1_000, lastError: '502', retryAt: 3_000 },
+};
 
 test('GET /triggers tells of the connection of a trigger, and of none where there is none', () => {
   expect(triggerRecord(status)).toMatchObject({
@@ -75,4 +80,20 @@ test('`top` counts triggers that are not connected, and the list of triggers say
   const refused = triggerStats({ ...status, state: 'failed' });
   expect(triggerCounts([refused], plain)).toBe('1 trigger: 1 failed; 0 handled, 0 failed attempts');
   expect(triggerTable([triggerRecord(status)], plain).join('\n')).toContain('read ECONNRESET');
+});
+
+test('a platform that does not answer is told wherever triggers are, and one that does nowhere', () => {
+  expect(triggerRecord(unanswered).circuit).toEqual({
+    state: 'open',
+    since: '1970-01-01T00:00:01.000Z',
+    last_error: '502',
+    next_retry_at: '1970-01-01T00:00:03.000Z',
+  });
+  expect(triggerRecord(unused).circuit).toBeNull();
+  const numbers = triggerNumbers(unanswered, new Redactor([]));
+  expect(triggerFigures(numbers, 6_000).at(-1)).toEqual(['platform', 'does not answer for 5 s: 502']);
+  expect(triggerCounts([triggerStats(unanswered), triggerStats(unused)], plain)).toBe(
+    '2 triggers: 2 open, 1 whose platform does not answer; 0 handled, 0 failed attempts',
+  );
+  expect(triggerTable([triggerRecord(unanswered)], plain).join('\n')).toContain('502');
 });

@@ -128,7 +128,7 @@ describe('the state of the page', () => {
   test('keeps the numbers of a trigger that is not mentioned, and drops those of one that has gone', () => {
     const trigger: TriggerNumbers = {
       ...{ name: 'orders', type: 'HTTP', state: 'open', is_paused: false, handled: 3, failed: 0 },
-      ...{ last_event_at: null, last_error: null, next_retry_at: null, connection: null },
+      ...{ last_event_at: null, last_error: null, next_retry_at: null, connection: null, circuit: null },
     };
     const quiet = stateAfter(tree(), numbers({ triggers: [trigger] }), numbers());
     expect(quiet.triggers.get('orders')).toEqual(trigger);
