@@ -121,6 +121,12 @@ test('people in both chats hear once that an event was given up, and once that i
       for (const chat of chats) expect(chat.told.heard()).toEqual(expected(chat));
     });
 
+  const nothingLeft = (more = '') =>
+    eventually(async () => {
+      const left = await fetch(`${gateway.url}/deliveries?state=queued,running,retrying,waiting${more}`);
+      expect(await left.json()).toMatchObject({ deliveries: [] });
+    });
+
   // Killed while the agent thinks, and again while the notice is on its way.
   for (const { told, untold } of chats)
     for (const person of [told, untold]) await person.say(gateway.url, 'refuse it');
@@ -136,10 +142,7 @@ test('people in both chats hear once that an event was given up, and once that i
   for (const { told } of chats) await told.say(gateway.url, 'slow');
   await everybodyHeard(({ mark }) => [mark + GIVEN_UP, mark + WAITS]);
   // Killed before it hears that the platform has taken them, it could not know that.
-  await eventually(async () => {
-    const rows = await fetch(`${gateway.url}/deliveries?source=outbox&state=queued,running,retrying`);
-    expect(await rows.json()).toMatchObject({ deliveries: [] });
-  });
+  await nothingLeft('&source=outbox');
   await kill();
   await everybodyHeard(({ mark, success }) => [mark + GIVEN_UP, mark + WAITS, `${success}heard: slow`]);
 
@@ -148,8 +151,7 @@ test('people in both chats hear once that an event was given up, and once that i
   await eventually(() => {
     for (const { untold, success } of chats) expect(untold.heard()).toEqual([`${success}heard: fine`]);
   });
-  const left = await fetch(`${gateway.url}/deliveries?state=queued,running,retrying,waiting`);
-  expect(await left.json()).toMatchObject({ deliveries: [] });
+  await nothingLeft();
   const dead = await fetch(`${gateway.url}/deliveries?state=dead`);
   const { deliveries } = (await dead.json()) as { deliveries: { trigger: string; attempts: number }[] };
   expect(deliveries.map(({ trigger: name }) => name).sort()).toEqual(['business', 'loud', 'quiet', 'silent']);
