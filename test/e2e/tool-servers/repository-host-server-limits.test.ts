@@ -227,7 +227,8 @@ describe.concurrent('a minute', () => {
       }
       own.failNext({
         ...secondaryLimit(429),
-        headers: { 'retry-after': new Date(own.clock.nowMs() + 9 * SECOND_MS).toUTCString() },
+        // Much later than what is asked of it: a slow machine takes seconds of this clock until the answer is there.
+        headers: { 'retry-after': new Date(own.clock.nowMs() + 20 * SECOND_MS).toUTCString() },
       });
       own.requests.length = 0;
       await client.give('list_issues', where);
