@@ -140,6 +140,12 @@ describe('a notification', () => {
     await open();
     const kinds: readonly Members[] = [
       message(ada, 'image', { id: '1', mime_type: 'image/jpeg', caption: 'look' }),
+      message(ada, 'audio', { id: '1', mime_type: 'audio/ogg; codecs=opus', voice: true }),
+      message(ada, 'sticker', { id: '1', mime_type: 'image/webp', animated: false }),
+      message(ada, 'location', { address: '1 Hacker Way', latitude: 37.48, longitude: -122.15 }),
+      message(ada, 'contacts', [{ name: { formatted_name: 'Ada L' } }]),
+      message(ada, 'document', { id: '1', filename: 'a.pdf' }),
+      message(ada, 'order', { catalog_id: 'c', product_items: [] }),
       message(ada, 'reaction', { message_id: 'wamid.1', emoji: '👍' }),
       message(ada, 'unsupported', undefined, { errors: [{ code: 131051 }] }),
       message(ada, 'button', { payload: 'p', text: 'From a template' }),
@@ -151,6 +157,54 @@ describe('a notification', () => {
       expect(last().unsupported).toMatch(/^UnsupportedMessageType: /);
     }
     expect(host.store.events).toHaveLength(kinds.length);
+  });
+
+  it('as the vendor has sent it in earnest reads so: two texts of a conversation, a status, and one from an id alone', async () => {
+    await open();
+    const metadata = { display_phone_number: '15550001111', phone_number_id: business.phone_number_id };
+    const recorded = (value: Members) => ({
+      object: 'whatsapp_business_account',
+      entry: [
+        {
+          id: '100000000000002',
+          changes: [{ value: { messaging_product: 'whatsapp', metadata, ...value }, field: 'messages' }],
+        },
+      ],
+    });
+    const contacts = [{ profile: { name: 'Test User' }, wa_id: '15550002222' }];
+    const said = (id: string, timestamp: string, body: string) =>
+      recorded({
+        contacts,
+        messages: [{ from: '15550002222', id, timestamp, text: { body }, type: 'text' }],
+      });
+    expect(await sender().send(said('wamid.FAKE_MSG_ID_001', '1772998024', 'What is Vercel?'))).toBe(200);
+    expect(last()).toMatchObject({ text: 'What is Vercel?', context: { 'sender.name': 'Test User' } });
+    expect(await sender().send(said('wamid.FAKE_MSG_ID_002', '1772998054', 'Tell me more'))).toBe(200);
+    expect(host.event(0).key).toBe(host.event(1).key);
+    const status = {
+      id: 'wamid.FAKE_MSG_SENT_001',
+      status: 'sent',
+      timestamp: '1772998034',
+      recipient_id: '15550002222',
+    };
+    expect(await sender().send(recorded({ statuses: [status] }))).toBe(200);
+    expect(host.lines.filter(({ level }) => level === 'warn')).toEqual([]);
+    const user_id = 'US.13491208655302741918';
+    const fromId = recorded({
+      contacts: [{ profile: { name: 'Pablo M.', username: '@pablomorales' }, user_id }],
+      messages: [
+        {
+          from_user_id: user_id,
+          id: 'wamid.BSUID_1',
+          timestamp: '1772998054',
+          type: 'text',
+          text: { body: 'No phone number here' },
+        },
+      ],
+    });
+    expect(await sender().send(fromId)).toBe(200);
+    expect(last()).toMatchObject({ text: 'No phone number here', user: user_id });
+    expect(host.store.events).toHaveLength(3);
   });
 
   it('that holds nothing to answer is answered 200 and leads to nothing (BM1)', async () => {
