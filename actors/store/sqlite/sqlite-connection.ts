@@ -158,15 +158,11 @@ export class SqliteConnection {
     }
   }
 
-  /** From here on; what is in the log is taken over at once, as far as there is room. */
+  /** From here on: what is in the log goes into the file as soon as there is room again. */
   #keepLogSmall(): void {
     if (this.#isLogSmall) return;
     this.#isLogSmall = true;
-    try {
-      this.exec(`PRAGMA wal_autocheckpoint = ${TIGHT_CHECKPOINT_PAGES}; PRAGMA wal_checkpoint`);
-    } catch {
-      // There is none. Each commit that succeeds tries it again.
-    }
+    this.exec(`PRAGMA wal_autocheckpoint = ${TIGHT_CHECKPOINT_PAGES}`);
   }
 
   #checkPlace(): void {
