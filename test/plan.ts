@@ -58,6 +58,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
   ],
   'requests to platforms, which no listener of ours has to do with': [
     'automation/bot-messenger',
+    'automation/bot-connections',
     'automation/bot-pace',
     'automation/comments-once',
     'automation/platforms-apart',
