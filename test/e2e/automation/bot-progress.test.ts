@@ -1,10 +1,13 @@
 // What a chat sees of an answer while it is being made: one message that grows and is the answer in the end, whatever fails on
 // the way; and that somebody types, for as long as that is so.
 
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { eventually, startAgent, startAutomation } from '../../fixtures/automation/automation.ts';
+import { agent, eventually, startAgent, startAutomation } from '../../fixtures/automation/automation.ts';
 import { botTrigger, echo, newPlatform, says, texts } from '../../fixtures/automation/bots.ts';
 import { tooManyRequests } from '../../fixtures/bot-platform/bot-error.ts';
+import { temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
 
 /** A bot with one chat, whose agent streams what `stream` gives. */
 async function startChat(stream: (input: string, count: number) => AsyncIterable<string>) {
@@ -99,4 +102,18 @@ test('what an agent leaves when it dies is replaced by word of it, a long answer
   await said('nothing', 'Done.');
   await said('die', expect.stringMatching(/^Sorry, that did not work/));
   expect(program.requests.filter(({ body }) => body.input === 'die')).toHaveLength(4);
+});
+
+test('while an event waits nobody types, though its answer is still to come', async () => {
+  const platform = await newPlatform();
+  const bot = platform.addBot('a_bot');
+  const ann = platform.person('Ann');
+  const chat = platform.privateChat(ann, bot);
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'desk.script'), '- { answer: It is time., wait_ms: 2000 }');
+  const desk = agent('desk', { model: `scripted:${join(folder, 'desk.script')}` });
+  await startAutomation({ folder, resources: [botTrigger('bot', platform, bot, { agent: 'desk' }), desk] });
+  platform.say(chat, ann, 'remind me');
+  await says(platform, bot, chat, 'It is time.');
+  expect(platform.called('sendChatAction')).toEqual([]);
 });

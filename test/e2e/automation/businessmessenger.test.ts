@@ -160,6 +160,26 @@ describe('a person who writes', () => {
     expect(desk.platform.typing).toEqual([said.id]);
   });
 
+  it.each(['refused', 'never answered'] as const)(
+    'is answered at once although marks of reading and writing are %s',
+    async (marks) => {
+      const desk = await startMessenger({
+        answer: async () => {
+          await new Promise((done) => setTimeout(done, 500));
+          return { text: 'all the same' };
+        },
+      });
+      desk.platform.marks = marks;
+      const beganAt = performance.now();
+      for (const text of ['one', 'two']) await desk.say(ada, textMessage(ada, text));
+      await sees(desk, ada, ['✅ all the same', '✅ all the same']);
+      // Nothing waited for the end of a mark, which is given up after 10 s.
+      expect(performance.now() - beganAt).toBeLessThan(9_000);
+      const marked = desk.platform.calls.filter(({ body }) => body.status === 'read');
+      expect(marked.some(({ body }) => body.typing_indicator !== undefined)).toBe(true);
+    },
+  );
+
   it('and is not allowed, or sends what nobody can read, hears nothing at all', async () => {
     const desk = await startMessenger({ config: { allowed_numbers: [`+${ada.number}`] } });
     const unheard = textMessage(bob, 'hello?');

@@ -292,3 +292,20 @@ test('an event is not taken by a trigger that uses another account by now', asyn
   expect(asked).toEqual([]);
   expect(await come('the bot of today')).toMatchObject({ kind: 'done' });
 });
+
+test('a message is marked as seen when it is first handled, and not when its event was parked and goes on', async () => {
+  let seen = 0;
+  const outbound = {
+    target: () => undefined,
+    sendsTo: () => 'here',
+    seen: async () => {
+      seen += 1;
+    },
+  };
+  const adapter = { ...manualAdapter, outbound } as unknown as Adapter;
+  const handler: Handler = { run: async () => ({ text: '' }) };
+  const woken = { id: 'w', kind: 'timer', meta: '', body: new Uint8Array() };
+  for (const more of [{ woken }, {}, {}])
+    await bench(manualTrigger('ops'), handler, {}, more, [], adapter).perform();
+  expect(seen).toBe(2);
+});
