@@ -27,7 +27,7 @@ import { FolderWatch } from './folder-watch.ts';
 import { Handlers } from './handlers.ts';
 import { lastGoodResources } from './last-good-resources.ts';
 import { Operator } from './operator.ts';
-import type { Sendings } from './outbox-work.ts';
+import type { OutboxRouting } from './outbox-work.ts';
 import { Pauses } from './pauses.ts';
 import type { HandlerServices } from './run-context.ts';
 import { type ConnectionObserver, sourceHost } from './source-host.ts';
@@ -251,7 +251,7 @@ export class Automation implements Part {
     return difference;
   }
 
-  #routing(): Routing & Sendings {
+  #routing(): Routing & OutboxRouting {
     const { triggers } = this;
     return {
       adapterOf: (platform) => this.#adapters.ofPlatform(platform),

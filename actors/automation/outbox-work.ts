@@ -23,7 +23,7 @@ import { givenUp, TOO_SOON_MS, wasTried, withoutPlace } from './attempts.ts';
 /** A platform that takes longer for one message has not taken it. */
 const SEND_MS = 60_000;
 
-export interface Sendings {
+export interface OutboxRouting {
   adapterOf(platform: string): Adapter | undefined;
   trigger(name: string): Trigger | undefined;
 }
@@ -31,7 +31,7 @@ export interface Sendings {
 export interface OutboxWorkOptions {
   /** The word of the platform: each has a work of its own, so that one that hangs takes no place from another. */
   readonly platform: string;
-  readonly sendings: Sendings;
+  readonly routing: OutboxRouting;
   readonly places: WorkPlaces;
   readonly store: Pick<Store, 'delivery'>;
   readonly circuits: Circuits;
@@ -57,11 +57,11 @@ export class OutboxWork implements Work {
   }
 
   async perform({ event, signal }: Assignment): Promise<Outcome> {
-    const { platform, sendings, places, circuits } = this.#options;
+    const { platform, routing, places, circuits } = this.#options;
     const meta = JSON.parse(event.meta) as RowMeta;
     const { trigger: name, action, expiresAt, onlyEdits, replacedBy } = meta;
-    const trigger = sendings.trigger(name);
-    const adapter = sendings.adapterOf(platform);
+    const trigger = routing.trigger(name);
+    const adapter = routing.adapterOf(platform);
     const outbound = adapter?.outbound;
     if (trigger === undefined || adapter?.type !== trigger.type || outbound === undefined)
       return ignored(name, `there is no trigger ${name} any more that could send it`);

@@ -7,7 +7,7 @@ import type { WorkPlaces } from '../inbox/work-places.ts';
 import type { Circuits } from '../outbound/circuits.ts';
 import type { Store } from '../store/store.ts';
 import { ConversationWork, type Routing } from './conversation-work.ts';
-import { OutboxWork, type Sendings } from './outbox-work.ts';
+import { type OutboxRouting, OutboxWork } from './outbox-work.ts';
 
 export interface WorkKind {
   /** Of its queue: `conversations`, `outbox/repohost`. */
@@ -23,7 +23,7 @@ export interface WorkKindsOptions {
   readonly store: Pick<Store, 'delivery'>;
   /** Words of those that messages are sent to. */
   readonly platforms: readonly string[];
-  readonly routing: Routing & Sendings;
+  readonly routing: Routing & OutboxRouting;
   /** Of the accounts that messages are sent under. */
   readonly circuits: Circuits;
   /** Conversations that are worked at the same time. */
@@ -47,7 +47,7 @@ export function workKinds(options: WorkKindsOptions): readonly WorkKind[] {
       name: `${OUTBOX}/${platform}`,
       parent: OUTBOX,
       places: OUTBOX_PLACES,
-      make: (places) => new OutboxWork({ platform, sendings: routing, places, store, circuits }),
+      make: (places) => new OutboxWork({ platform, routing, places, store, circuits }),
     }),
   );
   return [conversations, ...outbox];

@@ -23,7 +23,7 @@ export interface Cancellable {
 }
 
 /** What is added to each result for a modern client. */
-export interface Dress {
+export interface ModernResult {
   /** The server that the answer is of. */
   serverInfo: unknown;
   /** The server knows the method, so that a −32601 of it is about something else. */
@@ -43,7 +43,7 @@ export class ClientExchange implements Exchange, Linked<ClientExchange> {
   server: string | undefined;
   call: Cancellable | undefined;
   /** Only for modern clients. */
-  dress: Dress | undefined;
+  modernResult: ModernResult | undefined;
   isDone = false;
   /** Its place in flight, and whose that is; only InFlightLimiter writes them. */
   budget: Budget | undefined;
@@ -73,7 +73,10 @@ export class ClientExchange implements Exchange, Linked<ClientExchange> {
     const { id } = envelope;
     const edits = this.rewrite?.(envelope) ?? [];
     if (id !== undefined) edits.push(replacing(id, this.rawId));
-    this.#finish(edited(envelope.message, inOrder(edits)), this.dress && this.#codeOf(envelope, this.dress));
+    this.#finish(
+      edited(envelope.message, inOrder(edits)),
+      this.modernResult && this.#codeOf(envelope, this.modernResult),
+    );
   }
 
   relay(message: Buffer): void {
@@ -99,17 +102,19 @@ export class ClientExchange implements Exchange, Linked<ClientExchange> {
   /** As `result`, with the result as raw JSON in Latin-1; `hint` says how long a modern client may keep it. */
   resultText(rawResult: string, hint?: CacheHint): void {
     if (!this.#end('answered')) return;
-    const { dress } = this;
-    const text = dress === undefined ? rawResult : completeResult(rawResult, dress.serverInfo, hint);
+    const { modernResult } = this;
+    const text =
+      modernResult === undefined ? rawResult : completeResult(rawResult, modernResult.serverInfo, hint);
     this.outlet.finish(resultTextMessage(this.rawId, text));
   }
 
   /** As `result`, with a result that many are sent; `rawMeta` is raw JSON of members for its `_meta`. */
   keptResult(result: KeptResult, hint?: CacheHint, rawMeta?: string): void {
     if (!this.#end('answered')) return;
-    const { dress } = this;
+    const { modernResult } = this;
     const own = rawMeta === undefined ? undefined : `"_meta":{${rawMeta}}`;
-    const members = dress === undefined ? own : completeMembers(dress.serverInfo, hint, { rawMeta });
+    const members =
+      modernResult === undefined ? own : completeMembers(modernResult.serverInfo, hint, { rawMeta });
     this.#finish(result.message(this.rawId, members));
   }
 
@@ -136,7 +141,7 @@ export class ClientExchange implements Exchange, Linked<ClientExchange> {
     else outlet.finishInPieces(message, rpcCode);
   }
 
-  #codeOf(answer: Envelope, { isMethodKnown }: Dress): number | undefined {
+  #codeOf(answer: Envelope, { isMethodKnown }: ModernResult): number | undefined {
     if (answer.error === undefined) return undefined;
     const { code } = (answer.parse(answer.error) ?? {}) as { code?: unknown };
     return typeof code !== 'number' || (code === rpcCodes.methodNotFound && isMethodKnown) ? undefined : code;

@@ -120,7 +120,7 @@ export class MessageRouter {
     if (envelope.method === 'subscriptions/listen')
       return listen(this.#gateway, { envelope, caller, server, outlet });
     const exchange = this.#exchange(envelope, outlet, origin, undefined);
-    exchange.dress = { serverInfo: this.#gateway.serverInfo, isMethodKnown: false };
+    exchange.modernResult = { serverInfo: this.#gateway.serverInfo, isMethodKnown: false };
     const request = { session: undefined, caller, envelope, exchange, trace: origin };
     try {
       if (server === undefined) routeToAny(request, this.#context);

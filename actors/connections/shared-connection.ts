@@ -29,7 +29,7 @@ export interface User {
 }
 
 /** What the machine says of itself. */
-export interface StateNews {
+export interface StateChange {
   readonly state: ConnectionState;
   readonly since: number;
   readonly failure: ConnectionFailure | undefined;
@@ -41,7 +41,7 @@ export class SharedConnection {
   readonly account: string;
   /** The newest last. */
   readonly #users: User[] = [];
-  #news: StateNews;
+  #lastChange: StateChange;
   #refusal: string | undefined;
   /** With which the present run connects, or the last one did. */
   #identity: string | undefined;
@@ -51,7 +51,7 @@ export class SharedConnection {
   constructor({ platform, account }: ConnectedAccount, now: number) {
     this.platform = platform;
     this.account = account;
-    this.#news = { state: 'connecting', since: now, failure: undefined, pauseMs: 0 };
+    this.#lastChange = { state: 'connecting', since: now, failure: undefined, pauseMs: 0 };
   }
 
   get key(): string {
@@ -63,7 +63,7 @@ export class SharedConnection {
   }
 
   get status(): ConnectionStatus {
-    const { state, since, failure, pauseMs } = this.#news;
+    const { state, since, failure, pauseMs } = this.#lastChange;
     const isWaiting = state === 'backingOff' || state === 'failed';
     const { platform, account } = this;
     const retryAt = isWaiting ? since + pauseMs : undefined;
@@ -112,9 +112,9 @@ export class SharedConnection {
   }
 
   /** A state of its actor has begun. */
-  onState(news: StateNews): void {
-    this.#news = news;
-    const { state, failure } = news;
+  onState(change: StateChange): void {
+    this.#lastChange = change;
+    const { state, failure } = change;
     if (state !== 'connected') this.#notice = undefined;
     if (state === 'failed' && failure !== undefined && isVisible(failure)) this.#refuse(failure.reason);
     else if (state === 'connected') this.#refuse(undefined);

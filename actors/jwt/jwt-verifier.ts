@@ -75,7 +75,7 @@ export class JwtVerifier {
     const known = this.#known.get(digest);
     if (known !== undefined && performance.now() < known.until && this.#isInTime(known.token))
       return known.token;
-    const refusal = this.#nonsense(token);
+    const refusal = this.#refusalAtSight(token);
     return refusal ?? this.#check(token, digest);
   }
 
@@ -86,7 +86,7 @@ export class JwtVerifier {
   }
 
   /** What the token itself shows to be wrong; nothing of it is proven. */
-  #nonsense(token: string): Refusal | undefined {
+  #refusalAtSight(token: string): Refusal | undefined {
     try {
       const { alg } = decodeProtectedHeader(token);
       if (typeof alg !== 'string' || !this.#algorithms.includes(alg))

@@ -84,7 +84,7 @@ async function look(): Promise<Marked> {
   const onAnswer = () => {
     answers += 1;
   };
-  const silence = new Silence(() => answers);
+  const silence = new SilenceDetector(() => answers);
   let hasTime = true;
   const reader = async (): Promise<void> => {
     const piece = Buffer.allocUnsafeSlow(PIECE_BYTES);
@@ -102,7 +102,7 @@ async function look(): Promise<Marked> {
 }
 
 /** Tells when no answers come any more, or it has taken too long. */
-class Silence {
+class SilenceDetector {
   readonly begun: Promise<void>;
   #timer: NodeJS.Timeout | undefined;
 

@@ -238,7 +238,7 @@ export class StdioFront implements Part {
     clearTimeout(this.#learning);
     this.#learning = undefined;
     const { gateway } = this.#parts;
-    gateway.discovery.learn(gateway.eraBridge.guestOf({ session: this.#session, caller }));
+    gateway.discovery.learn(gateway.eraBridge.listingClientOf({ session: this.#session, caller }));
   }
 
   /** SX5 */

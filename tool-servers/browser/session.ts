@@ -14,8 +14,8 @@ import { ToolError } from '../tool-error.ts';
 import { type Excess, watchResources } from './chromium/resource-watch.ts';
 import { type RunningBrowser, startBrowser } from './chromium/running-browser.ts';
 import type { BrowserOptions } from './options.ts';
+import { ActivityLog } from './pages/activity-log.ts';
 import type { ConsoleLog } from './pages/console-log.ts';
-import { Diary } from './pages/diary.ts';
 import { PageStack } from './pages/page-stack.ts';
 import { failureOf } from './pages/playwright-failure.ts';
 import { BOUNDED_TEXT } from './pages/result-text.ts';
@@ -50,7 +50,7 @@ interface Open {
 }
 
 export class Session {
-  readonly diary = new Diary();
+  readonly activity = new ActivityLog();
   readonly consoleLog: ConsoleLog;
   readonly #options: BrowserOptions;
   #open: Open | undefined;
@@ -132,7 +132,7 @@ export class Session {
     const loss = this.#takeLoss();
     if (loss === undefined) return;
     if (!isFresh) throw new ToolError(`Nothing was done. Since the last call: ${loss} ${AFTER_LOSS}`);
-    this.diary.page(`Since the last call: ${loss}`);
+    this.activity.page(`Since the last call: ${loss}`);
   }
 
   async #ready(signal: AbortSignal): Promise<{ pages: PageStack; page: Page; control: CDPSession }> {
@@ -146,10 +146,10 @@ export class Session {
   }
 
   async #start(): Promise<Open> {
-    const browser = await startBrowser(this.#options, (trouble) => this.diary.trouble(trouble));
+    const browser = await startBrowser(this.#options, (trouble) => this.activity.trouble(trouble));
     const stopped = new AbortController();
     const pages = new PageStack(browser.context, {
-      diary: this.diary,
+      activity: this.activity,
       consoleLog: this.consoleLog,
       onLost: (reason) => this.#lose(reason),
       onExcess: (reason) => void this.#curb(open, { reason, isHanging: false }),
@@ -236,7 +236,7 @@ export class Session {
       await page.close();
     });
     if (await inTime(Promise.all(closed), 2 * SIGN_OF_LIFE_MS)) return;
-    this.diary.page('The browser had to be ended with it: cookies and storage are gone.');
+    this.activity.page('The browser had to be ended with it: cookies and storage are gone.');
     await this.#endBrowser();
   }
 

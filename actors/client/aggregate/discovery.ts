@@ -11,15 +11,15 @@ import type { CallOwner } from '../../server/calls/call-owner.ts';
 import type { ManagedServer } from '../../server/managed-server.ts';
 import { requestable } from '../../server/notifications/server-request.ts';
 
-export interface Roster {
+export interface DiscoverableServers {
   servers(): Iterable<ManagedServer>;
   /** Another one as soon as the servers, or what is known of one, may have changed. */
   readonly stamp: number;
 }
 
 /** Who wants to see the lists. Where servers are isolated it sees what they list on a connection of its own. */
-export interface Guest extends Pick<CallOwner, 'capabilities' | 'era'> {
-  /** Has the server visited in the guest's name, for as long as `visit` takes. */
+export interface ListingClient extends Pick<CallOwner, 'capabilities' | 'era'> {
+  /** Has the server visited in the client's name, for as long as `visit` takes. */
   as(server: ManagedServer, visit: (owner: CallOwner | undefined) => Promise<void>): Promise<void>;
 }
 
@@ -37,7 +37,7 @@ const RETRY_MS = 10_000;
 const MORE_MS = 4_000;
 
 export class Discovery {
-  readonly #roster: Roster;
+  readonly #servers: DiscoverableServers;
   /** Those that something may have to be learnt of, as of this stamp. */
   #open: { readonly stamp: number; readonly servers: readonly ManagedServer[] } | undefined;
   /** When each server was tried, by what could be asked of whoever had it tried. */
@@ -47,27 +47,27 @@ export class Discovery {
   readonly #waiting = new Set<() => void>();
   #isClosed = false;
 
-  constructor(roster: Roster) {
-    this.#roster = roster;
+  constructor(servers: DiscoverableServers) {
+    this.#servers = servers;
   }
 
   /** Begins to learn what nobody has ever known; what is known starts nothing. Nobody has to wait for it. */
-  learn(guest?: Guest | undefined): void {
-    this.#learn(guest, false);
+  learn(client?: ListingClient | undefined): void {
+    this.#learn(client, false);
   }
 
-  /** `isForMore`: also what known servers may list besides for this guest. */
-  #learn(guest: Guest | undefined, isForMore: boolean): void {
+  /** `isForMore`: also what known servers may list besides for this client. */
+  #learn(client: ListingClient | undefined, isForMore: boolean): void {
     const candidates = this.#candidates();
     if (candidates.length === 0 || this.#isClosed) return;
     const unknown: ManagedServer[] = [];
     const more: ManagedServer[] = [];
     const again: ManagedServer[] = [];
     const now = performance.now();
-    const own = keyOf(guest);
+    const own = keyOf(client);
     for (const server of candidates) {
       const { isLearnt } = server.cache;
-      if (isLearnt && !(isForMore && guest !== undefined && server.mayShowMoreTo(guest))) continue;
+      if (isLearnt && !(isForMore && client !== undefined && server.mayShowMoreTo(client))) continue;
       const key = isLearnt ? own : '';
       const tried = this.#triedAt.get(server) ?? new Map<string, number>();
       const triedAt = tried.get(key);
@@ -77,17 +77,17 @@ export class Discovery {
       if (triedAt !== undefined || (!isLearnt && server.lastError !== undefined)) again.push(server);
       else (isLearnt ? more : unknown).push(server);
     }
-    if (again.length > 0) void learnAll(again, guest);
-    this.#begin('', unknown, guest);
-    this.#begin(own, more, guest);
+    if (again.length > 0) void learnAll(again, client);
+    this.#begin('', unknown, client);
+    this.#begin(own, more, client);
   }
 
   /**
    * Learns what is not known yet; resolves when it is known or has failed, or after `timeoutMs`, counted for each server
    * from the beginning of its round. Undefined when there is nothing to wait for.
    */
-  settle(timeoutMs: number, guest?: Guest | undefined): Promise<void> | undefined {
-    return this.#settle(timeoutMs, performance.now() + timeoutMs, guest);
+  settle(timeoutMs: number, client?: ListingClient | undefined): Promise<void> | undefined {
+    return this.#settle(timeoutMs, performance.now() + timeoutMs, client);
   }
 
   /** Nobody waits any longer, and nothing is begun. */
@@ -96,10 +96,10 @@ export class Discovery {
     for (const end of [...this.#waiting]) end();
   }
 
-  #settle(timeoutMs: number, until: number, guest: Guest | undefined): Promise<void> | undefined {
-    this.#learn(guest, true);
+  #settle(timeoutMs: number, until: number, client: ListingClient | undefined): Promise<void> | undefined {
+    this.#learn(client, true);
     if (this.#rounds.size === 0 || this.#isClosed) return undefined;
-    const own = keyOf(guest);
+    const own = keyOf(client);
     const now = performance.now();
     const waits: Promise<void>[] = [];
     for (const { key, startedAt, done } of this.#rounds) {
@@ -111,12 +111,12 @@ export class Discovery {
     // What has become known by then may list more for this client.
     return waits.length === 0
       ? undefined
-      : Promise.all(waits).then(() => this.#settle(timeoutMs, until, guest));
+      : Promise.all(waits).then(() => this.#settle(timeoutMs, until, client));
   }
 
-  #begin(key: string, servers: readonly ManagedServer[], guest: Guest | undefined): void {
+  #begin(key: string, servers: readonly ManagedServer[], client: ListingClient | undefined): void {
     if (servers.length === 0) return;
-    const done = learnAll(servers, guest).then(() => {
+    const done = learnAll(servers, client).then(() => {
       this.#rounds.delete(round);
     });
     const round = { key, startedAt: performance.now(), done };
@@ -138,9 +138,9 @@ export class Discovery {
 
   /** Where all clients are shown the same, what was learnt once is all there is. */
   #candidates(): readonly ManagedServer[] {
-    const { stamp } = this.#roster;
+    const { stamp } = this.#servers;
     if (this.#open?.stamp !== stamp) {
-      const all = [...this.#roster.servers()];
+      const all = [...this.#servers.servers()];
       const servers = all.filter(({ cache, entry }) => !cache.isLearnt || entry.isolation !== 'shared');
       this.#open = { stamp, servers };
     }
@@ -148,24 +148,24 @@ export class Discovery {
   }
 }
 
-function keyOf(guest: Guest | undefined): string {
-  return guest === undefined ? '' : requestable(guest.capabilities).join();
+function keyOf(client: ListingClient | undefined): string {
+  return client === undefined ? '' : requestable(client.capabilities).join();
 }
 
-function learnAll(servers: readonly ManagedServer[], guest: Guest | undefined): Promise<void> {
-  return forEachLimited(AT_A_TIME, servers, (server) => learn(server, guest));
+function learnAll(servers: readonly ManagedServer[], client: ListingClient | undefined): Promise<void> {
+  return forEachLimited(AT_A_TIME, servers, (server) => learn(server, client));
 }
 
-async function learn(server: ManagedServer, guest: Guest | undefined): Promise<void> {
+async function learn(server: ManagedServer, client: ListingClient | undefined): Promise<void> {
   // It is not introduced anew.
   const isRunning = server.isRunning;
-  if (guest === undefined) await started(server, undefined);
-  else await visited(server, guest);
+  if (client === undefined) await started(server, undefined);
+  else await startedFor(server, client);
   if (isRunning && !server.cache.isLearnt) await server.askAgain();
 }
 
-function visited(server: ManagedServer, guest: Guest): Promise<void> {
-  return guest.as(server, async (owner) => {
+function startedFor(server: ManagedServer, client: ListingClient): Promise<void> {
+  return client.as(server, async (owner) => {
     // It may have left, while others were started or this one.
     await started(server, owner?.isEnded === true ? undefined : owner);
     if (owner !== undefined && owner.isEnded !== true) await server.admit(owner);

@@ -3,7 +3,7 @@
 
 import type { ManagedServer } from '../../server/managed-server.ts';
 import { refuseServerRequest } from '../../server/notifications/server-request.ts';
-import type { Guest } from '../aggregate/discovery.ts';
+import type { ListingClient } from '../aggregate/discovery.ts';
 import type { ClientRequest, RoutedRequest } from '../routed-request.ts';
 import { ExclusiveConnections } from './exclusive-connection.ts';
 import { LegacyOnModern } from './legacy-on-modern.ts';
@@ -27,13 +27,13 @@ export class EraBridge {
   }
 
   /** Who a request has servers visited for, to learn what they list for it. */
-  guestOf({ session, caller }: Pick<ClientRequest, 'session' | 'caller'>): Guest | undefined {
+  listingClientOf({ session, caller }: Pick<ClientRequest, 'session' | 'caller'>): ListingClient | undefined {
     if (session !== undefined) {
       const { capabilities, era } = session;
       return { capabilities, era, as: (_, visit) => visit(session) };
     }
     if (caller === undefined) return undefined;
-    const as: Guest['as'] = async (server, visit) => {
+    const as: ListingClient['as'] = async (server, visit) => {
       // Those that list the same for everybody are visited on the connection that requests like this one share.
       if (!server.mayShowMoreTo({ capabilities: caller.capabilities, era: 'modern' }))
         return visit(undefined);

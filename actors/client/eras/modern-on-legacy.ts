@@ -118,7 +118,7 @@ export class ModernOnLegacy implements Exchange, Cancellable, ExclusiveUser, Sus
         return;
       }
       const { rewrite } = exchange;
-      exchange.rewrite = (answer) => together(rewrite?.(answer), this.#dressed(answer, exchange));
+      exchange.rewrite = (answer) => together(rewrite?.(answer), this.#metadataEdits(answer, exchange));
       exchange.answer(envelope);
     }, false);
   }
@@ -281,9 +281,9 @@ export class ModernOnLegacy implements Exchange, Cancellable, ExclusiveUser, Sus
       exchange.relay(splice(message, [replacing(token, rawOf(bytes, askedToken))]));
   }
 
-  #dressed(answer: Envelope, exchange: ClientExchange): Edit[] {
+  #metadataEdits(answer: Envelope, exchange: ClientExchange): Edit[] {
     if (answer.error !== undefined) return modernError(answer);
-    const { complete, uncached } = resultMetadataOf(exchange.dress?.serverInfo);
+    const { complete, uncached } = resultMetadataOf(exchange.modernResult?.serverInfo);
     return (cacheable.test(this.#route.envelope.method) ? uncached : complete).edits(answer);
   }
 }

@@ -35,8 +35,8 @@ export function resultMetadataOf(serverInfo: unknown): ResultMetadata {
 
 /** Gives a modern server's result the gateway's name, for a client that knows nothing of single servers. */
 export function withGatewayMetadata(exchange: ClientExchange): void {
-  const { dress, rewrite } = exchange;
-  if (dress === undefined) return;
-  const { alone } = resultMetadataOf(dress.serverInfo);
+  const { modernResult, rewrite } = exchange;
+  if (modernResult === undefined) return;
+  const { alone } = resultMetadataOf(modernResult.serverInfo);
   exchange.rewrite = (answer) => together(rewrite?.(answer), alone.edits(answer));
 }

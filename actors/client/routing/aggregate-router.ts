@@ -239,14 +239,14 @@ function send(
 function sendModern(request: RoutedRequest, context: AggregateContext): void {
   const edits = together(request.edits, withoutTasks(request.envelope));
   const route = routeTo(request, request.server, inOrder(edits));
-  if (route.exchange.dress !== undefined) route.exchange.dress.isMethodKnown = true;
+  if (route.exchange.modernResult !== undefined) route.exchange.modernResult.isMethodKnown = true;
   if (route.server.eras.for('modern') === 'modern') withGatewayMetadata(route.exchange);
   resumeOrForward(route, context);
 }
 
 function afterSettling(request: ClientRequest, context: AggregateContext, act: () => void): void {
   const { exchange } = request;
-  const settled = context.discovery.settle(context.listTimeoutMs, context.eraBridge.guestOf(request));
+  const settled = context.discovery.settle(context.listTimeoutMs, context.eraBridge.listingClientOf(request));
   if (settled === undefined) {
     act();
     return;

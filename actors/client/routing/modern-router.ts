@@ -58,9 +58,9 @@ function dispatch(route: RoutedRequest, context: RoutingContext, description: Se
   const { envelope, exchange, server } = route;
   const { method } = envelope;
   const capability = Object.hasOwn(capabilityOf, method) ? capabilityOf[method] : undefined;
-  if (exchange.dress !== undefined) {
-    exchange.dress.serverInfo = description.serverInfo;
-    exchange.dress.isMethodKnown =
+  if (exchange.modernResult !== undefined) {
+    exchange.modernResult.serverInfo = description.serverInfo;
+    exchange.modernResult.isMethodKnown =
       capability !== undefined && description.capabilities[capability] !== undefined;
   }
   const kind = listMethods.get(method);

@@ -74,14 +74,14 @@ export class ToolSearch {
       (tags.length === 0 || this.#tagsOf(id).some((tag) => tags.includes(tag)));
     const hits = this.#index.find({ query, isWanted });
     const shown = hits.slice(0, limit).map((hit) => this.#shownHit(hit));
-    const hints = [this.#hint(query, hits, shown.length, server, tags), this.#lack()];
+    const hints = [this.#hint(query, hits, shown.length, server, tags), this.#missingHint()];
     const hint = hints.filter((each) => each !== undefined).join('; ') || undefined;
     const found = { tools: shown, total: hits.length, ...(hint === undefined ? {} : { hint }) };
     return result(JSON.stringify(found), rawJson(found));
   }
 
   /** What is not known cannot be found. */
-  #lack(): string | undefined {
+  #missingHint(): string | undefined {
     const servers = this.#aggregate.incomplete('tools');
     return servers.length === 0
       ? undefined

@@ -52,7 +52,7 @@ export class Sessions {
   #count = 0;
   /** What sessions at /mcp/:id are to be told: the servers with changes, by the list. */
   readonly #announced = new Map<ListKind, Set<string>>();
-  readonly #news = new ListChanges();
+  readonly #listChanges = new ListChanges();
   #announcing: NodeJS.Timeout | undefined;
 
   constructor(options: SessionsOptions) {
@@ -105,7 +105,7 @@ export class Sessions {
     });
     this.#take(session.description);
     session.number = ++this.#count;
-    if (session.target === undefined) session.lists = new ListCopies(this.#news.count);
+    if (session.target === undefined) session.lists = new ListCopies(this.#listChanges.count);
     this.#byId.set(session.id, session);
     return session;
   }
@@ -115,7 +115,7 @@ export class Sessions {
     this.#admit();
     this.#take(listening.description);
     listening.number = ++this.#count;
-    listening.heardAt = this.#news.count;
+    listening.heardAt = this.#listChanges.count;
     this.#listening.add(listening);
   }
 
@@ -153,7 +153,7 @@ export class Sessions {
 
   /** The lists of a server are others; for EVERY_SERVER only those at /mcp can know. `isFirst`: they were not known before. */
   announce(server: string, kinds: readonly ListKind[], isFirst = false): void {
-    this.#news.add(kinds, isFirst);
+    this.#listChanges.add(kinds, isFirst);
     this.announceAt(server, kinds);
   }
 
@@ -168,15 +168,15 @@ export class Sessions {
 
   /** To be called when a session can hear, on a new stream say, what it has missed of changes. */
   tellMissed({ lists }: ClientSession): void {
-    if (lists?.isDue(this.#news) === true) this.#tellSoon();
+    if (lists?.isDue(this.#listChanges) === true) this.#tellSoon();
   }
 
   /** A client asks for a merged list, the whole of it; to be called when that is over. */
   asksForList(session: ClientSession | undefined, kind: ListKind): (answer: ListCompleteness) => void {
     session?.lists?.ask(kind);
     return (answer) => {
-      if (session === undefined && answer !== 'none') this.#news.gave(kind);
-      session?.lists?.end(kind, this.#news, answer);
+      if (session === undefined && answer !== 'none') this.#listChanges.gave(kind);
+      session?.lists?.end(kind, this.#listChanges, answer);
       // It may have missed a change meanwhile.
       if (session !== undefined) this.tellMissed(session);
     };
@@ -235,16 +235,18 @@ export class Sessions {
     for (const session of this.#byId.values()) {
       if (session.stream === undefined) continue;
       const { target, lists } = session;
-      const notices = lists?.take(this.#news) ?? kindsAt(due, target).map((kind) => listKinds[kind].changed);
+      const notices =
+        lists?.take(this.#listChanges) ?? kindsAt(due, target).map((kind) => listKinds[kind].changed);
       for (const method of notices) session.notify(notificationMessage(method));
     }
     for (const listening of this.#listening) {
       const { target } = listening;
-      const kinds = target === undefined ? this.#news.dueToListener(listening.heardAt) : kindsAt(due, target);
-      listening.heardAt = this.#news.count;
+      const kinds =
+        target === undefined ? this.#listChanges.dueToListener(listening.heardAt) : kindsAt(due, target);
+      listening.heardAt = this.#listChanges.count;
       for (const kind of kinds) listening.notify(kind);
     }
-    if (this.#listening.size > 0) this.#news.toldListeners();
+    if (this.#listening.size > 0) this.#listChanges.toldListeners();
   }
 
   #endIdle(): void {

@@ -38,8 +38,8 @@ export interface ConnectionSetupOptions {
   onNoise(what: string): void;
 }
 
-/** What becomes of a member. */
-export interface MemberFate {
+/** Hears what becomes of a member. */
+export interface MemberObserver {
   /** Calls may be sent on it. */
   onOpen(member: PoolMember): void;
   onFailed(member: PoolMember, error: GatewayError): void;
@@ -54,14 +54,14 @@ export function isSessionless(isRemote: boolean, era: Era): boolean {
 
 export class ConnectionSetup {
   readonly #options: ConnectionSetupOptions;
-  readonly #fate: MemberFate;
+  readonly #observer: MemberObserver;
 
-  constructor(options: ConnectionSetupOptions, fate: MemberFate) {
+  constructor(options: ConnectionSetupOptions, observer: MemberObserver) {
     this.#options = options;
-    this.#fate = fate;
+    this.#observer = observer;
   }
 
-  /** A member whose connection is being opened; nothing of its fate is told before this returns. */
+  /** A member whose connection is being opened; the observer hears nothing before this returns. */
   open(owner: CallOwner | undefined, era: Era): PoolMember {
     const now = performance.now();
     const member: PoolMember = {
@@ -104,9 +104,9 @@ export class ConnectionSetup {
       member.openedAt = performance.now();
       // A session that takes the place of a lost one was not used by that.
       if (member.renewals === 0) member.lastUsedAt = member.openedAt;
-      this.#fate.onOpen(member);
+      this.#observer.onOpen(member);
     } catch (error) {
-      if (!member.isClosing) this.#fate.onFailed(member, this.#failure(member, error as GatewayError));
+      if (!member.isClosing) this.#observer.onFailed(member, this.#failure(member, error as GatewayError));
     }
   }
 
@@ -124,7 +124,7 @@ export class ConnectionSetup {
       onEnd: (ended, error) => {
         // While it is being opened its failure is noticed by whoever opens it.
         const isTold = member.connection === ended && member.isOpen && !member.isClosing;
-        if (isTold) this.#fate.onEnd(member, error);
+        if (isTold) this.#observer.onEnd(member, error);
       },
     });
   }

@@ -38,7 +38,7 @@ export class Mailboxes {
   readonly #table = new MailboxTable();
   #fence = 0;
   #fencesLeft = 0;
-  #hasNews = false;
+  #isWakeDue = false;
 
   constructor(deliveries: SqliteDeliveries, snapshots: SqliteSnapshots, counter: SqliteCounter) {
     this.#deliveries = deliveries;
@@ -50,7 +50,7 @@ export class Mailboxes {
   begin(now: number): void {
     // A look ahead, or a transaction that failed, may have gone by a clock that has been put right since.
     if (this.#table.now > now) this.#table.turnBack(now);
-    if (this.#table.begin(now)) this.#hasNews = true;
+    if (this.#table.begin(now)) this.#isWakeDue = true;
   }
 
   /** The transaction has changed nothing. */
@@ -61,15 +61,15 @@ export class Mailboxes {
   }
 
   /** Whether something has become claimable since this was last asked. */
-  takeNews(): boolean {
-    const hadNews = this.#hasNews;
-    this.#hasNews = false;
-    return hadNews;
+  takeWake(): boolean {
+    const wasDue = this.#isWakeDue;
+    this.#isWakeDue = false;
+    return wasDue;
   }
 
   /** Notes that there is more to claim than was given. */
   notice(): void {
-    this.#hasNews = true;
+    this.#isWakeDue = true;
   }
 
   /** The key has no unfinished event, so that a new one could be claimed as it comes. */
@@ -134,7 +134,7 @@ export class Mailboxes {
       bytes += event.body.byteLength + (snapshot?.length ?? 0);
     }
     // There may be more behind those that were not given.
-    if (turns.length < max) this.#hasNews = true;
+    if (turns.length < max) this.#isWakeDue = true;
     return turns;
   }
 
@@ -158,7 +158,7 @@ export class Mailboxes {
     const entry = this.#table.get(key);
     if (entry?.claim === undefined) return undefined;
     // Others may have waited for it to come to an end.
-    if (entry.crashes > 0 && this.#table.hasReadySuspects) this.#hasNews = true;
+    if (entry.crashes > 0 && this.#table.hasReadySuspects) this.#isWakeDue = true;
     const staysFirst = isUnfinished(result.outcome) || entry.isLocked;
     if (!staysFirst && !entry.mayHaveMore) {
       this.#table.delete(key);
@@ -242,7 +242,7 @@ export class Mailboxes {
 
   #setReady(key: string, now: number, crashes = 0): void {
     this.#table.set(key, now, undefined, true, crashes);
-    this.#hasNews = true;
+    this.#isWakeDue = true;
   }
 
   #prolong(

@@ -277,8 +277,8 @@ export class SqliteEngine implements Ledger {
   }
 
   /** Whether something has become claimable since this was last asked. */
-  takeNews(): boolean {
-    return this.#mailboxes.takeNews();
+  takeWake(): boolean {
+    return this.#mailboxes.takeWake();
   }
 
   /** When, after that time, something will be due next, epoch ms. */

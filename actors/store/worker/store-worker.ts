@@ -96,13 +96,13 @@ function answer(ledger: SqliteEngine, calls: readonly LedgerCall[]): void {
     return given;
   });
   const hasFallenDue = isDue(ledger);
-  post({ kind: 'answers', answers, isNews: ledger.takeNews() || hasFallenDue }, moved);
+  post({ kind: 'answers', answers, isNews: ledger.takeWake() || hasFallenDue }, moved);
 }
 
 function onTimer(ledger: SqliteEngine): void {
   // What the jump of a clock has made ready was not awaited.
   const hasFallenDue = isDue(ledger);
-  if (ledger.takeNews() || hasFallenDue) post({ kind: 'wake' });
+  if (ledger.takeWake() || hasFallenDue) post({ kind: 'wake' });
 }
 
 /** Whether something has fallen due since this was last asked; sets the timer for the next thing that will. */

@@ -13,12 +13,12 @@ export const BUDGET_MS = 3;
 const SAME_TURN_MS = 0.1;
 
 /** Those whose turn was over before their bytes were, and that wait for the next one. */
-export class Crowd {
-  waiting = 0;
+export class WaitingReaders {
+  count = 0;
 }
 
 /** Of this process, which has one event loop. */
-const everybody = new Crowd();
+const everybody = new WaitingReaders();
 
 /** What those who take bytes have to look at between two lines. */
 export interface ReadingTurn {
@@ -39,7 +39,7 @@ export class PacedReader implements ReadingTurn {
   readonly #source: PacedSource;
   readonly #take: TakeBytes;
   readonly #now: () => number;
-  readonly #crowd: Crowd;
+  readonly #others: WaitingReaders;
   /** What was read and not handled. */
   #rest: Buffer | undefined;
   /** Whoever takes was told that the turn is over. */
@@ -56,17 +56,17 @@ export class PacedReader implements ReadingTurn {
     source: PacedSource,
     take: TakeBytes,
     now: () => number = () => performance.now(),
-    crowd: Crowd = everybody,
+    others: WaitingReaders = everybody,
   ) {
     this.#source = source;
     this.#take = take;
     this.#now = now;
-    this.#crowd = crowd;
+    this.#others = others;
   }
 
   get isOver(): boolean {
     this.#workedAt = this.#now();
-    this.#isSpent = this.#workedAt - this.#beganAt >= BUDGET_MS / (1 + this.#crowd.waiting);
+    this.#isSpent = this.#workedAt - this.#beganAt >= BUDGET_MS / (1 + this.#others.count);
     return this.#isSpent;
   }
 
@@ -123,14 +123,14 @@ export class PacedReader implements ReadingTurn {
     if (this.#isEnded || !this.#isSpent) return;
     if (taken < bytes.length) this.#rest = bytes.subarray(taken);
     this.#isWaiting = true;
-    this.#crowd.waiting += 1;
+    this.#others.count += 1;
     this.#source.pause();
     setImmediate(() => this.#goOn());
   }
 
   #goOn(): void {
     this.#isWaiting = false;
-    this.#crowd.waiting -= 1;
+    this.#others.count -= 1;
     if (this.#isEnded) return;
     this.#beganAt = this.#now();
     const rest = this.#rest;

@@ -46,12 +46,12 @@ export class StdioLink implements Link {
   readonly #redactor: Redactor;
   readonly #splitter: LineSplitter;
   readonly #tail: StderrTail;
-  readonly #noise: LineRate;
+  readonly #noiseRate: LineRate;
   #state: 'new' | 'open' | 'ending' | 'ended' = 'new';
   /** Why nothing is sent any more. */
   #reason: GatewayError = new StoppedError('the server was not started');
-  /** Set when it is our will that the link ends. */
-  #will: 'close' | 'kill' | undefined;
+  /** How it was told to end; undefined where nobody has. */
+  #ending: 'close' | 'kill' | undefined;
   #child: ChildProcess | undefined;
   #writer: LineWriter | undefined;
   #output: PacedReader | undefined;
@@ -65,7 +65,7 @@ export class StdioLink implements Link {
     this.#events = events;
     this.#redactor = options.redactor;
     this.#tail = new StderrTail(options.redactor, options.onStderr);
-    this.#noise = new LineRate(NOISE_PER_SECOND, options.onNoise ?? (() => {}));
+    this.#noiseRate = new LineRate(NOISE_PER_SECOND, options.onNoise ?? (() => {}));
     this.#splitter = new LineSplitter(options.maxMessageBytes, {
       onLine: (line) => this.#onLine(line),
       onLarge: (message) => this.#onLarge(message),
@@ -105,7 +105,7 @@ export class StdioLink implements Link {
       throw error;
     }
     this.#attach(child);
-    if (this.#will === undefined) return;
+    if (this.#ending === undefined) return;
     // Closed or killed while the process was being started.
     child.kill();
     throw this.#reason;
@@ -134,7 +134,7 @@ export class StdioLink implements Link {
   }
 
   close(): Promise<void> {
-    this.#will ??= 'close';
+    this.#ending ??= 'close';
     this.#writer?.flush();
     this.#stopSending(new StoppedError(`${this.#name()} was stopped`));
     void this.#child?.end();
@@ -142,7 +142,7 @@ export class StdioLink implements Link {
   }
 
   kill(): void {
-    this.#will = 'kill';
+    this.#ending = 'kill';
     this.#stopSending(new StoppedError(`${this.#name()} was killed`));
     this.#child?.kill();
   }
@@ -151,7 +151,7 @@ export class StdioLink implements Link {
     this.#child = child;
     this.#writer = new LineWriter(child.stdin, this.#options.maxQueuedBytes ?? DEFAULT_MAX_QUEUED_BYTES);
     const output = new PacedReader(child.stdout, (chunk, turn) =>
-      this.#will === 'kill' ? chunk.length : this.#splitter.push(chunk, turn),
+      this.#ending === 'kill' ? chunk.length : this.#splitter.push(chunk, turn),
     );
     const complaints = new PacedReader(child.stderr, (chunk, turn) => this.#tail.push(chunk, turn));
     child.stdout.on('data', (chunk: Buffer) => output.push(chunk));
@@ -188,7 +188,7 @@ export class StdioLink implements Link {
   #onNoiseLine(line: Buffer): void {
     this.noiseLines += 1;
     const keep = bytesToKeep(NOISE_CHARS, this.#redactor);
-    this.#noise.offer(() =>
+    this.#noiseRate.offer(() =>
       shownLine(line.subarray(0, keep), NOISE_CHARS, this.#redactor, line.length > keep),
     );
   }
@@ -209,10 +209,10 @@ export class StdioLink implements Link {
     this.#state = 'ended';
     const rest = this.#splitter.end();
     if (rest.length > 0) this.#onNoiseLine(rest);
-    this.#noise.end();
+    this.#noiseRate.end();
     this.#tail.end();
     // Only now all of stderr is read.
-    if (this.#will === undefined && this.#exit !== undefined) this.#reason = this.#lost(this.#exit);
+    if (this.#ending === undefined && this.#exit !== undefined) this.#reason = this.#lost(this.#exit);
     this.#events.onEnd(this.#reason);
     this.#resolveEnded();
   }

@@ -6,7 +6,7 @@ import { type Linked, LinkedList } from '../../../actors/linked-list.ts';
 const TICK_MS = 1_000;
 const BEAT_TICKS = 15;
 
-export interface Beating {
+export interface HeartbeatTarget {
   heartbeat(): void;
 }
 
@@ -21,7 +21,7 @@ export interface Awaited extends Linked<Awaited> {
 export const PATIENCE_MS = 5_000;
 
 export class Heartbeat {
-  readonly streams = new Set<Beating>();
+  readonly streams = new Set<HeartbeatTarget>();
   readonly awaited = new LinkedList<Awaited>();
   readonly #timer: NodeJS.Timeout;
   #ticks = 0;

@@ -10,12 +10,12 @@ import type { HttpStream } from '../listener/seam.ts';
 import { statusOf, statusOfCode } from '../status.ts';
 import { writeEvent } from './event-frame.ts';
 import { type ExchangeContext, retryAfter } from './exchange-context.ts';
-import type { Awaited, Beating, Heartbeat } from './heartbeat.ts';
+import type { Awaited, Heartbeat, HeartbeatTarget } from './heartbeat.ts';
 
 const MAX_BUFFERED = 16 * 1024 * 1024;
 const HEAD = 'event: message\n';
 
-export class StatelessOutlet implements Outlet, Awaited, Beating {
+export class StatelessOutlet implements Outlet, Awaited, HeartbeatTarget {
   readonly since = performance.now();
   previous: Awaited | undefined;
   next: Awaited | undefined;

@@ -2,13 +2,13 @@
 // opens goes on top, and when it closes, the one below is current again; so there is nothing to choose between.
 //
 // 1. There are at most MAX_PAGES; a page that would be one more is closed at once.
-// 2. Dialogs are dismissed, downloads and file choosers are not served; the diary says so.
+// 2. Dialogs are dismissed, downloads and file choosers are not served; the activity log says so.
 // 3. What was neither opened as http(s) nor empty is not left open.
 
 import type { BrowserContext, CDPSession, Page } from 'playwright-core';
+import type { ActivityLog } from './activity-log.ts';
 import { ConsoleFlood, FLOOD } from './console-flood.ts';
 import { type ConsoleLog, cut } from './console-log.ts';
-import type { Diary } from './diary.ts';
 import { ANNOUNCED_MS, PageProgress } from './page-progress.ts';
 
 const MAX_PAGES = 4;
@@ -18,7 +18,7 @@ const BROWSER_END_MS = 100;
 const PAGE_SCHEMES = ['http:', 'https:', 'about:', 'blob:', 'data:', 'chrome-error:'];
 
 export interface PageEvents {
-  readonly diary: Diary;
+  readonly activity: ActivityLog;
   readonly consoleLog: ConsoleLog;
   /** The page on top is gone, and nobody asked for it; the reason is a whole sentence. */
   readonly onLost: (reason: string) => void;
@@ -82,14 +82,14 @@ export class PageStack {
   #adopt(page: Page): void {
     if (this.#open.has(page) || page.isClosed()) return;
     this.#awaitedUntilMs.shift();
-    const { diary } = this.#events;
+    const { activity } = this.#events;
     if (this.#open.size >= MAX_PAGES) {
-      diary.page(`A further page was not opened: ${MAX_PAGES} are open already.`);
+      activity.page(`A further page was not opened: ${MAX_PAGES} are open already.`);
       page.close().catch(() => {});
       return;
     }
     if (this.#open.size > 0)
-      diary.page(
+      activity.page(
         'The page opened a new page, which is the current one now. browser_evaluate with "window.close()" goes back.',
       );
     const events = {
@@ -104,7 +104,7 @@ export class PageStack {
   }
 
   #listen(page: Page): void {
-    const { diary, consoleLog } = this.#events;
+    const { activity, consoleLog } = this.#events;
     const flood = new ConsoleFlood();
     const write = (level: string, text: string, place: string, atMs: number) => {
       // What is left to read of a page that is gone is nobody's news.
@@ -124,17 +124,17 @@ export class PageStack {
     );
     page.on('dialog', (dialog) => {
       const isLeaving = dialog.type() === 'beforeunload';
-      if (!isLeaving) diary.dialog(`${dialog.type()}: ${cut(dialog.message(), MAX_NOTE_CHARS)}`);
+      if (!isLeaving) activity.dialog(`${dialog.type()}: ${cut(dialog.message(), MAX_NOTE_CHARS)}`);
       // A page that asks whether one really wants to leave it would keep the session for ever.
       (isLeaving ? dialog.accept() : dialog.dismiss()).catch(() => {});
     });
     page.on('download', (download) => {
-      diary.download(
+      activity.download(
         `${cut(download.suggestedFilename(), MAX_NOTE_CHARS)} from ${cut(download.url(), MAX_NOTE_CHARS)}`,
       );
       download.cancel().catch(() => {});
     });
-    page.on('filechooser', () => diary.page('The page asked for a file. Files cannot be given to pages.'));
+    page.on('filechooser', () => activity.page('The page asked for a file. Files cannot be given to pages.'));
     page.on('crash', () => this.#lose(page, 'The page crashed.'));
     page.on('close', () => this.#closed(page));
   }
@@ -146,7 +146,7 @@ export class PageStack {
     this.drop(page);
     if (!wasCurrent) return;
     if (this.#open.size > 0) {
-      this.#events.diary.page('The page closed itself; the page below is the current one again.');
+      this.#events.activity.page('The page closed itself; the page below is the current one again.');
       return;
     }
     // A browser that ends closes its pages first; that is told as what it is.
@@ -156,7 +156,7 @@ export class PageStack {
   }
 
   #navigated(page: Page, url: string): void {
-    this.#events.diary.navigated();
+    this.#events.activity.navigated();
     const scheme = /^[a-z-]+:/.exec(url)?.[0] ?? '';
     if (url === '' || PAGE_SCHEMES.includes(scheme)) return;
     this.#lose(page, `The page was closed: it led to ${scheme}, and only http: and https: are served.`);

@@ -104,7 +104,7 @@ function checkAnswer(session: Session, page: Page): void {
   const status = session.statusOf(page);
   if (status !== 403 && status !== 502) return;
   if (!page.url().startsWith('http:')) return;
-  const trouble = session.diary.troubleOf(authorityOf(page.url()));
+  const trouble = session.activity.troubleOf(authorityOf(page.url()));
   if (trouble !== undefined) throw new ToolError(troubleText(cut(page.url(), 300), trouble));
 }
 
@@ -134,8 +134,8 @@ async function explain(
   const shown = cut(url, 300);
   if (/Download is starting/.test((error as Error).message)) {
     // It is announced after the failure that it causes.
-    for (let waited = 0; waited < 25 && !session.diary.hasDownload; waited++) await delay(20);
-    const { downloads } = session.diary.take();
+    for (let waited = 0; waited < 25 && !session.activity.hasDownload; waited++) await delay(20);
+    const { downloads } = session.activity.take();
     return new ToolError(
       `${shown} is a download (${downloads.join(', ')}), no page. Downloads are off: nothing was saved.`,
     );
@@ -144,7 +144,7 @@ async function explain(
   if (reason === undefined) return error;
   // The browser's own page for the failure comes a moment later, and would break off the next navigation.
   await page.waitForURL(/^chrome-error:/, { timeout: ERROR_PAGE_MS, signal }).catch(() => {});
-  const trouble = session.diary.troubleOf(authorityOf(url)) ?? session.diary.lastTrouble();
+  const trouble = session.activity.troubleOf(authorityOf(url)) ?? session.activity.lastTrouble();
   if (/ERR_(TUNNEL|PROXY)/.test((error as Error).message) && trouble !== undefined)
     return new ToolError(troubleText(shown, trouble));
   return new ToolError(`${shown} was not loaded: ${reason}.`);

@@ -23,10 +23,10 @@ export const pageReportSchema = z.object({
 
 export type PageReport = z.infer<typeof pageReportSchema>;
 
-/** Reads out the diary, and where the page is; a page without life has no title. */
+/** Reads out the activity log, and where the page is; a page without life has no title. */
 export async function reportOf(session: Session): Promise<PageReport> {
   const page = session.current;
-  const { hasNavigated, ...happened } = session.diary.take();
+  const { hasNavigated, ...happened } = session.activity.take();
   const title = page === undefined ? '' : await session.titleOf(page);
   const status = page === undefined ? undefined : session.statusOf(page);
   return {

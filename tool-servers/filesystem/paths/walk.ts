@@ -7,8 +7,8 @@
 
 import { join } from 'node:path';
 import { ToolError } from '../../tool-error.ts';
-import { Breath } from '../breath.ts';
 import type { Confinement, Entry } from '../confinement/confinement.ts';
+import { TimeSlices } from '../time-slices.ts';
 import type { Glob } from './glob.ts';
 
 export interface WalkBounds {
@@ -90,10 +90,10 @@ export class Walk {
     signal: AbortSignal,
   ): Promise<{ selected: Entry[]; isCut: boolean }> {
     const selected: Entry[] = [];
-    const breath = new Breath(signal);
+    const slices = new TimeSlices(signal);
     for (const entry of entries) {
-      if (breath.isDue) {
-        await breath.take();
+      if (slices.isDue) {
+        await slices.next();
         if (this.#isOver()) return { selected, isCut: true };
       }
       if (fits(below(relative, entry.name))) selected.push(entry);

@@ -6,8 +6,8 @@
 
 import { createTwoFilesPatch, FILE_HEADERS_ONLY } from 'diff';
 import { ToolError } from '../../tool-error.ts';
-import { Breath } from '../breath.ts';
 import { DIFF_MS, MAX_COUNTED_MATCHES, MAX_DIFF_CHARS } from '../limits.ts';
+import { TimeSlices } from '../time-slices.ts';
 import { LineEndedText, withLineFeeds } from './line-ended-text.ts';
 import { placeOfLines, placesOf } from './text-search.ts';
 
@@ -26,9 +26,9 @@ export async function applyEdits(
   signal: AbortSignal,
 ): Promise<string> {
   const text = new LineEndedText(before);
-  const breath = new Breath(signal);
+  const slices = new TimeSlices(signal);
   for (const [index, edit] of edits.entries()) {
-    if (breath.isDue) await breath.take();
+    if (slices.isDue) await slices.next();
     replaceOnce(text, edit, index);
   }
   return text.toString();

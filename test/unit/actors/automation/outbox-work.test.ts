@@ -44,7 +44,7 @@ function bench(receipts: Readonly<Record<string, string>>, answers: (DeliveryErr
   } as unknown as Adapter;
   const work = new OutboxWork({
     platform: 'test',
-    sendings: { adapterOf: () => adapter, trigger: () => trigger },
+    routing: { adapterOf: () => adapter, trigger: () => trigger },
     circuits: new Circuits({ log: silentLog }),
     places: new WorkPlaces({ places: 4, bytes: 1_000_000, release: async () => 0 }),
     store: {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
 import type { Routing } from '../../../../actors/automation/conversation-work.ts';
-import { OutboxWork, type Sendings } from '../../../../actors/automation/outbox-work.ts';
+import { type OutboxRouting, OutboxWork } from '../../../../actors/automation/outbox-work.ts';
 import { type WorkKind, workKinds } from '../../../../actors/automation/work-kinds.ts';
 import { Works } from '../../../../actors/automation/works.ts';
 import { type Handler, HandlerError } from '../../../../actors/handlers/handler.ts';
@@ -35,7 +35,7 @@ const never = new Promise<never>(() => {});
 
 /** A dispatcher with both works; what a test says of the routing, and of where triggers send to. */
 function start(
-  routing: Partial<Routing & Sendings>,
+  routing: Partial<Routing & OutboxRouting>,
   concurrency = 8,
   more: readonly WorkKind[] = [],
   store: Store = new MemoryStore(),
@@ -166,9 +166,9 @@ test('an answer that ended the process too often is dead, and is not sent once m
     return { id: '' };
   });
   const places = new WorkPlaces({ places: 4, bytes: 1_000, release: async () => 0 });
-  const sendings = { adapterOf: () => adapter, trigger: (name: string) => manualTrigger(name) };
+  const routing = { adapterOf: () => adapter, trigger: (name: string) => manualTrigger(name) };
   const circuits = new Circuits({ log: silentLog });
-  const work = new OutboxWork({ platform: 'test', sendings, places, store: new MemoryStore(), circuits });
+  const work = new OutboxWork({ platform: 'test', routing, places, store: new MemoryStore(), circuits });
   const { signal } = new AbortController();
   const perform = (crashes: number) => {
     const event = { ...rowOf('t', crashes), seq: 1, at: Date.now(), attempt: crashes + 1, crashes };
@@ -331,7 +331,7 @@ function startChat(handler: Handler, marks: Partial<Texts> = {}, given?: Store) 
   const adapter: Adapter = { ...(manualAdapter as Adapter), account: () => 'a', outbound };
   const retry = { attempts: 2, min_backoff_seconds: 0.001, max_backoff_seconds: 0.001, factor: 1 };
   const held: string[] = [];
-  const routing: Partial<Routing & Sendings> = {
+  const routing: Partial<Routing & OutboxRouting> = {
     adapterOf: () => adapter,
     handlerOf: () => handler,
     isPaused: () => isPaused,

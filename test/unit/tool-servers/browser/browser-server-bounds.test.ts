@@ -1,4 +1,4 @@
-// What the browser server keeps and measures is bounded: console, screenshots, diary, processor time. And where it looks
+// What the browser server keeps and measures is bounded: console, screenshots, activity log, processor time. And where it looks
 // for a browser.
 
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { findBrowser, NO_BROWSER } from '../../../../tool-servers/browser/chromium/find-browser.ts';
 import { CpuMeter } from '../../../../tool-servers/browser/chromium/resource-watch.ts';
+import { ActivityLog } from '../../../../tool-servers/browser/pages/activity-log.ts';
 import { ConsoleFlood } from '../../../../tool-servers/browser/pages/console-flood.ts';
 import { ConsoleLog, cut, lineOf } from '../../../../tool-servers/browser/pages/console-log.ts';
-import { Diary } from '../../../../tool-servers/browser/pages/diary.ts';
 import {
   type Screenshot,
   Screenshots,
@@ -119,29 +119,35 @@ describe('the screenshots', () => {
   });
 });
 
-describe('the diary', () => {
+describe('the activity log', () => {
   test('tells everything once, ten of each kind, and groups what was refused', () => {
-    const diary = new Diary();
-    diary.navigated();
-    for (let n = 0; n < 25; n++) diary.dialog(`dialog ${n}`);
-    for (let n = 0; n < 1000; n++) diary.trouble({ authority: 'a:80', reason: 'no', isRefusal: true });
-    diary.trouble({ authority: 'b:80', reason: 'broken', isRefusal: false });
-    const { hasNavigated, dialogs, refused } = diary.take();
+    const activity = new ActivityLog();
+    activity.navigated();
+    for (let n = 0; n < 25; n++) activity.dialog(`dialog ${n}`);
+    for (let n = 0; n < 1000; n++) activity.trouble({ authority: 'a:80', reason: 'no', isRefusal: true });
+    activity.trouble({ authority: 'b:80', reason: 'broken', isRefusal: false });
+    const { hasNavigated, dialogs, refused } = activity.take();
     expect(hasNavigated).toBe(true);
     expect(dialogs).toHaveLength(11);
     expect(dialogs.at(-1)).toBe('and 15 more');
     expect(refused).toEqual(['a:80: no (500 times)']);
-    expect(diary.take()).toEqual({ hasNavigated: false, dialogs: [], downloads: [], notes: [], refused: [] });
+    expect(activity.take()).toEqual({
+      hasNavigated: false,
+      dialogs: [],
+      downloads: [],
+      notes: [],
+      refused: [],
+    });
   });
 
   test('finds the trouble of an address, and else a refusal before others', () => {
-    const diary = new Diary();
-    diary.trouble({ authority: 'a:80', reason: 'first', isRefusal: false });
-    diary.trouble({ authority: 'b:80', reason: 'second', isRefusal: true });
-    diary.trouble({ authority: 'a:80', reason: 'third', isRefusal: false });
-    expect(diary.troubleOf('a:80')?.reason).toBe('third');
-    expect(diary.troubleOf('c:80')).toBeUndefined();
-    expect(diary.lastTrouble()?.reason).toBe('second');
+    const activity = new ActivityLog();
+    activity.trouble({ authority: 'a:80', reason: 'first', isRefusal: false });
+    activity.trouble({ authority: 'b:80', reason: 'second', isRefusal: true });
+    activity.trouble({ authority: 'a:80', reason: 'third', isRefusal: false });
+    expect(activity.troubleOf('a:80')?.reason).toBe('third');
+    expect(activity.troubleOf('c:80')).toBeUndefined();
+    expect(activity.lastTrouble()?.reason).toBe('second');
   });
 });
 

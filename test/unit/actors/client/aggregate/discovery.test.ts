@@ -1,7 +1,7 @@
 // Learning of servers nothing is known of: together, a few at a time, and never longer than a client will wait (D1).
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { Discovery, type Guest } from '../../../../../actors/client/aggregate/discovery.ts';
+import { Discovery, type ListingClient } from '../../../../../actors/client/aggregate/discovery.ts';
 import { aggregateOf, ListedServer } from '../../../../fixtures/server/listed-server.ts';
 
 beforeEach(() => {
@@ -147,7 +147,11 @@ test('who is known and lists the same for everybody is not looked at again until
 });
 
 describe('a known server that may list more for whoever asks', () => {
-  const guest: Guest = { capabilities: { sampling: {} }, era: 'legacy', as: (_, visit) => visit(undefined) };
+  const client: ListingClient = {
+    capabilities: { sampling: {} },
+    era: 'legacy',
+    as: (_, visit) => visit(undefined),
+  };
   const known = () => Object.assign(new ListedServer('s', { tools: ['t'] }), { mayShowMoreTo: () => true });
 
   test('is started when that client lists, and is waited for a short while only (D3)', async () => {
@@ -155,7 +159,7 @@ describe('a known server that may list more for whoever asks', () => {
     Object.assign(server.entry, { isolation: 'session' });
     const discovery = of(server);
     let hasSettled = false;
-    void discovery.settle(25_000, guest)?.then(() => {
+    void discovery.settle(25_000, client)?.then(() => {
       hasSettled = true;
     });
     expect(server.demands).toBe(1);
@@ -169,9 +173,9 @@ describe('a known server that may list more for whoever asks', () => {
     const server = known();
     Object.assign(server.entry, { isolation: 'session' });
     const discovery = of(server);
-    discovery.learn(guest);
+    discovery.learn(client);
     expect(server.demands).toBe(0);
-    void discovery.settle(25_000, guest);
+    void discovery.settle(25_000, client);
     expect(discovery.settle(25_000)).toBeUndefined();
   });
 });

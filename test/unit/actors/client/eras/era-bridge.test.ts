@@ -110,7 +110,7 @@ describe('a modern client before a legacy server', () => {
 
   const call = (who: ModernCaller = caller) => {
     const { route, ear } = request(toolCall('1', 'm', '"t"'), { caller: { ...who } });
-    route.exchange.dress = { serverInfo: {}, isMethodKnown: true };
+    route.exchange.modernResult = { serverInfo: {}, isMethodKnown: true };
     forwarder.forward(route);
     return { route, ear };
   };
@@ -149,7 +149,7 @@ describe('a modern client before a legacy server', () => {
     const { params } = JSON.parse(bytes.toString());
     const more = { ...params, requestState: state, inputResponses };
     const { route, ear } = request(message({ id: 2, method: 'tools/call', params: more }), { caller });
-    route.exchange.dress = { serverInfo: {}, isMethodKnown: true };
+    route.exchange.modernResult = { serverInfo: {}, isMethodKnown: true };
     return {
       ear,
       route,
@@ -652,7 +652,7 @@ describe('a call that goes across', () => {
       managed = new FakeManaged({ era, isolation: 'shared' });
       const accept = vi.spyOn(managed.server.handle, 'accept');
       const { route } = request(toolCall('1', 'm', '"t"'), { caller: who });
-      route.exchange.dress = who && { serverInfo: {}, isMethodKnown: true };
+      route.exchange.modernResult = who && { serverInfo: {}, isMethodKnown: true };
       forwarder.forward(route);
       const [[sent]] = accept.mock.calls as unknown as [[{ envelope: Envelope; edits: readonly Edit[] }]];
       expect(sent.envelope).toBe(route.envelope);

@@ -36,7 +36,7 @@ test('a subscription whose session ends meanwhile is not noted: nothing of the s
   const all = {
     listTimeoutMs: 4000,
     discovery: { settle: () => settled },
-    eraBridge: { guestOf: () => undefined },
+    eraBridge: { listingClientOf: () => undefined },
     aggregate: { findResource: () => (isFound ? { server: managed.server, key: 'x://1' } : undefined) },
   } as unknown as AggregateContext;
   routeToAny({ session, caller: undefined, envelope, exchange, trace: undefined }, all);

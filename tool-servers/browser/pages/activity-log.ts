@@ -6,7 +6,7 @@ import type { Trouble } from '../network/loopback-proxy.ts';
 const MAX_EACH = 10;
 const MAX_TROUBLES = 500;
 
-export class Diary {
+export class ActivityLog {
   #dialogs = new Notes();
   #downloads = new Notes();
   #pages = new Notes();
@@ -45,7 +45,7 @@ export class Diary {
   }
 
   /** Everything since the last time, and begins anew. */
-  take(): DiaryPages {
+  take(): ActivityReport {
     const refused = new Map<string, number>();
     for (const { authority, reason, isRefusal } of this.#troubles) {
       if (!isRefusal) continue;
@@ -68,7 +68,7 @@ export class Diary {
   }
 }
 
-export interface DiaryPages {
+export interface ActivityReport {
   readonly hasNavigated: boolean;
   readonly dialogs: string[];
   readonly downloads: string[];

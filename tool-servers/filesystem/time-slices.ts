@@ -4,7 +4,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { SLICE_MS } from './limits.ts';
 
-export class Breath {
+export class TimeSlices {
   readonly #signal: AbortSignal;
   #since = performance.now();
 
@@ -12,13 +12,13 @@ export class Breath {
     this.#signal = signal;
   }
 
-  /** Whether it is time to `take` one; cheap enough to be asked at every step. */
+  /** Whether the slice is over; cheap enough to be asked at every step. */
   get isDue(): boolean {
     return performance.now() - this.#since > SLICE_MS;
   }
 
   /** Lets the others run. @throws the reason of the signal */
-  async take(): Promise<void> {
+  async next(): Promise<void> {
     await setImmediate();
     this.#signal.throwIfAborted();
     this.#since = performance.now();
