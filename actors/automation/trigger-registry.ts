@@ -8,7 +8,6 @@
 import { type AnyActorLogic, type AnyActorRef, fromPromise } from 'xstate';
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import type { Change } from '../../machines/child.ts';
-import type { RestartPolicy } from '../../machines/policy.ts';
 import type { SupervisorInput } from '../../machines/supervisor.ts';
 import { type TriggerInput, triggerMachine } from '../../machines/trigger.ts';
 import type { WatchedConnection } from '../connections/connection-registry.ts';
@@ -16,7 +15,7 @@ import type { ConnectionStatus } from '../connections/shared-connection.ts';
 import { guarded } from '../guarded.ts';
 import type { Log } from '../log.ts';
 import type { OpenTrigger } from '../sources/adapter.ts';
-import { steadyNow } from '../steady-clock.ts';
+import { childOf, persistentPolicy, supervisorInput } from '../supervision.ts';
 import type { ConnectionObserver } from './source-host.ts';
 import { timeLimit } from './time-limit.ts';
 
@@ -53,15 +52,6 @@ interface Placed {
   connection?: WatchedConnection | undefined;
 }
 
-/** A port that is taken, or a platform that cannot be reached, is worth another try for as long as the gateway runs. */
-const policy: RestartPolicy = {
-  restart: 'transient',
-  intensity: Number.MAX_SAFE_INTEGER,
-  periodMs: 600_000,
-  onLimit: 'park',
-  parkMs: 60_000,
-  backoff: { minMs: 500, maxMs: 30_000, jitter: 0.2 },
-};
 const SHUTDOWN_MS = 5_000;
 
 export class TriggerRegistry {
@@ -88,13 +78,7 @@ export class TriggerRegistry {
   }
 
   supervisorInput(): SupervisorInput {
-    return {
-      path: TRIGGERS,
-      now: steadyNow,
-      random: Math.random,
-      drain: 'together',
-      onChange: (change) => this.#onChange(change),
-    };
+    return supervisorInput(TRIGGERS, (change) => this.#onChange(change));
   }
 
   /** Loaded triggers in the order of their names, those that are off included. */
@@ -117,7 +101,7 @@ export class TriggerRegistry {
     const placed = this.#placed.get(name);
     const none = { lastError: undefined, retryAt: undefined, connection: undefined };
     if (placed === undefined || !placed.trigger.enabled) return { state: 'off', ...none };
-    const child = this.#options.supervisor()?.getSnapshot().context.children.get(placed.key);
+    const child = childOf(this.#options.supervisor(), placed.key);
     const { value, context } = child?.ref?.getSnapshot() ?? {};
     const connection = placed.connection?.status();
     if (value === 'refused')
@@ -135,7 +119,7 @@ export class TriggerRegistry {
   /** Tells the trigger's actor that it is paused or goes on. */
   mark(name: string, isPaused: boolean): void {
     const placed = this.#placed.get(name);
-    const child = placed && this.#options.supervisor()?.getSnapshot().context.children.get(placed.key);
+    const child = placed && childOf(this.#options.supervisor(), placed.key);
     child?.ref?.send({ type: isPaused ? 'pause' : 'resume' });
   }
 
@@ -166,12 +150,14 @@ export class TriggerRegistry {
   #place(trigger: Trigger, isPaused: boolean): void {
     const number = this.#count++;
     // One that is on its way out holds its name until it has ended.
-    const isTaken = this.#options.supervisor()?.getSnapshot().context.children.has(trigger.name) === true;
+    const isTaken = childOf(this.#options.supervisor(), trigger.name) !== undefined;
     const key = isTaken ? `${trigger.name}~${number}` : trigger.name;
     const placed: Placed = { trigger, key };
     this.#placed.set(trigger.name, placed);
     if (!trigger.enabled) return;
     const input = { bearer: placed, isPaused };
+    // A port that is taken, or a platform that cannot be reached, is tried again for as long as the gateway runs.
+    const policy = persistentPolicy;
     const spec = { key, logic: this.#logic, input, policy, shutdownMs: SHUTDOWN_MS };
     this.#options.supervisor()?.send({ type: 'child.start', spec });
   }

@@ -14,11 +14,11 @@ import {
   type ConnectionState,
   connectionMachine,
 } from '../../machines/connection.ts';
-import type { RestartPolicy } from '../../machines/policy.ts';
 import type { SupervisorInput } from '../../machines/supervisor.ts';
 import { guarded } from '../guarded.ts';
 import type { Log } from '../log.ts';
 import { steadyNow } from '../steady-clock.ts';
+import { childOf, persistentPolicy, supervisorInput } from '../supervision.ts';
 import { type ConnectionLease, LocalLease } from './connection-lease.ts';
 import { ConnectionRun } from './connection-run.ts';
 import { type ConnectedAccount, type ConnectionUse, failureOf, type UsedConnection } from './connector.ts';
@@ -37,15 +37,6 @@ export interface WatchedConnection extends UsedConnection {
   status(): ConnectionStatus;
 }
 
-/** Of a machine that threw: a bug, and no reason to leave its triggers without a connection for good. */
-const policy: RestartPolicy = {
-  restart: 'transient',
-  intensity: Number.MAX_SAFE_INTEGER,
-  periodMs: 600_000,
-  onLimit: 'park',
-  parkMs: 60_000,
-  backoff: { minMs: 500, maxMs: 30_000, jitter: 0.2 },
-};
 /** For a batch under way to be committed. Together with what is cut then it fits into the time of a trigger's end. */
 const CLOSE_MS = 3_000;
 const SHUTDOWN_MS = 4_500;
@@ -76,13 +67,7 @@ export class ConnectionRegistry {
   }
 
   supervisorInput(): SupervisorInput {
-    return {
-      path: CONNECTIONS,
-      now: steadyNow,
-      random: Math.random,
-      drain: 'together',
-      onChange: (change) => this.#onChange(change),
-    };
+    return supervisorInput(CONNECTIONS, (change) => this.#onChange(change));
   }
 
   /** `onRefused` is called at once where it is refused already. */
@@ -114,7 +99,7 @@ export class ConnectionRegistry {
       if (!shared.isUsed) this.#forget(shared);
       return;
     }
-    const child = supervisor.getSnapshot().context.children.get(shared.key);
+    const child = childOf(supervisor, shared.key);
     if (child === undefined) {
       if (shared.isUsed) this.#start(supervisor, shared);
       else this.#forget(shared);
@@ -124,6 +109,8 @@ export class ConnectionRegistry {
 
   #start(supervisor: AnyActorRef, shared: SharedConnection): void {
     const input = { bearer: shared, now: steadyNow, random: Math.random };
+    // Only a machine that threw is restarted: a bug, and no reason to leave its triggers without a connection for good.
+    const policy = persistentPolicy;
     const spec = { key: shared.key, logic: this.#logic, input, policy, shutdownMs: SHUTDOWN_MS };
     supervisor.send({ type: 'child.start', spec });
   }

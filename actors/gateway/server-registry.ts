@@ -14,6 +14,7 @@ import { guarded } from '../guarded.ts';
 import type { Log } from '../log.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
 import { steadyNow } from '../steady-clock.ts';
+import { supervisorInput } from '../supervision.ts';
 
 /** Ids by what a reload did with them. */
 export interface CatalogDifference {
@@ -65,13 +66,7 @@ export class ServerRegistry {
 
   /** Input of the supervisor under which everything hangs; the gateway's root actor spawns it. */
   supervisorInput(path: string = SERVERS): SupervisorInput {
-    return {
-      path,
-      now: steadyNow,
-      random: Math.random,
-      drain: 'together',
-      onChange: (change) => this.#onChange(change),
-    };
+    return supervisorInput(path, (change) => this.#onChange(change));
   }
 
   /** Takes the supervisors of this actor system into use. */

@@ -4,41 +4,14 @@ import fc from 'fast-check';
 import picomatch from 'picomatch';
 import { expect, test } from 'vitest';
 import { compileGlobs, type GlobOptions } from '../../../globs/glob.ts';
-
-const isDots = (text: string) => /^\.+$/.test(text);
-const piece = fc.constantFrom(
-  'a',
-  'b',
-  'ab',
-  '*',
-  '?',
-  '[ab]',
-  '[^a]',
-
-  '{a,b}',
-  '{ab,b*}',
-  '.',
-  'é',
-);
-const segment = fc
-  .array(piece, { minLength: 1, maxLength: 5 })
-  .map((pieces) => pieces.join(''))
-  .filter((text) => !text.includes('**') && !isDots(text));
-const pattern = fc
-  .tuple(fc.array(fc.oneof(fc.constant('**'), segment, segment), { maxLength: 4 }), segment)
-  .map(([before, last]) => [...before, last].join('/'));
-const name = fc
-  .array(fc.constantFrom('a', 'b', 'c', '.', 'é'), { minLength: 1, maxLength: 5 })
-  .map((signs) => signs.join(''))
-  .filter((text) => !isDots(text));
-const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((names) => names.join('/'));
+import { pathGlob, somePath } from '../../fixtures/globs/path-globs.ts';
 
 const matches = (pattern: string, text: string, kind: GlobOptions['kind'] = 'path') =>
   compileGlobs([pattern], { kind })(text);
 
 test('a glob of paths and one of refs match what the usual library matches', () => {
   fc.assert(
-    fc.property(pattern, path, (pattern, path) => {
+    fc.property(pathGlob, somePath, (pattern, path) => {
       const expected = picomatch.isMatch(path, pattern, { dot: true, noextglob: true, nonegate: true });
       expect(matches(pattern, path)).toBe(expected);
       expect(matches(pattern, path, 'ref')).toBe(expected);

@@ -1,0 +1,28 @@
+// How the children of a supervisor (machines/supervisor.ts) are kept, where servers, triggers and connections agree.
+
+import type { AnyActorRef } from 'xstate';
+import type { Change, Child } from '../machines/child.ts';
+import type { RestartPolicy } from '../machines/policy.ts';
+import type { SupervisorContext, SupervisorInput } from '../machines/supervisor.ts';
+import { steadyNow } from './steady-clock.ts';
+
+/** For a child that is worth another try for as long as the gateway runs, however often it has failed. */
+export const persistentPolicy: RestartPolicy = {
+  restart: 'transient',
+  intensity: Number.MAX_SAFE_INTEGER,
+  periodMs: 600_000,
+  onLimit: 'park',
+  parkMs: 60_000,
+  backoff: { minMs: 500, maxMs: 30_000, jitter: 0.2 },
+};
+
+/** Of a supervisor whose children end all at once, and that tells what it does with them. */
+export function supervisorInput(path: string, onChange: (change: Change) => void): SupervisorInput {
+  return { path, now: steadyNow, random: Math.random, drain: 'together', onChange };
+}
+
+/** What the supervisor knows of the child; undefined for one that it does not have. */
+export function childOf(supervisor: AnyActorRef | undefined, key: string): Child | undefined {
+  const context: SupervisorContext | undefined = supervisor?.getSnapshot().context;
+  return context?.children.get(key);
+}
