@@ -1,6 +1,5 @@
-// Closes a listener whose requests may go on: of webhooks at an address of their own that the trigger has left. Each
-// request has a deadline for its body and for what it waits for, so that the end comes by itself; a gateway that stops
-// has less time.
+// Closes a listener of webhooks at an address that its triggers no longer use, and lets its requests finish. Each request has a
+// deadline for its body and for what it waits for, so that all of them end; a gateway that stops gives them less time.
 
 import type { Listener } from './listener/seam.ts';
 

@@ -1,6 +1,6 @@
-// Who asks at the gateway's own routes: whoever has the API key, in one of two headers and never in a query string (contract,
-// "Authentication"), or, where the configuration says whose tokens are taken, the one a bearer JSON Web Token names. Without a
-// key everybody may ask.
+// Identifies the sender of a request to the gateway's own routes: by the API key, in one of two headers and never in a query
+// string (contract, "Authentication"), or by a bearer JSON Web Token, where the configuration names an issuer. Without a key
+// every sender is admitted as anonymous.
 
 import { bearerToken } from '../../actors/jwt/bearer-token.ts';
 import type { JwtVerifier } from '../../actors/jwt/jwt-verifier.ts';

@@ -1,8 +1,8 @@
 // Keeps web pages out. A page on any site can make a browser send requests to a loopback address, by DNS rebinding
 // even read the answers; it can forge neither `Origin` nor `Host` (MCP transports, "Security Warning").
 //
-// OG1  where `Host` is not checked, a page of the very address that the request was sent to proves nothing by that: by DNS
-//      rebinding any site's page is one. It may go on only when `vouchesFor` knows it by something that such a page lacks.
+// OG1  where `Host` is not checked, an `Origin` equal to the address of the request proves nothing, since DNS rebinding gives
+//      every site such an origin. The request passes only when `vouchesFor` finds a proof that such a page cannot have.
 
 import { isLoopback, loopbackNames } from '../../config/gateway-file/listen-addr.ts';
 import type { HeaderList } from './listener/seam.ts';

@@ -1,5 +1,5 @@
-// Events that the store did not take. Whoever sends webhooks is to come again, and need not know what is wrong here; the log is
-// told, but not for each: senders come again and again.
+// Answers and logs webhook requests whose events the store has refused. The sender is told to retry, without the reason; the log
+// has the reason, at a limited rate, since senders retry often.
 
 import { StoreUnavailableError } from '../../actors/errors.ts';
 import type { Log } from '../../actors/log.ts';

@@ -1,5 +1,4 @@
-// What the routes need to know of everything around them: the same for all requests. What a single request brings with it is
-// its ExchangeContext.
+// What the routes need of the front, the same for all requests. What belongs to a single request is its ExchangeContext.
 
 import type { Gateway } from '../../actors/gateway/gateway.ts';
 import type { Heartbeat } from './mcp/heartbeat.ts';

@@ -1,4 +1,4 @@
-// Serves one request: refuses it for its framing, or gives it to its handler, and its body to the handler's second step.
+// Serves one request: refuses it for its framing, or calls its handler, and hands the body to what the handler returned for it.
 // The same for both fillings, which add the bytes of the body as they come.
 
 import type { Deadlines } from '../../actors/deadlines.ts';

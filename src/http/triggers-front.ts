@@ -1,5 +1,5 @@
-// What the front serves where there are triggers: webhooks, the routes of triggers and deliveries, their figures. Made and
-// loaded with the automation only: a gateway of tool servers alone has none of this in memory.
+// What the front serves for triggers: webhooks, the routes of triggers and deliveries, their figures. Loaded with the automation
+// only, so that a gateway without triggers does not have this code in memory.
 
 import type { Automation } from '../../actors/automation/automation.ts';
 import type { Webhook } from '../../actors/sources/webhook.ts';

@@ -1,5 +1,5 @@
-// Requests at the path of a webhook. They are no requests to the API: no key, no Host and no Origin is asked for, since
-// proxies rewrite them; what protects is the signature, which the webhook itself checks on the raw bytes.
+// Serves requests at the path of a webhook. They are not requests to the API: key, Host and Origin are not checked, since proxies
+// rewrite them. The webhook itself verifies the signature over the raw bytes.
 
 import type { Webhook, WebhookReply, WebhookRequest } from '../../actors/sources/webhook.ts';
 import type { BodyBudget } from './body/body-budget.ts';

@@ -1,5 +1,5 @@
-// Carries calls between the eras, from a client of one to a server of the other. It holds the calls that are suspended
-// while their clients are asked, and the exclusive connections.
+// Carries calls between the eras, from a client of one era to a server of the other. Keeps the calls that are suspended while
+// their clients are asked, and the exclusive connections of each server.
 
 import type { ManagedServer } from '../../server/managed-server.ts';
 import { refuseServerRequest } from '../../server/notifications/server-request.ts';

@@ -1,12 +1,12 @@
-// A connection to a legacy server that serves one modern request at a time. Over stdio a legacy server's question
-// carries no link to a call, so a request whose client can be asked needs a connection on which it is alone. After it
-// the connection is used again for a client with the same abilities; unused ones end like any session's connection.
+// A connection to a legacy server that serves one modern request at a time. Over stdio a request of a legacy server names no
+// call, so a modern request whose client can be asked needs a connection on which it is the only one. Afterwards the connection
+// is reused for clients with the same capabilities; unused ones end like the connection of a session.
 //
 // LN1  an exclusive connection serves one request at a time: whatever comes on its connection belongs to that request.
-// LN2  an exclusive connection in use is neither idle nor evicted, but while its call is suspended it gives way to
-//      whoever finds no connection left; one that is free is idle and evicted before any other.
-// LN3  a server that asks when no request is there to ask for may do so again at the next: that exclusive connection is
-//      not used again.
+// LN2  an exclusive connection in use is neither idle nor evicted. While its call is suspended it is closed for a request
+//      that finds no connection free. An unused one is idle, and is evicted before any other connection.
+// LN3  an exclusive connection on which the server sends a request between two calls is not used again: the server might do
+//      the same during the next call.
 
 import type { GatewayError } from '../../errors.ts';
 import type { Envelope } from '../../jsonrpc/envelope.ts';

@@ -1,12 +1,12 @@
-// A request of a legacy client at a server that speaks the modern era only. Such a server cannot ask the client: its
-// result says that it needs input, and it is asked again with that input. The client is asked in its own way, on the
-// stream of its request, and sees one request with one answer.
+// Serves a request of a legacy client at a server that speaks the modern era only. A modern server sends no requests: its result
+// says which input it needs, and the request is sent again with that input. The client is asked by requests on the stream of
+// its own request, and gets one answer.
 //
-// LM1  the state the server hands out stays here; it never crosses the client.
+// LM1  the request state that the server gives out is kept here and never sent to the client.
 // LM2  at most MAX_ROUNDS rounds are made, and each question has the session's own deadline (A2, A8).
-// LM3  given up by the client, its questions are taken back and the server's request is cancelled.
-// LM4  while the client is asked the process that asks counts as used: it may have sealed its state with a key of its
-//     own.
+// LM3  when the client cancels its request, the open questions to it and the request at the server are cancelled.
+// LM4  while the client is asked, the server's connection counts as used: its process may have encrypted the request state
+//      with a key that no other process has.
 
 import type { GatewayError } from '../../errors.ts';
 import { resultMessage } from '../../jsonrpc/compose.ts';

@@ -1,13 +1,13 @@
-// A request of a modern client at a server that speaks the legacy era only. The server asks its client by requests while
-// the call is under way; a modern client is asked by the result of its request, and answers with a new one. Between the
-// two the call is suspended: it goes on at the server, and nobody listens.
+// Serves a request of a modern client at a server that speaks the legacy era only. A legacy server asks its client by requests
+// while the call is under way; a modern client gets these questions as the result of its request, and answers with a new
+// request. In between the call is suspended: it goes on at the server while no client waits for it.
 //
 // ML1  an answer of the client goes to the question it was given for, on the very connection that asked (OQ1).
 // ML2  the client gets one answer for each of its requests: questions, or the result; never both (A2).
-// ML3  what the server says while the call is suspended is kept for the client's return, at most MAX_KEPT messages of
-//     MAX_KEPT_BYTES in all (A8).
-// ML4  while it is suspended the call has no deadline of its own; its place has (PK2), and its connection is anybody's
-//     who finds none left (LN2): the client hears of that when it comes back.
+// ML3  messages of the server during the suspension are kept for the client's next request: at most MAX_KEPT, of
+//      MAX_KEPT_BYTES together (A8).
+// ML4  a suspended call has no deadline but that of its place (PK2). Its connection may be taken from it when there is no
+//      other (LN2); the client is told so with its next request.
 // ML5  what the server may ask is bounded (OQ3), and nothing it has asked is left unanswered when the call ends.
 
 import { type GatewayError, OverloadedError, StoppedError } from '../../errors.ts';

@@ -1,5 +1,5 @@
-// The open questions of a legacy server during the call of a modern client. The client gets them with the result of its
-// request, under names that the gateway makes, and answers by these names with its next request.
+// The open requests of a legacy server to the modern client whose call it serves. The client gets them with the result of its
+// request, under names that the gateway generates, and answers under these names with its next request.
 //
 // OQ1  an answer of the client goes to the question it was given for, on the very connection that asked (ML1).
 // OQ2  every question ends once: answered, taken back by the server, or refused.

@@ -1,5 +1,5 @@
-// The metadata that a modern client expects in a result: which server it is of, that it is complete, and how long it may
-// be cached. It is the same for all calls of a server, so that it is made once.
+// The metadata that a modern client expects in a result: the server's name, that the result is complete, and how long it may be
+// cached. It is the same for all calls of a server, and is therefore built once.
 
 import { metaKeys } from '../../jsonrpc/modern-meta.ts';
 import { ResultChange } from '../../jsonrpc/result-change.ts';

@@ -1,14 +1,13 @@
-// The calls of modern clients that are suspended until their client has answered. The client gets the question as the
-// result of its request, and comes back with a new request. What connects the two is a random name made by the gateway:
-// it says nothing, cannot be guessed, and can be used once.
+// The calls of modern clients that are suspended until their client has answered. The client gets the question as the result of
+// its request, and answers with a new request. A random token of the gateway connects the two: it contains no data, cannot be
+// guessed, and can be used once.
 //
-// PK1  a name leads to the call it was given for, and only from the same request of the same principal: another tool, or
-//      other arguments, are refused.
-// PK2  at most MAX_SUSPENDED calls are suspended at a time, each for at most SUSPEND_MS (A8). Where there is no place
-//      left, the call that was suspended longest gives way: most of those that wait long were abandoned, and who comes
-//      is not known (A6).
-// PK3  what they keep (requests, messages, answers for their clients' return) is at most MAX_SUSPENDED_BYTES of all
-//      together, but for one request larger than half of that; the one that was suspended longest gives way here, too.
+// PK1  a token resumes the call it was given for, and only for the same request of the same principal: another tool, or other
+//      arguments, are refused.
+// PK2  at most MAX_SUSPENDED calls are suspended at a time, each for at most SUSPEND_MS (A8). When there is no place left, the
+//      call that has been suspended longest is ended: most of those were abandoned (A6).
+// PK3  what suspended calls keep (requests, messages, answers) is at most MAX_SUSPENDED_BYTES together, except for one request
+//      larger than half of that; here, too, the call that has been suspended longest is ended.
 
 import { createHash, randomBytes } from 'node:crypto';
 import { Budget, Share } from '../../budget.ts';

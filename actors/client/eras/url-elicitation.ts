@@ -1,6 +1,6 @@
-// Carries URL elicitations between the eras. In revision 2025-11-25 one has an id, by which its end is announced, and a
-// server may refuse a request with error −32042 until the user has been there. Since 2026-07-28 there is neither:
-// whoever wants to know whether the user has been there is asked again.
+// Carries URL elicitations between the eras. In revision 2025-11-25 an elicitation has an id, by which its end is announced, and
+// a server may refuse a request with error −32042 until the user has visited the URL. Since 2026-07-28 there is neither: the
+// client asks again to learn whether the user has visited it.
 
 import { randomUUID } from 'node:crypto';
 import type { Envelope } from '../../jsonrpc/envelope.ts';

@@ -1,8 +1,8 @@
-// The engine's time, from one transaction to the next: the clock of the machine, checked against a monotonic clock for
-// signs that somebody has set it.
+// The engine's time, from one transaction to the next: the system clock, compared with a monotonic clock to notice when somebody
+// has set it.
 //
-// EC1  time does not go back by less than CLOCK_STEP_MS: it stands until the clock has come up to it.
-// EC2  what has passed by both clocks has passed; by how much more or less the first one has gone on it was set.
+// EC1  a step back by less than CLOCK_STEP_MS is not followed: time stands still until the system clock has caught up.
+// EC2  the time that both clocks have measured has passed; a difference between them is how far the system clock was set.
 
 /** When a transaction began. */
 export interface Moment {

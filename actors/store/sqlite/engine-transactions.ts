@@ -1,9 +1,10 @@
-// The transactions of the engine: each sees one time, notices whether the clock was set since the last one, and rolls
-// back what is kept in memory when it fails.
+// The transactions of the engine: each uses one time, notices whether the clock was set since the last one, and rolls back the
+// state in memory when it fails.
 //
-// -    all of a transaction sees the time at which it began (LG1).
-// ET2  after one that failed, what is kept in memory is what it was before, or read anew from the file.
-// ET3  what a clock is set by (EC2) has not passed: no claim ends by it, and nothing waits for it; at a start neither.
+// -    a transaction uses the time at which it began throughout (LG1).
+// ET2  after a failed transaction the state in memory is the one before it, or is read anew from the file.
+// ET3  time by which the clock was set (EC2) has not passed: no claim expires and no pause ends or grows by it, also when it
+//      was set between two runs of the process.
 
 import type { Mailboxes } from '../mailboxes/mailboxes.ts';
 import { type EngineClock, type Moment, NO_MOMENT } from './engine-clock.ts';

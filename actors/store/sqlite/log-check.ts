@@ -1,10 +1,9 @@
-// Checks whether the write-ahead log is whole. SQLite reads it up to the first damaged frame, and silently takes what
-// comes after that for the rest of an older log. Here the two are told apart: frames of an older log have its salt,
-// which is a little less; what is blank, or no frame at all, was overwritten and is lost. The log is checked before the
-// file is opened, since opening empties it.
+// Checks whether the write-ahead log is intact. SQLite reads it up to the first damaged frame, and silently treats what follows
+// as the rest of an older log. This check tells the two apart: frames of an older log have the salt of that log, which is
+// lower; anything else was overwritten and is lost. It runs before the file is opened, because opening empties the log.
 //
-// LC1  it is only read; a log that cannot be read, or is none, is SQLite's affair.
-// -    one that was cut off behind a transaction cannot be told from one that ends there.
+// LC1  the log is only read; one that cannot be read, or is no log, is left to SQLite.
+// -    a log that was truncated after a transaction looks like one that ends there.
 
 import { readFileSync } from 'node:fs';
 

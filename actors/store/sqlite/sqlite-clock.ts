@@ -1,8 +1,8 @@
-// Corrects the times that stand in the file after the clock was set back: what waits then waits as long as it was to
-// wait, and not until the clock has caught up.
+// Corrects the due times in the file after the clock was set back, so that a pause keeps its length instead of lasting until the
+// clock has caught up.
 //
-// SK1  what has been noted is NOTED_EVERY_MS old at most while something waits: by no more than that a pause grows when the
-//      clock is set back while nothing runs.
+// SK1  while something waits, the time is noted in the file at least every NOTED_EVERY_MS: when the clock is set back while
+//      nothing runs, a pause grows by no more than that.
 
 import type { SqliteConnection, Statement } from './sqlite-connection.ts';
 

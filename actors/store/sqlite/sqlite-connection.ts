@@ -1,5 +1,5 @@
 // A connection to the store's file: typed statements over the driver, and the settings under which a commit is durable.
-// Where `libsql` behaves otherwise than its types promise, that is dealt with here and nowhere else.
+// Where `libsql` behaves otherwise than its types promise, this file compensates for it, and no other.
 //
 // QC1  a transaction that throws has changed nothing.
 // QC2  the file is this process's alone while it is open.

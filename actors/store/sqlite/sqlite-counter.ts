@@ -1,5 +1,5 @@
-// A counter that only grows, over restarts too: for fences, epochs and versions. It is one row, and not one per key, so
-// that a row that was removed and made again does not give out a number twice.
+// A persistent counter that only grows: for fences, epochs and versions. It is one row for all keys, so that a key whose row was
+// removed and made again never gets a number twice.
 
 import type { SqliteConnection, Statement } from './sqlite-connection.ts';
 

@@ -1,5 +1,5 @@
-// The embedded engine of the store, synchronous and without threads: every operation in SQL, inside a transaction that
-// the caller opens. The clock is an input, so that tests can turn it.
+// The embedded engine of the store, synchronous and without threads: carries out every operation in SQL, inside a transaction
+// that the caller opens. The clock is an input, so that tests can set it.
 //
 // -    operations run inside `transaction` only (engine-transactions.ts has what holds for those).
 

@@ -1,6 +1,6 @@
-// Leases: which node owns a name for a while, with an epoch that tells a former owner from the present one.
+// Leases: which node owns a name for a limited time, with an epoch that tells a former owner from the present one.
 //
-// SL1  the epoch is another, higher one whenever node or address change, and after the lease had ended (S6).
+// SL1  the epoch grows whenever node or address change, and when the lease is taken after it had ended (S6).
 
 import type { Lease, Owner } from '../store.ts';
 import type { SqliteConnection, Statement } from './sqlite-connection.ts';

@@ -1,5 +1,5 @@
-// What a platform calls the messages that were sent. Some say afterwards of one that they had taken that it did not arrive; then
-// its record, which was done, is dead after all.
+// Finds sent messages by the id that their platform has given them, the receipt. Some platforms accept a message and report later
+// that it was not delivered; its delivery then changes from done to dead.
 
 import type { Undelivered } from '../delivery.ts';
 import { stateCodes } from './delivery-states.ts';

@@ -1,5 +1,5 @@
-// The tables, and the migrations from older versions of the file. What is small and changes often is kept apart from
-// what is large and never changes: a change of state must not write a body anew.
+// The tables, and the migrations from older versions of the file. Small columns that change often and large ones that never
+// change are in separate tables, so that a change of state does not rewrite a body.
 //
 // SM1  a migration is applied whole or not at all, and is never edited once released; a change is a further one.
 // SM2  a file that is not ours, or of a newer version, is left as it is.

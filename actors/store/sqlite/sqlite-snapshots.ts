@@ -1,5 +1,5 @@
-// Snapshots: what the last turn of a key left for the next one. A conversation may rest for ever, so that a snapshot is
-// removed when it has not been used for long and nothing of its key waits.
+// Snapshots: what the last turn of a key left for the next one. A conversation may never go on, so a snapshot is removed when it
+// has not been used for long and no event of its key waits.
 
 import { firstSettled } from './delivery-states.ts';
 import { type SqliteConnection, type Statement, storable } from './sqlite-connection.ts';

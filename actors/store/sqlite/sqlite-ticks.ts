@@ -1,4 +1,4 @@
-// Which instants of a schedule have ticked, so that each ticks once, however many processes ask (S7).
+// Records which instants of a schedule have ticked, so that each ticks once, however many processes ask (S7).
 //
 // TK1  the last tick of a name is removed by no sweep: a schedule goes on from there, however long nothing ran.
 

@@ -1,5 +1,4 @@
-// Timers that outlive the process: events that are appended when they are due. That is done inside a claim, so that no
-// timer of the process is needed for it.
+// Durable timers: events that are appended when they are due. The next claim appends them, so no timer of the process is needed.
 
 import type { NewEvent, NewTimer } from '../store.ts';
 import type { SqliteConnection, Statement } from './sqlite-connection.ts';

@@ -1,8 +1,8 @@
-// What stands in the file of events that were kept along their way, that wait for one another, and that wake one another.
-// Which of them is woken when is decided in waits.ts.
+// The checkpoints, parks and wakers in the file: the state that an event has kept, the name it waits for, and the event that has
+// woken it. Which event is woken when is decided in mailboxes/waits.ts.
 //
 // SQW1  `waits_for` is there exactly while the state is `waiting`.
-// SQW2  what woke an event is copied: the record of the waker may end its time first.
+// SQW2  the event that woke another one is copied: the retention of its own record may end first.
 
 import type { StoredEvent } from '../store.ts';
 import { stateCodes } from './delivery-states.ts';

@@ -1,7 +1,7 @@
 // Statistics of triggers and deliveries, for GET /stats and for the inspector.
 //
-// AG1  the store is asked one question at a time, however many want to know, and nobody waits longer than they said: a slow
-//      disk must not hang what tells of it (A8).
+// AG1  at most one query of these runs in the store at a time, however many callers ask, and each caller has a deadline of its
+//      own: a slow disk must not block the statistics that show it (A8).
 
 import type { Automation } from '../../../actors/automation/automation.ts';
 import type { TriggerStatus } from '../../../actors/automation/operator.ts';

@@ -1,4 +1,4 @@
-// Figures of several queues as those of one: of the platforms that messages go to, each of which has its own.
+// Sums the figures of several queues as if they were one: those of the outbox, which has a queue for each platform.
 
 import type { QueueStats } from '../../../actors/inbox/work-queue.ts';
 

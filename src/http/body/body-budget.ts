@@ -1,7 +1,7 @@
-// Bounds the memory for request bodies that are still coming in. They have one budget together, and each address a share
-// of it; a body that gets none is refused and may come again. Bodies whose sender is not known yet have a budget of
-// their own: of webhooks, whose signature is over the whole body, and of the form in which the inspector's key is
-// entered. A body in one piece takes nothing.
+// Bounds the memory for request bodies that are being received. They share one budget, of which each address has a share; a body
+// for which there is no room is refused and may be sent again. Bodies of unverified senders have a separate budget: those of
+// webhooks, whose signature covers the whole body, and of the form for the inspector's key. A body that comes in one piece
+// needs no room.
 //
 // BB1 (A8)  all of them together hold no more than the budget, in memory as it is (body-pieces.ts).
 // BB2 (A6)  one address gets half of it at most (actors/budget.ts). Of IPv6 the first 64 bits are one, since who has any of

@@ -1,5 +1,5 @@
-// A request whose sender is not known before keys have been asked for. Its body may be here long before, and would then be
-// counted nowhere, since only bodies on their way are: so it is counted on, with those of which nobody knows who sends them.
+// Counts the body of a request while its sender is being verified with keys that have to be fetched. The body may be complete
+// long before, and the budget counts bodies in transfer only; so it goes on counting in the budget of unverified senders.
 //
 // UB1 (A8)  the whole body holds room of the budget until its sender is known; a request without a body holds some, too.
 

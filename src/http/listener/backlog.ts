@@ -1,5 +1,5 @@
-// The bytes of a streamed answer that are not handed over yet. Small pieces are gathered into blocks, so that a hundred
-// thousand of them become a few writes; large ones are kept as they are, since others may be sent the same.
+// The bytes of a streamed answer that have not been written yet. Small pieces are gathered into blocks, so that a hundred
+// thousand of them become a few writes; large ones are kept as they are, since other streams may share them.
 //
 // BL1  everything in it is taken from the budget of all readers (readers.ts), until the client has it.
 // BL2  taking from it costs the same however much there is.

@@ -1,5 +1,5 @@
-// Checks of headers that both fillings make themselves: on the way in against whatever could let two parties disagree on
-// where a request ends (RFC 9112 section 6.3), on the way out against whatever could end a header early (section 5).
+// Header checks for both fillings: of requests, against request smuggling, where two parties disagree on where a request ends
+// (RFC 9112 section 6.3); of answers, against header injection, where a value ends its header early (section 5).
 // Neither server checks all of it: uWebSockets.js takes the first of two lengths and lets any coding pass.
 
 import { STATUS_CODES } from 'node:http';

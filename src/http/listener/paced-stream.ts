@@ -1,5 +1,5 @@
-// Flow control for streamed answers on both fillings: bytes are handed to the server beneath in pieces, the next when
-// the client has taken the last. So their count is true, and the gateway itself bounds what waits.
+// Flow control for streamed answers on both fillings: bytes are written to the HTTP server in pieces, the next one when the client
+// has taken the last. So the count of unsent bytes is exact, and the gateway itself bounds it.
 //
 // SP1  one turn of the event loop hands over no more than TURN_BYTES for a client, however much waits for it.
 // SP2  a client for which there is no room is cut off, and the routes are told as if it had left (A8).

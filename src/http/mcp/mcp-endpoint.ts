@@ -1,6 +1,6 @@
-// MCP over Streamable HTTP. The body of a message tells its era: one that claims a version for itself is modern and goes
-// to modern-endpoint.ts. Here are the session revisions: POST takes messages, GET opens the stream for what belongs to
-// no request, DELETE ends the session (spec revision 2025-11-25, "Transports").
+// MCP over Streamable HTTP. The body of a message tells its era: a message that carries a protocol version is modern and is handled
+// by modern-endpoint.ts. This file serves the revisions with sessions: POST takes messages, GET opens the stream for messages
+// that belong to no request, DELETE ends the session (spec revision 2025-11-25, "Transports").
 
 import { isModern, readCaller } from '../../../actors/client/eras/modern-caller.ts';
 import { parseEventId } from '../../../actors/client/sessions/replay-ring.ts';

@@ -1,5 +1,5 @@
-// POST of a message of the modern era (2026-07-28): it says everything about itself, in its body and once more in the
-// headers, which must agree. There is no session; GET and DELETE do not exist.
+// Serves POST of a message of the modern era (2026-07-28): its body holds protocol version, client and capabilities, and the
+// headers repeat parts of it, which must agree. There is no session; GET and DELETE do not exist.
 
 import type { Envelope } from '../../../actors/jsonrpc/envelope.ts';
 import { metaKeys, modernVersion } from '../../../actors/jsonrpc/modern-meta.ts';

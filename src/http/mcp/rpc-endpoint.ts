@@ -1,5 +1,5 @@
-// POST /rpc: one JSON-RPC message to the server named by the header X-MCP-Server. No session, no stream: the answer
-// is JSON, and what a server says besides it is dropped.
+// Serves POST /rpc: one JSON-RPC message to the server named by the header X-MCP-Server. There is no session and no stream: the
+// answer is JSON, and other messages of the server are dropped.
 
 import { isModern } from '../../../actors/client/eras/modern-caller.ts';
 import { GatewayError, StoppedError } from '../../../actors/errors.ts';

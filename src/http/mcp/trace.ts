@@ -1,5 +1,5 @@
-// The request id and the W3C trace context of every request, taken over from the client where they are valid, and made
-// anew where not. Both stand in every log line about the request.
+// The request id and the W3C trace context of every request: those of the client where they are valid, otherwise generated. Both
+// are in every log line about the request.
 
 import { randomBytes } from 'node:crypto';
 

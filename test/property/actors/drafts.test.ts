@@ -176,7 +176,7 @@ async function tryPlan(plan: Plan): Promise<void> {
     const circuits = new Circuits({ log: silentLog });
     const works = [
       new ConversationWork(routing, places(), store, AFTER_MS),
-      new OutboxWork({ platform: 'manual', sendings: routing, places: places(), store, circuits }),
+      new OutboxWork({ platform: 'manual', routing, places: places(), store, circuits }),
     ];
     return startInbox({ works, places: 4, store, ...quick }).dispatcher;
   };
