@@ -56,9 +56,14 @@ export class ConversationReferences {
     const before = this.#noted.get(conversation);
     const now = this.#now();
     if (before?.text === text && now - before.at < keepMs / 2) return;
-    await store.put(this.#space, conversation, text, { ttlMs: keepMs });
-    this.#noted.delete(conversation);
-    this.#noted.set(conversation, { text, at: now });
+    // From here on it is the newest, which nobody forgets while it is being written.
+    this.#note(conversation, { text, at: now });
+    try {
+      await store.put(this.#space, conversation, text, { ttlMs: keepMs });
+    } catch (error) {
+      this.#note(conversation, { text: undefined, at: now });
+      throw error;
+    }
     await this.#forgetOldest();
   }
 
@@ -66,6 +71,11 @@ export class ConversationReferences {
   async find(conversation: string): Promise<ConversationReference | undefined> {
     const kept = await this.#options.store.get(this.#space, conversation);
     return kept === undefined ? undefined : (JSON.parse(kept.value) as ConversationReference);
+  }
+
+  #note(conversation: string, noted: Noted): void {
+    this.#noted.delete(conversation);
+    this.#noted.set(conversation, noted);
   }
 
   async #forgetOldest(): Promise<void> {

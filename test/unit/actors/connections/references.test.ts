@@ -45,3 +45,25 @@ test('of an account only those noted last are kept, those of an earlier process 
   await references.note('e', reference('e'));
   expect((await store.keys('references/teamchat/42')).toSorted()).toEqual(['b', 'd', 'e']);
 });
+
+test('what is noted again while others are is not forgotten, and what the store refused is noted by the next event (REF1, REF2)', async () => {
+  const store = new MemoryStore();
+  const references = new ConversationReferences({ ...about, store });
+  for (const name of ['a', 'b', 'c']) await references.note(name, reference(name));
+  const put = store.put.bind(store);
+  // The first is answered last.
+  store.put = async (...args) => {
+    const isKept = await put(...args);
+    if (args[1] === 'a') await new Promise((done) => setTimeout(done, 20));
+    return isKept;
+  };
+  await Promise.all([references.note('a', reference('new')), references.note('d', reference('d'))]);
+  expect(await references.find('a')).toEqual(reference('new'));
+  expect((await store.keys('references/teamchat/42')).toSorted()).toEqual(['a', 'c', 'd']);
+
+  store.put = () => Promise.reject(new Error('full'));
+  await expect(references.note('c', reference('moved'))).rejects.toThrow('full');
+  store.put = put;
+  await references.note('c', reference('moved'));
+  expect(await references.find('c')).toEqual(reference('moved'));
+});
