@@ -69,7 +69,7 @@ export interface SourceHost {
    */
   readonly cancel?: ((id: string, note: string) => Promise<boolean>) | undefined;
   /**
-   * The platform says of messages that it had taken from an account (`Outbound.account`) that they did not arrive: their
+   * The platform says of messages that it had taken from an account (`Adapter.account`) that they did not arrive: their
    * deliveries, which were done, are dead from now on. Gives their ids, undefined for what nobody here has sent.
    */
   undeliver(
