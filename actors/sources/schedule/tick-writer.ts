@@ -17,7 +17,7 @@ const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 30_000;
 /** Of one trigger that have not ended: those beyond are looked at with the next instant. */
 const MAX_UNSETTLED = 100;
-const unsettled: readonly DeliveryState[] = ['queued', 'running', 'retrying', 'held'];
+const unsettled: readonly DeliveryState[] = ['queued', 'running', 'retrying', 'held', 'waiting'];
 
 interface Instant {
   readonly at: number;

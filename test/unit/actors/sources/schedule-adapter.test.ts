@@ -235,6 +235,19 @@ describe('instants that overlap', () => {
     expect([await stateOf(0), await stateOf(1)]).toEqual(['ignored', 'queued']);
   });
 
+  test.each([
+    ['skip', ['waiting', 'ignored']],
+    ['replace', ['ignored', 'queued']],
+  ] as const)('count one that is parked as not ended (%s)', async (overlap, expected) => {
+    const tick = await hourly(overlap);
+    await tick();
+    const [turn] = await host.store.claim(1, 60_000);
+    if (turn === undefined) throw new Error('the first one was to run');
+    await host.store.commit([{ ...turn, seq: turn.event.seq, outcome: 'parked', parkedOn: 'decision' }]);
+    await tick();
+    expect([await stateOf(0), await stateOf(1)]).toEqual(expected);
+  });
+
   test('tell whoever waits for one that is replaced', async () => {
     const tick = await hourly('replace');
     await tick();
