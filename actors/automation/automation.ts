@@ -5,7 +5,7 @@
 // AU2  what is accepted while the gateway stops is kept for the next start: its store is closed after this (STP2).
 
 import type { AnyActorRef } from 'xstate';
-import { ConfigError, formatProblem, hasError } from '../../config/reader/problem.ts';
+import { formatProblem } from '../../config/reader/problem.ts';
 import type { Agent } from '../../config/resources/agents/agent.ts';
 import type { LoadedResources } from '../../config/resources/load-resources.ts';
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
@@ -25,10 +25,10 @@ import { type DeliveryControl, localDeliveryControl } from './delivery-control.t
 import { drainSupervisor } from './drain-supervisor.ts';
 import { FolderWatch } from './folder-watch.ts';
 import { Handlers } from './handlers.ts';
-import { lastGoodResources } from './last-good-resources.ts';
 import { Operator } from './operator.ts';
 import type { OutboxRouting } from './outbox-work.ts';
 import { Pauses } from './pauses.ts';
+import { ResourceReloads } from './resource-reloads.ts';
 import type { HandlerServices } from './run-context.ts';
 import { type ConnectionObserver, sourceHost } from './source-host.ts';
 import { TriggerCounters } from './trigger-counters.ts';
@@ -68,13 +68,13 @@ export class Automation implements Part {
   readonly #counters = new TriggerCounters();
   #circuits: Circuits | undefined;
   readonly #watches: FolderWatch[] = [];
+  readonly #reloads: ResourceReloads;
   #gateway: Gateway | undefined;
   #store: Store | undefined;
   #works: Works | undefined;
   #dispatcher: Dispatcher | undefined;
   #deliveries: DeliveryControl | undefined;
   #sweeping: NodeJS.Timeout | undefined;
-  #reloading: Promise<unknown> = Promise.resolve();
   /** What the boot begins with. */
   #resources: LoadedResources;
 
@@ -92,6 +92,12 @@ export class Automation implements Part {
       supervisor: () => this.#supervisor(CONNECTIONS),
     });
     this.#adapters = makeAdapters({ maxBodyBytes: options.maxBodyBytes });
+    this.#reloads = new ResourceReloads({
+      log: () => this.gateway.log,
+      load: options.load,
+      current: () => this.#resources,
+      apply: (resources) => this.#apply(resources),
+    });
   }
 
   /** To be called once, before boot: the gateway and its parts know each other. */
@@ -171,7 +177,8 @@ export class Automation implements Part {
     this.#use(this.#resources);
     this.#dispatcher.start(root);
     this.#sweeping = setInterval(() => void this.#sweep(), SWEEP_MS).unref();
-    for (const folder of watched) this.#watches.push(new FolderWatch(folder, () => void this.#onChanged()));
+    for (const folder of watched)
+      this.#watches.push(new FolderWatch(folder, () => void this.#reloads.onChanged()));
   }
 
   /** They were opened when nobody knew. */
@@ -199,34 +206,7 @@ export class Automation implements Part {
 
   /** Reads the files again and applies what differs. Throws ConfigError, and then nothing has changed. */
   reload(): Promise<TriggerDifference> {
-    return this.#inTurn((resources) => {
-      if (hasError(resources.problems)) throw new ConfigError(resources.problems);
-      return resources;
-    });
-  }
-
-  /** The same after a change that was only noticed: what is good is used, and of what is bad what was there before. */
-  async #onChanged(): Promise<void> {
-    const { log } = this.gateway;
-    try {
-      await this.#inTurn((resources) => {
-        if (!hasError(resources.problems)) return resources;
-        const { lines } = new ConfigError(resources.problems);
-        log.error({ problems: lines }, 'the changed triggers have errors; those before them stay');
-        return lastGoodResources(resources, this.#resources);
-      });
-    } catch (error) {
-      log.error({ problems: [String(error)] }, 'the changed triggers have errors; those before them stay');
-    }
-  }
-
-  /** One after the other: the later has read the later files. */
-  #inTurn(choose: (resources: LoadedResources) => LoadedResources): Promise<TriggerDifference> {
-    const reloading = this.#reloading
-      .catch(() => {})
-      .then(async () => this.#apply(choose(await this.#options.load())));
-    this.#reloading = reloading;
-    return reloading;
+    return this.#reloads.reload();
   }
 
   #apply(resources: LoadedResources): TriggerDifference {
