@@ -4,11 +4,12 @@
 // little; k that give nothing back leave 1/2^k. No share has to be configured, and none lies idle (dynamic thresholds;
 // Choudhury and Hahne, "Dynamic queue length thresholds for shared-memory packet switches", 1998).
 //
+// Taking and giving back cost a few comparisons and allocate nothing: a call can afford them.
+//
 // BU1 (A8)  what is taken is never more than `total`.
 // BU2 (A6)  beyond the common part a holder gets more only where what it would then hold is no more than what was free.
 // BU3       whoever holds nothing is given what it asks for, as long as that is free. So single amounts must be small beside
 //           the total: one as large as the total does use it up.
-// -         taking and giving back cost a few comparisons and allocate nothing: a call can afford them.
 
 /** What one holder has of a budget: a server, a session, a sender. Only the budget writes it, and HeldBytes. */
 export class Share {

@@ -1,8 +1,9 @@
 // The steps of a supervisor about one child: start it, carry out the verdict on its end, ask it to stop, drop it. Each
 // is a few effects within a transition of the supervisor's machine (supervisor.ts), and leaves the registry consistent.
 //
+// What has come of a child is reported after the registry says so: whoever hears of it may look there.
+//
 // CHS1 (V1)  what is dropped from the registry is stopped, and its timers are cancelled.
-// -         what has come of a child is reported after the registry says so: whoever hears of it may look there.
 
 import type { AnyActorRef, ProvidedActor, Spawner } from 'xstate';
 import type { Change, Child, ChildSpec } from './child.ts';

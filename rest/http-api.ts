@@ -1,7 +1,8 @@
 // A client of one platform's HTTP API: what every such client must not forget, around fetch as it is. It keeps no state but the
 // connections of fetch: pace, patience and what a status means are for those who use it.
 //
-// -    every request has a deadline, which the reading of its answer is a part of; the answer has a largest size.
+// Every request has a deadline, which the reading of its answer is a part of; the answer has a largest size.
+//
 // HC2  what the headers carry goes to the origin of the address that was given and to no other, and every request to an address
 //      below that one. A redirect is an answer like any other, or is followed within the origin; what writes keeps its method
 //      and body then, or is not sent on.

@@ -1,6 +1,6 @@
 // The smaller invariants stand in the heads of files, the large ones in ARCHITECTURE.md, each under a tag: letters and a
 // number. A tag means one thing, and somebody refers to it, best the test that proves it. A line that nobody refers to needs
-// no tag: it stands in the head of its file with a dash.
+// no tag: it is a sentence of the head of its file.
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -74,6 +74,11 @@ test('each tag of an invariant is defined once', () => {
   const files = new Map<string, string[]>();
   for (const { tag = '', file } of definitions) files.set(tag, [...(files.get(tag) ?? []), file]);
   expect([...files].filter(([, places]) => places.length > 1)).toEqual([]);
+});
+
+test('a line of a list of invariants has a tag', () => {
+  const untagged = lines.filter(({ text }) => /^\s*(?:\/\/|\*) +- {2,}\S/.test(text));
+  expect(untagged.map(({ file, text }) => `${text} in ${file}`)).toEqual([]);
 });
 
 test('each tag of an invariant is referred to', () => {

@@ -1,10 +1,11 @@
 // The work on an event of a conversation: reads it, finds the trigger and agent that take it, has it answered, and says
 // what is to be remembered and sent. Everything goes back as one outcome, which is committed as a whole (S5).
 //
+// The handler is asked once per attempt, always under the same key, so that it can tell a repetition.
+//
 // CW1  an event that nobody takes is `ignored`, with the reason in its record; it is never an error.
 // CW2  nothing runs for a paused trigger: the event is held, and with it what comes after it in its conversation.
 // CW3  nothing runs without a place either (inbox/work-places.ts), which is given back when the handler has really ended.
-// -    the handler is asked once per attempt, always under the same key, so that it can tell a repetition.
 // CW5  only what is inbound is read by the platform's adapter; what is of another kind was to wake an event that does not wait.
 
 import { agentTarget, type Target, targetText } from '../../config/resources/triggers/target.ts';

@@ -1,8 +1,8 @@
 // What may be asked about deliveries and the triggers they are for, wherever they are handled: whoever accepts, waits, cancels
 // or pauses goes through here, and does not know which process it is that has the store and the work.
 //
-// -  what was resolved holds over restarts: an accepted event, a pause, an event that was discarded.
-// -  what is told at once (pauses, counters) is as far as this process has heard.
+// What was resolved holds over restarts: an accepted event, a pause, an event that was discarded. What is told at once
+// (pauses, counters) is as far as this process has heard.
 
 import type { Dispatcher } from '../inbox/dispatcher.ts';
 import type { Outcome } from '../inbox/work.ts';

@@ -2,11 +2,12 @@
 // with a checkpoint; later ones edit the message of that row from here, and are kept nowhere. In the end the answer stands in
 // its place (replies.ts).
 //
+// An answer that comes within a moment has no draft.
+//
 // DR1  of several texts the newest counts. Edits are as far apart as the platform has them, and further where it says so, one
 //      at a time. What one of them fails with is of no consequence for the run.
 // DR2  when `end` resolves nothing from here changes the message any more, or it says that something may.
 // DR3  an event that has had its answer, or was told of its end, shows nothing when it is run again: those rows are sent once.
-// -    an answer that comes within a moment has no draft.
 
 import type { Assignment } from '../inbox/work.ts';
 import { DeliveryError } from '../outbound/delivery-error.ts';

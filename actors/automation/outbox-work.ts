@@ -2,9 +2,10 @@
 // platform has taken it or will never. A row is as durable as the event that caused it, and outlives the trigger's
 // reload.
 //
-// -    what a platform does not take now is deferred, and is no attempt; nothing else waits in memory either.
+// What a platform does not take now is deferred, and is no attempt; nothing else waits in memory either. An edit of what is
+// gone on the platform becomes a message of its own, unless it only was to change that.
+//
 // SND1  what the platform calls the message is kept with the row, in the commit that says that it was sent.
-// -    an edit of what is gone on the platform becomes a message of its own, unless it only was to change that.
 // SND2  what has expired does not leave any more, and its record says so.
 // SND3  a row leaves by the account that it was made for, or not at all: another one is read elsewhere, or by nobody.
 // SND4  a draft leaves once at most, and not when what stands in its place is there: it must hold up no answer.

@@ -1,7 +1,8 @@
 // The registry of triggers, each an actor under the supervisor `triggers`: opened by its adapter, opened again after a
 // failure, exchanged by a reload without a gap.
 //
-// -    every enabled trigger has exactly one supervised actor.
+// Every enabled trigger has exactly one supervised actor.
+//
 // TG2  a changed trigger is a new one beside the old: the old is closed when the new one is under way, so that no request
 //      finds its path empty. What both might take in between is one event, by its id.
 

@@ -1,7 +1,8 @@
 // One try to connect, and what comes of it: takes the lease, connects, waits for the end, closes when it is asked to, gives
 // the lease back. Whatever happens on the way, it is over only when nothing is left of it.
 //
-// -    the lease is held from before `connect` until what it gave has ended, or has had its time to end.
+// The lease is held from before `connect` until what it gave has ended, or has had its time to end.
+//
 // RU2  whoever connects and closes has a deadline; after it, and when the run is cut, the signal is aborted, and what does not
 //      end even then is left behind with an error in the log.
 // RU3  what `connect` gives after its deadline is closed like any other.

@@ -1,8 +1,9 @@
 // What an adapter gives to have a connection of ours to its platform, a socket or a poller, and what it gets. Who connects,
 // when, and how often is not its affair: it only knows how.
 //
-// -    `connect` resolves when the platform has answered that it takes us, not before: until then nothing is known of the
-//      credential. What fails says so by a ConnectionError; any other error counts as transient.
+// `connect` resolves when the platform has answered that it takes us, not before: until then nothing is known of the
+// credential. What fails says so by a ConnectionError; any other error counts as transient.
+//
 // CT2  once `signal` is aborted everything that `connect` has begun or opened ends at once: nobody asks for it again.
 
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';

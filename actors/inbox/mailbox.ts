@@ -6,13 +6,14 @@
 // A run that lasts, or is told to end, is the matter of the machine (machines/conversation.ts), which calls the methods
 // under "for the machine"; a run that ends within a moment never reaches it. The other methods are called for the store.
 //
+// Nothing is told to a run before the machine knows of it.
+//
 // MB1  there is never a second run before the first has really ended, not even under a new claim (A4). A handler that goes
 //      on although its signal was aborted keeps its claim, and so its conversation waits for it; its place is given
 //      back after a while.
 // MB2  one that rests keeps nothing of what it has handled.
 // MB3  a fault in its actor ends the actor only: the run is told to end and waited for, the attempt has failed, and
 //      the next turn gets an actor of its own.
-// -    nothing is told to a run before the machine knows of it.
 
 import type { AnyActorRef } from 'xstate';
 import type { ConversationEvent } from '../../machines/conversation.ts';

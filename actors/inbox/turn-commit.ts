@@ -1,7 +1,7 @@
 // The end of a turn on its way to the store: the result that its attempt came to, until the store has taken it. A mailbox has
 // one for all of its turns, and hears from it what became of them.
 //
-// -    a fault while an attempt is judged, and a result that the store refuses, leave a failed attempt behind.
+// A fault while an attempt is judged, and a result that the store refuses, leave a failed attempt behind.
 
 import { defaultRetry } from '../../machines/redelivery.ts';
 import type { Committed, TurnResult } from '../store/store.ts';

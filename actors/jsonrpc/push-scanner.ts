@@ -3,7 +3,7 @@
 // then need not be put together, and are checked while they arrive. What is nested too deeply is not accepted either, but
 // passed over, so that the id of such a message is found wherever it stands.
 //
-// -    what it holds does not grow with the text: the nesting, and the first bytes of one outermost name or value.
+// What it holds does not grow with the text: the nesting, and the first bytes of one outermost name or value.
 
 import { isDigit, isEscape, isHex, isPlain, LONG_STRING, MAX_DEPTH } from './json-scanner.ts';
 import {

@@ -1,13 +1,14 @@
 // How fast messages leave: per credential, whose limit a platform counts over all its chats, and per destination, of which it
 // takes a few at once and then only so many. Where a platform says in its headers what is left, `hold` takes that over.
 //
+// A message counts from its answer on: the platform has counted it by then, however slow the way there was. The clock is
+// one that nobody sets.
+//
 // PG1  nothing waits here: who may not go is told at once when to come again, and is deferred by so long.
 // PG2  of a destination at most `burst` leave together, in the long run one in `everyMs`, and no more than its window holds.
 //      What is refused to one destination holds up no other, and it has no burst then until it has rested for as long as one
 //      takes; what is refused to the credential holds up all of it (rest/pace.ts).
 // PG3  what is remembered is bounded. Of what is forgotten the worst is one refusal by the platform.
-// -    a message counts from its answer on: the platform has counted it by then, however slow the way there was.
-// -    the clock is one that nobody sets.
 
 import { Pace } from '../../rest/pace.ts';
 import { freeAt, type SpanLimit, withOneMore } from '../../rest/span-limit.ts';

@@ -1,8 +1,8 @@
 // Under which name a credential writes: what it wrote comes back as an event, and must not be answered. The platform is asked in
 // the background, since no event waits for that, and may have said so before in an answer to something else.
 //
-// -    after a failure it is asked again, when an event comes and not sooner than the pause; not after one that is final: tokens of
-//      an app, say, have no name that one may ask for.
+// After a failure it is asked again, when an event comes and not sooner than the pause; not after one that is final: tokens
+// of an app, say, have no name that one may ask for.
 
 import { DeliveryError } from '../outbound/delivery-error.ts';
 

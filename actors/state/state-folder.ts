@@ -1,11 +1,11 @@
 // A gateway's state folder, from its boot to its end: the lock, the records of its children, the files with lists. The
-// program chooses how it uses the folder: as its owner, beside an owner, or not at all.
+// program chooses how it uses the folder: as its owner, beside an owner, or not at all:
+// then nothing is read or written.
 //
 // FO1  `own`: nothing in the folder is touched before its lock is held, and the lock is given back when what was learnt is
 //      written. Where the disk has no room even for a lock, it is lived in as if it were `shared`, and a warning says so: who
 //      needs nothing from the folder is served, and the store has a lock of its own.
 // FO2  `shared`: takes no lock, and touches of others only what is proven to be nobody's any more.
-// -    `none`: nothing is read or written.
 
 import { existsSync } from 'node:fs';
 import type { Log } from '../log.ts';

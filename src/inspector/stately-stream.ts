@@ -1,8 +1,9 @@
 // What happens in the actor tree, in the three messages that viewers of @statelyai/inspect (0.7) understand: `@xstate.actor`,
 // `@xstate.event`, `@xstate.snapshot`. For other tools, and only where `inspector.stately` is set.
 //
+// What a slow reader does not take is dropped, never kept (VW1).
+//
 // SY1  no context, no output and no payload: of an event its type, of a snapshot its status and value (AF2).
-// -    what a slow reader does not take is dropped, never kept (VW1).
 
 import type { AnyActorRef, InspectionEvent } from 'xstate';
 import type { HttpStream } from '../http/listener/seam.ts';

@@ -2,11 +2,12 @@
 // them. A call counts for its server and its session at once; stateless requests have no identity, so that they count
 // for their server only.
 //
+// A place costs a call a few comparisons, and no memory.
+//
 // PL1 (A8)  whatever has to wait has a place; who finds none is refused at once.
 // PL2 (A6)  no server and no session gets all of them (budget.ts): however many hang, others get through.
 // PL3       what is answered at once takes none: pings, discovery, lists that are known. Who waits to be introduced to a server
 //           takes one of those that are kept for that.
-// -         a place costs a call a few comparisons, and no memory.
 // PL5 (A8)  a request is in memory until it ends. Those of LARGE_BYTES or more hold bytes besides their place, of a budget of
 //           their own; the others are bounded by the places. What is suspended for its client has neither (suspended-calls.ts).
 

@@ -1,8 +1,9 @@
 // Reacts to the events of a server's connections: introduced, open, could not be opened, lost, or a call refused for its
 // headers. Whether the server itself has failed by that is decided by its machine.
 //
+// However many calls are refused for their headers at once, the list of tools is fetched once for all of them.
+//
 // OB1  who waits for a connection that cannot be had is told, and nobody else is (A6).
-// -    however many calls are refused for their headers at once, the list of tools is fetched once for all of them.
 
 import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';
 import type { ServerEvent } from '../../../machines/server.ts';

@@ -1,9 +1,10 @@
 // Keeps a shared connection open for subscribers that have none of their own. No call of a client need ever open it, or
 // notice when it is lost, so that this is seen to here.
 //
+// When every place is taken the subscribers are told; those who stay are served when a place is free.
+//
 // SU1  while the gate is open, a connection of each era is opened in which somebody wants to hear and there is none.
 // SU2  one that was lost is opened again after a pause, which grows while they do not last.
-// -    when every place is taken they are told; those who stay are served when a place is free.
 
 import type { GatewayError } from '../../errors.ts';
 import type { Era } from '../../jsonrpc/modern-meta.ts';

@@ -1,7 +1,7 @@
 // What becomes of the updates of one bot, however they come: events in the store, answers to pressed buttons, and what is to
 // be known of its chats.
 //
-// -    what may be of use to an agent is durable when a promise of this resolves, and not before.
+// What may be of use to an agent is durable when a promise of this resolves, and not before.
 
 import type { BotMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { Principal } from '../../principal.ts';

@@ -1,7 +1,7 @@
 // A message in the platform's form: plain text in pieces, and buttons below the last of them.
 //
-// -    texts leave as they were written, without a markup language, in which half of what agents write would be an error.
-// -    whatever has no form here, or is beyond a limit of the platform, stands in the text: nothing is left out unsaid.
+// Texts leave as they were written, without a markup language, in which half of what agents write would be an error.
+// Whatever has no form here, or is beyond a limit of the platform, stands in the text: nothing is left out unsaid.
 
 import { UnrenderableError } from '../../outbound/delivery-error.ts';
 import type { Card, CardAction, OutboundMessage, OutboundTarget } from '../../outbound/outbound-message.ts';

@@ -1,7 +1,8 @@
 // How often programs may speak in a row in one chat before a person does: two bots that answer each other would go on for ever.
 //
+// What is remembered is bounded, and is gone with the process: then they have that many more.
+//
 // BT1  of messages of bots no more than MAX_IN_A_ROW are taken until a person has written there; nothing a person does is counted.
-// -    what is remembered is bounded, and is gone with the process: then they have that many more.
 
 import type { BotMessage } from './bot-update.ts';
 

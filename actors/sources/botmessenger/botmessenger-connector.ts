@@ -1,8 +1,8 @@
 // How a bot is connected: by long polls, or for a webhook by nothing but a word to the platform. Either way the platform is
 // asked who the bot is, which tells whether its token is one, and is shown its commands.
 //
-// -    where a webhook is set and updates are to be asked for, it is taken away, and what waits for it is kept.
-// -    a poll without an answer is given up; the platform answers each within the time that it is told.
+// Where a webhook is set and updates are to be asked for, it is taken away, and what waits for it is kept. A poll without
+// an answer is given up; the platform answers each within the time that it is told.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { BotMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';

@@ -1,9 +1,10 @@
 // How answers go out: where to, in what form, and the calls that send them.
 //
-// -    what is to stand in place of a message is an edit of it, and a message of its own where there is none to be edited.
+// What is to stand in place of a message is an edit of it, and a message of its own where there is none to be edited. The
+// platform keeps no key of what was sent: after an attempt whose outcome is unknown a message may stand there twice. An
+// edit does not.
+//
 // BO1  a group that has become a supergroup meanwhile is written to under its new id, in the same attempt.
-// -    the platform keeps no key of what was sent: after an attempt whose outcome is unknown a message may stand there twice. An
-//      edit does not.
 
 import type { BotMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';

@@ -1,7 +1,7 @@
 // What the platform sends to a path, under the secret that it was given for the bot. Triggers of several bots may share a
 // path; their secrets tell them apart.
 //
-// -    whatever is authentic is answered 2xx when it is durable, or nothing to keep: the platform repeats anything else.
+// Whatever is authentic is answered 2xx when it is durable, or nothing to keep: the platform repeats anything else.
 
 import type { BotMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { jsonObjectIn } from '../json-object.ts';

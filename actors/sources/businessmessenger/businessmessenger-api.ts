@@ -1,7 +1,7 @@
 // The business messenger's cloud API: one address for a number of the business, to which messages, marks and reactions go.
 //
-// -    the token is in the Authorization header and nowhere else.
-// -    nothing is sent twice from here: whether the first arrived nobody can ask, so that is for the outbox to decide.
+// The token is in the Authorization header and nowhere else. Nothing is sent twice from here: whether the first arrived
+// nobody can ask, so that is for the outbox to decide.
 
 import type { BusinessMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { HttpApi } from '../../../rest/http-api.ts';

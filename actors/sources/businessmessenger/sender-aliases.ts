@@ -2,9 +2,10 @@
 // conversation: its name is the id where that was known first, else the number, and what else the person is known by leads
 // to it.
 //
+// The store is asked once for each person and process; what is remembered is bounded.
+//
 // SA1  where an id or a number by itself has led once it leads for good, also over a restart: history and order hang on it. With
 //      both it is where the id leads, or the number, where only that is known.
-// -    the store is asked once for each person and process; what is remembered is bounded.
 
 import type { Store } from '../../store/store.ts';
 import type { Sender } from './notification.ts';

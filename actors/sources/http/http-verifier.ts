@@ -1,7 +1,8 @@
 // Who may send to a trigger of type HTTP: its secret in one of two schemes, or the tokens of an issuer, and its required headers.
 // A trigger has one of them at least, or says that it wants none and is then open to this machine only.
 //
-// -    values of headers and signatures are compared in constant time.
+// Values of headers and signatures are compared in constant time.
+//
 // HV2  what is signed is the raw body; of a GET, which has none, the raw query, since that is what it says.
 
 import { createHash, timingSafeEqual } from 'node:crypto';

@@ -1,8 +1,9 @@
 // The host's REST API, as far as it is needed, at the pace of the token.
 //
+// The token is in the Authorization header and nowhere else.
+//
 // RA1  a request that writes is never repeated here: whether the first one arrived is for the outbox to find out.
 // RA2  every request has a deadline; none waits here for its turn, the outbox keeps it.
-// -    the token is in the Authorization header and nowhere else.
 // RA4  what the host refuses for having been asked too much is refused to the token: nothing leaves under it meanwhile, nor where
 //      an answer says that nothing is left.
 

@@ -1,7 +1,7 @@
 // A binary heap of things with a time, the earliest first. Each knows its place in the heap, so that it can be removed
 // from the middle; what is removed leaves nothing behind.
 //
-// -    a member's `dueAt` does not change while it is in the heap.
+// A member's `dueAt` does not change while it is in the heap.
 
 export interface Timed {
   /** Epoch ms. */

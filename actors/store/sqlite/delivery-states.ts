@@ -1,8 +1,8 @@
 // The states of a delivery as small numbers, since every event changes its state a few times and the indexes hold it.
 // The numbers stand in files on disk: never change one, only add.
 //
-// -    queued and running states are below `firstSettled`, so that "unfinished" is one comparison in SQL. A parked event does not
-//      hold up the next one of its key, and is therefore above.
+// Queued and running states are below `firstSettled`, so that "unfinished" is one comparison in SQL. A parked event does
+// not hold up the next one of its key, and is therefore above.
 
 import type { DeliveryState } from '../delivery.ts';
 import { DamagedRecordError } from './sqlite-connection.ts';

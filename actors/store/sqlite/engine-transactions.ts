@@ -1,7 +1,8 @@
 // The transactions of the engine: each uses one time, notices whether the clock was set since the last one, and rolls back the
 // state in memory when it fails.
 //
-// -    a transaction uses the time at which it began throughout (LG1).
+// A transaction uses the time at which it began throughout (LG1).
+//
 // ET2  after a failed transaction the state in memory is the one before it, or is read anew from the file.
 // ET3  time by which the clock was set (EC2) has not passed: no claim expires and no pause ends or grows by it, also when it
 //      was set between two runs of the process.

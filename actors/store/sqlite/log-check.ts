@@ -2,8 +2,9 @@
 // as the rest of an older log. This check tells the two apart: frames of an older log have the salt of that log, which is
 // lower; anything else was overwritten and is lost. It runs before the file is opened, because opening empties the log.
 //
+// A log that was truncated after a transaction looks like one that ends there.
+//
 // LC1  the log is only read; one that cannot be read, or is no log, is left to SQLite.
-// -    a log that was truncated after a transaction looks like one that ends there.
 
 import { readFileSync } from 'node:fs';
 

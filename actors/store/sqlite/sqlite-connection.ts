@@ -1,10 +1,11 @@
 // A connection to the store's file: typed statements over the driver, and the settings under which a commit is durable.
 // Where `libsql` behaves otherwise than its types promise, this file compensates for it, and no other.
 //
+// No value reaches the driver that it cannot bind: a boolean would end the whole process (libsql 0.5).
+//
 // QC1  a transaction that throws has changed nothing.
 // QC2  the file is this process's alone while it is open.
 // QC3  nothing is written to a file that is not found any more where it was opened: it would be gone with the process.
-// -    no value reaches the driver that it cannot bind: a boolean would end the whole process (libsql 0.5).
 // QC5  a text that is damaged is read as far as it can be, and what is damaged is told, once for each column.
 
 import { closeSync, fstatSync, openSync, type Stats, statSync } from 'node:fs';

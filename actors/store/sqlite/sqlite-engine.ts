@@ -1,7 +1,7 @@
 // The embedded engine of the store, synchronous and without threads: carries out every operation in SQL, inside a transaction
 // that the caller opens. The clock is an input, so that tests can set it.
 //
-// -    operations run inside `transaction` only (engine-transactions.ts has what holds for those).
+// Operations run inside `transaction` only (engine-transactions.ts has what holds for those).
 
 import type { Delivery, DeliveryCounts, DeliveryFilter, DeliveryPage, Undelivered } from '../delivery.ts';
 import type { Entered, Ledger, SweptPart } from '../ledger.ts';

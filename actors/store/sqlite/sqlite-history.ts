@@ -1,8 +1,9 @@
 // Lists the records of deliveries, and removes those whose retention is over. Neither may hold up incoming events: both
 // go through the records in parts of bounded size, and the caller comes back for the next part.
 //
+// Records lie in the order in which they came: where a whole part came before `since`, so did all before it.
+//
 // SH1  only what has ended, longer ago than the retention, is removed; its id may come again after that.
-// -    records lie in the order in which they came: where a whole part came before `since`, so did all before it.
 
 import type { Delivery, DeliveryCounts, DeliveryFilter, DeliveryPage, Failure } from '../delivery.ts';
 import type { SweptPart } from '../ledger.ts';

@@ -1,7 +1,7 @@
 // Takes the place of the channel to a store whose disk is full at the start. Every call fails with the reason, and the
 // file is tried again until there is room; whoever needs no store is served meanwhile.
 //
-// -    the way to the store is given out when `prepare` is done with it, and not before.
+// The way to the store is given out when `prepare` is done with it, and not before.
 
 import type { StoreUnavailableError } from '../../errors.ts';
 import type { Arguments, Operation, Result } from '../ledger.ts';

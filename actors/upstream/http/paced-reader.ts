@@ -2,9 +2,10 @@
 // whatever else is ready comes first (A6). Meanwhile the connection is not read, so that its pipe fills and holds the server
 // up (A8). How long handling takes is nobody's to foresee (a log message may go to a hundred clients), so it is measured.
 //
+// Only the rest of one chunk is held, beside what the stream itself keeps while it is paused. Who brings little, or few
+// large messages, is never paused, and costs a look at the clock.
+//
 // PR1  bytes are handed on in order and once, also those still held when the connection ends.
-// -    only the rest of one chunk is held, beside what the stream itself keeps while it is paused.
-// -    who brings little, or few large messages, is never paused, and costs a look at the clock.
 // PR4  many that write without end share the time that one of them would have: a server may have as many connections as calls.
 
 /** A server with many calls at once keeps a turn busy for one or two: to pause it would cost them more than it gives to others. */

@@ -1,10 +1,11 @@
 // Text from outside, as a terminal may have it: answers of agents, errors and stderr of servers, names and bodies of events. A
 // terminal obeys control characters (its title, the clipboard, the cursor), and bidi controls show another order than is there.
 //
+// Whatever the text, the time taken grows with its length only.
+//
 // TT1  whatever is printed for people goes through `forTerminal` last of all (output.ts, screen.ts, log.ts): of control
 //      characters only line breaks, tabs and our own colours leave it.
 // TT2  JSON stays the same JSON: what a terminal would obey is written as JSON escapes it.
-// -    whatever the text, the time taken grows with its length only.
 
 import { withoutSequences } from '../../../actors/control-sequences.ts';
 import { ownColours } from './paint.ts';
