@@ -8,7 +8,8 @@ export class RequestEnd {
 
   constructor(timeoutMs: number, asked: AbortSignal | undefined) {
     this.#asked = asked;
-    this.#deadline = AbortSignal.timeout(timeoutMs);
+    // It takes whole milliseconds only.
+    this.#deadline = AbortSignal.timeout(Math.ceil(timeoutMs));
     this.#deadline.addEventListener('abort', this.giveUp, { once: true });
     if (asked?.aborted) this.giveUp();
     else asked?.addEventListener('abort', this.giveUp, { once: true });

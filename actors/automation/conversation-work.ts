@@ -203,7 +203,7 @@ export class ConversationWork implements Work {
 
   /** Of a trigger that is less patient than the most patient one, whose patience every attempt has. */
   #deadline(ms: number): AbortSignal | undefined {
-    return ms < this.#routing.longestTimeoutMs ? AbortSignal.timeout(ms) : undefined;
+    return ms < this.#routing.longestTimeoutMs ? AbortSignal.timeout(Math.ceil(ms)) : undefined;
   }
 
   /** Undefined where an answer under way is not shown. */

@@ -58,7 +58,7 @@ export class HttpAgent implements Handler {
       'idempotency-key': job.idempotencyKey,
       traceparent: job.trace,
     };
-    const deadline = AbortSignal.timeout(this.#options.timeoutMs);
+    const deadline = AbortSignal.timeout(Math.ceil(this.#options.timeoutMs));
     const both = AbortSignal.any([signal, deadline]);
     try {
       return await this.#exchange(

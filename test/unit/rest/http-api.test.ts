@@ -305,6 +305,12 @@ describe('without an answer that can be used', () => {
     },
   );
 
+  test('a deadline may be what is left of another one, a fraction of a millisecond included', async () => {
+    const { host, seen } = await platform((_, response) => response.end('{}'));
+    expect((await apiAt(host).request({ path: '/x', timeoutMs: 3_999.4 })).status).toBe(200);
+    expect(seen).toHaveLength(1);
+  });
+
   test('an answer beyond the bound is not read to its end, as it is after decompression', async () => {
     const bomb = gzipSync(Buffer.alloc(4_000_000));
     const { host } = await platform(({ url }, response) => {

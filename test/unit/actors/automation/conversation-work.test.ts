@@ -76,6 +76,12 @@ test('a run by hand ends with its own timeout, not with that of other triggers',
   expect(timeLimit(manualTrigger('deploy'))).toEqual({ seconds: 60, field: 'timeout_seconds' });
 });
 
+test('an attempt may have a limit of any number of seconds', async () => {
+  const trigger = { ...manualTrigger('deploy'), timeout_seconds: 2.01 };
+  const { perform } = bench(trigger, { run: async () => ({ text: 'fine' }) });
+  expect(await perform()).toMatchObject({ kind: 'done', answer: 'fine' });
+});
+
 test.each([
   ['a word for a parameter', { command: 'deploy staging' }, { env: 'staging', version: 'latest' }],
   ['one by name', { command: 'deploy', input: { env: 'x' } }, { env: 'x', version: 'latest' }],

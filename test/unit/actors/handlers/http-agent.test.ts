@@ -226,6 +226,11 @@ describe('a status', () => {
 });
 
 describe('an attempt', () => {
+  test('has a deadline of any number of seconds', async () => {
+    says('{"text":"fine"}');
+    expect(await run({ timeoutMs: 2.01 * 1000 })).toEqual({ text: 'fine' });
+  });
+
   test.each(['before the answer', 'within the answer'])('has a deadline %s (HA1)', async (where) => {
     let wasCut = false;
     answer = (_, response) => {
