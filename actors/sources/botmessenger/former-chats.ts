@@ -17,6 +17,8 @@ export class FormerChats {
   /** Former ids by the present one. */
   readonly #former = new Map<string, readonly string[]>();
   readonly #present = new Map<string, string>();
+  /** One change at a time: each is written together with all before it. */
+  #noting: Promise<unknown> = Promise.resolve();
 
   constructor(bot: string) {
     this.#bot = bot;
@@ -36,7 +38,13 @@ export class FormerChats {
   }
 
   /** False where it is known. */
-  async note({ from, to }: Migration): Promise<boolean> {
+  note(migration: Migration): Promise<boolean> {
+    const noting = this.#noting.catch(() => {}).then(() => this.#keep(migration));
+    this.#noting = noting;
+    return noting;
+  }
+
+  async #keep({ from, to }: Migration): Promise<boolean> {
     if (from === to || this.presentIdOf(from) === to || this.#former.size >= MAX_CHATS) return false;
     const former = [from, ...this.formerIdsOf(from)];
     const all = [...this.#former].filter(([present]) => present !== from);

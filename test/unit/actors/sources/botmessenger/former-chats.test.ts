@@ -26,3 +26,26 @@ test('a chat is known by all of its ids, the last is the present one, and a rest
   await other.load(store);
   expect(other.formerIdsOf('-200')).toEqual([]);
 });
+
+test('of groups that change at the same time a restart forgets none', async () => {
+  const store = new MemoryStore();
+  const chats = new FormerChats('7');
+  await chats.load(store);
+  const changes = [1, 2, 2, 3].map((id) => chats.note({ from: `-${id}`, to: `-10${id}` }));
+  expect(await Promise.all(changes)).toEqual([true, true, false, true]);
+  const later = new FormerChats('7');
+  await later.load(store);
+  for (const id of [1, 2, 3]) expect(later.presentIdOf(`-${id}`)).toBe(`-10${id}`);
+});
+
+test('a change that the store did not take is noted when it is told again', async () => {
+  const store = new MemoryStore();
+  const chats = new FormerChats('7');
+  await chats.load(store);
+  const put = store.put.bind(store);
+  store.put = () => Promise.reject(new Error('no room'));
+  await expect(chats.note({ from: '-1', to: '-101' })).rejects.toThrow('no room');
+  expect(chats.presentIdOf('-1')).toBe('-1');
+  store.put = put;
+  expect(await chats.note({ from: '-1', to: '-101' })).toBe(true);
+});
