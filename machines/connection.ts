@@ -85,6 +85,22 @@ const lostWhile = (state: 'connecting' | 'connected') => {
   ] as const;
 };
 
+/** While a run is alive that the platform has, or may yet have, taken. */
+const runningEvents = {
+  renew: { target: 'closing', actions: 'forgetFailures' },
+  unwanted: { target: 'closing', actions: 'markUnwanted' },
+  shutdown: { target: 'closing', actions: 'markEnding' },
+} as const;
+
+/** Between two tries. */
+const pausedEvents = {
+  due: 'connecting',
+  start: 'connecting',
+  renew: { target: 'connecting', actions: 'forgetFailures' },
+  unwanted: 'ended',
+  shutdown: 'ended',
+} as const;
+
 export const connectionMachine = setup({
   types: {
     context: {} as ConnectionContext,
@@ -157,40 +173,24 @@ export const connectionMachine = setup({
       on: {
         opened: 'connected',
         lost: lostWhile('connecting'),
-        renew: { target: 'closing', actions: 'forgetFailures' },
-        unwanted: { target: 'closing', actions: 'markUnwanted' },
-        shutdown: { target: 'closing', actions: 'markEnding' },
+        ...runningEvents,
       },
     },
     connected: {
       entry: ['noteTime', 'noteSuccess', { type: 'announce', params: { state: 'connected' } }],
       on: {
         lost: lostWhile('connected'),
-        renew: { target: 'closing', actions: 'forgetFailures' },
-        unwanted: { target: 'closing', actions: 'markUnwanted' },
-        shutdown: { target: 'closing', actions: 'markEnding' },
+        ...runningEvents,
       },
     },
     backingOff: {
       entry: ['noteTime', 'endRun', 'setPause', { type: 'announce', params: { state: 'backingOff' } }],
-      on: {
-        due: 'connecting',
-        start: 'connecting',
-        renew: { target: 'connecting', actions: 'forgetFailures' },
-        unwanted: 'ended',
-        shutdown: 'ended',
-      },
+      on: pausedEvents,
       exit: 'endPause',
     },
     failed: {
       entry: ['noteTime', 'endRun', 'setPause', { type: 'announce', params: { state: 'failed' } }],
-      on: {
-        due: 'connecting',
-        start: 'connecting',
-        renew: { target: 'connecting', actions: 'forgetFailures' },
-        unwanted: 'ended',
-        shutdown: 'ended',
-      },
+      on: pausedEvents,
       exit: 'endPause',
     },
     closing: {

@@ -2,7 +2,7 @@
 // queue of its own, so that one whose places are all taken holds up no other (A6). A claimer feeds it (claimer.ts).
 //
 // WQ1  at most `places` mailboxes, and `spare` ones, are claimed and not yet given back, and at most as many again are
-//      overruns: runs that go on although they were told to end and waited for. Beyond that nothing more is claimed (A8). A
+//      overruns: runs that go on although they were told to end and waited for. Beyond that nothing more is claimed (A8). An
 //      overrun that has ended at last goes on with its claim; only by those may there be more.
 // WQ2  a mailbox is in `active` while it has a turn, in `resting` while it has none, and forgotten with its actor.
 // WQ3  at most `maxResting` actors rest, none of them much longer than `lingerMs`.
