@@ -99,21 +99,22 @@ export class Draft {
   async #next(): Promise<number> {
     const { outbound, taken, signal } = this.#options;
     const text = this.#newest;
-    const target = outbound.target(taken.trigger, taken.inbound);
-    if (signal.aborted || text === undefined || target === undefined) {
+    try {
+      const target = outbound.target(taken.trigger, taken.inbound);
+      if (signal.aborted || text === undefined || target === undefined) {
+        this.#isOver = true;
+        return 0;
+      }
+      const everyMs = outbound.editsEveryMs?.(target) ?? 0;
+      this.#newest = undefined;
+      if (this.#wasBegun) return Math.max(everyMs, await this.#change(text));
+      await this.#begin(text);
+      return everyMs;
+    } catch {
+      // The claim is lost, the store takes nothing, the text has no form there, or the adapter has a fault.
       this.#isOver = true;
       return 0;
     }
-    const everyMs = outbound.editsEveryMs?.(target) ?? 0;
-    this.#newest = undefined;
-    try {
-      if (!this.#wasBegun) await this.#begin(text);
-      else return Math.max(everyMs, await this.#change(text));
-    } catch {
-      // The claim is lost, the store takes nothing, or the text has no form there.
-      this.#isOver = true;
-    }
-    return everyMs;
   }
 
   async #begin(text: string): Promise<void> {

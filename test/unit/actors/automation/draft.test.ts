@@ -5,6 +5,7 @@ import { Draft } from '../../../../actors/automation/draft.ts';
 import type { Effects } from '../../../../actors/inbox/work.ts';
 import { DeliveryError } from '../../../../actors/outbound/delivery-error.ts';
 import type { Outbound } from '../../../../actors/outbound/outbound.ts';
+import type { OutboundTarget } from '../../../../actors/outbound/outbound-message.ts';
 import { anonymous } from '../../../../actors/principal.ts';
 import type { Adapter } from '../../../../actors/sources/adapter.ts';
 import { manualAdapter } from '../../../../actors/sources/manual/manual-adapter.ts';
@@ -27,12 +28,16 @@ const ANSWER = 'outbox:manual:e/1';
 const never = new Promise<never>(() => {});
 
 /** With `records` in the store; `answers` are what the platform says to its edits. */
-function bench(records: Record<string, Partial<Delivery>> = {}, answers: (Error | 'hangs')[] = []) {
+function bench(
+  records: Record<string, Partial<Delivery>> = {},
+  answers: (Error | 'hangs')[] = [],
+  target: () => OutboundTarget = () => ({ place: 'x' }),
+) {
   const edits: string[] = [];
   const signals: AbortSignal[] = [];
   const emitted: string[] = [];
   const outbound: Outbound<Trigger, SaidRow> = {
-    target: () => ({ place: 'x' }),
+    target,
     render: (_, { action, text }) => [{ text, of: action.do === 'edit' ? action.of : undefined }],
     sendsTo: () => 'here',
     editsEveryMs: () => 1_500,
@@ -152,4 +157,14 @@ test('where the first text never arrived nothing is edited', async () => {
   draft.show('b');
   await after(10_000);
   expect([emitted.length, edits]).toEqual([1, []]);
+});
+
+test('a fault of the adapter is of no consequence for the run (DR1)', async () => {
+  const { draft, emitted } = bench({}, [], () => {
+    throw new Error('a fault');
+  });
+  draft.show('a');
+  await after(1_000);
+  expect(await draft.end()).toBe(false);
+  expect(emitted).toEqual([]);
 });
