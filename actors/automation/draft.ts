@@ -8,6 +8,7 @@
 //      at a time. What one of them fails with is of no consequence for the run.
 // DR2  when `end` resolves nothing from here changes the message any more, or it says that something may.
 // DR3  an event that has had its answer, or was told of its end, shows nothing when it is run again: those rows are sent once.
+// DR4  a text costs nothing until it is shown, however large it is and in however small pieces it grows.
 
 import type { Assignment } from '../inbox/work.ts';
 import { DeliveryError } from '../outbound/delivery-error.ts';
@@ -29,6 +30,8 @@ export interface DraftOptions {
 }
 
 const AFTER_MS = 1_000;
+/** Characters of a text that is looked into as often as it comes. */
+const MAX_LOOKED_AT = 1_000;
 /** Of one edit. */
 const EDIT_MS = 10_000;
 /** So long the answer waits for an edit that is under way. */
@@ -60,7 +63,7 @@ export class Draft {
 
   show(text: string): void {
     const { signal, afterMs = AFTER_MS } = this.#options;
-    if (this.#isOver || signal.aborted || text.trim() === '') return;
+    if (this.#isOver || signal.aborted || isBlank(text)) return;
     this.#newest = text;
     this.#nextAt ??= performance.now() + afterMs;
     if (this.#timer === undefined && this.#step === undefined) this.#goOn(this.#nextAt);
@@ -107,6 +110,7 @@ export class Draft {
       }
       const everyMs = outbound.editsEveryMs?.(target) ?? 0;
       this.#newest = undefined;
+      if (text.trim() === '') return everyMs;
       if (this.#wasBegun) return Math.max(everyMs, await this.#change(text));
       await this.#begin(text);
       return everyMs;
@@ -173,6 +177,9 @@ export class Draft {
     return this.#receipt;
   }
 }
+
+/** Of a long text it is found out when that is shown: to look into one that has grown by a piece costs a copy of the whole. */
+const isBlank = (text: string) => text.length <= MAX_LOOKED_AT && text.trim() === '';
 
 const jsonOf = (row: NewEvent | undefined) => row && Buffer.from(row.body).toString('utf8');
 

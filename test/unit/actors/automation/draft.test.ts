@@ -102,6 +102,24 @@ test('an answer that comes within a moment has none; of the texts of that moment
   expect(edits).toEqual(['7 d']);
 });
 
+test('a text that grows by many small pieces costs nothing until it is shown, and one that stays blank is not (DR4)', async () => {
+  const { draft, emitted } = bench();
+  const before = process.cpuUsage();
+  let text = '';
+  for (let piece = 0; piece < 20_000; piece += 1) {
+    text += ' '.repeat(100);
+    draft.show(text);
+  }
+  const { user, system } = process.cpuUsage(before);
+  // A copy of it per piece takes ten seconds and more.
+  expect((user + system) / 1e6).toBeLessThan(2);
+  await after(5_000);
+  expect([emitted, draft.wasBegun]).toEqual([[], false]);
+  draft.show(`${text}news`);
+  await after(1_000);
+  expect(emitted).toEqual([expect.stringMatching(/news$/)]);
+});
+
 test('an edit that is too soon waits as long as the platform says, other failures pass, and a final one ends it', async () => {
   const tooSoon = new DeliveryError('429', { isTooSoon: true, retryAfterMs: 7_000 });
   const gone = new DeliveryError('gone', { isFinal: true, isTargetGone: true });
