@@ -3,11 +3,12 @@
 //
 // IPC1  each request ends once: by its answer, its signal or its deadline; in the latter two it is cancelled at its server.
 // IPC2  a tool that says of itself that it has failed is an answer; who could not be asked, or knows no such tool, is an error.
+// IPC3  an answer that is none fails its request, and nothing else: it is read on the way of all messages of its server.
 
 import { DeadlineError, type GatewayError, StoppedError, UpstreamProtocolError } from '../errors.ts';
 import { modernMeta } from '../jsonrpc/modern-meta.ts';
 import { readClientMessage } from '../jsonrpc/read-message.ts';
-import { RpcFault } from '../jsonrpc/rpc-fault.ts';
+import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
 import type { MessageRouter } from './message-router.ts';
 import type { Outlet } from './outlet.ts';
@@ -139,9 +140,11 @@ class Waiting implements Outlet {
       this.reject(error);
       return;
     }
-    const answer = JSON.parse(message.toString('utf8')) as Answer;
-    if (answer.error === undefined) this.#resolve(answer.result ?? {});
-    else this.reject(new RpcFault(answer.error.code, answer.error.message));
+    try {
+      this.#resolve(resultIn(message));
+    } catch (failure) {
+      this.reject(failure);
+    }
   }
 
   drop(): void {
@@ -149,7 +152,17 @@ class Waiting implements Outlet {
   }
 }
 
-interface Answer {
-  readonly result?: Readonly<Record<string, unknown>>;
-  readonly error?: { readonly code: number; readonly message: string };
+/** Throws an RpcFault for a refusal, and for what no client could use. */
+function resultIn(message: Buffer): Readonly<Record<string, unknown>> {
+  const { result, error } = JSON.parse(message.toString('utf8')) as Readonly<Record<string, unknown>>;
+  if (error !== undefined) {
+    const { code, message: why } = (error ?? {}) as Readonly<Record<string, unknown>>;
+    throw new RpcFault(
+      typeof code === 'number' ? code : rpcCodes.internalError,
+      typeof why === 'string' ? why : 'the server refuses the request and does not say why',
+    );
+  }
+  if (typeof result !== 'object' || result === null)
+    throw new UpstreamProtocolError('the server gave a result that is no object');
+  return result as Readonly<Record<string, unknown>>;
 }

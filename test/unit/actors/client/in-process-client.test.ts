@@ -20,6 +20,7 @@ beforeAll(async () => {
   const servers = {
     files: { command: process.execPath, args: [script('echo.mjs')] },
     others: { command: process.execPath, args: [script('echo.mjs')] },
+    puppet: { command: process.execPath, args: [script('puppet.mjs')] },
   };
   await writeFile(join(folder, 'catalog.yaml'), JSON.stringify({ servers }));
   const settings = { listen_addr: '127.0.0.1:0', catalog_path: './catalog.yaml', state_dir: './state' };
@@ -36,7 +37,7 @@ afterAll(async () => {
 });
 
 test('a client in this process sees the tools of all servers under their names, and those of one', async () => {
-  const all = (await client.listTools()).map(({ name }) => name);
+  const all = (await client.listTools()).map(({ name }) => name).filter((name) => !name.startsWith('puppet'));
   const own = (await client.listTools({ server: 'files' })).map(({ name }) => name);
   expect(own).toContain('echo');
   expect(all.length).toBe(2 * own.length);
@@ -66,4 +67,16 @@ test('a call that takes too long, or is not wanted any more, is over at once, an
   await expect.poll(() => gateway.router.counts.in_flight).toBe(0);
   const { content } = await client.callTool('cancelled', {}, { server: 'files' });
   expect(JSON.stringify(content)).toMatch(/,/);
+});
+
+test.each([
+  ['an error that is null', { error: null }, { code: -32603 }],
+  ['an error that is a number', { error: 5 }, { code: -32603 }],
+  ['a result that is null', { answer: 'null' }, { code: 'ERR_UPSTREAM_PROTOCOL' }],
+  ['a result that is a number', { answer: '5' }, { code: 'ERR_UPSTREAM_PROTOCOL' }],
+])('%s fails the call, and its server goes on (IPC3)', async (_, step, error) => {
+  const call = (steps: readonly object[]) =>
+    client.callTool('do', { steps }, { server: 'puppet', timeoutMs: 10_000 });
+  await expect(call([step])).rejects.toMatchObject(error);
+  expect(await call([{ answer: '{"content":[]}' }])).toMatchObject({ content: [] });
 });
