@@ -12,11 +12,14 @@ const shown = (text) => text.replace(/[\p{Cc}\p{Cf}]+/gu, ' ');
 const server = createServer(async (request, response) => {
   const chunks = [];
   for await (const chunk of request) chunks.push(chunk);
-  const { input, event, conversation, history, attempt } = JSON.parse(Buffer.concat(chunks).toString());
+  const { input, parameters, conversation, history, attempt } = JSON.parse(Buffer.concat(chunks).toString());
   const key = request.headers['idempotency-key'];
   console.log(shown(`attempt ${attempt} of ${key}: ${input}`));
   if (!answers.has(key))
-    answers.set(key, `Woke Ada for ${conversation}, after ${history.length} messages: ${event.payload.text}`);
+    answers.set(
+      key,
+      `Woke Ada for ${conversation}, after ${history.length} messages: ${parameters.what ?? input}`,
+    );
   response.writeHead(200, { 'content-type': 'application/json' });
   response.end(JSON.stringify({ text: answers.get(key) }));
 });

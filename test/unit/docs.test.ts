@@ -5,9 +5,11 @@ import { spawnSync } from 'node:child_process';
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
+import { Command } from 'commander';
 import { afterAll, describe, expect, test } from 'vitest';
 import { jsonSchemas } from '../../config/json-schema/json-schemas.ts';
 import { triggerTypes, typeNames } from '../../config/resources/triggers/trigger-types.ts';
+import { declareFilter } from '../../src/cli/commands/list-deliveries.ts';
 import { machineList } from '../../src/cli/commands/machines.ts';
 import { mermaid } from '../../src/cli/views/mermaid.ts';
 
@@ -125,6 +127,18 @@ test('every type of trigger that is built has a page', () => {
         .map((name) => `docs/sources/${name.toLowerCase()}.md`),
     ),
   );
+});
+
+test('deliveries can be asked for by every source that is built, as the page and the help of the command say', () => {
+  const sources = [...typeNames.filter((name) => triggerTypes[name].isBuilt), 'outbox'];
+  const row = read('docs/http-api.md').match(/^\| `source` \|.*$/m)?.[0];
+  const command = new Command();
+  declareFilter(command);
+  const help = command.helpInformation();
+  for (const word of sources.map((name) => name.toLowerCase())) {
+    expect(row).toContain(`\`${word}\``);
+    expect(help).toContain(word);
+  }
 });
 
 test.each(pages)('%s links only to files and sections that are there', (page) => {

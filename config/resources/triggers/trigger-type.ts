@@ -109,6 +109,11 @@ export class Fields {
     this.#reader.report(joinPath(this.#at(key), index), message, severity);
   }
 
+  /** Whether an error of this member was reported: what stands in its place is a default. */
+  isFaulty(key: string): boolean {
+    return this.#reader.isFaulty(this.#at(key));
+  }
+
   reportKey(key: string, message: string, severity: Problem['severity'] = 'error'): void {
     this.#reader.reportKey(this.#at(key), message, severity);
   }

@@ -72,7 +72,8 @@ export const businessMessengerType: TriggerType<BusinessMessengerConfig, true> =
     for (const [index, id] of config.allowed_users.entries())
       if (/^\+?[0-9]+$/.test(id))
         fields.reportItem('allowed_users', index, 'is a number; numbers belong into allowed_numbers');
-    if (Number(/^v([0-9]+)/.exec(config.api_version)?.[1]) < OLDEST_SUPPORTED)
+    const isOld = Number(/^v([0-9]+)/.exec(config.api_version)?.[1]) < OLDEST_SUPPORTED;
+    if (isOld && !fields.isFaulty('api_version'))
       fields.report(
         'api_version',
         `${config.api_version} is out of support with the platform, which serves the oldest version it has instead; write a current one, such as v24.0`,

@@ -20,7 +20,10 @@ export function declareFilter(command: Command): void {
       'only these, by commas: queued, running, retrying, held, waiting, done, dead, ignored',
     )
     .option('--trigger <name>', 'only of this trigger')
-    .option('--source <platform>', 'only from there: http, repohost, schedule, manual')
+    .option(
+      '--source <platform>',
+      'only from there: http, repohost, botmessenger, businessmessenger, schedule, manual; outbox: what is sent',
+    )
     .option('--conversation <key>', 'only of conversations whose key begins so')
     .option('--since <time>', 'only those received since: a time, or a while ago such as 15m, 12h, 3d')
     .option('--before <seq>', 'the page after one that ended with this number')

@@ -69,6 +69,14 @@ describe('a trigger of type BusinessMessenger', () => {
     expect(errors.join('\n')).toContain(problem);
   });
 
+  test('with a version that is none hears that alone, and nothing of the one it did not write', async () => {
+    const { lines } = await folder.loadConfig('BusinessMessenger', `${credentials}, api_version: 24`, {
+      env,
+    });
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain('spec.config.api_version: expected a version such as v24.0, found 24');
+  });
+
   test('without a secret is for loopback only', async () => {
     const config = `${credentials.replace(/, app_secret.*/, '')}, insecure_allow_unverified: true`;
     const { trigger } = await folder.loadConfig('BusinessMessenger', config, { env });
