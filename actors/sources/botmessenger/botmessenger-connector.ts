@@ -88,6 +88,7 @@ async function polling(
   await account.identify(api, store, signal);
   const inbox = new BotInbox(account, api, host);
   const saved = Number((await store.get(OFFSETS, account.name))?.value);
+  signal.throwIfAborted();
   const loop = new UpdateLoop({
     source: new Polls(api, times),
     sink: {

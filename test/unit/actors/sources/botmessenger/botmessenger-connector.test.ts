@@ -190,13 +190,26 @@ test('a webhook that is set is taken away without what waits for it', async () =
 
 describe('a poll', () => {
   const signal = new AbortController().signal;
-  const connect = (bot: Bot, times = pollTimes) => {
+  const connect = (bot: Bot, times = pollTimes, ending = signal) => {
     const trigger = triggerOf(bot);
     const account = new BotAccount(String(bot.id), String(bot.id));
     const api = new BotApi(trigger.config);
     const connector = botConnector({ trigger, account, api, host, times });
-    return connector.connect(signal, () => [trigger]);
+    return connector.connect(ending, () => [trigger]);
   };
+
+  test('asks for nothing when it is told to end while the store says where it was (CT2)', async () => {
+    const bot = platform.addBot('a_bot');
+    const ending = new AbortController();
+    const { store } = host;
+    const get = store.get.bind(store);
+    store.get = async (space, key) => {
+      if (space === 'botmessenger-offsets') ending.abort();
+      return get(space, key);
+    };
+    await expect(connect(bot, pollTimes, ending.signal)).rejects.toThrow('aborted');
+    expect(platform.called('getUpdates')).toEqual([]);
+  });
 
   test('asks the platform to wait, and is given up when no answer comes', async () => {
     const bot = platform.addBot('a_bot');
