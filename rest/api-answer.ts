@@ -1,7 +1,6 @@
 // What a platform answered, read whole. A status that says no is an answer like any other: what it means is for the adapter
 // of the platform to say.
 
-import { type RateLimit, rateLimitOf } from './rate-limit.ts';
 import { retryAfterMs } from './retry-after.ts';
 
 export class ApiAnswer {
@@ -37,10 +36,6 @@ export class ApiAnswer {
   /** The pause that `Retry-After` asks for. */
   get retryAfterMs(): number | undefined {
     return retryAfterMs(this.headers);
-  }
-
-  get rateLimit(): RateLimit {
-    return rateLimitOf(this.headers);
   }
 }
 
