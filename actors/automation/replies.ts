@@ -52,6 +52,7 @@ export function answerRows(
   return replacesDraft ? rowsOf(taken, { text: NOTHING_MORE, status }, inPlace(taken, 'nothing')) : [];
 }
 
+/** None where the trigger tells nothing and there is no draft that would stay, or nowhere to say it. Throws UnrenderableError. */
 export function noticeRows(taken: Taken, notice: Notice): readonly NewEvent[] {
   const said = { text: TEXTS[notice], status: 'warning' } as const;
   const isTold = taken.trigger.on_failure === 'reply';

@@ -35,6 +35,7 @@ const OUTBOX = 'outbox';
 /** Of each platform. */
 const OUTBOX_PLACES = 64;
 
+/** Conversations, and for each platform a kind of its own: one that hangs takes no place from another. */
 export function workKinds(options: WorkKindsOptions): readonly WorkKind[] {
   const { store, platforms, routing, circuits, concurrency } = options;
   const conversations: WorkKind = {

@@ -3,6 +3,7 @@
 
 import type { Card } from './outbound-message.ts';
 
+/** Without a card the text as it is. */
 export function withCardText(text: string, card: Card | undefined): string {
   if (card === undefined) return text;
   const { title, fields = [], actions = [] } = card;

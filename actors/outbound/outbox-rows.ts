@@ -68,10 +68,12 @@ export function rowId(eventId: string, about: string | undefined, n: number): st
   return `outbox:${eventId}/${about === undefined ? '' : `${about}/`}${n}`;
 }
 
+/** The key of a destination, in which rows leave in order; with an empty `place` what all keys of the account begin with. */
 export function destinationKey({ platform, account }: ConnectedAccount, place: string): string {
   return `outbox/${platform}/${account}/${place}`;
 }
 
+/** What `Outbound.render` gave for the row. */
 export function renderedOf(row: Pick<NewEvent, 'body'>): object {
   return JSON.parse(Buffer.from(row.body).toString('utf8')) as object;
 }

@@ -31,6 +31,7 @@ export interface PlatformRefusal {
 
 const MAX_TEXT = 300;
 
+/** The error for a request that the platform has answered, and not carried out. */
 export function platformFault(errors: PlatformErrors, refusal: PlatformRefusal): DeliveryError {
   const { status, code, retryAfterMs } = refusal;
   const platformCode = code ?? status;

@@ -30,6 +30,7 @@ interface Begin {
   readonly fence: CodeFence | undefined;
 }
 
+/** Throws RangeError for a limit that leaves no room for a block of code. */
 export function splitText(text: string, { limit, unit, markRoom = 0 }: SplitOptions): readonly string[] {
   if (limit - markRoom < LEAST_LIMIT) throw new RangeError(`a part of ${limit} is too small for a text`);
   if (sizeOf(text, unit) <= limit - markRoom) return [text];

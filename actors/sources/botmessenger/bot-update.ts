@@ -55,6 +55,7 @@ export interface Migration {
   readonly to: string;
 }
 
+/** The old group and the new one both tell of it; undefined for any other update. */
 export function migrationOf(update: unknown): Migration | undefined {
   const chat = idAt(update, 'message.chat.id');
   const to = idAt(update, 'message.migrate_to_chat_id');

@@ -99,9 +99,10 @@ function readMessage(
   return { id, phoneNumberId, sender, alone };
 }
 
-/** What a message says, in the words of the contract; undefined for one that lacks what its kind has. */
+/** What a message says, in the words of the contract. */
 export type Words = { readonly text: string } | { readonly unsupported: string };
 
+/** Undefined for a message that lacks what its kind has. */
 export function wordsOf(message: unknown): Words | undefined {
   const kind = textMember(message, 'type');
   if (kind === undefined) return undefined;
