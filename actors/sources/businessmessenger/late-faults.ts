@@ -99,7 +99,8 @@ function tell(
   if (untold > 0)
     log.warn({ trigger: trigger.name, count: untold }, 'further messages that it could not deliver');
   // Others may send from the number as well.
-  const [first] = faults.filter((fault) => !known.includes(fault));
+  const told = new Set(known);
+  const first = faults.find((fault) => !told.has(fault));
   if (first === undefined) return;
   const { messageId, code } = first;
   const count = faults.length - known.length;

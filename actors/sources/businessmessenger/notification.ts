@@ -39,6 +39,7 @@ export interface Notification {
 }
 
 const MAX_TEXT = 300;
+const MAX_ID = 512;
 
 /** Undefined for what is no JSON, or no notification. */
 export function readNotification(body: Buffer): Notification | undefined {
@@ -161,7 +162,7 @@ function faultsIn(change: unknown, phoneNumberId: string): readonly PlatformFaul
     const errors = listIn(status, 'errors');
     // One without a reason has failed as well.
     return (errors.length === 0 ? [undefined] : errors).map((error) =>
-      faultOf(error, phoneNumberId, textMember(status, 'id')),
+      faultOf(error, phoneNumberId, textMember(status, 'id')?.slice(0, MAX_ID)),
     );
   });
   const ofNumber = listIn(change, 'value.errors').map((error) => faultOf(error, phoneNumberId, undefined));

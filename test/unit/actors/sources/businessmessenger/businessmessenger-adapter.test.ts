@@ -380,13 +380,15 @@ describe('a message that the platform had taken and could not deliver', () => {
     expect(await reported(failed('wamid.1'))).toBe(503);
   });
 
-  it('fills no log, however many there are, known or not (UD2)', async () => {
+  it('fills no log, however many there are, known or not, nor does what one says (UD2)', async () => {
     await open();
     const ids = Array.from({ length: 60 }, (_, i) => `wamid.${i}`);
     for (const id of ids.slice(0, 30)) await sent(id, id);
     expect(await reported(...ids.map((id) => failed(id)))).toBe(200);
     expect(host.lines.filter(({ level }) => level === 'warn')).toHaveLength(22);
     expect(host.lines.slice(-2).map(({ fields }) => fields.count)).toEqual([10, 30]);
+    expect(await reported(failed('x'.repeat(100_000)))).toBe(200);
+    expect(JSON.stringify(host.lines.at(-1)?.fields).length).toBeLessThan(1_000);
   });
 });
 
