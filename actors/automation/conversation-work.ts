@@ -173,9 +173,10 @@ export class ConversationWork implements Work {
     if (typeof place === 'string') return withoutPlace(place, trigger, `the ${whom}`);
     const limit = timeLimit(trigger);
     const own = this.#deadline(limit.seconds * 1000);
-    const endTyping = this.#showTyping(taken);
+    let endTyping: (() => void) | undefined;
     let draft: Draft | undefined;
     try {
+      endTyping = this.#showTyping(taken);
       const history = historyOf(snapshot);
       const job = jobOf(event, inbound, { command, parameters: given.values, trigger, target, history });
       const both = own === undefined ? signal : AbortSignal.any([signal, own]);

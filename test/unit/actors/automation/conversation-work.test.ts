@@ -315,3 +315,19 @@ test('a message is marked as seen when it is first handled, and not when its eve
     await bench(manualTrigger('ops'), handler, {}, more, [], adapter).perform();
   expect(seen).toBe(2);
 });
+
+test('a fault of an adapter fails the attempt, and takes no place for good', async () => {
+  const outbound = {
+    sendsTo: () => {
+      throw new Error('no such host');
+    },
+    typing: async () => {},
+  };
+  const adapter = { ...manualAdapter, outbound } as unknown as Adapter;
+  const handler: Handler = { run: async () => ({ text: 'fine' }) };
+  for (let n = 0; n < 20; n += 1) {
+    const outcome = await bench(manualTrigger('ops'), handler, {}, {}, [], adapter).perform();
+    expect(outcome).toMatchObject({ kind: 'failed', note: 'no such host' });
+  }
+  expect(await bench(manualTrigger('ops'), handler).perform()).toMatchObject({ kind: 'done' });
+});
