@@ -8,6 +8,7 @@
 // JV3  a token that was right is known for KNOWN_MS, unless it expires before, and decided at once. Its digest is kept, not the
 //      token, of MAX_KNOWN tokens at most.
 // JV4  what is said of a refused token repeats nothing of it.
+// JV5  what two claims say is never one name: an application whose `client_id` is a person's `sub` is not that person.
 
 import { hash } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader, errors, type JWK, type JWTPayload, jwtVerify } from 'jose';
@@ -164,10 +165,13 @@ function verdictOf(verified: VerifiedToken | Refusal): Verdict {
   return isRefusal(verified) ? verified : verified.principal;
 }
 
-/** Undefined where no claim can be shown: control characters would spoil what is printed. */
+/** Undefined where the claim that says it cannot be shown: control characters would spoil what is printed. */
 function nameIn(payload: JWTPayload): string | undefined {
-  const name = NAMES.map((claim) => payload[claim]).find((each) => typeof each === 'string' && each !== '');
-  return typeof name === 'string' && name.length <= MAX_NAME && !/\p{Cc}/u.test(name) ? name : undefined;
+  const claim = NAMES.find((each) => typeof payload[each] === 'string' && payload[each] !== '');
+  const value = String(payload[claim ?? ''] ?? '');
+  if (claim === undefined || value.length > MAX_NAME || /\p{Cc}/u.test(value)) return undefined;
+  // A subject that reads like another claim is named by its own as well (JV5).
+  return claim === 'sub' && !NAMES.some((each) => value.startsWith(`${each}=`)) ? value : `${claim}=${value}`;
 }
 
 const wrong = (what: string): Refusal => ({ refused: 'wrong', why: `the token ${what}` });

@@ -66,10 +66,33 @@ test('who it is stands in the first claim that may say so', async () => {
   const verifier = verifierWith();
   const nameOf = async (claims: Readonly<Record<string, unknown>>) =>
     await verifier.verify(await server.token(first, claims));
-  expect(await nameOf({ sub: undefined, azp: 'app' })).toMatchObject({ principal: { name: 'app' } });
-  expect(await nameOf({ sub: undefined })).toMatchObject({ principal: { name: server.issuer } });
+  expect(await nameOf({ sub: undefined, azp: 'app' })).toMatchObject({ principal: { name: 'azp=app' } });
+  expect(await nameOf({ sub: undefined })).toMatchObject({ principal: { name: `iss=${server.issuer}` } });
   expect(await nameOf({ sub: 'two\nlines' })).toEqual(wrong('names nobody'));
   expect(await nameOf({ sub: 'x'.repeat(300) })).toEqual(wrong('names nobody'));
+});
+
+test('an application is nobody whose subject reads like it (JV5)', async () => {
+  const verifier = verifierWith();
+  const said = [
+    { sub: 'alice' },
+    { sub: undefined, client_id: 'alice' },
+    { sub: undefined, azp: 'alice' },
+    { sub: 'client_id=alice' },
+    { sub: 'sub=alice' },
+  ];
+  const names = new Set<string>();
+  for (const claims of said) {
+    const verdict = await verifier.principalOf(await server.token(first, claims));
+    names.add('name' in verdict ? verdict.name : '');
+  }
+  expect([...names]).toEqual([
+    'alice',
+    'client_id=alice',
+    'azp=alice',
+    'sub=client_id=alice',
+    'sub=sub=alice',
+  ]);
 });
 
 test('times are held against the clock with the tolerance', async () => {
