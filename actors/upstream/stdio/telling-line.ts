@@ -27,7 +27,12 @@ const node: Ending = {
   isOf: (last) => /^Node\.js v\d/.test(last),
   /** Lines of a message may look like errors, too: where there is a pointer at where it was thrown, it is what counts. */
   errorIn: (lines) =>
-    lines.findLast((_, at) => /^\s*\^+$/.test(lines[at - 1] ?? '')) ??
+    lines.findLast(
+      (line, at) =>
+        /^\s*\^+$/.test(lines[at - 1] ?? '') ||
+        // From 22 on a word about TypeScript may come between for what was read from stdin.
+        (/^SyntaxError: /.test(line) && /^\s*\^+$/.test(lines[at - 2] ?? '')),
+    ) ??
     // A bundle's lines are too long for the pointer to be kept.
     lines.findLast((line) => /^\w*Error\b/.test(line)),
 };

@@ -57,6 +57,17 @@ describe('of a Node program that ends by an error nobody caught', () => {
     else expect(error).toMatch(told);
   });
 
+  test('a mistake of syntax is told below a remark about TypeScript, as Node 22 has it', () => {
+    const remark = ['[stdin]:1', 'a b', '  ^', "Expected ';', '}' or <eof>"];
+    const lines = [
+      ...remark,
+      "SyntaxError: Unexpected identifier 'b'",
+      '    at x (y:1:2)',
+      'Node.js v22.23.3',
+    ];
+    expect(tellingLine(lines)).toBe("its last error on stderr: SyntaxError: Unexpected identifier 'b'");
+  });
+
   test('the file or the package that is missing is told', () => {
     expect(tellingLine(linesOf(['nope.js']))).toMatch(/: Error: Cannot find module '.*nope\.js'$/);
     const importing = linesOf(['--input-type=module', '-'], 'import "nopackage"');
