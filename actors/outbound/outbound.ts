@@ -32,6 +32,11 @@ export interface Outbound<T extends Trigger = Trigger, Rendered extends object =
   /** Where an answer to this goes; undefined: nowhere. Pure. */
   target(trigger: T, inbound: InboundEvent): OutboundTarget | undefined;
   /**
+   * Where a message goes that answers nothing: `conversation` is as handlers are told it, `teamboard/…`. Undefined where that is no
+   * conversation of the trigger's account, or nobody knows how to reach it. Rejects as the store does.
+   */
+  destination?(trigger: T, conversation: string): Promise<OutboundTarget | undefined>;
+  /**
    * In the order in which they are sent. Pure. Throws UnrenderableError. Of an edit the first is the one that edits, and has all
    * that it takes to be posted.
    */

@@ -46,8 +46,20 @@ export interface InboundEvent {
    * what is said besides is no part of the command. Undefined where the command, if any, is in the text.
    */
   readonly commandRest?: string | undefined;
-  /** Values given with it beside the text: of a manual run. */
+  /** Values given with it beside the text: of a manual run, or of a platform that has fields for them. */
   readonly parameters: Readonly<Record<string, string>>;
+  /** Whoever sent it sees that an answer is to come: where there will be none they are told so, whatever the reason. */
+  readonly isAwaited?: boolean | undefined;
+  /** Epoch ms. The platform takes no answer after that, so what is not answered by then is given up a little before. */
+  readonly answerBy?: number | undefined;
+  /** Our bot was brought into the conversation: the trigger's `welcome` is said there, and no handler is asked. */
+  readonly isArrival?: boolean | undefined;
+}
+
+export interface RegisterOptions {
+  /** For one guild alone, on a platform that has such. */
+  readonly guild?: string | undefined;
+  readonly signal: AbortSignal;
 }
 
 /** What an open trigger can do in the world. */
@@ -129,6 +141,11 @@ export interface Adapter<T extends Trigger = Trigger> {
   filters?(trigger: T): Filters;
   /** How messages go out to its platform. Without it answers are only kept in the record. */
   readonly outbound?: Outbound<T> | undefined;
+  /**
+   * Puts the commands of triggers, all of one account, into the platform's menu, whatever stands there. Gives their names as the
+   * menu has them. Rejects with what the platform says. For a platform that has a menu.
+   */
+  register?(triggers: readonly T[], options: RegisterOptions): Promise<readonly string[]>;
   /**
    * Removes what it keeps in the store for triggers that have been gone for `keepMs`; asked for every few minutes. Gives how
    * many rows. Rejects as the store does.

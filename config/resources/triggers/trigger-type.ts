@@ -55,8 +55,15 @@ export interface TriggerType<Config = object, IsBuilt extends boolean = boolean>
   readonly config: Type.TObject;
   /** False: its fields are checked, and then it is refused by name. */
   readonly isBuilt: IsBuilt;
+  /** As the contract labels it. */
+  readonly maturity?: 'Stable' | 'Experimental';
   /** People write there and wait for an answer. */
   readonly isChat?: boolean;
+  /**
+   * Whether the platform tells that our bot was brought into a conversation, and what is said there without a `welcome`: something
+   * (`always`) or nothing (`if-written`). Undefined where it does not tell: `welcome` is refused then.
+   */
+  readonly welcome?: 'always' | 'if-written';
   /** What `mentions` is without being written. Undefined where nothing in an answer notifies anybody: it is refused then. */
   readonly mentions?: 'none' | 'allow';
   /** Checks what was written and filled, and gives it the form in which the rest of the program wants it. */
