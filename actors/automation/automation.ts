@@ -126,6 +126,11 @@ export class Automation implements Part {
     return this.#deliveries;
   }
 
+  /** How long records of what has ended are kept. */
+  get keepMs(): number {
+    return this.gateway.config.deliveries.retention_days * DAY_MS;
+  }
+
   get agents(): readonly Agent[] {
     return this.#handlers.agents;
   }
@@ -282,7 +287,7 @@ export class Automation implements Part {
 
   async #sweep(): Promise<void> {
     try {
-      const keepMs = this.gateway.config.deliveries.retention_days * DAY_MS;
+      const { keepMs } = this;
       let rows = await this.store.sweep();
       for (const { type, tidy } of this.#adapters.all) {
         const isThere = (name: string) => this.triggers.get(name)?.type === type;

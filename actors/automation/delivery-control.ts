@@ -15,6 +15,8 @@ import type { TriggerCounters, TriggerCounts } from './trigger-counters.ts';
 export interface DeliveryControl {
   /** Makes the event durable; it is handled as soon as may be. Rejects as the store's `append` does. */
   accept(event: NewEvent): Promise<Appended>;
+  /** Makes rows of the outbox durable that come from no event, all or none; they leave as soon as may be. Rejects the same. */
+  post(rows: readonly NewEvent[]): Promise<unknown>;
   /**
    * Resolves when that event has ended or parks, or with undefined after `timeoutMs`; ask before it is accepted. `givenUp` ends the wait.
    * Rejects with OverloadedError when too many wait.
@@ -74,6 +76,7 @@ export function localDeliveryControl({
   };
   return {
     accept: (event) => dispatcher.accept(event),
+    post: (rows) => store.append(rows),
     settled: (trigger, id, timeoutMs, givenUp) => dispatcher.settled(trigger, id, timeoutMs, givenUp),
     async cancel(id, note) {
       if (dispatcher.cancel(id, note)) return true;

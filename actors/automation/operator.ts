@@ -19,6 +19,8 @@ import type {
 } from '../store/delivery.ts';
 import type { Automation } from './automation.ts';
 import type { ManualRun } from './manual-run.ts';
+import type { ProactiveMessage } from './proactive-message.ts';
+import { type ProactiveOrigin, sendProactively } from './proactive-send.ts';
 import { timeLimit } from './time-limit.ts';
 import type { TriggerCounts } from './trigger-counters.ts';
 import type { TriggerLife } from './trigger-registry.ts';
@@ -120,6 +122,14 @@ export class Operator {
       // Of what was refused no end comes: the place of the wait is for others.
       waiting.abort();
     }
+  }
+
+  /** Has a message sent that answers nothing; gives the ids of its deliveries. */
+  send(name: string, message: ProactiveMessage, origin: ProactiveOrigin): Promise<readonly string[]> {
+    const trigger = this.#named(name);
+    const { store, deliveries, keepMs } = this.#automation;
+    const host = { store, keepMs, post: deliveries.post };
+    return sendProactively(host, this.#automation.adapterOf(trigger), trigger, message, origin);
   }
 
   deliveries(filter: DeliveryFilter): Promise<readonly Delivery[]> {

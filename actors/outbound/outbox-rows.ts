@@ -21,6 +21,8 @@ export interface RowMeta {
   readonly onlyEdits?: string | undefined;
   /** Rows of which each stands in its place: once one is there this one does not leave, and it never leaves a second time. */
   readonly replacedBy?: readonly string[] | undefined;
+  /** Who has asked for it, where it answers nothing. */
+  readonly principal?: string | undefined;
 }
 
 /** What a message is about, for the ids of its rows: the answer, or a notice of some kind. */
@@ -32,6 +34,8 @@ export interface RowOrigin {
   readonly about?: string | undefined;
   /** See `RowMeta`. */
   readonly replacedBy?: readonly string[] | undefined;
+  /** The same. */
+  readonly principal?: string | undefined;
 }
 
 /** Rows for a message of the account. Throws UnrenderableError. */
@@ -40,12 +44,13 @@ export function outboxRows<T extends Trigger>(
   account: ConnectedAccount,
   trigger: T,
   message: OutboundMessage,
-  { eventId, trace, about, replacedBy }: RowOrigin,
+  { eventId, trace, about, replacedBy, principal }: RowOrigin,
 ): readonly NewEvent[] {
   const key = destinationKey(account, message.target.place);
   const { action, expiresAt } = message;
   const onlyEdits = action.do === 'edit' && action.orElse === 'nothing' ? action.of : undefined;
-  const meta: RowMeta = { trigger: trigger.name, action: action.do, expiresAt, onlyEdits, replacedBy };
+  const { name } = trigger;
+  const meta: RowMeta = { trigger: name, action: action.do, expiresAt, onlyEdits, replacedBy, principal };
   return outbound.render(trigger, harmless(outbound, message)).map((rendered, i) => ({
     id: rowId(eventId, about, i + 1),
     key,

@@ -16,6 +16,7 @@ export type CommandName =
   | 'top'
   | 'get'
   | 'run'
+  | 'send'
   | 'deliveries'
   | 'triggers'
   | 'validate'
@@ -33,6 +34,7 @@ export const commandList: Readonly<Record<CommandName, CommandSummary>> = {
     description: 'the triggers or agents of a running gateway, or of files',
   },
   run: { usage: 'trigger <name>', description: 'run a trigger of type Manual, and print the answer' },
+  send: { usage: '<trigger>', description: 'send a message to a conversation of a trigger' },
   deliveries: { usage: '<verb> [id]', description: 'list, show, replay or discard what has been accepted' },
   triggers: { usage: '<verb> <name>', description: 'pause or resume a trigger; paused, it keeps queueing' },
   validate: { usage: '-f <path>', description: 'check trigger and agent files, without a gateway' },

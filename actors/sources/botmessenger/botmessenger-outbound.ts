@@ -7,6 +7,7 @@
 // BO1  a group that has become a supergroup meanwhile is written to under its new id, in the same attempt.
 
 import type { BotMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
+import { partsOfConversation } from '../../outbound/conversation-name.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
 import type { Outbound, Receipt, SendContext } from '../../outbound/outbound.ts';
 import type { OutboundTarget } from '../../outbound/outbound-message.ts';
@@ -21,6 +22,9 @@ import { BotRefusal, deliveryErrorOf } from './botmessenger-errors.ts';
 
 /** In plain text there is no code. */
 const MENTION = /(?<!\w)@(?=\w{3})/g;
+/** As the platform numbers them: groups are negative. */
+const CHAT = /^-?[1-9]\d{0,15}$/;
+const TOPIC = /^[1-9]\d{0,15}$/;
 /** The platform shows `typing` for five seconds. */
 const TYPING_MS = 5_000;
 /** What the platform says of a message that is not there, or can be edited no more. */
@@ -39,6 +43,12 @@ export interface BotDirectory {
 export function botOutbound(directory: BotDirectory): Outbound<BotMessengerTrigger, BotCall> {
   return {
     target: targetOf,
+    async destination(trigger, conversation) {
+      const account = { platform: 'botmessenger', account: directory.accountOf(trigger) };
+      const [chat = '', topic, ...rest] = partsOfConversation(account, conversation) ?? [];
+      const isPlace = CHAT.test(chat) && (topic === undefined || TOPIC.test(topic)) && rest.length === 0;
+      return isPlace ? { place: directory.presentIdOf(trigger, chat), thread: topic } : undefined;
+    },
     render: (_trigger, message) => botCalls(message),
     mentions: { pattern: MENTION, isReadInCode: true },
     sendsTo: ({ config }) => config.api_root,

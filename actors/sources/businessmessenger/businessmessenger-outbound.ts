@@ -2,6 +2,7 @@
 // which the person wrote.
 
 import type { BusinessMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
+import { partsOfConversation } from '../../outbound/conversation-name.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
 import type { Outbound } from '../../outbound/outbound.ts';
 import type { InboundEvent } from '../adapter.ts';
@@ -13,6 +14,8 @@ import { messengerPacing } from './messenger-pacing.ts';
 import { type MessageBody, messageBodies } from './render-message.ts';
 import type { SendingNow } from './sending-now.ts';
 
+/** A phone number without its plus, or the platform's id of a user. */
+const USER = /^(\d{1,20}|(?!\d*$)[\w.:-]{1,200})$/;
 const TYPING_LASTS_MS = 25_000;
 
 /** A message, and the number that it leaves from. */
@@ -42,6 +45,11 @@ export function businessMessengerOutbound(
     target(_, inbound) {
       const place = contextText(inbound, SENDER_NUMBER) ?? contextText(inbound, SENDER_USER_ID);
       return place === undefined ? undefined : { place, repliesTo: contextText(inbound, MESSAGE_ID) };
+    },
+    async destination({ config }, conversation) {
+      const account = { platform: 'businessmessenger', account: config.phone_number_id };
+      const [user = '', ...rest] = partsOfConversation(account, conversation) ?? [];
+      return USER.test(user) && rest.length === 0 ? { place: user } : undefined;
     },
     render: (trigger, message) =>
       messageBodies(message).map((body) => ({ from: trigger.config.phone_number_id, body })),

@@ -13,6 +13,7 @@ export interface AskOptions {
   readonly signal?: AbortSignal;
   /** Sent as JSON. */
   readonly body?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface ApiResponse {
@@ -62,7 +63,7 @@ export class ApiClient {
     return this.#target.url.href.replace(/\/$/, '');
   }
 
-  /** A good answer, 200 and JSON. Rejects with an ApiProblem, and with the reason of the signal when that is aborted. */
+  /** A good answer, 200 or 202 and JSON. Rejects with an ApiProblem, and with the reason of the signal when that is aborted. */
   async ask(
     method: 'GET' | 'POST',
     path: string,
@@ -70,11 +71,17 @@ export class ApiClient {
     options: AskOptions = {},
   ): Promise<ApiResponse> {
     const answer = await this.#send(method, path, timeoutMs, options);
-    if (answer.status === 200 && typeof answer.body === 'object' && answer.body !== null) return answer;
+    const isGood = answer.status === 200 || answer.status === 202;
+    if (isGood && typeof answer.body === 'object' && answer.body !== null) return answer;
     throw this.#refusal(answer);
   }
 
-  #send(method: string, path: string, timeoutMs: number, { signal, body }: AskOptions): Promise<ApiResponse> {
+  #send(
+    method: string,
+    path: string,
+    timeoutMs: number,
+    { signal, body, headers }: AskOptions,
+  ): Promise<ApiResponse> {
     const { url, key } = this.#target;
     const text = body === undefined ? undefined : JSON.stringify(body);
     const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
@@ -88,6 +95,7 @@ export class ApiClient {
           accept: 'application/json',
           ...(key === undefined ? {} : { 'x-api-key': key.value }),
           ...(text === undefined ? {} : { 'content-type': 'application/json' }),
+          ...headers,
         },
         ...(signal === undefined ? {} : { signal }),
       };

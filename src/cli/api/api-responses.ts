@@ -53,4 +53,9 @@ export interface DeliveryList {
   readonly next_before: number | null;
 }
 
+/** POST /triggers/:name/send. */
+export interface SendResponse {
+  readonly deliveries: readonly string[];
+}
+
 export type RunResponse = ReturnType<typeof runRecord>;

@@ -8,6 +8,7 @@ import { explainUnknownTrigger, getOperations, triggerPath } from './get-operati
 import { askForDeliveries, declareFilter, explainBadFilter } from './list-deliveries.ts';
 import type { Operation, Situation } from './operation.ts';
 import { runTrigger } from './run-trigger.ts';
+import { sendMessage } from './send-message.ts';
 
 const READ_SECONDS = 10;
 const CHANGE_SECONDS = 30;
@@ -77,6 +78,7 @@ export const automationOperations = {
     explain: explainUnknownTrigger,
   },
   'run trigger': runTrigger,
+  send: sendMessage,
   'deliveries list': {
     description: 'What has been accepted, the newest first.',
     args: [],

@@ -132,7 +132,7 @@ const noteText = (delivery: DeliveryRecord) =>
 const took = ({ duration_seconds }: DeliveryRecord) =>
   latency(duration_seconds === null ? null : duration_seconds * 1000);
 
-export function deliveryLine({ id, state }: DeliveryRecord): string {
+export function deliveryLine({ id, state }: Pick<DeliveryRecord, 'id' | 'state'>): string {
   return `${printable(id)} is ${state}`;
 }
 

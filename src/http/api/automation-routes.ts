@@ -4,6 +4,7 @@
 import { deliveryFilter } from '../../../actors/automation/delivery-query.ts';
 import { manualRun } from '../../../actors/automation/manual-run.ts';
 import type { Operator } from '../../../actors/automation/operator.ts';
+import { proactiveMessage } from '../../../actors/automation/proactive-message.ts';
 import { InvalidQueryError } from '../../../actors/errors.ts';
 import { isJson } from '../listener/framing.ts';
 import type { BodyHandler } from '../listener/seam.ts';
@@ -26,14 +27,18 @@ type Answering = (
 
 interface AutomationRoute {
   readonly method: 'GET' | 'POST';
+  /** Of a good answer. */
+  readonly status: number;
   readonly answer: Answering;
 }
 
 /** A run, or what is asked of a delivery, is small. */
 const MAX_BODY_BYTES = 262_144;
 
-const get = (answer: Answering): AutomationRoute => ({ method: 'GET', answer });
-const post = (answer: Answering): AutomationRoute => ({ method: 'POST', answer });
+const get = (answer: Answering): AutomationRoute => ({ method: 'GET', status: 200, answer });
+const post = (answer: Answering): AutomationRoute => ({ method: 'POST', status: 200, answer });
+/** What was asked for is kept, and done later. */
+const accept = (answer: Answering): AutomationRoute => ({ method: 'POST', status: 202, answer });
 
 /** By the shape of the path, `*` for a segment that is a name. */
 const routes: ReadonlyMap<string, AutomationRoute> = new Map([
@@ -52,6 +57,14 @@ const routes: ReadonlyMap<string, AutomationRoute> = new Map([
     post(async (operator, { traceparent, principal }, name, body) =>
       runRecord(await operator.run(name, manualRun(body), traceparent, principal)),
     ),
+  ],
+  [
+    '/triggers/*/send',
+    accept(async (operator, { traceparent, principal, request }, name, body) => {
+      const idempotencyKey = request.headers['idempotency-key'];
+      const origin = { trace: traceparent, principal, idempotencyKey };
+      return { deliveries: await operator.send(name, proactiveMessage(body), origin) };
+    }),
   ],
   ['/agents', get(async (operator) => ({ agents: operator.agents().map(agentRecord) }))],
   [
@@ -110,7 +123,7 @@ async function answered(
   { route, id }: FoundRoute,
   body: () => unknown,
 ): Promise<void> {
-  context.json(200, await route.answer(operator, context, id, body()));
+  context.json(route.status, await route.answer(operator, context, id, body()));
 }
 
 /** Put off, so that what is wrong with it is answered like any other error. */

@@ -1,0 +1,233 @@
+// Messages that answer nothing, asked for over the API and in the terminal: they arrive where the conversation is, once, whatever
+// becomes of the gateway meanwhile.
+
+import { beforeAll, describe, expect, test } from 'vitest';
+import {
+  type AgentProgram,
+  eventually,
+  httpAgent,
+  startAgent,
+  startAutomation,
+  trigger,
+} from '../../fixtures/automation/automation.ts';
+import { botTrigger, newPlatform, says, texts } from '../../fixtures/automation/bots.ts';
+import type { Bot } from '../../fixtures/bot-platform/bot.ts';
+import { BotError } from '../../fixtures/bot-platform/bot-error.ts';
+import type { BotPlatform } from '../../fixtures/bot-platform/bot-platform.ts';
+import type { Chat } from '../../fixtures/bot-platform/chat.ts';
+import { buttonsOf } from '../../fixtures/bot-platform/methods-message.ts';
+import type { BusinessPlatform } from '../../fixtures/business-platform/business-platform.ts';
+import { business, credentials, startPlatform } from '../../fixtures/business-platform/messenger.ts';
+import { ask } from '../../fixtures/clients/api-client.ts';
+import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
+import { runMain } from '../../fixtures/gateway/run-main.ts';
+
+let platform: BotPlatform;
+let messenger: BusinessPlatform;
+let bot: Bot;
+let group: Chat;
+let forum: Chat;
+let program: AgentProgram;
+let gateway: GatewayProcess;
+let account: string;
+
+beforeAll(async () => {
+  platform = await newPlatform();
+  messenger = await startPlatform();
+  bot = platform.addBot('ops_bot');
+  group = platform.group('Team', bot);
+  forum = platform.forum('Forum', bot);
+  program = await startAgent(({ body }) => ({ text: body.conversation }));
+  account = `${bot.id}@${new URL(platform.url).host}`;
+  gateway = await startAutomation({
+    resources: [
+      botTrigger('team', platform, bot),
+      trigger('silent', {
+        type: 'BotMessenger',
+        config: { bot_token: bot.token, api_root: platform.url },
+        default_agent: 'echo',
+        mentions: 'none',
+      }),
+      trigger('desk', {
+        type: 'BusinessMessenger',
+        config: { ...credentials, graph_url: messenger.url },
+        default_agent: 'echo',
+      }),
+      trigger('off', {
+        type: 'BotMessenger',
+        config: { bot_token: platform.addBot('off_bot').token, api_root: platform.url },
+        default_agent: 'echo',
+        enabled: false,
+      }),
+      trigger('hand', { type: 'Manual', config: {}, default_agent: 'echo' }),
+      httpAgent('echo', program.url),
+    ],
+  });
+});
+
+const inGroup = () => `botmessenger/${account}/${group.id}`;
+
+function send(name: string, body: unknown, headers: Readonly<Record<string, string>> = {}) {
+  return ask(`${gateway.url}/triggers/${name}/send`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+}
+
+const delivery = async (id: string) =>
+  (await ask(`${gateway.url}/deliveries/${encodeURIComponent(id)}`)).json as Record<string, unknown>;
+
+const run = (...args: readonly string[]) => runMain([...args, '--url', gateway.url]);
+
+describe('a message that answers nothing', () => {
+  test('arrives where the agent was told the conversation is, with its card, and its deliveries are told', async () => {
+    const ann = platform.person('Ann');
+    platform.say(group, ann, 'where is this?');
+    await says(platform, bot, group, inGroup());
+    const [request] = program.requests;
+    const sent = await send('team', {
+      conversation: request?.body.conversation,
+      title: 'Release',
+      text: 'It is out.',
+      fields: [{ name: 'Version', value: 12 }],
+      actions: [{ id: 'undo', title: 'Undo' }],
+    });
+    expect([sent.status, sent.json.deliveries]).toEqual([
+      202,
+      [expect.stringMatching(/^outbox:send:team\//)],
+    ]);
+    await says(platform, bot, group, inGroup(), 'Release\n\nIt is out.\n\nVersion: 12');
+    const message = platform.saidBy(bot, group)[1]!;
+    expect(buttonsOf(message)).toEqual([{ text: 'Undo', callback_data: 'undo' }]);
+    const [id] = sent.json.deliveries as string[];
+    await eventually(async () =>
+      expect(await delivery(id!)).toMatchObject({
+        state: 'done',
+        trigger: 'team',
+        principal: 'anonymous',
+        conversation: `outbox/${inGroup()}`,
+        receipt: String(message.message_id),
+      }),
+    );
+  });
+
+  test('goes into a topic, and to a person of the business messenger', async () => {
+    const topic = forum.addTopic();
+    await send('team', { conversation: `botmessenger/${account}/${forum.id}/${topic}`, text: 'on topic' });
+    await says(platform, bot, forum, 'on topic');
+    expect(platform.saidBy(bot, forum)[0]).toMatchObject({ message_thread_id: topic });
+    const conversation = `conversation/businessmessenger/${business.phone_number_id}/15550002222`;
+    expect((await send('desk', { conversation, text: 'Your order is ready.' })).status).toBe(202);
+    await eventually(() => expect(messenger.textsTo('15550002222')).toEqual(['✅ Your order is ready.']));
+  });
+
+  test('notifies nobody unless the trigger says so', async () => {
+    const chat = platform.privateChat(platform.person('Mia'), bot);
+    const conversation = `botmessenger/${account}/${chat.id}`;
+    await send('team', { conversation, text: 'for @miamia' });
+    await send('silent', { conversation, text: 'for @miamia' });
+    await eventually(() => expect(texts(platform, bot, chat)).toHaveLength(2));
+    const [allowed, none] = texts(platform, bot, chat);
+    expect(allowed).toBe('for @miamia');
+    expect(none).not.toContain('@miamia');
+  });
+
+  test('is sent once under one key, however often and by however many it is asked for', async () => {
+    const chat = platform.privateChat(platform.person('Ken'), bot);
+    const body = { conversation: `botmessenger/${account}/${chat.id}`, text: 'x '.repeat(4_000) };
+    const key = { 'idempotency-key': 'nightly 1/2' };
+    const answers = await Promise.all([1, 2, 3].map(() => send('team', body, key)));
+    expect(answers.map(({ status }) => status)).toEqual([202, 202, 202]);
+    await eventually(() => expect(texts(platform, bot, chat)).toHaveLength(2));
+    const again = await send('team', body, key);
+    expect([...answers, again].map(({ json }) => json.deliveries)).toEqual(
+      Array.from({ length: 4 }, () => ['outbox:send:team/nightly 1/2/1', 'outbox:send:team/nightly 1/2/2']),
+    );
+    const other = await send('team', { ...body, text: 'short' }, key);
+    expect([other.status, other.json.message]).toEqual([409, expect.stringContaining('Idempotency-Key')]);
+    expect((await send('team', body, { 'idempotency-key': 'x'.repeat(300) })).status).toBe(400);
+    await send('team', { ...body, text: 'after' });
+    await eventually(() => expect(texts(platform, bot, chat).at(-1)).toBe('after'));
+    expect(texts(platform, bot, chat)).toHaveLength(3);
+  });
+
+  test('is refused for who cannot send, for conversations of others, and for what is no message', async () => {
+    const conversation = inGroup();
+    const refused = async (name: string, body: object) => {
+      const { status, json } = await send(name, body);
+      return [status, json.message];
+    };
+    const there = { conversation, text: 'hello' };
+    expect(await refused('nobody', there)).toEqual([404, expect.stringContaining('no trigger "nobody"')]);
+    expect(await refused('off', there)).toEqual([409, expect.stringContaining('switched off')]);
+    expect(await refused('hand', there)).toEqual([409, expect.stringContaining('type Manual')]);
+    for (const elsewhere of [
+      `botmessenger/${account}1/${group.id}`,
+      `botmessenger/${account}`,
+      `botmessenger/${account}/`,
+      `botmessenger/${account}/team`,
+      `botmessenger/${account}/${group.id}/1/2`,
+      `businessmessenger/${business.phone_number_id}/15550002222`,
+    ])
+      expect(await refused('team', { conversation: elsewhere, text: 'hello' })).toEqual([
+        404,
+        expect.stringContaining('knows no way'),
+      ]);
+    expect(await refused('desk', there)).toEqual([404, expect.anything()]);
+    expect(await refused('team', { conversation })).toEqual([400, expect.stringContaining('text')]);
+  });
+
+  test('leaves also after kill -9', async () => {
+    const chat = platform.privateChat(platform.person('Zoe'), bot);
+    platform.faults.plan('sendMessage', { kind: 'hang' });
+    const sends = platform.called('sendMessage').length;
+    const body = { conversation: `botmessenger/${account}/${chat.id}`, text: 'whatever happens' };
+    expect((await send('team', body, { 'idempotency-key': 'killed' })).status).toBe(202);
+    await eventually(() => expect(platform.called('sendMessage').length).toBeGreaterThan(sends));
+    await gateway.stop('SIGKILL');
+    gateway = await startAutomation({ folder: gateway.folder });
+    expect((await send('team', body, { 'idempotency-key': 'killed' })).status).toBe(202);
+    await says(platform, bot, chat, 'whatever happens');
+  });
+});
+
+describe('send', () => {
+  test('has it sent, and with --wait tells whether it was', async () => {
+    const chat = platform.privateChat(platform.person('Eve'), bot);
+    const to = ['--conversation', `botmessenger/${account}/${chat.id}`];
+    const accepted = await run('send', 'team', ...to, '--text', 'one');
+    expect([accepted.code, accepted.stdout]).toEqual([
+      ...[0, expect.stringMatching(/^outbox:send:team\/.* is accepted; "deliveries show /)],
+    ]);
+    const [sent, json] = await Promise.all([
+      run('send', 'team', ...to, '--title', 'Two', '--text', 'two', '--wait'),
+      run('send', 'team', ...to, '--text', 'three', '--wait', '--json', '--idempotency-key', 'three'),
+    ]);
+    expect([sent.code, sent.stdout]).toEqual([0, expect.stringMatching(/^outbox:send:team\/.* is sent\n$/)]);
+    expect(JSON.parse(json.stdout)).toEqual({
+      deliveries: ['outbox:send:team/three/1'],
+      states: [{ id: 'outbox:send:team/three/1', state: 'done', note: null }],
+    });
+    expect(texts(platform, bot, chat).sort()).toEqual(['Two\n\ntwo', 'one', 'three']);
+    platform.faults.plan('sendMessage', {
+      kind: 'error',
+      error: new BotError(403, 'Forbidden: bot was kicked'),
+    });
+    const dead = await run('send', 'team', ...to, '--text', 'four', '--wait');
+    expect([dead.code, dead.stdout]).toEqual([1, expect.stringMatching(/ is dead: 403 .*bot was kicked/)]);
+  });
+
+  test('says what is wrong, and what was probably meant', async () => {
+    const [slip, lost, bad, nowhere] = await Promise.all([
+      run('send', 'taem', '--conversation', inGroup(), '--text', 'x'),
+      run('send', 'team', '--conversation', 'botmessenger/1/2', '--text', 'x'),
+      run('send', 'team', '--conversation', inGroup(), '--text', ' '),
+      run('send', 'team', '--text', 'x'),
+    ]);
+    expect([slip.code, slip.stderr]).toEqual([1, 'there is no trigger "taem"; did you mean team?\n']);
+    expect([lost.code, lost.stderr]).toEqual([1, expect.stringContaining('team knows no way to')]);
+    expect([bad.code, bad.stderr]).toEqual([2, 'error: text is missing: there is nothing to be said\n']);
+    expect([nowhere.code, nowhere.stderr]).toEqual([2, expect.stringContaining('--conversation NAME')]);
+  });
+});
