@@ -30,7 +30,7 @@ let heard = () => {};
 beforeAll(() => {
   // The tests run on what is built, as all others do; the script on its own would build first.
   const env = { ...process.env, ACTOR_GATEWAY_DIST: process.env.ACTOR_GATEWAY_DIST ?? 'dist' };
-  const started = spawn(process.execPath, [script, '--json'], {
+  const started = spawn(process.execPath, [script, '--json', '--at-once', '3'], {
     env,
     cwd: root,
     stdio: ['ignore', 'pipe', 'pipe'],
