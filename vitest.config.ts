@@ -24,14 +24,15 @@ export default defineConfig({
     hookTimeout: 90_000,
     teardownTimeout: 10_000,
     pool: 'forks',
-    // Tests that run programs wait for them half of the time: one file more than there are processors keeps these busy. So
-    // no test may count on being alone: what is told apart by time lies seconds apart.
-    maxWorkers: Math.min(8, availableParallelism() + 1),
+    // A file that runs programs keeps less than half a processor busy; the rest of the time it waits. Twice as many files as
+    // there are processors, and one, keep these busy. So no test may count on being alone: what is told apart by time lies
+    // seconds apart.
+    maxWorkers: Math.min(8, 2 * availableParallelism() + 1),
     allowOnly: false,
     sequence: { sequencer: SlowFirst },
     reporters: report === undefined ? ['default'] : ['default', 'json'],
     ...(report === undefined ? {} : { outputFile: { json: report } }),
-    // In this order, that of their names: what comes last is quick and fills both workers to the end.
+    // In this order, that of their names: what comes last is quick and fills all workers to the end.
     projects: [
       { extends: true, test: { name: 'e2e', include: ['test/e2e/**/*.test.ts'] } },
       ...(isWhole

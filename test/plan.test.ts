@@ -15,6 +15,7 @@ import {
 } from './plan.ts';
 
 const root = resolve(import.meta.dirname, '..');
+const startsGateway = /\bstart(Gateway|Automation)\(/;
 const named = Object.values(onOneFilling).flat().map(endToEnd);
 
 test('every end-to-end test runs on both fillings by itself, a second time, or is named with a reason', () => {
@@ -36,9 +37,12 @@ test('what is said to need no gateway starts none', () => {
   const without = onOneFilling['programs and libraries without a gateway'] ?? [];
   expect(without.length).toBeGreaterThan(5);
   const texts = without.map((name) => [name, readFileSync(join(root, endToEnd(name)), 'utf8')] as const);
-  expect(
-    texts.filter(([, text]) => /\bstart(Gateway|Automation)\(/.test(text)).map(([name]) => name),
-  ).toEqual([]);
+  expect(texts.filter(([, text]) => startsGateway.test(text)).map(([name]) => name)).toEqual([]);
+});
+
+test('what runs a second time starts a gateway, or it would be the same twice', () => {
+  const texts = testsOnNodeHttp().map((file) => [file, readFileSync(join(root, file), 'utf8')] as const);
+  expect(texts.filter(([, text]) => !startsGateway.test(text)).map(([file]) => file)).toEqual([]);
 });
 
 test('a test whose fixtures tidy up at the end of a file has a process of its own', () => {

@@ -74,7 +74,7 @@ for (let at = 0; at < image.data.length; at++) image.data[at] = at % 4 === 3 ? 2
       response.writeHead(200, { 'content-type': 'text/javascript' }).end('onfetch = () => {};'),
     '/script-redirect': '<title>Redirect</title><script>location.replace("/next?by=script")</script>',
   });
-  browser = await BrowserClient.start(['--allow-private', '--timeout-seconds', '8']);
+  browser = await BrowserClient.start(['--allow-private', '--timeout-seconds', '30']);
 });
 
 const go = async (path: string) => {
