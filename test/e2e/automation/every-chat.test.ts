@@ -1,0 +1,366 @@
+// What every chat keeps, whatever its platform is: one gateway with a trigger of each, and people of local platforms who write to
+// them. Each case runs for each chat; what only one platform has is in the tests of that platform. A new chat is a line in
+// test/fixtures/chats/local-chats.ts.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  type AgentProgram,
+  type AgentRequest,
+  eventually,
+  httpAgent,
+  startAgent,
+  startAutomation,
+  trigger,
+  writeResources,
+} from '../../fixtures/automation/automation.ts';
+import { atRest } from '../../fixtures/automation/killed.ts';
+import type { LocalChat, Seen } from '../../fixtures/chats/local-chat.ts';
+import { localChats } from '../../fixtures/chats/local-chats.ts';
+import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
+
+/** Of three attempts, so that a message that is refused more often shows whether these were counted. */
+const retry = { attempts: 3, min_backoff_seconds: 0.2, factor: 2, max_backoff_seconds: 1 };
+const deploy = { agent: 'echo', parameters: ['env', 'version'].map((name) => ({ name, required: true })) };
+
+interface Delivery {
+  readonly id: string;
+  readonly trigger: string;
+  readonly state: string;
+  readonly attempts: number;
+  readonly deferrals: number;
+  readonly note: string | null;
+}
+
+const chats = Object.entries(localChats).map(([name, make]) => ({ name, chat: make() }));
+let gateway: GatewayProcess;
+let program: AgentProgram;
+let output = '';
+/** What the agent answers only when it is told to, by what was said. */
+const held = new Map<string, Promise<void>>();
+/** Gives what has it answered. */
+function hold(...said: readonly string[]): () => void {
+  let release = () => {};
+  const gate = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  for (const each of said) held.set(each, gate);
+  return release;
+}
+
+/** As the agent was told it: platforms with commands only have it in a parameter. */
+const saidIn = ({ body }: AgentRequest) => body.parameters.text ?? body.input;
+const asked = (text: string) => program.requests.filter((request) => saidIn(request) === text);
+
+const card = {
+  title: 'Release 7',
+  fields: [{ name: 'Branch', value: 'main' }],
+  actions: [
+    { id: 'ship-7', title: 'Ship it' },
+    { id: 'drop-7', title: 'Drop it', style: 'danger' },
+  ],
+};
+const row = (n: number) => `row ${n} of what has to be read in order`;
+const long = [
+  'First of all:',
+  ...Array.from({ length: 60 }, (_, n) => row(n)),
+  '```js',
+  ...Array.from({ length: 120 }, (_, n) => row(n + 60)),
+  '```',
+  ...Array.from({ length: 60 }, (_, n) => row(n + 180)),
+].join('\n');
+
+beforeAll(async () => {
+  program = await startAgent(async (request) => {
+    const { command, parameters } = request.body;
+    const said = saidIn(request);
+    await held.get(said);
+    if (said === 'card') return { text: 'Is it ready?', data: card };
+    if (said.startsWith('long')) return { text: long };
+    return { text: command === 'deploy' ? `deploys ${JSON.stringify(parameters)}` : `heard: ${said}` };
+  });
+  for (const { chat } of chats) await chat.start();
+  await begin(resources());
+});
+afterAll(() => Promise.all(chats.map(({ chat }) => chat.stop())));
+
+function resources(more: (chat: LocalChat) => object = () => ({})) {
+  const triggers = chats.map(({ name, chat }) => {
+    const { config, commands, ...spec } = chat.trigger('echo');
+    return trigger(name, {
+      ...spec,
+      config: { ...config, ...more(chat) },
+      commands: { ...commands, deploy },
+      default_agent: 'echo',
+      retry,
+    });
+  });
+  return [...triggers, httpAgent('echo', program.url)];
+}
+
+async function begin(first?: ReturnType<typeof resources>): Promise<void> {
+  gateway = await startAutomation(first === undefined ? { folder: gateway.folder } : { resources: first });
+  await Promise.all(chats.map(({ chat }) => chat.attach(gateway.url)));
+}
+
+async function kill(): Promise<void> {
+  await gateway.stop('SIGKILL');
+  output += gateway.text();
+  await begin();
+}
+
+const api = async <T>(path: string, body?: object): Promise<T> => {
+  const init = body && {
+    method: 'POST',
+    body: JSON.stringify(body),
+    headers: { 'content-type': 'application/json' },
+  };
+  const response = await fetch(gateway.url + path, init);
+  expect(response.ok, `${path}: ${response.status}`).toBe(true);
+  return (await response.json()) as T;
+};
+
+/** The newest first. */
+const deliveries = async (query: string) =>
+  (await api<{ deliveries: readonly Delivery[] }>(`/deliveries?limit=1000&${query}`)).deliveries;
+
+const texts = (chat: LocalChat, place: string) => chat.seen(place).map(({ text }) => text);
+const sees = (chat: LocalChat, place: string, ...expected: readonly string[]) =>
+  eventually(() => expect(texts(chat, place)).toEqual(expected));
+/** All that can be read in a message, whatever form the platform has for it. */
+const words = ({ title = '', text, fields }: Seen) =>
+  [title, text, ...fields.map(({ name, value }) => `${name}: ${value}`)].join('\n');
+
+describe.concurrent.each(chats)('$name', ({ name, chat }) => {
+  test('a platform that takes no more for now is waited for: no attempt is counted, nothing is lost or out of order', async () => {
+    chat.tooMany('Many', 2);
+    for (const text of ['one', 'two']) await chat.say('Many', `${name} ${text}`);
+    await sees(chat, 'Many', `heard: ${name} one`, `heard: ${name} two`);
+    const refused = await eventually(async () => {
+      const rows = await deliveries('source=outbox');
+      return rows.find((each) => each.trigger === name && each.deferrals >= 2) ?? expect.unreachable();
+    });
+    expect(refused).toMatchObject({ state: 'done', attempts: 1 });
+  });
+
+  test('what people write is answered once, where they wrote it, and is one conversation', async () => {
+    for (const place of ['Answered', '#answered']) {
+      await chat.say(place, `${name} in ${place}`);
+      await sees(chat, place, `heard: ${name} in ${place}`);
+      await chat.say(place, `${name} again in ${place}`);
+      await sees(chat, place, `heard: ${name} in ${place}`, `heard: ${name} again in ${place}`);
+      const requests = [asked(`${name} in ${place}`), asked(`${name} again in ${place}`)];
+      expect(requests.map(({ length }) => length)).toEqual([1, 1]);
+      const [first, second] = requests.map(([request]) => request?.body);
+      expect(first).toMatchObject({ event: { type: chat.trigger('echo').type } });
+      expect(first?.conversation).toMatch(new RegExp(`^${name}/`));
+      expect(second?.conversation).toBe(first?.conversation);
+      expect(second?.history.map(({ role }) => role)).toEqual(['user', 'assistant']);
+    }
+    const [one, other] = ['Answered', '#answered'].map((place) => asked(`${name} in ${place}`)[0]);
+    expect(one?.body.conversation).not.toBe(other?.body.conversation);
+  });
+
+  test('a command has its parameters; one that lacks some is answered with help, and nobody is asked', async () => {
+    await chat.command('Commands', 'deploy', { env: `${name} prod`, version: '1.2' });
+    await sees(chat, 'Commands', expect.stringContaining('deploys {'));
+    await chat.command('Commands', 'deploy', { env: `only ${name}` });
+    await sees(
+      chat,
+      'Commands',
+      expect.anything(),
+      expect.stringMatching(/A parameter is missing:.*version/s),
+    );
+    const commands = program.requests.map(({ body }) => body.parameters);
+    expect(commands).toContainEqual({ env: `${name} prod`, version: '1.2' });
+    expect(commands).not.toContainEqual(expect.objectContaining({ env: `only ${name}` }));
+  });
+
+  test('title, fields and actions are shown, and a press is an event of the same conversation', async () => {
+    const { type } = chat.trigger('echo');
+    await chat.say('Card', 'card');
+    const [shown] = await eventually(() => {
+      const seen = chat.seen('Card');
+      expect(seen.flatMap(({ choices }) => choices)).toEqual(['Ship it', 'Drop it']);
+      return seen;
+    });
+    const read = words(shown!);
+    for (const word of ['Release 7', 'Is it ready?', 'Branch', 'main']) expect(read).toContain(word);
+    await chat.press('Card', 'Ship it');
+    const pressed = await eventually(() => {
+      const found = program.requests.find(
+        ({ body }) =>
+          body.event.type === type && JSON.stringify([body.input, body.parameters]).includes('ship-7'),
+      );
+      return found ?? expect.unreachable('nobody was asked about the button');
+    });
+    const [said] = asked('card').filter(({ body }) => body.event.type === type);
+    expect(pressed.body.conversation).toBe(said?.body.conversation);
+    await eventually(() => expect(texts(chat, 'Card').at(-1)).toContain('heard: '));
+  });
+
+  test('a long answer with code arrives whole and in order, and each part is code where it should be', async () => {
+    await chat.say('Long', 'long');
+    await eventually(() =>
+      expect(rowsIn(texts(chat, 'Long'))).toEqual(Array.from({ length: 240 }, (_, n) => n)),
+    );
+    for (const text of texts(chat, 'Long')) {
+      let isCode = false;
+      for (const line of text.split('\n')) {
+        if (line.startsWith('```')) isCode = !isCode;
+        const [, n] = /^row (\d+) /.exec(line) ?? [];
+        if (n !== undefined) expect([line, isCode]).toEqual([line, Number(n) >= 60 && Number(n) < 180]);
+      }
+      expect(isCode).toBe(false);
+    }
+  });
+
+  test('who writes again waits for the answer before, and another conversation does not', async () => {
+    const release = hold(`${name} first`);
+    await chat.say('Waits', `${name} first`);
+    await eventually(() => expect(asked(`${name} first`)).toHaveLength(1));
+    await chat.say('Waits', `${name} second`);
+    await chat.say('Passes', 'passing');
+    await sees(chat, 'Passes', 'heard: passing');
+    expect(asked(`${name} second`)).toEqual([]);
+    release();
+    await sees(chat, 'Waits', `heard: ${name} first`, `heard: ${name} second`);
+  });
+
+  test('an event that comes again is answered once', async () => {
+    await chat.say('Twice', `${name} twice`);
+    await sees(chat, 'Twice', `heard: ${name} twice`);
+    await chat.repeat('Twice');
+    await chat.say('Twice', 'after');
+    await sees(chat, 'Twice', `heard: ${name} twice`, 'heard: after');
+    expect(asked(`${name} twice`)).toHaveLength(1);
+  });
+
+  test('a message that is refused for good is dead, with the word of the platform; the event is done, and a replay sends it', async () => {
+    const word = chat.refuse('Refused');
+    await chat.say('Refused', `${name} refused`);
+    const [dead] = await eventually(async () => {
+      const found = (await deliveries('state=dead&source=outbox')).filter((each) => each.trigger === name);
+      expect(found).toMatchObject([{ attempts: 1, note: expect.stringContaining(word) }]);
+      return found;
+    });
+    expect(texts(chat, 'Refused')).toEqual([]);
+    const { id } = asked(`${name} refused`)[0]?.body.event ?? { id: '' };
+    expect(await api(`/deliveries/${encodeURIComponent(id)}`)).toMatchObject({ state: 'done' });
+    await api(`/deliveries/${encodeURIComponent(dead?.id ?? '')}/replay`, {});
+    await sees(chat, 'Refused', `heard: ${name} refused`);
+    expect(asked(`${name} refused`)).toHaveLength(1);
+  });
+
+  test.skipIf(chat.forge === undefined)('a forged event is refused and reaches nobody', async () => {
+    expect(await chat.forge?.('Forged', `${name} forged`)).toBe(401);
+    await chat.say('Forged', 'real');
+    await sees(chat, 'Forged', 'heard: real');
+    expect(asked(`${name} forged`)).toEqual([]);
+  });
+});
+
+/** The numbers of the rows, in the order in which they are read. */
+function rowsIn(parts: readonly string[]): readonly number[] {
+  return parts.flatMap((part) => [...part.matchAll(/^row (\d+) /gm)].map(([, n]) => Number(n)));
+}
+
+/** The same for all of them at once: the gateway is one. */
+const everywhere = (step: (chat: LocalChat, name: string) => Promise<unknown>) =>
+  Promise.all(
+    chats.map(({ name, chat }) =>
+      step(chat, name).catch((error: Error) => {
+        error.message = `${name}: ${error.message}`;
+        throw error;
+      }),
+    ),
+  );
+
+test('what was said and answered while a platform is away arrives when it is back', async () => {
+  const release = hold(...chats.map(({ name }) => `${name} before`));
+  await everywhere(async (chat, name) => {
+    await chat.say('Away', `${name} before`);
+    await eventually(() => expect(asked(`${name} before`)).toHaveLength(1));
+    chat.isAway = true;
+  });
+  release();
+  await eventually(async () => {
+    const rows = await deliveries('source=outbox&state=retrying');
+    expect(new Set(rows.map((each) => each.trigger))).toEqual(new Set(chats.map(({ name }) => name)));
+  });
+  await everywhere(async (chat, name) => {
+    chat.isAway = false;
+    await chat.say('Away', `${name} after`);
+    await sees(chat, 'Away', `heard: ${name} before`, `heard: ${name} after`);
+  });
+});
+
+test('kill -9 between any two steps: under one key each, in order, and nothing is lost', async () => {
+  await atRest(gateway);
+  hold(...chats.map(({ name }) => `${name} while asked`));
+  await everywhere(async (chat, name) => {
+    await chat.say('Done', `${name} done`);
+    await sees(chat, 'Done', `heard: ${name} done`);
+    const [inParts, before, shown] = [
+      chat.hang('In parts', { skip: 1 }),
+      chat.hang('Before'),
+      chat.hang('Shown', { isShown: true }),
+    ];
+    await chat.say('Asked', `${name} while asked`);
+    await chat.say('In parts', `long ${name}`);
+    await chat.say('Before', `${name} before it left`);
+    await chat.say('Shown', `${name} before we knew`);
+    await eventually(() => expect(asked(`${name} while asked`)).toHaveLength(1));
+    await chat.say('Asked', `${name} behind it`);
+    await Promise.all([inParts, before, shown]);
+  });
+  await kill();
+  held.clear();
+  await everywhere(async (chat, name) => {
+    await chat.repeat('Done');
+    await chat.say('Done', `${name} after`);
+    await sees(chat, 'Done', `heard: ${name} done`, `heard: ${name} after`);
+    await sees(chat, 'Asked', `heard: ${name} while asked`, `heard: ${name} behind it`);
+    await sees(chat, 'Before', `heard: ${name} before it left`);
+    const all = Array.from({ length: 240 }, (_, n) => n);
+    await eventually(() => expect(rowsIn(texts(chat, 'In parts'))).toEqual(all));
+    // Whether it had arrived not every platform can be asked.
+    await eventually(() => expect(texts(chat, 'Shown').length).toBeGreaterThan(0));
+  });
+  await atRest(gateway);
+  await everywhere(async (chat, name) => {
+    expect(new Set(texts(chat, 'Shown'))).toEqual(new Set([`heard: ${name} before we knew`]));
+    expect(texts(chat, 'Shown').length).toBeLessThanOrEqual(2);
+    expect(asked(`${name} done`)).toHaveLength(1);
+    const twice = asked(`${name} while asked`).map(({ headers }) => headers['idempotency-key']);
+    expect(twice).toEqual([twice[0], twice[0]]);
+  });
+});
+
+test('a filter that lets nobody pass has nobody asked', async () => {
+  const reload = async (more?: (chat: LocalChat) => object) => {
+    writeResources(gateway.folder, resources(more));
+    await api('/admin/reload', {});
+  };
+  await reload(({ nobody }) => nobody);
+  await everywhere(async (chat, name) => {
+    const ignored = () => deliveries(`source=${name}&state=ignored`);
+    const { length } = await ignored();
+    await chat.say('Filtered', `${name} unheard`);
+    await eventually(async () => expect((await ignored()).length).toBeGreaterThan(length));
+  });
+  await reload();
+  await everywhere(async (chat, name) => {
+    await chat.say('Filtered', `${name} heard`);
+    await eventually(() => expect(texts(chat, 'Filtered').at(-1)).toBe(`heard: ${name} heard`));
+    expect(asked(`${name} unheard`)).toEqual([]);
+  });
+});
+
+test('no secret was in the log, in a record or in a request to the agent', async () => {
+  const records = await Promise.all(
+    (await deliveries('')).map(({ id }) => api(`/deliveries/${encodeURIComponent(id)}`)),
+  );
+  const shown = output + gateway.text() + JSON.stringify([records, await api('/triggers'), program.requests]);
+  for (const { chat } of chats) for (const secret of chat.secrets) expect(shown).not.toContain(secret);
+  expect(records.length).toBeGreaterThan(20);
+});
