@@ -65,6 +65,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'automation/bot-progress',
     'automation/chats-told',
     'automation/comments-once',
+    'automation/every-chat',
     'automation/platforms-apart',
     'automation/stops-are-no-attempts',
     'automation/told',
