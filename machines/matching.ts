@@ -8,6 +8,9 @@
 
 import type { Binding, TextRule, Trigger } from '../config/resources/triggers/trigger.ts';
 
+/** Why nobody takes an event that somebody would take from elsewhere, or from somebody else. */
+export const FILTERED = 'no filter of a trigger lets it pass';
+
 /** Filters of a trigger, made ready; an empty one is not set. */
 export interface Filters {
   /** Names or ids, without a leading `#`. */
@@ -57,7 +60,7 @@ export function matched<T extends Routable>(
   for (const trigger of triggers) {
     const score = scoreOf(filtersOf(trigger), event);
     if (score === undefined) {
-      reason = 'no filter of a trigger lets it pass';
+      reason = FILTERED;
       continue;
     }
     const candidate = candidateOf(trigger, event, score);

@@ -244,6 +244,7 @@ export class Automation implements Part {
         const trigger = triggers.get(name);
         return trigger?.enabled === true ? trigger : undefined;
       },
+      triggers: () => triggers.all().filter(({ enabled }) => enabled),
       isPaused: (name) => this.deliveries.isPaused(name),
       onHeld: (name) => void this.#onHeld(name),
       handlerOf: (target) => this.#handlers.of(target),

@@ -3,18 +3,18 @@
 //
 // The handler is asked once per attempt, always under the same key, so that it can tell a repetition.
 //
-// CW1  an event that nobody takes is `ignored`, with the reason in its record; it is never an error.
+// CW1  an event that nobody takes is `ignored`, with the reason in its record; it is never an error. Who waits for an answer
+//      hears of it.
 // CW2  nothing runs for a paused trigger: the event is held, and with it what comes after it in its conversation.
 // CW3  nothing runs without a place either (inbox/work-places.ts), which is given back when the handler has really ended.
 // CW5  only what is inbound is read by the platform's adapter; what is of another kind was to wake an event that does not wait.
 
 import { agentTarget, type Target, targetText } from '../../config/resources/triggers/target.ts';
-import type { Trigger } from '../../config/resources/triggers/trigger.ts';
-import { type Filters, type Match, matched } from '../../machines/matching.ts';
+import type { Match } from '../../machines/matching.ts';
 import { DeadlineError } from '../errors.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from '../handlers/handler.ts';
 import { isParked } from '../handlers/handler-context.ts';
-import type { Assignment, Outcome, Work } from '../inbox/work.ts';
+import type { Assignment, Notice, Outcome, Work } from '../inbox/work.ts';
 import type { WorkPlaces } from '../inbox/work-places.ts';
 import { UnrenderableError } from '../outbound/delivery-error.ts';
 import { TypingIndicators } from '../outbound/typing-indicators.ts';
@@ -23,8 +23,9 @@ import { INBOUND, type NewEvent, type Store, type StoredEvent } from '../store/s
 import { givenUp, TOO_SOON_MS, withoutPlace } from './attempts.ts';
 import { CONVERSATION, jobOf, parametersOf } from './conversation-job.ts';
 import { Draft } from './draft.ts';
+import { EventTriggers, type TriggerLookup } from './event-triggers.ts';
 import { historyOf, remembered } from './history.ts';
-import { answerRows, mayHaveDraft, type Notice, noticeRows, type Taken } from './replies.ts';
+import { answerRows, mayHaveDraft, noticeRows, type Taken } from './replies.ts';
 import { type HandlerServices, parkedOutcome, RunContext } from './run-context.ts';
 import { timeLimit } from './time-limit.ts';
 
@@ -37,10 +38,8 @@ const NO_TRIGGER_MS = 10_000;
 const TYPING_LASTS_MS = 5_000;
 
 /** What it needs to know of triggers and agents; it changes with a reload, between two events. */
-export interface Routing {
+export interface Routing extends TriggerLookup {
   adapterOf(platform: string): Adapter | undefined;
-  /** Loaded and enabled. */
-  trigger(name: string): Trigger | undefined;
   isPaused(name: string): boolean;
   /** An event is held by that trigger now. */
   onHeld(trigger: string): void;
@@ -59,8 +58,7 @@ export class ConversationWork implements Work {
   readonly #records: Pick<Store, 'delivery'>;
   readonly #draftAfterMs: number | undefined;
   readonly #typing = new TypingIndicators();
-  /** A trigger that a reload has changed is another one. */
-  readonly #filters = new WeakMap<Trigger, Filters>();
+  readonly #triggers: EventTriggers;
 
   /** `draftAfterMs` as in draft.ts. */
   constructor(routing: Routing, places: WorkPlaces, records: Pick<Store, 'delivery'>, draftAfterMs?: number) {
@@ -68,6 +66,7 @@ export class ConversationWork implements Work {
     this.#places = places;
     this.#records = records;
     this.#draftAfterMs = draftAfterMs;
+    this.#triggers = new EventTriggers(routing);
   }
 
   /** Which trigger takes an event is known when it has been read; each run has the deadline of its own trigger besides. */
@@ -85,7 +84,7 @@ export class ConversationWork implements Work {
     return outcome;
   }
 
-  /** What is said to whoever sent an event that waits, or is given up for whatever reason. */
+  /** What is said to whoever sent an event that waits, or ends without an answer for whatever reason. */
   notice(event: StoredEvent, notice: Notice): readonly NewEvent[] {
     if ((event.kind ?? INBOUND) !== INBOUND) return [];
     const adapter = this.#routing.adapterOf(event.key.split('/')[1] ?? '');
@@ -97,10 +96,11 @@ export class ConversationWork implements Work {
       // Nobody knows whom to tell; its record says that it cannot be read.
       return [];
     }
-    const match = this.#match(adapter, inbound);
-    return typeof match === 'string'
-      ? []
-      : noticeRows({ adapter, trigger: match.trigger, event, inbound }, notice);
+    const match = this.#triggers.match(adapter, inbound);
+    const isTaken = 'trigger' in match;
+    if (!isTaken && inbound.isAwaited !== true) return [];
+    const trigger = isTaken ? match.trigger : this.#triggers.spokesman(adapter, inbound);
+    return trigger === undefined ? [] : noticeRows({ adapter, trigger, event, inbound }, notice);
   }
 
   async #perform(assignment: Assignment): Promise<Outcome> {
@@ -115,36 +115,14 @@ export class ConversationWork implements Work {
     } catch (error) {
       return { kind: 'failed', isFinal: true, note: `it cannot be read: ${messageOf(error)}`, retry: ONCE };
     }
-    const match = this.#match(adapter, inbound);
-    if (typeof match === 'string') return ignored(match);
+    const match = this.#triggers.match(adapter, inbound);
+    if (!('trigger' in match)) {
+      const { note, notice } = match;
+      return inbound.isAwaited === true ? { kind: 'ignored', note, notice } : ignored(note);
+    }
     const { trigger } = match;
     if (this.#routing.isPaused(trigger.name)) return { kind: 'held', trigger: trigger.name };
     return this.#run(assignment, adapter, inbound, match);
-  }
-
-  /** The trigger and what it does, or why there is none. */
-  #match(adapter: Adapter, inbound: InboundEvent): Match | string {
-    const known = inbound.triggers.flatMap((name) => {
-      const trigger = this.#routing.trigger(name);
-      return trigger?.type === adapter.type ? [trigger] : [];
-    });
-    if (known.length === 0) return 'the triggers it came for are gone or switched off';
-    const own = known.filter((trigger) => isOfAccount(adapter, trigger, inbound));
-    if (own.length === 0) return 'the triggers it came for use another account now';
-    const taking = own.filter((trigger) => adapter.takes?.(trigger, inbound) !== false);
-    if (taking.length === 0) return 'no filter of a trigger lets it pass';
-    if (inbound.unsupported !== undefined) return inbound.unsupported;
-    return matched(taking, inbound, (trigger) => this.#filtersOf(adapter, trigger));
-  }
-
-  #filtersOf(adapter: Adapter, trigger: Trigger): Filters | undefined {
-    if (adapter.filters === undefined) return undefined;
-    let filters = this.#filters.get(trigger);
-    if (filters === undefined) {
-      filters = adapter.filters(trigger);
-      this.#filters.set(trigger, filters);
-    }
-    return filters;
   }
 
   async #run(
@@ -250,11 +228,6 @@ function faultOf(error: unknown): Pick<HandlerError, 'isFinal' | 'isTooSoon' | '
   if (error instanceof HandlerError) return error;
   // An answer that has no form on its platform has none at the next attempt either.
   return { isFinal: error instanceof UnrenderableError, isTooSoon: false, retryAfterMs: undefined };
-}
-
-/** A reload may have given the trigger of that name to another account: what it would answer there nobody has asked. */
-function isOfAccount(adapter: Adapter, trigger: Trigger, { account }: InboundEvent): boolean {
-  return account === undefined || adapter.account?.(trigger) === account;
 }
 
 /** Nothing of a trigger is known, so nothing of its patience. */

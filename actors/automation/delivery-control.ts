@@ -29,7 +29,7 @@ export interface DeliveryControl {
   ): Promise<Settled | undefined>;
   /** Ends an event that is being handled, or is parked, as `ignored`; false for any other. */
   cancel(id: string, note: string): Promise<boolean>;
-  /** Ends an event that waits, is held or dead, as `ignored`, and tells whoever waits for it; false for any other. */
+  /** Ends an event that waits, is held or dead, as `ignored`, and tells whoever sent it or waits for it; false for any other. */
   discard(id: string, note: string): Promise<boolean>;
   /** Has an event that has ended run again; false for any other. */
   requeue(id: string): Promise<boolean>;
@@ -69,11 +69,7 @@ export function localDeliveryControl({
   counters,
   redact,
 }: LocalDeliveries): DeliveryControl {
-  const discard = async (id: string, note: string) => {
-    const isDone = await store.discard(id, note);
-    if (isDone) dispatcher.discarded(id, note);
-    return isDone;
-  };
+  const discard = (id: string, note: string) => dispatcher.discard(id, note);
   return {
     accept: (event) => dispatcher.accept(event),
     post: (rows) => store.append(rows),

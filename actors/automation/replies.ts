@@ -1,9 +1,13 @@
-// What goes back to where an event came from: the answer, and where a trigger says `on_failure: reply` a notice that there will
-// be none, or not soon. All of it as rows of the outbox, whose ids do not change: each is said once. Where there was a draft
-// (draft.ts), each stands in its place; whether there is a message that can be edited is found out when the row is sent.
+// What goes back to where an event came from: the answer, or a notice that there will be none, or not soon. All of it as rows of
+// the outbox, whose ids do not change: each is said once. Where there was a draft (draft.ts), each stands in its place; whether
+// there is a message that can be edited is found out when the row is sent.
+//
+// Notices of what was taken, failed or has to wait go out where the trigger says `on_failure: reply`. Whoever sees that an
+// answer is to come (`isAwaited`) hears in any case that there will be none, since the platform goes on saying otherwise.
 
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import type { AgentReply } from '../handlers/handler.ts';
+import type { Notice } from '../inbox/work.ts';
 import type { OutboundAction, OutboundMessage } from '../outbound/outbound-message.ts';
 import { outboxRows, type RowOrigin, rowId } from '../outbound/outbox-rows.ts';
 import { replyCard } from '../outbound/reply-card.ts';
@@ -11,16 +15,19 @@ import { type Adapter, accountOf, type InboundEvent } from '../sources/adapter.t
 import type { NewEvent, StoredEvent } from '../store/store.ts';
 import { wasTried } from './attempts.ts';
 
-/** What a notice may be about. */
-export type Notice = 'failed' | 'waits';
-
 /** Nothing of why: that is for the operator, and stands in the record. */
 const TEXTS: Readonly<Record<Notice, string>> = {
-  failed: 'Sorry, that did not work, and it will not be tried again.',
   waits: 'This takes longer than usual. The answer will come here.',
+  untaken: 'Sorry, there is nobody here who answers that.',
+  refused: 'Sorry, that is not allowed here, or not for you.',
+  stopped: 'This was stopped. There will be no answer.',
+  failed: 'Sorry, that did not work, and it will not be tried again.',
 };
 
-/** An event that some trigger has taken. */
+/** For the ids of rows: of the ways in which an event ends without an answer only one is told. */
+const aboutOf = (notice: Notice) => (notice === 'waits' ? 'waits' : 'failed');
+
+/** An event, and the trigger that has taken it or speaks of it. */
 export interface Taken {
   readonly adapter: Adapter;
   readonly trigger: Trigger;
@@ -28,7 +35,7 @@ export interface Taken {
   readonly inbound: InboundEvent;
 }
 
-/** In place of an answer without words: a draft says that something is to come. */
+/** In place of an answer without words: a draft, or the platform, says that something is to come. */
 const NOTHING_MORE = 'Done.';
 
 const POST: OutboundAction = { do: 'post' };
@@ -49,17 +56,25 @@ export function answerRows(
   const card = taken.adapter.outbound === undefined ? undefined : replyCard(data);
   if (text.trim() !== '' || card !== undefined)
     return rowsOf(taken, { text, card, status }, replacesDraft ? inPlace(taken) : POST);
-  return replacesDraft ? rowsOf(taken, { text: NOTHING_MORE, status }, inPlace(taken, 'nothing')) : [];
+  const { isAwaited = false } = taken.inbound;
+  if (!replacesDraft) return isAwaited ? rowsOf(taken, { text: NOTHING_MORE, status }, POST) : [];
+  return rowsOf(taken, { text: NOTHING_MORE, status }, inPlace(taken, isAwaited ? 'post' : 'nothing'));
 }
 
-/** None where the trigger tells nothing and there is no draft that would stay, or nowhere to say it. Throws UnrenderableError. */
+/** None where nobody is to be told and there is no draft that would stay, or nowhere to say it. Throws UnrenderableError. */
 export function noticeRows(taken: Taken, notice: Notice): readonly NewEvent[] {
   const said = { text: TEXTS[notice], status: 'warning' } as const;
-  const isTold = taken.trigger.on_failure === 'reply';
-  if (!mayHaveDraft(taken)) return isTold ? rowsOf(taken, said, POST, { about: notice }) : [];
+  const about = aboutOf(notice);
+  const isTold = isToldOf(taken, notice);
+  if (!mayHaveDraft(taken)) return isTold ? rowsOf(taken, said, POST, { about }) : [];
   // Who is to hear nothing is not left with a draft all the same.
   if (!isTold && notice !== 'failed') return [];
-  return rowsOf(taken, said, inPlace(taken, isTold ? 'post' : 'nothing'), { about: notice });
+  return rowsOf(taken, said, inPlace(taken, isTold ? 'post' : 'nothing'), { about });
+}
+
+function isToldOf({ trigger, inbound }: Taken, notice: Notice): boolean {
+  if (inbound.isAwaited === true && notice !== 'waits') return true;
+  return trigger.on_failure === 'reply' && (notice === 'waits' || notice === 'failed');
 }
 
 /** The first text of an answer under way; undefined where there is nowhere to show it. Throws UnrenderableError. */
@@ -78,7 +93,7 @@ export const draftRowId = (eventId: string): string => rowId(eventId, 'draft', 1
 /** Rows that a draft is not shown after. */
 export const lastWordIds = (eventId: string): readonly string[] => [
   rowId(eventId, undefined, 1),
-  rowId(eventId, 'failed' satisfies Notice, 1),
+  rowId(eventId, aboutOf('failed'), 1),
 ];
 
 /** By what is known of the event alone; an attempt at its beginning knows better. */

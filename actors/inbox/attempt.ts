@@ -112,7 +112,7 @@ export class Attempt {
       this.cut === 'cancelled' &&
       (outcome === undefined || outcome.kind === 'parked' || mayComeAgain(outcome))
     )
-      return { kind: 'ignored', trigger: outcome?.trigger, note: this.cancelNote };
+      return { kind: 'ignored', trigger: outcome?.trigger, note: this.cancelNote, notice: 'stopped' };
     if (this.cut !== 'deadline' || (outcome !== undefined && mayComeAgain(outcome))) return outcome;
     const note = `it had not ended after ${Math.round(this.#dueAt - this.#startedAt)} ms`;
     return { kind: 'failed', note, retry: defaultRetry };

@@ -16,6 +16,8 @@ import { ClaimKeeper } from './claim-keeper.ts';
 import { Committer } from './committer.ts';
 import { DeliveryWaits } from './delivery-waits.ts';
 import { mailboxesLogic } from './mailboxes-actor.ts';
+import { discardEffects } from './notices.ts';
+import type { Effects } from './work.ts';
 import { type QueueOptions, type QueueStats, WorkQueue } from './work-queue.ts';
 
 export interface DispatcherOptions {
@@ -130,9 +132,12 @@ export class Dispatcher {
     return this.#deliveryWaits.wait(trigger, id, timeoutMs, givenUp);
   }
 
-  /** The event was ended in the store by an operator; whoever waits for it is told. */
-  discarded(id: string, note: string): void {
-    this.#deliveryWaits.settle(id, { state: 'ignored', answer: undefined, note });
+  /** Ends an event that waits, is held or dead, as ignored; whoever sent it or waits for it is told. False for any other. */
+  async discard(id: string, note: string): Promise<boolean> {
+    const { store } = this.#options;
+    const isDone = await store.discard(id, note, await this.#discardEffects(id));
+    if (isDone) this.#deliveryWaits.settle(id, { state: 'ignored', answer: undefined, note });
+    return isDone;
   }
 
   /** Ends every wait with undefined, and from now on each new one at once. */
@@ -156,6 +161,21 @@ export class Dispatcher {
     const statsOf = (name: string) =>
       this.#queues.filter(({ parent }) => parent === name).map((queue) => queue.stats());
     return Object.fromEntries(parents.map((name) => [name, statsOf(name)]));
+  }
+
+  async #discardEffects(id: string): Promise<Pick<Effects, 'emit' | 'cancelTimers'>> {
+    const { store, log, redact = String } = this.#options;
+    const found = await store.delivery(id);
+    const work = found && this.#queues.find((queue) => found.key.startsWith(queue.prefix))?.work;
+    if (found === undefined || work === undefined) return {};
+    try {
+      const { receivedAt: at, attempts: attempt } = found;
+      return discardEffects({ ...found, at, attempt, state: undefined }, work);
+    } catch (error) {
+      const reason = redact(error instanceof Error ? error.message : String(error));
+      log.error({ delivery: id, reason }, 'nobody could be told what becomes of an event');
+      return {};
+    }
   }
 
   /** One that has woken another is over with its acceptance: no turn of it will tell. */

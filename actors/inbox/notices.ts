@@ -1,25 +1,35 @@
-// Adds to the result of a turn what whoever sent the event is told: that it is given up, or that it waits for longer than a
-// moment. It goes with the same commit, so that nobody waits for an answer that does not come, however the attempts ended.
+// Adds to the result of a turn what whoever sent the event is told: that it ends without an answer, or that it waits for longer
+// than a moment. It goes with the same commit, so that nobody waits for an answer that does not come, however the attempts ended.
+// What an operator ends between two turns says so with the commit of that.
 //
-// NOT1  it is told at most once of each kind: the rows have ids that do not change, and the store takes each once.
+// NOT1  that it waits is told at most once, and so is its end: the rows have ids that do not change, and the store takes each
+//       once.
 // NOT2  of an event that waits for somebody else to let it go nothing is said before it has waited so long; a timer of the
 //       store keeps that, and is taken back with the end of the event.
 
 import type { NewEvent, StoredEvent, TurnResult } from '../store/store.ts';
-import type { Work } from './work.ts';
+import type { Effects, Notice, Work } from './work.ts';
 
 /** What people take for a moment. */
 const MOMENT_MS = 3_000;
 
-/** `now` is epoch ms. Throws what the work throws. */
-export function withNotice(result: TurnResult, event: StoredEvent, work: Work, now: number): TurnResult {
+/** `now` is epoch ms; `said` is what the outcome would have said of its end. Throws what the work throws. */
+export function withNotice(
+  result: TurnResult,
+  event: StoredEvent,
+  work: Work,
+  now: number,
+  said?: Notice,
+): TurnResult {
   if (work.notice === undefined) return result;
   switch (result.outcome) {
     case 'dead':
-      return withoutTimer(withRows(result, work.notice(event, 'failed')), event);
+      return withoutTimer(withRows(result, work.notice(event, said ?? 'failed')), event);
     case 'done':
-    case 'ignored':
-      return withoutTimer(result, event);
+    case 'ignored': {
+      const rows = said === undefined ? [] : work.notice(event, said);
+      return withoutTimer(withRows(result, rows), event);
+    }
     case 'retrying':
     case 'deferred':
       return (result.retryInMs ?? 0) < MOMENT_MS ? result : withRows(result, work.notice(event, 'waits'));
@@ -31,6 +41,12 @@ export function withNotice(result: TurnResult, event: StoredEvent, work: Work, n
     default:
       return result;
   }
+}
+
+/** What goes with the end of an event that an operator discards. Throws what the work throws. */
+export function discardEffects(event: StoredEvent, work: Work): Pick<Effects, 'emit' | 'cancelTimers'> {
+  if (work.notice === undefined) return {};
+  return { emit: work.notice(event, 'stopped'), cancelTimers: [timerOf(event)] };
 }
 
 function withRows(result: TurnResult, rows: readonly NewEvent[]): TurnResult {

@@ -11,7 +11,7 @@ import type { Commit } from './committer.ts';
 import type { Mailbox } from './mailbox.ts';
 import { withNotice } from './notices.ts';
 import { stoppedResult, turnResult } from './turn-result.ts';
-import type { Outcome } from './work.ts';
+import type { Notice, Outcome } from './work.ts';
 
 /** The most turns in a row under one claim while other mailboxes wait for a place. */
 const TURNS_IN_A_ROW = 32;
@@ -101,7 +101,7 @@ export class TurnCommit implements Commit {
     // A store that refuses an outcome may refuse it for what is said with it.
     if (this.#wasRefused) return result;
     try {
-      return withNotice(result, turn.event, queue.work, Date.now());
+      return withNotice(result, turn.event, queue.work, Date.now(), saidOf(outcome));
     } catch (error) {
       queue.record.unsaid(this.#mailbox, queue.noteOf(error));
       return result;
@@ -112,4 +112,8 @@ export class TurnCommit implements Commit {
     this.#result = result;
     this.#mailbox.queue.committer.add(this);
   }
+}
+
+function saidOf(outcome: Outcome): Notice | undefined {
+  return 'notice' in outcome ? outcome.notice : undefined;
 }

@@ -20,9 +20,19 @@ export interface Assignment {
   checkpoint(state: string | null | undefined, effects?: Effects): Promise<void>;
 }
 
+/**
+ * What whoever sent an event is told of it beside an answer: that it waits; or that there will be none, since nobody takes it,
+ * it may not be asked there or by them, it was stopped, or it failed.
+ */
+export type Notice = 'waits' | 'untaken' | 'refused' | 'stopped' | 'failed';
+
 export type Outcome =
   /** What is to be committed with it; see there. */
-  | ({ readonly kind: 'done' | 'ignored' } & Pick<
+  | ({
+      readonly kind: 'done' | 'ignored';
+      /** Whoever sent it is told so. */
+      readonly notice?: Notice | undefined;
+    } & Pick<
       TurnResult,
       'trigger' | 'note' | 'answer' | 'receipt' | 'snapshot' | 'emit' | 'timers' | 'cancelTimers'
     >)
@@ -70,10 +80,10 @@ export interface Work {
   /** What it throws counts as a failed attempt that may be repeated. */
   perform(assignment: Assignment): Promise<Outcome>;
   /**
-   * What is sent to say that an event is given up, or has to wait for longer than a moment; for whatever reason, so that nobody
-   * waits for an answer that does not come. What it throws is told to the log.
+   * What is sent to say that an event ends without an answer, or has to wait for longer than a moment; for whatever reason, so
+   * that nobody waits for an answer that does not come. What it throws is told to the log.
    */
-  notice?(event: StoredEvent, notice: 'failed' | 'waits'): readonly NewEvent[];
+  notice?(event: StoredEvent, notice: Notice): readonly NewEvent[];
   /**
    * An event is held by that name from now on: that of a trigger, which may have been resumed since the event was judged, or
    * what it waits for to have a place.

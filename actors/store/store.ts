@@ -249,8 +249,11 @@ export interface Store {
    * more stays as it is. Gives the ids of those that have the receipt, undefined where nothing has it.
    */
   undeliver(keyPrefix: string, messages: readonly Undelivered[]): Promise<readonly (string | undefined)[]>;
-  /** Ends a delivery that waits for anything, is held or dead as `ignored`; false for any other. */
-  discard(id: string, note: string): Promise<boolean>;
+  /**
+   * Ends a delivery that waits for anything, is held or dead as `ignored`; false for any other. What is to happen with it happens
+   * together with it, but nothing for one that was dead: that has had its end.
+   */
+  discard(id: string, note: string, effects?: Pick<TurnResult, 'emit' | 'cancelTimers'>): Promise<boolean>;
   /**
    * Lets go on what was held by that name; with `max` so many events at most, those that were accepted first. Gives how many
    * mailboxes held something so, first in them or not, claimed or not.

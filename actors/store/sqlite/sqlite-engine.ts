@@ -238,13 +238,17 @@ export class SqliteEngine implements Ledger {
     return messages.map((message) => this.#receipts.undeliver(storable(keyPrefix), message, this.#time));
   }
 
-  discard(id: string, note: string): boolean {
+  discard(id: string, note: string, effects: Pick<TurnResult, 'emit' | 'cancelTimers'> = {}): boolean {
     const found = this.#deliveries.find(id);
     if (found === undefined || !['queued', 'retrying', 'held', 'waiting', 'dead'].includes(found.state))
       return false;
-    if (found.state === 'waiting') this.#waits.end(found.seq, found.key);
-    this.#deliveries.ignore(found.seq, found.state, note, this.#time);
-    if (found.state !== 'dead') this.#mailboxes.reconsider(found.key, this.#time);
+    const { seq, key, state } = found;
+    if (state === 'waiting') this.#waits.end(seq, key);
+    this.#deliveries.ignore(seq, state, note, this.#time);
+    if (state === 'dead') return true;
+    for (const name of effects.cancelTimers ?? []) this.#timers.cancel(key, name);
+    for (const event of effects.emit ?? []) this.#appender.add(event, this.#time);
+    this.#mailboxes.reconsider(key, this.#time);
     return true;
   }
 

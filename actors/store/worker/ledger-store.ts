@@ -123,8 +123,8 @@ export class LedgerStore implements Store {
     return this.#channel.call('undeliver', [keyPrefix, messages]);
   }
 
-  discard(id: string, note: string): Promise<boolean> {
-    return this.#channel.call('discard', [id, note]);
+  discard(id: string, note: string, effects?: Pick<TurnResult, 'emit' | 'cancelTimers'>): Promise<boolean> {
+    return this.#channel.call('discard', [id, note, effects]);
   }
 
   release(heldBy: string, max?: number): Promise<number> {

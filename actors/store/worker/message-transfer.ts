@@ -60,6 +60,11 @@ export function argumentsToPost<O extends Operation>(
       bytes: results.reduce((sum, result) => sum + weightOfResult(result), 0),
     };
   }
+  if (operation === 'discard') {
+    const [id, note, { emit = [], cancelTimers } = {}] = args as Arguments<'discard'>;
+    const content = [id, note, { emit: emit.map(copiedEvent), cancelTimers }] as unknown as Arguments<O>;
+    return { content, moved: nothingMoved, bytes: weightOf(emit) };
+  }
   return { content: args, moved: nothingMoved, bytes: 0 };
 }
 

@@ -108,6 +108,7 @@ class World {
     const routing: Routing & { trigger(name: string): Trigger | undefined } = {
       adapterOf: () => manualAdapter as Adapter,
       trigger: (name) => triggers.get(name),
+      triggers: () => [...triggers.values()],
       isPaused: (name) => pauses.has(name),
       onHeld: (name) => void pauses.onHeld(store, name).catch(() => {}),
       handlerOf: ({ name }) => agents.get(name),

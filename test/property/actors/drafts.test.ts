@@ -166,6 +166,7 @@ async function tryPlan(plan: Plan): Promise<void> {
     const routing = {
       adapterOf: () => adapter,
       trigger: () => trigger,
+      triggers: () => [],
       isPaused: () => false,
       onHeld: () => {},
       handlerOf: () => handler,

@@ -38,6 +38,7 @@ function bench(
   const routing: Routing = {
     adapterOf: () => adapter,
     trigger: () => trigger,
+    triggers: () => [],
     isPaused: () => false,
     onHeld: () => {},
     handlerOf: typeof handler === 'function' ? handler : () => handler,
@@ -165,6 +166,7 @@ test('of the triggers of a chat the one takes an event whose filters fit it best
     {
       adapterOf: () => adapter,
       trigger: (name) => triggers.get(name),
+      triggers: () => [],
       isPaused: () => false,
       onHeld: () => {},
       handlerOf: () => ({ run: async () => ({ text: 'yes' }) }),

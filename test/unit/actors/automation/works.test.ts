@@ -48,6 +48,7 @@ function start(
     routing: {
       adapterOf: () => manualAdapter as Adapter,
       trigger: (name) => manualTrigger(name),
+      triggers: () => [],
       isPaused: () => false,
       onHeld: () => {},
       handlerOf: () => undefined,

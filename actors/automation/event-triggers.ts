@@ -1,0 +1,78 @@
+// Which trigger takes an event, by the files as they are now: what its adapter filters by itself, the filters of chats, and the
+// commands. And which one speaks for the gateway where none of them does.
+
+import type { Trigger } from '../../config/resources/triggers/trigger.ts';
+import { FILTERED, type Filters, type Match, matched } from '../../machines/matching.ts';
+import type { Notice } from '../inbox/work.ts';
+import type { Adapter, InboundEvent } from '../sources/adapter.ts';
+
+/** Triggers that are loaded and enabled. */
+export interface TriggerLookup {
+  trigger(name: string): Trigger | undefined;
+  triggers(): readonly Trigger[];
+}
+
+/** Nobody takes it. */
+export interface Untaken {
+  /** Why, for the record. */
+  readonly note: string;
+  /** The same, for whoever sent it. */
+  readonly notice: Notice;
+}
+
+export class EventTriggers {
+  readonly #lookup: TriggerLookup;
+  /** A trigger that a reload has changed is another one. */
+  readonly #filters = new WeakMap<Trigger, Filters>();
+
+  constructor(lookup: TriggerLookup) {
+    this.#lookup = lookup;
+  }
+
+  /** The trigger and what it does, or why there is none. */
+  match(adapter: Adapter, inbound: InboundEvent): Match | Untaken {
+    const known = this.#known(adapter, inbound);
+    if (known.length === 0) return untaken('the triggers it came for are gone or switched off');
+    const own = known.filter((trigger) => isOfAccount(adapter, trigger, inbound));
+    if (own.length === 0) return untaken('the triggers it came for use another account now');
+    const taking = own.filter((trigger) => adapter.takes?.(trigger, inbound) !== false);
+    if (taking.length === 0) return { note: FILTERED, notice: 'refused' };
+    if (inbound.unsupported !== undefined) return untaken(inbound.unsupported);
+    const match = matched(taking, inbound, (trigger) => this.#filtersOf(adapter, trigger));
+    if (typeof match !== 'string') return match;
+    return match === FILTERED ? { note: match, notice: 'refused' } : untaken(match);
+  }
+
+  /** The trigger in whose name is said that no trigger takes it. Undefined where nothing can be said. */
+  spokesman(adapter: Adapter, inbound: InboundEvent): Trigger | undefined {
+    const known = this.#known(adapter, inbound);
+    const others = inbound.account === undefined ? [] : this.#lookup.triggers();
+    return [...known, ...others].find(
+      (trigger) => trigger.type === adapter.type && isOfAccount(adapter, trigger, inbound),
+    );
+  }
+
+  #known(adapter: Adapter, { triggers }: InboundEvent): readonly Trigger[] {
+    return triggers.flatMap((name) => {
+      const trigger = this.#lookup.trigger(name);
+      return trigger?.type === adapter.type ? [trigger] : [];
+    });
+  }
+
+  #filtersOf(adapter: Adapter, trigger: Trigger): Filters | undefined {
+    if (adapter.filters === undefined) return undefined;
+    let filters = this.#filters.get(trigger);
+    if (filters === undefined) {
+      filters = adapter.filters(trigger);
+      this.#filters.set(trigger, filters);
+    }
+    return filters;
+  }
+}
+
+const untaken = (note: string): Untaken => ({ note, notice: 'untaken' });
+
+/** A reload may have given the trigger of that name to another account: what it would answer there nobody has asked. */
+function isOfAccount(adapter: Adapter, trigger: Trigger, { account }: InboundEvent): boolean {
+  return account === undefined || adapter.account?.(trigger) === account;
+}
