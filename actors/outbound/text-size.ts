@@ -1,15 +1,34 @@
 // How large a text is in the unit in which a platform counts, and how much of it fits.
 
-/** UTF-16 code units, as `length` counts them, or bytes of UTF-8. */
-export type TextUnit = 'utf16' | 'utf8';
+/**
+ * UTF-16 code units, as `length` counts them; bytes of UTF-8; or UTF-16 code units of what is sent where `&`, `<` and `>` leave as
+ * entities.
+ */
+export type TextUnit = 'utf16' | 'utf8' | 'entities';
 
 export function sizeOf(text: string, unit: TextUnit): number {
-  return unit === 'utf16' ? text.length : Buffer.byteLength(text);
+  if (unit === 'utf16') return text.length;
+  return unit === 'utf8' ? Buffer.byteLength(text) : text.length + entitiesMore(text);
+}
+
+function entitiesMore(text: string): number {
+  if (!/[&<>]/.test(text)) return 0;
+  let more = 0;
+  for (let at = 0; at < text.length; at += 1) more += unitsAt(text, at) - 1;
+  return more;
+}
+
+/** Of `&amp;`, `&lt;` and `&gt;`. */
+function unitsAt(text: string, at: number): number {
+  const code = text.charCodeAt(at);
+  if (code === 0x26) return 5;
+  return code === 0x3c || code === 0x3e ? 4 : 1;
 }
 
 /** The longest beginning of `text.slice(from, to)` that is no larger than `room`, as an offset; no pair of surrogates is cut. */
 export function fittingEnd(text: string, from: number, to: number, room: number, unit: TextUnit): number {
   if (unit === 'utf16') return wholeBefore(text, from, Math.min(to, from + room));
+  if (unit === 'entities') return wholeBefore(text, from, entitiesEnd(text, from, to, room));
   let end = from;
   for (let left = room; end < to; ) {
     const point = text.codePointAt(end) ?? 0;
@@ -18,6 +37,15 @@ export function fittingEnd(text: string, from: number, to: number, room: number,
     end += point < 0x10000 ? 1 : 2;
   }
   return Math.min(end, to);
+}
+
+function entitiesEnd(text: string, from: number, to: number, room: number): number {
+  let end = from;
+  for (let left = room; end < to; end += 1) {
+    left -= unitsAt(text, end);
+    if (left < 0) break;
+  }
+  return end;
 }
 
 function wholeBefore(text: string, from: number, end: number): number {

@@ -6,6 +6,7 @@ import { type BuiltTypeName, platformOf } from '../../config/resources/triggers/
 import type { Adapter } from './adapter.ts';
 import { botMessengerAdapter } from './botmessenger/botmessenger-adapter.ts';
 import { businessMessengerAdapter } from './businessmessenger/businessmessenger-adapter.ts';
+import { chatWorkspaceAdapter } from './chatworkspace/chatworkspace-adapter.ts';
 import { httpAdapter } from './http/http-adapter.ts';
 import { manualAdapter } from './manual/manual-adapter.ts';
 import { repoHostAdapter } from './repohost/repohost-adapter.ts';
@@ -30,6 +31,7 @@ export function makeAdapters({ maxBodyBytes }: { readonly maxBodyBytes: number }
     RepoHost: repoHostAdapter({ maxBodyBytes, replayWindowMs: REPLAY_WINDOW_MS }),
     BotMessenger: botMessengerAdapter(maxBodyBytes),
     BusinessMessenger: businessMessengerAdapter(maxBodyBytes),
+    ChatWorkspace: chatWorkspaceAdapter(maxBodyBytes),
     Schedule: scheduleAdapter(),
     Manual: manualAdapter,
   };

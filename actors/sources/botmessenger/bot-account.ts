@@ -6,8 +6,8 @@ import type { BotMessengerTrigger } from '../../../config/resources/triggers/tri
 import type { Log } from '../../log.ts';
 import type { Store } from '../../store/store.ts';
 import type { SourceHost } from '../adapter.ts';
+import { BotTurns } from '../bot-turns.ts';
 import { menuOf } from './bot-menu.ts';
-import { BotTurns } from './bot-turns.ts';
 import type { Migration } from './bot-update.ts';
 import { BotApi, type BotCredential, type BotIdentity } from './botmessenger-api.ts';
 import { FormerChats } from './former-chats.ts';

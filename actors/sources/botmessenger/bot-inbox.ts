@@ -45,7 +45,8 @@ export class BotInbox {
     const { identity, chats, turns } = this.#account;
     const message = botMessageOf(update);
     if (message === undefined) return undefined;
-    const { isTaken, isFirst } = turns.take(message);
+    const conversation = `${message.chat}/${message.topic ?? ''}`;
+    const { isTaken, isFirst } = turns.take({ conversation, isByBot: message.isByBot });
     if (isFirst === true)
       this.#host.log.warn(
         { bot: this.#account.name, chat: message.chat },

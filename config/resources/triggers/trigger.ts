@@ -64,6 +64,7 @@ export type Trigger = { [Name in BuiltTypeName]: TriggerOf<Name, ConfigOf<Name>>
 export type TriggerOfType<Name extends BuiltTypeName> = Extract<Trigger, { readonly type: Name }>;
 
 export type BotMessengerTrigger = TriggerOfType<'BotMessenger'>;
+export type ChatWorkspaceTrigger = TriggerOfType<'ChatWorkspace'>;
 export type HttpTrigger = TriggerOfType<'HTTP'>;
 export type RepoHostTrigger = TriggerOfType<'RepoHost'>;
 export type ScheduleTrigger = TriggerOfType<'Schedule'>;

@@ -404,8 +404,6 @@ describe('a trigger of type Manual', () => {
 
 describe('a trigger of a type that is not built', () => {
   const good: Readonly<Record<string, string>> = {
-    ChatWorkspace:
-      'bot_token: "${SECRET}", app_token: "${OTHER}", signing_secret: "${OTHER}", mode: socket, channels: ["#ops"], users: ["*"], events: [app_mention, message], patterns: ["(?i)help"]',
     CommunityChat: `bot_token: "\${SECRET}", application_id: a, public_key: "${'0a'.repeat(32)}", app_secret: "\${OTHER}", guild_ids: [a], allowed_roles: [b], channels: [c], max_skew_seconds: 60`,
     TeamChat:
       'app_id: a, app_password: "${SECRET}", tenant_id: t, allowed_tenants: [t], allowed_channels: [c], approval_allowed_users: [u], verify_tokens: true',
@@ -435,23 +433,6 @@ describe('a trigger of a type that is not built', () => {
   );
 
   test.each([
-    ['ChatWorkspace', '', 'spec.config.bot_token: required, but missing'],
-    [
-      'ChatWorkspace',
-      'bot_token: "${SECRET}", events: [messages]',
-      'spec.config.events[0]: expected one of app_mention, message, found "messages"',
-    ],
-    [
-      'ChatWorkspace',
-      'bot_token: "${SECRET}", patterns: ["(a"]',
-      'spec.config.patterns[0]: is no regular expression (RE2 syntax): missing closing )',
-    ],
-    [
-      'ChatWorkspace',
-      'bot_token: "${SECRET}", patterns: ["(?=a)b"]',
-      'spec.config.patterns[0]: is no regular expression (RE2 syntax): invalid or unsupported Perl syntax',
-    ],
-    ['ChatWorkspace', 'bot_token: "${SECRET}", mode: socket', 'spec.config.mode: socket needs an app_token'],
     [
       'CommunityChat',
       'bot_token: "${SECRET}", application_id: a, public_key: abc',

@@ -1,0 +1,81 @@
+// Triggers of type ChatWorkspace: a workspace chat whose events come over a socket, or signed to a path. All triggers of one app
+// share one connection (actors/connections), its limits and one order of what comes.
+
+import type { ChatWorkspaceTrigger } from '../../../config/resources/triggers/trigger.ts';
+import type { Connector } from '../../connections/connector.ts';
+import { chatFilters } from '../../inbox/chat-filters.ts';
+import type { Adapter, InboundEvent, OpenTrigger, SourceHost } from '../adapter.ts';
+import { WebhookTable } from '../webhook-table.ts';
+import { readWorkspaceEvent } from './chatworkspace-event.ts';
+import { workspaceOutbound } from './chatworkspace-outbound.ts';
+import { chatWorkspacePath, type WorkspaceSubscriber } from './chatworkspace-path.ts';
+import { signatureVerifier } from './signature-verifier.ts';
+import { signedConnector } from './signed-connector.ts';
+import { WorkspaceAccounts } from './workspace-account.ts';
+import { WorkspaceInbox } from './workspace-inbox.ts';
+import { workspacePacing } from './workspace-pacing.ts';
+import { teamsOf } from './workspace-payload.ts';
+
+/** `maxBodyBytes` bounds one request to a webhook. */
+export function chatWorkspaceAdapter(maxBodyBytes: number): Adapter<ChatWorkspaceTrigger> {
+  const accounts = new WorkspaceAccounts();
+  const table = new WebhookTable<WorkspaceSubscriber>(chatWorkspacePath(maxBodyBytes));
+  return {
+    type: 'ChatWorkspace',
+    account: (trigger) => accounts.of(trigger).name,
+    async open(trigger: ChatWorkspaceTrigger, host: SourceHost): Promise<OpenTrigger> {
+      const account = accounts.of(trigger);
+      const inbox = new WorkspaceInbox({ account, host, botOf: accounts.botOf });
+      const connector = connectorOf(trigger, host, accounts);
+      const used = host.connections.use({ trigger, connector });
+      if (trigger.config.mode === 'socket') return { close: () => used.release() };
+      try {
+        const verifier = signatureVerifier(trigger.config.signing_secret);
+        const subscriber = { trigger, host, methods: ['POST'], verifier, account, inbox };
+        const leave = await table.add(subscriber, trigger.config.path);
+        return {
+          close: async () => {
+            await leave();
+            await used.release();
+          },
+        };
+      } catch (error) {
+        await used.release();
+        throw error;
+      }
+    },
+    read: readWorkspaceEvent,
+    takes: (trigger, event) =>
+      isOfTeam(accounts.botOf(trigger).identity?.team, event) && isWanted(trigger, event),
+    filters: ({ config }) => chatFilters(config),
+    outbound: workspaceOutbound({
+      pacing: workspacePacing(),
+      apiOf: (trigger) => accounts.botOf(trigger).api,
+      accountOf: (trigger) => accounts.of(trigger).name,
+    }),
+  };
+}
+
+function connectorOf(
+  trigger: ChatWorkspaceTrigger,
+  host: SourceHost,
+  accounts: WorkspaceAccounts,
+): Connector<ChatWorkspaceTrigger> {
+  if (trigger.config.mode === 'http') return signedConnector({ trigger, host, botOf: accounts.botOf });
+  throw new Error('mode: socket is not built yet; use mode: http');
+}
+
+/** An app may be in several workspaces, with a bot in each. */
+function isOfTeam(team: string | undefined, { payload }: InboundEvent): boolean {
+  const teams = teamsOf(payload);
+  return team === undefined || teams.length === 0 || teams.includes(team);
+}
+
+/** `events` knows messages only. A mention is a message as well. */
+function isWanted({ config }: ChatWorkspaceTrigger, { context }: InboundEvent): boolean {
+  const kind = context['chat.event'];
+  if (kind !== 'message' && kind !== 'mention') return true;
+  if (config.bots === 'ignore' && context['chat.sender.is_bot'] === true) return false;
+  const { events } = config;
+  return events.length === 0 || events.includes('message') || kind === 'mention';
+}

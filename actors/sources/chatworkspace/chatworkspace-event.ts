@@ -1,0 +1,137 @@
+// The event that a payload becomes, and how that event reads later.
+//
+// CE1  an utterance is one event of its app, by channel and time, whether it comes as a mention, as a message or as both.
+// CE2  of two apps in one channel each has its copy, in a conversation of its own.
+// CE3  nothing is kept that lets somebody write in our name: the addresses for answers, and the token of the payload.
+
+import { type Principal, principalText } from '../../principal.ts';
+import type { NewEvent, StoredEvent } from '../../store/store.ts';
+import type { InboundEvent } from '../adapter.ts';
+import { newTrace } from '../new-trace.ts';
+import { memberOf } from '../payload-member.ts';
+import { type PayloadKind, type Said, saidIn, teamsOf } from './workspace-payload.ts';
+import { mentions, writtenText } from './workspace-text.ts';
+
+interface WorkspaceMeta {
+  /** Those of the app. */
+  readonly triggers: readonly string[];
+  readonly principal: string;
+  readonly account: string;
+  readonly kind: PayloadKind;
+  /** Users that are our bot. */
+  readonly bots: readonly string[];
+}
+
+export interface WorkspacePayload {
+  readonly account: string;
+  readonly triggers: readonly string[];
+  readonly principal: Principal;
+  readonly kind: PayloadKind;
+  readonly payload: unknown;
+  /** What it is about. */
+  readonly said: Said;
+  readonly bots: readonly string[];
+}
+
+export function workspaceEvent(come: WorkspacePayload): NewEvent {
+  const { account, triggers, principal, kind, said, bots } = come;
+  const meta: WorkspaceMeta = { triggers, principal: principalText(principal), account, kind, bots };
+  const payload = withoutCredentials(come.payload);
+  const place = [account, said.channel, ...(said.thread === undefined ? [] : [said.thread])];
+  return {
+    id: `chatworkspace:${account}/${said.id}`,
+    key: `conversation/chatworkspace/${place.join('/')}`,
+    meta: JSON.stringify(meta),
+    body: Buffer.from(JSON.stringify(payload)),
+    trace: newTrace(),
+    parsed: payload,
+  };
+}
+
+/** Throws for an event that is none of these. */
+export function readWorkspaceEvent(stored: StoredEvent): InboundEvent {
+  const { triggers, account, kind, bots } = JSON.parse(stored.meta) as WorkspaceMeta;
+  const payload: unknown = stored.parsed ?? JSON.parse(Buffer.from(stored.body).toString('utf8'));
+  const said = saidIn(kind, payload);
+  if (said === undefined) throw new Error('the payload holds no message, no command and no choice');
+  const { channel, channelName, sender } = said;
+  const isMention = said.what === 'message' && (said.isMention || mentions(said.text, bots));
+  return {
+    platform: 'chatworkspace',
+    account,
+    triggers,
+    ...wordsOf(said, bots, isMention),
+    channel,
+    channelAliases: channelName === undefined ? undefined : [channelName],
+    user: sender.id,
+    context: contextOf(said, teamsOf(payload)[0], isMention),
+    payload,
+    parameters: {},
+    isArrival: said.what === 'arrival' || undefined,
+    unsupported: unsupportedIn(said),
+  };
+}
+
+/** Where an answer to an event goes, as its payload says it. */
+export function placeOf(payload: unknown): Said | undefined {
+  return saidIn(kindOf(payload), payload);
+}
+
+function kindOf(payload: unknown): PayloadKind {
+  if (memberOf(payload, 'event') !== undefined) return 'events_api';
+  return memberOf(payload, 'command') === undefined ? 'interactive' : 'slash_commands';
+}
+
+type Words = Pick<InboundEvent, 'names' | 'text' | 'commandRest' | 'isChoice'>;
+
+function wordsOf(said: Said, bots: readonly string[], isMention: boolean): Words {
+  if (said.what === 'message') return { names: [], text: writtenText(said.text, bots, isMention) };
+  if (said.what === 'command')
+    return { names: [said.command], text: said.rest, commandRest: said.rest, isChoice: true };
+  if (said.what !== 'choice') return { names: [], text: undefined };
+  const { id, value } = said.chosen;
+  const [name = '', behind = ''] = splitAtBlank(id);
+  const rest = [behind, value].filter((part) => part !== '').join(' ');
+  const text = value === '' ? id : `${id} ${value}`;
+  return { names: name === id ? [id] : [id, name], text, commandRest: rest, isChoice: true };
+}
+
+/** An action may be a command with what stands behind it: `deploy prod`. */
+function splitAtBlank(id: string): readonly string[] {
+  return /^\s*(\S+)\s*([\s\S]*)$/.exec(id)?.slice(1) ?? [];
+}
+
+function unsupportedIn(said: Said): string | undefined {
+  if (said.what === 'other') return said.note;
+  if (said.what === 'message' && said.text.trim() === '') return 'it has files and no text';
+  return undefined;
+}
+
+function contextOf(
+  said: Said,
+  team: string | undefined,
+  isMention: boolean,
+): Readonly<Record<string, unknown>> {
+  const ofChoice = said.what === 'choice' ? said.chosen : undefined;
+  const all = {
+    'chat.event': said.what === 'message' && isMention ? 'mention' : said.what,
+    'chat.team': team,
+    'chat.id': said.channel,
+    'chat.name': said.channelName,
+    'chat.thread': said.thread,
+    'chat.message': 'ts' in said ? said.ts : undefined,
+    'chat.action.id': ofChoice?.id,
+    'chat.action.value': ofChoice?.value || undefined,
+    'chat.sender.id': said.sender.id,
+    'chat.sender.name': said.sender.name,
+    'chat.sender.is_bot': (said.what === 'message' && said.isByBot) || undefined,
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+}
+
+const CREDENTIALS: ReadonlySet<string> = new Set(['token', 'response_url', 'response_urls']);
+
+function withoutCredentials(payload: unknown): unknown {
+  if (typeof payload !== 'object' || payload === null) return payload;
+  return Object.fromEntries(Object.entries(payload).filter(([name]) => !CREDENTIALS.has(name)));
+}

@@ -1,0 +1,37 @@
+// The connection of an app whose events come by HTTP: nothing but a word to the platform, that its bots are who they are. Whoever
+// sends to the webhook is its affair.
+
+import type { ChatWorkspaceTrigger } from '../../../config/resources/triggers/trigger.ts';
+import type { Connector } from '../../connections/connector.ts';
+import type { SourceHost } from '../adapter.ts';
+import type { WorkspaceBot } from './workspace-account.ts';
+import { identifyBots } from './workspace-users.ts';
+
+export interface SignedConnectorOptions {
+  readonly trigger: ChatWorkspaceTrigger;
+  readonly host: SourceHost;
+  botOf(trigger: ChatWorkspaceTrigger): WorkspaceBot;
+}
+
+export function signedConnector({
+  trigger: { config },
+  host,
+  botOf,
+}: SignedConnectorOptions): Connector<ChatWorkspaceTrigger> {
+  return {
+    // Tokens of bots are no part of it: triggers of one app may have bots in several workspaces.
+    identity: JSON.stringify(['http', config.api_root, config.signing_secret]),
+    async connect(signal, users) {
+      await identifyBots(users(), botOf, host, signal);
+      let end = (): void => {};
+      const closed = new Promise<void>((resolve) => {
+        end = resolve;
+      });
+      return {
+        closed,
+        close: async () => end(),
+        onUsers: (triggers, ending) => identifyBots(triggers, botOf, host, ending),
+      };
+    },
+  };
+}
