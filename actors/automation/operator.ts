@@ -23,6 +23,7 @@ import type { ProactiveMessage } from './proactive-message.ts';
 import { type ProactiveOrigin, sendProactively } from './proactive-send.ts';
 import { timeLimit } from './time-limit.ts';
 import type { TriggerCounts } from './trigger-counters.ts';
+import { type TriggerDetails, triggerDetails } from './trigger-details.ts';
 import type { TriggerLife } from './trigger-registry.ts';
 
 export interface TriggerStatus extends TriggerLife {
@@ -72,6 +73,15 @@ export class Operator {
 
   trigger(name: string): TriggerStatus {
     return this.#statusOf(this.#named(name));
+  }
+
+  /** Never rejects for a store that does not answer. */
+  async details(name: string): Promise<TriggerStatus & TriggerDetails> {
+    const trigger = this.#named(name);
+    const { triggers, store } = this.#automation;
+    const adapter = this.#automation.adapterOf(trigger);
+    const details = await triggerDetails(trigger, triggers.all(), adapter, store);
+    return { ...this.#statusOf(trigger), ...details };
   }
 
   agents(): readonly Agent[] {

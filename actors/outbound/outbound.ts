@@ -3,6 +3,7 @@
 
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import type { InboundEvent } from '../sources/adapter.ts';
+import type { OutboundLimits } from './limits.ts';
 import type { MentionRule } from './mentions.ts';
 import type { OutboundMessage, OutboundTarget } from './outbound-message.ts';
 
@@ -46,6 +47,8 @@ export interface Outbound<T extends Trigger = Trigger, Rendered extends object =
    * which `render` fills by `message.mentions`. Undefined where nothing in a text notifies anybody.
    */
   readonly mentions?: MentionRule | 'rendered' | undefined;
+  /** What is in force for messages of the trigger now, for an operator. Pure. */
+  limits?(trigger: T): OutboundLimits;
   /** The address that `send` goes to: what hangs there hangs for every trigger that sends there. */
   sendsTo(trigger: T): string;
   /**

@@ -13,6 +13,7 @@
 import { Pace } from '../../rest/pace.ts';
 import { freeAt, type SpanLimit, withOneMore } from '../../rest/span-limit.ts';
 import { DeliveryError } from './delivery-error.ts';
+import type { OutboundLimits } from './limits.ts';
 
 export interface PlaceLimit {
   readonly everyMs: number;
@@ -48,6 +49,8 @@ export interface PacedTurn {
 const TOO_SOON_MS = 60_000;
 const LONGEST_MS = 3_600_000;
 const MAX_ACCOUNTS = 1_000;
+const MAX_SHOWN = 20;
+const ACCOUNT = 'account';
 
 interface PlaceState {
   /** When its burst is whole again. */
@@ -112,6 +115,33 @@ export class Pacing {
     const { everyMs, burst = 1 } = limit;
     const wholeAt = Math.max(state.wholeAt, heldUntil + (burst - 1) * everyMs);
     this.#remember(name, { ...state, wholeAt, heldUntil, wasRefused: true });
+  }
+
+  /** For an operator. `kinds` are the limits of destinations by what these are called; `limitOf` says whose is which. */
+  inForce(
+    account: string,
+    kinds: Readonly<Record<string, PlaceLimit>>,
+    limitOf: (place: string) => PlaceLimit = () => this.#options.place,
+  ): Pick<OutboundLimits, 'rates' | 'held'> {
+    const { accountEveryMs: perMs, accountBurst: atOnce } = this.#options;
+    const ofKinds = Object.entries(kinds).flatMap(([of, { everyMs, burst, window }]) => [
+      { of, most: 1, perMs: everyMs, atOnce: burst },
+      ...(window === undefined ? [] : [{ of, most: window.most, perMs: window.ms }]),
+    ]);
+    const ofAccount = { of: ACCOUNT, forMs: this.#accounts.get(account)?.waitMs ?? 0 };
+    const before = nameOf(account, '');
+    const ofPlaces = [...this.#places.keys()].flatMap((name) => {
+      if (!name.startsWith(before)) return [];
+      const of = name.slice(before.length);
+      return [{ of, forMs: this.#pauseOf(name, limitOf(of)) }];
+    });
+    return {
+      rates: [{ of: ACCOUNT, most: 1, perMs, atOnce }, ...ofKinds],
+      held: [ofAccount, ...ofPlaces]
+        .filter(({ forMs }) => forMs > 0)
+        .sort((a, b) => b.forMs - a.forMs)
+        .slice(0, MAX_SHOWN),
+    };
   }
 
   /** 0: it may go now. */

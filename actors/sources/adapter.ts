@@ -62,6 +62,19 @@ export interface RegisterOptions {
   readonly signal: AbortSignal;
 }
 
+/** A line of a platform's menu of commands, as people see it there. */
+export interface MenuCommand {
+  readonly command: string;
+  readonly description: string;
+}
+
+/** For the terminal. */
+export interface MenuByHand {
+  /** `the manifest of the app`. */
+  readonly where: string;
+  readonly text: string;
+}
+
 /** What an open trigger can do in the world. */
 export interface SourceHost {
   readonly store: Store;
@@ -147,6 +160,10 @@ export interface Adapter<T extends Trigger = Trigger> {
   readonly hasBuiltIns?: boolean | undefined;
   /** How messages go out to its platform. Without it answers are only kept in the record. */
   readonly outbound?: Outbound<T> | undefined;
+  /** What the platform's menu holds of triggers, all of one account. Pure. For a platform that has a menu. */
+  menu?(triggers: readonly T[]): readonly MenuCommand[];
+  /** The same where no API sets it: what a person has to put where, as the platform wants it written. Pure. */
+  menuByHand?(triggers: readonly T[]): MenuByHand;
   /**
    * Puts the commands of triggers, all of one account, into the platform's menu, whatever stands there. Gives their names as the
    * menu has them. Rejects with what the platform says. For a platform that has a menu.

@@ -36,7 +36,10 @@ export const commandList: Readonly<Record<CommandName, CommandSummary>> = {
   run: { usage: 'trigger <name>', description: 'run a trigger of type Manual, and print the answer' },
   send: { usage: '<trigger>', description: 'send a message to a conversation of a trigger' },
   deliveries: { usage: '<verb> [id]', description: 'list, show, replay or discard what has been accepted' },
-  triggers: { usage: '<verb> <name>', description: 'pause or resume a trigger; paused, it keeps queueing' },
+  triggers: {
+    usage: '<verb> <name>',
+    description: 'show, pause or resume a trigger; paused, it keeps queueing',
+  },
   validate: { usage: '-f <path>', description: 'check trigger and agent files, without a gateway' },
   machines: { usage: '[name]', description: 'print the state machines as Mermaid diagrams' },
 };

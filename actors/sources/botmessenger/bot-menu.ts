@@ -1,11 +1,7 @@
 // The platform's menu of commands, of which a bot has one: the commands of all its triggers together.
 
 import type { BotMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
-
-export interface MenuCommand {
-  readonly command: string;
-  readonly description: string;
-}
+import type { MenuCommand } from '../adapter.ts';
 
 /** Of the platform. */
 const MAX_COMMANDS = 100;

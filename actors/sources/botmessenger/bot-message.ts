@@ -20,6 +20,7 @@ const MAX_TEXT = 4096;
 const MAX_BUTTONS = 100;
 /** Of what comes back with a pressed button, in bytes. */
 const MAX_DATA = 64;
+export const botLimits = { text: { most: MAX_TEXT, unit: 'utf16' }, buttons: MAX_BUTTONS } as const;
 const BUTTON_ADDRESS = /^(https?|tg):\/\/\S+$/;
 
 /** Throws UnrenderableError. */

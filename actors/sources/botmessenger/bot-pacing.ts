@@ -9,6 +9,9 @@ const GROUP: PlaceLimit = { ...PERSON, window: { most: 20, ms: 60_000 } };
 export const botPacing = (now?: () => number): Pacing =>
   new Pacing({ accountEveryMs: 40, accountBurst: 3, place: PERSON, ...(now && { now }) });
 
+/** The same as words for an operator. */
+export const kindsOfChats = { person: PERSON, group: GROUP };
+
 /** An edit counts as a message. So a message that changes leaves a third of what the chat takes to others. */
 export function editsEveryMs(chat: string): number {
   const { everyMs, window } = limitOf(chat);

@@ -8,6 +8,7 @@ import { headerVerifier } from '../header-verifier.ts';
 import { WebhookTable } from '../webhook-table.ts';
 import { BotAccounts } from './bot-account.ts';
 import { BotInbox } from './bot-inbox.ts';
+import { menuOf } from './bot-menu.ts';
 import { botPacing } from './bot-pacing.ts';
 import { botConnector } from './botmessenger-connector.ts';
 import { readBotEvent } from './botmessenger-event.ts';
@@ -59,5 +60,6 @@ export function botMessengerAdapter(maxBodyBytes: number): Adapter<BotMessengerT
       presentIdOf: (trigger, chat) => accounts.of(trigger).chats.presentIdOf(chat),
       noteMigration: (trigger, migration) => accounts.of(trigger).noteMigration(migration, [trigger]),
     }),
+    menu: menuOf,
   };
 }

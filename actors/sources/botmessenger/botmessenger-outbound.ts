@@ -14,8 +14,8 @@ import type { OutboundTarget } from '../../outbound/outbound-message.ts';
 import type { Pacing } from '../../outbound/pacing.ts';
 import type { InboundEvent } from '../adapter.ts';
 import { memberOf } from '../payload-member.ts';
-import { type BotCall, botCalls } from './bot-message.ts';
-import { editsEveryMs, limitOf } from './bot-pacing.ts';
+import { type BotCall, botCalls, botLimits } from './bot-message.ts';
+import { editsEveryMs, kindsOfChats, limitOf } from './bot-pacing.ts';
 import { botMessageOf, type Migration } from './bot-update.ts';
 import type { BotApi } from './botmessenger-api.ts';
 import { BotRefusal, deliveryErrorOf } from './botmessenger-errors.ts';
@@ -51,6 +51,10 @@ export function botOutbound(directory: BotDirectory): Outbound<BotMessengerTrigg
     },
     render: (_trigger, message) => botCalls(message),
     mentions: { pattern: MENTION, isReadInCode: true },
+    limits: (trigger) => ({
+      ...botLimits,
+      ...directory.pacing.inForce(directory.accountOf(trigger), kindsOfChats, limitOf),
+    }),
     sendsTo: ({ config }) => config.api_root,
     send: (trigger, call, context) => new BotSending(directory, trigger, context).send(call),
     editsEveryMs: ({ place }) => editsEveryMs(place),

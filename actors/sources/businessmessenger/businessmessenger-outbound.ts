@@ -10,8 +10,8 @@ import { BusinessMessengerApi } from './businessmessenger-api.ts';
 import { PAIR_LIMIT } from './businessmessenger-errors.ts';
 import { MESSAGE_ID, SENDER_NUMBER, SENDER_USER_ID } from './businessmessenger-event.ts';
 import { GrowingPauses } from './growing-pauses.ts';
-import { messengerPacing } from './messenger-pacing.ts';
-import { type MessageBody, messageBodies } from './render-message.ts';
+import { kindsOfPlaces, messengerPacing } from './messenger-pacing.ts';
+import { type MessageBody, messageBodies, messageLimits } from './render-message.ts';
 import type { SendingNow } from './sending-now.ts';
 
 /** A phone number without its plus, or the platform's id of a user. */
@@ -53,6 +53,10 @@ export function businessMessengerOutbound(
     },
     render: (trigger, message) =>
       messageBodies(message).map((body) => ({ from: trigger.config.phone_number_id, body })),
+    limits: ({ config }) => ({
+      ...messageLimits,
+      ...pacing.inForce(config.phone_number_id, kindsOfPlaces),
+    }),
     sendsTo: ({ config }) => config.graph_url,
     async send(trigger, { from: account, body }, { signal }) {
       const place = String(body.to ?? body.recipient ?? '');

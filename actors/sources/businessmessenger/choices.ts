@@ -6,7 +6,8 @@
 
 import type { CardAction } from '../../outbound/outbound-message.ts';
 
-const MAX_BUTTONS = 3;
+/** Beyond these it is a list. */
+export const MAX_BUTTONS = 3;
 const BUTTON_TITLE = 20;
 const BUTTON_ID = 256;
 const LIST_ROWS = 10;

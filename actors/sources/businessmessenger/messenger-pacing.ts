@@ -7,5 +7,8 @@ import { Pacing, type PlaceLimit } from '../../outbound/pacing.ts';
 const ACCOUNT = { accountBurst: 15, accountEveryMs: 20 };
 const PERSON: PlaceLimit = { everyMs: 6_000, burst: 45 };
 
+/** As words for an operator. */
+export const kindsOfPlaces = { person: PERSON };
+
 export const messengerPacing = (now?: () => number): Pacing =>
   new Pacing({ ...ACCOUNT, place: PERSON, ...(now && { now }) });

@@ -8,7 +8,7 @@
 import { UnrenderableError } from '../../outbound/delivery-error.ts';
 import type { Card, OutboundMessage } from '../../outbound/outbound-message.ts';
 import { splitText } from '../../outbound/split-text.ts';
-import { type Choices, choicesOf } from './choices.ts';
+import { type Choices, choicesOf, MAX_BUTTONS } from './choices.ts';
 
 export type MessageBody = Readonly<Record<string, unknown>>;
 
@@ -16,6 +16,7 @@ const MAX_TEXT = 4096;
 /** Of the text beside buttons or a list. */
 const MAX_BODY = 1024;
 const MARKS = { success: '✅ ', warning: '⚠️ ' } as const;
+export const messageLimits = { text: { most: MAX_TEXT, unit: 'utf16' }, buttons: MAX_BUTTONS } as const;
 /** Where all the words stand in messages before. */
 const PROMPT = '👇';
 

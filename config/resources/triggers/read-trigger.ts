@@ -64,6 +64,8 @@ function readOfType(
   if (bindings.length === 0 && default_target === undefined && !reader.has('spec.commands'))
     reader.report('spec', 'leads nowhere: it has no commands, and there is no default_agent', 'warning');
   if (!rules.isBuilt) reader.report('spec.type', notBuilt(type));
+  else if (rules.maturity === 'Experimental')
+    reader.report('spec.type', `${type} is Experimental: try it before you depend on it`, 'warning');
   const name = written?.metadata?.name;
   const fallback =
     spec.default_agent === undefined

@@ -82,6 +82,7 @@ export type HttpConfig = Omit<Filled<Type.Static<typeof httpConfigSchema>>, 'met
 export const httpType: TriggerType<HttpConfig, true> = {
   config: httpConfigSchema,
   isBuilt: true,
+  maturity: 'Stable',
   webhook: {
     address: ({ host, port }) => (host === undefined || port === undefined ? undefined : { host, port }),
   },

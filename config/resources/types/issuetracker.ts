@@ -42,6 +42,7 @@ type IssueTrackerConfig = Filled<Type.Static<typeof issueTrackerConfigSchema>>;
 export const issueTrackerType: TriggerType<IssueTrackerConfig, false> = {
   config: issueTrackerConfigSchema,
   isBuilt: false,
+  maturity: 'Stable',
   webhook: {},
   proof: {
     what: 'a webhook_secret',

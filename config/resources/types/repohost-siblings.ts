@@ -31,6 +31,7 @@ type SiblingConfig = Filled<Type.Static<ReturnType<typeof siblingConfigSchema>>>
 const sibling = (path: string): TriggerType<SiblingConfig, false> => ({
   config: siblingConfigSchema(path),
   isBuilt: false,
+  maturity: 'Experimental',
   mentions: 'none',
   webhook: {},
   complete(config, fields) {

@@ -59,6 +59,7 @@ export type RepoHostConfig = Omit<Filled<Type.Static<typeof repoHostConfigSchema
 export const repoHostType: TriggerType<RepoHostConfig, true> = {
   config: repoHostConfigSchema,
   isBuilt: true,
+  maturity: 'Stable',
   mentions: 'none',
   webhook: {},
   proof: { what: 'a webhook_secret', isGiven: (_, fields) => fields.has('webhook_secret') },

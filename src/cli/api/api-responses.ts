@@ -6,6 +6,7 @@ import type {
   deliveryDetails,
   deliveryRecord,
   runRecord,
+  triggerDetails,
   triggerRecord,
 } from '../../http/api/automation-records.ts';
 import type { serverDetails, serverRecord, serverStats } from '../../http/api/records.ts';
@@ -32,6 +33,8 @@ export interface Stats extends Partial<AutomationStats> {
 export const pathOf = (id: string): string => `servers/${encodeURIComponent(id)}`;
 
 export type TriggerRecord = ReturnType<typeof triggerRecord>;
+
+export type TriggerDetails = ReturnType<typeof triggerDetails>;
 
 export interface TriggerList {
   readonly triggers: readonly TriggerRecord[];

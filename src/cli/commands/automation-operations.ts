@@ -1,9 +1,16 @@
 // The commands about triggers and what they have accepted: which request each makes, and what it shows of the answer.
 
 import { ApiProblem, type ApiResponse } from '../api/api-client.ts';
-import type { DeliveryDetails, DeliveryList, DeliveryRecord, TriggerRecord } from '../api/api-responses.ts';
+import type {
+  DeliveryDetails,
+  DeliveryList,
+  DeliveryRecord,
+  TriggerDetails,
+  TriggerRecord,
+} from '../api/api-responses.ts';
 import { deliveryLine, deliveryPage, deliveryTable, triggerLine } from '../views/automation-views.ts';
 import { printable } from '../views/terminal-text.ts';
+import { triggerPage } from '../views/trigger-page.ts';
 import { explainUnknownTrigger, getOperations, triggerPath } from './get-operations.ts';
 import { askForDeliveries, declareFilter, explainBadFilter } from './list-deliveries.ts';
 import type { Operation, Situation } from './operation.ts';
@@ -59,6 +66,14 @@ async function explainUnknownDelivery(problem: ApiProblem, { args: [id] }: Situa
 
 export const automationOperations = {
   ...getOperations,
+  'triggers show': {
+    description: 'One trigger in detail: how it does, what was refused last, its menu and its limits.',
+    args: [['<name>', TRIGGER]],
+    timeoutSeconds: READ_SECONDS,
+    ask: ({ client, args: [name = ''], timeoutMs }) => client.ask('GET', triggerPath(name), timeoutMs),
+    show: ({ body }, { paint }) => triggerPage(body as TriggerDetails, paint),
+    explain: explainUnknownTrigger,
+  },
   'triggers pause': {
     description: 'Pause a trigger: what comes is accepted and waits, over a restart too.',
     args: [['<name>', TRIGGER]],

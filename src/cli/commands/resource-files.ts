@@ -6,6 +6,7 @@ import { SecretValues } from '../../../config/reader/secret-values.ts';
 import type { Agent } from '../../../config/resources/agents/agent.ts';
 import { type LoadedResources, loadResources } from '../../../config/resources/load-resources.ts';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
+import { triggerTypes } from '../../../config/resources/triggers/trigger-types.ts';
 import { commandRecord } from '../../http/api/automation-records.ts';
 
 export function readResourceFiles(paths: readonly string[]): Promise<LoadedResources> {
@@ -19,7 +20,17 @@ export function isGood({ problems }: LoadedResources): boolean {
 /** What a file tells of a trigger: never a value of its configuration, which may be a secret (A9). */
 export function triggerInFile({ name, type, enabled, commands, default_target, labels, file }: Trigger) {
   const default_agent = default_target?.name ?? null;
-  return { name, type, enabled, commands: commands.map(commandRecord), default_agent, labels, file };
+  const maturity = triggerTypes[type].maturity ?? null;
+  return {
+    name,
+    type,
+    maturity,
+    enabled,
+    commands: commands.map(commandRecord),
+    default_agent,
+    labels,
+    file,
+  };
 }
 
 export function agentInFile({ name, description, model, runtime, file }: Agent) {

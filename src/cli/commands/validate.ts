@@ -2,6 +2,8 @@
 
 import { isError } from '../../../config/reader/problem.ts';
 import type { LoadedResources } from '../../../config/resources/load-resources.ts';
+import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
+import { triggerTypes } from '../../../config/resources/triggers/trigger-types.ts';
 import { parseProgram } from '../command.ts';
 import { sentenceOf } from '../command-list.ts';
 import { counted } from '../views/figures.ts';
@@ -59,7 +61,9 @@ function asJson(found: LoadedResources) {
   const { triggers, agents, problems } = found;
   return {
     ok: isGood(found),
-    triggers: triggers.map(({ name, type, enabled, file }) => ({ name, type, enabled, file })),
+    triggers: triggers.map(({ name, type, enabled, file }) => {
+      return { name, type, maturity: maturityOf(type), enabled, file };
+    }),
     agents: agents.map(({ name, file }) => ({ name, file })),
     problems,
   };
@@ -69,5 +73,14 @@ function summary(found: LoadedResources): string {
   const { triggers, agents, problems } = found;
   const good = `${counted(triggers.length, 'trigger')} and ${counted(agents.length, 'agent')} are good`;
   const errors = problems.filter(isError).length;
-  return isGood(found) ? good : `${counted(errors, 'problem')}; ${good}`;
+  const first = isGood(found) ? good : `${counted(errors, 'problem')}; ${good}`;
+  const labelled = labels.flatMap((label) => {
+    const names = triggers.filter(({ type }) => maturityOf(type) === label).map(({ name }) => name);
+    return names.length === 0 ? [] : [`  ${label}: ${names.join(', ')}`];
+  });
+  return [first, ...labelled].join('\n');
 }
+
+const labels = ['Stable', 'Experimental'] as const;
+
+const maturityOf = (type: Trigger['type']) => triggerTypes[type].maturity ?? null;

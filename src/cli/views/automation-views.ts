@@ -27,13 +27,14 @@ const deliveryStyle: Readonly<Record<DeliveryState, Style>> = {
   dead: 'bad',
 };
 
-const triggerStyle = (state: string): Style =>
+export const triggerStyle = (state: string): Style =>
   state === 'open' ? 'good' : state === 'failed' ? 'bad' : 'busy';
 
 export function triggerTable(rows: readonly TriggerRecord[], paint: Paint, width?: number): string[] {
   const columns: Column<TriggerRecord>[] = [
     { title: 'TRIGGER', text: ({ name }) => name },
     { title: 'TYPE', text: ({ type }) => type },
+    { title: 'MATURITY', text: ({ maturity }) => maturity ?? '-' },
     { title: 'STATE', text: stateText, paint: ({ state }, text) => paint(triggerStyle(state), text) },
     { title: 'HANDLED', isNumber: true, text: ({ handled }) => String(handled) },
     { title: 'FAILED', isNumber: true, text: ({ failed }) => String(failed) },
@@ -58,6 +59,7 @@ export function triggerFileTable(rows: readonly TriggerInFile[], width?: number)
   const columns: Column<TriggerInFile>[] = [
     { title: 'TRIGGER', text: ({ name }) => name },
     { title: 'TYPE', text: ({ type }) => type },
+    { title: 'MATURITY', text: ({ maturity }) => maturity ?? '-' },
     { title: 'ENABLED', text: ({ enabled }) => (enabled ? 'yes' : 'no') },
     { title: 'COMMANDS', text: commandWords },
     { title: 'AGENT', text: ({ default_agent }) => default_agent ?? '-' },
@@ -71,7 +73,7 @@ export function agentFileTable(rows: readonly AgentInFile[], width?: number): st
   return rows.length === 0 ? ['no agents'] : table(columns, rows, width);
 }
 
-const stateText = ({ state, paused }: TriggerRecord) =>
+export const stateText = ({ state, paused }: Pick<TriggerRecord, 'state' | 'paused'>) =>
   paused && state !== 'paused' ? `${state}, paused` : state;
 
 export function triggerLine(trigger: TriggerRecord): string {
@@ -142,6 +144,7 @@ export function deliveryPage(delivery: DeliveryDetails, paint: Paint): string[] 
     ['delivery', printable(delivery.id)],
     ['state', paint(deliveryStyle[delivery.state], delivery.state)],
     ['trigger', delivery.trigger ?? '-'],
+    ...(delivery.principal === null ? [] : [['by', printable(delivery.principal)] as const]),
     ['conversation', printable(delivery.conversation)],
     ['received', delivery.received_at ?? '-'],
     ['ended', delivery.ended_at ?? '-'],

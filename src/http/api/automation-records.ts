@@ -2,11 +2,14 @@
 // trigger's configuration, and the body of a delivery only where one is asked for by its id.
 
 import type { RunResult, TriggerStatus } from '../../../actors/automation/operator.ts';
+import type { TriggerDetails } from '../../../actors/automation/trigger-details.ts';
 import type { ConnectionStatus } from '../../../actors/connections/shared-connection.ts';
 import type { CircuitStatus } from '../../../actors/outbound/circuits.ts';
+import type { OutboundLimits } from '../../../actors/outbound/limits.ts';
 import type { Delivery } from '../../../actors/store/delivery.ts';
 import type { Agent } from '../../../config/resources/agents/agent.ts';
 import type { Binding } from '../../../config/resources/triggers/trigger.ts';
+import { triggerTypes } from '../../../config/resources/triggers/trigger-types.ts';
 
 const iso = (epochMs: number | undefined) => (epochMs === undefined ? null : new Date(epochMs).toISOString());
 
@@ -16,6 +19,7 @@ export function triggerRecord(status: TriggerStatus) {
   return {
     name: trigger.name,
     type: trigger.type,
+    maturity: triggerTypes[trigger.type].maturity ?? null,
     state,
     paused: isPaused,
     commands: trigger.commands.map(commandRecord),
@@ -34,6 +38,47 @@ export function triggerRecord(status: TriggerStatus) {
     connection: connection === undefined ? null : connectionRecord(connection),
     circuit: circuit === undefined ? null : circuitRecord(circuit),
   };
+}
+
+/** GET /triggers/:name. */
+export function triggerDetails(details: TriggerStatus & TriggerDetails) {
+  const { wayIn, menu, limits, records } = details;
+  return {
+    ...triggerRecord(details),
+    way_in: wayIn,
+    menu: menu ?? null,
+    limits: limits === undefined ? null : limitsRecord(limits),
+    last_event: records?.event === undefined ? null : lastEvent(records.event),
+    last_refusal: records?.refused === undefined ? null : lastRefusal(records.refused),
+  };
+}
+
+/** Rates of more than one a second are told per second. */
+function limitsRecord({ text, buttons, rates, held }: OutboundLimits) {
+  return {
+    text,
+    buttons: buttons ?? null,
+    rates: rates.map(({ of, most, perMs, atOnce = most }) => {
+      const isQuick = perMs < 1_000;
+      return {
+        of,
+        most: isQuick ? (most * 1_000) / perMs : most,
+        per_seconds: isQuick ? 1 : perMs / 1_000,
+        at_once: atOnce,
+      };
+    }),
+    held: held.map(({ of, forMs }) => ({ of, until: iso(Date.now() + forMs) })),
+  };
+}
+
+function lastEvent({ id, state, receivedAt }: Delivery) {
+  return { id, state, received_at: iso(receivedAt) };
+}
+
+/** Of one that is tried again it is that of the last attempt. */
+function lastRefusal({ id, state, endedAt, note, failures }: Delivery) {
+  const last = failures.at(-1);
+  return { id, state, at: iso(endedAt ?? last?.at), note: note ?? last?.note ?? null };
 }
 
 function connectionRecord({ platform, account, state, since, lastError, retryAt }: ConnectionStatus) {

@@ -14,6 +14,7 @@ import {
   deliveryDetails,
   deliveryRecord,
   runRecord,
+  triggerDetails,
   triggerRecord,
 } from './automation-records.ts';
 
@@ -43,7 +44,7 @@ const accept = (answer: Answering): AutomationRoute => ({ method: 'POST', status
 /** By the shape of the path, `*` for a segment that is a name. */
 const routes: ReadonlyMap<string, AutomationRoute> = new Map([
   ['/triggers', get(async (operator) => ({ triggers: operator.triggers().map(triggerRecord) }))],
-  ['/triggers/*', get(async (operator, _, name) => triggerRecord(operator.trigger(name)))],
+  ['/triggers/*', get(async (operator, _, name) => triggerDetails(await operator.details(name)))],
   ['/triggers/*/pause', post(async (operator, _, name) => triggerRecord(await operator.pause(name)))],
   [
     '/triggers/*/resume',

@@ -41,7 +41,9 @@ beforeAll(async () => {
   account = `${bot.id}@${new URL(platform.url).host}`;
   gateway = await startAutomation({
     resources: [
-      botTrigger('team', platform, bot),
+      botTrigger('team', platform, bot, {
+        commands: { deploy: { agent: 'echo', description: 'Ship it' }, status: { agent: 'echo' } },
+      }),
       trigger('silent', {
         type: 'BotMessenger',
         config: { bot_token: bot.token, api_root: platform.url },
@@ -189,6 +191,73 @@ describe('a message that answers nothing', () => {
     gateway = await startAutomation({ folder: gateway.folder });
     expect((await send('team', body, { 'idempotency-key': 'killed' })).status).toBe(202);
     await says(platform, bot, chat, 'whatever happens');
+  });
+});
+
+describe('triggers show', () => {
+  test('tells how a trigger does, what was refused last, its menu and its limits', async () => {
+    const chat = platform.privateChat(platform.person('Bea'), bot);
+    const conversation = `botmessenger/${account}/${chat.id}`;
+    const kicked = new BotError(403, 'Forbidden: bot was blocked by the user');
+    platform.faults.plan('sendMessage', { kind: 'error', error: kicked });
+    const id = (await send('team', { conversation, text: 'lost' })).json.deliveries[0];
+    await eventually(async () => expect(await delivery(id)).toMatchObject({ state: 'dead' }));
+    const flood = new BotError(429, 'Too Many Requests: retry after 40', { retry_after: 40 });
+    platform.faults.plan('sendMessage', { kind: 'error', error: flood });
+    const later = (await send('silent', { conversation, text: 'too soon' })).json.deliveries[0];
+    await eventually(async () => expect(await delivery(later)).toMatchObject({ deferrals: 1 }));
+    const { json } = await ask(`${gateway.url}/triggers/team`);
+    expect(json).toMatchObject({
+      name: 'team',
+      maturity: null,
+      state: 'open',
+      connection: { platform: 'botmessenger', account, state: 'connected' },
+      way_in: 'asks for messages',
+      menu: [
+        { command: 'deploy', description: 'Ship it' },
+        { command: 'status', description: 'status' },
+      ],
+      last_refusal: { id, state: 'dead', note: expect.stringMatching(/^403 .*blocked by the user/) },
+      limits: {
+        text: { most: 4096, unit: 'utf16' },
+        buttons: 100,
+        rates: [
+          { of: 'account', most: 25, per_seconds: 1, at_once: 3 },
+          { of: 'person', most: 1, per_seconds: 1, at_once: 5 },
+          { of: 'group', most: 1, per_seconds: 1, at_once: 5 },
+          { of: 'group', most: 20, per_seconds: 60, at_once: 20 },
+        ],
+        held: expect.arrayContaining([{ of: String(chat.id), until: expect.any(String) }]),
+      },
+    });
+    const { json: list } = await ask(`${gateway.url}/triggers`);
+    expect(list.triggers[0]).not.toHaveProperty('limits');
+    const [shown, hand, slip] = await Promise.all([
+      run('triggers', 'show', 'team'),
+      run('triggers', 'show', 'hand'),
+      run('triggers', 'show', 'hnad'),
+    ]);
+    expect(shown.stdout).toMatch(/^connection +connected to botmessenger\/.* since /m);
+    expect(shown.stdout).toMatch(/^last refusal +20.* dead +403 .*blocked by the user/m);
+    expect(shown.stdout).toMatch(/^menu +deploy {2}Ship it\n +status$/m);
+    expect(shown.stdout).toMatch(
+      /^limits +4096 characters in a message, 100 buttons\n +account: 25 a second/m,
+    );
+    expect(shown.stdout).toMatch(new RegExp(`^held back +.*${chat.id} until 20`, 'ms'));
+    expect(hand.stdout).toMatch(/^last refusal +-$/m);
+    expect(slip.stderr).toBe('there is no trigger "hnad"; did you mean hand?\n');
+    expect(shown.stdout + JSON.stringify(json)).not.toContain(bot.token.split(':')[1]);
+    await ask(`${gateway.url}/deliveries/${encodeURIComponent(later)}/discard`, { method: 'POST' });
+  });
+
+  test('names the event that a trigger took last', async () => {
+    const ann = platform.person('Ann');
+    platform.say(group, ann, '/deploy');
+    await eventually(async () => {
+      const { json } = await ask(`${gateway.url}/triggers/team`);
+      const owned = json.last_event ?? (await ask(`${gateway.url}/triggers/silent`)).json.last_event;
+      expect(owned).toMatchObject({ id: expect.stringMatching(/^botmessenger:/), state: 'done' });
+    });
   });
 });
 

@@ -92,13 +92,13 @@ describe('get', () => {
     expect([code, stderr]).toEqual([0, '']);
     const [title = '', ...rows] = stdout.trimEnd().split('\n');
     expect(title.split(/ {2,}/)).toEqual([
-      ...['TRIGGER', 'TYPE', 'STATE', 'HANDLED', 'FAILED', 'COMMANDS', 'AGENT', 'LAST ERROR'],
+      ...['TRIGGER', 'TYPE', 'MATURITY', 'STATE', 'HANDLED', 'FAILED', 'COMMANDS', 'AGENT', 'LAST ERROR'],
     ]);
-    expect(rows.map((row) => row.split(/ +/).slice(0, 3))).toEqual([
-      ['notes', 'Manual', 'open'],
-      ['orders', 'HTTP', 'open'],
-      ['release', 'Manual', 'open'],
-      ['waiting', 'HTTP', 'open'],
+    expect(rows.map((row) => row.split(/ +/).slice(0, 4))).toEqual([
+      ['notes', 'Manual', '-', 'open'],
+      ['orders', 'HTTP', 'Stable', 'open'],
+      ['release', 'Manual', '-', 'open'],
+      ['waiting', 'HTTP', 'Stable', 'open'],
     ]);
     expect(stdout).toMatch(/^release .* ship status {2}clerk/m);
     const json = JSON.parse((await run('get', 'triggers', 'notes', '--json')).stdout);
@@ -139,7 +139,7 @@ describe('get', () => {
     const nobody = { env: bare, cwd: folder };
     const all = await runMain(['get', 'triggers', ...files], nobody);
     expect([all.code, all.stderr]).toEqual([0, '']);
-    expect(all.stdout).toMatch(/^release +Manual +yes +ship status +clerk +triggers\/release\.yaml$/m);
+    expect(all.stdout).toMatch(/^release +Manual +- +yes +ship status +clerk +triggers\/release\.yaml$/m);
     const one = await runMain(['get', 'triggers', 'orders', '--json', ...files], nobody);
     expect(JSON.parse(one.stdout)).toMatchObject({ name: 'orders', type: 'HTTP', enabled: true });
     expect(one.stdout).not.toContain(SECRET);
@@ -174,10 +174,11 @@ describe('validate', () => {
 
   test('says how many are good', async () => {
     expect(await runMain(['validate', ...files], { env: bare })).toEqual({
-      ...{ code: 0, stdout: '4 triggers and 2 agents are good\n', stderr: '' },
+      ...{ code: 0, stdout: '4 triggers and 2 agents are good\n  Stable: orders, waiting\n', stderr: '' },
     });
     const json = JSON.parse((await runMain(['validate', ...files, '--json'], { env: bare })).stdout);
     expect(json).toMatchObject({ ok: true, problems: [], agents: [{ name: 'clerk' }, { name: 'spare' }] });
+    expect(json.triggers).toContainEqual(expect.objectContaining({ name: 'orders', maturity: 'Stable' }));
   });
 
   test('tells of every problem where it is, and ends with 2', async () => {
@@ -406,7 +407,7 @@ describe('triggers', () => {
       ...{ code: 0, stdout: 'waiting is paused\n', stderr: '' },
     });
     const id = await delivered('held-1', 'patience', 'held', 'waiting');
-    expect((await run('get', 'triggers', 'waiting')).stdout).toMatch(/^waiting +HTTP +paused /m);
+    expect((await run('get', 'triggers', 'waiting')).stdout).toMatch(/^waiting +HTTP +Stable +paused /m);
     const stats = (await run('stats')).stdout;
     expect(stats).toMatch(/^triggers +4 triggers: 1 paused, 3 open; \d+ handled, \d+ failed attempts?$/m);
     expect(stats).toMatch(/^deliveries +.*1 held/m);

@@ -61,6 +61,20 @@ describe.each(typeNames)('%s', (name) => {
   });
 });
 
+test('maturity is labelled as the contract has it', () => {
+  const labels = typeNames.flatMap((name) => {
+    const { maturity } = triggerTypes[name];
+    return maturity === undefined ? [] : [[name, maturity]];
+  });
+  expect(Object.fromEntries(labels)).toEqual({
+    HTTP: 'Stable',
+    RepoHost: 'Stable',
+    IssueTracker: 'Stable',
+    RepoHostB: 'Experimental',
+    RepoHostC: 'Experimental',
+  });
+});
+
 test('a person is told how events come in, and where anything can be posted without proof', () => {
   const url = 'http://127.0.0.1:8080';
   const open = httpTrigger('ask', { webhook_secret: undefined, methods: ['POST', 'PUT'], path: '/ask' });

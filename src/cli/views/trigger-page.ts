@@ -1,0 +1,106 @@
+// `triggers show`: one trigger for whoever wants to know how it does. What is wrong comes before what is set.
+
+import type { TriggerDetails } from '../api/api-responses.ts';
+import { stateText, triggerStyle } from './automation-views.ts';
+import type { Paint } from './paint.ts';
+import { printable } from './terminal-text.ts';
+
+type Entry = readonly [name: string, text: string];
+
+const NAME_WIDTH = 13;
+
+export function triggerPage(trigger: TriggerDetails, paint: Paint): string[] {
+  const { menu, maturity, default_agent } = trigger;
+  const entries: readonly Entry[] = [
+    ['trigger', trigger.name],
+    ['type', maturity === null ? trigger.type : `${trigger.type} (${maturity})`],
+    ['state', paint(triggerStyle(trigger.state), stateText(trigger))],
+    ...some('last error', trigger.last_error),
+    ...some('next try', trigger.next_retry_at),
+    ...connectionEntries(trigger, paint),
+    ...circuitEntries(trigger, paint),
+    ['handled', `${trigger.handled}, ${trigger.failed} failed attempts`],
+    ['last event', eventText(trigger.last_event)],
+    ['last refusal', refusalText(trigger.last_refusal, paint)],
+    ...some('way in', trigger.way_in === '' ? null : trigger.way_in),
+    ['agent', default_agent ?? '-'],
+    ...(menu === null
+      ? list(
+          'commands',
+          trigger.commands.map(({ command, description }) => line(command, description)),
+        )
+      : list(
+          'menu',
+          menu.map(({ command, description }) => line(command, description)),
+        )),
+    ...limitEntries(trigger, paint),
+  ];
+  return entries.map(([name, text]) => `${name.padEnd(NAME_WIDTH)} ${text}`.trimEnd());
+}
+
+function connectionEntries({ connection }: TriggerDetails, paint: Paint): readonly Entry[] {
+  if (connection === null) return [];
+  const { platform, account, state, since, last_error, next_retry_at } = connection;
+  const style = state === 'connected' ? 'good' : state === 'failed' ? 'bad' : 'busy';
+  return [
+    ['connection', `${paint(style, state)} to ${printable(`${platform}/${account}`)} since ${since}`],
+    ...some('  error', last_error),
+    ...some('  next try', next_retry_at),
+  ];
+}
+
+function circuitEntries({ circuit }: TriggerDetails, paint: Paint): readonly Entry[] {
+  if (circuit === null) return [];
+  const { state, since, last_error, next_retry_at } = circuit;
+  return [
+    ['sending', `${paint('bad', state === 'open' ? 'held back' : 'tried again')} since ${since}`],
+    ...some('  error', last_error),
+    ...some('  next try', next_retry_at),
+  ];
+}
+
+function eventText(event: TriggerDetails['last_event']): string {
+  return event === null ? '-' : `${event.received_at}  ${event.state}  ${printable(event.id)}`;
+}
+
+function refusalText(refusal: TriggerDetails['last_refusal'], paint: Paint): string {
+  if (refusal === null) return '-';
+  const { id, state, at, note } = refusal;
+  const style = state === 'dead' ? 'bad' : 'busy';
+  return `${at ?? '-'}  ${paint(style, state)}  ${printable(note ?? '')}  (${printable(id)})`;
+}
+
+function limitEntries({ limits }: TriggerDetails, paint: Paint): readonly Entry[] {
+  if (limits === null) return [];
+  const { text, buttons, rates, held } = limits;
+  const unit = text.unit === 'utf8' ? 'bytes' : 'characters';
+  const shown = [
+    `${text.most} ${unit} in a message${buttons === null ? '' : `, ${buttons} buttons`}`,
+    ...rates.map(({ of, most, per_seconds, at_once }) => {
+      const span = per_seconds === 1 ? 'a second' : `in ${per_seconds} s`;
+      const together = at_once > most ? `, ${at_once} at once` : '';
+      return `${of}: ${round(most)} ${span}${together}`;
+    }),
+  ];
+  const waits = held.map(({ of, until }) => `${printable(of)} until ${until}`);
+  return [
+    ...list('limits', shown),
+    ...list('held back', waits.length === 0 ? ['nothing'] : waits.map((each) => paint('busy', each))),
+  ];
+}
+
+const round = (count: number) => String(Math.round(count * 10) / 10);
+
+const line = (command: string, description: string | undefined) =>
+  description === undefined || description === command
+    ? printable(command)
+    : `${printable(command)}  ${printable(description)}`;
+
+const some = (name: string, text: string | null): readonly Entry[] =>
+  text === null ? [] : [[name, printable(text)]];
+
+/** The name stands beside the first of them. */
+function list(name: string, lines: readonly string[]): readonly Entry[] {
+  if (lines.length === 0) return [[name, '-']];
+  return lines.map((text, index) => [index === 0 ? name : '', text]);
+}
