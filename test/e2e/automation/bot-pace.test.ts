@@ -22,7 +22,7 @@ async function rows(gateway: GatewayProcess): Promise<readonly Row[]> {
   return deliveries.filter(({ id }) => id.startsWith('outbox:')).reverse();
 }
 
-test('more 429s in a row than there are attempts lose nothing, keep the order and use up no attempt; faults do', async () => {
+test.concurrent('more 429s in a row than there are attempts lose nothing, keep the order and use up no attempt; faults do', async () => {
   const platform = await newPlatform();
   const bot = platform.addBot('slow_bot');
   const ann = platform.person('Ann');
@@ -49,7 +49,7 @@ test('more 429s in a row than there are attempts lose nothing, keep the order an
   });
 });
 
-test('a platform that is down uses up few attempts, says so, and gets everything when it is back', async () => {
+test.concurrent('a platform that is down uses up few attempts, says so, and gets everything when it is back', async () => {
   const platform = await newPlatform();
   const bot = platform.addBot('down_bot');
   const people = Array.from({ length: 12 }, (_, i) => platform.person(`P${i}`));
@@ -90,7 +90,7 @@ test('a platform that is down uses up few attempts, says so, and gets everything
     expect(gateway.logs().filter(({ msg }) => msg === message)).toHaveLength(1);
 });
 
-test('a long answer meets one 429 at most, repeats that part alone, and holds up no other chat', async () => {
+test.concurrent('a long answer meets one 429 at most, repeats that part alone, and holds up no other chat', async () => {
   const platform = await newPlatform();
   const bot = platform.addBot('long_bot');
   const [ann, ben] = [platform.person('Ann'), platform.person('Ben')];

@@ -26,7 +26,7 @@ async function startChat(stream: (input: string, count: number) => AsyncIterable
 const piece = (text: string) => `data: ${JSON.stringify({ delta: text })}`;
 const never = new Promise<never>(() => {});
 
-test('an answer that streams grows in one message at the pace of the platform, over 429s, and somebody types until it is there', async () => {
+test.concurrent('an answer that streams grows in one message at the pace of the platform, over 429s, and somebody types until it is there', async () => {
   const { platform, bot, chat, gateway, say, shows, until } = await startChat(async function* () {
     yield 'event: progress\ndata: Looking…';
     await until(() => expect(texts(platform, bot, chat)).toEqual(['Looking…']));
@@ -52,7 +52,7 @@ test('an answer that streams grows in one message at the pace of the platform, o
   for (const { state } of deliveries) expect(state).toBe('done');
 });
 
-test('kill -9 between the first text and the answer leaves one message, which is the answer in the end', async () => {
+test.concurrent('kill -9 between the first text and the answer leaves one message, which is the answer in the end', async () => {
   let isShown = false;
   const { platform, bot, chat, gateway, program, say, shows, until } = await startChat(
     async function* (_, count) {
@@ -78,7 +78,7 @@ test('kill -9 between the first text and the answer leaves one message, which is
   expect(new Set(program.requests.map(({ headers }) => headers['idempotency-key'])).size).toBe(1);
 });
 
-test('what an agent leaves when it dies is replaced by word of it, a long answer goes on below, and one that was deleted is posted anew', async () => {
+test.concurrent('what an agent leaves when it dies is replaced by word of it, a long answer goes on below, and one that was deleted is posted anew', async () => {
   const long = `${'word '.repeat(900)}end`;
   const { platform, bot, chat, program, say, until } = await startChat(async function* (input) {
     yield `event: progress\ndata: ${input}…`;
@@ -104,7 +104,7 @@ test('what an agent leaves when it dies is replaced by word of it, a long answer
   expect(program.requests.filter(({ body }) => body.input === 'die')).toHaveLength(4);
 });
 
-test('while an event waits nobody types, though its answer is still to come', async () => {
+test.concurrent('while an event waits nobody types, though its answer is still to come', async () => {
   const platform = await newPlatform();
   const bot = platform.addBot('a_bot');
   const ann = platform.person('Ann');

@@ -1,7 +1,7 @@
 // A comment that may have been written before is looked for before it is written: over a stop, and when it is replayed. What
 // the host refuses because it was asked too much waits, with everything else of the same token.
 
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { afterAll, expect, test } from 'vitest';
 import {
   eventually,
   httpAgent,
@@ -17,25 +17,23 @@ import { RepoRestHost } from '../../fixtures/automation/repo-rest-host.ts';
 const PLACE = 'Codertocat/Hello-World#1';
 const POST = /^POST .*\/comments$/;
 
-let rest: RepoRestHost;
+const hosts: RepoRestHost[] = [];
+afterAll(() => Promise.all(hosts.map((host) => host.stop())));
 
-beforeEach(async () => {
-  rest = await new RepoRestHost().start();
-});
-afterEach(() => rest.stop());
-
-const posted = () => (rest.comments.get(PLACE) ?? []).length;
-
+/** A gateway, and the host that it writes comments to. */
 async function start(attempts: number) {
+  const rest = await new RepoRestHost().start();
+  hosts.push(rest);
   const program = await startAgent(() => ({ text: 'the answer' }));
   const config = { webhook_secret: SECRET, token: 'ghp_of_the_tests', api_url: rest.url };
   const retry = { attempts, min_backoff_seconds: 0.05, max_backoff_seconds: 0.1 };
-  return startAutomation({
+  const gateway = await startAutomation({
     resources: [
       trigger('reviews', { type: 'RepoHost', config, retry, default_agent: 'echo' }),
       httpAgent('echo', program.url),
     ],
   });
+  return { gateway, rest, posted: () => (rest.comments.get(PLACE) ?? []).length };
 }
 
 async function rows(url: string) {
@@ -49,8 +47,8 @@ async function rows(url: string) {
 const comment = (url: string) =>
   postRepoEvent(url, 'issue_comment', repoExample('issue_comment', 'created'), { id: 'd1' });
 
-test('a comment that was written as the gateway stopped is not written again by the next', async () => {
-  const gateway = await start(3);
+test.concurrent('a comment that was written as the gateway stopped is not written again by the next', async () => {
+  const { gateway, rest, posted } = await start(3);
   rest.refuse(POST, { status: 0, isCut: true, isSilent: true });
   expect((await comment(gateway.url)).status).toBe(202);
   await eventually(() => expect(posted()).toBe(1));
@@ -60,8 +58,8 @@ test('a comment that was written as the gateway stopped is not written again by 
   expect(posted()).toBe(1);
 });
 
-test('a dead comment whose answer was lost is not written again when it is replayed', async () => {
-  const gateway = await start(1);
+test.concurrent('a dead comment whose answer was lost is not written again when it is replayed', async () => {
+  const { gateway, rest, posted } = await start(1);
   rest.refuse(POST, { status: 0, isCut: true });
   expect((await comment(gateway.url)).status).toBe(202);
   await eventually(async () => expect(await rows(gateway.url)).toMatchObject([{ state: 'dead' }]));
@@ -72,8 +70,8 @@ test('a dead comment whose answer was lost is not written again when it is repla
   expect(posted()).toBe(1);
 });
 
-test('a host that asks for a pause three times under three attempts has used up none of them', async () => {
-  const gateway = await start(3);
+test.concurrent('a host that asks for a pause three times under three attempts has used up none of them', async () => {
+  const { gateway, rest, posted } = await start(3);
   for (const status of [429, 503, 429]) rest.refuse(POST, { status, headers: { 'retry-after': '0' } });
   expect((await comment(gateway.url)).status).toBe(202);
   await eventually(async () =>
@@ -86,8 +84,8 @@ test('a host that asks for a pause three times under three attempts has used up 
   expect(posted()).toBe(1);
 });
 
-test('a pause of the host is one for the token: nothing leaves meanwhile, no attempt is used up, nothing dies', async () => {
-  const gateway = await start(1);
+test.concurrent('a pause of the host is one for the token: nothing leaves meanwhile, no attempt is used up, nothing dies', async () => {
+  const { gateway, rest } = await start(1);
   rest.limitedUntil = performance.now() + 4_000;
   const payload = repoExample('issue_comment', 'created') as { readonly issue: object };
   for (const number of [1, 2, 3])
