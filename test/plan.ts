@@ -24,6 +24,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'cli/log-output',
     'cli/operator-at-night',
     'cli/terminal-text',
+    'cli/try',
   ],
   'programs and libraries without a gateway': [
     'actors/child-records',

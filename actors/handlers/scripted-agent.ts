@@ -11,6 +11,10 @@
 //   - match: { event: pull_request.opened }  the name of the event, or the part before its dot
 //     answer: 'Thank you for #{{repo.pr.number}}.'
 //     fail: 2                                the first attempts fail
+//   - match: { text: 'ready' }
+//     answer: 'Ship it?'
+//     title: 'Release 7'                     as chats show it with the text; so do fields: [{ name, value }]
+//     actions: [{ id: ship, title: 'Ship' }] and what can be pressed or chosen, with style, description or url
 //   - answer: 'You said: {{input}}'          without match: everything
 //
 // The first rule whose conditions all hold answers; where none does nothing is answered. In an answer {{name}} stands for
@@ -22,7 +26,7 @@ import { stat } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { readSourceFile, SourceFile } from '../../config/reader/source-file.ts';
-import { readScript, type ScriptRule } from '../../config/resources/agents/script.ts';
+import { readScript, type ScriptCard, type ScriptRule } from '../../config/resources/agents/script.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from './handler.ts';
 import type { HandlerContext, Parked } from './handler-context.ts';
 
@@ -51,9 +55,8 @@ export class ScriptedAgent implements Handler {
     if (rule.delay_ms > 0) await pause(rule.delay_ms, signal);
     if (job.attempt <= rule.fail)
       throw new HandlerError(`the script fails attempt ${job.attempt} of ${rule.fail}`);
-    return {
-      text: rule.answer.replace(/\{\{\s*([\w.-]+)\s*\}\}/g, (_, name: string) => placeValue(job, name)),
-    };
+    const text = filled(rule.answer, job);
+    return rule.card === undefined ? { text } : { text, data: filledCard(rule.card, job) };
   }
 
   async #current(): Promise<readonly ScriptRule[]> {
@@ -93,6 +96,22 @@ function isFor({ text, command, event }: ScriptRule, job: Job): boolean {
   if (text !== undefined && !text(job.input)) return false;
   if (command !== undefined && command !== job.command) return false;
   return event === undefined || event === job.event.name || event === job.event.name?.split('.')[0];
+}
+
+function filled(text: string, job: Job): string {
+  return text.replace(/\{\{\s*([\w.-]+)\s*\}\}/g, (_, name: string) => placeValue(job, name));
+}
+
+function filledCard({ title, fields, actions }: ScriptCard, job: Job): ScriptCard {
+  const filledItems = (items: NonNullable<ScriptCard['fields']>) =>
+    items.map((item) =>
+      Object.fromEntries(Object.entries(item).map(([name, text]) => [name, filled(text, job)])),
+    );
+  return {
+    ...(title !== undefined && { title: filled(title, job) }),
+    ...(fields !== undefined && { fields: filledItems(fields) }),
+    ...(actions !== undefined && { actions: filledItems(actions) }),
+  };
 }
 
 function placeValue(job: Job, name: string): string {

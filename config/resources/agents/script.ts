@@ -6,6 +6,13 @@ import type { SourceFile } from '../../reader/source-file.ts';
 import { parseYamlTree, type YamlTree } from '../../reader/yaml-tree.ts';
 import { compilePattern, type Pattern } from '../fields/patterns.ts';
 
+/** What a chat may show with an answer, as agents give it. */
+export interface ScriptCard {
+  readonly title?: string;
+  readonly fields?: readonly Readonly<Record<string, string>>[];
+  readonly actions?: readonly Readonly<Record<string, string>>[];
+}
+
 export interface ScriptRule {
   /** Holds for a text in which the pattern is found. */
   readonly text: Pattern | undefined;
@@ -13,6 +20,8 @@ export interface ScriptRule {
   readonly command: string | undefined;
   readonly event: string | undefined;
   readonly answer: string;
+  /** Beside the answer, where there is any of it. */
+  readonly card: ScriptCard | undefined;
   readonly delay_ms: number;
   /** For so long the event is parked. */
   readonly wait_ms: number;
@@ -58,7 +67,8 @@ function plainValue(tree: YamlTree): unknown {
 }
 
 function ruleOf(value: unknown): ScriptRule {
-  const { match = {}, answer, delay_ms = 0, wait_ms = 0, fail = 0, ...more } = objectOf(value, 'a rule');
+  const rule = objectOf(value, 'a rule');
+  const { match = {}, answer, title, fields, actions, delay_ms = 0, wait_ms = 0, fail = 0, ...more } = rule;
   const { text, command, event, ...others } = objectOf(match, 'match');
   const [unknown] = [...Object.keys(more), ...Object.keys(others)];
   if (unknown !== undefined) throw new Error(`there is no field ${unknown}`);
@@ -68,10 +78,45 @@ function ruleOf(value: unknown): ScriptRule {
     command: textOf(command, 'match.command')?.replace(/^\//, ''),
     event: textOf(event, 'match.event'),
     answer,
+    card: cardOf(title, fields, actions),
     delay_ms: numberOf(delay_ms, 'delay_ms', MAX_DELAY_MS),
     wait_ms: numberOf(wait_ms, 'wait_ms', MAX_WAIT_MS),
     fail: numberOf(fail, 'fail', Number.MAX_SAFE_INTEGER),
   };
+}
+
+function cardOf(title: unknown, fields: unknown, actions: unknown): ScriptCard | undefined {
+  const card: ScriptCard = {
+    ...(title !== undefined && { title: textOf(title, 'title') ?? '' }),
+    ...(fields !== undefined && { fields: itemsOf(fields, 'fields', ['name', 'value'], []) }),
+    ...(actions !== undefined && {
+      actions: itemsOf(actions, 'actions', ['id'], ['title', 'style', 'description', 'url']),
+    }),
+  };
+  return Object.keys(card).length === 0 ? undefined : card;
+}
+
+function itemsOf(
+  value: unknown,
+  what: string,
+  required: readonly string[],
+  optional: readonly string[],
+): readonly Readonly<Record<string, string>>[] {
+  if (!Array.isArray(value)) throw new Error(`${what} should be a list`);
+  return value.map((item: unknown, index) => {
+    const where = `${what}[${index}]`;
+    const members = objectOf(item, where);
+    for (const name of required)
+      if (members[name] === undefined) throw new Error(`${where} should have ${required.join(' and ')}`);
+    const known = [...required, ...optional];
+    const unknown = Object.keys(members).find((name) => !known.includes(name));
+    if (unknown !== undefined) throw new Error(`${where} has no field ${unknown}`);
+    const texts = Object.entries(members).map(([name, text]) => [
+      name,
+      textOf(text, `${where}.${name}`) ?? '',
+    ]);
+    return Object.fromEntries(texts) as Readonly<Record<string, string>>;
+  });
 }
 
 function objectOf(value: unknown, what: string): Readonly<Record<string, unknown>> {

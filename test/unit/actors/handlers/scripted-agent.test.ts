@@ -55,6 +55,23 @@ test('an answer is not filled in twice, nor from what every object has', async (
 });
 
 describe('a rule', () => {
+  test('may have what chats show beside the text, filled in as the text is', async () => {
+    const { agent } = script(`
+- answer: 'Ready?'
+  title: 'For {{agent}}'
+  fields: [{ name: Text, value: '{{input}}' }]
+  actions: [{ id: 'ship {{command}}', title: Ship, style: danger }]
+`);
+    expect(await agent.run(aJob({ input: 'a word', command: 'it' }), never)).toEqual({
+      text: 'Ready?',
+      data: {
+        title: 'For reviewer',
+        fields: [{ name: 'Text', value: 'a word' }],
+        actions: [{ id: 'ship it', title: 'Ship', style: 'danger' }],
+      },
+    });
+  });
+
   test('may fail the first attempts', async () => {
     const { agent } = script('- { answer: well, fail: 2 }');
     for (const attempt of [1, 2])
@@ -120,6 +137,17 @@ test.each([
     'with a condition that is none',
     '- { answer: x }\n- { answer: x, match: { word: a } }',
     /rule 2: there is no field word/,
+  ],
+  ['with actions that are no list', '- { answer: x, actions: ship }', /rule 1: actions should be a list/],
+  [
+    'with an action that has no id',
+    '- { answer: x, actions: [{ title: Ship }] }',
+    /actions\[0\] should have id/,
+  ],
+  [
+    'with a field that has something else',
+    '- { answer: x, fields: [{ name: a, value: b, at: c }] }',
+    /fields\[0\] has no field at/,
   ],
   ['with an answer that is none', '- { match: { text: a } }', /answer should be a text/],
   ['with a delay that is none', '- { answer: x, delay_ms: soon }', /delay_ms should be a number/],

@@ -202,6 +202,6 @@ test('the example is good, and warns of nothing', async () => {
   const { triggers, lines } = await folder.load({ files, env: exampleEnv });
   expect(lines).toEqual([]);
   expect(triggers).toMatchObject([
-    { name: 'support', commands: [{ command: 'status' }, { command: 'button:yes' }] },
+    { name: 'support', commands: [{ command: 'status' }, { command: 'deploy' }, { command: 'button:yes' }] },
   ]);
 });

@@ -1,0 +1,199 @@
+// The person at the terminal and the chat: what they type happens there, and what people there see is drawn here, as soon as it
+// changes. Typed input that comes from a file or a pipe waits for the answer before the next line.
+
+import { createInterface, type Interface } from 'node:readline';
+import { setTimeout as pause } from 'node:timers/promises';
+import { columnsOf, type Paint, paintFor } from '../../src/cli/views/paint.ts';
+import type { LocalChat } from '../../test/fixtures/chats/local-chat.ts';
+import { drawn } from './drawing.ts';
+import type { Gateway } from './gateway.ts';
+import { type Typed, typed } from './typed.ts';
+
+const LOOK_MS = 60;
+/** For an answer to what comes by a pipe. */
+const ANSWER_MS = 15_000;
+const FIRST_PLACE = 'Ada';
+
+export class Conversation {
+  readonly #chat: LocalChat;
+  readonly #gateway: Gateway;
+  readonly #signal: AbortSignal;
+  readonly #paint: Paint = paintFor(process.stdout, process.env);
+  readonly #isTyped = process.stdin.isTTY === true;
+  readonly #input: Interface;
+  /** What was drawn of each message, by place and id. */
+  readonly #drawn = new Map<string, string>();
+  readonly #places = new Set([FIRST_PLACE]);
+  #place = FIRST_PLACE;
+
+  constructor(chat: LocalChat, gateway: Gateway, signal: AbortSignal) {
+    this.#chat = chat;
+    this.#gateway = gateway;
+    this.#signal = signal;
+    this.#input = createInterface({
+      input: process.stdin,
+      ...(this.#isTyped && { output: process.stdout }),
+      terminal: this.#isTyped,
+      completer: (line: string) => this.#completed(line),
+    });
+  }
+
+  /** Until the person has had enough, the input ends, or it is told to; gives the exit code. */
+  async run(): Promise<number> {
+    const ended = new AbortController();
+    const end = () => ended.abort();
+    this.#signal.addEventListener('abort', end);
+    if (this.#signal.aborted) end();
+    // In a terminal readline takes the key.
+    this.#input.on('SIGINT', end);
+    this.#welcome();
+    const watching = this.#watch(ended.signal);
+    try {
+      await Promise.race([this.#read(ended.signal), this.#gateway.failed]);
+    } finally {
+      end();
+      this.#input.close();
+      await watching;
+    }
+    if (this.#isTyped) process.stdout.write('\n');
+    return 0;
+  }
+
+  #welcome(): void {
+    const { url, commands } = this.#gateway;
+    const command = [...commands].map(([name, { parameters = [] }]) =>
+      [`/${name}`, ...parameters.map((each) => each.name.toUpperCase())].join(' '),
+    );
+    this.#write(
+      this.#paint('strong', `${this.#chat.trigger('desk').type}, on this machine alone`),
+      `The trigger is ${this.#chat.example}, its agent examples/agents/desk.yaml.`,
+      `See the actors at work: ${url}/inspector`,
+      `Say hello, or ${command.join(', ')}. /help has the rest.`,
+      '',
+    );
+    this.#prompt();
+  }
+
+  async #read(signal: AbortSignal): Promise<void> {
+    const lines: AsyncIterator<string> = this.#input[Symbol.asyncIterator]();
+    const aborted = new Promise<undefined>((done) => {
+      signal.addEventListener('abort', () => done(undefined));
+      if (signal.aborted) done(undefined);
+    });
+    for (;;) {
+      const next = await Promise.race([lines.next(), aborted]);
+      if (next === undefined || next.done) return;
+      if (!this.#isTyped) this.#write(`${this.#name()}> ${next.value}`);
+      const what = typed(next.value, { commands: this.#gateway.commands, choices: this.#choices() });
+      if (what.do === 'quit') return;
+      await this.#happens(what, signal);
+      this.#prompt();
+    }
+  }
+
+  async #happens(what: Typed, signal: AbortSignal): Promise<void> {
+    if (what.do === 'who') return this.#who();
+    if (what.do === 'help') return this.#help();
+    if (what.do === 'complain') return this.#write(this.#paint('faint', what.why));
+    if (what.do === 'place') {
+      this.#place = what.name;
+      this.#places.add(what.name);
+      return this.#who();
+    }
+    const before = this.#isTyped ? 0 : await this.#gateway.taken();
+    try {
+      if (what.do === 'say') await this.#chat.say(this.#place, what.text);
+      if (what.do === 'press') await this.#chat.press(this.#place, what.title);
+      if (what.do === 'command') await this.#chat.command(this.#place, what.name, what.parameters);
+    } catch (error) {
+      return this.#write(this.#paint('bad', error instanceof Error ? error.message : String(error)));
+    }
+    if (!this.#isTyped && what.do !== 'nothing') await this.#answered(before, signal);
+  }
+
+  /** Until what was just said is taken and nothing is left to do. */
+  async #answered(before: number, signal: AbortSignal): Promise<void> {
+    const deadline = performance.now() + ANSWER_MS;
+    while (!signal.aborted && performance.now() < deadline) {
+      if ((await this.#gateway.taken()) > before && (await this.#gateway.isAtRest())) break;
+      await pause(LOOK_MS);
+    }
+    this.#look();
+  }
+
+  async #watch(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      this.#look();
+      await pause(LOOK_MS, undefined, { signal }).catch(() => {});
+    }
+  }
+
+  /** Draws what is new, or has changed. */
+  #look(): void {
+    for (const place of this.#places) {
+      for (const message of this.#chat.seen(place)) {
+        const name = JSON.stringify([place, message.id]);
+        const now = JSON.stringify(message);
+        if (this.#drawn.get(name) === now) continue;
+        this.#drawn.set(name, now);
+        const elsewhere = place === this.#place ? undefined : place;
+        const columns = columnsOf(process.stdout);
+        this.#write(...drawn(message, { paint: this.#paint, columns, place: elsewhere }));
+      }
+    }
+  }
+
+  /** Of the newest message that has any. */
+  #choices(): readonly string[] {
+    return this.#chat.seen(this.#place).findLast(({ choices }) => choices.length > 0)?.choices ?? [];
+  }
+
+  #who(): void {
+    const others = [...this.#places].filter((place) => place !== this.#place);
+    this.#write(
+      `You are ${this.#name()}, ${this.#place.startsWith('#') ? `in ${this.#place}` : 'alone with the bot'}.`,
+      ...(others.length === 0 ? [] : [`Other places: ${others.join(', ')}`]),
+    );
+  }
+
+  #help(): void {
+    const commands = [...this.#gateway.commands].map(([name, { description = '', parameters = [] }]) => [
+      [`/${name}`, ...parameters.map((each) => each.name.toUpperCase())].join(' '),
+      description,
+    ]);
+    const rows = [
+      ...commands,
+      ['#2, or its title', 'press a button'],
+      ['/who', 'who you are, and where'],
+      ['/place NAME', 'be somebody else, or somewhere: /place #team is a group, where the chat has these'],
+      ['/quit', 'or Ctrl-C'],
+      ['anything else', 'is said'],
+    ];
+    const width = Math.max(...rows.map(([typing = '']) => typing.length));
+    this.#write(...rows.map(([typing = '', meaning]) => `  ${typing.padEnd(width)}  ${meaning}`));
+  }
+
+  #name(): string {
+    return this.#chat.personIn(this.#place);
+  }
+
+  #completed(line: string): [string[], string] {
+    const all = [...this.#gateway.commands.keys(), 'who', 'place', 'help', 'quit'].map((name) => `/${name} `);
+    return [all.filter((name) => name.startsWith(line)), line];
+  }
+
+  #prompt(): void {
+    if (!this.#isTyped || this.#signal.aborted) return;
+    const place = this.#place.startsWith('#') ? ` ${this.#place}` : '';
+    this.#input.setPrompt(`${this.#name()}${place}> `);
+    this.#input.prompt(true);
+  }
+
+  /** Above the line that is being typed, in a terminal. */
+  #write(...lines: readonly string[]): void {
+    const text = `${lines.join('\n')}\n`;
+    if (!this.#isTyped) return void process.stdout.write(text);
+    process.stdout.write(`\r\u001b[K${text}`);
+    this.#input.prompt(true);
+  }
+}

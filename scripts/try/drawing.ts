@@ -1,0 +1,77 @@
+// What people see, drawn for a terminal: plain words as a line of a play, cards in a frame with their buttons below.
+
+import { type Paint, plain } from '../../src/cli/views/paint.ts';
+import { printable, printableLines } from '../../src/cli/views/terminal-text.ts';
+import type { Seen } from '../../test/fixtures/chats/local-chat.ts';
+
+export interface Drawing {
+  readonly paint?: Paint;
+  /** Characters in a line of the terminal. */
+  readonly columns?: number;
+  /** Where it is not the place that the person is in. */
+  readonly place?: string | undefined;
+}
+
+/** The lines of a message. */
+export function drawn(message: Seen, { paint = plain, columns = 80, place }: Drawing = {}): string[] {
+  const { who, mark, title, text, fields, choices, isEdited } = message;
+  const head = [
+    paint('good', printable(who)),
+    ...(place === undefined ? [] : [paint('faint', `in ${place}`)]),
+    ...(isEdited ? [paint('faint', '(edited)')] : []),
+  ].join(' ');
+  const width = Math.max(20, columns - 4);
+  const body = [
+    ...(title === undefined ? [] : [paint('strong', printable(title))]),
+    ...words([mark, text].filter((part) => part !== undefined).join(' '), width, paint),
+    ...table(fields, paint),
+    ...(choices.length === 0 ? [] : [buttons(choices, paint)]),
+  ];
+  const isCard = title !== undefined || fields.length > 0 || choices.length > 0;
+  if (!isCard && body.length === 1) return [`${head}: ${body[0]}`];
+  const [top, side, bottom] = isCard ? ['┌─', '│ ', '└─'] : ['', '  ', ''];
+  return [
+    `${head}:`,
+    ...(top === '' ? [] : [paint('faint', top)]),
+    ...body.map((line) => paint('faint', side) + line),
+    ...(bottom === '' ? [] : [paint('faint', bottom)]),
+  ];
+}
+
+/** Wrapped at blanks, but for code, which is shown as it is. */
+function words(text: string, width: number, paint: Paint): string[] {
+  let isCode = false;
+  return printableLines(text)
+    .split('\n')
+    .flatMap((line) => {
+      const isFence = line.startsWith('```');
+      if (isFence) isCode = !isCode;
+      return isFence ? [paint('faint', line)] : isCode ? [paint('busy', line)] : wrapped(line, width);
+    });
+}
+
+function wrapped(line: string, width: number): string[] {
+  const lines: string[] = [];
+  let rest = line;
+  while (rest.length > width) {
+    const blank = rest.lastIndexOf(' ', width);
+    const at = blank > 0 ? blank : width;
+    lines.push(rest.slice(0, at));
+    rest = rest.slice(at).trimStart();
+  }
+  return [...lines, rest];
+}
+
+function table(fields: Seen['fields'], paint: Paint): string[] {
+  const width = Math.max(0, ...fields.map(({ name }) => name.length));
+  return fields.map(
+    ({ name, value }) => `${paint('faint', printable(name).padEnd(width))}  ${printable(value)}`,
+  );
+}
+
+/** With the number that presses it. */
+function buttons(choices: readonly string[], paint: Paint): string {
+  return choices
+    .map((choice, index) => `[${paint('faint', `#${index + 1}`)} ${paint('strong', printable(choice))}]`)
+    .join(' ');
+}

@@ -1,0 +1,88 @@
+// A chat in this terminal: a local platform, a gateway with the example trigger of that chat, and an agent that answers by rules.
+// However it ends (`/quit`, the end of the input, Ctrl-C, a closed terminal, a gateway that fails), nothing of it is left behind.
+
+import { parseArgs } from 'node:util';
+import { localChats } from '../../test/fixtures/chats/local-chats.ts';
+import { Conversation } from './conversation.ts';
+import { startGateway } from './gateway.ts';
+
+const names = Object.keys(localChats);
+
+const help = `Usage: npm run try -- NAME
+
+A chat in this terminal, without an account: a local platform, a gateway with the example trigger of that chat,
+and an agent that answers by rules.
+
+NAME is one of
+${names.map((name) => `  ${name}`).join('\n')}
+
+What you type is said; /NAME … is a command, #2 or its title presses a button. /help lists the rest.
+`;
+
+/** Gives the exit code. `root` is the folder of the project. */
+export async function main(args: readonly string[], root: string): Promise<number> {
+  const complain = (fault: string) => {
+    process.stderr.write(`${fault}\n\n${help}`);
+    return 2;
+  };
+  let parsed: ReturnType<typeof parse>;
+  try {
+    parsed = parse(args);
+  } catch (error) {
+    return complain((error as Error).message);
+  }
+  if (parsed.values.help) {
+    process.stdout.write(help);
+    return 0;
+  }
+  const [name, ...more] = parsed.positionals;
+  const make = name === undefined || !Object.hasOwn(localChats, name) ? undefined : localChats[name];
+  if (name === undefined) return complain('which chat?');
+  if (make === undefined) return complain(`there is no chat ${JSON.stringify(name)}`);
+  if (more.length > 0) return complain('one chat at a time');
+
+  const { signal, release } = untilTold();
+  const chat = await make().start();
+  try {
+    const gateway = await startGateway(chat, root, signal);
+    try {
+      await chat.attach(gateway.url);
+      return await new Conversation(chat, gateway, signal).run();
+    } finally {
+      await gateway.end();
+    }
+  } catch (error) {
+    if (signal.aborted) return 0;
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    return 1;
+  } finally {
+    release();
+    await chat.stop();
+  }
+}
+
+const parse = (args: readonly string[]) =>
+  parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: { help: { type: 'boolean', short: 'h', default: false } },
+  });
+
+/** Aborted by a signal, and when the shell that npm started this through is gone: that dies of a signal without passing it on. */
+function untilTold(): { readonly signal: AbortSignal; release(): void } {
+  const ending = new AbortController();
+  const end = () => ending.abort();
+  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+  for (const each of signals) process.on(each, end);
+  const parent = process.ppid;
+  const watch = setInterval(() => {
+    if (process.ppid !== parent) end();
+  }, 500);
+  return {
+    signal: ending.signal,
+    release() {
+      clearInterval(watch);
+      for (const each of signals) process.removeListener(each, end);
+    },
+  };
+}

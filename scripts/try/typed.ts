@@ -1,0 +1,56 @@
+// What a typed line means: words, a command, a pressed button, or something for this program.
+
+import type { Binding } from './gateway.ts';
+
+export type Typed =
+  | { readonly do: 'nothing' | 'who' | 'help' | 'quit' }
+  | { readonly do: 'place'; readonly name: string }
+  | { readonly do: 'press'; readonly title: string }
+  | { readonly do: 'command'; readonly name: string; readonly parameters: Readonly<Record<string, string>> }
+  | { readonly do: 'say'; readonly text: string }
+  | { readonly do: 'complain'; readonly why: string };
+
+export interface Circumstances {
+  readonly commands: ReadonlyMap<string, Binding>;
+  /** Those that can be pressed now. */
+  readonly choices: readonly string[];
+}
+
+export function typed(line: string, { commands, choices }: Circumstances): Typed {
+  const text = line.trim();
+  if (text === '') return { do: 'nothing' };
+  const [, number] = /^#(\d+)$/.exec(text) ?? [];
+  const title =
+    number === undefined ? choices.find((each) => isSame(each, text)) : choices[Number(number) - 1];
+  if (title !== undefined) return { do: 'press', title };
+  if (number !== undefined)
+    return {
+      do: 'complain',
+      why: choices.length === 0 ? 'there is no button' : `there are ${choices.length} buttons`,
+    };
+  const [found, name = '', rest = ''] = /^\/(\S+)\s*([\s\S]*)$/.exec(text) ?? [];
+  if (found === undefined) return { do: 'say', text };
+  if (name === 'who' || name === 'help' || name === 'quit') return { do: name };
+  if (name === 'place') return rest === '' ? { do: 'who' } : { do: 'place', name: rest };
+  return { do: 'command', name, parameters: parametersOf(rest, commands.get(name)?.parameters ?? []) };
+}
+
+const isSame = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();
+
+/** In the order of the binding, whose last one has all the rest. */
+function parametersOf(
+  rest: string,
+  known: readonly { readonly name: string }[],
+): Readonly<Record<string, string>> {
+  const names = known.length === 0 ? ['text'] : known.map(({ name }) => name);
+  const given: Record<string, string> = {};
+  let left = rest;
+  for (const [index, name] of names.entries()) {
+    if (left === '') break;
+    const [, value = '', more = ''] =
+      index === names.length - 1 ? [left, left] : (/^(\S+)\s*([\s\S]*)$/.exec(left) ?? []);
+    given[name] = value;
+    left = more;
+  }
+  return given;
+}

@@ -1,0 +1,108 @@
+// `npm run try -- NAME`: a chat in the terminal, with a local platform, a gateway and an agent. Whoever leaves it finds nothing of
+// it on the machine.
+
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import { localChats } from '../../fixtures/chats/local-chats.ts';
+import { eventually } from '../../fixtures/clients/api-client.ts';
+import { Terminal } from '../../fixtures/clients/terminal.ts';
+
+const script = resolve(import.meta.dirname, '../../../scripts/try.mjs');
+const folders = new Set<string>();
+afterAll(() => {
+  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+});
+
+/** Where it keeps what it needs: empty again in the end. */
+function scratch(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'tries-'));
+  folders.add(folder);
+  return folder;
+}
+
+async function typedInto(args: readonly string[], lines: readonly string[]) {
+  const folder = scratch();
+  const child = spawn(process.execPath, [script, ...args], { env: { ...process.env, TMPDIR: folder } });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      output += chunk;
+    });
+  child.stdin.end(lines.map((line) => `${line}\n`).join(''));
+  const code = await new Promise((done) => child.once('close', done));
+  return { code, output, left: readdirSync(folder) };
+}
+
+const isServed = (url: string) =>
+  fetch(`${url}/health`).then(
+    () => true,
+    () => false,
+  );
+const addressIn = (text: string) => /http:\S+(?=\/inspector)/.exec(text)?.[0] ?? '';
+
+test.concurrent.each(Object.keys(localChats))(
+  'what is piped into %s is said there, and what people see is drawn',
+  async (name) => {
+    const lines = [
+      'hello',
+      '#2',
+      'ship it',
+      '/status',
+      '/deploy prod 2.4.1',
+      '/deploy prod',
+      '/place Bob',
+      'some code',
+    ];
+    const { code, output, left } = await typedInto([name], [...lines, '/who']);
+    expect(left).toEqual([]);
+    expect([code, output]).toEqual([0, expect.anything()]);
+    for (const pattern of [
+      /^Ada> hello$/m,
+      /^│ .*Hello!/m,
+      /^│ .*\[#1 Some code\] \[#2 A release\] \[#3 Patience\]$/m,
+      /^Ada> #2$[\s\S]*Release 2\.4\.1[\s\S]*4,211 passed[\s\S]*\[#1 Ship it\] \[#2 Drop it\][\s\S]*^Ada> ship it$/m,
+      /^Ada> ship it$[\s\S]*Shipped\. 🚀[\s\S]*^Ada> \/status$/mu,
+      /^Ada> \/status$[\s\S]*All is well\.[\s\S]*^Ada> \/deploy/m,
+      /Deployed 2\.4\.1 to prod\./,
+      /A parameter is missing:/,
+      /^Bob> some code$[\s\S]*```yaml\n.*match: [\s\S]*```/m,
+      /^You are Bob, /m,
+    ])
+      expect(output).toMatch(pattern);
+    expect(output).not.toContain('\u001b');
+    expect(await isServed(addressIn(output))).toBe(false);
+  },
+);
+
+test.concurrent('a name that is none is told with those that are; --help says the same', async () => {
+  const [wrong, help] = await Promise.all([typedInto(['nochat'], []), typedInto(['--help'], [])]);
+  expect([wrong.code, help.code]).toEqual([2, 0]);
+  expect(wrong.output).toContain('there is no chat "nochat"');
+  for (const { output, left } of [wrong, help]) {
+    for (const name of Object.keys(localChats)) expect(output).toContain(`  ${name}\n`);
+    expect(left).toEqual([]);
+  }
+});
+
+test.concurrent('in a terminal it has colours and a prompt, and Ctrl-C ends all of it', async () => {
+  const folder = scratch();
+  const terminal = new Terminal(['botmessenger'], { script, env: { TMPDIR: folder } });
+  const shows = (pattern: RegExp) => eventually(`${pattern}`, () => pattern.test(terminal.text));
+  await shows(/Ada> /);
+  terminal.type('hello\r');
+  await shows(/␛\[1mSome code␛\[0m/);
+  terminal.type('Some code\r');
+  await shows(/␛\[33m.*match: /);
+  const url = addressIn(terminal.text);
+  expect(await isServed(url)).toBe(true);
+  // While an answer is on its way.
+  terminal.type('patience\r');
+  terminal.type('\u0003');
+  await terminal.end();
+  expect(terminal.text).toMatch(/ENDED 0\s+TERMINAL AS BEFORE/);
+  expect(await isServed(url)).toBe(false);
+  expect(readdirSync(folder)).toEqual([]);
+});
