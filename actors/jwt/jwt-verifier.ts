@@ -1,4 +1,4 @@
-// Who has sent this bearer token? A JWT (RFC 7519) of one issuer, for one audience, signed with a key of that issuer (RFC 8725
+// Who has sent this bearer token? A JWT (RFC 7519) of one provider, for one audience, signed with a key of that issuer (RFC 8725
 // for what must not be believed of it). What can be told without keys is told first, so that nonsense asks no provider.
 //
 // JV1  a token names its algorithm, and only those of `algorithms` are taken: asymmetric ones, never `none`, never HS*. Keys
@@ -17,7 +17,8 @@ import { type KeySet, KeysUnavailableError } from './key-set.ts';
 
 export interface JwtVerifierOptions {
   readonly keys: KeySet;
-  readonly issuer: string;
+  /** One of them, where there are several: a provider may have a name for each form of its tokens. */
+  readonly issuer: string | readonly string[];
   /** One of them. */
   readonly audience: readonly string[];
   /** @default those with a public key */
@@ -62,11 +63,23 @@ interface Known {
 export class JwtVerifier {
   readonly #options: JwtVerifierOptions;
   readonly #algorithms: readonly string[];
+  readonly #issuers: readonly string[];
   readonly #known = new Map<string, Known>();
 
   constructor(options: JwtVerifierOptions) {
     this.#options = options;
     this.#algorithms = options.algorithms ?? ALGORITHMS;
+    this.#issuers = typeof options.issuer === 'string' ? [options.issuer] : options.issuer;
+  }
+
+  /** Whether the token says that it is of an issuer of these; nothing of it is proven. */
+  isNamed(token: string): boolean {
+    if (token.length > MAX_TOKEN) return false;
+    try {
+      return this.#isIssuer(decodeJwt(token).iss);
+    } catch {
+      return false;
+    }
   }
 
   /** A promise only where the keys, or the signature, have to be waited for. */
@@ -94,7 +107,7 @@ export class JwtVerifier {
         return wrong('has an algorithm that is not taken');
       const { iss, aud } = decodeJwt(token);
       const given = typeof aud === 'string' ? [aud] : Array.isArray(aud) ? aud : [];
-      if (iss !== this.#options.issuer) return wrong('is of another issuer');
+      if (!this.#isIssuer(iss)) return wrong('is of another issuer');
       if (!given.some((each) => this.#options.audience.includes(each)))
         return wrong('is for another audience');
       return undefined;
@@ -103,8 +116,12 @@ export class JwtVerifier {
     }
   }
 
+  #isIssuer(iss: unknown): boolean {
+    return typeof iss === 'string' && this.#issuers.includes(iss);
+  }
+
   async #check(token: string, digest: string): Promise<VerifiedToken | Refusal> {
-    const { issuer, audience, toleranceSeconds, keys } = this.#options;
+    const { audience, toleranceSeconds, keys } = this.#options;
     let jwk: JWK | undefined;
     try {
       const { payload } = await jwtVerify(
@@ -116,7 +133,7 @@ export class JwtVerifier {
           return found.key;
         },
         {
-          issuer,
+          issuer: [...this.#issuers],
           audience: [...audience],
           algorithms: [...this.#algorithms],
           clockTolerance: toleranceSeconds,

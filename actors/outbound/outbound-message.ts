@@ -9,6 +9,8 @@ export interface OutboundTarget {
   readonly thread?: string | undefined;
   /** The message that it answers. */
   readonly repliesTo?: string | undefined;
+  /** The base address that the platform serves that place under, where it has several. */
+  readonly serviceUrl?: string | undefined;
 }
 
 export interface CardAction {

@@ -11,6 +11,7 @@ import { httpAdapter } from './http/http-adapter.ts';
 import { manualAdapter } from './manual/manual-adapter.ts';
 import { repoHostAdapter } from './repohost/repohost-adapter.ts';
 import { scheduleAdapter } from './schedule/schedule-adapter.ts';
+import { teamChatAdapter } from './teamchat/teamchat-adapter.ts';
 
 /** No two events of a repository host say the same: there are ids and times in them. */
 const REPLAY_WINDOW_MS = 3_600_000;
@@ -32,6 +33,7 @@ export function makeAdapters({ maxBodyBytes }: { readonly maxBodyBytes: number }
     BotMessenger: botMessengerAdapter(maxBodyBytes),
     BusinessMessenger: businessMessengerAdapter(maxBodyBytes),
     ChatWorkspace: chatWorkspaceAdapter(maxBodyBytes),
+    TeamChat: teamChatAdapter(maxBodyBytes),
     Schedule: scheduleAdapter(),
     Manual: manualAdapter,
   };

@@ -4,12 +4,12 @@
 import type { BusinessMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { partsOfConversation } from '../../outbound/conversation-name.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
+import { GrowingPauses } from '../../outbound/growing-pauses.ts';
 import type { Outbound } from '../../outbound/outbound.ts';
 import type { InboundEvent } from '../adapter.ts';
 import { BusinessMessengerApi } from './businessmessenger-api.ts';
 import { PAIR_LIMIT } from './businessmessenger-errors.ts';
 import { MESSAGE_ID, SENDER_NUMBER, SENDER_USER_ID } from './businessmessenger-event.ts';
-import { GrowingPauses } from './growing-pauses.ts';
 import { kindsOfPlaces, messengerPacing } from './messenger-pacing.ts';
 import { type MessageBody, messageBodies, messageLimits } from './render-message.ts';
 import type { SendingNow } from './sending-now.ts';

@@ -69,4 +69,5 @@ export type HttpTrigger = TriggerOfType<'HTTP'>;
 export type RepoHostTrigger = TriggerOfType<'RepoHost'>;
 export type ScheduleTrigger = TriggerOfType<'Schedule'>;
 export type BusinessMessengerTrigger = TriggerOfType<'BusinessMessenger'>;
+export type TeamChatTrigger = TriggerOfType<'TeamChat'>;
 export type ManualTrigger = TriggerOfType<'Manual'>;

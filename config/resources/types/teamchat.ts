@@ -1,14 +1,21 @@
 // What a trigger of type TeamChat may say in spec.config: a team chat whose service sends activities with a token.
 
 import * as Type from 'typebox';
+import { isLoopback } from '../../gateway-file/listen-addr.ts';
 import { secret, text } from '../../text-schema.ts';
 import { address, checkAddress } from '../fields/address.ts';
 import type { Filled } from '../fields/filled.ts';
-import type { TriggerType } from '../triggers/trigger-type.ts';
+import { warnOfTwoCredentials } from '../fields/one-credential.ts';
+import { commandsInCommon, doListsMeet } from '../triggers/ambiguous-triggers.ts';
+import type { TriggerOf } from '../triggers/trigger.ts';
+import type { Fields, TriggerType } from '../triggers/trigger-type.ts';
 import { webhookPath } from '../triggers/webhook-path.ts';
 
 const ids = (description: string) =>
   Type.Array(Type.String({ minLength: 1 }), { description, default: [], maxItems: 1000 });
+
+/** Of the platform's connector. */
+export const teamChatMetadata = 'https://login.botframework.com/v1/.well-known/openidconfiguration';
 
 const teamChatConfigSchema = Type.Object(
   {
@@ -16,33 +23,99 @@ const teamChatConfigSchema = Type.Object(
     app_password: secret("Secret of the bot's registration."),
     tenant_id: Type.Optional(text('Tenant of a bot that belongs to one only.')),
     allowed_tenants: ids('Tenants to listen to; none = all.'),
-    allowed_channels: ids('Conversations to listen to; none = all.'),
+    allowed_channels: ids('Conversations to listen to, their threads included; none = all.'),
     approval_allowed_users: ids('Users who may approve.'),
     verify_tokens: Type.Boolean({
       description: 'Check the token of each request; false is not accepted.',
       default: true,
     }),
-    openid_metadata_url: Type.Optional(address("Address of the identity provider's metadata.")),
-    token_url: Type.Optional(address('Address that gives tokens.')),
-    service_url_allow: ids('Hosts of services beyond the known ones.'),
+    openid_metadata_url: address(
+      "Address of the identity provider's metadata, by which its keys are found.",
+      teamChatMetadata,
+    ),
+    token_url: Type.Optional(
+      address(
+        'Address that gives tokens. Without it the one of tenant_id, or of bots that belong to several, at login.microsoftonline.com.',
+      ),
+    ),
+    service_url_allow: ids(
+      'Hosts of services beyond the known ones, with a port or without; http://HOST:PORT for an emulator on this machine.',
+    ),
     path: webhookPath('Path of the webhook.', '/webhook/teamchat'),
   },
   { description: 'A team chat.' },
 );
 
-type TeamChatConfig = Filled<Type.Static<typeof teamChatConfigSchema>>;
+/** Filled; ids of tenants are in small letters. */
+export type TeamChatConfig = Omit<Filled<Type.Static<typeof teamChatConfigSchema>>, 'token_url'> & {
+  readonly token_url: string;
+};
 
-export const teamChatType: TriggerType<TeamChatConfig, false> = {
+/** Of bots that belong to several tenants. */
+const MANY_TENANTS = 'botframework.com';
+const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
+
+export const teamChatType: TriggerType<TeamChatConfig, true> = {
   config: teamChatConfigSchema,
-  isBuilt: false,
+  isBuilt: true,
+  isChat: true,
+  welcome: 'always',
   mentions: 'none',
   webhook: {},
-  isChat: true,
+  isAmbiguous: (a, b) =>
+    a.config.app_id === b.config.app_id &&
+    doChannelsMeet(a, b) &&
+    doListsMeet(a.config.allowed_tenants, b.config.allowed_tenants, (one, other) => one === other) &&
+    commandsInCommon(a, b).length > 0,
+  checkAll(all) {
+    warnOfTwoCredentials(all, 'app_password', ({ app_id }) => app_id);
+  },
   complete(config, fields) {
-    checkAddress(fields, 'openid_metadata_url', config.openid_metadata_url);
-    checkAddress(fields, 'token_url', config.token_url);
+    const { tenant_id, allowed_tenants, service_url_allow } = config;
+    checkProvider(fields, 'openid_metadata_url', config.openid_metadata_url);
+    checkProvider(fields, 'token_url', config.token_url);
     if (!config.verify_tokens)
       fields.report('verify_tokens', 'must be true: without the token anybody could send activities');
-    return config;
+    for (const [index, item] of service_url_allow.entries()) {
+      const fault = hostFault(item);
+      if (fault !== undefined) fields.reportItem('service_url_allow', index, fault);
+    }
+    const tenant = encodeURIComponent(tenant_id ?? MANY_TENANTS);
+    return {
+      ...config,
+      tenant_id: tenant_id?.toLowerCase(),
+      allowed_tenants: allowed_tenants.map((each) => each.toLowerCase()),
+      token_url: config.token_url ?? `https://login.microsoftonline.com/${tenant}/oauth2/v2.0/token`,
+      service_url_allow: service_url_allow.map((each) => each.toLowerCase()),
+    };
   },
 };
+
+type Chats = TriggerOf<string, TeamChatConfig>;
+
+/** Where one has no list the other is the more specific one for all that it names. */
+function doChannelsMeet(a: Chats, b: Chats): boolean {
+  const as = a.config.allowed_channels;
+  const bs = b.config.allowed_channels;
+  if ((as.length === 0) !== (bs.length === 0)) return false;
+  return doListsMeet(as, bs, (one, other) => one === other);
+}
+
+/** Whoever answers in a provider's place decides who is let in, or gets the secret. */
+function checkProvider(fields: Fields, key: string, text: string | undefined): void {
+  checkAddress(fields, key, text);
+  if (text === undefined || !URL.canParse(text)) return;
+  const { protocol, hostname } = new URL(text);
+  if (protocol === 'http:' && !isLoopback(hostname))
+    fields.report(key, 'must be https, unless it is on this machine');
+}
+
+function hostFault(item: string): string | undefined {
+  const [, local] = /^http:\/\/([^/]*)$/i.exec(item) ?? [];
+  if (!HOST.test(local ?? item) || !URL.canParse(`https://${local ?? item}`))
+    return 'is no host, such as chat.example.com or chat.example.com:8443';
+  if (local === undefined) return undefined;
+  return isLoopback(new URL(`http://${local}`).hostname)
+    ? undefined
+    : 'is http beyond this machine: services there are asked over https only';
+}

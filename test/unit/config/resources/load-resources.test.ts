@@ -127,12 +127,15 @@ describe('the type of a trigger', () => {
     ['BotMessenger', 'telegram'],
     ['BotMessenger', 'bot_messenger'],
     ['ChatWorkspace', 'Slack'],
+    ['TeamChat', 'MSTeams'],
+    ['TeamChat', 'Teams'],
   ])('%s may be written %s', async (type, word) => {
     const configs: Readonly<Record<string, string>> = {
       Schedule: 'cron: "* * * * *"',
       Manual: '',
       BotMessenger: 'bot_token: "${S}"',
       ChatWorkspace: 'bot_token: "${S}", signing_secret: "${S}"',
+      TeamChat: 'app_id: a, app_password: "${S}"',
     };
     const config = configs[type] ?? 'webhook_secret: "${S}"';
     const { trigger, errors } = await folder.loadConfig(word, config, { env: { S: 'a-secret' } });
@@ -142,8 +145,6 @@ describe('the type of a trigger', () => {
 
   test.each([
     ['Discord', 'CommunityChat'],
-    ['MSTeams', 'TeamChat'],
-    ['Teams', 'TeamChat'],
     ['GitLab', 'RepoHostB'],
     ['Bitbucket', 'RepoHostC'],
     ['Jira', 'IssueTracker'],

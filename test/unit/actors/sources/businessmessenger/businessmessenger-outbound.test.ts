@@ -2,10 +2,10 @@
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { DeliveryError } from '../../../../../actors/outbound/delivery-error.ts';
+import { GrowingPauses } from '../../../../../actors/outbound/growing-pauses.ts';
 import type { Outbound } from '../../../../../actors/outbound/outbound.ts';
 import type { OutboundMessage } from '../../../../../actors/outbound/outbound-message.ts';
 import { businessMessengerOutbound } from '../../../../../actors/sources/businessmessenger/businessmessenger-outbound.ts';
-import { GrowingPauses } from '../../../../../actors/sources/businessmessenger/growing-pauses.ts';
 import { SendingNow } from '../../../../../actors/sources/businessmessenger/sending-now.ts';
 import type { BusinessMessengerTrigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { businessMessengerTrigger } from '../../../../fixtures/automation/triggers.ts';

@@ -405,8 +405,6 @@ describe('a trigger of type Manual', () => {
 describe('a trigger of a type that is not built', () => {
   const good: Readonly<Record<string, string>> = {
     CommunityChat: `bot_token: "\${SECRET}", application_id: a, public_key: "${'0a'.repeat(32)}", app_secret: "\${OTHER}", guild_ids: [a], allowed_roles: [b], channels: [c], max_skew_seconds: 60`,
-    TeamChat:
-      'app_id: a, app_password: "${SECRET}", tenant_id: t, allowed_tenants: [t], allowed_channels: [c], approval_allowed_users: [u], verify_tokens: true',
     RepoHostB: 'webhook_secret: "${SECRET}", gitlab_events: [push], repositories: [a/b], branches: [main]',
     RepoHostC: 'webhook_secret: "${SECRET}", bitbucket_events: [push]',
     IssueTracker:
@@ -437,11 +435,6 @@ describe('a trigger of a type that is not built', () => {
       'CommunityChat',
       'bot_token: "${SECRET}", application_id: a, public_key: abc',
       'spec.config.public_key: expected 64 hexadecimal characters',
-    ],
-    [
-      'TeamChat',
-      'app_id: a, app_password: "${SECRET}", verify_tokens: false',
-      'spec.config.verify_tokens: must be true',
     ],
     [
       'IssueTracker',

@@ -1,0 +1,57 @@
+// What somebody chose or filled in on a card: `Action.Submit` comes as a message with a `value` and no text, or within an invoke
+// as `Action.Execute` does. Cards of ours say which action it was in `actionId`; cards of others have names of their own.
+
+import { textMember } from '../payload-member.ts';
+
+/** The member of an action's data that says which one it is. */
+export const ACTION_ID = 'actionId';
+
+export interface Choice {
+  /** The action's name, or all that the data says where it has none. */
+  readonly text: string;
+  /** Each member of the data that is a text, a number or a truth. */
+  readonly parameters: Readonly<Record<string, string>>;
+}
+
+/** More than any card asks for. */
+const MAX_PARAMETERS = 200;
+/** Where a name is found in data that others made. */
+const NAMES = [ACTION_ID, 'action', 'verb', 'id'];
+
+/** `value` of a message. Undefined for what is none. */
+export function submittedIn(value: unknown): Choice | undefined {
+  if (value === undefined || value === null) return undefined;
+  return choiceOf(value, undefined);
+}
+
+/** `value` of an invoke `adaptiveCard/action`. Undefined where it has no action. */
+export function invokedIn(value: unknown): Choice | undefined {
+  const action = isObject(value) ? value.action : undefined;
+  if (!isObject(action)) return undefined;
+  const verb = textMember(action, 'verb');
+  const name = textMember(action.data, ACTION_ID, 'action') ?? verb ?? textMember(action, 'id');
+  const choice = choiceOf(action.data ?? {}, name);
+  return verb === undefined ? choice : { ...choice, parameters: { verb, ...choice.parameters } };
+}
+
+function choiceOf(data: unknown, name: string | undefined): Choice {
+  const parameters = parametersIn(data);
+  const called = [name, ...NAMES.map((each) => parameters[each])].find(
+    (each) => each !== undefined && each !== '',
+  );
+  return { text: called ?? Object.values(parameters).join(' '), parameters };
+}
+
+function parametersIn(data: unknown): Readonly<Record<string, string>> {
+  if (!isObject(data)) return isSaid(data) ? { value: String(data) } : {};
+  const said = Object.entries(data).filter((entry) => isSaid(entry[1]));
+  return Object.fromEntries(said.slice(0, MAX_PARAMETERS).map(([name, value]) => [name, String(value)]));
+}
+
+function isSaid(value: unknown): boolean {
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

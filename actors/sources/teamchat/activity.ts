@@ -1,0 +1,78 @@
+// An activity of the platform: what it says of itself, as far as anything here looks at it. Members that nobody knows yet are
+// left alone, and what has another shape than it should is no activity, or lacks that member.
+
+import { jsonObjectIn } from '../json-object.ts';
+import { memberOf, textMember } from '../payload-member.ts';
+
+export interface Activity {
+  readonly type: string;
+  /** The same at each redelivery; other types than messages may have none. */
+  readonly id: string | undefined;
+  /** The chat product it comes through: `msteams`. */
+  readonly channelId: string;
+  /** The base of the API for its conversation. */
+  readonly serviceUrl: string;
+  /** A thread of a channel has the channel's id, `;messageid=` and that of its first message. */
+  readonly conversation: string;
+  readonly tenant: string | undefined;
+  readonly senderId: string | undefined;
+  /** Our bot, as this conversation knows it. */
+  readonly botId: string | undefined;
+  readonly payload: Readonly<Record<string, unknown>>;
+}
+
+/** Bodies of requests under way: whoever verifies one and whoever takes it look into the same. */
+const parsed = new WeakMap<Uint8Array, Readonly<Record<string, unknown>> | 'none'>();
+
+/** The body as JSON, of which nothing is known yet; undefined where it is no object. */
+export function payloadOf(body: Uint8Array): Readonly<Record<string, unknown>> | undefined {
+  let payload = parsed.get(body);
+  if (payload === undefined) {
+    payload = jsonObjectIn(body) ?? 'none';
+    parsed.set(body, payload);
+  }
+  return payload === 'none' ? undefined : payload;
+}
+
+/** Undefined for what the platform could not have sent. */
+export function activityIn(payload: Readonly<Record<string, unknown>> | undefined): Activity | undefined {
+  const type = textMember(payload, 'type');
+  const channelId = textMember(payload, 'channelId');
+  const serviceUrl = textMember(payload, 'serviceUrl');
+  const conversation = idAt(payload, 'conversation.id');
+  if (payload === undefined || !type || !channelId || !serviceUrl || conversation === undefined)
+    return undefined;
+  return {
+    type,
+    id: idAt(payload, 'id'),
+    channelId,
+    serviceUrl,
+    conversation,
+    tenant: textMember(payload, 'conversation.tenantId', 'channelData.tenant.id')?.toLowerCase(),
+    senderId: idAt(payload, 'from.id'),
+    botId: idAt(payload, 'recipient.id'),
+    payload,
+  };
+}
+
+/** The channel to which a thread belongs, or the conversation itself. */
+export function channelOf(conversation: string): string {
+  const thread = conversation.indexOf(';messageid=');
+  return thread === -1 ? conversation : conversation.slice(0, thread);
+}
+
+/** Members that a conversation has won or lost. */
+export function hasMember(activity: Activity, list: 'membersAdded' | 'membersRemoved', id: string): boolean {
+  const members = memberOf(activity.payload, list);
+  return Array.isArray(members) && members.some((member: unknown) => textMember(member, 'id') === id);
+}
+
+/** Longer than any that the platform makes. */
+const MAX_ID = 1_000;
+
+/** Stands in keys and paths: control characters do not. */
+function idAt(payload: unknown, path: string): string | undefined {
+  const id = textMember(payload, path);
+  const isId = id !== undefined && id !== '' && id.length <= MAX_ID && !/\p{Cc}/u.test(id);
+  return isId && id.isWellFormed() ? id : undefined;
+}

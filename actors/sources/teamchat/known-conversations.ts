@@ -1,0 +1,51 @@
+// Where conversations of our bots are reached when nobody has just written there: the service of each, kept in the store, since a
+// message of tomorrow may come from another process.
+
+import { ConversationReferences } from '../../connections/references.ts';
+import type { OutboundTarget } from '../../outbound/outbound-message.ts';
+import type { Store } from '../../store/store.ts';
+import type { Activity } from './activity.ts';
+import { PLATFORM } from './teamchat-event.ts';
+
+/** Half a year without a word. */
+const KEEP_MS = 183 * 24 * 3_600_000;
+
+type KeyValues = Pick<Store, 'put' | 'get' | 'delete' | 'keys'>;
+
+export class KnownConversations {
+  readonly #ofStore = new WeakMap<KeyValues, Map<string, ConversationReferences>>();
+  /** That of the triggers that were opened last. */
+  #store: KeyValues | undefined;
+
+  /** From here on its conversations can be found. */
+  open(store: KeyValues): void {
+    this.#store = store;
+  }
+
+  /** Rejects as the store does. */
+  note(store: KeyValues, app: string, { conversation, serviceUrl }: Activity): Promise<void> {
+    return this.#of(store, app).note(conversation, { target: { place: conversation }, serviceUrl });
+  }
+
+  /** Undefined for one in which nobody has been heard of. */
+  async find(app: string, conversation: string): Promise<OutboundTarget | undefined> {
+    if (this.#store === undefined) return undefined;
+    const found = await this.#of(this.#store, app).find(conversation);
+    return found && { ...found.target, serviceUrl: found.serviceUrl };
+  }
+
+  #of(store: KeyValues, app: string): ConversationReferences {
+    const ofApps = this.#ofStore.get(store) ?? new Map<string, ConversationReferences>();
+    this.#ofStore.set(store, ofApps);
+    const before = ofApps.get(app);
+    if (before !== undefined) return before;
+    const references = new ConversationReferences({
+      store,
+      platform: PLATFORM,
+      account: app,
+      keepMs: KEEP_MS,
+    });
+    ofApps.set(app, references);
+    return references;
+  }
+}

@@ -1,0 +1,107 @@
+// The API of the team chat's connector for one bot: each conversation has a service of its own, all of which take the bot's token.
+// The token is given for the app's password, is one for all messages, and is renewed before its end, or when a service refuses it.
+//
+// TCA1  a message that is refused because of its token (401) is sent once more, with a new one, and not a third time.
+// TCA2  token and password stand in no error: each is taken out of what comes back to the requests that carry it.
+
+import type { TeamChatConfig } from '../../../config/resources/types/teamchat.ts';
+import type { ApiAnswer } from '../../../rest/api-answer.ts';
+import { type ApiRequest, HttpApi } from '../../../rest/http-api.ts';
+import { type Refreshed, RefreshOnce } from '../../connections/refresh-once.ts';
+import { DeliveryError } from '../../outbound/delivery-error.ts';
+import { sendingFault } from '../../outbound/platform-errors.ts';
+import { memberOf, textMember } from '../payload-member.ts';
+import { tokenFault } from './teamchat-errors.ts';
+
+const SCOPE = 'https://api.botframework.com/.default';
+const TIMEOUT_MS = 20_000;
+/** Shorter than the patience of RefreshOnce, which knows no reason. */
+const TOKEN_TIMEOUT_MS = 12_000;
+/** Of an answer, which is small. */
+const MAX_ANSWER_BYTES = 262_144;
+/** Regions of the platform, and tenants whose services have an address of their own. */
+const MAX_SERVICES = 200;
+
+export type TeamChatCredential = Pick<TeamChatConfig, 'app_id' | 'app_password' | 'token_url'>;
+
+export class TeamChatApi {
+  readonly #tokens: RefreshOnce<BotToken>;
+
+  constructor(credential: TeamChatCredential) {
+    this.#tokens = new RefreshOnce({
+      name: `token of teamchat/${credential.app_id}`,
+      refresh: (signal) => newToken(credential, signal),
+    });
+  }
+
+  /** What the service answers, whatever its status. Rejects with a DeliveryError. */
+  async request(serviceUrl: string, request: ApiRequest): Promise<ApiAnswer> {
+    const token = await this.#tokens.get().catch(asNoToken);
+    const answer = await this.#ask(token, serviceUrl, request);
+    if (answer.status !== 401) return answer;
+    return this.#ask(await this.#tokens.renew(token).catch(asNoToken), serviceUrl, request);
+  }
+
+  #ask(token: BotToken, serviceUrl: string, request: ApiRequest): Promise<ApiAnswer> {
+    return token
+      .apiAt(serviceUrl)
+      .request(request)
+      .catch((error: unknown) => {
+        throw sendingFault(error, 'a message');
+      });
+  }
+}
+
+/** One token, and the services that it was used with. */
+class BotToken {
+  readonly #text: string;
+  readonly #apis = new Map<string, HttpApi>();
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  apiAt(serviceUrl: string): HttpApi {
+    const before = this.#apis.get(serviceUrl);
+    if (before !== undefined) return before;
+    for (const [oldest] of this.#apis) {
+      if (this.#apis.size < MAX_SERVICES) break;
+      this.#apis.delete(oldest);
+    }
+    const api = new HttpApi({
+      baseUrl: serviceUrl,
+      headers: { authorization: `Bearer ${this.#text}` },
+      timeoutMs: TIMEOUT_MS,
+      maxAnswerBytes: MAX_ANSWER_BYTES,
+      secrets: [this.#text],
+    });
+    this.#apis.set(serviceUrl, api);
+    return api;
+  }
+}
+
+async function newToken(
+  { app_id, app_password, token_url }: TeamChatCredential,
+  signal: AbortSignal,
+): Promise<Refreshed<BotToken>> {
+  const { origin, pathname, searchParams } = new URL(token_url);
+  const api = new HttpApi({ baseUrl: origin, timeoutMs: TOKEN_TIMEOUT_MS, secrets: [app_password] });
+  const form = {
+    grant_type: 'client_credentials',
+    client_id: app_id,
+    client_secret: app_password,
+    scope: SCOPE,
+  };
+  const query = Object.fromEntries(searchParams);
+  const answer = await api.request({ method: 'POST', path: pathname, query, form, signal });
+  const text = textMember(answer.json, 'access_token');
+  if (!answer.isOk || text === undefined || text === '') throw tokenFault(answer);
+  return { value: new BotToken(text), expiresInMs: 1000 * Number(memberOf(answer.json, 'expires_in')) };
+}
+
+/** The message was not sent: nothing is in doubt. */
+function asNoToken(error: unknown): never {
+  if (error instanceof DeliveryError) throw error;
+  const { message } = sendingFault(error, 'a request for a token');
+  throw new DeliveryError(message, { cause: error, isPlatformDown: true });
+}

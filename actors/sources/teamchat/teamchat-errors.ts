@@ -1,0 +1,69 @@
+// What the statuses of the team chat's connector mean, and whether another attempt may mend it; and those of the endpoint that gives
+// tokens. The body says more: `{"error":{"code":"…","message":"…"}}`, or `{"error":"…","error_description":"…"}`.
+
+import type { ApiAnswer } from '../../../rest/api-answer.ts';
+import { DeliveryError } from '../../outbound/delivery-error.ts';
+import { type PlatformErrors, platformFault } from '../../outbound/platform-errors.ts';
+import { textMember } from '../payload-member.ts';
+
+export const teamChatErrors: PlatformErrors = {
+  400: { meaning: 'the platform does not understand the message', is: 'final' },
+  401: { meaning: 'invalid or expired token', is: 'final' },
+  403: { meaning: 'tenant not allowed, or the bot may not write there', is: 'final' },
+  404: { meaning: 'invalid conversation', is: 'final' },
+  412: { meaning: 'something else was written there at the same moment', is: 'passing' },
+  413: { meaning: 'too large', is: 'final' },
+  429: { meaning: 'rate limited', is: 'tooSoon' },
+  500: { meaning: 'fault of the platform', is: 'passing' },
+  502: { meaning: 'service URL issue', is: 'passing' },
+  503: { meaning: 'the platform is away', is: 'passing' },
+  504: { meaning: 'the platform was too slow', is: 'passing' },
+};
+
+const tokenErrors: PlatformErrors = {
+  400: { meaning: 'the token endpoint refuses app_id, tenant_id or app_password', is: 'final' },
+  401: { meaning: 'the token endpoint refuses app_password', is: 'final' },
+  404: { meaning: 'there is no such token endpoint', is: 'final' },
+  429: { meaning: 'too many requests for tokens', is: 'tooSoon' },
+};
+
+/** Why a message was not taken. */
+export function messageFault({ status, json, retryAfterMs }: ApiAnswer): DeliveryError {
+  return platformFault(teamChatErrors, {
+    status,
+    // Of a fault of the platform's own nobody knows what it had done before.
+    code: status < 300 || status >= 500 ? undefined : status,
+    text: textOf(textMember(json, 'error.code'), textMember(json, 'error.message', 'message')),
+    retryAfterMs,
+  });
+}
+
+/** The same of an edit: a message that is not there any more can be posted. */
+export function editFault(answer: ApiAnswer): DeliveryError {
+  const fault = messageFault(answer);
+  if (answer.status !== 404) return fault;
+  const { message, platformCode } = fault;
+  return new DeliveryError(message, { platformCode, isFinal: true, isTargetGone: true });
+}
+
+/** Why there is no token. */
+export function tokenFault({ status, json, retryAfterMs }: ApiAnswer): DeliveryError {
+  const { message, platformCode, isFinal, isTooSoon, isPlatformDown } = platformFault(tokenErrors, {
+    status,
+    code: status < 300 || status >= 500 ? undefined : status,
+    text: textOf(textMember(json, 'error'), textMember(json, 'error_description')),
+    retryAfterMs,
+  });
+  // The message itself was not sent, whatever became of the request for a token.
+  return new DeliveryError(`no token: ${message}`, {
+    platformCode,
+    isFinal,
+    isTooSoon,
+    isPlatformDown,
+    retryAfterMs,
+  });
+}
+
+function textOf(...texts: readonly (string | undefined)[]): string {
+  return texts.filter((text) => text !== undefined && text !== '').join(': ');
+}

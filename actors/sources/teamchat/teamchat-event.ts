@@ -1,0 +1,156 @@
+// The event that an activity becomes, and how that event reads later.
+//
+// TCE1  an event is known by its app, its conversation and its activity: ids of activities are unique in a conversation only, and
+//       what happens to a message may come under the message's id.
+// TCE2  what nobody here can answer is an event all the same, ignored with a note: the platform may send what nobody expects.
+
+import { type Principal, principalText } from '../../principal.ts';
+import type { NewEvent, StoredEvent } from '../../store/store.ts';
+import type { InboundEvent } from '../adapter.ts';
+import { memberOf, textMember } from '../payload-member.ts';
+import { type Activity, activityIn, channelOf, hasMember } from './activity.ts';
+import { type Choice, invokedIn, submittedIn } from './activity-choice.ts';
+import { wordsOf } from './activity-text.ts';
+
+export const PLATFORM = 'teamchat';
+/** The one invoke that can be answered. */
+export const CARD_ACTION = 'adaptiveCard/action';
+/** With which the ids of programs begin. */
+const PROGRAM = '28:';
+
+interface ActivityMeta {
+  readonly triggers: readonly string[];
+  readonly principal: string;
+  readonly app: string;
+}
+
+/** `triggers`: those that may take it, at least one, all of one app. */
+export function activityEvent(
+  activity: Activity & { readonly id: string },
+  {
+    triggers,
+    app,
+    principal,
+    trace,
+  }: {
+    readonly triggers: readonly string[];
+    readonly app: string;
+    readonly principal: Principal;
+    readonly trace: string;
+  },
+  body: Buffer,
+): NewEvent {
+  const { type, id, conversation, payload } = activity;
+  const meta: ActivityMeta = { triggers, principal: principalText(principal), app };
+  const place = [app, conversation].map(inKey).join('/');
+  return {
+    id: `${PLATFORM}:${place}/${inKey(id)}${type === 'message' ? '' : `/${inKey(type)}`}`,
+    key: `conversation/${PLATFORM}/${place}`,
+    meta: JSON.stringify(meta),
+    body,
+    trace,
+    parsed: payload,
+  };
+}
+
+/** The id of a conversation of the app, out of the name by which handlers know it; undefined for any other name. */
+export function conversationIn(name: string, app: string): string | undefined {
+  const prefix = `${PLATFORM}/${inKey(app)}/`;
+  return name.startsWith(prefix)
+    ? name.slice(prefix.length).replace(/%2F/g, '/').replace(/%25/g, '%')
+    : undefined;
+}
+
+/** Throws for an event that is none of these. */
+export function readActivityEvent(stored: StoredEvent): InboundEvent {
+  const { triggers, app } = JSON.parse(stored.meta) as ActivityMeta;
+  const payload = (stored.parsed ??
+    JSON.parse(Buffer.from(stored.body).toString('utf8'))) as Activity['payload'];
+  const activity = activityIn(payload);
+  if (activity === undefined) throw new Error('the payload is no activity');
+  const { conversation, senderId } = activity;
+  const channel = channelOf(conversation);
+  const directoryId = textMember(payload, 'from.aadObjectId');
+  return {
+    platform: PLATFORM,
+    account: app,
+    triggers,
+    ...saidBy(activity, app),
+    channel,
+    channelAliases: channel === conversation ? undefined : [conversation],
+    user: senderId,
+    userAliases: directoryId === undefined ? undefined : [directoryId],
+    context: contextOf(activity),
+    payload,
+  };
+}
+
+type Said = Pick<
+  InboundEvent,
+  'names' | 'text' | 'isChoice' | 'commandRest' | 'parameters' | 'unsupported' | 'isArrival'
+>;
+
+const NOTHING_SAID: Said = { names: [], text: undefined, parameters: {} };
+
+function saidBy(activity: Activity, app: string): Said {
+  const { type, payload, senderId, botId = `${PROGRAM}${app}` } = activity;
+  if (type === 'conversationUpdate')
+    return hasMember(activity, 'membersAdded', botId)
+      ? { ...NOTHING_SAID, isArrival: true }
+      : ignored('a conversationUpdate that does not bring the bot in');
+  if (type === 'messageReaction') return ignored('a messageReaction: nothing waits for one');
+  if (type !== 'message' && type !== 'invoke') return ignored(`an activity of type ${type.slice(0, 64)}`);
+  if (senderId === botId || senderId?.startsWith(PROGRAM))
+    return ignored('written by a program: bots are not answered');
+  if (type === 'invoke') return chosen(invokedIn(payload.value)) ?? ignored('an invoke without an action');
+  const text = wordsOf(payload, activity.botId);
+  if (text !== undefined) return { names: [], text, parameters: {} };
+  return chosen(submittedIn(payload.value)) ?? ignored('a message without words');
+}
+
+function ignored(unsupported: string): Said {
+  return { ...NOTHING_SAID, unsupported };
+}
+
+/** Its name may be that of a command, and what stands behind it in the name goes to the command's parameters. */
+function chosen(choice: Choice | undefined): Said | undefined {
+  if (choice === undefined) return undefined;
+  const { text, parameters } = choice;
+  const [, name = '', rest = ''] = /^\s*\/?(\S+)\s*([\s\S]*)$/.exec(text) ?? [];
+  return { names: [name], text, isChoice: true, commandRest: rest, parameters };
+}
+
+function contextOf({
+  type,
+  id,
+  conversation,
+  tenant,
+  senderId,
+  payload,
+}: Activity): Readonly<Record<string, unknown>> {
+  const channel = channelOf(conversation);
+  const all = {
+    'chat.event': type,
+    'chat.id': channel,
+    'chat.thread':
+      channel === conversation ? undefined : conversation.slice(channel.length + ';messageid='.length),
+    'chat.type': textMember(payload, 'conversation.conversationType'),
+    'chat.message': id,
+    'chat.replies_to': textMember(payload, 'replyToId'),
+    'chat.sender.id': senderId,
+    'chat.sender.name': textMember(payload, 'from.name'),
+    'chat.sender.directory_id': textMember(payload, 'from.aadObjectId'),
+    'chat.team': textMember(payload, 'channelData.team.id', 'channelData.teamsTeamId'),
+    'chat.tenant': tenant,
+    'chat.locale': textMember(payload, 'locale'),
+    'action.type': textMember(memberOf(payload, 'value'), 'action.type'),
+    'action.id': textMember(memberOf(payload, 'value'), 'action.id'),
+    'action.verb': textMember(memberOf(payload, 'value'), 'action.verb'),
+  };
+  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+}
+
+/** Parts of keys and ids are told apart by slashes. */
+function inKey(part: string): string {
+  return part.replace(/%/g, '%25').replace(/\//g, '%2F');
+}

@@ -1,0 +1,122 @@
+// Answers of the team chat: where they go, what they look like, and how they leave. A message answers an activity, or begins
+// something new in a conversation that is known.
+//
+// The platform keeps no key of what was sent: after an attempt whose outcome is unknown a message may stand there twice. An edit
+// does not.
+//
+// TCO1  a message goes to a service that is allowed when it is sent, whatever was allowed when it was made.
+
+import type { TeamChatTrigger } from '../../../config/resources/triggers/trigger.ts';
+import type { ApiAnswer } from '../../../rest/api-answer.ts';
+import { path } from '../../../rest/path.ts';
+import { DeliveryError } from '../../outbound/delivery-error.ts';
+import { GrowingPauses } from '../../outbound/growing-pauses.ts';
+import type { Outbound, Receipt, SendContext } from '../../outbound/outbound.ts';
+import type { Pacing } from '../../outbound/pacing.ts';
+import { ClientsByCredential } from '../clients-by-credential.ts';
+import { textMember } from '../payload-member.ts';
+import { activityIn } from './activity.ts';
+import type { KnownConversations } from './known-conversations.ts';
+import { messageLimits, type TeamMessage, teamMessages } from './render-activity.ts';
+import { isServiceAllowed } from './service-urls.ts';
+import { EDITS_EVERY_MS, kindsOfPlaces } from './team-pacing.ts';
+import { TeamChatApi } from './teamchat-api.ts';
+import { editFault, messageFault } from './teamchat-errors.ts';
+import { conversationIn } from './teamchat-event.ts';
+
+const TYPING_LASTS_MS = 8_000;
+/** Only with an entry of its own is it a mention; without one the platform may refuse the message. */
+const MENTION = /<(?=\/?at[\s>])/gi;
+
+type Sending = Pick<TeamMessage, 'serviceUrl' | 'conversation'> & { readonly signal: AbortSignal };
+
+export function teamChatOutbound(
+  pacing: Pacing,
+  conversations: KnownConversations,
+): Outbound<TeamChatTrigger, TeamMessage> {
+  const pauses = new GrowingPauses();
+  const apis = new ClientsByCredential<TeamChatTrigger, TeamChatApi>(
+    ({ config }) => [config.token_url, config.app_id, config.app_password],
+    ({ config }) => new TeamChatApi(config),
+  );
+
+  const request = async (
+    trigger: TeamChatTrigger,
+    { serviceUrl, conversation, signal }: Sending,
+    to: { readonly method: string; readonly path: string; readonly json: object },
+    faultOf: (answer: ApiAnswer) => DeliveryError,
+  ): Promise<Receipt> => {
+    const account = trigger.config.app_id;
+    if (!isServiceAllowed(serviceUrl, trigger.config))
+      throw new DeliveryError('the service of the conversation is not allowed any more', { isFinal: true });
+    return pacing.run({ account, place: conversation, isOfPlace: () => true }, async () => {
+      const answer = await apis.of(trigger)?.request(serviceUrl, { ...to, signal });
+      if (answer !== undefined && isTaken(answer)) {
+        pauses.end(`${account}/${conversation}`);
+        return { id: textMember(answer.json, 'id') ?? '' };
+      }
+      const fault = answer === undefined ? new DeliveryError('there is no credential') : faultOf(answer);
+      if (!fault.isTooSoon || fault.retryAfterMs !== undefined) throw fault;
+      const retryAfterMs = pauses.next(`${account}/${conversation}`, trigger.retry);
+      throw new DeliveryError(fault.message, {
+        platformCode: fault.platformCode,
+        isTooSoon: true,
+        retryAfterMs,
+      });
+    });
+  };
+
+  const post = (
+    trigger: TeamChatTrigger,
+    { repliesTo, activity, ...message }: TeamMessage,
+    signal: AbortSignal,
+  ) =>
+    request(
+      trigger,
+      { ...message, signal },
+      { method: 'POST', path: activitiesOf(message.conversation, repliesTo), json: activity },
+      messageFault,
+    );
+
+  return {
+    typingLastsMs: TYPING_LASTS_MS,
+    mentions: { pattern: MENTION },
+    target(_, { payload }) {
+      const activity = activityIn(payload as Readonly<Record<string, unknown>>);
+      if (activity === undefined) return undefined;
+      const { conversation: place, id: repliesTo, serviceUrl } = activity;
+      return { place, repliesTo, serviceUrl };
+    },
+    async destination({ config }, name) {
+      const conversation = conversationIn(name, config.app_id);
+      return conversation === undefined ? undefined : conversations.find(config.app_id, conversation);
+    },
+    render: (_, message) => teamMessages(message),
+    limits: ({ config }) => ({ ...messageLimits, ...pacing.inForce(config.app_id, kindsOfPlaces) }),
+    sendsTo: ({ config }) => config.app_id,
+    editsEveryMs: () => EDITS_EVERY_MS,
+    async send(trigger, message, { signal, receiptOf }: SendContext) {
+      const before = message.of === undefined ? undefined : await receiptOf(message.of);
+      if (before === undefined) return post(trigger, message, signal);
+      const { conversation, activity } = message;
+      const to = { method: 'PUT', path: activitiesOf(conversation, before.id), json: activity };
+      const { id } = await request(trigger, { ...message, signal }, to, editFault);
+      return { id: id || before.id };
+    },
+    async typing(trigger, { place: conversation, serviceUrl }, signal) {
+      if (serviceUrl === undefined) return;
+      const to = { method: 'POST', path: activitiesOf(conversation), json: { type: 'typing' } };
+      await request(trigger, { serviceUrl, conversation, signal }, to, messageFault);
+    },
+  };
+}
+
+function activitiesOf(conversation: string, activity?: string): string {
+  const all = path`/v3/conversations/${conversation}/activities`;
+  return activity === undefined || activity === '' ? all : all + path`/${activity}`;
+}
+
+/** A page that somebody else answers with is no message sent. */
+function isTaken({ isOk, text, json }: ApiAnswer): boolean {
+  return isOk && (text.trim() === '' || (typeof json === 'object' && json !== null));
+}

@@ -1,0 +1,343 @@
+// Activities on their way in: what is answered to the platform, what becomes an event, and how that reads.
+
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { InboundEvent } from '../../../../../actors/sources/adapter.ts';
+import { teamChatAdapter } from '../../../../../actors/sources/teamchat/teamchat-adapter.ts';
+import type { TeamChatTrigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
+import { teamChatTrigger } from '../../../../fixtures/automation/triggers.ts';
+import {
+  type Members,
+  newActivityId,
+  personalChat,
+  personOf,
+  TENANT,
+  thread,
+} from '../../../../fixtures/team-platform/activities.ts';
+import { ActivitySender } from '../../../../fixtures/team-platform/activity-sender.ts';
+import { APP_ID, TeamPlatform } from '../../../../fixtures/team-platform/team-platform.ts';
+
+const ada = personOf('Ada');
+const chat = personalChat('ada');
+const channel = thread('ops');
+
+let platform: TeamPlatform;
+let host: TestSourceHost;
+const opened: { close(): Promise<void> }[] = [];
+
+beforeAll(async () => {
+  platform = await new TeamPlatform().start();
+});
+afterAll(() => platform.stop());
+beforeEach(async () => {
+  host = await new TestSourceHost().start();
+});
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((each) => each.close()));
+  await host.stop();
+});
+
+interface Open {
+  readonly adapter: ReturnType<typeof teamChatAdapter>;
+  readonly trigger: TeamChatTrigger;
+  send(activity: Members, claims?: Members): ReturnType<ActivitySender['send']>;
+  readonly sender: ActivitySender;
+  /** The last event, as it reads from the store. */
+  last(): InboundEvent;
+}
+
+async function open(...configs: readonly Partial<TeamChatTrigger['config']>[]): Promise<Open> {
+  const adapter = teamChatAdapter(1_000_000);
+  const triggers = (configs.length === 0 ? [{}] : configs).map((config, i) =>
+    teamChatTrigger(`desk-${i}`, { ...platform.config, ...config }),
+  );
+  for (const trigger of triggers) opened.push(await adapter.open(trigger, host));
+  const sender = new ActivitySender(`${host.url}/webhook/teamchat`, platform.identity);
+  return {
+    adapter,
+    trigger: triggers[0] as TeamChatTrigger,
+    sender,
+    send: (activity, claims) => sender.send(activity, claims),
+    last: () => {
+      const { parsed: _, ...stored } = host.event();
+      const read = adapter.read(stored);
+      expect(adapter.read(host.event())).toEqual(read);
+      return read;
+    },
+  };
+}
+
+describe('a message', () => {
+  test('becomes an event that says who wrote what, and where; it is answered 202', async () => {
+    const { send, last } = await open();
+    const said = platform.activities.mention(channel, ada, 'deploy x');
+    expect(await send(said)).toMatchObject({ status: 202, body: { status: 'accepted' } });
+    const conversation = channel.id;
+    expect(host.event()).toMatchObject({
+      id: `teamchat:${APP_ID}/${conversation}/${said.id}`,
+      key: `conversation/teamchat/${APP_ID}/${conversation}`,
+    });
+    expect(last()).toEqual({
+      platform: 'teamchat',
+      account: APP_ID,
+      triggers: ['desk-0'],
+      names: [],
+      text: 'deploy x',
+      parameters: {},
+      channel: conversation.replace(/;.*/, ''),
+      channelAliases: [conversation],
+      user: ada.id,
+      userAliases: [ada.aadObjectId],
+      context: {
+        'chat.event': 'message',
+        'chat.id': conversation.replace(/;.*/, ''),
+        'chat.thread': conversation.replace(/.*=/, ''),
+        'chat.type': 'channel',
+        'chat.message': said.id,
+        'chat.sender.id': ada.id,
+        'chat.sender.name': 'Ada',
+        'chat.sender.directory_id': ada.aadObjectId,
+        'chat.team': channel.team,
+        'chat.tenant': TENANT,
+        'chat.locale': 'en-US',
+      },
+      payload: said,
+    });
+  });
+
+  test('of the same id is one event in a conversation, and another in another; slashes in ids tell nothing apart (TCE1)', async () => {
+    const { send } = await open();
+    const id = newActivityId();
+    const ids = ['a:1/b', 'a:1%2Fb', 'a:1'];
+    for (const each of ids) {
+      const said = platform.activities.message({ ...chat, id: each }, ada, 'hi', { id });
+      expect(await send(said)).toMatchObject({ status: 202 });
+      expect(await send(said)).toMatchObject({ status: 200, body: { status: 'duplicate' } });
+    }
+    expect(new Set(host.store.events.map((event) => event.key)).size).toBe(ids.length);
+    expect(host.store.events).toHaveLength(ids.length);
+  });
+
+  test.each([
+    [
+      'a pressed button of ours',
+      { actionId: 'deploy staging' },
+      'deploy staging',
+      { actionId: 'deploy staging' },
+    ],
+    [
+      'a button of others, with what was filled in',
+      { choice: 7, note: 'why' },
+      '7 why',
+      { choice: '7', note: 'why' },
+    ],
+    ['a verb', { verb: 'go', deep: { x: 1 } }, 'go', { verb: 'go' }],
+    ['a value that is a text', 'yes', 'yes', { value: 'yes' }],
+  ])('with %s and no text is a choice', async (_, value, text, parameters) => {
+    const { send, last } = await open();
+    expect(await send(platform.activities.submit(channel, ada, value))).toMatchObject({ status: 202 });
+    const [name = '', ...rest] = text.split(' ');
+    expect(last()).toMatchObject({
+      names: [name],
+      commandRest: rest.join(' '),
+      text,
+      parameters,
+      isChoice: true,
+    });
+  });
+
+  test.each<readonly [string, Members, RegExp]>([
+    ['neither text nor value', { text: '' }, /without words/],
+    ['a program for a sender', { from: { id: '28:another' } }, /written by a program/],
+  ])('with %s is kept and not answered', async (_, more, note) => {
+    const { send, last } = await open();
+    expect(await send(platform.activities.message(chat, ada, 'hi', more))).toMatchObject({ status: 202 });
+    expect(last().unsupported).toMatch(note);
+  });
+});
+
+describe('an invoke', () => {
+  const execute = { type: 'Action.Execute', id: 'a-1', verb: 'approve', data: { request: 'r-77' } };
+  const submit = { type: 'Action.Submit', id: 'approve-1', data: { action: 'approve', request: 'r-77' } };
+
+  test.each([
+    ['Action.Execute', execute, { verb: 'approve', request: 'r-77' }],
+    ['Action.Submit', submit, { action: 'approve', request: 'r-77' }],
+  ])('of %s is answered at once, always alike, and is a choice (TCP3)', async (_, action, parameters) => {
+    const { send, last } = await open();
+    const said = platform.activities.invoke(chat, ada, action);
+    const body = {
+      statusCode: 200,
+      type: 'application/vnd.microsoft.activity.message',
+      value: expect.any(String),
+    };
+    for (let time = 0; time < 2; time += 1) expect(await send(said)).toMatchObject({ status: 200, body });
+    expect(host.store.events).toHaveLength(1);
+    expect(last()).toMatchObject({ names: ['approve'], text: 'approve', isChoice: true, parameters });
+    expect(last().context).toMatchObject({ 'action.type': action.type, 'action.id': action.id });
+  });
+
+  test('that nobody here knows, or without an action, is refused and not kept', async () => {
+    const { send } = await open();
+    const unknown = platform.activities.invoke(chat, ada, execute, 'task/fetch');
+    expect(await send(unknown)).toMatchObject({ status: 501 });
+    expect(await send(platform.activities.invoke(chat, ada, 'x'))).toMatchObject({ status: 400 });
+    expect(host.store.events).toEqual([]);
+  });
+});
+
+describe('what else may come', () => {
+  test('the bot is brought into a conversation: an arrival, once for each id', async () => {
+    const { send, last } = await open();
+    const said = platform.activities.botAdded(channel, ada);
+    expect(await send(said)).toMatchObject({ status: 202 });
+    expect(await send(said)).toMatchObject({ status: 200 });
+    expect(host.store.events).toHaveLength(1);
+    expect(last()).toMatchObject({ isArrival: true, text: undefined });
+    expect(last().unsupported).toBe(undefined);
+  });
+
+  test.each<readonly [string, Members]>([
+    ['conversationUpdate', { membersAdded: [{ id: ada.id }] }],
+    ['conversationUpdate', { membersRemoved: [{ id: `28:${APP_ID}` }] }],
+    ['conversationUpdate', { channelData: { eventType: 'teamRenamed' } }],
+    ['messageReaction', { reactionsAdded: [{ type: 'like' }] }],
+    ['installationUpdate', { action: 'add' }],
+    ['endOfConversation', {}],
+    ['event', { name: 'x', value: 1 }],
+    ['somethingNew', {}],
+  ])('%s is taken and ignored, and a note says why (TCE2)', async (type, more) => {
+    const { send, last } = await open();
+    expect(await send(platform.activities.of(type, channel, ada, more))).toMatchObject({ status: 202 });
+    expect(last()).toMatchObject({ text: undefined, unsupported: expect.stringContaining(type) });
+    expect(last().isArrival).toBe(undefined);
+  });
+
+  test('somebody writes, or an activity has no id: nothing is kept', async () => {
+    const { send } = await open();
+    expect(await send(platform.activities.of('typing', chat, ada))).toMatchObject({ status: 202 });
+    const unnamed = platform.activities.of('event', chat, ada, { id: undefined });
+    expect(await send(unnamed)).toMatchObject({ status: 202 });
+    expect(host.store.events).toEqual([]);
+  });
+
+  test('a reaction has the id of the message, and does not hide it', async () => {
+    const { send } = await open();
+    const reaction = platform.activities.of('messageReaction', chat, ada);
+    await send(reaction);
+    expect(await send(platform.activities.message(chat, ada, 'hi', { id: reaction.id }))).toMatchObject({
+      body: { status: 'accepted' },
+    });
+  });
+});
+
+describe('what is refused', () => {
+  test('malformed bodies, once their token was right', async () => {
+    const { sender } = await open();
+    const token = await platform.identity.token(platform.serviceUrl);
+    const { serviceUrl: _, ...without } = platform.activities.message(chat, ada, 'hi');
+    const bodies = ['{', '[]', '7', without, { ...without, serviceUrl: 7 }];
+    for (const body of bodies) expect(await sender.sendWith(body, token)).toMatchObject({ status: 400 });
+    const wrong = [
+      platform.activities.message(chat, ada, 'hi', { conversation: {} }),
+      platform.activities.message(chat, ada, 'hi', { id: undefined }),
+      platform.activities.message(chat, ada, 'hi', { id: 'a\nb' }),
+      platform.activities.message(chat, ada, 'hi', { from: undefined }),
+    ];
+    for (const body of wrong) expect(await sender.sendWith(body, token)).toMatchObject({ status: 400 });
+    expect(host.store.events).toEqual([]);
+  });
+
+  test('whoever has no token that fits', async () => {
+    const { send, sender } = await open();
+    const said = platform.activities.message(chat, ada, 'hi');
+    expect(await sender.sendWith(said, undefined)).toMatchObject({ status: 401 });
+    expect(await send(said, { aud: 'another' })).toMatchObject({
+      status: 401,
+      body: expect.stringContaining('is for another audience'),
+    });
+    expect(host.store.events).toEqual([]);
+  });
+
+  test('services that are in the clear, unknown, or only look like a known one (TCS1, TCP1)', async () => {
+    const { send } = await open({ service_url_allow: ['chat.example.com', 'other.example:8443'] });
+    const statusOf = async (serviceUrl: string) =>
+      (await send(platform.activities.message(chat, ada, 'hi', { serviceUrl }))).status;
+    const taken = [
+      'https://smba.trafficmanager.net/amer/tenant/',
+      'https://chat.example.com/',
+      'https://chat.example.com:9000/x',
+      'https://other.example:8443',
+      'https://CHAT.example.com',
+    ];
+    const refused = [
+      'http://smba.trafficmanager.net/amer/',
+      'https://smba.trafficmanager.net.evil.example/',
+      'https://evil.example/smba.trafficmanager.net',
+      'https://me:secret@smba.trafficmanager.net/',
+      'https://smba.trafficmanager.net@evil.example/',
+      'https://other.example/',
+      'https://smba.trafficmanager.net:8443/',
+      // An emulator is named with its scheme and port (TCS2).
+      'http://127.0.0.1:1/',
+      platform.serviceUrl,
+      'nonsense',
+    ];
+    for (const url of taken) expect([url, await statusOf(url)]).toEqual([url, 202]);
+    for (const url of refused) expect([url, await statusOf(url)]).toEqual([url, 403]);
+    expect(host.store.events).toHaveLength(taken.length);
+  });
+
+  test('tenants that are not on the list, and none where there is one (TCP1)', async () => {
+    const { send, adapter, last } = await open({ allowed_tenants: [TENANT] });
+    const of = (tenant: string | undefined) => platform.activities.message({ ...chat, tenant }, ada, 'hi');
+    expect(await send(of(TENANT.toUpperCase()))).toMatchObject({ status: 202 });
+    expect(await send(of('another'))).toMatchObject({ status: 403 });
+    expect(await send(of(undefined))).toMatchObject({ status: 403 });
+    expect(host.store.events).toHaveLength(1);
+    // What the files say when it is handled counts as well.
+    const later = teamChatTrigger('desk-0', { ...platform.config, allowed_tenants: ['another'] });
+    expect(adapter.takes?.(later, last())).toBe(false);
+  });
+
+  test('a trigger whose tenants do not fit, and not the other of the same path', async () => {
+    const { send, last } = await open({ allowed_tenants: ['another'] }, { allowed_tenants: [TENANT] });
+    expect(await send(platform.activities.message(chat, ada, 'hi'))).toMatchObject({ status: 202 });
+    expect(last().triggers).toEqual(['desk-1']);
+  });
+});
+
+test('a channel on the list takes its threads, and a thread only itself', async () => {
+  const { adapter } = await open();
+  const bare = channel.id.replace(/;.*/, '');
+  expect(adapter.filters?.(teamChatTrigger('t', { allowed_channels: [bare] })).channels).toEqual(
+    new Set([bare]),
+  );
+});
+
+describe('a conversation', () => {
+  test('is found again by the name that agents hear, also by another process, with its service', async () => {
+    const { send } = await open();
+    await send(platform.activities.mention(channel, ada, 'hi'));
+    await send(platform.activities.of('messageReaction', { ...chat, id: 'a:1/x%' }, ada));
+    const { adapter, trigger } = await open({ path: '/webhook/another' });
+    const find = async (name: string) => adapter.outbound?.destination?.(trigger, name);
+    const [first, second] = host.store.events.map(({ key }) => key.replace('conversation/', ''));
+    expect(await find(first ?? '')).toEqual({ place: channel.id, serviceUrl: platform.serviceUrl });
+    expect(await find(second ?? '')).toEqual({ place: 'a:1/x%', serviceUrl: platform.serviceUrl });
+    for (const unknown of [`teamchat/${APP_ID}/a:2`, `teamchat/another/${channel.id}`, channel.id, ''])
+      expect(await find(unknown)).toBe(undefined);
+  });
+
+  test('is kept before its activity is acknowledged (TCP2)', async () => {
+    const { send } = await open();
+    host.store.fault = undefined;
+    const put = host.store.put.bind(host.store);
+    host.store.put = () => Promise.reject(new Error('the disk is full'));
+    const said = platform.activities.message(personalChat('eve'), ada, 'hi');
+    expect((await send(said)).status).toBe(500);
+    expect(host.store.events).toEqual([]);
+    host.store.put = put;
+    expect(await send(said)).toMatchObject({ status: 202 });
+  });
+});

@@ -1,0 +1,125 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
+// Triggers of the team chat.
+
+import { afterAll, describe, expect, test } from 'vitest';
+import { ResourceFolder, triggerText } from '../resource-folder.ts';
+
+const folder = new ResourceFolder();
+afterAll(() => folder.remove());
+
+const env = { SECRET: 'a-secret-of-the-trigger', OTHER: 'another-secret-of-it' };
+const credentials = 'app_id: "app-1", app_password: "${SECRET}"';
+
+describe('a trigger of type TeamChat', () => {
+  test('has every default, and the token address of bots of many tenants', async () => {
+    const { trigger, lines } = await folder.loadConfig('TeamChat', credentials, { env });
+    expect(lines).toEqual([]);
+    expect(trigger).toMatchObject({
+      type: 'TeamChat',
+      mentions: 'none',
+      config: {
+        app_id: 'app-1',
+        app_password: env.SECRET,
+        tenant_id: undefined,
+        allowed_tenants: [],
+        allowed_channels: [],
+        approval_allowed_users: [],
+        verify_tokens: true,
+        openid_metadata_url: 'https://login.botframework.com/v1/.well-known/openidconfiguration',
+        token_url: 'https://login.microsoftonline.com/botframework.com/oauth2/v2.0/token',
+        service_url_allow: [],
+        path: '/webhook/teamchat',
+      },
+    });
+  });
+
+  test('of one tenant asks that tenant for tokens; tenants and hosts are compared in small letters', async () => {
+    const config = `${credentials}, tenant_id: "AAAA-1", allowed_tenants: ["BBBB-2"],
+      service_url_allow: [Chat.example.com, "chat.example.com:8443", "http://127.0.0.1:3978"]`;
+    const { trigger, lines } = await folder.loadConfig('MSTeams', config, { env });
+    expect(lines).toEqual([]);
+    expect(trigger?.config).toMatchObject({
+      tenant_id: 'aaaa-1',
+      allowed_tenants: ['bbbb-2'],
+      token_url: 'https://login.microsoftonline.com/AAAA-1/oauth2/v2.0/token',
+      service_url_allow: ['chat.example.com', 'chat.example.com:8443', 'http://127.0.0.1:3978'],
+    });
+  });
+
+  test('takes whole addresses of a provider of its own, in the clear on this machine only', async () => {
+    const config = `${credentials}, openid_metadata_url: "http://127.0.0.1:9/meta", token_url: "https://login.example/token"`;
+    const { trigger, lines } = await folder.loadConfig('TeamChat', config, { env });
+    expect(lines).toEqual([]);
+    expect(trigger?.config).toMatchObject({
+      openid_metadata_url: 'http://127.0.0.1:9/meta',
+      token_url: 'https://login.example/token',
+    });
+  });
+
+  test.each([
+    ['app_id: a', 'spec.config.app_password: required, but missing'],
+    [`${credentials}, verify_tokens: false`, 'spec.config.verify_tokens: must be true'],
+    [
+      `${credentials}, token_url: "http://login.example/token"`,
+      'spec.config.token_url: must be https, unless it is on this machine',
+    ],
+    [
+      `${credentials}, openid_metadata_url: "http://login.example/"`,
+      'spec.config.openid_metadata_url: must be https, unless it is on this machine',
+    ],
+    [`${credentials}, token_url: "login.example"`, 'spec.config.token_url: expected an address'],
+    [
+      `${credentials}, token_url: "https://me:secret@login.example/"`,
+      'spec.config.token_url: holds a user name or password',
+    ],
+    [
+      `${credentials}, service_url_allow: ["https://chat.example"]`,
+      'spec.config.service_url_allow[0]: is no host, such as chat.example.com',
+    ],
+    [
+      `${credentials}, service_url_allow: [a, "*.example"]`,
+      'spec.config.service_url_allow[1]: is no host, such as chat.example.com',
+    ],
+    [
+      `${credentials}, service_url_allow: ["http://chat.example:80"]`,
+      'spec.config.service_url_allow[0]: is http beyond this machine',
+    ],
+    [`${credentials}, path: /mcp/x`, 'spec.config.path: /mcp and what is below it belong to the gateway'],
+  ])('with { %s } is told so', async (config, problem) => {
+    const { trigger, errors } = await folder.loadConfig('TeamChat', config, { env });
+    expect(trigger).toBe(undefined);
+    expect(errors.join('\n')).toContain(problem);
+  });
+
+  const files = (configs: readonly string[]) =>
+    configs
+      .map((config, i) =>
+        triggerText('TeamChat', config, '  default_agent: echo').replace('name: t', `name: t${i}`),
+      )
+      .join('\n---\n');
+
+  test.each([
+    ['the same', ['', ''], 1],
+    ['lists that meet', [', allowed_channels: [a, b]', ', allowed_channels: [b]'], 1],
+    ['lists that do not meet', [', allowed_channels: [a]', ', allowed_channels: [b]'], 0],
+    ['one list, which is the more specific one', [', allowed_channels: [a]', ''], 0],
+    ['tenants that do not meet', [', allowed_tenants: [a]', ', allowed_tenants: [b]'], 0],
+  ])('beside another of the same app with %s', async (_, more, count) => {
+    const text = files(more.map((each) => credentials + each));
+    const { lines } = await folder.loadText(text, { env });
+    expect(lines.filter((line) => /name decides|by name|same events|same messages/.test(line))).toHaveLength(
+      count,
+    );
+    expect(lines).toHaveLength(count);
+  });
+
+  test('is warned of where another one of its app has another password', async () => {
+    const text = files([
+      `${credentials}, allowed_channels: [a]`,
+      `app_id: "app-1", app_password: "\${OTHER}", allowed_channels: [b]`,
+    ]);
+    const { lines } = await folder.loadText(text, { env });
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain('is for the same account with another app_password');
+  });
+});
