@@ -25,6 +25,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'cli/operator-at-night',
     'cli/terminal-text',
     'cli/try',
+    'cli/register',
   ],
   'programs and libraries without a gateway': [
     'actors/child-records',

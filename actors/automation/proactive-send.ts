@@ -1,8 +1,8 @@
 // Has a message sent that answers nothing, because somebody has asked for it: rows of the outbox like those of an answer, and
 // so in order with them, tried again, kept when dead.
 //
-// PRO1 what was told to be accepted leaves also after the process was killed: its rows are durable, all or none.
-// PRO2 who asks again under one key is told the same, and nothing is sent a second time; another message under it is refused.
+// PRO1  what was told to be accepted leaves also after the process was killed: its rows are durable, all or none.
+// PRO2  who asks again under one key is told the same, and nothing is sent a second time; another message under it is refused.
 
 import { createHash, randomUUID } from 'node:crypto';
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';

@@ -20,6 +20,7 @@ export type CommandName =
   | 'deliveries'
   | 'triggers'
   | 'validate'
+  | 'register'
   | 'machines';
 
 export const commandList: Readonly<Record<CommandName, CommandSummary>> = {
@@ -41,6 +42,10 @@ export const commandList: Readonly<Record<CommandName, CommandSummary>> = {
     description: 'show, pause or resume a trigger; paused, it keeps queueing',
   },
   validate: { usage: '-f <path>', description: 'check trigger and agent files, without a gateway' },
+  register: {
+    usage: '[trigger…]',
+    description: 'put commands into the menus of platforms, without a gateway',
+  },
   machines: { usage: '[name]', description: 'print the state machines as Mermaid diagrams' },
 };
 

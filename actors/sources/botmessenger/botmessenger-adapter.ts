@@ -11,9 +11,27 @@ import { BotInbox } from './bot-inbox.ts';
 import { menuOf } from './bot-menu.ts';
 import { botPacing } from './bot-pacing.ts';
 import { botConnector } from './botmessenger-connector.ts';
+import { deliveryErrorOf } from './botmessenger-errors.ts';
 import { readBotEvent } from './botmessenger-event.ts';
 import { botOutbound } from './botmessenger-outbound.ts';
 import { type BotSubscriber, botMessengerPath, SECRET } from './botmessenger-path.ts';
+
+/** Whatever a gateway that runs has shown: it shows that again only when it begins, or its files change. */
+async function registerMenu(
+  triggers: readonly BotMessengerTrigger[],
+  { apiOf }: BotAccounts,
+  signal: AbortSignal,
+): Promise<readonly string[]> {
+  const [first] = triggers;
+  if (first === undefined) return [];
+  const commands = menuOf(triggers);
+  await apiOf(first)
+    .call('setMyCommands', { commands }, { signal })
+    .catch((error: unknown) => {
+      throw deliveryErrorOf(error, 'the menu');
+    });
+  return commands.map(({ command }) => `/${command}`);
+}
 
 /** `maxBodyBytes` bounds one request to a webhook. */
 export function botMessengerAdapter(maxBodyBytes: number): Adapter<BotMessengerTrigger> {
@@ -61,5 +79,6 @@ export function botMessengerAdapter(maxBodyBytes: number): Adapter<BotMessengerT
       noteMigration: (trigger, migration) => accounts.of(trigger).noteMigration(migration, [trigger]),
     }),
     menu: menuOf,
+    register: (triggers, { signal }) => registerMenu(triggers, accounts, signal),
   };
 }

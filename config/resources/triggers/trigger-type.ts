@@ -71,7 +71,12 @@ export interface TriggerType<Config = object, IsBuilt extends boolean = boolean>
   /** What is wrong with the name of a command as written; undefined when nothing is. */
   commandFault?(command: string): string | undefined;
   /** What the platform's menu of commands holds, for a type that has one. */
-  readonly menu?: { readonly maxCommands: number; readonly maxDescription: number };
+  readonly menu?: {
+    readonly maxCommands: number;
+    readonly maxDescription: number;
+    /** It has one for each guild beside the one for all. */
+    readonly hasGuilds?: boolean;
+  };
   /** For a type that events are sent to. */
   readonly webhook?: WebhookRules<Config>;
   readonly proof?: ProofRules<Config>;

@@ -37,6 +37,7 @@ export async function runCommand(name: string, args: readonly string[], version:
     if (name === 'machines') return await (await import('./machines.ts')).machines(args, version);
     if (name === 'top') return await (await import('../top/top.ts')).top(args, version);
     if (name === 'validate') return await (await import('./validate.ts')).validate(args, version);
+    if (name === 'register') return await (await import('./register.ts')).register(args, version);
     if (Object.hasOwn(operations, name))
       return await operate(name, operations[name] as Operation, args, version);
     return await runVerb(name, args, version);

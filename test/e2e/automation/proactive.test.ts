@@ -135,7 +135,7 @@ describe('a message that answers nothing', () => {
     expect(none).not.toContain('@miamia');
   });
 
-  test('is sent once under one key, however often and by however many it is asked for', async () => {
+  test('is sent once under one key, however often and by however many it is asked for (PRO2)', async () => {
     const chat = platform.privateChat(platform.person('Ken'), bot);
     const body = { conversation: `botmessenger/${account}/${chat.id}`, text: 'x '.repeat(4_000) };
     const key = { 'idempotency-key': 'nightly 1/2' };
@@ -180,7 +180,7 @@ describe('a message that answers nothing', () => {
     expect(await refused('team', { conversation })).toEqual([400, expect.stringContaining('text')]);
   });
 
-  test('leaves also after kill -9', async () => {
+  test('leaves also after kill -9 (PRO1)', async () => {
     const chat = platform.privateChat(platform.person('Zoe'), bot);
     platform.faults.plan('sendMessage', { kind: 'hang' });
     const sends = platform.called('sendMessage').length;

@@ -1,0 +1,133 @@
+// `register`, run on configurations alone: no gateway runs.
+
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, expect, test } from 'vitest';
+import { httpAgent, trigger, writeResources } from '../../fixtures/automation/automation.ts';
+import { newPlatform } from '../../fixtures/automation/bots.ts';
+import type { Bot } from '../../fixtures/bot-platform/bot.ts';
+import { BotError } from '../../fixtures/bot-platform/bot-error.ts';
+import type { BotPlatform } from '../../fixtures/bot-platform/bot-platform.ts';
+import { temporaryFolder, writeConfiguration } from '../../fixtures/gateway/gateway-process.ts';
+import { runMain } from '../../fixtures/gateway/run-main.ts';
+
+let platform: BotPlatform;
+let one: Bot;
+let two: Bot;
+let folder: string;
+let config: string;
+const accountOf = (bot: Bot) => `${bot.id}@${new URL(platform.url).host}`;
+
+beforeAll(async () => {
+  platform = await newPlatform();
+  one = platform.addBot('one_bot');
+  two = platform.addBot('two_bot');
+  folder = temporaryFolder();
+  const bot = (name: string, bot_token: string, commands: object, more = {}) =>
+    trigger(name, {
+      type: 'BotMessenger',
+      config: { bot_token, api_root: platform.url },
+      commands,
+      default_agent: 'echo',
+      ...more,
+    });
+  writeResources(folder, [
+    bot('ship', one.token, { deploy: { agent: 'echo', description: 'Ship it' } }),
+    bot('status', one.token, { status: { agent: 'echo' } }),
+    bot('other', `\${OTHER_TOKEN}`, { ping: { agent: 'echo' } }),
+    bot('off', two.token, { never: { agent: 'echo' } }, { enabled: false }),
+    trigger('hand', { type: 'Manual', config: {}, default_agent: 'echo' }),
+    httpAgent('echo', 'http://127.0.0.1:9/'),
+  ]);
+  const spec = { triggers: { directory: './triggers' }, agents: { directory: './agents' } };
+  config = writeConfiguration(folder, { settings: { spec } });
+});
+
+const register = (token: string, ...args: readonly string[]) =>
+  runMain(['register', '--config', config, ...args], { env: { OTHER_TOKEN: token }, cwd: folder });
+
+test('puts the commands of all triggers of each account into its menu, and opens nothing', async () => {
+  const { code, stdout, stderr } = await register(two.token);
+  expect([code, stderr]).toEqual([0, '']);
+  expect(stdout.split('\n')).toEqual(
+    expect.arrayContaining([
+      `botmessenger/${accountOf(one)}: /deploy, /status (ship, status)`,
+      `botmessenger/${accountOf(two)}: /ping (other)`,
+      'no menu: hand',
+    ]),
+  );
+  expect(one.menu).toEqual([
+    { command: 'deploy', description: 'Ship it' },
+    { command: 'status', description: 'status' },
+  ]);
+  expect(two.menu).toEqual([{ command: 'ping', description: 'ping' }]);
+  expect(platform.called('getMe')).toEqual([]);
+  expect(existsSync(join(folder, '.gateway'))).toBe(false);
+});
+
+test('tells what a platform refuses, and goes on with the others; nothing shows a token (RGM2)', async () => {
+  const before = platform.called('setMyCommands').length;
+  const stranger = '4711:AAnobodyknowsthistoken';
+  const refused = await register(stranger);
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toMatch(/^botmessenger\/4711@.*: 401 the token is not accepted: Unauthorized$/m);
+  expect(refused.stdout).toContain('/deploy, /status');
+  const bad = new BotError(400, 'Bad Request: BOT_COMMAND_INVALID');
+  platform.faults.plan('setMyCommands', { kind: 'error', error: bad }, { botId: one.id });
+  const json = await register(stranger, '--json', 'status');
+  expect([json.code, JSON.parse(json.stdout)]).toEqual([
+    1,
+    {
+      accounts: [
+        {
+          platform: 'botmessenger',
+          account: accountOf(one),
+          triggers: ['ship', 'status'],
+          done: 'refused',
+          error: '400 this can never be carried out: Bad Request: BOT_COMMAND_INVALID',
+        },
+      ],
+      without: [],
+    },
+  ]);
+  expect(refused.stdout + refused.stderr + json.stdout + json.stderr).not.toContain('nobodyknows');
+  expect(platform.called('setMyCommands').length).toBeGreaterThan(before);
+});
+
+test('waits once for a platform that takes no more, and not for long (RGM3)', async () => {
+  const flood = (seconds: number) => new BotError(429, 'Too Many Requests', { retry_after: seconds });
+  platform.faults.plan('setMyCommands', { kind: 'error', error: flood(1) }, { botId: one.id });
+  const later = await register(two.token, 'ship');
+  expect([later.code, later.stdout]).toEqual([0, expect.stringContaining('/deploy, /status')]);
+  expect(later.stderr).toMatch(/takes no more for now; it is asked again in 1 s/);
+  platform.faults.plan('setMyCommands', { kind: 'error', error: flood(3_600) }, { botId: one.id });
+  const told = await register(two.token, 'ship');
+  expect([told.code, told.stderr]).toEqual([
+    1,
+    expect.stringMatching(/429 too many .*; try again in 3600 s/),
+  ]);
+});
+
+test('says what is wrong with the configuration or the command line', async () => {
+  const [unset, slip, off, guild, nothing] = await Promise.all([
+    register(''),
+    register(two.token, 'shp'),
+    register(two.token, 'off'),
+    register(two.token, '--guild', '1'),
+    runMain(['register']),
+  ]);
+  expect([unset.code, unset.stderr]).toEqual([
+    2,
+    expect.stringMatching(/other\.yaml:.*spec\.config\.bot_token: /),
+  ]);
+  expect([slip.code, slip.stderr]).toEqual([2, 'error: there is no trigger "shp"; did you mean ship?\n']);
+  expect([off.code, off.stderr]).toEqual([2, 'error: off is switched off (spec.enabled)\n']);
+  expect([guild.code, guild.stderr]).toEqual([
+    2,
+    'error: --guild: no trigger is of a platform that has guilds\n',
+  ]);
+  expect([nothing.code, nothing.stderr]).toEqual([
+    2,
+    expect.stringContaining("'-c, --config <file>' not specified"),
+  ]);
+});
