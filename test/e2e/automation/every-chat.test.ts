@@ -20,6 +20,8 @@ import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
 
 /** Of three attempts, so that a message that is refused more often shows whether these were counted. */
 const retry = { attempts: 3, min_backoff_seconds: 0.2, factor: 2, max_backoff_seconds: 1 };
+const GIVEN_UP = 'Sorry, that did not work, and it will not be tried again.';
+const WAITS = 'This takes longer than usual. The answer will come here.';
 const deploy = { agent: 'echo', parameters: ['env', 'version'].map((name) => ({ name, required: true })) };
 
 interface Delivery {
@@ -74,6 +76,9 @@ beforeAll(async () => {
     const { command, parameters } = request.body;
     const said = saidIn(request);
     await held.get(said);
+    if (said.endsWith('refuse it')) return { status: 400, text: 'no' };
+    if (said.endsWith('later') && asked(said).length === 1)
+      return { status: 503, headers: { 'retry-after': '3' } };
     if (said === 'card') return { text: 'Is it ready?', data: card };
     if (said.startsWith('long')) return { text: long };
     return { text: command === 'deploy' ? `deploys ${JSON.stringify(parameters)}` : `heard: ${said}` };
@@ -83,12 +88,14 @@ beforeAll(async () => {
 });
 afterAll(() => Promise.all(chats.map(({ chat }) => chat.stop())));
 
-function resources(more: (chat: LocalChat) => object = () => ({})) {
+function resources(moreOf: (chat: LocalChat) => { config?: object; on_failure?: string } = () => ({})) {
   const triggers = chats.map(({ name, chat }) => {
     const { config, commands, ...spec } = chat.trigger('echo');
+    const more = moreOf(chat);
     return trigger(name, {
       ...spec,
-      config: { ...config, ...more(chat) },
+      ...more,
+      config: { ...config, ...more.config },
       commands: { ...commands, deploy },
       default_agent: 'echo',
       retry,
@@ -126,6 +133,9 @@ const send = (name: string, request: AgentRequest | undefined, text: string) =>
 /** The newest first. */
 const deliveries = async (query: string) =>
   (await api<{ deliveries: readonly Delivery[] }>(`/deliveries?limit=1000&${query}`)).deliveries;
+
+const rowOf = (eventId: string, about: string) =>
+  `/deliveries/${encodeURIComponent(`outbox:${eventId}/${about}/1`)}`;
 
 const texts = (chat: LocalChat, place: string) => chat.seen(place).map(({ text }) => text);
 const sees = (chat: LocalChat, place: string, ...expected: readonly string[]) =>
@@ -174,9 +184,19 @@ describe.concurrent.each(chats)('$name', ({ name, chat }) => {
       expect.anything(),
       expect.stringMatching(/A parameter is missing:.*version/s),
     );
-    const commands = program.requests.map(({ body }) => body.parameters);
-    expect(commands).toContainEqual({ env: `${name} prod`, version: '1.2' });
-    expect(commands).not.toContainEqual(expect.objectContaining({ env: `only ${name}` }));
+    const [answer, help] = chat.seen('Commands');
+    if (answer?.mark !== undefined) expect(help?.mark).not.toBe(answer.mark);
+    // And that is not remembered.
+    await chat.command('Commands', 'deploy', { env: `${name} stage`, version: '1.2' });
+    await eventually(() => expect(texts(chat, 'Commands')).toHaveLength(3));
+    const requests = program.requests.filter(
+      ({ body: { command, conversation } }) =>
+        command?.includes('deploy') && conversation.startsWith(`${name}/`),
+    );
+    expect(requests.map(({ body }) => [body.parameters, body.history.length])).toEqual([
+      [{ env: `${name} prod`, version: '1.2' }, 0],
+      [{ env: `${name} stage`, version: '1.2' }, 2],
+    ]);
   });
 
   test('title, fields and actions are shown, and a press is an event of the same conversation', async () => {
@@ -312,18 +332,25 @@ test('kill -9 between any two steps: under one key each, in order, and nothing i
   await everywhere(async (chat, name) => {
     await chat.say('Done', `${name} done`);
     await sees(chat, 'Done', `heard: ${name} done`);
-    const [inParts, before, shown] = [
+    await chat.say('Later', `${name} later`);
+    await sees(chat, 'Later', WAITS);
+    const hanging = [
       chat.hang('In parts', { skip: 1 }),
       chat.hang('Before'),
       chat.hang('Shown', { isShown: true }),
+      chat.hang('Told'),
     ];
     await chat.say('Asked', `${name} while asked`);
     await chat.say('In parts', `long ${name}`);
     await chat.say('Before', `${name} before it left`);
     await chat.say('Shown', `${name} before we knew`);
+    await chat.say('Told', `${name} refuse it`);
     await eventually(() => expect(asked(`${name} while asked`)).toHaveLength(1));
     await chat.say('Asked', `${name} behind it`);
-    await Promise.all([inParts, before, shown]);
+    await Promise.all(hanging);
+    // What the platform has taken it could not know to be sent if it were killed before it heard of that.
+    const { id } = asked(`${name} later`)[0]?.body.event ?? { id: '' };
+    await eventually(async () => expect(await api(rowOf(id, 'waits'))).toMatchObject({ state: 'done' }));
   });
   await kill();
   held.clear();
@@ -335,6 +362,8 @@ test('kill -9 between any two steps: under one key each, in order, and nothing i
     await sees(chat, 'Done', `heard: ${name} done`, `heard: ${name} after`, `${name} sent`);
     await sees(chat, 'Asked', `heard: ${name} while asked`, `heard: ${name} behind it`);
     await sees(chat, 'Before', `heard: ${name} before it left`);
+    await sees(chat, 'Told', GIVEN_UP);
+    await sees(chat, 'Later', WAITS, `heard: ${name} later`);
     const all = Array.from({ length: 240 }, (_, n) => n);
     await eventually(() => expect(rowsIn(texts(chat, 'In parts'))).toEqual(all));
     // Whether it had arrived not every platform can be asked.
@@ -350,22 +379,23 @@ test('kill -9 between any two steps: under one key each, in order, and nothing i
   });
 });
 
-test('a filter that lets nobody pass has nobody asked', async () => {
-  const reload = async (more?: (chat: LocalChat) => object) => {
+test('a filter that lets nobody pass has nobody asked; who is to hear nothing of failures does not', async () => {
+  const reload = async (more?: Parameters<typeof resources>[0]) => {
     writeResources(gateway.folder, resources(more));
     await api('/admin/reload', {});
   };
-  await reload(({ nobody }) => nobody);
+  await reload(({ nobody }) => ({ config: nobody }));
   await everywhere(async (chat, name) => {
     const ignored = () => deliveries(`source=${name}&state=ignored`);
     const { length } = await ignored();
     await chat.say('Filtered', `${name} unheard`);
     await eventually(async () => expect((await ignored()).length).toBeGreaterThan(length));
   });
-  await reload();
+  await reload(() => ({ on_failure: 'silent' }));
   await everywhere(async (chat, name) => {
-    await chat.say('Filtered', `${name} heard`);
-    await eventually(() => expect(texts(chat, 'Filtered').at(-1)).toBe(`heard: ${name} heard`));
+    for (const text of ['refuse it', 'heard']) await chat.say('Filtered', `${name}, ${text}`);
+    await eventually(() => expect(texts(chat, 'Filtered').at(-1)).toBe(`heard: ${name}, heard`));
+    expect(chat.seen('Filtered')).toHaveLength(chat.isAwaited ? 3 : 1);
     expect(asked(`${name} unheard`)).toEqual([]);
   });
 });
