@@ -65,7 +65,6 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'automation/bot-connections',
     'automation/bot-pace',
     'automation/bot-progress',
-    'automation/chats-told',
     'automation/comments-once',
     'automation/every-chat',
     'automation/platforms-apart',

@@ -11,7 +11,6 @@ import {
   type Messenger,
   startMessenger,
   startPlatform,
-  TOKEN,
   VERIFY_TOKEN,
 } from '../../fixtures/business-platform/messenger.ts';
 import {
@@ -114,31 +113,6 @@ describe('the platform', () => {
     for (const at of others) expect(at - (refused ?? 0)).toBeGreaterThanOrEqual(2_000);
     expect(others).toHaveLength(2);
     expect(await rowOf(desk, ada.number)).toMatchObject({ attempts: 1 });
-  });
-
-  it('that refuses for good is asked once; the note has its code, and the event is done', async () => {
-    const desk = await startMessenger();
-    const said = textMessage(ada, 'hello');
-    desk.platform.closedWindows.add(ada.number);
-    await desk.say(ada, said);
-    await eventually(async () =>
-      expect((await desk.outbox())[0]).toMatchObject({
-        state: 'dead',
-        attempts: 1,
-        note: expect.stringMatching(
-          /131047 re-engagement message required: \(#131047\) Re-engagement message: More than 24 hours/,
-        ),
-      }),
-    );
-    expect(await desk.delivery(`businessmessenger:desk/${said.id}`)).toMatchObject({ state: 'done' });
-    expect(desk.platform.sendings).toHaveLength(1);
-    desk.platform.closedWindows.clear();
-    const { id } = (await desk.outbox())[0] ?? { id: '' };
-    await desk.replay(id);
-    await eventually(() => expect(desk.platform.textsTo(ada.number)).toEqual(['✅ heard: hello']));
-    expect(desk.agent.requests).toHaveLength(1);
-    const shown = desk.gateway.text() + JSON.stringify(await desk.outbox());
-    for (const secret of [TOKEN, APP_SECRET, VERIFY_TOKEN]) expect(shown).not.toContain(secret);
   });
 
   it('that says afterwards that a message did not arrive: its delivery is dead, over kill -9, and a replay sends it again', async () => {

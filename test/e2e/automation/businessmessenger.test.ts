@@ -120,16 +120,6 @@ describe('a person who writes', () => {
     expect(lists.length).toBe(2);
   });
 
-  it('is told with a warning what a command lacks, and that is not remembered', async () => {
-    const commands = { '/deploy': { agent: 'desk', parameters: [{ name: 'where', required: true }] } };
-    const desk = await startMessenger({ spec: { commands } });
-    await desk.say(ada, textMessage(ada, '/deploy'));
-    await eventually(() => expect(desk.platform.textsTo(ada.number)[0]).toMatch(/^⚠️ .*where/s));
-    await desk.say(ada, textMessage(ada, '/deploy staging'));
-    await eventually(() => expect(desk.agent.requests).toHaveLength(1));
-    expect(desk.agent.requests[0]?.body).toMatchObject({ parameters: { where: 'staging' }, history: [] });
-  });
-
   it('with an id only is answered by it, and is the same as with a number beside it', async () => {
     const desk = await startMessenger();
     const both = { ...pablo, number: bob.number };
