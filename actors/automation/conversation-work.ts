@@ -7,11 +7,13 @@
 //      hears of it.
 // CW2  nothing runs for a paused trigger: the event is held, and with it what comes after it in its conversation.
 // CW3  nothing runs without a place either (inbox/work-places.ts), which is given back when the handler has really ended.
+// CW4  where a platform takes no answer after a while, no handler is asked when there is too little time left for one, a run is
+//      ended before that, and nothing is put off beyond it.
 // CW5  only what is inbound is read by the platform's adapter; what is of another kind was to wake an event that does not wait.
 
 import { agentTarget, type Target, targetText } from '../../config/resources/triggers/target.ts';
+import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import type { Match } from '../../machines/matching.ts';
-import { DeadlineError } from '../errors.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from '../handlers/handler.ts';
 import { isParked } from '../handlers/handler-context.ts';
 import type { Assignment, Notice, Outcome, Work } from '../inbox/work.ts';
@@ -20,6 +22,7 @@ import { UnrenderableError } from '../outbound/delivery-error.ts';
 import { TypingIndicators } from '../outbound/typing-indicators.ts';
 import type { Adapter, InboundEvent } from '../sources/adapter.ts';
 import { INBOUND, type NewEvent, type Store, type StoredEvent } from '../store/store.ts';
+import { type AnswerTime, answerTime } from './answer-time.ts';
 import { givenUp, TOO_SOON_MS, withoutPlace } from './attempts.ts';
 import { CONVERSATION, jobOf, parametersOf } from './conversation-job.ts';
 import { Draft } from './draft.ts';
@@ -27,6 +30,7 @@ import { EventTriggers, type TriggerLookup } from './event-triggers.ts';
 import { historyOf, remembered } from './history.ts';
 import { answerRows, mayHaveDraft, noticeRows, type Taken } from './replies.ts';
 import { type HandlerServices, parkedOutcome, RunContext } from './run-context.ts';
+import { RunDeadline } from './run-deadline.ts';
 import { timeLimit } from './time-limit.ts';
 
 /** A trigger that leads nowhere takes no event. */
@@ -99,6 +103,8 @@ export class ConversationWork implements Work {
     const match = this.#triggers.match(adapter, inbound);
     const isTaken = 'trigger' in match;
     if (!isTaken && inbound.isAwaited !== true) return [];
+    // What nobody can hear any more is not said.
+    if (inbound.answerBy !== undefined && Date.now() >= inbound.answerBy) return [];
     const trigger = isTaken ? match.trigger : this.#triggers.spokesman(adapter, inbound);
     return trigger === undefined ? [] : noticeRows({ adapter, trigger, event, inbound }, notice);
   }
@@ -121,19 +127,21 @@ export class ConversationWork implements Work {
       return inbound.isAwaited === true ? { kind: 'ignored', note, notice } : ignored(note);
     }
     const { trigger } = match;
+    const time = answerTime(event, inbound, Date.now());
+    if (time?.leftMs === 0) return tooLate(trigger, time);
     if (this.#routing.isPaused(trigger.name)) return { kind: 'held', trigger: trigger.name };
-    return this.#run(assignment, adapter, inbound, match);
+    return this.#run(assignment, { adapter, trigger, event, inbound }, match, time);
   }
 
   async #run(
     assignment: Assignment,
-    adapter: Adapter,
-    inbound: InboundEvent,
+    taken: Taken,
     match: Match,
+    time: AnswerTime | undefined,
   ): Promise<Outcome> {
-    const { event, snapshot, signal } = assignment;
-    const { trigger, binding, rule, command } = match;
-    const taken = { adapter, trigger, event, inbound };
+    const { snapshot, signal } = assignment;
+    const { trigger, event, inbound } = taken;
+    const { binding, rule, command } = match;
     const given = parametersOf(match, inbound);
     if (given.isMissing) {
       const told = this.#answered(taken, { text: given.help });
@@ -143,46 +151,57 @@ export class ConversationWork implements Work {
     const handler = this.#routing.handlerOf(target);
     const whom = targetText(target);
     const { retry } = trigger;
+    const notAfter = time?.endsAt;
     const end = givenUp(trigger, event);
     if (end !== undefined) return end;
     if (handler === undefined)
-      return { kind: 'failed', trigger: trigger.name, note: `there is no ${whom}`, retry };
+      return { kind: 'failed', trigger: trigger.name, note: `there is no ${whom}`, retry, notAfter };
     const place = this.#places.take(whom, trigger.name, event);
     if (typeof place === 'string') return withoutPlace(place, trigger, `the ${whom}`);
     const limit = timeLimit(trigger);
-    const own = this.#deadline(limit.seconds * 1000);
+    const deadline = new RunDeadline({
+      ...{ signal, limit, longestMs: this.#routing.longestTimeoutMs, answerTime: time },
+      onLate: () => this.#tellLate(assignment),
+    });
     let endTyping: (() => void) | undefined;
     let draft: Draft | undefined;
     try {
       endTyping = this.#showTyping(taken);
       const history = historyOf(snapshot);
       const job = jobOf(event, inbound, { command, parameters: given.values, trigger, target, history });
-      const both = own === undefined ? signal : AbortSignal.any([signal, own]);
-      draft = this.#draftOf(taken, assignment, both);
-      const limits = { signal: both, limitMs: limit.seconds * 1000, show: draft && showing(draft) };
+      draft = this.#draftOf(taken, assignment, deadline.signal);
+      const limits = { signal: deadline.signal, limitMs: deadline.limitMs, show: draft && showing(draft) };
       const answer = await handler.run(job, new RunContext(assignment, this.#routing.services, limits));
       const isInDoubt = await draft?.end();
-      if (isParked(answer)) return parkedOutcome(event, trigger, answer);
+      if (isParked(answer)) return parkedOutcome(event, trigger, answer, time?.leftMs);
       const replacesDraft = isInDoubt !== true && (draft?.wasBegun === true || mayHaveDraft(taken));
       return { kind: 'done', ...this.#answered(taken, answer, job, replacesDraft) };
     } catch (error) {
-      const { isFinal, isTooSoon, retryAfterMs } = faultOf(error);
-      const isLate = own?.aborted === true || signal.reason instanceof DeadlineError;
-      const note = isLate ? `no answer within ${limit.field} (${limit.seconds})` : messageOf(error);
+      const { lateNote } = deadline;
       const { name } = trigger;
-      if (!isTooSoon) return { kind: 'failed', trigger: name, note, isFinal, retryAfterMs, retry };
+      if (lateNote !== undefined)
+        return { kind: 'failed', trigger: name, note: lateNote, isFinal: true, notice: 'late', retry };
+      const { isFinal, isTooSoon, retryAfterMs } = faultOf(error);
+      const note = deadline.overNote ?? messageOf(error);
+      if (!isTooSoon) return { kind: 'failed', trigger: name, note, isFinal, retryAfterMs, retry, notAfter };
       const inMs = retryAfterMs ?? Math.min(TOO_SOON_MS, retry.max_backoff_seconds * 1000);
-      return { kind: 'deferred', trigger: name, note, inMs, retry };
+      return { kind: 'deferred', trigger: name, note, inMs, retry, notAfter };
     } finally {
+      deadline.end();
       endTyping?.();
       await draft?.end();
       place.end();
     }
   }
 
-  /** Of a trigger that is less patient than the most patient one, whose patience every attempt has. */
-  #deadline(ms: number): AbortSignal | undefined {
-    return ms < this.#routing.longestTimeoutMs ? AbortSignal.timeout(Math.ceil(ms)) : undefined;
+  /** Best effort: the run may end yet, and says it then. */
+  #tellLate({ event, checkpoint }: Assignment): void {
+    try {
+      const emit = this.notice(event, 'late');
+      if (emit.length > 0) checkpoint(undefined, { emit }).catch(() => {});
+    } catch {
+      // Of what has no form there the commit of its end tells the log.
+    }
   }
 
   /** Undefined where an answer under way is not shown. */
@@ -220,6 +239,11 @@ export class ConversationWork implements Work {
       snapshot: job === undefined ? undefined : snapshotAfter(taken.inbound, job, answer),
     };
   }
+}
+
+function tooLate({ name, retry }: Trigger, { inWords }: AnswerTime): Outcome {
+  const note = `nobody was asked: the ${inWords} within which the platform takes an answer are over, or nearly so`;
+  return { kind: 'failed', trigger: name, note, isFinal: true, notice: 'late', retry };
 }
 
 const showing = (draft: Draft) => (text: string) => draft.show(text);

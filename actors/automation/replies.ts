@@ -2,6 +2,8 @@
 // the outbox, whose ids do not change: each is said once. Where there was a draft (draft.ts), each stands in its place; whether
 // there is a message that can be edited is found out when the row is sent.
 //
+// Nothing of it leaves after the platform takes no answer (`answerBy`).
+//
 // Notices of what was taken, failed or has to wait go out where the trigger says `on_failure: reply`. Whoever sees that an
 // answer is to come (`isAwaited`) hears in any case that there will be none, since the platform goes on saying otherwise.
 
@@ -21,6 +23,7 @@ const TEXTS: Readonly<Record<Notice, string>> = {
   untaken: 'Sorry, there is nobody here who answers that.',
   refused: 'Sorry, that is not allowed here, or not for you.',
   stopped: 'This was stopped. There will be no answer.',
+  late: 'Sorry, this took too long. It cannot be answered any more.',
   failed: 'Sorry, that did not work, and it will not be tried again.',
 };
 
@@ -68,14 +71,16 @@ export function noticeRows(taken: Taken, notice: Notice): readonly NewEvent[] {
   const isTold = isToldOf(taken, notice);
   if (!mayHaveDraft(taken)) return isTold ? rowsOf(taken, said, POST, { about }) : [];
   // Who is to hear nothing is not left with a draft all the same.
-  if (!isTold && notice !== 'failed') return [];
+  if (!isTold && !isFailure(notice)) return [];
   return rowsOf(taken, said, inPlace(taken, isTold ? 'post' : 'nothing'), { about });
 }
 
 function isToldOf({ trigger, inbound }: Taken, notice: Notice): boolean {
   if (inbound.isAwaited === true && notice !== 'waits') return true;
-  return trigger.on_failure === 'reply' && (notice === 'waits' || notice === 'failed');
+  return trigger.on_failure === 'reply' && (notice === 'waits' || isFailure(notice));
 }
+
+const isFailure = (notice: Notice) => notice === 'failed' || notice === 'late';
 
 /** The first text of an answer under way; undefined where there is nowhere to show it. Throws UnrenderableError. */
 export function draftRow(taken: Taken, text: string): NewEvent | undefined {
@@ -114,7 +119,8 @@ function rowsOf(
   const { outbound } = adapter;
   const target = outbound?.target(trigger, inbound);
   if (outbound === undefined || target === undefined) return [];
-  const message: OutboundMessage = { ...said, target, action, mentions: trigger.mentions };
+  const { mentions } = trigger;
+  const message: OutboundMessage = { ...said, target, action, mentions, expiresAt: inbound.answerBy };
   const origin = { eventId: event.id, trace: event.trace, ...more };
   return outboxRows(outbound, accountOf(adapter, trigger), trigger, message, origin);
 }

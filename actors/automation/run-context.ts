@@ -65,9 +65,16 @@ export interface RunLimits {
   readonly show?: ((text: string) => void) | undefined;
 }
 
-/** The outcome of an attempt whose handler has parked the event. */
-export function parkedOutcome(event: StoredEvent, { name }: Trigger, parked: Parked): Outcome {
-  const { parkedOn, holdsConversation: holdsKey, state, emit, note, wakeInMs } = parked;
+/** The outcome of an attempt whose handler has parked the event, for `mostMs` at most. */
+export function parkedOutcome(
+  event: StoredEvent,
+  { name }: Trigger,
+  parked: Parked,
+  mostMs = Number.POSITIVE_INFINITY,
+): Outcome {
+  const { parkedOn, holdsConversation: holdsKey, state, emit, note } = parked;
+  const inMs = Math.min(parked.wakeInMs ?? mostMs, mostMs);
+  const wakeInMs = Number.isFinite(inMs) ? inMs : undefined;
   const timers =
     wakeInMs === undefined ? [] : [{ id: timerOf(event), inMs: wakeInMs, event: alarm(event, parkedOn) }];
   return { kind: 'parked', trigger: name, parkedOn, holdsKey, state, emit, note, timers };

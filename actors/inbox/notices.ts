@@ -13,21 +13,21 @@ import type { Effects, Notice, Work } from './work.ts';
 /** What people take for a moment. */
 const MOMENT_MS = 3_000;
 
-/** `now` is epoch ms; `said` is what the outcome would have said of its end. Throws what the work throws. */
+/** `now` is epoch ms; `ending` is what the outcome would have said of its end. Throws what the work throws. */
 export function withNotice(
   result: TurnResult,
   event: StoredEvent,
   work: Work,
   now: number,
-  said?: Notice,
+  ending?: Notice,
 ): TurnResult {
   if (work.notice === undefined) return result;
   switch (result.outcome) {
     case 'dead':
-      return withoutTimer(withRows(result, work.notice(event, said ?? 'failed')), event);
+      return withoutTimer(withRows(result, work.notice(event, ending ?? 'failed')), event);
     case 'done':
     case 'ignored': {
-      const rows = said === undefined ? [] : work.notice(event, said);
+      const rows = ending === undefined ? [] : work.notice(event, ending);
       return withoutTimer(withRows(result, rows), event);
     }
     case 'retrying':

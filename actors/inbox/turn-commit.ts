@@ -101,7 +101,7 @@ export class TurnCommit implements Commit {
     // A store that refuses an outcome may refuse it for what is said with it.
     if (this.#wasRefused) return result;
     try {
-      return withNotice(result, turn.event, queue.work, Date.now(), saidOf(outcome));
+      return withNotice(result, turn.event, queue.work, Date.now(), endingOf(outcome));
     } catch (error) {
       queue.record.unsaid(this.#mailbox, queue.noteOf(error));
       return result;
@@ -114,6 +114,6 @@ export class TurnCommit implements Commit {
   }
 }
 
-function saidOf(outcome: Outcome): Notice | undefined {
+function endingOf(outcome: Outcome): Notice | undefined {
   return 'notice' in outcome ? outcome.notice : undefined;
 }

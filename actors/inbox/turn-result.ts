@@ -4,6 +4,7 @@
 // TR2  of a failed attempt nothing is taken but its note: no snapshot, no emitted event, no timer. What is told to whoever
 //      sent the event comes to it afterwards (notices.ts).
 // TR3  a note has passed `noteOf`: what others say of a failure may repeat what they were sent (A9).
+// TR4  what nobody wants after some time is not put off beyond it.
 
 import { deferral, redelivery } from '../../machines/redelivery.ts';
 import type { StoredEvent, TurnRef, TurnResult } from '../store/store.ts';
@@ -58,23 +59,26 @@ export function turnResult(
       return { key, fence, seq, outcome: 'queued', heldBy, trigger, note: noteOf(note), isLast };
     }
     case 'failed': {
-      const { trigger, isFinal, retryAfterMs } = outcome;
+      const { trigger, isFinal, retryAfterMs, notAfter } = outcome;
       const note = noteOf(outcome.note);
       // That the process ended was no failure of the handler.
       const attempt = event.attempt - event.crashes;
       const next = redelivery(outcome.retry, { attempt, isFinal, retryAfterMs }, random);
-      return next.do === 'dead'
-        ? { key, fence, seq, outcome: 'dead', trigger, note, isLast }
-        : { key, fence, seq, outcome: 'retrying', retryInMs: next.inMs, trigger, note, isLast };
+      if (next.do === 'dead') return { key, fence, seq, outcome: 'dead', trigger, note, isLast };
+      if (isTooLate(next.inMs, notAfter))
+        return { key, fence, seq, outcome: 'dead', trigger, note: note + NO_LATER, isLast };
+      return { key, fence, seq, outcome: 'retrying', retryInMs: next.inMs, trigger, note, isLast };
     }
     case 'deferred': {
-      const { trigger, inMs, isUnasked } = outcome;
+      const { trigger, inMs, isUnasked, notAfter } = outcome;
       const note = noteOf(outcome.note);
       const { wasClaimed } = event;
       const attempt = event.attempt - event.crashes;
       const tooSoon = { attempt, ageMs: Date.now() - event.at, inMs, isUnasked };
       const next = deferral(outcome.retry, tooSoon, random);
       if (next.do === 'dead') return { key, fence, seq, outcome: 'dead', trigger, note, isLast };
+      if (isTooLate(next.inMs, notAfter))
+        return { key, fence, seq, outcome: 'dead', trigger, note: note + NO_LATER, isLast };
       const wait = { key, fence, seq, retryInMs: next.inMs, trigger, note, isLast };
       return next.do === 'defer'
         ? { ...wait, outcome: 'deferred', wasClaimed }
@@ -83,6 +87,13 @@ export function turnResult(
     default:
       throw new TypeError('the work gave an outcome of no known kind');
   }
+}
+
+const NO_LATER = '; a later attempt would be too late';
+
+/** `notAfter` is epoch ms. */
+function isTooLate(inMs: number, notAfter: number | undefined): boolean {
+  return notAfter !== undefined && Date.now() + inMs >= notAfter;
 }
 
 /** Gives the claim back at once, for whoever runs next. */

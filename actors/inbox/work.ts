@@ -22,9 +22,15 @@ export interface Assignment {
 
 /**
  * What whoever sent an event is told of it beside an answer: that it waits; or that there will be none, since nobody takes it,
- * it may not be asked there or by them, it was stopped, or it failed.
+ * it may not be asked there or by them, it was stopped, it took too long, or it failed.
  */
-export type Notice = 'waits' | 'untaken' | 'refused' | 'stopped' | 'failed';
+export type Notice = 'waits' | 'untaken' | 'refused' | 'stopped' | 'late' | 'failed';
+
+/** Of what is to be tried again. */
+interface NotAfter {
+  /** Epoch ms. It is given up where the next attempt would come after that: nobody wants it then. */
+  readonly notAfter?: number | undefined;
+}
 
 export type Outcome =
   /** What is to be committed with it; see there. */
@@ -52,7 +58,7 @@ export type Outcome =
    * Not now: nothing was done, since the other side takes no more before that time. It is no attempt, within bounds
    * (machines/redelivery.ts, R4), and waits without a place.
    */
-  | {
+  | ({
       readonly kind: 'deferred';
       readonly trigger?: string | undefined;
       readonly note: string;
@@ -60,9 +66,11 @@ export type Outcome =
       /** The other side was not even asked, and the event will have its turn: it waits for it as long as that takes. */
       readonly isUnasked?: boolean | undefined;
       readonly retry: TriggerRetry;
-    }
-  | {
+    } & NotAfter)
+  | ({
       readonly kind: 'failed';
+      /** What is told when it is given up by this. @default 'failed' */
+      readonly notice?: Notice | undefined;
       readonly trigger?: string | undefined;
       readonly note: string;
       /** Trying again cannot help. */
@@ -70,7 +78,7 @@ export type Outcome =
       /** Not before this, as the other side asked. */
       readonly retryAfterMs?: number | undefined;
       readonly retry: TriggerRetry;
-    };
+    } & NotAfter);
 
 export interface Work {
   /** Mailboxes whose keys begin with this are its own: `conversation/`, `outbox/`. */
