@@ -7,6 +7,7 @@ import type { Adapter } from './adapter.ts';
 import { botMessengerAdapter } from './botmessenger/botmessenger-adapter.ts';
 import { businessMessengerAdapter } from './businessmessenger/businessmessenger-adapter.ts';
 import { chatWorkspaceAdapter } from './chatworkspace/chatworkspace-adapter.ts';
+import { communityChatAdapter } from './communitychat/communitychat-adapter.ts';
 import { httpAdapter } from './http/http-adapter.ts';
 import { manualAdapter } from './manual/manual-adapter.ts';
 import { repoHostAdapter } from './repohost/repohost-adapter.ts';
@@ -34,6 +35,7 @@ export function makeAdapters({ maxBodyBytes }: { readonly maxBodyBytes: number }
     BusinessMessenger: businessMessengerAdapter(maxBodyBytes),
     ChatWorkspace: chatWorkspaceAdapter(maxBodyBytes),
     TeamChat: teamChatAdapter(maxBodyBytes),
+    CommunityChat: communityChatAdapter(maxBodyBytes),
     Schedule: scheduleAdapter(),
     Manual: manualAdapter,
   };

@@ -5,6 +5,7 @@
 // CH2  a title or description that is cut ends with an ellipsis; titles of buttons stay different.
 
 import type { CardAction } from '../../outbound/outbound-message.ts';
+import { shortened } from '../../outbound/shortened-text.ts';
 
 /** Beyond these it is a list. */
 export const MAX_BUTTONS = 3;
@@ -87,18 +88,3 @@ function isId(id: string, max: number): boolean {
 
 /** Of either a title can be made. */
 const isSeen = (text: string) => shortened(text, 1) !== '';
-
-/** On one line, and no longer than that in UTF-16 units, with no sign cut in half. */
-export function shortened(text: string, max: number): string {
-  const line = text.replace(/[\s\p{Cc}]+/gu, ' ').trim();
-  if (line.length <= max) return line;
-  let kept = '';
-  for (const { segment } of signs.segment(line)) {
-    if (kept.length + segment.length > max - 1) break;
-    kept += segment;
-  }
-  return `${kept.trimEnd()}…`;
-}
-
-/** As people count them: a flag or a family is one. */
-const signs = new Intl.Segmenter();

@@ -70,4 +70,5 @@ export type RepoHostTrigger = TriggerOfType<'RepoHost'>;
 export type ScheduleTrigger = TriggerOfType<'Schedule'>;
 export type BusinessMessengerTrigger = TriggerOfType<'BusinessMessenger'>;
 export type TeamChatTrigger = TriggerOfType<'TeamChat'>;
+export type CommunityChatTrigger = TriggerOfType<'CommunityChat'>;
 export type ManualTrigger = TriggerOfType<'Manual'>;

@@ -2,10 +2,15 @@
 
 import * as Type from 'typebox';
 import { seconds } from '../../duration-schema.ts';
-import { secret, text } from '../../text-schema.ts';
+import { secret } from '../../text-schema.ts';
 import { address, checkAddress } from '../fields/address.ts';
 import { channels } from '../fields/chat-filters.ts';
+import { chatMenu, checkMenus } from '../fields/chat-menus.ts';
+import { ed25519KeyFault } from '../fields/ed25519-key.ts';
 import type { Filled } from '../fields/filled.ts';
+import { warnOfTwoCredentials } from '../fields/one-credential.ts';
+import { commandsInCommon, doListsMeet } from '../triggers/ambiguous-triggers.ts';
+import type { TriggerOf } from '../triggers/trigger.ts';
 import type { TriggerType } from '../triggers/trigger-type.ts';
 import { webhookPath } from '../triggers/webhook-path.ts';
 
@@ -15,33 +20,90 @@ const ids = (description: string) =>
 const communityChatConfigSchema = Type.Object(
   {
     bot_token: secret('Token of the bot.'),
-    application_id: text('Id of the application.'),
+    application_id: Type.String({
+      description: 'Id of the application.',
+      pattern: '^[A-Za-z0-9_-]{1,64}$',
+      patternErrorMessage: 'an id of digits',
+    }),
     public_key: Type.String({
       description: 'Public key of the application (Ed25519).',
       pattern: '^[0-9A-Fa-f]{64}$',
       patternErrorMessage: '64 hexadecimal characters',
     }),
-    app_secret: Type.Optional(secret('Secret of the application.')),
-    guild_ids: ids('Servers to listen to; none = all.'),
-    allowed_roles: ids('Ids of roles that may run commands; none = all.'),
+    app_secret: Type.Optional(secret('Secret of the application; nothing here needs it.')),
+    guild_ids: ids('Servers to listen to; none = all, and direct messages.'),
+    allowed_roles: ids('Ids of roles that may run commands; none = everybody.'),
     channels,
-    api_root: Type.Optional(address('Base of the API.')),
-    max_skew_seconds: seconds('How far the signed time may be off.', 300),
+    register: Type.Enum(['global', 'guilds', 'never'], {
+      description:
+        'Where the platform is to show the commands: everywhere, on the servers of guild_ids, or where somebody else sees to it.',
+      default: 'global',
+    }),
+    max_skew_seconds: seconds('How far the signed time may be off, in the past and in the future.', 300),
     path: webhookPath('Path of the webhook.', '/webhook/communitychat'),
+    api_root: address('Base of the API, with its version.', 'https://discord.com/api/v10'),
   },
   { description: 'A community chat.' },
 );
 
-type CommunityChatConfig = Filled<Type.Static<typeof communityChatConfigSchema>>;
+export type CommunityChatConfig = Filled<Type.Static<typeof communityChatConfigSchema>>;
 
-export const communityChatType: TriggerType<CommunityChatConfig, false> = {
+/** As the platform takes names of commands; those of its own language may have more signs. */
+const commandName = /^\/?[-_a-z0-9]{1,32}$/;
+
+export const communityChatType: TriggerType<CommunityChatConfig, true> = {
   config: communityChatConfigSchema,
-  isBuilt: false,
+  isBuilt: true,
+  menu: chatMenu,
   mentions: 'none',
   webhook: {},
   isChat: true,
+  isAmbiguous: doInteractionsMeet,
+  checkAll(all) {
+    const accountOf = ({ application_id, api_root }: CommunityChatConfig) =>
+      JSON.stringify([application_id, api_root]);
+    warnOfTwoCredentials(all, 'bot_token', accountOf);
+    warnOfTwoCredentials(all, 'public_key', accountOf);
+    checkMenus(all);
+  },
   complete(config, fields) {
     checkAddress(fields, 'api_root', config.api_root);
-    return config;
+    // Where it is missing, or has not the form, that is said already.
+    const { public_key = '' } = config as { readonly public_key?: string };
+    const fault =
+      fields.isFaulty('public_key') || public_key === '' ? undefined : ed25519KeyFault(public_key);
+    if (fault !== undefined) fields.report('public_key', `${fault}; copy it again from the platform`);
+    if (config.register === 'guilds' && config.guild_ids.length === 0 && !fields.isFaulty('guild_ids'))
+      fields.report('register', 'guilds needs guild_ids');
+    return {
+      ...config,
+      public_key: public_key.toLowerCase(),
+      api_root: config.api_root.replace(/\/+$/, ''),
+    };
+  },
+  commandFault(command) {
+    return commandName.test(command)
+      ? undefined
+      : 'the platform takes commands of 1 to 32 of a-z 0-9 - _ only';
   },
 };
+
+type Chat = TriggerOf<string, CommunityChatConfig>;
+
+/**
+ * Somebody may have roles of both. A channel may be named here and given by its id there; a trigger with channels goes before one
+ * without.
+ */
+function doInteractionsMeet(a: Chat, b: Chat): boolean {
+  if (a.config.public_key !== b.config.public_key) return false;
+  if (!doListsMeet(a.config.guild_ids, b.config.guild_ids, (one, other) => one === other)) return false;
+  if ((a.config.channels.length === 0) !== (b.config.channels.length === 0)) return false;
+  return doListsMeet(a.config.channels, b.config.channels, mayBeSame) && commandsInCommon(a, b).length > 0;
+}
+
+function mayBeSame(one: string, other: string): boolean {
+  return bare(one) === bare(other) || isId(one) !== isId(other);
+}
+
+const bare = (channel: string) => channel.replace(/^#/, '');
+const isId = (channel: string) => /^\d+$/.test(channel);

@@ -4,14 +4,16 @@
 import { sign } from '@octokit/webhooks-methods';
 import fc from 'fast-check';
 import { Webhook as StandardSigner } from 'standardwebhooks';
+import nacl from 'tweetnacl';
 import { beforeEach, expect, test } from 'vitest';
 import type { SourceHost } from '../../../../actors/sources/adapter.ts';
+import { communityChatAdapter } from '../../../../actors/sources/communitychat/communitychat-adapter.ts';
 import { httpAdapter } from '../../../../actors/sources/http/http-adapter.ts';
 import { repoHostAdapter } from '../../../../actors/sources/repohost/repohost-adapter.ts';
 import type { Webhook, WebhookReply } from '../../../../actors/sources/webhook.ts';
 import { repoExamples } from '../../../fixtures/automation/repo-payloads.ts';
 import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
-import { httpTrigger, repoHostTrigger } from '../../../fixtures/automation/triggers.ts';
+import { communityChatTrigger, httpTrigger, repoHostTrigger } from '../../../fixtures/automation/triggers.ts';
 
 const SECRET = 'a secret of the tests';
 const STANDARD = `whsec_${Buffer.from('twenty-four bytes of key').toString('base64')}`;
@@ -141,3 +143,33 @@ function sameBase64(a: string, b: string): boolean {
         Buffer.from(each.slice(3), 'base64').equals(Buffer.from(b.slice(3), 'base64')),
     );
 }
+
+test('an interaction of a community chat', async () => {
+  const keys = nacl.sign.keyPair();
+  const public_key = Buffer.from(keys.publicKey).toString('hex');
+  await communityChatAdapter(1_000_000).open(
+    communityChatTrigger('chat', { public_key, register: 'never' }),
+    catching,
+  );
+  const part = fc.constantFrom('body', 'x-signature-timestamp', 'x-signature-ed25519');
+  await fc.assert(
+    fc.asyncProperty(fc.json(), part, change, async (text, where, how) => {
+      const body = Buffer.from(`{"type":1,"x":${text}}`);
+      const time = String(Math.floor(Date.now() / 1000));
+      const signed = nacl.sign.detached(Buffer.concat([Buffer.from(time), body]), keys.secretKey);
+      const headers: Record<string, string> = {
+        'x-signature-ed25519': Buffer.from(signed).toString('hex'),
+        'x-signature-timestamp': time,
+      };
+      const forged = { ...headers };
+      if (where !== 'body')
+        forged[where] = changed(Buffer.from(headers[where] ?? ''), how).toString('latin1');
+      // Hexadecimal has two spellings of the same digit.
+      const isSame = where !== 'body' && forged[where]?.toLowerCase() === headers[where];
+      const refused = await receive(forged, where === 'body' ? changed(body, how) : body);
+      if (!isSame) expect(refused.status).toBe(401);
+      expect((await receive(headers, body)).status).toBe(200);
+    }),
+    { numRuns: 300 },
+  );
+}, 60_000);

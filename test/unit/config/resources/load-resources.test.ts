@@ -144,7 +144,6 @@ describe('the type of a trigger', () => {
   });
 
   test.each([
-    ['Discord', 'CommunityChat'],
     ['GitLab', 'RepoHostB'],
     ['Bitbucket', 'RepoHostC'],
     ['Jira', 'IssueTracker'],

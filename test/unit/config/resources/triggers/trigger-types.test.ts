@@ -404,7 +404,6 @@ describe('a trigger of type Manual', () => {
 
 describe('a trigger of a type that is not built', () => {
   const good: Readonly<Record<string, string>> = {
-    CommunityChat: `bot_token: "\${SECRET}", application_id: a, public_key: "${'0a'.repeat(32)}", app_secret: "\${OTHER}", guild_ids: [a], allowed_roles: [b], channels: [c], max_skew_seconds: 60`,
     RepoHostB: 'webhook_secret: "${SECRET}", gitlab_events: [push], repositories: [a/b], branches: [main]',
     RepoHostC: 'webhook_secret: "${SECRET}", bitbucket_events: [push]',
     IssueTracker:
@@ -431,11 +430,6 @@ describe('a trigger of a type that is not built', () => {
   );
 
   test.each([
-    [
-      'CommunityChat',
-      'bot_token: "${SECRET}", application_id: a, public_key: abc',
-      'spec.config.public_key: expected 64 hexadecimal characters',
-    ],
     [
       'IssueTracker',
       'webhook_secret: "${SECRET}", base_url: tracker',

@@ -1,0 +1,106 @@
+// The community chat's API, as far as it is needed: answers to interactions under their own tokens, messages to channels and menus
+// of commands under the bot's.
+//
+// Nothing is sent twice from here, and nothing waits: whether and when to come again is for the outbox.
+
+import manifest from '../../../package.json' with { type: 'json' };
+import { type ApiRequest, HttpApi } from '../../../rest/http-api.ts';
+import { path } from '../../../rest/path.ts';
+import { sendingFault } from '../../outbound/platform-errors.ts';
+import { textMember } from '../payload-member.ts';
+import { chatFault } from './communitychat-errors.ts';
+import { RateBuckets, type Route } from './rate-buckets.ts';
+
+const TIMEOUT_MS = 20_000;
+/** Of an answer: a message, or a hundred commands. */
+const MAX_ANSWER_BYTES = 4_194_304;
+/** The form that the platform asks for. */
+const AGENT = `DiscordBot (https://www.npmjs.com/package/${manifest.name}, ${manifest.version})`;
+
+export interface ChatCredential {
+  readonly application_id: string;
+  readonly bot_token: string;
+  readonly api_root: string;
+}
+
+export class CommunityChatApi {
+  /** Where it is. */
+  readonly address: string;
+  readonly #http: HttpApi;
+  readonly #application: string;
+  readonly #bot: Readonly<Record<string, string>>;
+  readonly #buckets = new RateBuckets();
+
+  constructor({ application_id, bot_token, api_root }: ChatCredential) {
+    this.address = api_root;
+    this.#application = application_id;
+    this.#bot = { authorization: `Bot ${bot_token}` };
+    this.#http = new HttpApi({
+      baseUrl: api_root,
+      headers: { 'user-agent': AGENT },
+      timeoutMs: TIMEOUT_MS,
+      maxAnswerBytes: MAX_ANSWER_BYTES,
+      secrets: [bot_token],
+    });
+  }
+
+  /** Puts it in the place of the answer that was announced. Gives the id of the message. Rejects with a DeliveryError, as below. */
+  answer(token: string, json: object, signal: AbortSignal): Promise<string> {
+    const request = {
+      method: 'PATCH',
+      path: path`/webhooks/${this.#application}/${token}/messages/@original`,
+    };
+    return this.#message('PATCH /webhooks/messages', token, { ...request, json, signal });
+  }
+
+  /** Says more about an interaction that has been answered. */
+  followUp(token: string, json: object, signal: AbortSignal): Promise<string> {
+    const request = { method: 'POST', path: path`/webhooks/${this.#application}/${token}` };
+    return this.#message('POST /webhooks', token, { ...request, json, signal });
+  }
+
+  /** A message to a channel, which answers nothing. */
+  post(channel: string, json: object, signal: AbortSignal): Promise<string> {
+    const request = { method: 'POST', path: path`/channels/${channel}/messages`, headers: this.#bot };
+    const route = { kind: 'POST /channels/messages', major: channel, isOfBot: true };
+    return this.#call(route, { ...request, json, signal }).then(idOf);
+  }
+
+  edit(channel: string, message: string, json: object, signal: AbortSignal): Promise<string> {
+    const request = { method: 'PATCH', path: path`/channels/${channel}/messages/${message}` };
+    const route = { kind: 'PATCH /channels/messages', major: channel, isOfBot: true };
+    return this.#call(route, { ...request, headers: this.#bot, json, signal }).then(idOf);
+  }
+
+  /** Has the platform show these commands and no others, everywhere or on one server. */
+  async putCommands(guild: string | undefined, json: readonly object[], signal: AbortSignal): Promise<void> {
+    const place = guild === undefined ? '' : path`/guilds/${guild}`;
+    const request = { method: 'PUT', path: `${path`/applications/${this.#application}`}${place}/commands` };
+    const route = { kind: 'PUT /applications/commands', major: guild ?? '', isOfBot: true };
+    await this.#call(
+      route,
+      { ...request, headers: this.#bot, json, signal },
+      undefined,
+      'a menu of commands',
+    );
+  }
+
+  /** The token is in the address. */
+  #message(kind: string, token: string, request: ApiRequest): Promise<string> {
+    return this.#call({ kind, major: token, isOfBot: false }, request, token).then(idOf);
+  }
+
+  async #call(route: Route, request: ApiRequest, secret?: string, what = 'a message'): Promise<unknown> {
+    const answer = await this.#buckets
+      .run(route, () => this.#http.request(request))
+      .catch((error: unknown) => {
+        throw sendingFault(error, what);
+      });
+    const { isOk, json, bytes } = answer;
+    // A page that somebody else answers with is no message sent.
+    if (isOk && (bytes.length === 0 || (typeof json === 'object' && json !== null))) return json;
+    throw chatFault(answer, secret);
+  }
+}
+
+const idOf = (json: unknown) => textMember(json, 'id') ?? '';

@@ -1,0 +1,40 @@
+// An application has no connection: interactions come to its webhook. What its triggers share here is the menu of commands, which
+// follows them over reloads.
+
+import type { CommunityChatTrigger } from '../../../config/resources/triggers/trigger.ts';
+import { ConnectionError, type Connector } from '../../connections/connector.ts';
+import { DeliveryError } from '../../outbound/delivery-error.ts';
+import type { MenuKeeper } from './menu-keeper.ts';
+
+export function communityChatConnector(
+  { config }: CommunityChatTrigger,
+  keeper: MenuKeeper,
+): Connector<CommunityChatTrigger> {
+  const { application_id, bot_token, api_root } = config;
+  return {
+    identity: JSON.stringify([application_id, bot_token, api_root]),
+    async connect() {
+      let end = (): void => {};
+      const closed = new Promise<void>((resolve) => {
+        end = resolve;
+      });
+      return {
+        closed,
+        close: async () => end(),
+        onUsers: (triggers, signal) =>
+          keeper.show(triggers, signal).catch((error: unknown) => {
+            throw connectionErrorOf(error);
+          }),
+      };
+    },
+  };
+}
+
+function connectionErrorOf(error: unknown): unknown {
+  if (!(error instanceof DeliveryError)) return error;
+  const { message, isFinal, retryAfterMs } = error;
+  return new ConnectionError(`the commands were not registered: ${message}`, {
+    kind: isFinal ? 'refused' : 'transient',
+    retryAfterMs,
+  });
+}

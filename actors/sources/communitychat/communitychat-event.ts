@@ -1,0 +1,100 @@
+// The event that an interaction becomes, and how that event reads later.
+//
+// CCE1  what is stored has no token: the credential of an interaction is kept apart (interaction-tokens.ts).
+// CCE2  an answer is of use until 15 minutes after the interaction came: the platform takes none after that.
+
+import { controlKey } from '../../handlers/built-in-commands.ts';
+import { type Principal, principalText } from '../../principal.ts';
+import type { NewEvent, StoredEvent } from '../../store/store.ts';
+import type { InboundEvent } from '../adapter.ts';
+import { textMember } from '../payload-member.ts';
+import { channelAliasesOf, channelOf, interactionOf, senderOf } from './interaction.ts';
+import { TOKEN_LASTS_MS } from './interaction-tokens.ts';
+
+interface InteractionMeta {
+  readonly triggers: readonly string[];
+  readonly principal: string;
+  /** The application's id. */
+  readonly account: string;
+}
+
+/** Names with dots, as an agent is told them. */
+export const INTERACTION_ID = 'interaction.id';
+export const GUILD_ID = 'guild.id';
+export const SENDER_ROLES = 'sender.roles';
+
+/** `triggers` are those of the application, at least one. */
+export function interactionEvent(
+  {
+    account,
+    triggers,
+    principal,
+    trace,
+    isControl,
+  }: {
+    readonly account: string;
+    readonly triggers: readonly string[];
+    readonly principal: Principal;
+    readonly trace: string;
+    /** It passes what its conversation is at. */
+    readonly isControl: boolean;
+  },
+  payload: Readonly<Record<string, unknown>>,
+): NewEvent {
+  const meta: InteractionMeta = { triggers, principal: principalText(principal), account };
+  const { token: _, ...rest } = payload;
+  const key = `conversation/communitychat/${account}/${encodeURIComponent(channelOf(payload))}`;
+  return {
+    id: `communitychat:${account}/${textMember(payload, 'id')}`,
+    key: isControl ? controlKey(key) : key,
+    meta: JSON.stringify(meta),
+    body: Buffer.from(JSON.stringify(rest)),
+    trace,
+    parsed: rest,
+  };
+}
+
+/** Throws for an event that is none of these. */
+export function readInteractionEvent(stored: StoredEvent): InboundEvent {
+  const { triggers, account } = JSON.parse(stored.meta) as InteractionMeta;
+  const payload: unknown = stored.parsed ?? JSON.parse(Buffer.from(stored.body).toString('utf8'));
+  const { id, kind, text, names, rest, values, customId, isKnown } = interactionOf(payload);
+  if (id === '') throw new Error('the payload is no interaction');
+  const channel = channelOf(payload);
+  const sender = senderOf(payload);
+  return {
+    platform: 'communitychat',
+    account,
+    triggers,
+    names,
+    text,
+    isChoice: kind !== 'command',
+    unsupported: isKnown ? undefined : `an interaction of ${kind}, which nothing here can read`,
+    channel,
+    channelAliases: channelAliasesOf(payload),
+    user: sender.id,
+    context: without({
+      [INTERACTION_ID]: id,
+      'interaction.kind': kind,
+      'interaction.custom_id': customId,
+      [GUILD_ID]: textMember(payload, 'guild_id'),
+      'channel.id': channel,
+      'channel.name': textMember(payload, 'channel.name'),
+      'message.id': textMember(payload, 'message.id'),
+      'sender.id': sender.id,
+      'sender.name': sender.name,
+      'sender.username': sender.username,
+      [SENDER_ROLES]: sender.roles.length === 0 ? undefined : sender.roles,
+    }),
+    payload,
+    commandRest: rest,
+    parameters: values,
+    isAwaited: true,
+    answerBy: stored.at + TOKEN_LASTS_MS,
+  };
+}
+
+/** A name without a value is left out. */
+function without(context: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(Object.entries(context).filter(([, value]) => value !== undefined));
+}

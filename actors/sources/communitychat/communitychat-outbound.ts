@@ -1,0 +1,123 @@
+// How answers go out: an answer to an interaction under its token, in the place of "thinking …", and whatever answers nothing as a
+// message of the bot to a channel.
+//
+// CCO1  to put something in the place of an answer may be repeated. Of a further part nobody can ask whether it has arrived, so
+//      after an attempt whose outcome is unknown it may stand there twice; a message to a channel does not, the platform knows its
+//      nonce for some minutes.
+// CCO2  an answer may overtake the acknowledgement of its interaction: the platform knows no such webhook then, for a moment.
+
+import { createHash } from 'node:crypto';
+import type { CommunityChatTrigger } from '../../../config/resources/triggers/trigger.ts';
+import { partsOfConversation } from '../../outbound/conversation-name.ts';
+import { DeliveryError } from '../../outbound/delivery-error.ts';
+import type { Outbound, Receipt, SendContext } from '../../outbound/outbound.ts';
+import type { OutboundTarget } from '../../outbound/outbound-message.ts';
+import { Pacing } from '../../outbound/pacing.ts';
+import { ClientsByCredential } from '../clients-by-credential.ts';
+import { MAX_BUTTONS } from './choices.ts';
+import { CommunityChatApi } from './communitychat-api.ts';
+import { UNKNOWN_MESSAGE, UNKNOWN_WEBHOOK } from './communitychat-errors.ts';
+import { INTERACTION_ID } from './communitychat-event.ts';
+import type { InteractionTokens } from './interaction-tokens.ts';
+import { type ChatMessage, chatMessages, TEXT } from './render-message.ts';
+
+/** What the platform takes of messages, whatever its headers say: 50 a second of a bot, five in five seconds in a channel. */
+const ACCOUNT = { accountEveryMs: 20, accountBurst: 5 };
+const CHANNEL = { everyMs: 1_000, burst: 5, window: { most: 5, ms: 5_000 } };
+/** An edit counts as a message does with the platform. So one that changes leaves a third to others. */
+const EDITS_EVERY_MS = 1_500;
+/** Between attempts at what has overtaken its acknowledgement. */
+const OVERTAKEN_MS = [500, 2_000] as const;
+const CHANNEL_ID = /^\d{1,20}$/;
+const NONCE = 25;
+
+/** One for each bot. */
+export class ChatClients {
+  readonly #clients = new ClientsByCredential<CommunityChatTrigger, CommunityChatApi>(
+    ({ config }) => [config.application_id, config.bot_token, config.api_root],
+    ({ config }) => new CommunityChatApi(config),
+  );
+
+  of(trigger: CommunityChatTrigger): CommunityChatApi {
+    const client = this.#clients.of(trigger);
+    if (client === undefined) throw new Error('a trigger has a credential');
+    return client;
+  }
+}
+
+export function communityChatOutbound(
+  tokens: InteractionTokens,
+  clients: ChatClients,
+): Outbound<CommunityChatTrigger, ChatMessage> {
+  const pacing = new Pacing({ ...ACCOUNT, place: CHANNEL });
+  return {
+    target(_, { channel, context }): OutboundTarget | undefined {
+      const interaction = context[INTERACTION_ID];
+      return channel === undefined || typeof interaction !== 'string'
+        ? undefined
+        : { place: channel, repliesTo: interaction };
+    },
+    async destination({ config }, conversation) {
+      const account = { platform: 'communitychat', account: config.application_id };
+      const [channel = '', ...rest] = partsOfConversation(account, conversation) ?? [];
+      return CHANNEL_ID.test(channel) && rest.length === 0 ? { place: channel } : undefined;
+    },
+    render: (_, message) => chatMessages(message),
+    mentions: 'rendered',
+    limits: ({ config }) => ({
+      text: { most: TEXT.limit, unit: TEXT.unit },
+      buttons: MAX_BUTTONS,
+      ...pacing.inForce(config.application_id, { channel: CHANNEL }),
+    }),
+    sendsTo: ({ config }) => config.api_root,
+    editsEveryMs: () => EDITS_EVERY_MS,
+    async send(trigger, message, context) {
+      const account = trigger.config.application_id;
+      const api = clients.of(trigger);
+      const paced = (request: () => Promise<string>) =>
+        pacing.run({ account, place: message.channel, isOfPlace: () => true }, request);
+      if (message.interaction === undefined) return posted(api, message, context, paced);
+      const token = await tokens.find(account, message.interaction);
+      if (token === undefined) throw timeIsOver();
+      const { body, isFirst } = message;
+      const { signal } = context;
+      const sent = isFirst ? api.answer(token, body, signal) : paced(() => api.followUp(token, body, signal));
+      return { id: await sent.catch((error: unknown) => perhapsOvertaken(error, context)) };
+    },
+  };
+}
+
+async function posted(
+  api: CommunityChatApi,
+  { channel, of, body }: ChatMessage,
+  { signal, rowId, receiptOf }: SendContext,
+  paced: (request: () => Promise<string>) => Promise<string>,
+): Promise<Receipt> {
+  const before = of === undefined ? undefined : await receiptOf(of);
+  if (before !== undefined)
+    return { id: await api.edit(channel, before.id, body, signal).catch(perhapsGone) };
+  const nonce = createHash('sha256').update(rowId).digest('hex').slice(0, NONCE);
+  return { id: await paced(() => api.post(channel, { ...body, nonce, enforce_nonce: true }, signal)) };
+}
+
+function perhapsGone(error: unknown): never {
+  if (!(error instanceof DeliveryError) || error.platformCode !== UNKNOWN_MESSAGE) throw error;
+  throw new DeliveryError(error.message, { ...error, isTargetGone: true, cause: error });
+}
+
+/** A few times, soon after the row was made; it is deferred then, and no attempt is counted. */
+function perhapsOvertaken(error: unknown, { madeAt }: SendContext): never {
+  if (!(error instanceof DeliveryError) || error.platformCode !== UNKNOWN_WEBHOOK) throw error;
+  const ageMs = Date.now() - madeAt;
+  const [first, second] = OVERTAKEN_MS;
+  const retryAfterMs = ageMs < first ? first : second;
+  if (ageMs < 0 || ageMs >= first + second) throw error;
+  throw new DeliveryError(error.message, { isTooSoon: true, retryAfterMs, cause: error });
+}
+
+function timeIsOver(): DeliveryError {
+  return new DeliveryError(
+    'the 15 minutes in which the platform takes an answer to an interaction are over; this one came later',
+    { isFinal: true },
+  );
+}

@@ -1,0 +1,66 @@
+// What a path does with interactions. The platform waits for three seconds and asks once: so each is acknowledged when it is
+// durable, as one whose answer follows, and people see that somebody thinks about it.
+//
+// CCP1  acknowledged with type 5 is whatever is authentic and asks for an answer, also what nobody takes: people are told so.
+// CCP2  a ping and a question for completions are answered at once; nothing is kept of them.
+
+import type { CommunityChatTrigger } from '../../../config/resources/triggers/trigger.ts';
+import { isControlCall } from '../../handlers/built-in-commands.ts';
+import { jsonObjectIn } from '../json-object.ts';
+import { textMember } from '../payload-member.ts';
+import type { WebhookReply } from '../webhook.ts';
+import { malformed } from '../webhook-replies.ts';
+import { namesOf, type PathUse, type WebhookSubscriber } from '../webhook-table.ts';
+import { interactionEvent } from './communitychat-event.ts';
+import { SIGNATURE, TIMESTAMP } from './ed25519-verifier.ts';
+import { AUTOCOMPLETE, credentialOf, interactionOf, PING } from './interaction.ts';
+import type { InteractionTokens } from './interaction-tokens.ts';
+
+export type ChatSubscriber = WebhookSubscriber<CommunityChatTrigger>;
+
+/** Numbers of the platform. */
+const pong: WebhookReply = { status: 200, body: { type: 1 } };
+const answerFollows: WebhookReply = { status: 200, body: { type: 5 } };
+const noCompletions: WebhookReply = { status: 200, body: { type: 8, data: { choices: [] } } };
+
+export function communityChatPath(maxBodyBytes: number, tokens: InteractionTokens): PathUse<ChatSubscriber> {
+  return {
+    maxBodyBytes,
+    unauthorised: `${SIGNATURE} or ${TIMESTAMP} is missing, or fits no public_key of this path`,
+    async receive({ subscribers, principal }, { traceparent: trace }, body) {
+      const payload = jsonObjectIn(body);
+      if (typeof payload?.type !== 'number') return malformed('the body is no interaction');
+      if (payload.type === PING) return pong;
+      if (payload.type === AUTOCOMPLETE) return noCompletions;
+      const credential = credentialOf(payload);
+      if (credential === undefined) return malformed('the interaction has no id, or no token');
+      const ofApplication = subscribersOf(subscribers, textMember(payload, 'application_id'));
+      const [{ trigger, host }] = ofApplication;
+      const account = trigger.config.application_id;
+      await tokens.keep(account, credential.id, credential.token);
+      const isControl = isControlOf(payload, ofApplication);
+      const from = { account, triggers: namesOf(ofApplication), principal, trace, isControl };
+      await host.accept(interactionEvent(from, payload));
+      return answerFollows;
+    },
+  };
+}
+
+type Subscribers = readonly [ChatSubscriber, ...ChatSubscriber[]];
+
+/** A key is that of one application: where its id is written otherwise in the files, theirs counts. */
+function subscribersOf(all: Subscribers, application: string | undefined): Subscribers {
+  const isOf = (id: string) => all.filter(({ trigger }) => trigger.config.application_id === id);
+  const [first, ...others] = isOf(application ?? all[0].trigger.config.application_id);
+  if (first !== undefined) return [first, ...others];
+  const [same, ...rest] = isOf(all[0].trigger.config.application_id);
+  return [same ?? all[0], ...rest];
+}
+
+/** A built-in command that only looks or stops, unless the files have one of that name. */
+function isControlOf(payload: unknown, subscribers: Subscribers): boolean {
+  const { kind, names, values } = interactionOf(payload);
+  const [name = ''] = names;
+  if (kind !== 'command' || !isControlCall(name, values)) return false;
+  return !subscribers.some(({ trigger }) => trigger.commands.some(({ command }) => command === name));
+}

@@ -1,0 +1,52 @@
+// Keeps the commands that the platform shows in step with the files. The platform takes few registrations a day, so it is asked
+// only where a menu differs from the one that was put last, by whichever process: what that said is in the store, as a digest.
+
+import { contentHash } from '../../../config/content-hash.ts';
+import type { CommunityChatTrigger } from '../../../config/resources/triggers/trigger.ts';
+import type { Store } from '../../store/store.ts';
+import { type ChatCommand, GLOBAL, menusOf } from './command-menu.ts';
+import type { CommunityChatApi } from './communitychat-api.ts';
+
+const SPACE = 'communitychat-menus';
+
+export class MenuKeeper {
+  readonly #api: CommunityChatApi;
+  readonly #account: string;
+  readonly #store: Pick<Store, 'get' | 'put'>;
+
+  constructor(api: CommunityChatApi, account: string, store: Pick<Store, 'get' | 'put'>) {
+    this.#api = api;
+    this.#account = account;
+    this.#store = store;
+  }
+
+  /** Rejects as the platform or the store does; what was put until then is kept. Where nothing is to be registered nothing is asked. */
+  async show(triggers: readonly CommunityChatTrigger[], signal: AbortSignal): Promise<void> {
+    const menus = menusOf(triggers);
+    if (menus.size === 0) return;
+    const shown = await this.#shown();
+    for (const [scope, commands] of menus) await this.#put(shown, scope, commands, signal);
+    // Of servers that are named no more.
+    for (const scope of Object.keys(shown)) if (!menus.has(scope)) await this.#put(shown, scope, [], signal);
+  }
+
+  async #put(
+    shown: Record<string, string>,
+    scope: string,
+    commands: readonly ChatCommand[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const digest = contentHash([this.#api.address, commands]);
+    if (shown[scope] === digest) return;
+    await this.#api.putCommands(scope === GLOBAL ? undefined : scope, commands, signal);
+    if (commands.length === 0) delete shown[scope];
+    else shown[scope] = digest;
+    await this.#store.put(SPACE, this.#account, JSON.stringify(shown));
+  }
+
+  /** Digests by scope. */
+  async #shown(): Promise<Record<string, string>> {
+    const value = (await this.#store.get(SPACE, this.#account))?.value;
+    return value === undefined ? {} : (JSON.parse(value) as Record<string, string>);
+  }
+}

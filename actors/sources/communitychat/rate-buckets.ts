@@ -1,0 +1,142 @@
+// How many requests the platform still takes, as it says in the headers of each answer: per kind of request and channel (or
+// credential of an interaction), under names of its own, which several kinds may share; and altogether, for what goes out with
+// the token of the bot. What is remembered is bounded; of what is forgotten the worst is one refusal.
+//
+// CCB1  nothing waits here: who may not go is told when to come again (DeliveryError, too soon).
+// CCB2  what is under way counts as not counted yet: a bucket is never asked for more than it has said.
+
+import type { ApiAnswer } from '../../../rest/api-answer.ts';
+import { rateLimitOf } from '../../../rest/rate-limit.ts';
+import { DeliveryError } from '../../outbound/delivery-error.ts';
+import { memberOf } from '../payload-member.ts';
+
+export interface Route {
+  /** The kind of request: method and path, without ids. */
+  readonly kind: string;
+  /** Whose limit it is: a channel, an interaction, a server. */
+  readonly major: string;
+  /** Interactions are answered without the bot's token, and its limit says nothing of them. */
+  readonly isOfBot: boolean;
+}
+
+interface Bucket {
+  /** Undefined where nothing is known. */
+  remaining: number | undefined;
+  /** In terms of the clock; then there are more. */
+  resetAt: number;
+  underWay: number;
+}
+
+const MAX_BUCKETS = 10_000;
+const MAX_KINDS = 100;
+/** The platform rounds, and its clock is not ours. */
+const SPARE_MS = 20;
+/** Where a refusal names no pause. */
+const UNNAMED_MS = 5_000;
+const LONGEST_MS = 3_600_000;
+
+export class RateBuckets {
+  readonly #now: () => number;
+  /** The platform's names by kinds of requests. */
+  readonly #names = new Map<string, string>();
+  readonly #buckets = new Map<string, Bucket>();
+  #botHeldUntil = 0;
+
+  /** Milliseconds that only grow. */
+  constructor(now: () => number = () => performance.now()) {
+    this.#now = now;
+  }
+
+  /** Rejects as `request` does, or at once where it is too soon. */
+  async run(route: Route, request: () => Promise<ApiAnswer>): Promise<ApiAnswer> {
+    const bucket = this.#bucketOf(route);
+    const pauseMs = this.#pauseOf(route, bucket);
+    if (pauseMs > 0) throw tooSoon(pauseMs);
+    if (bucket.remaining !== undefined) bucket.remaining -= 1;
+    bucket.underWay += 1;
+    let answer: ApiAnswer;
+    try {
+      answer = await request();
+    } finally {
+      bucket.underWay -= 1;
+    }
+    this.#note(route, bucket, answer);
+    return answer;
+  }
+
+  /** 0: it may go now. */
+  #pauseOf({ isOfBot }: Route, bucket: Bucket): number {
+    const now = this.#now();
+    if (bucket.remaining !== undefined && now >= bucket.resetAt) bucket.remaining = undefined;
+    const bucketMs = bucket.remaining === undefined || bucket.remaining > 0 ? 0 : bucket.resetAt - now;
+    return Math.ceil(Math.max(0, bucketMs, isOfBot ? this.#botHeldUntil - now : 0));
+  }
+
+  #note(route: Route, before: Bucket, answer: ApiAnswer): void {
+    const { headers, status, json } = answer;
+    const now = this.#now();
+    const name = headers.get('x-ratelimit-bucket');
+    if (name !== null && this.#names.get(route.kind) !== name) this.#named(route, name, before);
+    const bucket = this.#bucketOf(route);
+    const { remaining, resetMs } = rateLimitOf(headers);
+    if (remaining !== undefined && resetMs !== undefined) {
+      bucket.remaining = Math.max(0, Math.floor(remaining) - bucket.underWay);
+      bucket.resetAt = now + Math.min(resetMs, LONGEST_MS) + SPARE_MS;
+    }
+    if (status !== 429) return;
+    const until = now + Math.min(pauseAskedBy(answer) ?? UNNAMED_MS, LONGEST_MS) + SPARE_MS;
+    const isGlobal =
+      memberOf(json, 'global') === true ||
+      headers.get('x-ratelimit-global') === 'true' ||
+      headers.get('x-ratelimit-scope') === 'global';
+    if (isGlobal && route.isOfBot) this.#botHeldUntil = Math.max(this.#botHeldUntil, until);
+    else {
+      bucket.remaining = 0;
+      bucket.resetAt = Math.max(bucket.resetAt, until);
+    }
+  }
+
+  /** The bucket is known under that name from now on. */
+  #named({ kind, major }: Route, name: string, bucket: Bucket): void {
+    forgetOldest(this.#names, MAX_KINDS);
+    this.#names.set(kind, name);
+    const key = `${name} ${major}`;
+    if (!this.#buckets.has(key)) this.#remember(key, bucket);
+  }
+
+  #bucketOf({ kind, major }: Route): Bucket {
+    const key = `${this.#names.get(kind) ?? kind} ${major}`;
+    const bucket = this.#buckets.get(key) ?? { remaining: undefined, resetAt: 0, underWay: 0 };
+    this.#remember(key, bucket);
+    return bucket;
+  }
+
+  #remember(key: string, bucket: Bucket): void {
+    this.#buckets.delete(key);
+    forgetOldest(this.#buckets, MAX_BUCKETS);
+    this.#buckets.set(key, bucket);
+  }
+}
+
+/** The pause that a refusal asks for, whole: the body has it with a fraction, the header rounded up. */
+export function pauseAskedBy({ retryAfterMs, json }: ApiAnswer): number | undefined {
+  const seconds = memberOf(json, 'retry_after');
+  const named = typeof seconds === 'number' && seconds >= 0 ? Math.ceil(seconds * 1000) : undefined;
+  if (named === undefined) return retryAfterMs;
+  return Math.max(named, retryAfterMs ?? 0);
+}
+
+function forgetOldest(map: Map<string, unknown>, most: number): void {
+  for (const oldest of map.keys()) {
+    if (map.size < most) break;
+    map.delete(oldest);
+  }
+}
+
+function tooSoon(retryAfterMs: number): DeliveryError {
+  return new DeliveryError('it is not yet its turn: the platform takes no more there for now', {
+    isTooSoon: true,
+    isUnasked: true,
+    retryAfterMs,
+  });
+}

@@ -1,0 +1,121 @@
+// What is sent is held against the limits of the platform as the fake of it counts them, in a time of the test's own: the headers of
+// the answers are all that is known of them.
+
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { DeliveryError } from '../../../../../actors/outbound/delivery-error.ts';
+import { RateBuckets, type Route } from '../../../../../actors/sources/communitychat/rate-buckets.ts';
+import { ApiAnswer } from '../../../../../rest/api-answer.ts';
+import { BucketLimits } from '../../../../fixtures/community-platform/bucket-limits.ts';
+
+interface Way {
+  readonly thereMs: number;
+  readonly backMs: number;
+}
+
+/** `counts` are requests to each of the places, one after the other there. Gives how many were refused, and how long all of it took. */
+async function sendAll(
+  counts: readonly number[],
+  ways: readonly Way[],
+  limit: { most: number; ms: number },
+  isShared: boolean,
+) {
+  let now = 0;
+  let steps = 0;
+  const due: { at: number; go: () => void }[] = [];
+  const at = (time: number) => new Promise<void>((go) => due.push({ at: time, go }));
+  const limits = new BucketLimits(() => now);
+  const buckets = new RateBuckets(() => now);
+  for (const kind of ['A', 'B']) {
+    limits.limits.set(kind, limit);
+    if (isShared) limits.names.set(kind, 'shared');
+  }
+  let refused = 0;
+  const request = async ({ kind, major }: Route, { thereMs, backMs }: Way) => {
+    await at(now + thereMs);
+    const { headers, retryAfter } = limits.count(kind, major);
+    const json = retryAfter === undefined ? {} : { retry_after: retryAfter, global: false };
+    if (retryAfter !== undefined) refused += 1;
+    await at(now + backMs);
+    const status = retryAfter === undefined ? 200 : 429;
+    return new ApiAnswer(status, new Headers(headers), Buffer.from(JSON.stringify(json)));
+  };
+  const ends = counts.map(async (count, place) => {
+    for (let sent = 0; sent < count; ) {
+      const kind = isShared && steps % 2 === 1 ? 'B' : 'A';
+      const route = { kind, major: `${place}`, isOfBot: true };
+      const way = ways[steps++ % ways.length] as Way;
+      try {
+        const { status } = await buckets.run(route, () => request(route, way));
+        if (status === 200) sent += 1;
+      } catch (error) {
+        if (!(error instanceof DeliveryError)) throw error;
+        expect(error).toMatchObject({ isTooSoon: true, isUnasked: true });
+        await at(now + (error.retryAfterMs ?? 0));
+      }
+    }
+  });
+  let isOver = false;
+  const all = Promise.all(ends).finally(() => {
+    isOver = true;
+  });
+  while (!isOver) {
+    for (let i = 0; i < 20; i += 1) await Promise.resolve();
+    due.sort((a, b) => a.at - b.at);
+    const next = due.shift();
+    if (next === undefined) break;
+    now = Math.max(now, next.at);
+    next.go();
+  }
+  await all;
+  return { refused, tookMs: now };
+}
+
+const way = fc.record({ thereMs: fc.integer({ min: 0, max: 40 }), backMs: fc.integer({ min: 0, max: 300 }) });
+const ways = fc.array(way, { minLength: 1, maxLength: 7 });
+const counts = fc.array(fc.integer({ min: 1, max: 30 }), { minLength: 1, maxLength: 8 });
+const limit = fc.record({ most: fc.integer({ min: 1, max: 6 }), ms: fc.integer({ min: 100, max: 5_000 }) });
+
+test('nothing is refused, and no more time is lost than the limit asks for (CCB1, CCB2)', async () => {
+  await fc.assert(
+    fc.asyncProperty(counts, ways, limit, async (each, onTheWay, allowed) => {
+      const { refused, tookMs } = await sendAll(each, onTheWay, allowed, false);
+      expect(refused).toBe(0);
+      const most = Math.max(...each);
+      expect(tookMs).toBeLessThan((most / allowed.most + 1) * (allowed.ms + 800) + most * 400);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('of kinds that share a bucket each is refused once at most in a place, before that is known', async () => {
+  await fc.assert(
+    fc.asyncProperty(counts, ways, limit, async (each, onTheWay, allowed) => {
+      const { refused } = await sendAll(each, onTheWay, allowed, true);
+      expect(refused).toBeLessThanOrEqual(each.length);
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test('what is refused to the bot altogether holds all that it sends, and no answers to interactions', async () => {
+  let now = 0;
+  const buckets = new RateBuckets(() => now);
+  const answer =
+    (status: number, json: object, headers = {}) =>
+    async () =>
+      new ApiAnswer(status, new Headers(headers), Buffer.from(JSON.stringify(json)));
+  const routeOf = (major: string, isOfBot: boolean): Route => ({ kind: 'x', major, isOfBot });
+  await buckets.run(
+    routeOf('1', true),
+    answer(429, { retry_after: 2, global: true }, { 'retry-after': '2' }),
+  );
+  await expect(buckets.run(routeOf('2', true), answer(200, {}))).rejects.toMatchObject({ isTooSoon: true });
+  expect((await buckets.run(routeOf('3', false), answer(200, {}))).status).toBe(200);
+  now = 2_100;
+  expect((await buckets.run(routeOf('2', true), answer(200, {}))).status).toBe(200);
+  // One that is about the channel holds that alone.
+  await buckets.run(routeOf('4', true), answer(429, { retry_after: 0.5 }, { 'x-ratelimit-scope': 'shared' }));
+  await expect(buckets.run(routeOf('4', true), answer(200, {}))).rejects.toMatchObject({ retryAfterMs: 520 });
+  expect((await buckets.run(routeOf('5', true), answer(200, {}))).status).toBe(200);
+});

@@ -1,0 +1,156 @@
+// The commands that the platform shows: which they are, where, and when it is asked to show them.
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Adapter } from '../../../../../actors/sources/adapter.ts';
+import { communityChatAdapter } from '../../../../../actors/sources/communitychat/communitychat-adapter.ts';
+import type { CommunityChatTrigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { eventually } from '../../../../fixtures/automation/automation.ts';
+import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
+import { communityChatTrigger } from '../../../../fixtures/automation/triggers.ts';
+import { formError } from '../../../../fixtures/community-platform/chat-error.ts';
+import { CommunityPlatform } from '../../../../fixtures/community-platform/community-platform.ts';
+
+let host: TestSourceHost;
+let platform: CommunityPlatform;
+let adapter: Adapter<CommunityChatTrigger>;
+
+beforeEach(async () => {
+  host = await new TestSourceHost().start();
+  platform = await new CommunityPlatform().start();
+  adapter = communityChatAdapter(1_000_000);
+});
+afterEach(() => Promise.all([host.stop(), platform.stop()]));
+
+type Config = Partial<CommunityChatTrigger['config']>;
+const parameter = (name: string, required = false, description?: string) => ({
+  name,
+  required,
+  description,
+  default: undefined,
+});
+
+function triggerOf(
+  name: string,
+  commands: Readonly<Record<string, string>>,
+  config: Config = {},
+): CommunityChatTrigger {
+  const { publicKey: public_key, apiRoot: api_root, world } = platform;
+  const own = communityChatTrigger(name, {
+    public_key,
+    api_root,
+    application_id: world.applicationId,
+    bot_token: world.botToken,
+    ...config,
+  });
+  const bindings = Object.entries(commands).map(([command, description]) => ({
+    command,
+    description: description === '' ? undefined : description,
+    target: { kind: 'agent', name: 'desk' } as const,
+    parameters: [parameter('note'), parameter('env', true, 'Where to')],
+  }));
+  return { ...own, commands: bindings };
+}
+
+const namesOf = (scope = '') => platform.world.commands.get(scope)?.map(({ name }) => name);
+const puts = () => platform.calls.filter(({ method }) => method === 'PUT');
+const registered = (triggers: readonly CommunityChatTrigger[], guild?: string) =>
+  adapter.register?.(triggers, { guild, signal: AbortSignal.timeout(10_000) });
+
+describe('register', () => {
+  test('puts the commands of all triggers and the built-in ones, in one request, as the platform wants them', async () => {
+    const triggers = [
+      triggerOf('a', { deploy: '', page: 'Call somebody' }),
+      triggerOf('b', { deploy: 'Deploys', task: 'Our own' }),
+    ];
+    expect(await registered(triggers)).toEqual(['deploy', 'page', 'task', 'agent', 'fleet', 'flow']);
+    expect(puts()).toHaveLength(1);
+    expect(puts()[0]?.authorization).toBe(`Bot ${platform.world.botToken}`);
+    const [deploy, page, task, agent] = platform.world.commands.get('') ?? [];
+    expect(deploy).toEqual({
+      type: 1,
+      name: 'deploy',
+      description: 'Deploys',
+      options: [
+        { type: 3, name: 'env', description: 'Where to', required: true },
+        { type: 3, name: 'note', description: 'note', required: false },
+      ],
+    });
+    expect([page, task]).toMatchObject([{ description: 'Call somebody' }, { description: 'Our own' }]);
+    expect(agent).toMatchObject({
+      options: [
+        { name: 'action', choices: [{ name: 'run', value: 'run' }, { value: 'status' }, { value: 'stop' }] },
+        {},
+        {},
+      ],
+    });
+  });
+
+  test('for one server puts them there', async () => {
+    await registered([triggerOf('a', { deploy: '' })], platform.world.guild);
+    expect([...platform.world.commands.keys()]).toEqual([platform.world.guild]);
+  });
+
+  test('waits once where the platform asks for that, and is told why it is refused', async () => {
+    const later = { kind: 'too many', seconds: 0.1 } as const;
+    platform.faults.plan(later, ({ method }) => method === 'PUT');
+    await registered([triggerOf('a', { deploy: '' })]);
+    expect(puts().map(({ status }) => status)).toEqual([429, 200]);
+    const error = formError([{ path: '0.name', code: 'INVALID', message: 'Command name is invalid' }]);
+    platform.faults.plan({ kind: 'refuse', error }, ({ method }) => method === 'PUT');
+    adapter = communityChatAdapter(1_000_000);
+    await expect(registered([triggerOf('a', {})])).rejects.toThrow(
+      '50035 invalid form body: Invalid Form Body: 0.name: Command name is invalid (INVALID)',
+    );
+  });
+});
+
+describe('a menu that is kept in step', () => {
+  test('is put when a trigger is opened, and not again while it says the same, also after a restart', async () => {
+    const first = await adapter.open(triggerOf('a', { deploy: 'x' }), host);
+    await eventually(() => expect(namesOf()).toEqual(['deploy', 'agent', 'task', 'fleet', 'flow']));
+    const second = await adapter.open(triggerOf('a', { deploy: 'x' }), host);
+    await first.close();
+    const third = await adapter.open(triggerOf('b', { page: 'y' }), host);
+    await eventually(() => expect(namesOf()).toEqual(['deploy', 'page', 'agent', 'task', 'fleet', 'flow']));
+    expect(puts()).toHaveLength(2);
+    await second.close();
+    await eventually(() => expect(namesOf()).toEqual(['page', 'agent', 'task', 'fleet', 'flow']));
+    const { applicationId } = platform.world;
+    await eventually(async () =>
+      expect(await host.store.get('communitychat-menus', applicationId)).toMatchObject({ version: 3 }),
+    );
+    await third.close();
+    await adapter.open(triggerOf('b', { page: 'y' }), host);
+    await adapter.open(triggerOf('c', { page: 'y' }, { register: 'never' }), host);
+    await new Promise((done) => setTimeout(done, 200));
+    expect(puts()).toHaveLength(3);
+  });
+
+  test('is put on the servers of a trigger, and taken away from one that is named no more', async () => {
+    const { guild } = platform.world;
+    const of = (guild_ids: readonly string[], commands = {}) =>
+      triggerOf('a', commands, { register: 'guilds', guild_ids: [...guild_ids] });
+    const first = await adapter.open(of([guild], { deploy: '' }), host);
+    await eventually(() => expect(namesOf(guild)).toEqual(['deploy', 'agent', 'task', 'fleet', 'flow']));
+    expect(namesOf()).toBeUndefined();
+    await adapter.open(triggerOf('b', { page: '' }), host);
+    await eventually(() => expect(namesOf()).toEqual(['page', 'agent', 'task', 'fleet', 'flow']));
+    await eventually(() => expect(namesOf(guild)).toEqual(['deploy']));
+    await first.close();
+    await eventually(() => expect(namesOf(guild)).toEqual([]));
+  });
+
+  test('that is refused is told in the log and stops nothing', async () => {
+    await adapter.open(triggerOf('a', { deploy: '' }, { bot_token: 'another' }), host);
+    await eventually(() =>
+      expect(host.lines).toContainEqual(
+        expect.objectContaining({
+          level: 'warn',
+          fields: expect.objectContaining({ reason: expect.stringContaining('401') as unknown }) as unknown,
+        }),
+      ),
+    );
+    expect(host.refusals.filter((reason) => reason !== undefined)).toEqual([]);
+    expect(JSON.stringify(host.lines)).not.toContain('another');
+  });
+});

@@ -1,0 +1,353 @@
+// What comes to a trigger of type CommunityChat over real sockets, from the fake of its platform and as it was recorded.
+
+import { readFileSync } from 'node:fs';
+import { verifyKey } from 'discord-interactions';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import type { Adapter } from '../../../../../actors/sources/adapter.ts';
+import { communityChatAdapter } from '../../../../../actors/sources/communitychat/communitychat-adapter.ts';
+import type { CommunityChatTrigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { matched } from '../../../../../machines/matching.ts';
+import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
+import { communityChatTrigger } from '../../../../fixtures/automation/triggers.ts';
+import { CommunityPlatform } from '../../../../fixtures/community-platform/community-platform.ts';
+import {
+  type Act,
+  autocomplete,
+  choice,
+  click,
+  command,
+  messageCommand,
+  modal,
+  ping,
+  userCommand,
+} from '../../../../fixtures/community-platform/interactions.ts';
+
+const PATH = '/webhook/communitychat';
+const follows = { status: 200, body: { type: 5 } };
+
+let host: TestSourceHost;
+let platform: CommunityPlatform;
+let adapter: Adapter<CommunityChatTrigger>;
+
+beforeEach(async () => {
+  host = await new TestSourceHost().start();
+  platform = await new CommunityPlatform().start();
+  platform.webhookUrl = host.url + PATH;
+  adapter = communityChatAdapter(26_214_400);
+});
+afterEach(() => Promise.all([host.stop(), platform.stop()]));
+
+async function open(config: Partial<CommunityChatTrigger['config']> = {}, name = 'desk') {
+  const { publicKey: public_key, apiRoot: api_root, world } = platform;
+  const { applicationId: application_id } = world;
+  const trigger = communityChatTrigger(name, {
+    public_key,
+    application_id,
+    api_root,
+    register: 'never',
+    ...config,
+  });
+  await adapter.open(trigger, host);
+  return trigger;
+}
+
+const last = () => adapter.read(host.event());
+const hear = async (act: Act, more: object = {}) => {
+  expect(await platform.send({ act, ...more })).toMatchObject(follows);
+  return last();
+};
+
+/** As the vendor has sent it in earnest, or documents it. */
+const recorded = JSON.parse(
+  readFileSync(new URL('../../../../fixtures/community-platform/recorded.json', import.meta.url), 'utf8'),
+) as Record<string, Readonly<Record<string, unknown>>>;
+
+const post = (body: unknown, headers?: Readonly<Record<string, string>>) => {
+  const text = typeof body === 'string' ? body : JSON.stringify(body);
+  return platform.post(text, headers ?? platform.signed(text));
+};
+
+describe('a request', () => {
+  it('with a ping is answered at once, and one for completions with none; nothing is kept of them (CCP2)', async () => {
+    await open();
+    expect(await post(ping)).toMatchObject({ status: 200, body: { type: 1 } });
+    expect(await platform.send({ act: autocomplete('deploy') })).toMatchObject({
+      status: 200,
+      body: { type: 8, data: { choices: [] } },
+    });
+    expect(host.store.events).toEqual([]);
+    expect((await fetch(platform.webhookUrl)).status).toBe(405);
+  });
+
+  it('without a signature of the key, or with an old or far time, is 401, whatever else is wrong (CCV1, CCV2)', async () => {
+    await open();
+    const body = JSON.stringify(ping);
+    const good = platform.signed(body);
+    const now = Math.floor(Date.now() / 1000);
+    const at = (time: string) => platform.signed(body, time);
+    const { 'x-signature-ed25519': signature = '' } = good;
+    for (const headers of [
+      { ...good, 'x-signature-ed25519': '' },
+      { ...good, 'x-signature-ed25519': signature.slice(2) },
+      { ...good, 'x-signature-ed25519': `${signature}00` },
+      { ...good, 'x-signature-ed25519': `zz${signature.slice(2)}` },
+      { ...good, 'x-signature-ed25519': '0'.repeat(128) },
+      { ...good, 'x-signature-timestamp': '' },
+      { ...good, 'x-signature-timestamp': String(now - 1) },
+      at('yesterday'),
+      at('1'.repeat(40)),
+      at(String(now - 400)),
+      at(String(now + 400)),
+      {},
+    ]) {
+      expect((await post(body, headers as Record<string, string>)).status).toBe(401);
+    }
+    for (const time of [now - 290, now + 20, now])
+      expect((await post(body, at(String(time)))).status).toBe(200);
+    const forged = '{"no":"json"';
+    expect((await post(forged, { ...good })).status).toBe(401);
+  });
+
+  it('that is refused here is refused by the library of the vendor, and the other way round', async () => {
+    await open();
+    const body = JSON.stringify(ping);
+    const good = platform.signed(body);
+    const { 'x-signature-ed25519': signature = '', 'x-signature-timestamp': time = '' } = good;
+    for (const [text, changed] of [
+      [body, signature],
+      [`${body} `, signature],
+      [body, signature.replace(/^./, (sign) => (sign === '0' ? '1' : '0'))],
+      [body, signature.toUpperCase()],
+    ] as const) {
+      const isTaken = await verifyKey(text, changed, time, platform.publicKey);
+      const { status } = await post(text, { ...good, 'x-signature-ed25519': changed });
+      expect(status === 200).toBe(isTaken);
+    }
+  });
+
+  it('that is signed and malformed is 400', async () => {
+    await open();
+    for (const body of [
+      '',
+      'no json',
+      '[]',
+      '"text"',
+      '{}',
+      '{"type":"2"}',
+      '{"type":2}',
+      '{"type":2,"id":"1"}',
+    ])
+      expect([body, (await post(body)).status]).toEqual([body, 400]);
+    expect(host.store.events).toEqual([]);
+  });
+
+  it('that cannot be kept is 503, and is not acknowledged', async () => {
+    await open();
+    host.store.fault = new Error('no room');
+    const { status } = await platform.send({ act: command('deploy') });
+    expect(status).toBeGreaterThanOrEqual(500);
+    expect(platform.thinkingIn()).toBe(0);
+  });
+});
+
+describe('an interaction', () => {
+  it('is acknowledged, and is one event in the conversation of its channel, however often it comes; its token is nowhere in it (CCP1, CCE1, CCE2, CCT1)', async () => {
+    const trigger = await open();
+    await open({}, 'other');
+    const first = await platform.send({ act: command('deploy', { env: 'prod', dry: true, times: 3 }) });
+    await platform.send({ act: command('deploy'), again: first });
+    expect(host.store.events).toHaveLength(1);
+    const { applicationId } = platform.world;
+    expect(host.event()).toMatchObject({
+      id: `communitychat:${applicationId}/${first.id}`,
+      key: `conversation/communitychat/${applicationId}/${platform.ops.id}`,
+    });
+    const stored = JSON.stringify(host.event()) + Buffer.from(host.event().body).toString();
+    expect(stored).not.toContain(first.token);
+    expect(await host.store.get('communitychat-tokens', `${applicationId}/${first.id}`)).toMatchObject({
+      value: first.token,
+    });
+    expect(adapter.account?.(trigger)).toBe(applicationId);
+    const event = last();
+    expect(event).toMatchObject({
+      platform: 'communitychat',
+      triggers: ['desk', 'other'],
+      names: ['deploy'],
+      text: '/deploy env: prod dry: true times: 3',
+      parameters: { env: 'prod', dry: 'true', times: '3' },
+      commandRest: '',
+      channel: platform.ops.id,
+      user: platform.ann.id,
+      isAwaited: true,
+      answerBy: host.event().at + 900_000,
+      context: {
+        'interaction.id': first.id,
+        'interaction.kind': 'command',
+        'guild.id': platform.world.guild,
+        'channel.id': platform.ops.id,
+        'channel.name': 'ops',
+        'sender.id': platform.ann.id,
+        'sender.name': 'Ann',
+        'sender.username': 'ann',
+      },
+    });
+    expect(event.context).not.toHaveProperty(['sender.roles']);
+    // The event as it comes out of the store reads the same.
+    expect(adapter.read({ ...host.event(), parsed: undefined })).toEqual(event);
+  });
+
+  it('with sub-commands has their options as parameters (C8)', async () => {
+    await open();
+    expect(await hear(command('db', { table: 'users' }, ['backup', 'start']))).toMatchObject({
+      names: ['db'],
+      text: '/db backup start table: users',
+      parameters: { table: 'users' },
+    });
+  });
+
+  it('of a button or a select has what was pressed or chosen, and may stand for a command (C9)', async () => {
+    await open();
+    expect(await hear(click('deploy now please'))).toMatchObject({
+      names: ['deploy'],
+      commandRest: 'now please',
+      text: 'deploy now please',
+      isChoice: true,
+      parameters: { custom_id: 'deploy now please' },
+      context: { 'interaction.kind': 'component', 'interaction.custom_id': 'deploy now please' },
+    });
+    expect(await hear(choice('colours', ['red', 'blue']))).toMatchObject({
+      names: ['colours'],
+      text: 'colours: red, blue',
+      parameters: { custom_id: 'colours', values: 'red, blue' },
+    });
+    // One of our own selects: what is chosen is the id of an action.
+    expect(await hear(choice('actions:1', ['yes']))).toMatchObject({
+      names: ['yes'],
+      text: 'yes',
+      parameters: { custom_id: 'yes', values: 'yes' },
+    });
+  });
+
+  it.each(['rows', 'labels'] as const)(
+    'of a form with %s has its fields as parameters (C9)',
+    async (form) => {
+      await open();
+      expect(await hear(modal('report', { title: 'It burns', where: 'here' }, form))).toMatchObject({
+        names: ['report'],
+        text: 'title: It burns\nwhere: here',
+        parameters: { custom_id: 'report', title: 'It burns', where: 'here' },
+      });
+      expect(await hear(modal('report', { title: 'It burns' }, form))).toMatchObject({ text: 'It burns' });
+    },
+  );
+
+  it('out of a menu says which message or person it is about (C11)', async () => {
+    await open();
+    expect(await hear(messageCommand('Translate', 'bonjour'))).toMatchObject({
+      names: ['Translate'],
+      text: '/Translate bonjour',
+    });
+    expect(await hear(userCommand('Who', platform.ann))).toMatchObject({ text: '/Who Ann' });
+    expect(await hear({ type: 77 })).toMatchObject({ unsupported: expect.stringContaining('type 77') });
+  });
+
+  it('of a built-in command that only looks passes its conversation, unless the files have that command', async () => {
+    await open();
+    const key = `conversation/communitychat/${platform.world.applicationId}/${platform.ops.id}`;
+    await hear(command('agent', { action: 'status' }));
+    expect(host.event().key).toBe(`${key}/commands`);
+    await hear(command('agent', { action: 'run', input: 'x' }));
+    expect(host.event().key).toBe(key);
+    // A button that somebody called so means something else.
+    expect((await hear(click('agent'))).names).toEqual([]);
+    expect(host.event().key).toBe(key);
+    const { publicKey: public_key } = platform;
+    const own = communityChatTrigger('own', { public_key });
+    const fleet = {
+      command: 'fleet',
+      description: undefined,
+      parameters: [],
+      target: { kind: 'agent', name: 'a' },
+    };
+    const bound = { ...own, config: { ...own.config, application_id: platform.world.applicationId } };
+    await adapter.open({ ...bound, commands: [fleet] } as unknown as CommunityChatTrigger, host);
+    await hear(command('fleet', { action: 'status' }));
+    expect(host.event().key).toBe(key);
+  });
+
+  it('as the vendor has recorded or documents it reads so', async () => {
+    await open();
+    const say = async (payload: unknown) => {
+      expect(await post(payload)).toMatchObject(follows);
+      return last();
+    };
+    expect(await say(recorded.buttonInThread)).toMatchObject({
+      text: 'hello',
+      channel: '1457536551830421524',
+      channelAliases: ['Thread 1/5/2026, 12:49:56 AM', '1457510428359004343'],
+      context: {
+        'message.id': '1457536567810854934',
+        'sender.name': 'Test User',
+        'guild.id': '1457468924290662599',
+      },
+    });
+    expect(await say(recorded.buttonInChannel)).toMatchObject({ text: 'channel-post' });
+    expect(await say(recorded.slash)).toMatchObject({
+      names: ['cardsearch'],
+      parameters: { cardname: 'The Gitrog Monster' },
+      user: '53908232506183680',
+      context: { 'sender.name': 'Mason', 'sender.roles': ['539082325061836999'] },
+    });
+    expect(await say(recorded.userCommand)).toMatchObject({ text: '/context-menu-user-2 VoltyDemo' });
+    expect(await say(recorded.messageCommand)).toMatchObject({
+      text: '/context-menu-message-2 some message',
+    });
+    const form = { id: '1', token: 't', type: 5, channel_id: '2', member: recorded.slash?.member };
+    const game_feedback = expect.stringContaining('The recent changes') as unknown;
+    expect(await say({ ...form, data: recorded.modalRows })).toMatchObject({ parameters: { game_feedback } });
+    expect(await say({ ...form, id: '2', data: recorded.modalLabels })).toMatchObject({
+      parameters: { game_feedback, favorite_bug: 'butterfly' },
+    });
+    // As little as the platform may send.
+    expect(await say({ id: '3', token: 't', type: 3, data: { custom_id: 'x' } })).toMatchObject({
+      text: 'x',
+    });
+  });
+});
+
+describe('who may', () => {
+  const isTaken = async (trigger: CommunityChatTrigger) => {
+    const event = last();
+    if (adapter.takes?.(trigger, event) === false) return false;
+    return typeof matched([trigger], event, (each) => adapter.filters?.(each)) !== 'string';
+  };
+
+  it('is a matter of server, role and channel by name or id; where a list is set nobody passes without being on it (C12)', async () => {
+    const admin = platform.world.person('Bea', ['77', '42']);
+    const direct = platform.world.channel('Ann', { guild: undefined, type: 1 });
+    const thread = platform.world.channel('aside', { type: 11, parent: platform.ops.id });
+    const elsewhere = platform.world.channel('lobby', { guild: '5' });
+    const acts = [command('go'), click('go')];
+    const cases = [
+      [{}, {}, true],
+      [{ guild_ids: [platform.world.guild] }, {}, true],
+      [{ guild_ids: [platform.world.guild] }, { channel: elsewhere }, false],
+      [{ guild_ids: [platform.world.guild] }, { channel: direct }, false],
+      [{ allowed_roles: ['42'] }, {}, false],
+      [{ allowed_roles: ['42'] }, { person: admin }, true],
+      [{ allowed_roles: ['42'] }, { person: admin, channel: direct }, false],
+      [{ channels: ['#ops'] }, {}, true],
+      [{ channels: [platform.ops.id] }, {}, true],
+      [{ channels: ['ops'] }, { channel: elsewhere }, false],
+      [{ channels: [platform.ops.id] }, { channel: thread }, true],
+      [{ channels: ['ops'] }, { channel: direct }, false],
+    ] as const;
+    const trigger = await open();
+    for (const [config, more, isAllowed] of cases)
+      for (const act of acts) {
+        await hear(act, more);
+        const filtered = { ...trigger, config: { ...trigger.config, ...config } };
+        expect([config, more, await isTaken(filtered)]).toEqual([config, more, isAllowed]);
+      }
+  });
+});

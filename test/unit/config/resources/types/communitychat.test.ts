@@ -1,0 +1,179 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
+// Files of triggers of type CommunityChat: what they may say, and what is refused when they are read.
+
+import { generateKeyPairSync } from 'node:crypto';
+import { afterAll, describe, expect, test } from 'vitest';
+import { ed25519KeyFault } from '../../../../../config/resources/fields/ed25519-key.ts';
+import { ResourceFolder, triggerText } from '../resource-folder.ts';
+
+const folder = new ResourceFolder();
+afterAll(() => folder.remove());
+
+/** Of RFC 8032, section 7.1, test 1. */
+const KEY = 'D75A980182B10AB7D54BFED3C964073A0EE172F3DAA62325AF021A68F707511A';
+const env = { TOKEN: 'MTQ1.the-token-of-the-bot', OTHER: 'MTQ1.another-token' };
+const needed = `bot_token: "\${TOKEN}", application_id: "1457469483726668048", public_key: "${KEY}"`;
+
+/** `count` commands, a line each. */
+const commands = (count: number, first = 0) =>
+  Array.from({ length: count }, (_, index) => `    /c${first + index}: { agent: echo }`).join('\n');
+const withCommands = (config: string, text: string) =>
+  triggerText('CommunityChat', config, `  commands:\n${text}`);
+
+let count = 0;
+/** Files of the same folder, by their names. */
+async function load(texts: Readonly<Record<string, string>>) {
+  count += 1;
+  const place = `several-${count}`;
+  const files = Object.entries(texts).map(([name, text]) =>
+    folder.write(`${place}/${name}.yaml`, text.replace('name: t', `name: ${name}`)),
+  );
+  const { lines } = await folder.load({ files, env });
+  const bare = lines
+    .filter((line) => !line.includes('there is no agent'))
+    .map((line) => line.replaceAll(`${place}/`, ''));
+  return { lines: bare, errors: bare.filter((line) => !line.includes(': warning: ')) };
+}
+
+describe('a trigger of type CommunityChat', () => {
+  test('has every default', async () => {
+    const { trigger, lines, secrets } = await folder.loadConfig('Discord', needed, { env });
+    expect(lines).toEqual([]);
+    expect(secrets).toContain(env.TOKEN);
+    expect(trigger).toMatchObject({
+      type: 'CommunityChat',
+      on_failure: 'reply',
+      mentions: 'none',
+      config: {
+        bot_token: env.TOKEN,
+        application_id: '1457469483726668048',
+        public_key: KEY.toLowerCase(),
+        app_secret: undefined,
+        guild_ids: [],
+        allowed_roles: [],
+        channels: [],
+        register: 'global',
+        max_skew_seconds: 300,
+        path: '/webhook/communitychat',
+        api_root: 'https://discord.com/api/v10',
+      },
+    });
+  });
+
+  test('takes every field', async () => {
+    const config = `${needed}, app_secret: "\${OTHER}", guild_ids: ["1"], allowed_roles: ["2"], channels: ["#ops"],
+      register: guilds, max_skew_seconds: 60, path: /in/chat, api_root: "http://127.0.0.1:8081/api/v10/"`;
+    const { trigger, lines } = await folder.loadConfig('CommunityChat', config, { env });
+    expect(lines).toEqual([]);
+    expect(trigger).toMatchObject({
+      config: { register: 'guilds', path: '/in/chat', api_root: 'http://127.0.0.1:8081/api/v10' },
+    });
+  });
+
+  test.each([
+    ['', 't.yaml:6:11: spec.config.bot_token: required, but missing'],
+    ['', 't.yaml:6:11: spec.config.public_key: required, but missing'],
+    [needed.replace(KEY, KEY.slice(2)), 'spec.config.public_key: expected 64 hexadecimal characters'],
+    [
+      needed.replace(KEY, `02${'0'.repeat(62)}`),
+      'spec.config.public_key: is no public key of Ed25519; copy it again from the platform',
+    ],
+    [
+      needed.replace(KEY, '0'.repeat(64)),
+      'spec.config.public_key: is a key under which anybody can sign; copy it again from the platform',
+    ],
+    [`${needed}, register: guilds`, 'spec.config.register: guilds needs guild_ids'],
+    [`${needed}, register: sometimes`, 'spec.config.register: expected'],
+    [needed.replace('1457', '14 57'), 'spec.config.application_id: expected an id of digits'],
+    [`${needed}, path: /mcp/chat`, 'spec.config.path: /mcp and what is below it belong to the gateway'],
+    [`${needed}, api_root: "https://a:b@example.com"`, 'spec.config.api_root: holds a user name or password'],
+  ])('with %s is refused, at its line', async (config, message) => {
+    const { errors } = await folder.loadConfig('CommunityChat', config, { env });
+    expect(errors.join('\n')).toContain(message);
+  });
+
+  test.each(['/Deploy', '/x.y', `/${'x'.repeat(33)}`])(
+    'with a command %s, which the platform would refuse, is refused',
+    async (command) => {
+      const { errors } = await load({ t: withCommands(needed, `    "${command}": { agent: echo }`) });
+      expect(errors.join('\n')).toContain('the platform takes commands of 1 to 32 of a-z 0-9 - _ only');
+    },
+  );
+
+  test('with descriptions or parameters beyond what a menu takes is refused, at their lines', async () => {
+    const long = 'x'.repeat(101);
+    const parameters = Array.from({ length: 26 }, (_, i) => `{ name: p${i} }`).join(', ');
+    const text = `    /a: { agent: echo, description: ${long} }
+    /b: { agent: echo, parameters: [{ name: Env }, { name: env, description: ${long} }] }
+    /c: { agent: echo, parameters: [${parameters}] }`;
+    const { errors } = await load({ t: withCommands(needed, text) });
+    expect(errors.join('\n')).toContain("has 101 characters, and the platform's menu takes 100");
+    const { errors: others } = await load({ t: withCommands(needed, text.split('\n').slice(1).join('\n')) });
+    expect(others).toEqual([
+      expect.stringMatching(
+        /parameters\[0\]\.name: the platform takes names of 1 to 32 of a-z 0-9 - _ only$/,
+      ),
+      expect.stringMatching(
+        /parameters\[1\]\.description: has 101 characters, and the platform's menu takes 100$/,
+      ),
+      expect.stringMatching(/parameters: are 26 parameters, and the platform takes 25$/),
+    ]);
+  });
+
+  test('beside others of its application may have 96 commands and those that are built in, whoever has them', async () => {
+    const files = (count: number, more = '') => ({
+      a: withCommands(needed, commands(50)),
+      b: withCommands(needed + more, commands(count, 50)),
+    });
+    const taken = await load(files(46));
+    expect(taken.errors).toEqual([]);
+    const { errors } = await load(files(47));
+    expect(errors.join('\n')).toContain('these are 101 commands, and the platform takes 100');
+    expect((await load(files(47, ', register: never'))).errors).toEqual([]);
+  });
+
+  test('with another token or key than one of its application is warned of', async () => {
+    const other = needed.replace('TOKEN', 'OTHER');
+    const { lines } = await load({
+      a: withCommands(needed, '    /a: { agent: echo }'),
+      b: withCommands(other, '    /b: { agent: echo }'),
+    });
+    expect(lines.join('\n')).toContain('trigger a is for the same account with another bot_token');
+  });
+
+  test.each([
+    ['', '', 1],
+    [', channels: ["#ops"]', '', 0],
+    [', channels: ["#ops"]', ', channels: [lobby]', 0],
+    [', channels: ["#ops"]', ', channels: ["123"]', 1],
+    [', guild_ids: ["1"]', ', guild_ids: ["2"]', 0],
+    [', guild_ids: ["1"]', ', guild_ids: ["1", "2"]', 1],
+    [', allowed_roles: ["1"]', ', allowed_roles: ["2"]', 1],
+  ])('with %j beside one with %j and the same command is ambiguous: %d', async (a, b, count) => {
+    const { lines } = await load({
+      a: withCommands(needed + a, '    /x: { agent: echo }'),
+      b: withCommands(needed + b, '    /x: { agent: echo }'),
+    });
+    expect(lines.filter((line) => line.includes('decided by name'))).toHaveLength(count);
+  });
+});
+
+test('keys that somebody has made are good, and of the points of small order none is', () => {
+  for (let i = 0; i < 20; i += 1) {
+    const { publicKey } = generateKeyPairSync('ed25519');
+    const hex = publicKey.export({ format: 'der', type: 'spki' }).subarray(-32).toString('hex');
+    expect(ed25519KeyFault(hex)).toBeUndefined();
+  }
+  const weak = [
+    '00'.repeat(32),
+    `01${'00'.repeat(31)}`,
+    `ec${'ff'.repeat(30)}7f`,
+    '26e8958fc2b227b045c3f489f2ef98f0d5dfac05d3c63339b13802886d53fc05',
+    'c7176a703d4dd84fba3c0b760d10670f2a2053fa2c39ccc64ec7fd7792ac037a',
+  ];
+  for (const hex of weak)
+    expect([hex, ed25519KeyFault(hex)]).toEqual([hex, 'is a key under which anybody can sign']);
+  // About half of all bytes are no point; those beyond the field are none either.
+  for (const hex of [`02${'00'.repeat(31)}`, 'ff'.repeat(32), `01${'00'.repeat(30)}80`])
+    expect([hex, ed25519KeyFault(hex)]).toEqual([hex, 'is no public key of Ed25519']);
+});
