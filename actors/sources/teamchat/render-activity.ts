@@ -64,7 +64,7 @@ function activitiesOf(text: string, card: Card | undefined): readonly ActivityBo
 
 /** What there is to choose stays on cards, as far as it can. */
 function inWords(text: string, { title, fields, actions = [], inputs = [] }: Card): readonly ActivityBody[] {
-  const { attachments, left } = cardsOf(actions, inputs);
+  const { attachments, left } = cardsOf(actions, inputs, title);
   const links = left.filter(({ url }) => url !== undefined);
   const lines = [
     ...actions.flatMap(({ title: name, description }) =>
@@ -87,14 +87,18 @@ interface Cards {
 }
 
 /** What is filled in comes back with the buttons of its own card: so each has all inputs. */
-function cardsOf(actions: readonly CardAction[], inputs: readonly CardInput[]): Cards {
+function cardsOf(
+  actions: readonly CardAction[],
+  inputs: readonly CardInput[],
+  title: string | undefined,
+): Cards {
   if (actions.length === 0 && inputs.length === 0) return { attachments: [], left: [] };
   const attachment = attachmentOf({ actions: actions.map(shortened), inputs });
-  if (doesFit(cardActivity(attachment, undefined))) return { attachments: [attachment], left: [] };
+  if (doesFit(cardActivity(attachment, title))) return { attachments: [attachment], left: [] };
   if (actions.length < 2)
-    return inputs.length === 0 ? { attachments: [], left: actions } : cardsOf(actions, []);
+    return inputs.length === 0 ? { attachments: [], left: actions } : cardsOf(actions, [], title);
   const half = Math.ceil(actions.length / 2);
-  const parts = [cardsOf(actions.slice(0, half), inputs), cardsOf(actions.slice(half), inputs)];
+  const parts = [actions.slice(0, half), actions.slice(half)].map((each) => cardsOf(each, inputs, title));
   return {
     attachments: parts.flatMap(({ attachments }) => attachments),
     left: parts.flatMap(({ left }) => left),
