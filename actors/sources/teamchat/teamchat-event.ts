@@ -4,6 +4,7 @@
 //       what happens to a message may come under the message's id.
 // TCE2  what nobody here can answer is an event all the same, ignored with a note: the platform may send what nobody expects.
 
+import { partsOfConversation } from '../../outbound/conversation-name.ts';
 import { type Principal, principalText } from '../../principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/store.ts';
 import type { InboundEvent } from '../adapter.ts';
@@ -55,10 +56,11 @@ export function activityEvent(
 
 /** The id of a conversation of the app, out of the name by which handlers know it; undefined for any other name. */
 export function conversationIn(name: string, app: string): string | undefined {
-  const prefix = `${PLATFORM}/${inKey(app)}/`;
-  return name.startsWith(prefix)
-    ? name.slice(prefix.length).replace(/%2F/g, '/').replace(/%25/g, '%')
-    : undefined;
+  const account = { platform: PLATFORM, account: inKey(app) };
+  const [conversation, ...rest] = partsOfConversation(account, name) ?? [];
+  return conversation === undefined || rest.length > 0
+    ? undefined
+    : conversation.replace(/%2F/g, '/').replace(/%25/g, '%');
 }
 
 /** Throws for an event that is none of these. */

@@ -51,6 +51,8 @@ function hold(...said: readonly string[]): () => void {
 
 /** As the agent was told it: platforms with commands only have it in a parameter. */
 const saidIn = ({ body }: AgentRequest) => body.parameters.text ?? body.input;
+const chatOf = ({ body }: AgentRequest) =>
+  (chats.find(({ chat }) => chat.trigger('echo').type === body.event.type) as { chat: LocalChat }).chat;
 const asked = (text: string) => program.requests.filter((request) => saidIn(request) === text);
 
 const card = {
@@ -62,14 +64,14 @@ const card = {
   ],
 };
 const row = (n: number) => `row ${n} of what has to be read in order`;
-const long = [
-  'First of all:',
-  ...Array.from({ length: 60 }, (_, n) => row(n)),
-  '```js',
-  ...Array.from({ length: 120 }, (_, n) => row(n + 60)),
-  '```',
-  ...Array.from({ length: 60 }, (_, n) => row(n + 180)),
-].join('\n');
+const rows = (from: number, to: number) => Array.from({ length: to - from }, (_, n) => row(from + n));
+/** In several messages. */
+const rowsFor = ({ longText = 9_000 }: LocalChat) => Math.ceil(longText / row(100).length);
+const long = (chat: LocalChat) => {
+  const quarter = Math.floor(rowsFor(chat) / 4);
+  const code = ['```js', ...rows(quarter, 3 * quarter), '```'];
+  return ['First of all:', ...rows(0, quarter), ...code, ...rows(3 * quarter, rowsFor(chat))].join('\n');
+};
 
 beforeAll(async () => {
   program = await startAgent(async (request) => {
@@ -80,7 +82,7 @@ beforeAll(async () => {
     if (said.endsWith('later') && asked(said).length === 1)
       return { status: 503, headers: { 'retry-after': '3' } };
     if (said === 'card') return { text: 'Is it ready?', data: card };
-    if (said.startsWith('long')) return { text: long };
+    if (said.startsWith('long')) return { text: long(chatOf(request)) };
     return { text: command === 'deploy' ? `deploys ${JSON.stringify(parameters)}` : `heard: ${said}` };
   });
   for (const { chat } of chats) await chat.start();
@@ -225,14 +227,16 @@ describe.concurrent.each(chats)('$name', ({ name, chat }) => {
   test('a long answer with code arrives whole and in order, and each part is code where it should be', async () => {
     await chat.say('Long', 'long');
     await eventually(() =>
-      expect(rowsIn(texts(chat, 'Long'))).toEqual(Array.from({ length: 240 }, (_, n) => n)),
+      expect(rowsIn(texts(chat, 'Long'))).toEqual(Array.from({ length: rowsFor(chat) }, (_, n) => n)),
     );
+    const quarter = Math.floor(rowsFor(chat) / 4);
     for (const text of texts(chat, 'Long')) {
       let isCode = false;
       for (const line of text.split('\n')) {
         if (line.startsWith('```')) isCode = !isCode;
         const [, n] = /^row (\d+) /.exec(line) ?? [];
-        if (n !== undefined) expect([line, isCode]).toEqual([line, Number(n) >= 60 && Number(n) < 180]);
+        const isInCode = Number(n) >= quarter && Number(n) < 3 * quarter;
+        if (n !== undefined) expect([line, isCode]).toEqual([line, isInCode]);
       }
       expect(isCode).toBe(false);
     }
@@ -364,7 +368,7 @@ test('kill -9 between any two steps: under one key each, in order, and nothing i
     await sees(chat, 'Before', `heard: ${name} before it left`);
     await sees(chat, 'Told', GIVEN_UP);
     await sees(chat, 'Later', WAITS, `heard: ${name} later`);
-    const all = Array.from({ length: 240 }, (_, n) => n);
+    const all = Array.from({ length: rowsFor(chat) }, (_, n) => n);
     await eventually(() => expect(rowsIn(texts(chat, 'In parts'))).toEqual(all));
     // Whether it had arrived not every platform can be asked.
     await eventually(() => expect(texts(chat, 'Shown').length).toBeGreaterThan(0));

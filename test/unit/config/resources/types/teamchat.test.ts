@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
 // Triggers of the team chat.
 
+import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ResourceFolder, triggerText } from '../resource-folder.ts';
 
@@ -122,4 +123,15 @@ describe('a trigger of type TeamChat', () => {
     expect(lines).toHaveLength(1);
     expect(lines[0]).toContain('is for the same account with another app_password');
   });
+});
+
+test('the example is good with nothing but its credentials', async () => {
+  const root = resolve(import.meta.dirname, '../../../../..');
+  const files = [join(root, 'examples/team-chats/team.yaml'), join(root, 'examples/agents')];
+  const given = { TEAMCHAT_APP_ID: 'app-1', TEAMCHAT_APP_PASSWORD: 'a-secret-of-the-trigger' };
+  const { lines, triggers } = await folder.load({ files, env: given });
+  expect(lines).toEqual([]);
+  expect(triggers).toMatchObject([
+    { type: 'TeamChat', config: { service_url_allow: ['smba.trafficmanager.net'] } },
+  ]);
 });
