@@ -2,7 +2,7 @@
 // (repositories, branches) is asked before; here are the filters that chats share, and the score.
 //
 // MC1  a trigger whose filter is set and does not match is out; one without a command for the event and without a
-//     default agent does not take it either.
+//     default agent does not take it either, unless it needs none.
 // MC2  the highest score wins: channel +100, user +80, pattern +60, platform +10. Of equal ones the one with a command
 //     for the event, the more exact name of it first, then the one with a rule for its text; then the first by name.
 
@@ -31,6 +31,8 @@ export interface Matchable {
   readonly channelAliases?: readonly string[] | undefined;
   readonly user: string | undefined;
   readonly userAliases?: readonly string[] | undefined;
+  /** Filters alone decide who takes it: no command is needed for it, nor a default agent. */
+  readonly needsNoCommand?: boolean | undefined;
 }
 
 /** The part of a trigger that decides. */
@@ -128,7 +130,8 @@ function candidateOf<T extends Routable>(
       return { trigger, binding, rule: undefined, command: binding.command, rest, score, rank: 0 };
   }
   const rule = trigger.rules && ruleFor(trigger.rules, text);
-  if (rule === undefined && trigger.default_target === undefined) return undefined;
+  const isAnswered = rule !== undefined || trigger.default_target !== undefined;
+  if (!isAnswered && event.needsNoCommand !== true) return undefined;
   const rank = rule === undefined ? Number.POSITIVE_INFINITY : Number.MAX_SAFE_INTEGER;
   return { trigger, binding: undefined, rule, command: undefined, rest: text, score, rank };
 }

@@ -28,10 +28,11 @@ import { CONVERSATION, jobOf, parametersOf } from './conversation-job.ts';
 import { Draft } from './draft.ts';
 import { EventTriggers, type TriggerLookup } from './event-triggers.ts';
 import { historyOf, remembered } from './history.ts';
-import { answerRows, mayHaveDraft, noticeRows, type Taken } from './replies.ts';
+import { type AnswerForm, answerRows, mayHaveDraft, noticeRows, type Taken } from './replies.ts';
 import { type HandlerServices, parkedOutcome, RunContext } from './run-context.ts';
 import { RunDeadline } from './run-deadline.ts';
 import { timeLimit } from './time-limit.ts';
+import { welcomeOf } from './welcome.ts';
 
 /** A trigger that leads nowhere takes no event. */
 const NOBODY = agentTarget('');
@@ -130,7 +131,9 @@ export class ConversationWork implements Work {
     const time = answerTime(event, inbound, Date.now());
     if (time?.leftMs === 0) return tooLate(trigger, time);
     if (this.#routing.isPaused(trigger.name)) return { kind: 'held', trigger: trigger.name };
-    return this.#run(assignment, { adapter, trigger, event, inbound }, match, time);
+    const taken = { adapter, trigger, event, inbound };
+    if (inbound.isArrival === true) return { kind: 'done', ...said(taken, welcomeOf(trigger) ?? '') };
+    return this.#run(assignment, taken, match, time);
   }
 
   async #run(
@@ -144,7 +147,7 @@ export class ConversationWork implements Work {
     const { binding, rule, command } = match;
     const given = parametersOf(match, inbound);
     if (given.isMissing) {
-      const told = this.#answered(taken, { text: given.help });
+      const told = said(taken, given.help, { status: 'warning' });
       return { ...told, kind: 'ignored', note: 'a parameter is missing, so nothing was run' };
     }
     const target = binding?.target ?? rule?.target ?? trigger.default_target ?? NOBODY;
@@ -230,15 +233,20 @@ export class ConversationWork implements Work {
     return this.#typing.begin(address, outbound.typingLastsMs ?? TYPING_LASTS_MS, show);
   }
 
-  /** What is to be kept and sent of an answer. Without a job it is a word of the gateway's own. */
-  #answered(taken: Taken, answer: AgentReply, job?: Job, replacesDraft = false) {
+  /** What is to be kept and sent of an answer. */
+  #answered(taken: Taken, answer: AgentReply, job: Job, replacesDraft: boolean) {
     return {
       trigger: taken.trigger.name,
       answer: answer.text,
-      emit: answerRows(taken, answer, { status: job === undefined ? 'warning' : 'success', replacesDraft }),
-      snapshot: job === undefined ? undefined : snapshotAfter(taken.inbound, job, answer),
+      emit: answerRows(taken, answer, { replacesDraft }),
+      snapshot: snapshotAfter(taken.inbound, job, answer),
     };
   }
+}
+
+/** Of a word of the gateway's own, which is no talk. */
+function said(taken: Taken, text: string, form: AnswerForm = {}) {
+  return { trigger: taken.trigger.name, answer: text, emit: answerRows(taken, { text }, form) };
 }
 
 function tooLate({ name, retry }: Trigger, { inWords }: AnswerTime): Outcome {

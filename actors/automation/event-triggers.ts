@@ -2,9 +2,10 @@
 // commands. And which one speaks for the gateway where none of them does.
 
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
-import { FILTERED, type Filters, type Match, matched } from '../../machines/matching.ts';
+import { FILTERED, type Filters, type Match, type Matchable, matched } from '../../machines/matching.ts';
 import type { Notice } from '../inbox/work.ts';
 import type { Adapter, InboundEvent } from '../sources/adapter.ts';
+import { welcomeOf } from './welcome.ts';
 
 /** Triggers that are loaded and enabled. */
 export interface TriggerLookup {
@@ -38,7 +39,21 @@ export class EventTriggers {
     const taking = own.filter((trigger) => adapter.takes?.(trigger, inbound) !== false);
     if (taking.length === 0) return { note: FILTERED, notice: 'refused' };
     if (inbound.unsupported !== undefined) return untaken(inbound.unsupported);
-    const match = matched(taking, inbound, (trigger) => this.#filtersOf(adapter, trigger));
+    if (inbound.isArrival === true) return this.#greeter(adapter, inbound, taking);
+    return this.#best(adapter, taking, inbound);
+  }
+
+  /** Of triggers that have nothing to say to who comes none is asked: another one may have. */
+  #greeter(adapter: Adapter, inbound: InboundEvent, taking: readonly Trigger[]): Match | Untaken {
+    const greeting = taking.filter((trigger) => welcomeOf(trigger) !== undefined);
+    if (greeting.length === 0) return untaken('no trigger has a welcome');
+    // Nobody has written anything.
+    const arrival = { ...inbound, names: [], text: undefined, isChoice: true, needsNoCommand: true };
+    return this.#best(adapter, greeting, arrival);
+  }
+
+  #best(adapter: Adapter, triggers: readonly Trigger[], event: Matchable): Match | Untaken {
+    const match = matched(triggers, event, (trigger) => this.#filtersOf(adapter, trigger));
     if (typeof match !== 'string') return match;
     return match === FILTERED ? { note: match, notice: 'refused' } : untaken(match);
   }

@@ -42,9 +42,14 @@ export class BotInbox {
   }
 
   #eventOf(update: unknown, triggers: Triggers, principal: Principal): NewEvent | undefined {
-    const { identity, chats, turns } = this.#account;
+    const { turns } = this.#account;
     const message = botMessageOf(update);
     if (message === undefined) return undefined;
+    // Where nobody has anything to say to it, an arrival is no event; and it is no turn of anybody's.
+    if (message.kind === 'my_chat_member')
+      return triggers.some(({ welcome = '' }) => welcome !== '')
+        ? this.#made(update, triggers, principal)
+        : undefined;
     const conversation = `${message.chat}/${message.topic ?? ''}`;
     const { isTaken, isFirst } = turns.take({ conversation, isByBot: message.isByBot });
     if (isFirst === true)
@@ -52,7 +57,11 @@ export class BotInbox {
         { bot: this.#account.name, chat: message.chat },
         'bots answer each other in a chat; they are not taken until a person writes there',
       );
-    if (!isTaken) return undefined;
+    return isTaken ? this.#made(update, triggers, principal) : undefined;
+  }
+
+  #made(update: unknown, triggers: Triggers, principal: Principal): NewEvent | undefined {
+    const { identity, chats } = this.#account;
     const names = triggers.map(({ name }) => name);
     return botEvent({
       bot: identity,

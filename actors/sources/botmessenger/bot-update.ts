@@ -1,12 +1,16 @@
-// What an update of the platform is about, as far as it can be anything for an agent: a message with words, or a pressed
-// button. Everything else (edits, members, channels' posts, inline queries, kinds nobody knows yet) is none of these.
+// What an update of the platform is about, as far as it can be anything for a trigger: a message with words, a pressed button, or
+// that the bot was brought into a chat. Everything else (edits, members, channels' posts, inline queries, kinds nobody knows yet) is
+// none of these.
 
 import { memberOf, textMember } from '../payload-member.ts';
 
-export type UpdateKind = 'message' | 'callback_query';
+export type UpdateKind = 'message' | 'callback_query' | 'my_chat_member';
 
 /** The kinds that are asked for. */
-export const updateKinds: readonly UpdateKind[] = ['message', 'callback_query'];
+export const updateKinds: readonly UpdateKind[] = ['message', 'callback_query', 'my_chat_member'];
+
+const ABSENT: ReadonlySet<unknown> = new Set(['left', 'kicked']);
+const PRESENT: ReadonlySet<unknown> = new Set(['member', 'administrator']);
 
 export interface BotMessage {
   readonly kind: UpdateKind;
@@ -25,7 +29,7 @@ export interface BotMessage {
   /** A program wrote it. */
   readonly isByBot: boolean;
   readonly isPrivate: boolean;
-  /** The text, the words under a picture, or the data of the button. */
+  /** The text, the words under a picture, or the data of the button; empty where the bot was brought into a chat. */
   readonly text: string;
 }
 
@@ -35,13 +39,23 @@ export function updateIdOf(update: unknown): number | undefined {
   return Number.isSafeInteger(id) ? (id as number) : undefined;
 }
 
-/** Undefined for what is nothing for an agent. */
+/** Undefined for what is nothing for a trigger. */
 export function botMessageOf(update: unknown): BotMessage | undefined {
+  const change = memberOf(update, 'my_chat_member');
+  if (change !== undefined)
+    return isArrival(change) ? messageIn('my_chat_member', change, change, '') : undefined;
   const query = memberOf(update, 'callback_query');
   if (query !== undefined)
     return messageIn('callback_query', memberOf(query, 'message'), query, textMember(query, 'data'));
   const message = memberOf(update, 'message');
   return messageIn('message', message, message, textMember(message, 'text', 'caption'));
+}
+
+function isArrival(change: unknown): boolean {
+  return (
+    ABSENT.has(memberOf(change, 'old_chat_member.status')) &&
+    PRESENT.has(memberOf(change, 'new_chat_member.status'))
+  );
 }
 
 /** The id of a pressed button's query, which has to be answered whatever it is about. */
@@ -77,7 +91,8 @@ function messageIn(
   const asChat = kind === 'message' ? memberOf(message, 'sender_chat') : undefined;
   const sender = asChat ?? memberOf(said, 'from');
   const id = idAt(sender, 'id');
-  if (chat === undefined || id === undefined || text === undefined || text.trim() === '') return undefined;
+  const isWordless = text === undefined || (text.trim() === '' && kind !== 'my_chat_member');
+  if (chat === undefined || id === undefined || isWordless) return undefined;
   const isInTopic = memberOf(message, 'is_topic_message') === true;
   const names = [textMember(sender, 'first_name', 'title'), textMember(sender, 'last_name')];
   return {

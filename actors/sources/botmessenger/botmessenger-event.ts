@@ -64,16 +64,18 @@ export function readBotEvent(stored: StoredEvent): InboundEvent {
   const { triggers, account, username, formerIds } = JSON.parse(stored.meta) as BotMeta;
   const update: unknown = stored.parsed ?? JSON.parse(Buffer.from(stored.body).toString('utf8'));
   const message = botMessageOf(update);
-  if (message === undefined) throw new Error('the update holds no message and no pressed button');
+  if (message === undefined) throw new Error('the update holds no message, no pressed button and no arrival');
   const { chat, sender } = message;
+  const isArrival = message.kind === 'my_chat_member';
   const { names, rest, words } = commandsOf(message, username);
   return {
     platform: 'botmessenger',
     account,
     triggers,
     names,
-    text: words,
+    text: isArrival ? undefined : words,
     isChoice: message.kind === 'callback_query',
+    isArrival,
     channel: chat,
     channelAliases: formerIds,
     user: sender.id,

@@ -9,9 +9,21 @@ import type { TriggerType } from './trigger-type.ts';
 /** Filled and checked; in a chat people wait for an answer. */
 export function readOptions(
   reader: SchemaReader,
-  { enabled, retry: written, timeout_seconds, on_failure, mentions }: NonNullable<WrittenTrigger['spec']>,
-  { isChat = false, mentions: byDefault }: TriggerType,
+  {
+    enabled,
+    retry: written,
+    timeout_seconds,
+    on_failure,
+    mentions,
+    welcome,
+  }: NonNullable<WrittenTrigger['spec']>,
+  { isChat = false, mentions: byDefault, welcome: greets }: TriggerType,
 ) {
+  if (greets === undefined && reader.has('spec.welcome'))
+    reader.reportKey(
+      'spec.welcome',
+      'has no effect for this type: its platform does not tell that somebody comes; take it out',
+    );
   if (byDefault === undefined && reader.has('spec.mentions'))
     reader.reportKey(
       'spec.mentions',
@@ -23,6 +35,7 @@ export function readOptions(
     timeout_seconds,
     on_failure: on_failure ?? (isChat ? 'reply' : 'silent'),
     mentions: mentions ?? byDefault ?? 'none',
+    welcome,
   });
   const { retry } = options;
   const { min_backoff_seconds: min, max_backoff_seconds: max } = retry;

@@ -49,6 +49,14 @@ const options = {
         'Whether what is a mention in an answer notifies people; for types whose platform has mentions. Default: none, for BotMessenger allow.',
     }),
   ),
+  welcome: Type.Optional(
+    Type.String({
+      description:
+        'What is said when the bot is brought into a conversation, for types whose platform tells that; an empty text says nothing.',
+      pattern: '^[\\s\\S]{0,4000}$',
+      patternErrorMessage: 'a text of up to 4000 characters',
+    }),
+  ),
 };
 
 export const optionsSchema = Type.Object(options);
@@ -134,5 +142,6 @@ export interface WrittenTrigger {
     readonly timeout_seconds?: number;
     readonly on_failure?: 'reply' | 'silent';
     readonly mentions?: 'none' | 'allow';
+    readonly welcome?: string;
   };
 }

@@ -52,6 +52,8 @@ export interface TriggerOf<Type extends string, Config> {
   readonly on_failure: 'reply' | 'silent';
   /** Whether what looks like a mention in an answer may notify anybody. */
   readonly mentions: 'none' | 'allow';
+  /** What is said where the bot comes to; an empty text says nothing. Undefined: what its type says by itself. */
+  readonly welcome?: string | undefined;
   /** Absolute path. */
   readonly file: string;
   /** Of all of it, values of variables included: two that are equal need no reload. */

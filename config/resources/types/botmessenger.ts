@@ -57,6 +57,7 @@ export const botMessengerType: TriggerType<BotMessengerConfig, true> = {
   isBuilt: true,
   menu: botMenu,
   mentions: 'allow',
+  welcome: 'if-written',
   webhook: { isUsed: ({ mode }) => mode === 'webhook' },
   isChat: true,
   checkAll: checkBots,

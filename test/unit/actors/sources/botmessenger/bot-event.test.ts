@@ -131,6 +131,28 @@ describe('an update', () => {
     expect(readBack(event).context['chat.sender.is_bot']).toBe(true);
   });
 
+  test.each([
+    ['left', 'member', true],
+    ['kicked', 'administrator', true],
+    ['member', 'administrator', false],
+    ['member', 'left', false],
+    ['left', 'restricted', false],
+  ])('that the bot, which was %s, is %s by now says whether it has come: %s', (before, after, isArrival) => {
+    const user = { id: 77, is_bot: true, first_name: 'Ops' };
+    const statuses = { old_chat_member: { user, status: before }, new_chat_member: { user, status: after } };
+    const event = eventOf({ my_chat_member: { chat: team, from: ann, date: 1, ...statuses } });
+    if (!isArrival) return expect(event).toBeUndefined();
+    expect(event?.key).toBe('conversation/botmessenger/77/-1001');
+    expect(readBack(event)).toMatchObject({
+      isArrival: true,
+      names: [],
+      text: undefined,
+      channel: '-1001',
+      user: '5',
+      context: { 'chat.event': 'my_chat_member' },
+    });
+  });
+
   test.each<[string, object]>([
     ['for another bot', { message: { message_id: 1, chat: team, from: ann, text: '/deploy@another_bot' } }],
     ['of the bot itself', { message: { message_id: 1, chat: team, from: { ...ann, id: 77 }, text: 'hi' } }],

@@ -50,6 +50,31 @@ async function open(bot: Bot, commands: readonly object[] = [], at = host) {
 const ids = () => host.store.events.map(({ id }) => id.replace(/^botmessenger:(\d+)@[^/]*/, '$1'));
 
 describe('what comes', () => {
+  test.each([
+    [undefined, 0],
+    ['', 0],
+    ['Hello', 1],
+  ])(
+    'that the bot has come to a chat is an event where a trigger says something to that: %j',
+    async (welcome, events) => {
+      const bot = platform.addBot('a_bot', 9_000);
+      const ann = platform.person('Ann');
+      const chat = platform.group('Team', bot);
+      const opened = { ...triggerOf(bot), welcome } as BotMessengerTrigger;
+      const { close } = await botMessengerAdapter(1_000_000).open(opened, host);
+      closing.push(close);
+      await eventually(() => expect(bot.updates.isPolled).toBe(true));
+      expect(bot.updates.allowed).toContain('my_chat_member');
+      const of = (status: string) => ({ user: { id: bot.id, is_bot: true, first_name: 'a' }, status });
+      const change = { chat: { id: chat.id, type: 'group' }, from: ann, date: 1 };
+      const statuses = { old_chat_member: of('left'), new_chat_member: of('member') };
+      bot.updates.add('my_chat_member', { ...change, ...statuses });
+      platform.say(chat, ann, 'one');
+      await eventually(() => expect(ids()).toContain(`${bot.id}/9001`));
+      expect(ids()).toHaveLength(1 + events);
+    },
+  );
+
   test('again is one event, also by another process, and a number never seen is a new one whatever its size', async () => {
     const bot = platform.addBot('a_bot', 9_000);
     const ann = platform.person('Ann');

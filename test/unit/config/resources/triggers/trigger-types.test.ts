@@ -497,6 +497,21 @@ describe('a trigger of a type that is not built', () => {
   });
 });
 
+test('a welcome is kept as it is written, and refused where the platform does not tell who comes', async () => {
+  const load = (type: string, config: string, more: string) =>
+    folder.loadText(triggerText(type, config, more), {
+      env: { ...env, TOKEN: '110201543:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw' },
+    });
+  const bot = 'bot_token: "${TOKEN}"';
+  expect((await load('BotMessenger', bot, '')).triggers[0]?.welcome).toBeUndefined();
+  expect((await load('BotMessenger', bot, '  welcome: ""')).triggers[0]?.welcome).toBe('');
+  expect((await load('BotMessenger', bot, '  welcome: Hello')).triggers[0]?.welcome).toBe('Hello');
+  expect((await load('BotMessenger', bot, `  welcome: ${'x'.repeat(4_001)}`)).errors).toHaveLength(1);
+  expect((await load('RepoHost', 'webhook_secret: "${STANDARD}"', '  welcome: Hello')).errors).toEqual([
+    expect.stringMatching(/^t\.yaml:\d+:3: spec\.welcome: has no effect for this type/),
+  ]);
+});
+
 test('mentions are set where there are any, and refused where nothing in an answer notifies anybody', async () => {
   const load = (type: string, config: string, more: string) =>
     folder.loadText(triggerText(type, config, more), { env });
