@@ -167,7 +167,9 @@ describe('reloads that overlap', () => {
     const { held } = world;
     world.held = undefined;
     held[0]?.();
-    await vi.waitFor(() => expect(world.inUse).toEqual({ catalog: 'two', triggers: 'two' }));
+    await vi.waitFor(() => expect(world.inUse).toEqual({ catalog: 'two', triggers: 'two' }), {
+      timeout: 10_000,
+    });
     expect(world.applied.filter((each) => each.startsWith('catalog'))).toEqual([
       'catalog one',
       'catalog two',

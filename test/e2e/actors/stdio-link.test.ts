@@ -102,7 +102,10 @@ describe('the end of a local server', () => {
   test('kill drops the answers that are on their way', async () => {
     const server = await openTo(['echo.mjs']);
     for (let id = 1; id <= 200; id += 1) server.link.send(request(id, { size: 64 * 1024 }), id);
-    await vi.waitFor(() => expect(server.messages.length).toBeGreaterThan(2), { interval: 1 });
+    await vi.waitFor(() => expect(server.messages.length).toBeGreaterThan(2), {
+      timeout: 30_000,
+      interval: 1,
+    });
     server.link.kill();
     const count = server.messages.length;
     await ended(server);
@@ -348,10 +351,10 @@ describe('messages of a local server', () => {
     server.link.send(request(2), 2);
     const other = await openTo(['echo.mjs']);
     other.link.send(request(1), 1);
-    await vi.waitFor(() => expect(other.messages).toHaveLength(2));
+    await vi.waitFor(() => expect(other.messages).toHaveLength(2), { timeout: 30_000 });
     expect(server.messages).toHaveLength(1);
     server.link.resume();
-    await vi.waitFor(() => expect(server.messages).toHaveLength(3));
+    await vi.waitFor(() => expect(server.messages).toHaveLength(3), { timeout: 30_000 });
   });
 });
 
@@ -362,7 +365,7 @@ describe('a server that does not read', () => {
     const server = await openTo(['deaf.mjs'], { maxQueuedBytes: 4 * megabyte });
     for (let id = 1; id <= 10; id += 1) server.link.send(request(id, { pad: 'p'.repeat(megabyte) }), id);
     expect(server.undelivered).toEqual([]);
-    await vi.waitFor(() => expect(server.undelivered).toHaveLength(7));
+    await vi.waitFor(() => expect(server.undelivered).toHaveLength(7), { timeout: 30_000 });
     expect(server.link.queuedBytes).toBeLessThanOrEqual(4 * megabyte);
     expect(server.undelivered.map(({ call }) => call)).toEqual([4, 5, 6, 7, 8, 9, 10]);
     for (const { error, wasCarriedOut } of server.undelivered) {
@@ -374,7 +377,7 @@ describe('a server that does not read', () => {
   test('calls that never left are given back when it dies, those that may have left are not', async () => {
     const server = await openTo(['deaf.mjs']);
     for (let id = 1; id <= 4; id += 1) server.link.send(request(id, { pad: 'p'.repeat(megabyte) }), id);
-    await vi.waitFor(() => expect(server.link.queuedBytes).toBeGreaterThan(0));
+    await vi.waitFor(() => expect(server.link.queuedBytes).toBeGreaterThan(0), { timeout: 30_000 });
     // The first fills the pipe; another that waits is taken back and not reported.
     await new Promise((resolve) => setImmediate(resolve));
     server.link.forget(3);
@@ -384,7 +387,7 @@ describe('a server that does not read', () => {
     expect(server.undelivered.every(({ wasCarriedOut }) => !wasCarriedOut)).toBe(true);
     expect(server.order.at(-1)).toBe('end');
     server.link.send(request(9), 9);
-    await vi.waitFor(() => expect(server.undelivered).toHaveLength(3));
+    await vi.waitFor(() => expect(server.undelivered).toHaveLength(3), { timeout: 30_000 });
   });
 
   test('a closed stdin is no unhandled EPIPE: the server is ended', async () => {

@@ -21,6 +21,8 @@ import { RawClient } from '../../fixtures/clients/raw-http.ts';
 import { fillings } from '../../fixtures/gateway/fillings.ts';
 
 const MAX_BODY_BYTES = 1_000_000;
+/** What comes at once may be long in coming on a busy machine. */
+const AT_LAST = { timeout: 40_000, interval: 10 };
 const TEXT = [['content-type', 'text/plain']] as const;
 
 /** 20 MB in which no two stretches are alike, so that a lost, doubled or swapped piece shows. */
@@ -87,7 +89,7 @@ function echo(request: HttpRequest, body: Buffer | BodyProblem, reply: HttpReply
 }
 
 async function settled(): Promise<void> {
-  await vi.waitFor(() => expect(listener.open).toBe(0), { timeout: 40_000, interval: 10 });
+  await vi.waitFor(() => expect(listener.open).toBe(0), AT_LAST);
 }
 
 describe.each(fillings)('the HTTP seam on %s', (kind) => {
@@ -417,7 +419,7 @@ describe.each(fillings)('the HTTP seam on %s', (kind) => {
       const raw = await client();
       raw.socket.pause();
       raw.write(`${CHUNKED}3\r\nabc\r\n0\r\n\r\n`);
-      await vi.waitFor(() => expect(readers.waitingBytes).toBeGreaterThanOrEqual(big.length));
+      await vi.waitFor(() => expect(readers.waitingBytes).toBeGreaterThanOrEqual(big.length), AT_LAST);
       raw.destroy();
       await settled();
       expect(readers.waitingBytes).toBe(0);
@@ -428,7 +430,7 @@ describe.each(fillings)('the HTTP seam on %s', (kind) => {
       await serveWith(kind, () => (_request, _body, reply) => reply.onAbort(aborts));
       const raw = await client();
       raw.write(`${CHUNKED}3\r\nabc\r\n0\r\n\r\n`);
-      await vi.waitFor(() => expect(listener.open).toBe(1));
+      await vi.waitFor(() => expect(listener.open).toBe(1), AT_LAST);
       raw.destroy();
       await settled();
       expect(aborts).toHaveBeenCalledTimes(1);
@@ -709,9 +711,9 @@ describe.each(fillings)('the HTTP seam on %s', (kind) => {
         return { socket, closed };
       };
       const all = [unread(), unread()];
-      await vi.waitFor(() => expect(readers.waitingBytes).toBeGreaterThan(40_000_000));
+      await vi.waitFor(() => expect(readers.waitingBytes).toBeGreaterThan(40_000_000), AT_LAST);
       all.push(unread());
-      await vi.waitFor(() => expect(count).toBe(3));
+      await vi.waitFor(() => expect(count).toBe(3), AT_LAST);
       expect(readers.waitingBytes).toBeLessThan(50_000_000);
       for (const { socket } of all) socket.resume();
       // Whoever asked last, or the first where the machine was so slow that it counts as stalled.
@@ -911,7 +913,7 @@ describe.each(fillings)('the HTTP seam on %s', (kind) => {
       for (const leave of ['destroy', 'reset'] as const) {
         const raw = await client();
         raw.write(bytes);
-        await vi.waitFor(() => expect(listener.open).toBe(1));
+        await vi.waitFor(() => expect(listener.open).toBe(1), AT_LAST);
         raw[leave]();
         await settled();
         const reply = replies.at(-1);
@@ -961,7 +963,7 @@ describe.each(fillings)('the HTTP seam on %s', (kind) => {
       const raw = await client();
       raw.socket.pause();
       raw.write(get('/'));
-      await vi.waitFor(() => expect(listener.open).toBe(1));
+      await vi.waitFor(() => expect(listener.open).toBe(1), AT_LAST);
       raw.destroy();
       await settled();
       expect(aborts).not.toHaveBeenCalled();
@@ -1108,7 +1110,7 @@ describe.each(fillings)('the HTTP seam on %s', (kind) => {
       });
       const raw = await client();
       raw.write(post('/drain', 'abc'));
-      await vi.waitFor(() => expect(listener.open).toBe(1));
+      await vi.waitFor(() => expect(listener.open).toBe(1), AT_LAST);
       listener.stopListening();
       listener.stopListening();
       await expect(RawClient.connect(listener.address.port)).rejects.toThrow('ECONNREFUSED');
@@ -1124,7 +1126,7 @@ describe.each(fillings)('the HTTP seam on %s', (kind) => {
       });
       const raws = [await client(), await client(), await client()];
       for (const [n, raw] of raws.entries()) raw.write(get(['/stream', '/call', '/call'][n] ?? '/'));
-      await vi.waitFor(() => expect(listener.open).toBe(3));
+      await vi.waitFor(() => expect(listener.open).toBe(3), AT_LAST);
       listener.close();
       listener.close();
       for (const raw of raws) await raw.closed();

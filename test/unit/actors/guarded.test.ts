@@ -257,7 +257,9 @@ describe('guarded logic other than machines', () => {
 
   test('leaves promises as they are', async () => {
     const actor = createActor(guarded(fromPromise(() => Promise.resolve(7)))).start();
-    await vi.waitFor(() => expect(actor.getSnapshot()).toMatchObject({ status: 'done', output: 7 }));
+    await vi.waitFor(() => expect(actor.getSnapshot()).toMatchObject({ status: 'done', output: 7 }), {
+      timeout: 10_000,
+    });
   });
 });
 

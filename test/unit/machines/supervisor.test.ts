@@ -536,7 +536,7 @@ test('a promise is a child like any other', async () => {
   const room = new Room();
   room.start('a', { logic: fromPromise(() => Promise.reject(new Error('no'))) });
   room.start('b', { logic: fromPromise(() => Promise.resolve()) });
-  await vi.waitFor(() => expect(room.phases).toEqual(['a waiting']));
+  await vi.waitFor(() => expect(room.phases).toEqual(['a waiting']), { timeout: 10_000 });
 });
 
 test('reports say why, how often, and for how long', () => {

@@ -65,8 +65,8 @@ test.each(['own', 'shared'] as const)(
     const loaded = await load('kept');
     const kept = await writeOld(loaded, 'kept');
     await start(loaded, state);
-    await vi.waitFor(() => expect(existsSync(gone)).toBe(false));
-    await vi.waitFor(() => expect(isMarked(kept)).toBe(true));
+    await vi.waitFor(() => expect(existsSync(gone)).toBe(false), { timeout: 10_000 });
+    await vi.waitFor(() => expect(isMarked(kept)).toBe(true), { timeout: 10_000 });
   },
 );
 
@@ -74,15 +74,15 @@ test('lists of a server that a reload takes out stay for a while, and are gone o
   const loaded = await load('kept', 'leaving');
   const leaving = await writeOld(loaded, 'leaving');
   const running = await start(loaded, 'own');
-  await vi.waitFor(() => expect(isMarked(leaving)).toBe(true));
+  await vi.waitFor(() => expect(isMarked(leaving)).toBe(true), { timeout: 10_000 });
   const next = await load('kept');
   const kept = await writeOld(next, 'kept');
   await running.reload(next.catalog, []);
-  await vi.waitFor(() => expect(isMarked(kept)).toBe(true));
+  await vi.waitFor(() => expect(isMarked(kept)).toBe(true), { timeout: 10_000 });
   expect(existsSync(leaving)).toBe(true);
   makeOld(leaving);
   await running.reload(next.catalog, []);
-  await vi.waitFor(() => expect(existsSync(leaving)).toBe(false));
+  await vi.waitFor(() => expect(existsSync(leaving)).toBe(false), { timeout: 10_000 });
 });
 
 test('a gateway that keeps nothing touches nothing', async () => {

@@ -39,24 +39,24 @@ afterEach(() => health.stop());
 test('a connection has one ping under way, however short the interval: two misses follow each other (HE1)', async () => {
   const { pings, member } = pinged();
   watch(member);
-  await vi.waitFor(() => expect(pings).toHaveLength(1));
+  await vi.waitFor(() => expect(pings).toHaveLength(1), { timeout: 10_000 });
   await sleep(50);
   expect(pings).toHaveLength(1);
   pings[0]?.miss();
-  await vi.waitFor(() => expect(pings).toHaveLength(2));
+  await vi.waitFor(() => expect(pings).toHaveLength(2), { timeout: 10_000 });
   expect(silent).toEqual([]);
   pings[1]?.miss();
-  await vi.waitFor(() => expect(silent).toEqual([2]));
+  await vi.waitFor(() => expect(silent).toEqual([2]), { timeout: 10_000 });
 });
 
 test('an answer begins the count anew', async () => {
   const { pings, member } = pinged();
   watch(member);
   for (const [at, end] of (['miss', 'answer', 'miss'] as const).entries()) {
-    await vi.waitFor(() => expect(pings).toHaveLength(at + 1));
+    await vi.waitFor(() => expect(pings).toHaveLength(at + 1), { timeout: 10_000 });
     pings[at]?.[end]();
   }
-  await vi.waitFor(() => expect(pings).toHaveLength(4));
+  await vi.waitFor(() => expect(pings).toHaveLength(4), { timeout: 10_000 });
   expect(silent).toEqual([]);
   expect(member.missedPings).toBe(1);
 });

@@ -106,7 +106,7 @@ describe('bodies', () => {
     const turns = await store.claim(6, 60_000);
     expect(turns.length).toBeGreaterThan(0);
     expect(turns.length).toBeLessThan(6);
-    await vi.waitFor(() => expect(onWake).toHaveBeenCalled());
+    await vi.waitFor(() => expect(onWake).toHaveBeenCalled(), { timeout: 10_000 });
     expect((await store.claim(6, 60_000)).length).toBeGreaterThan(0);
     await store.close();
   });
