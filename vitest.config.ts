@@ -25,9 +25,9 @@ export default defineConfig({
     teardownTimeout: 10_000,
     pool: 'forks',
     // A file that runs programs keeps less than half a processor busy; the rest of the time it waits. Twice as many files as
-    // there are processors, and one, keep these busy. So no test may count on being alone: what is told apart by time lies
-    // seconds apart.
-    maxWorkers: Math.min(8, 2 * availableParallelism() + 1),
+    // there are processors keep these busy. So no test may count on being alone: what is told apart by time lies seconds
+    // apart.
+    maxWorkers: Math.min(8, Math.max(3, 2 * availableParallelism())),
     allowOnly: false,
     sequence: { sequencer: SlowFirst },
     reporters: report === undefined ? ['default'] : ['default', 'json'],
