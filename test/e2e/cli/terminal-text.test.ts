@@ -33,6 +33,7 @@ const server = {
 const delivery = {
   ...{ id: foreign, state: 'done', trigger: foreign, conversation: foreign, received_at: foreign },
   ...{
+    principal: foreign,
     ended_at: foreign,
     duration_seconds: 1,
     attempts: 1,
