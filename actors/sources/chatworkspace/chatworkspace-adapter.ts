@@ -2,7 +2,6 @@
 // share one connection (actors/connections), its limits and one order of what comes.
 
 import type { ChatWorkspaceTrigger } from '../../../config/resources/triggers/trigger.ts';
-import type { Connector } from '../../connections/connector.ts';
 import { chatFilters } from '../../inbox/chat-filters.ts';
 import type { Adapter, InboundEvent, OpenTrigger, SourceHost } from '../adapter.ts';
 import { WebhookTable } from '../webhook-table.ts';
@@ -11,6 +10,7 @@ import { workspaceOutbound } from './chatworkspace-outbound.ts';
 import { chatWorkspacePath, type WorkspaceSubscriber } from './chatworkspace-path.ts';
 import { signatureVerifier } from './signature-verifier.ts';
 import { signedConnector } from './signed-connector.ts';
+import { socketConnector } from './socket-connector.ts';
 import { WorkspaceAccounts } from './workspace-account.ts';
 import { WorkspaceInbox } from './workspace-inbox.ts';
 import { workspacePacing } from './workspace-pacing.ts';
@@ -26,7 +26,11 @@ export function chatWorkspaceAdapter(maxBodyBytes: number): Adapter<ChatWorkspac
     async open(trigger: ChatWorkspaceTrigger, host: SourceHost): Promise<OpenTrigger> {
       const account = accounts.of(trigger);
       const inbox = new WorkspaceInbox({ account, host, botOf: accounts.botOf });
-      const connector = connectorOf(trigger, host, accounts);
+      const { botOf } = accounts;
+      const connector =
+        trigger.config.mode === 'http'
+          ? signedConnector({ trigger, host, botOf })
+          : socketConnector({ trigger, host, botOf, app: account.name, inbox });
       const used = host.connections.use({ trigger, connector });
       if (trigger.config.mode === 'socket') return { close: () => used.release() };
       try {
@@ -54,15 +58,6 @@ export function chatWorkspaceAdapter(maxBodyBytes: number): Adapter<ChatWorkspac
       accountOf: (trigger) => accounts.of(trigger).name,
     }),
   };
-}
-
-function connectorOf(
-  trigger: ChatWorkspaceTrigger,
-  host: SourceHost,
-  accounts: WorkspaceAccounts,
-): Connector<ChatWorkspaceTrigger> {
-  if (trigger.config.mode === 'http') return signedConnector({ trigger, host, botOf: accounts.botOf });
-  throw new Error('mode: socket is not built yet; use mode: http');
 }
 
 /** An app may be in several workspaces, with a bot in each. */

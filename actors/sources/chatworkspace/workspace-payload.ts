@@ -5,8 +5,13 @@ import { createHash } from 'node:crypto';
 import { memberOf, textMember } from '../payload-member.ts';
 import { type Chosen, choiceIn } from './workspace-choice.ts';
 
+const payloadKinds = ['events_api', 'slash_commands', 'interactive'] as const;
+
 /** As frames of a socket call them; what comes by HTTP has the same payloads. */
-export type PayloadKind = 'events_api' | 'slash_commands' | 'interactive';
+export type PayloadKind = (typeof payloadKinds)[number];
+
+export const isPayloadKind = (word: string): word is PayloadKind =>
+  (payloadKinds as readonly string[]).includes(word);
 
 export interface Sender {
   readonly id: string;
