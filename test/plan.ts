@@ -69,6 +69,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'automation/comments-once',
     'automation/every-chat',
     'automation/platforms-apart',
+    'automation/proactive',
     'automation/stops-are-no-attempts',
     'automation/told',
   ],

@@ -81,7 +81,8 @@ export class Operator {
     const { triggers, store } = this.#automation;
     const adapter = this.#automation.adapterOf(trigger);
     const details = await triggerDetails(trigger, triggers.all(), adapter, store);
-    return { ...this.#statusOf(trigger), ...details };
+    const remarks = details.remarks.map(({ at, text }) => ({ at, text: this.#shown(text) ?? '' }));
+    return { ...this.#statusOf(trigger), ...details, remarks };
   }
 
   agents(): readonly Agent[] {

@@ -5,6 +5,7 @@ import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import { wayInTo } from '../../config/resources/triggers/way-in.ts';
 import type { OutboundLimits } from '../outbound/limits.ts';
 import { type Adapter, accountOf, type MenuCommand } from '../sources/adapter.ts';
+import type { Remark } from '../sources/remarks.ts';
 import type { Delivery, DeliveryFilter } from '../store/delivery.ts';
 import type { Store } from '../store/store.ts';
 import { CONVERSATION } from './conversation-job.ts';
@@ -15,6 +16,8 @@ export interface TriggerDetails {
   /** Of its account, so with the commands of others; undefined where its platform has none. */
   readonly menu: readonly MenuCommand[] | undefined;
   readonly limits: OutboundLimits | undefined;
+  /** The newest first. */
+  readonly remarks: readonly Remark[];
   /** Undefined where nobody knows, since the store does not answer. */
   readonly records: LastRecords | undefined;
 }
@@ -41,6 +44,7 @@ export async function triggerDetails(
     wayIn: wayInTo(trigger, '').text,
     menu: adapter.menu?.(ofAccount(trigger, all, adapter)),
     limits: adapter.outbound?.limits?.(trigger),
+    remarks: adapter.remarks?.(trigger) ?? [],
     records: await lastRecords(trigger.name, store),
   };
 }

@@ -10,6 +10,7 @@ import type { Outbound } from '../outbound/outbound.ts';
 import type { Undelivered } from '../store/delivery.ts';
 import type { Appended, NewEvent, Store, StoredEvent } from '../store/store.ts';
 import type { ManualInput, ManualOrigin } from './manual/manual-input.ts';
+import type { Remark } from './remarks.ts';
 import type { Webhook } from './webhook.ts';
 
 /** An event as it reads, whatever platform it came from. */
@@ -160,6 +161,8 @@ export interface Adapter<T extends Trigger = Trigger> {
   readonly hasBuiltIns?: boolean | undefined;
   /** How messages go out to its platform. Without it answers are only kept in the record. */
   readonly outbound?: Outbound<T> | undefined;
+  /** What was found out about a trigger, for an operator: what waited at its platform, say. Pure. */
+  remarks?(trigger: T): readonly Remark[];
   /** What the platform's menu holds of triggers, all of one account. Pure. For a platform that has a menu. */
   menu?(triggers: readonly T[]): readonly MenuCommand[];
   /** The same where no API sets it: what a person has to put where, as the platform wants it written. Pure. */

@@ -7,6 +7,7 @@ import type { Log } from '../../log.ts';
 import type { Store } from '../../store/store.ts';
 import type { SourceHost } from '../adapter.ts';
 import { BotTurns } from '../bot-turns.ts';
+import { type Remark, Remarks } from '../remarks.ts';
 import { menuOf } from './bot-menu.ts';
 import type { Migration } from './bot-update.ts';
 import { BotApi, type BotCredential, type BotIdentity } from './botmessenger-api.ts';
@@ -25,6 +26,9 @@ export class BotAccount {
   readonly #id: string;
   readonly chats: FormerChats;
   readonly turns = new BotTurns();
+  /** When the failure of the webhook was that was told last, epoch ms. */
+  failureToldAt = 0;
+  readonly #remarks = new Remarks();
   #username: string | undefined;
   #namedAt: number | undefined;
   /** As this process has had it shown. */
@@ -43,6 +47,15 @@ export class BotAccount {
   /** Its name is undefined until the platform, or the store, has said it. */
   get identity(): BotIdentity {
     return { account: this.name, id: this.#id, username: this.#username };
+  }
+
+  /** For an operator, the newest first. */
+  get remarks(): readonly Remark[] {
+    return this.#remarks.of(this.name);
+  }
+
+  remark(text: string, at?: number): void {
+    this.#remarks.add(this.name, text, at);
   }
 
   /** What an earlier process knew. */

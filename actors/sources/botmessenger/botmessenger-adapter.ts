@@ -78,6 +78,7 @@ export function botMessengerAdapter(maxBodyBytes: number): Adapter<BotMessengerT
       presentIdOf: (trigger, chat) => accounts.of(trigger).chats.presentIdOf(chat),
       noteMigration: (trigger, migration) => accounts.of(trigger).noteMigration(migration, [trigger]),
     }),
+    remarks: (trigger) => accounts.of(trigger).remarks,
     menu: menuOf,
     register: (triggers, { signal }) => registerMenu(triggers, accounts, signal),
   };

@@ -8,6 +8,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { BotMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { RequestFault } from '../../../rest/request-fault.ts';
 import type { Connector, OpenConnection, Users } from '../../connections/connector.ts';
+import type { Log } from '../../log.ts';
 import type { Principal } from '../../principal.ts';
 import type { SourceHost } from '../adapter.ts';
 import type { BotAccount } from './bot-account.ts';
@@ -16,6 +17,7 @@ import { updateKinds } from './bot-update.ts';
 import type { BotApi } from './botmessenger-api.ts';
 import { BotRefusal, connectionErrorOf } from './botmessenger-errors.ts';
 import { UpdateLoop, type UpdateSource } from './update-loop.ts';
+import { lookBack } from './waiting-updates.ts';
 
 export interface BotConnectorOptions {
   readonly trigger: BotMessengerTrigger;
@@ -65,6 +67,9 @@ async function awaiting(
   await account.load(host);
   await account.identify(api, host.store, signal);
   const { webhook_url: url, secret_token } = trigger.config;
+  const before = await lookBack(account, api, host.log, signal);
+  tellOfWebhook(before, url, account, host.log);
+  // Also where it is the same: which secret stands there nobody can ask.
   if (url !== undefined)
     await api.call('setWebhook', { url, secret_token, allowed_updates: updateKinds }, { signal });
   let end = (): void => {};
@@ -78,6 +83,25 @@ async function awaiting(
   };
 }
 
+/** `before` is what stands at the platform; undefined where that is not known. */
+function tellOfWebhook(
+  before: string | undefined,
+  url: string | undefined,
+  account: BotAccount,
+  log: Log,
+): void {
+  const bot = account.name;
+  if (url === undefined && before === '') {
+    log.warn({ bot }, 'no webhook is set at the platform, so nothing comes; set it, or write webhook_url');
+    account.remark('no webhook is set at the platform, so nothing comes; set it, or write webhook_url');
+  } else if (url !== undefined && before !== undefined && before !== '' && before !== url) {
+    // Its path may be somebody's secret.
+    const host = URL.canParse(before) ? new URL(before).host : 'somewhere';
+    log.warn({ bot, host }, 'the webhook of the bot led elsewhere and is set anew');
+    account.remark(`the webhook led to ${host}, and was set anew`);
+  }
+}
+
 async function polling(
   { account, api, host, times = pollTimes }: BotConnectorOptions,
   signal: AbortSignal,
@@ -86,6 +110,7 @@ async function polling(
   const { store, log } = host;
   await account.load(host);
   await account.identify(api, store, signal);
+  await lookBack(account, api, log, signal);
   const inbox = new BotInbox(account, api, host);
   const saved = Number((await store.get(OFFSETS, account.name))?.value);
   signal.throwIfAborted();

@@ -1,5 +1,6 @@
-// Asks the host for the deliveries that failed while nobody was here, since it repeats none by itself: of the repositories
-// that are named without wildcards, for the hooks that lead to our path, of the last three days (it keeps no more).
+// Asks the host for the deliveries that failed while nobody was here, since it repeats none by itself, of the last three days (it
+// keeps no more): of the repositories that are named without wildcards, for the hooks that lead to our path, and of the hooks that
+// have sent something (known-hooks.ts).
 //
 // FD1  it runs in the background, within bounds, and whatever goes wrong is a line in the log. Where the host takes no more
 //      for now it comes again, since comments go before.
@@ -11,10 +12,13 @@ import type { RepoHostTrigger } from '../../../config/resources/triggers/trigger
 import { DeliveryError } from '../../outbound/delivery-error.ts';
 import type { SourceHost } from '../adapter.ts';
 import { memberOf, textMember } from '../payload-member.ts';
+import type { Remarks } from '../remarks.ts';
 import { isRepoEvent } from './context.ts';
+import type { KnownHooks } from './known-hooks.ts';
 import { nextPage } from './next-page.ts';
 import type { RepoHostApi } from './repohost-api.ts';
 import { repoEventId } from './repohost-event.ts';
+import { handlesRepository } from './repohost-filter.ts';
 
 const KEPT_MS = 3 * 86_400_000;
 const MAX_REPOSITORIES = 50;
@@ -31,6 +35,8 @@ interface Asking {
   readonly verifiedFor: string;
   readonly host: SourceHost;
   readonly asked: AskedFor;
+  readonly hooks: KnownHooks;
+  readonly remarks: Remarks;
   readonly signal: AbortSignal;
 }
 
@@ -56,23 +62,44 @@ export class AskedFor {
 
 /** Never rejects; ends early when `signal` is aborted. */
 export async function askForFailed(asking: Asking): Promise<void> {
-  const { trigger, host, signal } = asking;
+  const { trigger, signal } = asking;
   const named = trigger.config.repositories.filter((name) => /^[\w.-]+\/[\w.-]+$/.test(name));
   for (const repository of named.slice(0, MAX_REPOSITORIES)) {
     if (signal.aborted) return;
-    const where = { trigger: trigger.name, repository };
-    try {
-      const count = await askForFailedOf(repository, asking);
-      if (count > 0) host.log.info({ ...where, count }, 'failed deliveries were asked for again');
-    } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      if (!signal.aborted) host.log.warn({ ...where, reason }, 'failed deliveries cannot be asked for again');
-    }
+    await told(repository, asking, () => askForFailedOf(repository, asking));
+  }
+  if (signal.aborted) return;
+  const known = await asking.hooks.of(asking.host.store, asking.verifiedFor).catch(() => []);
+  const isNamed = (owner: string) => named.some((name) => name.toLowerCase() === owner.toLowerCase());
+  for (const { path, owner } of known) {
+    if (signal.aborted) return;
+    const isWanted = !owner.includes('/') || (!isNamed(owner) && handlesRepository(trigger, owner));
+    if (isWanted) await told(owner, asking, () => askForFailedBy(path, owner, asking));
+  }
+}
+
+/** What came of it, in the log and for whoever looks at the trigger. */
+async function told(
+  repository: string,
+  { trigger: { name }, host, remarks, signal }: Asking,
+  ask: () => Promise<number>,
+): Promise<void> {
+  const where = { trigger: name, repository };
+  try {
+    const count = await ask();
+    if (count === 0) return;
+    host.log.info({ ...where, count }, 'failed deliveries were asked for again');
+    remarks.add(name, `${count} failed deliveries of ${repository} were asked for again`);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    if (signal.aborted) return;
+    host.log.warn({ ...where, reason }, 'failed deliveries cannot be asked for again');
+    remarks.add(name, `failed deliveries of ${repository} cannot be asked for again: ${reason}`);
   }
 }
 
 async function askForFailedOf(repository: string, asking: Asking): Promise<number> {
-  const { api, trigger, asked, signal } = asking;
+  const { api, trigger, signal } = asking;
   const path = `/repos/${repository}/hooks`;
   const { data } = await inTurn(signal, () =>
     api.read(`${path}?per_page=100`, `the hooks of ${repository}`, signal),
@@ -80,21 +107,39 @@ async function askForFailedOf(repository: string, asking: Asking): Promise<numbe
   let count = 0;
   for (const hook of Array.isArray(data) ? data : []) {
     if (!leadsTo(trigger.config.path, textMember(hook, 'config.url'))) continue;
-    const deliveries = `${path}/${String(memberOf(hook, 'id'))}/deliveries`;
-    for (const id of await failedOf(deliveries, repository, asking)) {
-      if (count === MAX_ASKED) return count;
-      const attempts = `${deliveries}/${id}/attempts`;
-      const name = `${trigger.config.api_url} ${attempts}`;
-      if (!asked.add(name)) continue;
-      const what = `another attempt at a delivery of ${repository}`;
-      try {
-        await inTurn(signal, () => api.write(attempts, {}, what, signal));
-      } catch (error) {
-        asked.delete(name);
-        throw error;
-      }
-      count += 1;
+    count += await askForFailedBy(
+      `${path}/${String(memberOf(hook, 'id'))}`,
+      repository,
+      asking,
+      MAX_ASKED - count,
+    );
+  }
+  return count;
+}
+
+/** By one hook, no more than `most`. */
+async function askForFailedBy(
+  hook: string,
+  repository: string,
+  asking: Asking,
+  most = MAX_ASKED,
+): Promise<number> {
+  const { api, trigger, asked, signal } = asking;
+  const deliveries = `${hook}/deliveries`;
+  let count = 0;
+  for (const id of await failedOf(deliveries, repository, asking)) {
+    if (count >= most) return count;
+    const attempts = `${deliveries}/${id}/attempts`;
+    const name = `${trigger.config.api_url} ${attempts}`;
+    if (!asked.add(name)) continue;
+    const what = `another attempt at a delivery of ${repository}`;
+    try {
+      await inTurn(signal, () => api.write(attempts, {}, what, signal));
+    } catch (error) {
+      asked.delete(name);
+      throw error;
     }
+    count += 1;
   }
   return count;
 }

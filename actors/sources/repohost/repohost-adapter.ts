@@ -7,9 +7,11 @@ import type { RepoHostTrigger } from '../../../config/resources/triggers/trigger
 import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
 import { ClientsByCredential } from '../clients-by-credential.ts';
 import { hubVerifier } from '../hub-verifier.ts';
+import { Remarks } from '../remarks.ts';
 import type { Verifier } from '../verified-subscribers.ts';
 import { WebhookTable } from '../webhook-table.ts';
 import { AskedFor, askForFailed } from './failed-deliveries.ts';
+import { KnownHooks } from './known-hooks.ts';
 import { RepoHostApi } from './repohost-api.ts';
 import { readRepoEvent } from './repohost-event.ts';
 import { takesRepoEvent } from './repohost-filter.ts';
@@ -36,7 +38,9 @@ export function repoHostAdapter({
   askLoginEveryMs = ASK_LOGIN_EVERY_MS,
   replayWindowMs = 0,
 }: RepoHostOptions): Adapter<RepoHostTrigger> {
-  const table = new WebhookTable<RepoSubscriber>(repoHostPath(maxBodyBytes, replayWindowMs));
+  const hooks = new KnownHooks();
+  const remarks = new Remarks();
+  const table = new WebhookTable<RepoSubscriber>(repoHostPath(maxBodyBytes, replayWindowMs, hooks));
   const { of: apiOf } = new ClientsByCredential<RepoHostTrigger, RepoHostApi>(
     ({ config: { api_url, token } }) => (token === undefined ? undefined : [api_url, token]),
     ({ config: { api_url, token = '' } }) => new RepoHostApi(api_url, token, askLoginEveryMs),
@@ -56,7 +60,7 @@ export function repoHostAdapter({
       const timer = setTimeout(() => {
         if (api === undefined) return;
         const verifiedFor = firstAlike(table.membersOf(path), member);
-        void askForFailed({ api, trigger, verifiedFor, host, asked, signal: closing.signal });
+        void askForFailed({ api, trigger, verifiedFor, host, asked, hooks, remarks, signal: closing.signal });
       }, askAfterMs).unref();
       api?.own.learn();
       return {
@@ -70,6 +74,7 @@ export function repoHostAdapter({
     read: readRepoEvent,
     takes: takesRepoEvent,
     outbound: repoHostOutbound(apiOf),
+    remarks: ({ name }) => remarks.of(name),
   };
 }
 

@@ -36,6 +36,11 @@ export function takesRepoEvent(trigger: RepoHostTrigger, inbound: InboundEvent):
   return branches === undefined || branches.some(filter.hasBranch);
 }
 
+/** Whether it takes events of that repository at all. */
+export function handlesRepository(trigger: RepoHostTrigger, repository: string): boolean {
+  return filterOf(trigger).hasRepository(repository);
+}
+
 function filterOf(trigger: RepoHostTrigger): Filter {
   const before = filters.get(trigger);
   if (before !== undefined) return before;

@@ -6,6 +6,7 @@ import { SeenBodies } from '../seen-bodies.ts';
 import { ignored, malformed, takenReply } from '../webhook-replies.ts';
 import { namesOf, type PathUse, type WebhookSubscriber } from '../webhook-table.ts';
 import { isRepoEvent } from './context.ts';
+import type { KnownHooks } from './known-hooks.ts';
 import type { RepoHostApi } from './repohost-api.ts';
 import { repoEvent, repoEventId, repoSaid } from './repohost-event.ts';
 
@@ -16,7 +17,11 @@ export interface RepoSubscriber extends WebhookSubscriber<RepoHostTrigger> {
 }
 
 /** `replayWindowMs`: for how long what was signed is known under other ids too, where a trigger does not say so. */
-export function repoHostPath(maxBodyBytes: number, replayWindowMs: number): PathUse<RepoSubscriber> {
+export function repoHostPath(
+  maxBodyBytes: number,
+  replayWindowMs: number,
+  hooks: KnownHooks,
+): PathUse<RepoSubscriber> {
   const seen = new SeenBodies();
   return {
     maxBodyBytes,
@@ -48,6 +53,7 @@ export function repoHostPath(maxBodyBytes: number, replayWindowMs: number): Path
       const taken = await seen.takeOnce(signed, () =>
         first.host.accept(repoEvent(names, request, { id, event, principal, ...said }, body)),
       );
+      if (!first.verifier.isOpen) hooks.note(first.host.store, first.trigger.name, request, facts.repository);
       return takenReply(id, taken);
     },
   };

@@ -22,6 +22,12 @@ export function triggerPage(trigger: TriggerDetails, paint: Paint): string[] {
     ['handled', `${trigger.handled}, ${trigger.failed} failed attempts`],
     ['last event', eventText(trigger.last_event)],
     ['last refusal', refusalText(trigger.last_refusal, paint)],
+    ...(trigger.remarks.length === 0
+      ? []
+      : list(
+          'remarks',
+          trigger.remarks.map(({ at, text }) => `${at}  ${printable(text)}`),
+        )),
     ...some('way in', trigger.way_in === '' ? null : trigger.way_in),
     ['agent', default_agent ?? '-'],
     ...(menu === null

@@ -42,12 +42,13 @@ export function triggerRecord(status: TriggerStatus) {
 
 /** GET /triggers/:name. */
 export function triggerDetails(details: TriggerStatus & TriggerDetails) {
-  const { wayIn, menu, limits, records } = details;
+  const { wayIn, menu, limits, remarks, records } = details;
   return {
     ...triggerRecord(details),
     way_in: wayIn,
     menu: menu ?? null,
     limits: limits === undefined ? null : limitsRecord(limits),
+    remarks: remarks.map(({ at, text }) => ({ at: iso(at), text })),
     last_event: records?.event === undefined ? null : lastEvent(records.event),
     last_refusal: records?.refused === undefined ? null : lastRefusal(records.refused),
   };

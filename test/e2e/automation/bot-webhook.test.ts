@@ -17,7 +17,7 @@ test('by webhook only what has the secret is taken, each update once, and the pl
   const program = await startAgent();
   const secret_token = 'the_secret-1';
   const config = { mode: 'webhook', secret_token };
-  const gateway = await startAutomation({
+  let gateway = await startAutomation({
     resources: [botTrigger('bot', platform, bot, { config }), echo(program)],
   });
   const url = `${gateway.url}/webhook/botmessenger`;
@@ -52,11 +52,45 @@ test('by webhook only what has the secret is taken, each update once, and the pl
   await says(platform, bot, chat, 'heard: one', 'heard: two');
   expect(platform.called('getUpdates', bot)).toEqual([]);
 
+  // What could not be delivered while nobody was here is told, and comes.
+  const oldHost = new URL(url).host;
+  await gateway.stop();
+  platform.say(chat, ann, 'away');
+  await eventually(() => expect(bot.webhookError).toBeDefined());
+  gateway = await startAutomation({ folder: gateway.folder });
+  const moved = { ...config, webhook_url: `${gateway.url}/webhook/botmessenger` };
+  writeResources(gateway.folder, [botTrigger('bot', platform, bot, { config: moved }), echo(program)]);
+  await fetch(`${gateway.url}/admin/reload`, { method: 'POST' });
+  await says(platform, bot, chat, 'heard: one', 'heard: two', 'heard: away');
+  const remarks = async () => {
+    const { remarks } = (await (await fetch(`${gateway.url}/triggers/bot`)).json()) as {
+      remarks: { text: string }[];
+    };
+    return remarks.map(({ text }) => text);
+  };
+  expect(await remarks()).toEqual(
+    expect.arrayContaining([
+      'the platform could not deliver to the webhook: Connection failed',
+      '1 updates waited at the platform when the bot was connected',
+      `the webhook led to ${oldHost}, and was set anew`,
+    ]),
+  );
+  expect(
+    gateway.logs().find(({ msg }) => msg === 'updates waited at the platform; they come now'),
+  ).toMatchObject({ pending: 1 });
+
   // By polls again: the webhook is taken away, and what waits for it is not lost.
   platform.say(chat, ann, 'three');
   writeResources(gateway.folder, [botTrigger('bot', platform, bot), echo(program)]);
   await fetch(`${gateway.url}/admin/reload`, { method: 'POST' });
   platform.say(chat, ann, 'four');
-  await says(platform, bot, chat, 'heard: one', 'heard: two', 'heard: three', 'heard: four');
+  const all = ['one', 'two', 'away', 'three', 'four'].map((text) => `heard: ${text}`);
+  await says(platform, bot, chat, ...all);
   expect(bot.webhook).toBeUndefined();
+  await gateway.stop();
+  platform.say(chat, ann, 'five');
+  platform.say(chat, ann, 'six');
+  gateway = await startAutomation({ folder: gateway.folder });
+  await says(platform, bot, chat, ...all, 'heard: five', 'heard: six');
+  expect(await remarks()).toEqual(['2 updates waited at the platform when the bot was connected']);
 });

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { OpenTrigger } from '../../../../actors/sources/adapter.ts';
 import { repoHostAdapter } from '../../../../actors/sources/repohost/repohost-adapter.ts';
 import type { RepoHostTrigger } from '../../../../config/resources/triggers/trigger.ts';
+import { signature } from '../../../fixtures/automation/automation.ts';
 import { type HookDelivery, RepoRestHost } from '../../../fixtures/automation/repo-rest-host.ts';
 import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
 import { repoHostTrigger } from '../../../fixtures/automation/triggers.ts';
@@ -176,4 +177,58 @@ test('each is asked for once, although two triggers have the same path, secret a
     '1/deliveries/12/attempts',
     '1/deliveries/13/attempts',
   ]);
+});
+
+/** A signed event that a hook brings, as its headers say. */
+async function bring(id: string, hook: string, kind: string, repository = 'o/r'): Promise<void> {
+  const [login] = repository.split('/');
+  const body = JSON.stringify({
+    action: 'opened',
+    repository: { full_name: repository, owner: { login } },
+    sender: { login: 'ann' },
+    issue: { number: 1, title: 't', user: { login: 'ann' } },
+  });
+  const response = await fetch(`${host.url}/webhook/repohost`, {
+    method: 'POST',
+    body,
+    headers: {
+      'content-type': 'application/json',
+      'x-github-event': 'issues',
+      'x-github-delivery': id,
+      'x-github-hook-id': hook,
+      'x-github-hook-installation-target-type': kind,
+      'x-hub-signature-256': signature(body, SECRET),
+    },
+  });
+  expect(response.status).toBe(202);
+}
+
+test('hooks that have sent something are asked as well, by whoever took it, where no repository is named (KH1, KH2)', async () => {
+  await open({ repositories: [], webhook_secret: SECRET }, 60_000);
+  await bring('a', '7', 'repository');
+  await bring('b', '7', 'repository');
+  await bring('c', '8', 'organization');
+  await bring('d', '9', 'repository', 'elsewhere/x');
+  await bring('e', '10', 'integration');
+  await bring('f', '../11', 'repository');
+  expect(new Set(await host.store.keys('repohost-hooks'))).toEqual(
+    new Set(['reviews/7', 'reviews/8', 'reviews/9']),
+  );
+  await opened?.close();
+  for (const hook of [7, 8, 9]) rest.deliveries.set(hook, [delivery(`${hook}1`, `never-${hook}`, 502)]);
+  const asked = () => rest.askedFor('POST', /attempts$/).map(({ path }) => path);
+  // As a later process.
+  const adapter = repoHostAdapter({ maxBodyBytes: 1_000, askAfterMs: 0 });
+  await open({ repositories: ['o/*'], webhook_secret: SECRET, path: '/webhook/later' }, 0, adapter);
+  await expect
+    .poll(asked, { timeout: 15_000 })
+    .toEqual(['/repos/o/r/hooks/7/deliveries/71/attempts', '/orgs/o/hooks/8/deliveries/81/attempts']);
+  expect(rest.askedFor('GET', /hooks\/9/)).toEqual([]);
+  const trigger = repoHostTrigger('reviews');
+  await expect
+    .poll(() => adapter.remarks?.(trigger).map(({ text }) => text))
+    .toEqual([
+      '1 failed deliveries of o were asked for again',
+      '1 failed deliveries of o/r were asked for again',
+    ]);
 });
