@@ -276,12 +276,14 @@ describe.concurrent.each(chats)('$name', ({ name, chat }) => {
     await sees(chat, 'Sent', `heard: ${name} where am I?`, `news of ${name}`);
   });
 
-  test.skipIf(chat.forge === undefined)('a forged event is refused and reaches nobody', async () => {
-    expect(await chat.forge?.('Forged', `${name} forged`)).toBe(401);
-    await chat.say('Forged', 'real');
-    await sees(chat, 'Forged', 'heard: real');
-    expect(asked(`${name} forged`)).toEqual([]);
-  });
+  // What is asked for, and not sent to us, cannot be forged.
+  if (chat.forge !== undefined)
+    test('a forged event is refused and reaches nobody', async () => {
+      expect(await chat.forge?.('Forged', `${name} forged`)).toBe(401);
+      await chat.say('Forged', 'real');
+      await sees(chat, 'Forged', 'heard: real');
+      expect(asked(`${name} forged`)).toEqual([]);
+    });
 });
 
 /** The numbers of the rows, in the order in which they are read. */
