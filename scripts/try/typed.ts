@@ -1,5 +1,6 @@
 // What a typed line means: words, a command, a pressed button, or something for this program.
 
+import { builtInCommand } from '../../actors/handlers/built-in-commands.ts';
 import type { Binding } from './gateway.ts';
 
 export type Typed =
@@ -32,7 +33,8 @@ export function typed(line: string, { commands, choices }: Circumstances): Typed
   if (found === undefined) return { do: 'say', text };
   if (name === 'who' || name === 'help' || name === 'quit') return { do: name };
   if (name === 'place') return rest === '' ? { do: 'who' } : { do: 'place', name: rest };
-  return { do: 'command', name, parameters: parametersOf(rest, commands.get(name)?.parameters ?? []) };
+  const known = commands.get(name)?.parameters ?? builtInCommand(name)?.options ?? [];
+  return { do: 'command', name, parameters: parametersOf(rest, known) };
 }
 
 const isSame = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();

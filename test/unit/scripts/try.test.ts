@@ -26,6 +26,14 @@ describe('a typed line', () => {
     ['/deploy prod', { do: 'command', name: 'deploy', parameters: { env: 'prod' } }],
     ['/status', { do: 'command', name: 'status', parameters: {} }],
     ['/unknown a b', { do: 'command', name: 'unknown', parameters: { text: 'a b' } }],
+    [
+      '/agent run desk some words',
+      {
+        do: 'command',
+        name: 'agent',
+        parameters: { action: 'run', agent_id: 'desk', input: 'some words' },
+      },
+    ],
     ['/', { do: 'say', text: '/' }],
     ['/place #team', { do: 'place', name: '#team' }],
     ['/place', { do: 'who' }],
