@@ -66,6 +66,14 @@ export const workspaceErrors: PlatformErrors = {
   team_added_to_org: passing('the workspace is being moved'),
 };
 
+/** Of a message: it is not there, or can be changed no more. */
+export const goneWords: readonly string[] = [
+  'message_not_found',
+  'cant_update_message',
+  'edit_window_closed',
+  'is_inactive',
+];
+
 /** The platform, or a proxy before it, has not done what was asked. */
 export class WorkspaceRefusal extends Error {
   /** Of HTTP. */

@@ -1,15 +1,25 @@
 // How answers go out: where to, in what form, and the calls that send them.
+//
+// The platform keeps no key of what was sent. So each message carries the digest of its row among its metadata, which nobody sees,
+// and after an attempt whose outcome is unknown it is looked for before it is written again.
 
 import type { ChatWorkspaceTrigger } from '../../../config/resources/triggers/trigger.ts';
+import { partsOfConversation } from '../../outbound/conversation-name.ts';
+import { DeliveryError } from '../../outbound/delivery-error.ts';
 import type { Outbound, Receipt, SendContext } from '../../outbound/outbound.ts';
 import type { OutboundTarget } from '../../outbound/outbound-message.ts';
 import type { Pacing } from '../../outbound/pacing.ts';
 import type { InboundEvent } from '../adapter.ts';
 import { textMember } from '../payload-member.ts';
 import type { WorkspaceApi } from './chatworkspace-api.ts';
-import { deliveryErrorOf } from './chatworkspace-errors.ts';
+import { deliveryErrorOf, goneWords } from './chatworkspace-errors.ts';
 import { placeOf } from './chatworkspace-event.ts';
+import { postedBefore, rowMetadata, UnsentRows } from './posted-before.ts';
 import { type WorkspaceCall, workspaceCalls } from './workspace-message.ts';
+import { EDITS_EVERY_MS } from './workspace-pacing.ts';
+
+const CHANNEL = /^[CDG][A-Z0-9]{1,40}$/;
+const THREAD = /^\d{1,12}\.\d{1,8}$/;
 
 export interface WorkspaceDirectory {
   apiOf(trigger: ChatWorkspaceTrigger): WorkspaceApi;
@@ -21,12 +31,21 @@ export interface WorkspaceDirectory {
 export function workspaceOutbound(
   directory: WorkspaceDirectory,
 ): Outbound<ChatWorkspaceTrigger, WorkspaceCall> {
+  const unsent = new UnsentRows();
   return {
     target: targetOf,
+    async destination(trigger, conversation) {
+      const account = { platform: 'chatworkspace', account: directory.accountOf(trigger) };
+      const [channel = '', thread, ...rest] = partsOfConversation(account, conversation) ?? [];
+      const isPlace =
+        CHANNEL.test(channel) && (thread === undefined || THREAD.test(thread)) && rest.length === 0;
+      return isPlace ? { place: channel, thread } : undefined;
+    },
     render: (_trigger, message) => workspaceCalls(message),
     mentions: 'rendered',
     sendsTo: ({ config }) => config.api_root,
-    send: (trigger, call, context) => send(directory, trigger, call, context),
+    send: (trigger, call, context) => new WorkspaceSending(directory, unsent, trigger, context).send(call),
+    editsEveryMs: () => EDITS_EVERY_MS,
   };
 }
 
@@ -36,20 +55,79 @@ function targetOf(_trigger: ChatWorkspaceTrigger, { payload }: InboundEvent): Ou
   return said === undefined ? undefined : { place: said.channel, thread: said.answerThread };
 }
 
-async function send(
-  { apiOf, accountOf, pacing }: WorkspaceDirectory,
-  trigger: ChatWorkspaceTrigger,
-  { method, parameters }: WorkspaceCall,
-  { signal }: SendContext,
-): Promise<Receipt> {
-  const place = String(parameters.channel);
-  const turn = { account: accountOf(trigger), place, isOfPlace: () => true };
-  return pacing.run(turn, async () => {
+class WorkspaceSending {
+  readonly #directory: WorkspaceDirectory;
+  readonly #unsent: UnsentRows;
+  readonly #trigger: ChatWorkspaceTrigger;
+  readonly #context: SendContext;
+
+  constructor(
+    directory: WorkspaceDirectory,
+    unsent: UnsentRows,
+    trigger: ChatWorkspaceTrigger,
+    context: SendContext,
+  ) {
+    this.#directory = directory;
+    this.#unsent = unsent;
+    this.#trigger = trigger;
+    this.#context = context;
+  }
+
+  async send({ parameters, of }: WorkspaceCall): Promise<Receipt> {
+    const before = of === undefined ? undefined : await this.#context.receiptOf(of);
+    const { channel } = parameters;
+    return before === undefined
+      ? this.#unsent.heed(this.#context, (isInDoubt) =>
+          this.#paced(channel, () => this.#posted(parameters, isInDoubt)),
+        )
+      : this.#paced(channel, () => this.#changed(before, parameters));
+  }
+
+  async #posted(parameters: WorkspaceCall['parameters'], isInDoubt: boolean): Promise<Receipt> {
+    const { channel } = parameters;
+    const api = this.#directory.apiOf(this.#trigger);
+    if (isInDoubt) {
+      const before = await postedBefore(api, parameters, this.#context);
+      if (before !== undefined) return before;
+    }
+    const whole = {
+      ...parameters,
+      unfurl_links: false,
+      unfurl_media: false,
+      metadata: rowMetadata(this.#context.rowId),
+    };
+    return this.#called('chat.postMessage', whole, channel);
+  }
+
+  async #changed({ id }: Receipt, parameters: WorkspaceCall['parameters']): Promise<Receipt> {
+    const { channel, text, blocks = [] } = parameters;
     try {
-      const said = await apiOf(trigger).call(method, parameters, { signal });
+      return await this.#called('chat.update', { channel, ts: id, text, blocks }, channel);
+    } catch (error) {
+      if (!(error instanceof DeliveryError) || !goneWords.includes(String(error.platformCode))) throw error;
+      const { message, platformCode } = error;
+      throw new DeliveryError(message, { platformCode, isFinal: true, isTargetGone: true, cause: error });
+    }
+  }
+
+  /** Rejects with a DeliveryError. */
+  async #called(
+    method: string,
+    parameters: Readonly<Record<string, unknown>>,
+    channel: string,
+  ): Promise<Receipt> {
+    try {
+      const api = this.#directory.apiOf(this.#trigger);
+      const said = await api.call(method, parameters, { signal: this.#context.signal });
       return { id: textMember(said, 'ts') ?? '' };
     } catch (error) {
-      throw deliveryErrorOf(error, `a message to ${place}`);
+      throw deliveryErrorOf(error, `a message to ${channel}`);
     }
-  });
+  }
+
+  #paced<T>(place: string, request: () => Promise<T>): Promise<T> {
+    const { accountOf, pacing } = this.#directory;
+    const turn = { account: accountOf(this.#trigger), place, isOfPlace: () => true };
+    return pacing.run(turn, request);
+  }
 }

@@ -9,3 +9,6 @@ export const workspacePacing = (now?: () => number): Pacing =>
     place: { everyMs: 1_000, burst: 3 },
     ...(now && { now }),
   });
+
+/** The platform takes about fifty changes a minute from an app, wherever they are. */
+export const EDITS_EVERY_MS = 3_000;

@@ -1,0 +1,254 @@
+// What comes to triggers of type ChatWorkspace by HTTP over real sockets, signed by the fake of the platform.
+
+import fc from 'fast-check';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { Adapter } from '../../../../../actors/sources/adapter.ts';
+import { chatWorkspaceAdapter } from '../../../../../actors/sources/chatworkspace/chatworkspace-adapter.ts';
+import type { ChatWorkspaceTrigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { eventually } from '../../../../fixtures/automation/automation.ts';
+import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
+import { chatWorkspaceTrigger } from '../../../../fixtures/automation/triggers.ts';
+import type { App } from '../../../../fixtures/workspace-platform/app.ts';
+import type { Channel } from '../../../../fixtures/workspace-platform/channel.ts';
+import { EventSender } from '../../../../fixtures/workspace-platform/event-sender.ts';
+import { callbackPayload } from '../../../../fixtures/workspace-platform/payloads.ts';
+import { WebError } from '../../../../fixtures/workspace-platform/web-error.ts';
+import { WorkspacePlatform } from '../../../../fixtures/workspace-platform/workspace-platform.ts';
+
+const PATH = '/webhook/chatworkspace';
+
+let host: TestSourceHost;
+let platform: WorkspacePlatform;
+let app: App;
+let channel: Channel;
+let adapter: Adapter<ChatWorkspaceTrigger>;
+let ends: (() => Promise<void>)[] = [];
+
+beforeEach(async () => {
+  host = await new TestSourceHost().start();
+  platform = await new WorkspacePlatform().start();
+  app = platform.addApp('A1');
+  channel = platform.addChannel('ops', [app]);
+  adapter = chatWorkspaceAdapter(26_214_400);
+});
+afterEach(async () => {
+  for (const end of ends) await end();
+  ends = [];
+  await host.stop();
+  await platform.stop();
+});
+
+async function open(config: Partial<ChatWorkspaceTrigger['config']> = {}, name = 'desk', of = app) {
+  const { id: app_id, botToken: bot_token, signingSecret: signing_secret } = of;
+  const given = { app_id, bot_token, signing_secret, api_root: platform.apiRoot, ...config };
+  const trigger = chatWorkspaceTrigger(name, given);
+  const opened = await adapter.open(trigger, host);
+  ends.push(() => opened.close());
+  of.deliver = senderOf(of).deliver;
+  return trigger;
+}
+
+const senderOf = (of = app) =>
+  new EventSender({ url: host.url + PATH, signingSecret: of.signingSecret, maxAttempts: 3 });
+const last = () => adapter.read(host.event());
+const identified = () => eventually(() => expect(platform.called('auth.test')).not.toHaveLength(0));
+const ids = () => host.store.events.map(({ id }) => id);
+
+describe('a request', () => {
+  test('that proves nothing is refused, the handshake as well', async () => {
+    await open();
+    const challenge = JSON.stringify({ type: 'url_verification', challenge: 'c' });
+    const sender = senderOf();
+    expect(await sender.post(challenge, { secret: 'another' })).toMatchObject({ status: 401 });
+    expect(await sender.post('{', { secret: 'another' })).toMatchObject({ status: 401 });
+    const bare = await fetch(host.url + PATH, { method: 'POST', body: challenge });
+    expect(bare.status).toBe(401);
+    expect((await fetch(host.url + PATH)).status).toBe(405);
+  });
+
+  test('of the platform that asks whose the path is gets its challenge', async () => {
+    await open();
+    await senderOf().subscribe();
+  });
+
+  test('that is no JSON is malformed; what nobody needs is taken all the same', async () => {
+    await open();
+    const sender = senderOf();
+    expect(await sender.post('{')).toMatchObject({ status: 400 });
+    expect(await sender.post('[]')).toMatchObject({ status: 400 });
+    const form = { type: 'application/x-www-form-urlencoded' };
+    expect(await sender.post('payload=%7B', form)).toMatchObject({ status: 400 });
+    for (const payload of [{ type: 'app_rate_limited' }, { type: 'event_callback' }, { type: 'tomorrow' }])
+      expect((await sender.send('events_api', payload)).status).toBe(200);
+    expect(await sender.post('ssl_check=1&token=t', form)).toEqual({ status: 200, text: '' });
+    expect(host.store.events).toEqual([]);
+  });
+
+  test('with a command or a press is answered 200 and nothing, since people would see it', async () => {
+    await open();
+    const sender = senderOf();
+    app.deliver = (kind, payload) => sender.send(kind, payload);
+    await platform.command(app, channel, 'UANN', '/deploy', 'prod');
+    expect(last()).toMatchObject({ names: ['/deploy'], commandRest: 'prod' });
+    const message = channel.add({ user: app.user, bot_id: app.bot, text: 'choose' });
+    await platform.press(app, channel, 'UANN', message, { type: 'button', action_id: 'ship' });
+    expect(last()).toMatchObject({ names: ['ship'] });
+    expect(sender.sent.map(({ status, text }) => [status, text])).toEqual([
+      [200, ''],
+      [200, ''],
+    ]);
+    expect(host.store.events.map(({ body }) => Buffer.from(body).toString()).join()).not.toMatch(
+      /hooks\.slack\.com/,
+    );
+  });
+});
+
+describe('an utterance', () => {
+  test('is one event, in whatever order and however often its mention and its message come', async () => {
+    await open();
+    await identified();
+    const sender = senderOf();
+    const kinds = fc.array(fc.constantFrom('app_mention', 'message'), { minLength: 1, maxLength: 6 });
+    await fc.assert(
+      fc.asyncProperty(kinds, async (types) => {
+        const before = host.store.events.length;
+        const { type: _, ...said } = channel.add({ user: 'UANN', text: `<@${app.user}> hello` });
+        const statuses = await Promise.all(
+          types.map((type) => sender.send('events_api', callbackPayload(app, channel, { ...said, type }))),
+        );
+        for (const { status } of statuses) expect([200, 202]).toContain(status);
+        expect(host.store.events.length).toBe(before + 1);
+        expect(last()).toMatchObject({ text: 'hello', context: { 'chat.event': 'mention' } });
+      }),
+      { numRuns: 25 },
+    );
+  });
+
+  test('in a channel with two apps is an event of each, in a conversation of each', async () => {
+    const other = platform.addApp('A2');
+    channel.members.add(other.user);
+    await open();
+    await open({}, 'other', other);
+    app.events = ['message'];
+    other.events = ['message'];
+    const { ts } = await platform.say(channel, 'UANN', 'hello');
+    expect(ids()).toEqual([`chatworkspace:A1/${channel.id}/${ts}`, `chatworkspace:A2/${channel.id}/${ts}`]);
+    expect(host.store.events.map(({ meta }) => (JSON.parse(meta) as { triggers: unknown }).triggers)).toEqual(
+      [['desk'], ['other']],
+    );
+  });
+
+  test('of our own is none; of another bot it is one that a trigger may ignore', async () => {
+    const answering = await open({ bots: 'allow' });
+    const ignoring = await open({}, 'ignoring');
+    await platform.say(channel, app.user, 'mine', { bot_id: app.bot });
+    await platform.say(channel, 'UOTHER', 'mine as well', { bot_id: app.bot });
+    expect(ids()).toEqual([]);
+    await platform.say(channel, 'UOTHER', 'not mine', { bot_id: 'B9' });
+    expect(adapter.takes?.(answering, last())).toBe(true);
+    expect(adapter.takes?.(ignoring, last())).toBe(false);
+  });
+
+  test('is not taken while nobody knows who we are, and comes again', async () => {
+    platform.isAway = true;
+    await open();
+    const payload = callbackPayload(app, channel, {
+      type: 'message',
+      ts: '1.2',
+      user: 'UANN',
+      text: 'hello',
+    });
+    const { authorizations: _, ...unnamed } = payload;
+    expect((await senderOf().send('events_api', unnamed)).status).toBe(503);
+    expect(ids()).toEqual([]);
+    platform.isAway = false;
+    expect((await senderOf().send('events_api', unnamed)).status).toBe(202);
+  });
+
+  test('of another workspace is not for the trigger', async () => {
+    const trigger = await open();
+    const payload = {
+      ...callbackPayload(app, channel, { type: 'message', ts: '1.2', user: 'UANN', text: 'hello' }),
+    };
+    await senderOf().send('events_api', payload);
+    expect(adapter.takes?.(trigger, last())).toBe(true);
+    const elsewhere = {
+      team_id: 'T9',
+      context_team_id: 'T9',
+      authorizations: [{ team_id: 'T9', user_id: 'U9', is_bot: true }],
+    };
+    await senderOf().send('events_api', {
+      ...payload,
+      ...elsewhere,
+      event: { ...(payload.event as object), ts: '1.3' },
+    });
+    expect(adapter.takes?.(trigger, last())).toBe(false);
+  });
+
+  test('is a mention for a trigger that wants mentions, and anything for one that wants messages', async () => {
+    const mentions = await open({ events: ['app_mention'] }, 'mentions');
+    const messages = await open({ events: ['message'] }, 'messages');
+    const takes = () => [mentions, messages].map((trigger) => adapter.takes?.(trigger, last()));
+    app.events = ['message'];
+    await platform.say(channel, 'UANN', 'hello');
+    expect(takes()).toEqual([false, true]);
+    await platform.say(channel, 'UANN', `<@${app.user}> hello`);
+    expect(takes()).toEqual([true, true]);
+    app.events = ['app_mention'];
+    await platform.say(channel, 'UANN', `<@${app.user}> hello`);
+    expect(takes()).toEqual([true, true]);
+    await platform.command(app, channel, 'UANN', '/deploy', '');
+    expect(takes()).toEqual([true, true]);
+  });
+});
+
+test('who joins a channel is nobody here, but for our own bot, which has arrived', async () => {
+  await open();
+  const joined = (user: string) =>
+    callbackPayload(app, channel, { type: 'member_joined_channel', user, event_ts: '1.5' });
+  await senderOf().send('events_api', joined('UANN'));
+  expect(ids()).toEqual([]);
+  await senderOf().send('events_api', joined(app.user));
+  expect(last()).toMatchObject({ isArrival: true, text: undefined, names: [] });
+  expect(adapter.outbound?.target(chatWorkspaceTrigger('t'), last())).toEqual({
+    place: channel.id,
+    thread: undefined,
+  });
+});
+
+test('bots that answer each other are not taken for ever', async () => {
+  await open({ bots: 'allow' });
+  const thread = channel.add({ user: 'UANN', text: 'begin' }).ts;
+  for (let n = 0; n < 12; n += 1)
+    await platform.say(channel, 'UOTHER', `${n}`, { bot_id: 'B9', thread_ts: thread });
+  expect(ids()).toHaveLength(10);
+  expect(host.lines.map(({ message }) => message)).toContainEqual(
+    expect.stringContaining('bots answer each other'),
+  );
+  await platform.say(channel, 'UANN', 'stop', { thread_ts: thread });
+  await platform.say(channel, 'UOTHER', 'more', { bot_id: 'B9', thread_ts: thread });
+  expect(ids()).toHaveLength(12);
+});
+
+test('a bot token that is refused is the failure of its trigger, until it is accepted', async () => {
+  void platform.fail('auth.test', { kind: 'refuse', error: new WebError('invalid_auth') });
+  await open();
+  await eventually(() =>
+    expect(host.refusals).toEqual([expect.stringContaining('invalid_auth the token is not accepted')]),
+  );
+  expect(JSON.stringify(host.lines)).not.toContain(app.botToken);
+});
+
+test('who the bot is, is known after a restart, and asked for once for all its triggers', async () => {
+  await open();
+  await open({}, 'second');
+  await identified();
+  await platform.say(channel, 'UANN', 'hello');
+  expect(platform.called('auth.test')).toHaveLength(1);
+  platform.isAway = true;
+  adapter = chatWorkspaceAdapter(26_214_400);
+  await open({ path: '/again' }, 'again');
+  const payload = callbackPayload(app, channel, { type: 'message', ts: '1.9', user: app.user, text: 'mine' });
+  const again = new EventSender({ url: `${host.url}/again`, signingSecret: app.signingSecret });
+  expect(await again.send('events_api', payload)).toMatchObject({ status: 200 });
+});
