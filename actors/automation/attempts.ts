@@ -1,8 +1,10 @@
-// What holds for attempts of any work: when there is to be no further one, and how an event waits that has no place.
+// What holds for attempts of any work: when there is to be no further one, how an event waits that has no place, and what becomes of
+// one for which a platform was asked in vain.
 
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import { CRASH_LIMIT } from '../../machines/crashes.ts';
 import type { Outcome } from '../inbox/work.ts';
+import { DeliveryError } from '../outbound/delivery-error.ts';
 import type { StoredEvent } from '../store/store.ts';
 
 /** Where a platform or an agent that takes no more does not say for how long. */
@@ -28,4 +30,18 @@ export const wasTried = ({ attempt, wasClaimed }: StoredEvent): boolean => attem
 export function withoutPlace(heldBy: string, { name }: Trigger, whom: string): Outcome {
   const note = `it waits for a place: ${whom}, or this trigger, has as many events at work as it may have now`;
   return { kind: 'queued', heldBy, trigger: name, note };
+}
+
+/** `error` is what the platform, or the way there, said. */
+export function askedInVain(
+  { name: trigger, retry }: Trigger,
+  error: unknown,
+): Outcome & { readonly note: string } {
+  const note = error instanceof Error ? error.message : String(error);
+  if (!(error instanceof DeliveryError)) return { kind: 'failed', trigger, note, retry };
+  const { isFinal, isTooSoon, isUnasked, isOutcomeUnknown, retryAfterMs } = error;
+  if (isTooSoon)
+    return { kind: 'deferred', trigger, note, inMs: retryAfterMs ?? TOO_SOON_MS, isUnasked, retry };
+  const told = isOutcomeUnknown ? `${note}; it may have arrived` : note;
+  return { kind: 'failed', trigger, note: told, isFinal, retryAfterMs, retry };
 }

@@ -23,7 +23,7 @@ import { TypingIndicators } from '../outbound/typing-indicators.ts';
 import type { Adapter, InboundEvent } from '../sources/adapter.ts';
 import { INBOUND, type NewEvent, type Store, type StoredEvent } from '../store/store.ts';
 import { type AnswerTime, answerTime } from './answer-time.ts';
-import { givenUp, TOO_SOON_MS, withoutPlace } from './attempts.ts';
+import { askedInVain, givenUp, TOO_SOON_MS, withoutPlace } from './attempts.ts';
 import { CONVERSATION, jobOf, parametersOf } from './conversation-job.ts';
 import { Draft } from './draft.ts';
 import { EventTriggers, type TriggerLookup } from './event-triggers.ts';
@@ -122,6 +122,13 @@ export class ConversationWork implements Work {
     } catch (error) {
       return { kind: 'failed', isFinal: true, note: `it cannot be read: ${messageOf(error)}`, retry: ONCE };
     }
+    const completing = this.#triggers.completing(adapter, inbound);
+    if (completing !== undefined)
+      try {
+        inbound = await completing.event;
+      } catch (error) {
+        return askedInVain(completing.trigger, error);
+      }
     const match = this.#triggers.match(adapter, inbound);
     if (!('trigger' in match)) {
       const { note, notice } = match;

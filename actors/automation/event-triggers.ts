@@ -58,6 +58,20 @@ export class EventTriggers {
     return match === FILTERED ? { note: match, notice: 'refused' } : untaken(match);
   }
 
+  /**
+   * What is to be asked of the platform before it can be matched, and the trigger in whose name that is; undefined for most events.
+   */
+  completing(
+    adapter: Adapter,
+    inbound: InboundEvent,
+  ): { readonly trigger: Trigger; readonly event: Promise<InboundEvent> } | undefined {
+    if (adapter.complete === undefined) return undefined;
+    const own = this.#known(adapter, inbound).filter((trigger) => isOfAccount(adapter, trigger, inbound));
+    const event = adapter.complete(inbound, own);
+    const [trigger] = own;
+    return event === undefined || trigger === undefined ? undefined : { trigger, event };
+  }
+
   /** The trigger in whose name is said that no trigger takes it. Undefined where nothing can be said. */
   spokesman(adapter: Adapter, inbound: InboundEvent): Trigger | undefined {
     const known = this.#known(adapter, inbound);

@@ -19,7 +19,7 @@ import type { Outbound, Receipt, SendContext } from '../outbound/outbound.ts';
 import { destinationKey, type RowMeta, renderedOf } from '../outbound/outbox-rows.ts';
 import { type Adapter, accountOf } from '../sources/adapter.ts';
 import type { Store, StoredEvent } from '../store/store.ts';
-import { givenUp, TOO_SOON_MS, wasTried, withoutPlace } from './attempts.ts';
+import { askedInVain, givenUp, wasTried, withoutPlace } from './attempts.ts';
 
 /** A platform that takes longer for one message has not taken it. */
 const SEND_MS = 60_000;
@@ -88,7 +88,7 @@ export class OutboxWork implements Work {
       return { kind: 'done', trigger: name, receipt: id === '' ? undefined : id };
     } catch (error) {
       if (onlyEdits !== undefined && isGone(error)) return ignored(name, NOTHING_TO_CHANGE);
-      const outcome = failed(trigger, error);
+      const outcome = askedInVain(trigger, error);
       return replacedBy === undefined || outcome.kind === 'deferred' ? outcome : ignored(name, outcome.note);
     } finally {
       place.end();
@@ -149,13 +149,3 @@ function remember(ids: Set<string>, id: string): void {
 }
 
 const ignored = (trigger: string, note: string): Outcome => ({ kind: 'ignored', trigger, note });
-
-function failed({ name: trigger, retry }: Trigger, error: unknown): Outcome & { readonly note: string } {
-  const note = error instanceof Error ? error.message : String(error);
-  if (!(error instanceof DeliveryError)) return { kind: 'failed', trigger, note, retry };
-  const { isFinal, isTooSoon, isUnasked, isOutcomeUnknown, retryAfterMs } = error;
-  if (isTooSoon)
-    return { kind: 'deferred', trigger, note, inMs: retryAfterMs ?? TOO_SOON_MS, isUnasked, retry };
-  const told = isOutcomeUnknown ? `${note}; it may have arrived` : note;
-  return { kind: 'failed', trigger, note: told, isFinal, retryAfterMs, retry };
-}

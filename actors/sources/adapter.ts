@@ -151,6 +151,11 @@ export interface Adapter<T extends Trigger = Trigger> {
    * they are then; whoever accepts it asks none. Pure. Without it, any event that was verified for the trigger.
    */
   takes?(trigger: T, event: InboundEvent): boolean;
+  /**
+   * The event with what filters of these triggers ask and only the platform knows, as the name of a channel; undefined where it has
+   * all that they need. Rejects with a DeliveryError while that cannot be had: the event is tried again, and never taken unfiltered.
+   */
+  complete?(event: InboundEvent, triggers: readonly T[]): Promise<InboundEvent> | undefined;
   /** The filters that chats have in common (inbox/chat-filters.ts), for a type that has them. Asked for once per trigger. */
   filters?(trigger: T): Filters;
   /**

@@ -20,6 +20,8 @@ import { teamsOf } from './workspace-payload.ts';
 export function chatWorkspaceAdapter(maxBodyBytes: number): Adapter<ChatWorkspaceTrigger> {
   const accounts = new WorkspaceAccounts();
   const table = new WebhookTable<WorkspaceSubscriber>(chatWorkspacePath(maxBodyBytes));
+  const takes = (trigger: ChatWorkspaceTrigger, event: InboundEvent): boolean =>
+    isOfTeam(accounts.botOf(trigger).identity?.team, event) && isWanted(trigger, event);
   return {
     type: 'ChatWorkspace',
     account: (trigger) => accounts.of(trigger).name,
@@ -48,9 +50,19 @@ export function chatWorkspaceAdapter(maxBodyBytes: number): Adapter<ChatWorkspac
         throw error;
       }
     },
-    read: readWorkspaceEvent,
-    takes: (trigger, event) =>
-      isOfTeam(accounts.botOf(trigger).identity?.team, event) && isWanted(trigger, event),
+    read(stored) {
+      const event = readWorkspaceEvent(stored);
+      return withNames(event, accounts.named(event.account ?? '')?.channels.known(event.channel ?? ''));
+    },
+    complete(event, triggers) {
+      const { channel = '' } = event;
+      const asking = triggers.find((trigger) => needsName(trigger, event) && takes(trigger, event));
+      if (asking === undefined) return undefined;
+      const { channels } = accounts.of(asking);
+      if (channels.known(channel) !== undefined) return undefined;
+      return channels.ask(channel, accounts.botOf(asking).api).then((names) => withNames(event, names));
+    },
+    takes,
     filters: ({ config }) => chatFilters(config),
     outbound: workspaceOutbound({
       pacing: workspacePacing(),
@@ -58,6 +70,25 @@ export function chatWorkspaceAdapter(maxBodyBytes: number): Adapter<ChatWorkspac
       accountOf: (trigger) => accounts.of(trigger).name,
     }),
   };
+}
+
+/** Ids are written in capitals; no name is. */
+const isName = (channel: string) => /[^A-Z0-9]/.test(channel.replace(/^#/, ''));
+
+/** Whether only the name of its channel tells if a filter takes it. */
+function needsName({ config: { channels } }: ChatWorkspaceTrigger, event: InboundEvent): boolean {
+  const { channel = '', channelAliases = [] } = event;
+  if (channel.startsWith('D') || !channels.some(isName)) return false;
+  return ![channel, ...channelAliases].some((name) =>
+    channels.some((each) => each.replace(/^#/, '') === name),
+  );
+}
+
+function withNames(event: InboundEvent, names: readonly string[] = []): InboundEvent {
+  const [name] = names;
+  if (name === undefined) return event;
+  const channelAliases = [...(event.channelAliases ?? []), ...names];
+  return { ...event, channelAliases, context: { ...event.context, 'chat.name': name } };
 }
 
 /** An app may be in several workspaces, with a bot in each. */

@@ -15,8 +15,8 @@ import type { WorkspaceApi } from './chatworkspace-api.ts';
 import { deliveryErrorOf, goneWords } from './chatworkspace-errors.ts';
 import { placeOf } from './chatworkspace-event.ts';
 import { postedBefore, rowMetadata, UnsentRows } from './posted-before.ts';
-import { type WorkspaceCall, workspaceCalls } from './workspace-message.ts';
-import { EDITS_EVERY_MS } from './workspace-pacing.ts';
+import { type WorkspaceCall, workspaceCalls, workspaceLimits } from './workspace-message.ts';
+import { CHANNEL_LIMIT, EDITS_EVERY_MS } from './workspace-pacing.ts';
 
 const CHANNEL = /^[CDG][A-Z0-9]{1,40}$/;
 const THREAD = /^\d{1,12}\.\d{1,8}$/;
@@ -43,6 +43,10 @@ export function workspaceOutbound(
     },
     render: (_trigger, message) => workspaceCalls(message),
     mentions: 'rendered',
+    limits: (trigger) => ({
+      ...workspaceLimits,
+      ...directory.pacing.inForce(directory.accountOf(trigger), { channel: CHANNEL_LIMIT }),
+    }),
     sendsTo: ({ config }) => config.api_root,
     send: (trigger, call, context) => new WorkspaceSending(directory, unsent, trigger, context).send(call),
     editsEveryMs: () => EDITS_EVERY_MS,

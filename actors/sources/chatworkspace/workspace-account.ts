@@ -7,6 +7,7 @@ import type { ChatWorkspaceTrigger } from '../../../config/resources/triggers/tr
 import type { Store } from '../../store/store.ts';
 import { BotTurns } from '../bot-turns.ts';
 import { ClientsByCredential } from '../clients-by-credential.ts';
+import { ChannelNames } from './channel-names.ts';
 import { type BotIdentity, WorkspaceApi } from './chatworkspace-api.ts';
 
 /** So old may the identity be when the bot is connected anew. */
@@ -74,6 +75,7 @@ export interface WorkspaceAccount {
   /** The app; no secret, it stands in keys. */
   readonly name: string;
   readonly turns: BotTurns;
+  readonly channels: ChannelNames;
 }
 
 export class WorkspaceAccounts {
@@ -85,10 +87,17 @@ export class WorkspaceAccounts {
 
   readonly of = ({ config }: ChatWorkspaceTrigger): WorkspaceAccount => {
     const name = appOf(config);
-    const account = this.#accounts.get(name) ?? { name, turns: new BotTurns() };
+    const account = this.#accounts.get(name) ?? {
+      name,
+      turns: new BotTurns(),
+      channels: new ChannelNames(),
+    };
     this.#accounts.set(name, account);
     return account;
   };
+
+  /** By its name. */
+  readonly named = (name: string): WorkspaceAccount | undefined => this.#accounts.get(name);
 
   readonly botOf = (trigger: ChatWorkspaceTrigger): WorkspaceBot => {
     const bot = this.#bots.of(trigger);

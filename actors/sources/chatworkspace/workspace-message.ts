@@ -7,7 +7,14 @@
 import { UnrenderableError } from '../../outbound/delivery-error.ts';
 import type { OutboundMessage } from '../../outbound/outbound-message.ts';
 import { splitText } from '../../outbound/split-text.ts';
-import { type Block, type BlockOptions, cardBlocks, textBlocks, titleBlocks } from './workspace-blocks.ts';
+import {
+  type Block,
+  type BlockOptions,
+  cardBlocks,
+  MAX_BUTTONS,
+  textBlocks,
+  titleBlocks,
+} from './workspace-blocks.ts';
 import { cut, markup } from './workspace-markup.ts';
 
 /** A message of the API, as a row of the outbox keeps it. */
@@ -28,6 +35,7 @@ const MAX_TEXT = 4000;
 const MAX_BLOCKS = 40;
 const MAX_BLOCKS_SIZE = 8_000;
 const MAX_SUMMARY = 300;
+export const workspaceLimits = { text: { most: MAX_TEXT, unit: 'utf16' }, buttons: MAX_BUTTONS } as const;
 
 interface Said {
   readonly text: string;

@@ -1,0 +1,132 @@
+// What channels are called, asked of the fake of the platform: WSC1, WSC2, WSC3; and filters by names, which are asked before anybody
+// takes an event.
+
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { InboundEvent } from '../../../../../actors/sources/adapter.ts';
+import { ChannelNames } from '../../../../../actors/sources/chatworkspace/channel-names.ts';
+import { chatWorkspaceAdapter } from '../../../../../actors/sources/chatworkspace/chatworkspace-adapter.ts';
+import { WorkspaceApi } from '../../../../../actors/sources/chatworkspace/chatworkspace-api.ts';
+import { chatWorkspaceTrigger } from '../../../../fixtures/automation/triggers.ts';
+import type { App } from '../../../../fixtures/workspace-platform/app.ts';
+import { tooMany, WebError } from '../../../../fixtures/workspace-platform/web-error.ts';
+import { WorkspacePlatform } from '../../../../fixtures/workspace-platform/workspace-platform.ts';
+
+let platform: WorkspacePlatform;
+let app: App;
+let now: number;
+let names: ChannelNames;
+
+beforeEach(async () => {
+  platform = await new WorkspacePlatform().start();
+  app = platform.addApp('A1');
+  now = 1_000;
+  names = new ChannelNames(() => now);
+});
+afterEach(() => platform.stop());
+
+const ask = (channel: string) =>
+  names.ask(channel, new WorkspaceApi({ token: app.botToken, api_root: platform.apiRoot }));
+const asked = () => platform.called('conversations.info').length;
+
+test('a channel is asked for once, however many want to know, and again after a while', async () => {
+  const { id } = platform.addChannel('ops', [app]);
+  expect(names.known(id)).toBeUndefined();
+  expect(await Promise.all([ask(id), ask(id), ask(id)])).toEqual([['ops'], ['ops'], ['ops']]);
+  expect(await ask(id)).toEqual(['ops']);
+  expect(asked()).toBe(1);
+  now += 1_000_000;
+  expect(names.known(id)).toBeUndefined();
+  await ask(id);
+  expect(asked()).toBe(2);
+});
+
+test('one that the bot does not see has no name', async () => {
+  const { id } = platform.addChannel('hidden', [], { isPrivate: true });
+  expect(await ask(id)).toEqual([]);
+  expect(names.known(id)).toEqual([]);
+});
+
+test('a name that cannot be had is told as such, and is asked for again', async () => {
+  const { id } = platform.addChannel('ops', [app]);
+  void platform.fail('conversations.info', { kind: 'page', status: 502 });
+  await expect(ask(id)).rejects.toMatchObject({ isFinal: false, isTooSoon: false });
+  app.lacks.add('channels:read');
+  await expect(ask(id)).rejects.toMatchObject({
+    isFinal: true,
+    message: expect.stringMatching(
+      /what C\w+ is called is not known: missing_scope .*it needs channels:read/,
+    ),
+  });
+  app.lacks.clear();
+  expect(await ask(id)).toEqual(['ops']);
+});
+
+test('what the platform takes is not exceeded, and its pauses are kept', async () => {
+  const channels = Array.from({ length: 30 }, (_, n) => platform.addChannel(`c${n}`, [app]).id);
+  const results = await Promise.allSettled(channels.map(ask));
+  expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(20);
+  const [refused] = results.flatMap((each) => (each.status === 'rejected' ? [each.reason as object] : []));
+  expect(refused).toMatchObject({ isTooSoon: true, isUnasked: true });
+  now += 60_000;
+  void platform.fail('conversations.info', { kind: 'refuse', error: tooMany(9) });
+  await expect(ask(channels[29] ?? '')).rejects.toMatchObject({ isTooSoon: true, retryAfterMs: 9_000 });
+  const before = asked();
+  await expect(ask(channels[28] ?? '')).rejects.toMatchObject({ isTooSoon: true });
+  expect(asked()).toBe(before);
+});
+
+describe('a filter by names', () => {
+  let adapter: ReturnType<typeof chatWorkspaceAdapter>;
+  beforeEach(() => {
+    adapter = chatWorkspaceAdapter(1_000_000);
+  });
+  const event = (channel: string, more: Partial<InboundEvent> = {}): InboundEvent => ({
+    platform: 'chatworkspace',
+    triggers: ['t'],
+    names: [],
+    text: 'hello',
+    channel,
+    user: 'UANN',
+    context: { 'chat.event': 'message' },
+    payload: {},
+    parameters: {},
+    ...more,
+  });
+  const trigger = (channels: readonly string[]) =>
+    chatWorkspaceTrigger('t', {
+      app_id: 'A1',
+      bot_token: app.botToken,
+      api_root: platform.apiRoot,
+      channels,
+    });
+
+  test('has the name of the channel asked for', async () => {
+    const { id } = platform.addChannel('named-ops', [app]);
+    const completed = await adapter.complete?.(event(id), [trigger(['#named-ops'])]);
+    expect(completed).toMatchObject({ channelAliases: ['named-ops'], context: { 'chat.name': 'named-ops' } });
+    expect(adapter.complete?.(event(id), [trigger(['#other'])])).toBeUndefined();
+  });
+
+  test.each([
+    ['none', []],
+    ['of ids', ['C0OTHER']],
+    ['that has the channel by its id', ['#named', 'C0HERE']],
+  ])('is nothing to ask about: %s', (_, channels) => {
+    expect(adapter.complete?.(event('C0HERE'), [trigger(channels)])).toBeUndefined();
+  });
+
+  test('asks nothing of a conversation of two, or where the event has the name', () => {
+    expect(adapter.complete?.(event('D0HERE'), [trigger(['#ops'])])).toBeUndefined();
+    expect(
+      adapter.complete?.(event('C0HERE', { channelAliases: ['ops'] }), [trigger(['#ops'])]),
+    ).toBeUndefined();
+  });
+
+  test('is not passed while the platform does not say the name', async () => {
+    const { id } = platform.addChannel('another', [app]);
+    void platform.fail('conversations.info', { kind: 'refuse', error: new WebError('internal_error') });
+    await expect(adapter.complete?.(event(id), [trigger(['#ops'])])).rejects.toMatchObject({
+      isFinal: false,
+    });
+  });
+});
