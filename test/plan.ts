@@ -48,6 +48,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'tool-servers/repository-host-server-files',
     'bot-platform',
     'workspace-sockets',
+    'workspace-platform',
     'tool-servers/repository-host-server-limits',
   ],
   'the way to remote servers, on the far side of the gateway': [

@@ -73,7 +73,7 @@ export function chatWorkspaceAdapter(maxBodyBytes: number): Adapter<ChatWorkspac
 }
 
 /** Ids are written in capitals; no name is. */
-const isName = (channel: string) => /[^A-Z0-9]/.test(channel.replace(/^#/, ''));
+const isName = (channel: string) => !/^[CDG][A-Z0-9]+$/.test(channel);
 
 /** Whether only the name of its channel tells if a filter takes it. */
 function needsName({ config: { channels } }: ChatWorkspaceTrigger, event: InboundEvent): boolean {
