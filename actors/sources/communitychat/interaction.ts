@@ -17,6 +17,8 @@ const ROW = 1;
 const LABEL = 18;
 /** Types of channels that are threads of their parent. */
 const THREADS: readonly unknown[] = [10, 11, 12];
+/** Where it is the only value of a command it is what somebody says: people have no other way to. */
+const TEXT = 'text';
 /** A sub-command within a group of them. */
 const MAX_DEPTH = 3;
 /** Our own selects: what is chosen in them is the id of an action. */
@@ -100,7 +102,8 @@ function commandOf(data: unknown): Said {
   if (kind !== undefined) return { ...all, kind, text: `/${name} ${targetOf(data)}`.trim(), values: {} };
   const { path, values } = optionsOf(data, MAX_DEPTH);
   const words = values.map(([option, value]) => `${option}: ${value}`);
-  const text = [`/${name}`, ...path, ...words].join(' ');
+  const [said] = values.length === 1 ? values : [];
+  const text = said?.[0] === TEXT ? said[1] : [`/${name}`, ...path, ...words].join(' ');
   return { ...all, kind: 'command', text, values: Object.fromEntries(values) };
 }
 

@@ -203,6 +203,10 @@ describe('an interaction', () => {
       text: '/db backup start table: users',
       parameters: { table: 'users' },
     });
+    expect(await hear(command('ask', { text: 'how are you?' }))).toMatchObject({
+      text: 'how are you?',
+      parameters: { text: 'how are you?' },
+    });
   });
 
   it('of a button or a select has what was pressed or chosen, and may stand for a command (C9)', async () => {

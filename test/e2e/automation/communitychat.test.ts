@@ -1,0 +1,252 @@
+// The community chat with the whole program, as far as no other chat is like it: one gateway for all cases. What it shares with the
+// others is in every-chat.test.ts.
+
+import { readFile } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  type AgentProgram,
+  eventually,
+  httpAgent,
+  startAgent,
+  startAutomation,
+  trigger,
+} from '../../fixtures/automation/automation.ts';
+import { CommunityPlatform } from '../../fixtures/community-platform/community-platform.ts';
+import {
+  type Act,
+  type Channel,
+  choice,
+  click,
+  command,
+  modal,
+  ping,
+} from '../../fixtures/community-platform/interactions.ts';
+import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
+
+const platform = new CommunityPlatform();
+let gateway: GatewayProcess;
+let program: AgentProgram;
+let output = '';
+const tokens: string[] = [];
+/** Answered only when it is told to. */
+let release = () => {};
+const released = new Promise<void>((resolve) => {
+  release = resolve;
+});
+
+const bigCard = {
+  title: 'A release',
+  fields: Array.from({ length: 30 }, (_, i) => ({ name: `field ${i}`, value: 'v'.repeat(300) })),
+  actions: Array.from({ length: 40 }, (_, i) => ({ id: `go ${i}`, title: `Go ${i}`, description: 'why' })),
+};
+
+async function* slowly() {
+  for (let i = 1; i <= 3; i += 1) {
+    yield `data: ${JSON.stringify({ text: i === 1 ? 'part 1' : ` part ${i}` })}`;
+    await new Promise((done) => setTimeout(done, 900));
+  }
+}
+
+beforeAll(async () => {
+  program = await startAgent(async ({ body }) => {
+    const { input } = body;
+    if (input === 'slow') return { stream: slowly() };
+    if (input === 'card') return { text: 'Look:', data: bigCard };
+    if (input === 'held') await released;
+    return { text: `heard: ${input}` };
+  });
+  await platform.start();
+  const { publicKey: public_key, apiRoot: api_root, world } = platform;
+  const ask = { agent: 'desk', parameters: [{ name: 'text', required: true }] };
+  const chat = trigger('chat', {
+    type: 'CommunityChat',
+    config: {
+      public_key,
+      api_root,
+      application_id: world.applicationId,
+      bot_token: world.botToken,
+      allowed_roles: ['42'],
+    },
+    commands: { '/ask': ask, '/page': { agent: 'desk', description: 'Call somebody' } },
+    default_agent: 'desk',
+    retry: { attempts: 3, min_backoff_seconds: 0.2, factor: 2, max_backoff_seconds: 1 },
+  });
+  await begin([chat, httpAgent('desk', program.url)]);
+});
+afterAll(() => platform.stop());
+
+async function begin(resources?: Parameters<typeof startAutomation>[0]['resources']): Promise<void> {
+  gateway = await startAutomation(resources === undefined ? { folder: gateway.folder } : { resources });
+  platform.webhookUrl = `${gateway.url}/webhook/communitychat`;
+}
+
+const boss = platform.world.person('Bea', ['42']);
+const room = (name: string) => platform.world.channel(name);
+
+async function act(what: Act, channel: Channel, person = boss) {
+  const reply = await platform.send({ act: what, channel, person });
+  tokens.push(reply.token);
+  expect(reply).toMatchObject({ status: 200, body: { type: 5 } });
+  expect(reply.tookMs).toBeLessThan(3_000);
+  return reply;
+}
+const ask = (text: string, channel: Channel) => act(command('ask', { text }), channel);
+const sees = (channel: Channel, ...texts: readonly unknown[]) =>
+  eventually(() => expect(platform.textsIn(channel)).toEqual(texts));
+const delivery = async (id: string) =>
+  (await (await fetch(`${gateway.url}/deliveries/${encodeURIComponent(id)}`)).json()) as {
+    readonly state: string;
+    readonly note: string;
+  };
+const eventId = ({ id }: { readonly id: string }) => `communitychat:${platform.world.applicationId}/${id}`;
+
+test('a ping is answered, and the commands are in the menu, put there once', async () => {
+  expect(await platform.post(JSON.stringify(ping))).toMatchObject({ status: 200, body: { type: 1 } });
+  await eventually(() =>
+    expect(platform.world.commands.get('')?.map(({ name }) => name)).toEqual([
+      'ask',
+      'page',
+      'agent',
+      'task',
+      'fleet',
+      'flow',
+    ]),
+  );
+});
+
+describe.concurrent('somebody', () => {
+  test('sees an answer that takes its time grow in the place where it was announced', async () => {
+    const channel = room('slow');
+    await ask('slow', channel);
+    expect(platform.thinkingIn(channel)).toBe(1);
+    await eventually(() => expect(platform.textsIn(channel)).toEqual([expect.stringMatching(/^part 1/)]));
+    await sees(channel, 'part 1 part 2 part 3');
+    expect(platform.callsTo(channel).every(({ method }) => method === 'PATCH')).toBe(true);
+    expect(platform.callsTo(channel).length).toBeGreaterThanOrEqual(2);
+  });
+
+  test('sees a large card whole, within the limits, and what is chosen, pressed or filled in is heard', async () => {
+    const channel = room('card');
+    await ask('card', channel);
+    const last = await eventually(() => {
+      const seen = platform.seen(channel);
+      expect(
+        seen.flatMap(({ body }) => body.embeds as readonly { fields: [] }[]).flatMap(({ fields }) => fields),
+      ).toEqual(bigCard.fields);
+      return seen.at(-1);
+    });
+    expect(platform.callsTo(channel).filter(({ status }) => status === 400)).toEqual([]);
+    const message = { id: last?.id };
+    expect(last?.body.components).toHaveLength(2);
+    await act(choice('actions:2', ['go 30'], message), channel);
+    await act(click('not by us'), channel);
+    await act(modal('form', { title: 'It burns' }, 'labels'), channel);
+    await eventually(() =>
+      expect(platform.textsIn(channel).slice(-3)).toEqual([
+        'heard: go 30',
+        'heard: not by us',
+        'heard: It burns',
+      ]),
+    );
+  });
+
+  test('who may not is told so, and no agent is asked, whatever they do', async () => {
+    const channel = room('roles');
+    for (const each of [command('ask', { text: 'forbidden' }), click('forbidden')])
+      await act(each, channel, platform.ann);
+    await eventually(() => expect(platform.seen(channel)).toHaveLength(2));
+    expect(platform.thinkingIn(channel)).toBe(0);
+    expect(program.requests.filter(({ body }) => body.input.includes('forbidden'))).toEqual([]);
+  });
+
+  test('who asks what is at work is answered although the channel is busy', async () => {
+    const channel = room('busy');
+    await ask('held', channel);
+    await eventually(() => expect(program.requests.some(({ body }) => body.input === 'held')).toBe(true));
+    await act(command('agent', { action: 'status' }), channel);
+    await eventually(() => expect(platform.textsIn(channel)).toHaveLength(1));
+    expect(platform.thinkingIn(channel)).toBe(1);
+    release();
+    await eventually(() => expect(platform.textsIn(channel)).toContain('heard: held'));
+  });
+
+  test('whose answer the platform takes no more has it in the record, with the reason', async () => {
+    const channel = room('late');
+    platform.refuse(50027, channel);
+    const reply = await ask('late', channel);
+    await eventually(async () =>
+      expect(await delivery(`outbox:${eventId(reply)}/1`)).toMatchObject({
+        state: 'dead',
+        attempts: 1,
+        note: expect.stringMatching(/^50027 the 15 minutes of the interaction are over/),
+      }),
+    );
+    expect(await delivery(eventId(reply))).toMatchObject({ state: 'done' });
+  });
+});
+
+test('what was acknowledged is answered once after kill -9, also when it comes again', async () => {
+  const channel = room('killed');
+  const hanging = platform.faults.plan(
+    { kind: 'hang', isTaken: true },
+    (each) => each.channel === channel.id,
+  );
+  const reply = await ask('before the end', channel);
+  await hanging;
+  await gateway.stop('SIGKILL');
+  output += gateway.text();
+  await begin();
+  const again = await platform.send({
+    act: command('ask', { text: 'before the end' }),
+    channel,
+    person: boss,
+    again: reply,
+  });
+  expect(again.status).toBe(200);
+  await eventually(async () =>
+    expect(await delivery(`outbox:${eventId(reply)}/1`)).toMatchObject({ state: 'done' }),
+  );
+  // To put it in its place twice is to put it there once.
+  expect(platform.textsIn(channel)).toEqual(['heard: before the end']);
+  expect(program.requests.filter(({ body }) => body.input === 'before the end')).toHaveLength(1);
+  // Another start says nothing new to the menu.
+  expect(platform.calls.filter(({ method }) => method === 'PUT')).toHaveLength(1);
+});
+
+test('a flood of forged requests is refused for little, and who is real is answered meanwhile', async () => {
+  const body = JSON.stringify({ ...command('ask', { text: 'x'.repeat(20_000) }), id: '1', token: 'forged' });
+  const forged = { ...platform.signed(body), 'x-signature-ed25519': 'ab'.repeat(64) };
+  const channel = room('flood');
+  const statuses: number[] = [];
+  const cpuBefore = await cpuSecondsOf(gateway.pid);
+  const senders = Array.from({ length: 8 }, async () => {
+    for (let i = 0; i < 50; i += 1) statuses.push((await platform.post(body, forged)).status);
+  });
+  await ask('in the flood', channel);
+  await sees(channel, 'heard: in the flood');
+  await Promise.all(senders);
+  expect(new Set(statuses)).toEqual(new Set([401]));
+  // Four hundred of them; with a check in plain JavaScript it would be about two seconds.
+  const cpuSeconds = (await cpuSecondsOf(gateway.pid)) - cpuBefore;
+  expect(cpuSeconds).toBeLessThan(1.5);
+  expect(program.requests.filter(({ body: { input } }) => input.startsWith('xxx'))).toEqual([]);
+});
+
+test('no token, of the bot or of an interaction, was in the log, in a record or in a request to the agent', async () => {
+  const list = (await (await fetch(`${gateway.url}/deliveries?limit=1000`)).json()) as {
+    readonly deliveries: readonly { readonly id: string }[];
+  };
+  const records = await Promise.all(list.deliveries.map(({ id }) => delivery(id)));
+  const triggers = await (await fetch(`${gateway.url}/triggers`)).json();
+  const shown = output + gateway.text() + JSON.stringify([records, triggers, program.requests]);
+  for (const secret of [platform.world.botToken, ...tokens]) expect(shown).not.toContain(secret);
+  expect(records.length).toBeGreaterThan(10);
+});
+
+/** Of the whole process until now. */
+async function cpuSecondsOf(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  // User and system time, in hundredths of a second.
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
