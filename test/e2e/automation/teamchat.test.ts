@@ -1,0 +1,215 @@
+// The team chat with the whole program: what its platform alone has. What it shares with all chats is in every-chat.test.ts.
+
+import { setTimeout as pause } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { eventually } from '../../fixtures/automation/automation.ts';
+import { atRest } from '../../fixtures/automation/killed.ts';
+import { seeded } from '../../fixtures/seeded.ts';
+import { personalChat, personOf, thread } from '../../fixtures/team-platform/activities.ts';
+import { startTeamChat, type TeamChat } from '../../fixtures/team-platform/team-chat.ts';
+import { TeamIdentity } from '../../fixtures/team-platform/team-identity.ts';
+import { APP_ID, APP_PASSWORD } from '../../fixtures/team-platform/team-platform.ts';
+
+const ada = personOf('Ada');
+let team: TeamChat;
+let output = '';
+
+beforeAll(async () => {
+  team = await startTeamChat(
+    async ({ body: { input } }) => {
+      if (input === 'slow') await pause(1_500);
+      return { text: `heard: ${input}` };
+    },
+    { approve: { agent: 'desk', description: 'Let it pass' } },
+  );
+  team.platform.everyMs = 1_000;
+});
+afterAll(() => team.platform.stop());
+
+const say = (place: Parameters<TeamChat['platform']['activities']['message']>[0], text: string) =>
+  team.sender.send(team.platform.activities.message(place, ada, text));
+const texts = (place: { readonly id: string }) => team.platform.textsTo(place.id);
+const askedFor = (input: string) => team.agent.requests.filter(({ body }) => body.input === input);
+
+test.concurrent('an invoke is answered at once, and what the agent says comes as one message, quick or slow', async () => {
+  for (const verb of ['approve', 'slow']) {
+    const place = personalChat(`invoke ${verb}`);
+    const action = { type: 'Action.Execute', verb, data: { request: 'r-77' } };
+    const { status, body, tookMs } = await team.sender.send(
+      team.platform.activities.invoke(place, ada, action),
+    );
+    expect([status, body]).toEqual([
+      200,
+      { statusCode: 200, type: 'application/vnd.microsoft.activity.message', value: 'Received.' },
+    ]);
+    expect(tookMs).toBeLessThan(10_000);
+    await eventually(() => expect(texts(place)).toEqual([`heard: ${verb}`]));
+    expect(askedFor(verb)[0]?.body).toMatchObject({ parameters: { request: 'r-77', verb } });
+  }
+  expect(askedFor('approve')[0]?.body.command).toMatch(/^\/?approve$/);
+  const unknown = team.platform.activities.invoke(personalChat('x'), ada, {}, 'task/fetch');
+  expect(await team.sender.send(unknown)).toMatchObject({
+    status: 501,
+    body: { message: expect.stringContaining('adaptiveCard/action') },
+  });
+});
+
+test.concurrent('the three forms of a command, and a reaction, which nobody hears of', async () => {
+  const place = thread('commands');
+  const { activities } = team.platform;
+  await team.sender.send(activities.message(personalChat('one to one'), ada, '/approve 1'));
+  await team.sender.send(activities.mention(place, ada, '/approve 2'));
+  await team.sender.send(activities.mention(place, ada, 'approve 3'));
+  await eventually(() => {
+    const inputs = ['1', '2', '3'].map(
+      (n) =>
+        team.agent.requests.filter(({ body }) => body.input.endsWith(n) && body.command !== undefined).length,
+    );
+    expect(inputs).toEqual([1, 1, 1]);
+  });
+  expect(await team.sender.send(activities.of('messageReaction', place, ada))).toMatchObject({ status: 202 });
+  await eventually(async () =>
+    expect(await team.deliveries('state=ignored&source=teamchat')).toMatchObject([
+      { note: expect.stringContaining('messageReaction') },
+    ]),
+  );
+  const conversations = team.agent.requests.map(({ body }) => body.conversation);
+  expect(conversations.filter((each) => each.endsWith(place.id))).toHaveLength(2);
+});
+
+test.concurrent('five answers in a conversation that takes one a second arrive in order, with one refusal at most; another does not wait', async () => {
+  const place = personalChat('many');
+  for (const n of [1, 2, 3, 4, 5]) await say(place, `m${n}`);
+  const other = personalChat('other');
+  await say(other, 'quick');
+  await eventually(() => expect(texts(other)).toEqual(['heard: quick']));
+  expect(texts(place).length).toBeLessThan(5);
+  await eventually(() => expect(texts(place)).toEqual([1, 2, 3, 4, 5].map((n) => `heard: m${n}`)));
+  const refused = team.platform.calls.filter(
+    ({ status, conversation }) => status === 429 && conversation === place.id,
+  );
+  expect(refused.length).toBeLessThanOrEqual(1);
+});
+
+test('a token that the service refuses is renewed once for all, and nothing is lost', async () => {
+  const { length } = team.platform.tokenRequests;
+  team.platform.revokeTokens();
+  const places = Array.from({ length: 5 }, (_, n) => personalChat(`token ${n}`));
+  await Promise.all(places.map((place) => say(place, 'hi')));
+  for (const place of places) await eventually(() => expect(texts(place)).toEqual(['heard: hi']));
+  expect(team.platform.tokenRequests.length).toBe(length + 1);
+});
+
+test('a refused token is told in the note of the message, without the password, and the event is done', async () => {
+  team.platform.revokeTokens();
+  const body = { error: 'invalid_client', error_description: `AADSTS7000215: not ${APP_PASSWORD}` };
+  team.platform.tokenFaults.push({ status: 401, body });
+  const place = personalChat('no token');
+  await say(place, 'nothing comes');
+  await eventually(async () =>
+    expect(await team.deliveries('state=dead')).toMatchObject([
+      {
+        attempts: 1,
+        note: expect.stringMatching(/^no token: 401 .*invalid_client: AADSTS7000215: not (?!the-app)/),
+      },
+    ]),
+  );
+});
+
+test('whatever the order of messages, refusals, new tokens and keys, and a provider that is away: what was taken is answered once, in order', async () => {
+  const random = seeded(20_261_123);
+  const { platform } = team;
+  const { identity } = platform;
+  const places = Array.from({ length: 12 }, (_, n) => personalChat(`random ${n}`));
+  const taken = new Map(places.map((place) => [place, [] as string[]]));
+  const upTo = (count: number) => Math.floor(random() * count);
+  const steps: readonly ((place: (typeof places)[number]) => unknown)[] = [
+    ({ id }) => platform.refuse(429, 'TooManyRequests', {}, id),
+    ({ id }) => platform.refuse(429, 'TooManyRequests', { retryAfter: '1' }, id),
+    ({ id }) => platform.refuse(502, 'BadGateway', {}, id),
+    ({ id }) => platform.refuse(412, 'PreconditionFailed', {}, id),
+    ({ id }) => {
+      platform.fail({ kind: 'cut' }, id);
+    },
+    () => platform.revokeTokens(),
+    () => platform.tokenFaults.push({ status: 503, body: {} }),
+    async () => {
+      identity.keys = [await TeamIdentity.newKey(`random-${identity.keys.length}`), ...identity.keys];
+    },
+    () => {
+      identity.status = identity.status === undefined ? 500 : undefined;
+    },
+  ];
+  for (let n = 0; n < 50; n += 1) {
+    const place = places[upTo(places.length)] as (typeof places)[number];
+    if (random() < 0.3) await steps[upTo(steps.length)]?.(place);
+    const key = random() < 0.2 ? identity.keys[0] : identity.key;
+    const said = platform.activities.message(place, ada, `r${n}`);
+    const { status } = await team.sender.send(said, {}, key && { key });
+    // A key that came since the provider was asked last is not known for a while.
+    expect([202, 401, 503]).toContain(status);
+    if (status === 202) taken.get(place)?.push(`heard: r${n}`);
+  }
+  identity.status = undefined;
+  for (const [place, answers] of taken) await eventually(() => expect(texts(place)).toEqual(answers));
+  expect([...taken.values()].flat().length).toBeGreaterThan(20);
+  await atRest(team.gateway);
+  for (const [place, answers] of taken) expect(texts(place)).toEqual(answers);
+});
+
+test('a flood of forged activities is refused in bounded time, asks the provider next to nothing, and delays nobody', async () => {
+  const stranger = await TeamIdentity.newKey('stranger');
+  const { identity, activities } = team.platform;
+  const place = personalChat('flooded');
+  const forged = activities.message(place, ada, 'forged');
+  const form = (n: number) => ({ key: n % 2 === 0 ? stranger : { ...stranger, kid: identity.key.kid } });
+  const tokens = await Promise.all(
+    Array.from({ length: 50 }, (_, n) => identity.token(team.platform.serviceUrl, { n }, form(n))),
+  );
+  const { keys } = identity.asked;
+  const begun = performance.now();
+  const flood = Promise.all(
+    Array.from({ length: 500 }, async (_, n) => (await team.sender.sendWith(forged, tokens[n % 50])).status),
+  );
+  await say(place, 'real');
+  await eventually(() => expect(texts(place)).toEqual(['heard: real']));
+  expect(new Set(await flood)).toEqual(new Set([401]));
+  // Some three milliseconds each on a loaded machine.
+  expect(performance.now() - begun).toBeLessThan(15_000);
+  expect(identity.asked.keys - keys).toBeLessThanOrEqual(2);
+  expect(askedFor('forged')).toEqual([]);
+});
+
+test('after kill -9 a message of our own reaches a conversation as a new one, under a token of the new process', async () => {
+  const place = thread('later');
+  await team.sender.send(team.platform.activities.mention(place, ada, 'where am I?'));
+  await eventually(() => expect(texts(place)).toEqual(['heard: where am I?']));
+  const { conversation } = askedFor('where am I?')[0]?.body ?? {};
+  expect(conversation).toBe(`teamchat/${APP_ID}/${place.id}`);
+  await atRest(team.gateway);
+  await team.gateway.stop('SIGKILL');
+  output += team.gateway.text();
+  team = await team.again();
+  const { length } = team.platform.tokens;
+  expect((await team.post('/triggers/team/send', { conversation, text: 'news' })).status).toBe(202);
+  await eventually(() => expect(texts(place)).toEqual(['heard: where am I?', 'news']));
+  expect(team.platform.sentTo(place.id).map(({ repliesTo }) => repliesTo)).toEqual([
+    expect.any(String),
+    undefined,
+  ]);
+  expect(team.platform.tokens.length).toBe(length + 1);
+  const unknown = `teamchat/${APP_ID}/19:nobody@thread.tacv2`;
+  expect((await team.post('/triggers/team/send', { conversation: unknown, text: 'x' })).status).toBe(404);
+});
+
+test('no secret, and no token of ours or of theirs, was in the log or in a record', async () => {
+  const ids = (await team.deliveries('')).map(({ id }) => id);
+  const records = await Promise.all(ids.map((id) => team.get(`/deliveries/${encodeURIComponent(id)}`)));
+  const shown =
+    output +
+    team.gateway.text() +
+    JSON.stringify([records, await team.get('/triggers'), team.agent.requests]);
+  for (const secret of [APP_PASSWORD, 'the-bot-token-of-the-tests', 'eyJhbGciOi'])
+    expect(shown).not.toContain(secret);
+  expect(records.length).toBeGreaterThan(20);
+});
