@@ -72,6 +72,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'automation/platforms-apart',
     'automation/proactive',
     'automation/stops-are-no-attempts',
+    'automation/teamchat',
     'automation/told',
   ],
   'events once they are taken: places, waits, a disk that is full or damaged': [

@@ -91,6 +91,18 @@ test.concurrent('five answers in a conversation that takes one a second arrive i
   expect(refused.length).toBeLessThanOrEqual(1);
 });
 
+test.concurrent('who brings the bot in is greeted with its commands, once for each arrival, and nobody is asked', async () => {
+  const place = thread('new');
+  const arrival = team.platform.activities.botAdded(place, ada);
+  for (let time = 0; time < 2; time += 1) expect((await team.sender.send(arrival)).status).toBeLessThan(300);
+  await eventually(() => expect(texts(place)).toEqual([expect.stringContaining('/approve: Let it pass')]));
+  // Behind it: nothing else was on its way.
+  await team.sender.send(team.platform.activities.mention(place, ada, 'thanks'));
+  await eventually(() => expect(texts(place)).toEqual([expect.anything(), 'heard: thanks']));
+  const asked = team.agent.requests.filter(({ body }) => body.conversation.endsWith(place.id));
+  expect(asked).toHaveLength(1);
+});
+
 test('a token that the service refuses is renewed once for all, and nothing is lost', async () => {
   const { length } = team.platform.tokenRequests;
   team.platform.revokeTokens();

@@ -106,6 +106,22 @@ test('times are held against the clock with the tolerance', async () => {
   expect(await with_({ exp: undefined })).toEqual(wrong('does not pass the check of its claim "exp"'));
 });
 
+test('of several issuers any is taken, and a token says by itself whether it names one', async () => {
+  const verifier = verifierWith({ issuer: ['https://one.example', server.issuer] });
+  const token = await server.token(first);
+  expect(await verifier.verify(token)).toMatchObject({ principal: { name: 'alice' } });
+  const foreign = await server.token(first, { iss: 'https://another.example' });
+  expect(await verifier.verify(foreign)).toEqual(wrong('is of another issuer'));
+  const listed = await server.token(first, { iss: [server.issuer] });
+  expect([token, foreign, listed, 'a.b.c', ''].map((each) => verifier.isNamed(each))).toEqual([
+    true,
+    false,
+    false,
+    false,
+    false,
+  ]);
+});
+
 test('claims that are asked for must be there, in a list or among the words of a scope (JV2)', async () => {
   const verifier = verifierWith({ claims: { email: 'a@example.com', scope: 'tools', roles: 'admin' } });
   const with_ = async (claims: Readonly<Record<string, unknown>>) =>
