@@ -35,6 +35,9 @@ function settingsMeant(reader: SchemaReader, settings: YamlMap, platform: string
   const path = joinPath('platforms', platform);
   const fields = triggerTypes[type].config.properties;
   const aliases = fieldAliases[type] ?? {};
+  // Their path is that of the platform's own word.
+  const others = Object.keys(aliases).flatMap((name) => [name, `${name}_env`]);
+  reader.alsoKnown(joinPath('platforms', platformOf(type)), others);
   const meantBy = (key: string) => (Object.hasOwn(aliases, key) ? (aliases[key] ?? key) : key);
   const ofVariable = (key: string) => {
     const field = key.endsWith('_env') ? meantBy(key.slice(0, -'_env'.length)) : undefined;

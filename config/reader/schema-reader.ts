@@ -27,6 +27,8 @@ export class SchemaReader {
   readonly #secrets: SecretValues;
   readonly #keyOffsets = new Map<string, number>();
   readonly #valueOffsets = new Map<string, number>();
+  /** By path: see `alsoKnown`. */
+  readonly #otherNames = new Map<string, readonly string[]>();
   /** Paths of the fields that have an error. */
   readonly #faulty: string[] = [];
 
@@ -39,6 +41,11 @@ export class SchemaReader {
   /** The value of `tree` as far as it is good: bad parts are reported and left out. */
   read(schema: TSchema, tree: YamlTree, path: string): unknown {
     return this.#read(schema as SchemaNode, tree, path);
+  }
+
+  /** Other names that are taken at a path, which stand in no schema: a slip in one of them is told by it. */
+  alsoKnown(path: string, names: readonly string[]): void {
+    this.#otherNames.set(path, names);
   }
 
   /** Reports unknown keys of a mapping whose members are read one by one. */
@@ -177,7 +184,7 @@ export class SchemaReader {
   }
 
   #unknownKey(key: string, offset: number, known: readonly string[], path: string): void {
-    const near = suggest(key, known);
+    const near = suggest(key, [...known, ...(this.#otherNames.get(path) ?? [])]);
     const advice = near === undefined ? '' : `; did you mean ${near}?`;
     this.#add(offset, joinPath(path, key.slice(0, 80)), `unknown key${advice}`, this.unknownKeys);
   }

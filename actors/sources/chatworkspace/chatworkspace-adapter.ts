@@ -10,6 +10,7 @@ import { workspaceOutbound } from './chatworkspace-outbound.ts';
 import { chatWorkspacePath, type WorkspaceSubscriber } from './chatworkspace-path.ts';
 import { signatureVerifier } from './signature-verifier.ts';
 import { signedConnector } from './signed-connector.ts';
+import { slashCommands } from './slash-commands.ts';
 import { socketConnector } from './socket-connector.ts';
 import { WorkspaceAccounts } from './workspace-account.ts';
 import { WorkspaceInbox } from './workspace-inbox.ts';
@@ -69,6 +70,7 @@ export function chatWorkspaceAdapter(maxBodyBytes: number): Adapter<ChatWorkspac
       apiOf: (trigger) => accounts.botOf(trigger).api,
       accountOf: (trigger) => accounts.of(trigger).name,
     }),
+    menuByHand: slashCommands,
   };
 }
 

@@ -7,7 +7,7 @@ import type { ReadOfType } from '../triggers/trigger-type.ts';
 import type { CommunityChatConfig } from '../types/communitychat.ts';
 
 /** Of the platform. */
-export const chatMenu = { maxCommands: 100, maxDescription: 100 } as const;
+export const chatMenu = { maxCommands: 100, maxDescription: 100, hasGuilds: true } as const;
 const MAX_PARAMETERS = 25;
 const PARAMETER = /^[-_a-z0-9]{1,32}$/;
 /** They stand in the menu beside those of the files. */

@@ -92,6 +92,7 @@ function readOfType(
 /** The document in the words of the schema. */
 function asMeant(reader: SchemaReader, root: YamlTree, type: TypeName): YamlTree {
   const aliases = fieldAliases[type] ?? {};
+  reader.alsoKnown('spec.config', Object.keys(aliases));
   return withMember(root, 'spec', (spec) =>
     withMember(
       withMember(spec, 'type', (tree) => (tree.kind === 'scalar' ? { ...tree, value: type } : tree)),

@@ -30,6 +30,7 @@ export function triggerPage(trigger: TriggerDetails, paint: Paint): string[] {
         )),
     ...some('way in', trigger.way_in === '' ? null : trigger.way_in),
     ['agent', default_agent ?? '-'],
+    ...some('welcome', trigger.welcome),
     ...(menu === null
       ? list(
           'commands',

@@ -46,6 +46,7 @@ export function triggerDetails(details: TriggerStatus & TriggerDetails) {
   return {
     ...triggerRecord(details),
     way_in: wayIn,
+    welcome: details.trigger.welcome ?? null,
     menu: menu ?? null,
     limits: limits === undefined ? null : limitsRecord(limits),
     remarks: remarks.map(({ at, text }) => ({ at: iso(at), text })),

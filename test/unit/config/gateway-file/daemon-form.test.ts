@@ -188,6 +188,10 @@ describe('platforms', () => {
 
   test.each([
     ['platforms: { zebra: {} }', ['1:14: platforms.zebra: unknown key']],
+    [
+      'platforms: { whatsapp: { acces_token_env: TOKEN } }',
+      ['1:26: platforms.businessmessenger.acces_token_env: unknown key; did you mean access_token_env?'],
+    ],
     ['platforms: { repohos: {} }', ['1:14: platforms.repohos: unknown key; did you mean repohost?']],
     [
       'platforms: { github: {}, repohost: {} }',

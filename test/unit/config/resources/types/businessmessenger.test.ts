@@ -54,6 +54,10 @@ describe('a trigger of type BusinessMessenger', () => {
       `${credentials}, bot_token: "\${SECRET}"`,
       'spec.config.access_token: means bot_token, which is there too',
     ],
+    [
+      credentials.replace('access_token', 'acces_token'),
+      'spec.config.acces_token: unknown key; did you mean access_token?',
+    ],
     [credentials.replace('app_secret', 'business_account_id'), 'spec.config: nothing proves who sends'],
     [
       `${credentials}, allowed_numbers: [a]`,
