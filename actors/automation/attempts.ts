@@ -6,6 +6,7 @@ import { CRASH_LIMIT } from '../../machines/crashes.ts';
 import type { Outcome } from '../inbox/work.ts';
 import { DeliveryError } from '../outbound/delivery-error.ts';
 import type { StoredEvent } from '../store/store.ts';
+import type { AnswerTime } from './answer-time.ts';
 
 /** Where a platform or an agent that takes no more does not say for how long. */
 export const TOO_SOON_MS = 60_000;
@@ -21,6 +22,12 @@ export function givenUp({ name, retry }: Trigger, event: StoredEvent): Outcome |
     return { ...final, note: `the gateway ended ${crashes} times while it was handled` };
   if (attempt - crashes <= retry.attempts) return undefined;
   return { ...final, note: `its ${retry.attempts} attempts are used up; the claim of the last one ran out` };
+}
+
+/** The platform takes no answer any more, or not for long enough. */
+export function tooLate({ name, retry }: Trigger, { inWords }: AnswerTime): Outcome {
+  const note = `nobody was asked: the ${inWords} within which the platform takes an answer are over, or nearly so`;
+  return { kind: 'failed', trigger: name, note, isFinal: true, notice: 'late', retry };
 }
 
 /** An attempt was begun before this one, and what it did nobody may know. */

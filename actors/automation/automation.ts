@@ -248,12 +248,18 @@ export class Automation implements Part {
       isPaused: (name) => this.deliveries.isPaused(name),
       onHeld: (name) => void this.#onHeld(name),
       handlerOf: (target) => this.#handlers.of(target),
+      agents: () => this.agents.map(({ name }) => name),
+      stop: (id, note) => this.#stop(id, note),
       services: this.#services(),
       count: (trigger, kind) => this.deliveries.count(trigger, kind),
       get longestTimeoutMs() {
         return triggers.longestTimeoutMs;
       },
     };
+  }
+
+  async #stop(id: string, note: string): Promise<boolean> {
+    return (await this.deliveries.cancel(id, note)) || this.deliveries.discard(id, note);
   }
 
   #services(): HandlerServices {

@@ -12,8 +12,8 @@
 // CW5  only what is inbound is read by the platform's adapter; what is of another kind was to wake an event that does not wait.
 
 import { agentTarget, type Target, targetText } from '../../config/resources/triggers/target.ts';
-import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import type { Match } from '../../machines/matching.ts';
+import type { BuiltInCommand } from '../handlers/built-in-commands.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from '../handlers/handler.ts';
 import { isParked } from '../handlers/handler-context.ts';
 import type { Assignment, Notice, Outcome, Work } from '../inbox/work.ts';
@@ -23,11 +23,12 @@ import { TypingIndicators } from '../outbound/typing-indicators.ts';
 import type { Adapter, InboundEvent } from '../sources/adapter.ts';
 import { INBOUND, type NewEvent, type Store, type StoredEvent } from '../store/store.ts';
 import { type AnswerTime, answerTime } from './answer-time.ts';
-import { askedInVain, givenUp, TOO_SOON_MS, withoutPlace } from './attempts.ts';
+import { askedInVain, givenUp, TOO_SOON_MS, tooLate, withoutPlace } from './attempts.ts';
+import { BuiltInAnswers, type BuiltInHost } from './built-in-answers.ts';
 import { CONVERSATION, jobOf, parametersOf } from './conversation-job.ts';
 import { Draft } from './draft.ts';
 import { EventTriggers, type TriggerLookup } from './event-triggers.ts';
-import { historyOf, remembered } from './history.ts';
+import { historyOf, snapshotAfter } from './history.ts';
 import { type AnswerForm, answerRows, mayHaveDraft, noticeRows, type Taken } from './replies.ts';
 import { type HandlerServices, parkedOutcome, RunContext } from './run-context.ts';
 import { RunDeadline } from './run-deadline.ts';
@@ -43,7 +44,7 @@ const NO_TRIGGER_MS = 10_000;
 const TYPING_LASTS_MS = 5_000;
 
 /** What it needs to know of triggers and agents; it changes with a reload, between two events. */
-export interface Routing extends TriggerLookup {
+export interface Routing extends TriggerLookup, BuiltInHost {
   adapterOf(platform: string): Adapter | undefined;
   isPaused(name: string): boolean;
   /** An event is held by that trigger now. */
@@ -64,14 +65,21 @@ export class ConversationWork implements Work {
   readonly #draftAfterMs: number | undefined;
   readonly #typing = new TypingIndicators();
   readonly #triggers: EventTriggers;
+  readonly #builtIns: BuiltInAnswers;
 
   /** `draftAfterMs` as in draft.ts. */
-  constructor(routing: Routing, places: WorkPlaces, records: Pick<Store, 'delivery'>, draftAfterMs?: number) {
+  constructor(
+    routing: Routing,
+    places: WorkPlaces,
+    records: Pick<Store, 'delivery' | 'deliveries'>,
+    draftAfterMs?: number,
+  ) {
     this.#routing = routing;
     this.#places = places;
     this.#records = records;
     this.#draftAfterMs = draftAfterMs;
     this.#triggers = new EventTriggers(routing);
+    this.#builtIns = new BuiltInAnswers(this.#triggers, records, routing);
   }
 
   /** Which trigger takes an event is known when it has been read; each run has the deadline of its own trigger besides. */
@@ -140,7 +148,22 @@ export class ConversationWork implements Work {
     if (this.#routing.isPaused(trigger.name)) return { kind: 'held', trigger: trigger.name };
     const taken = { adapter, trigger, event, inbound };
     if (inbound.isArrival === true) return { kind: 'done', ...said(taken, welcomeOf(trigger) ?? '') };
+    if (match.builtIn !== undefined) return this.#runBuiltIn(assignment, taken, match.builtIn, time);
     return this.#run(assignment, taken, match, time);
+  }
+
+  async #runBuiltIn(
+    assignment: Assignment,
+    taken: Taken,
+    command: BuiltInCommand,
+    time: AnswerTime | undefined,
+  ): Promise<Outcome> {
+    const answer = await this.#builtIns.answer(taken, command);
+    // It may repeat what whoever called has written.
+    if ('text' in answer) return { kind: 'done', ...said(taken, answer.text, { mentions: 'none' }) };
+    const { name } = answer.match.trigger;
+    if (this.#routing.isPaused(name)) return { kind: 'held', trigger: name };
+    return this.#run(assignment, answer.taken, answer.match, time);
   }
 
   async #run(
@@ -256,11 +279,6 @@ function said(taken: Taken, text: string, form: AnswerForm = {}) {
   return { trigger: taken.trigger.name, answer: text, emit: answerRows(taken, { text }, form) };
 }
 
-function tooLate({ name, retry }: Trigger, { inWords }: AnswerTime): Outcome {
-  const note = `nobody was asked: the ${inWords} within which the platform takes an answer are over, or nearly so`;
-  return { kind: 'failed', trigger: name, note, isFinal: true, notice: 'late', retry };
-}
-
 const showing = (draft: Draft) => (text: string) => draft.show(text);
 
 function faultOf(error: unknown): Pick<HandlerError, 'isFinal' | 'isTooSoon' | 'retryAfterMs'> {
@@ -275,16 +293,3 @@ const ONCE = { attempts: 1, min_backoff_seconds: 1, max_backoff_seconds: 1, fact
 const ignored = (note: string): Outcome => ({ kind: 'ignored', note });
 
 const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
-
-/** Of an event without words, in the history: what it was about, not all that came with it. */
-const MAX_WORDLESS = 500;
-
-/** What is to be remembered; undefined leaves it as it was: what was not answered was no talk. */
-function snapshotAfter(
-  inbound: InboundEvent,
-  { history, input }: Job,
-  { text }: AgentReply,
-): string | undefined {
-  if (text === '') return undefined;
-  return remembered(history, inbound.text ?? input.slice(0, MAX_WORDLESS), text);
-}

@@ -2,7 +2,15 @@
 // commands. And which one speaks for the gateway where none of them does.
 
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
-import { FILTERED, type Filters, type Match, type Matchable, matched } from '../../machines/matching.ts';
+import {
+  FILTERED,
+  type Filters,
+  type Match,
+  type Matchable,
+  matched,
+  scoreOf,
+} from '../../machines/matching.ts';
+import { type BuiltInCommand, builtInCommand } from '../handlers/built-in-commands.ts';
 import type { Notice } from '../inbox/work.ts';
 import type { Adapter, InboundEvent } from '../sources/adapter.ts';
 import { welcomeOf } from './welcome.ts';
@@ -11,6 +19,11 @@ import { welcomeOf } from './welcome.ts';
 export interface TriggerLookup {
   trigger(name: string): Trigger | undefined;
   triggers(): readonly Trigger[];
+}
+
+/** A trigger takes it, or a built-in command does in its name. */
+export interface Taking extends Match {
+  readonly builtIn?: BuiltInCommand | undefined;
 }
 
 /** Nobody takes it. */
@@ -31,7 +44,7 @@ export class EventTriggers {
   }
 
   /** The trigger and what it does, or why there is none. */
-  match(adapter: Adapter, inbound: InboundEvent): Match | Untaken {
+  match(adapter: Adapter, inbound: InboundEvent): Taking | Untaken {
     const known = this.#known(adapter, inbound);
     if (known.length === 0) return untaken('the triggers it came for are gone or switched off');
     const own = known.filter((trigger) => isOfAccount(adapter, trigger, inbound));
@@ -40,7 +53,20 @@ export class EventTriggers {
     if (taking.length === 0) return { note: FILTERED, notice: 'refused' };
     if (inbound.unsupported !== undefined) return untaken(inbound.unsupported);
     if (inbound.isArrival === true) return this.#greeter(adapter, inbound, taking);
-    return this.#best(adapter, taking, inbound);
+    const builtIn = adapter.hasBuiltIns === true ? builtInCommand(inbound.names[0] ?? '') : undefined;
+    if (builtIn === undefined) return this.#best(adapter, taking, inbound);
+    const match = this.#best(adapter, taking, { ...inbound, needsNoCommand: true });
+    return 'trigger' in match && match.binding === undefined ? { ...match, builtIn } : match;
+  }
+
+  /** Triggers whose filters let it pass, whatever they do with it. */
+  letting(adapter: Adapter, inbound: InboundEvent): readonly Trigger[] {
+    return this.#known(adapter, inbound).filter(
+      (trigger) =>
+        isOfAccount(adapter, trigger, inbound) &&
+        adapter.takes?.(trigger, inbound) !== false &&
+        scoreOf(this.#filtersOf(adapter, trigger), inbound) !== undefined,
+    );
   }
 
   /** Of triggers that have nothing to say to who comes none is asked: another one may have. */

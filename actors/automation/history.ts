@@ -1,12 +1,15 @@
 // The history of a conversation: the last messages, as JSON text in the mailbox's snapshot. It is bounded, since every
 // turn reads and writes all of it.
 
-import type { HistoryMessage } from '../handlers/handler.ts';
+import type { AgentReply, HistoryMessage, Job } from '../handlers/handler.ts';
+import type { InboundEvent } from '../sources/adapter.ts';
 
 const MAX_MESSAGES = 40;
 /** Of all texts together, in UTF-16 units. */
 const MAX_TEXT = 32_768;
 const CUT = ' […]';
+/** Of an event without words: what it was about, not all that came with it. */
+const MAX_WORDLESS = 500;
 
 /** The messages of a snapshot; none when there is no snapshot, or one that an older version wrote otherwise. */
 export function historyOf(snapshot: string | undefined): readonly HistoryMessage[] {
@@ -19,8 +22,18 @@ export function historyOf(snapshot: string | undefined): readonly HistoryMessage
   }
 }
 
+/** What is to be remembered of an answered event; undefined leaves it as it was: what was not answered was no talk. */
+export function snapshotAfter(
+  inbound: InboundEvent,
+  { history, input }: Job,
+  { text }: AgentReply,
+): string | undefined {
+  if (text === '') return undefined;
+  return remembered(history, inbound.text ?? input.slice(0, MAX_WORDLESS), text);
+}
+
 /** The snapshot after one more turn: the newest messages that fit. */
-export function remembered(history: readonly HistoryMessage[], input: string, answer: string): string {
+function remembered(history: readonly HistoryMessage[], input: string, answer: string): string {
   const all: HistoryMessage[] = [
     ...history,
     { role: 'user', text: shortened(input) },

@@ -48,17 +48,19 @@ export interface AnswerForm {
   readonly status?: OutboundMessage['status'];
   /** There may be a draft. */
   readonly replacesDraft?: boolean;
+  /** @default as the trigger has it */
+  readonly mentions?: OutboundMessage['mentions'];
 }
 
 /** None where there is nothing to say, or nowhere to say it. Throws UnrenderableError. */
 export function answerRows(
   taken: Taken,
   { text, data }: AgentReply,
-  { status = 'success', replacesDraft = false }: AnswerForm = {},
+  { status = 'success', replacesDraft = false, mentions }: AnswerForm = {},
 ): readonly NewEvent[] {
   const card = taken.adapter.outbound === undefined ? undefined : replyCard(data);
   if (text.trim() !== '' || card !== undefined)
-    return rowsOf(taken, { text, card, status }, replacesDraft ? inPlace(taken) : POST);
+    return rowsOf(taken, { text, card, status, mentions }, replacesDraft ? inPlace(taken) : POST);
   const { isAwaited = false } = taken.inbound;
   if (!replacesDraft) return isAwaited ? rowsOf(taken, { text: NOTHING_MORE, status }, POST) : [];
   return rowsOf(taken, { text: NOTHING_MORE, status }, inPlace(taken, isAwaited ? 'post' : 'nothing'));
@@ -112,14 +114,14 @@ function inPlace({ event }: Taken, orElse: 'post' | 'nothing' = 'post'): Outboun
 
 function rowsOf(
   { adapter, trigger, event, inbound }: Taken,
-  said: Pick<OutboundMessage, 'text' | 'card' | 'status'>,
+  said: Pick<OutboundMessage, 'text' | 'card' | 'status' | 'mentions'>,
   action: OutboundAction,
   more: Pick<RowOrigin, 'about' | 'replacedBy'> = {},
 ): readonly NewEvent[] {
   const { outbound } = adapter;
   const target = outbound?.target(trigger, inbound);
   if (outbound === undefined || target === undefined) return [];
-  const { mentions } = trigger;
+  const mentions = said.mentions ?? trigger.mentions;
   const message: OutboundMessage = { ...said, target, action, mentions, expiresAt: inbound.answerBy };
   const origin = { eventId: event.id, trace: event.trace, ...more };
   return outboxRows(outbound, accountOf(adapter, trigger), trigger, message, origin);

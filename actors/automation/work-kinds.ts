@@ -20,7 +20,7 @@ export interface WorkKind {
 }
 
 export interface WorkKindsOptions {
-  readonly store: Pick<Store, 'delivery'>;
+  readonly store: Pick<Store, 'delivery' | 'deliveries'>;
   /** Words of those that messages are sent to. */
   readonly platforms: readonly string[];
   readonly routing: Routing & OutboxRouting;

@@ -112,6 +112,8 @@ class World {
       isPaused: (name) => pauses.has(name),
       onHeld: (name) => void pauses.onHeld(store, name).catch(() => {}),
       handlerOf: ({ name }) => agents.get(name),
+      agents: () => [],
+      stop: async () => false,
       services: noServices,
       count: () => {},
       longestTimeoutMs: 60_000,

@@ -170,6 +170,8 @@ async function tryPlan(plan: Plan): Promise<void> {
       isPaused: () => false,
       onHeld: () => {},
       handlerOf: () => handler,
+      agents: () => [],
+      stop: async () => false,
       services: noServices,
       count: () => {},
       longestTimeoutMs: 60_000,

@@ -22,7 +22,7 @@ import { manualTrigger } from '../../../fixtures/automation/triggers.ts';
 
 const places = new WorkPlaces({ places: 16, bytes: 1_000_000, release: async () => 0 });
 
-const noRecords = { delivery: async () => undefined };
+const noRecords = { delivery: async () => undefined, deliveries: async () => [] };
 const origin = { id: '1', trace: '', principal: anonymous };
 const run = { command: '', input: {}, text: 'go', isConfirmed: true };
 
@@ -42,6 +42,8 @@ function bench(
     isPaused: () => false,
     onHeld: () => {},
     handlerOf: typeof handler === 'function' ? handler : () => handler,
+    agents: () => [],
+    stop: async () => false,
     services: noServices,
     count: () => {},
     longestTimeoutMs: 60_000,
@@ -170,6 +172,8 @@ test('of the triggers of a chat the one takes an event whose filters fit it best
       isPaused: () => false,
       onHeld: () => {},
       handlerOf: () => ({ run: async () => ({ text: 'yes' }) }),
+      agents: () => [],
+      stop: async () => false,
       services: noServices,
       count: () => {},
       longestTimeoutMs: 60_000,

@@ -52,6 +52,8 @@ function start(
       isPaused: () => false,
       onHeld: () => {},
       handlerOf: () => undefined,
+      agents: () => [],
+      stop: async () => false,
       services: noServices,
       count: () => {},
       longestTimeoutMs: 600_000,
