@@ -9,12 +9,13 @@ export const ACTION_ID = 'actionId';
 export interface Choice {
   /** The action's name, or all that the data says where it has none. */
   readonly text: string;
-  /** Each member of the data that is a text, a number or a truth. */
+  /** Each member of the data that is a text, a number or a truth; of members within members with a dot between. */
   readonly parameters: Readonly<Record<string, string>>;
 }
 
 /** More than any card asks for. */
 const MAX_PARAMETERS = 200;
+const MAX_DEPTH = 4;
 /** Where a name is found in data that others made. */
 const NAMES = [ACTION_ID, 'action', 'verb', 'id'];
 
@@ -43,9 +44,16 @@ function choiceOf(data: unknown, name: string | undefined): Choice {
 }
 
 function parametersIn(data: unknown): Readonly<Record<string, string>> {
-  if (!isObject(data)) return isSaid(data) ? { value: String(data) } : {};
-  const said = Object.entries(data).filter((entry) => isSaid(entry[1]));
-  return Object.fromEntries(said.slice(0, MAX_PARAMETERS).map(([name, value]) => [name, String(value)]));
+  if (isSaid(data)) return { value: String(data) };
+  const said = saidWithin(data, '', 0).slice(0, MAX_PARAMETERS);
+  return Object.fromEntries(said.map(([name, value]) => [name, String(value)]));
+}
+
+function saidWithin(data: unknown, prefix: string, depth: number): readonly (readonly [string, unknown])[] {
+  if (typeof data !== 'object' || data === null || depth === MAX_DEPTH) return [];
+  return Object.entries(data).flatMap(([name, value]) =>
+    isSaid(value) ? [[prefix + name, value] as const] : saidWithin(value, `${prefix}${name}.`, depth + 1),
+  );
 }
 
 function isSaid(value: unknown): boolean {

@@ -93,6 +93,7 @@ export function teamChatOutbound(
     },
     render: (_, message) => teamMessages(message),
     limits: ({ config }) => ({ ...messageLimits, ...pacing.inForce(config.app_id, kindsOfPlaces) }),
+    // Each conversation names a service of its own; a bot's are those of its region.
     sendsTo: ({ config }) => config.app_id,
     editsEveryMs: () => EDITS_EVERY_MS,
     async send(trigger, message, { signal, receiptOf }: SendContext) {

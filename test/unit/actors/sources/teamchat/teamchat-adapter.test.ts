@@ -131,7 +131,12 @@ describe('a message', () => {
       '7 why',
       { choice: '7', note: 'why' },
     ],
-    ['a verb', { verb: 'go', deep: { x: 1 } }, 'go', { verb: 'go' }],
+    [
+      'a verb',
+      { verb: 'go', deep: { x: 1, y: [true] } },
+      'go',
+      { verb: 'go', 'deep.x': '1', 'deep.y.0': 'true' },
+    ],
     ['a value that is a text', 'yes', 'yes', { value: 'yes' }],
   ])('with %s and no text is a choice', async (_, value, text, parameters) => {
     const { send, last } = await open();
