@@ -65,6 +65,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
   'requests to platforms, which no listener of ours has to do with': [
     'automation/bot-messenger',
     'automation/bot-connections',
+    'automation/workspace-connections',
     'automation/bot-pace',
     'automation/bot-progress',
     'automation/comments-once',

@@ -3,7 +3,7 @@
 // WK1  an envelope is acknowledged only when its intake has settled as durable, and only on the socket that it came on.
 // WK2  address, opening and greeting have deadlines; a socket without a sign of life is given up (`silenceMs`). While nothing
 //      is read on purpose no sign can come, and none is missed.
-// WK3  one that is left stays open for a moment, so that what the platform has already sent on it is answered there; it is closed
+// WK3  one that is left stays open for a while, so that what the platform has already sent on it is answered there; it is closed
 //      when nothing of it is under way, and cut where that takes too long.
 // WK4  `onGone` is called once, whatever happens, and nothing is called after it.
 
@@ -19,7 +19,7 @@ export interface SocketTimes {
   readonly helloMs: number;
   readonly pingMs: number;
   readonly silenceMs: number;
-  /** For so long one that is left still takes what comes. */
+  /** For so long one that is left still takes what comes; the platform mostly closes it before. */
   readonly lingerMs: number;
   /** For what is under way on one that is left; then it is cut. */
   readonly leaveMs: number;
@@ -31,8 +31,8 @@ export const socketTimes: SocketTimes = {
   helloMs: 15_000,
   pingMs: 10_000,
   silenceMs: 30_000,
-  lingerMs: 1_000,
-  leaveMs: 5_000,
+  lingerMs: 5_000,
+  leaveMs: 10_000,
 };
 
 export interface SocketOptions {
