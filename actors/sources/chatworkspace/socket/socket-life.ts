@@ -9,6 +9,7 @@
 // NX3  while a socket is in use no failure to make another ends the connection; it is tried again after a pause, for ever.
 // NX4  every socket that was opened is accounted for until it is gone: the connection is over when none is left, and after its
 //      end has begun none is opened.
+// NX5  a platform that ends one socket soon after the other is asked for the next at growing pauses, but for the first time.
 
 import type { ConnectionFailure } from '../../../../machines/connection-failure.ts';
 
@@ -25,19 +26,23 @@ export interface SocketLife {
   /** Of attempts in a row while one is in use. */
   readonly failures: number;
   readonly failure: ConnectionFailure | undefined;
+  /** Sockets in a row whose end was announced soon after their greeting. */
+  readonly brief: number;
   /** The connection is to end, for that reason; without one where it was asked to. */
   readonly end: { readonly failure: ConnectionFailure | undefined } | undefined;
 }
 
 export type SocketEvent =
   | { readonly type: 'hello'; readonly socket: number }
-  /** The platform has said `disconnect`. */
-  | { readonly type: 'told'; readonly socket: number; readonly reason: string }
+  /** The platform has said `disconnect`; `isSoon`: not long after it has greeted. */
+  | { readonly type: 'told'; readonly socket: number; readonly reason: string; readonly isSoon: boolean }
   /** It is over, whoever ended it, or could not be made. Once for each that was opened. */
   | { readonly type: 'gone'; readonly socket: number; readonly failure: ConnectionFailure }
   /** A pause is over. */
   | { readonly type: 'due' }
   | { readonly type: 'close' };
+
+type Told = Extract<SocketEvent, { type: 'told' }>;
 
 export type SocketCommand =
   | { readonly do: 'open'; readonly socket: number }
@@ -64,6 +69,7 @@ const unborn: SocketLife = {
   isRefreshing: false,
   failures: 0,
   failure: undefined,
+  brief: 0,
   end: undefined,
 };
 
@@ -76,7 +82,7 @@ export function step(life: SocketLife, event: SocketEvent): Step {
     case 'hello':
       return greeted(life, event.socket);
     case 'told':
-      return told(life, event.socket, event.reason);
+      return told(life, event);
     case 'gone':
       return gone(life, event.socket, event.failure);
     case 'due': {
@@ -117,7 +123,7 @@ function greeted(life: SocketLife, socket: number): Step {
   };
 }
 
-function told(life: SocketLife, socket: number, reason: string): Step {
+function told(life: SocketLife, { socket, reason, isSoon }: Told): Step {
   const failure = failureOfReason(reason);
   if (socket === life.attempt) {
     const after = attemptFailed({ ...life, attempt: undefined, left: [...life.left, socket] }, failure);
@@ -125,7 +131,11 @@ function told(life: SocketLife, socket: number, reason: string): Step {
   }
   if (socket !== life.inUse) return unchanged(life);
   if (failure.kind !== 'transient') return ended(life, failure);
-  return life.isRefreshing ? unchanged(life) : opened({ ...life, isRefreshing: true });
+  if (life.isRefreshing) return unchanged(life);
+  const brief = isSoon ? life.brief + 1 : 0;
+  const refreshing = { ...life, isRefreshing: true, brief };
+  if (brief <= 1) return opened(refreshing);
+  return { life: refreshing, commands: [{ do: 'pause', failure, count: brief - 1 }] };
 }
 
 function gone(life: SocketLife, socket: number, failure: ConnectionFailure): Step {

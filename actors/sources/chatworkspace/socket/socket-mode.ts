@@ -16,6 +16,9 @@ export interface SocketModeOptions
   readonly times?: SocketOptions['times'];
 }
 
+/** The platform keeps a socket for hours. */
+const SOON_MS = 10_000;
+
 export class SocketMode implements OpenConnection {
   /** Settles when no socket is left; rejects with what ended it. */
   readonly closed: Promise<void>;
@@ -27,6 +30,8 @@ export class SocketMode implements OpenConnection {
   readonly #events: SocketEvent[] = [];
   #life: SocketLife;
   #isStepping = false;
+  /** The last of them, in terms of performance.now. */
+  #greetedAt = 0;
   #pause: NodeJS.Timeout | undefined;
   #greet = (): void => {};
   #end: (error: Error | undefined) => void = () => {};
@@ -112,8 +117,14 @@ export class SocketMode implements OpenConnection {
       address,
       wires,
       times,
-      onHello: () => this.#on({ type: 'hello', socket }),
-      onDisconnect: (reason) => this.#on({ type: 'told', socket, reason }),
+      onHello: () => {
+        this.#greetedAt = performance.now();
+        this.#on({ type: 'hello', socket });
+      },
+      onDisconnect: (reason) => {
+        const isSoon = performance.now() - this.#greetedAt < SOON_MS;
+        this.#on({ type: 'told', socket, reason, isSoon });
+      },
       onEnvelope: (envelope, bytes, settled) => this.#intake.add(envelope, bytes, settled),
       onGone: (failure) => {
         this.#sockets.delete(socket);
@@ -130,7 +141,7 @@ export class SocketMode implements OpenConnection {
     const { log, app } = this.#options;
     log.warn(
       { app, reason: failure.reason, in_ms: inMs },
-      'another socket could not be opened; the one before is used until its end',
+      'another socket is opened after a pause; the one before is used until its end',
     );
     clearTimeout(this.#pause);
     this.#pause = setTimeout(() => this.#on({ type: 'due' }), inMs).unref();

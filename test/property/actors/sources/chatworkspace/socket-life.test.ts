@@ -1,4 +1,4 @@
-// Which sockets a connection has, over every order of greetings, announced ends, losses and pauses (NX1–NX4).
+// Which sockets a connection has, over every order of greetings, announced ends, losses and pauses (NX1–NX5).
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -21,6 +21,7 @@ const happening = fc.oneof(
       type: fc.constant('told' as const),
       which: fc.nat(),
       reason: fc.constantFrom(...reasons.slice(0, 2), ...reasons),
+      isSoon: fc.boolean(),
     }),
   },
   { weight: 2, arbitrary: fc.record({ type: fc.constant('gone' as const), which: fc.nat() }) },
@@ -106,8 +107,15 @@ test('one socket is in use until the next one is greeted, none is lost sight of,
   );
 });
 
-function eventOf(sockets: Sockets, happened: { type: SocketEvent['type']; which?: number; reason?: string }) {
-  const { type, which = 0, reason = '' } = happened;
+interface Happened {
+  readonly type: SocketEvent['type'];
+  readonly which?: number;
+  readonly reason?: string;
+  readonly isSoon?: boolean;
+}
+
+function eventOf(sockets: Sockets, happened: Happened) {
+  const { type, which = 0, reason = '', isSoon = false } = happened;
   const open = [...sockets.open];
   const { inUse, attempt } = sockets.life;
   // Mostly what is likely: otherwise hardly any connection would come to its second refresh.
@@ -129,7 +137,7 @@ function eventOf(sockets: Sockets, happened: { type: SocketEvent['type']; which?
     // A socket that was cut hears nothing more.
     return sockets.left.has(socket) ? undefined : ({ type, socket } as const);
   }
-  if (type === 'told') return { type, socket, reason } as const;
+  if (type === 'told') return { type, socket, reason, isSoon } as const;
   sockets.open.delete(socket);
   return { type: 'gone', socket, failure } as const;
 }

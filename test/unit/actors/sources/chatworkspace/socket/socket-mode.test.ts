@@ -216,6 +216,25 @@ describe('when a socket is to end', () => {
     ]);
   });
 
+  test('again and again, soon after each greeting, the next one is asked for at growing pauses', async () => {
+    const asked: number[] = [];
+    await connected({
+      address: async () => {
+        asked.push(performance.now());
+        return platform.newUrl('A1');
+      },
+    });
+    const announcing = setInterval(() => {
+      for (const of of app.open) app.announceEnd('refresh_requested', { of });
+    }, 5);
+    await eventually(() => expect(asked.length).toBeGreaterThanOrEqual(4));
+    clearInterval(announcing);
+    const pauses = asked.slice(2, 4).map((at, index) => at - (asked[index + 1] ?? 0));
+    expect(pauses[0]).toBeGreaterThanOrEqual(240);
+    expect(pauses[1]).toBeGreaterThanOrEqual(490);
+    expect(app.aloneMs).toBe(0);
+  });
+
   test('and ends before another is greeted, that one is waited for', async () => {
     const address = gate();
     let asked = 0;
