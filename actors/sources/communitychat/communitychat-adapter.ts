@@ -13,7 +13,6 @@ import { type ChatSubscriber, communityChatPath } from './communitychat-path.ts'
 import { ed25519Verifier } from './ed25519-verifier.ts';
 import { InteractionTokens } from './interaction-tokens.ts';
 import { MenuKeeper } from './menu-keeper.ts';
-import { registerNow } from './register-commands.ts';
 
 /** Interactions are small; what a stranger may have us check is no larger. */
 const MAX_INTERACTION_BYTES = 1_048_576;
@@ -57,7 +56,7 @@ export function communityChatAdapter(maxBodyBytes: number): Adapter<CommunityCha
       const [first] = triggers;
       if (first === undefined) return [];
       const commands = menuOf(triggers);
-      await registerNow(clients.of(first), guild, commands, signal);
+      await clients.of(first).putCommands(guild, commands, signal);
       return commands.map(({ name }) => name);
     },
   };

@@ -84,7 +84,7 @@ export class RateBuckets {
       bucket.resetAt = now + Math.min(resetMs, LONGEST_MS) + SPARE_MS;
     }
     if (status !== 429) return;
-    const until = now + Math.min(pauseAskedBy(answer) ?? UNNAMED_MS, LONGEST_MS) + SPARE_MS;
+    const until = now + Math.min(pauseAskedBy(answer) ?? UNNAMED_MS, LONGEST_MS);
     const isGlobal =
       memberOf(json, 'global') === true ||
       headers.get('x-ratelimit-global') === 'true' ||
@@ -118,12 +118,12 @@ export class RateBuckets {
   }
 }
 
-/** The pause that a refusal asks for, whole: the body has it with a fraction, the header rounded up. */
+/** The pause that a refusal asks for, whole and a little more: the body has it with a fraction, the header rounded up. */
 export function pauseAskedBy({ retryAfterMs, json }: ApiAnswer): number | undefined {
   const seconds = memberOf(json, 'retry_after');
   const named = typeof seconds === 'number' && seconds >= 0 ? Math.ceil(seconds * 1000) : undefined;
-  if (named === undefined) return retryAfterMs;
-  return Math.max(named, retryAfterMs ?? 0);
+  if (named === undefined && retryAfterMs === undefined) return undefined;
+  return Math.max(named ?? 0, retryAfterMs ?? 0) + SPARE_MS;
 }
 
 function forgetOldest(map: Map<string, unknown>, most: number): void {

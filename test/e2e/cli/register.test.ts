@@ -8,6 +8,7 @@ import { newPlatform } from '../../fixtures/automation/bots.ts';
 import type { Bot } from '../../fixtures/bot-platform/bot.ts';
 import { BotError } from '../../fixtures/bot-platform/bot-error.ts';
 import type { BotPlatform } from '../../fixtures/bot-platform/bot-platform.ts';
+import { CommunityPlatform } from '../../fixtures/community-platform/community-platform.ts';
 import { temporaryFolder, writeConfiguration } from '../../fixtures/gateway/gateway-process.ts';
 import { runMain } from '../../fixtures/gateway/run-main.ts';
 
@@ -130,4 +131,30 @@ test('says what is wrong with the configuration or the command line', async () =
     2,
     expect.stringContaining("'-c, --config <file>' not specified"),
   ]);
+});
+
+test('a community chat has one more for each guild; what the platform refuses is told without the token', async () => {
+  const chat = await new CommunityPlatform().start();
+  const { publicKey: public_key, apiRoot: api_root, world } = chat;
+  const { applicationId: application_id, botToken, guild } = world;
+  const place = temporaryFolder();
+  writeResources(place, [
+    trigger('chat', {
+      type: 'CommunityChat',
+      config: { public_key, api_root, application_id, bot_token: `\${CHAT_TOKEN}` },
+      commands: { '/ship': { agent: 'echo' } },
+    }),
+    httpAgent('echo', 'http://127.0.0.1:9/'),
+  ]);
+  const spec = { triggers: { directory: './triggers' }, agents: { directory: './agents' } };
+  const file = writeConfiguration(place, { settings: { spec } });
+  const ask = (...args: readonly string[]) =>
+    runMain(['register', '--config', file, ...args], { env: { CHAT_TOKEN: botToken }, cwd: place });
+  const [all, one, none] = await Promise.all([ask(), ask('--guild', guild), ask('--guild', '1')]);
+  expect([all.code, one.code, none.code]).toEqual([0, 0, 1]);
+  const names = ['ship', 'agent', 'task', 'fleet', 'flow'];
+  for (const scope of ['', guild]) expect(world.commands.get(scope)?.map(({ name }) => name)).toEqual(names);
+  expect(none.stdout + none.stderr).toContain('50001');
+  expect(JSON.stringify([all, one, none])).not.toContain(botToken);
+  await chat.stop();
 });

@@ -1,6 +1,7 @@
 // The commands that the platform shows: which they are, where, and when it is asked to show them.
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import type { DeliveryError } from '../../../../../actors/outbound/delivery-error.ts';
 import type { Adapter } from '../../../../../actors/sources/adapter.ts';
 import { communityChatAdapter } from '../../../../../actors/sources/communitychat/communitychat-adapter.ts';
 import type { CommunityChatTrigger } from '../../../../../config/resources/triggers/trigger.ts';
@@ -90,10 +91,13 @@ describe('register', () => {
     expect([...platform.world.commands.keys()]).toEqual([platform.world.guild]);
   });
 
-  test('waits once where the platform asks for that, and is told why it is refused', async () => {
-    const later = { kind: 'too many', seconds: 0.1 } as const;
-    platform.faults.plan(later, ({ method }) => method === 'PUT');
-    await registered([triggerOf('a', { deploy: '' })]);
+  test('is told for how long the platform takes no more, and can be repeated then; and why it is refused', async () => {
+    platform.faults.plan({ kind: 'too many', seconds: 0.1 }, ({ method }) => method === 'PUT');
+    const triggers = [triggerOf('a', { deploy: '' })];
+    const later = await registered(triggers)?.catch((error: DeliveryError) => error);
+    expect(later).toMatchObject({ isTooSoon: true, platformCode: 429 });
+    await new Promise((done) => setTimeout(done, (later as DeliveryError).retryAfterMs));
+    await registered(triggers);
     expect(puts().map(({ status }) => status)).toEqual([429, 200]);
     const error = formError([{ path: '0.name', code: 'INVALID', message: 'Command name is invalid' }]);
     platform.faults.plan({ kind: 'refuse', error }, ({ method }) => method === 'PUT');
