@@ -12,6 +12,8 @@ import { type BotIdentity, WorkspaceApi } from './chatworkspace-api.ts';
 
 /** So old may the identity be when the bot is connected anew. */
 const KEPT_MS = 600_000;
+/** Events are no reason to ask more often. */
+const ASKED_EVERY_MS = 1_000;
 const BOTS = 'chatworkspace-bots';
 
 /** A bot in a workspace: what a bot token stands for. */
@@ -22,6 +24,7 @@ export class WorkspaceBot {
   #identity: BotIdentity | undefined;
   /** In terms of performance.now. */
   #identifiedAt: number | undefined;
+  #askedAt = Number.NEGATIVE_INFINITY;
   #loading: Promise<void> | undefined;
   #asking: Promise<BotIdentity | undefined> | undefined;
 
@@ -55,12 +58,19 @@ export class WorkspaceBot {
     return this.#asking;
   }
 
+  /** The same for an event that waits: not long, and not where the platform has just been asked in vain. Never rejects. */
+  async identifySoon(store: Store, timeoutMs: number): Promise<void> {
+    if (this.#asking === undefined && performance.now() - this.#askedAt < ASKED_EVERY_MS) return;
+    await this.identify(store, AbortSignal.timeout(timeoutMs)).catch(() => {});
+  }
+
   async #load(store: Store): Promise<void> {
     const value = (await store.get(BOTS, this.#digest))?.value;
     if (value !== undefined) this.#identity ??= JSON.parse(value) as BotIdentity;
   }
 
   async #ask(store: Store, signal: AbortSignal | undefined): Promise<BotIdentity | undefined> {
+    this.#askedAt = performance.now();
     const identity = await this.api.identity({ signal });
     if (identity === undefined) return this.#identity;
     const isKnown = JSON.stringify(identity) === JSON.stringify(this.#identity);

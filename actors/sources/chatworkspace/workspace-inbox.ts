@@ -70,10 +70,8 @@ export class WorkspaceInbox {
     const bots = [...new Set(triggers.map(botOf))];
     await Promise.all(bots.map((bot) => bot.load(host.store)));
     const matters = said.what === 'message' || said.what === 'arrival';
-    if (matters && bots.every(({ identity }) => identity === undefined)) {
-      const signal = AbortSignal.timeout(IDENTIFY_MS);
-      await Promise.allSettled(bots.map((bot) => bot.identify(host.store, signal)));
-    }
+    if (matters && bots.every(({ identity }) => identity === undefined))
+      await Promise.all(bots.map((bot) => bot.identifySoon(host.store, IDENTIFY_MS)));
     const teams = teamsOf(payload);
     const known = bots.flatMap(({ identity }) => identity ?? []);
     const ofTeam = known.filter(({ team }) => teams.length === 0 || teams.includes(team));

@@ -13,7 +13,7 @@ import { atRest } from '../../fixtures/automation/killed.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
 import type { Channel, Message } from '../../fixtures/workspace-platform/channel.ts';
 import { EventSender } from '../../fixtures/workspace-platform/event-sender.ts';
-import { RESPONSE_SECRET } from '../../fixtures/workspace-platform/payloads.ts';
+import { callbackPayload, RESPONSE_SECRET } from '../../fixtures/workspace-platform/payloads.ts';
 import { tooMany } from '../../fixtures/workspace-platform/web-error.ts';
 import { WorkspacePlatform } from '../../fixtures/workspace-platform/workspace-platform.ts';
 
@@ -49,6 +49,7 @@ beforeAll(async () => {
     config: given,
     commands: { '/deploy': { agent: 'desk' } },
     default_agent: 'desk',
+    welcome: 'Here I am.',
     retry,
   };
   const byName = {
@@ -119,6 +120,14 @@ describe.concurrent('in a channel', () => {
     expect(pressed?.body.conversation).toBe(`chatworkspace/A0DESK/${channel.id}`);
     expect(pressed?.body.history.map(({ text }) => text)).toEqual(['prod', 'Sure?']);
     expect(pressed?.body.event.payload).toMatchObject({ type: 'block_actions' });
+  });
+
+  test('who brings the bot in is greeted there, and nobody is asked', async () => {
+    const channel = platform.addChannel('arrival', [app]);
+    const joined = { type: 'member_joined_channel', user: app.user, inviter: ANN };
+    await sender.deliver('events_api', callbackPayload(app, channel, joined));
+    await sees(channel, 'Here I am.');
+    expect(answers(channel)[0]).not.toHaveProperty('thread_ts');
   });
 
   test('that a trigger knows by name is its own, also when the name cannot be had at once', async () => {

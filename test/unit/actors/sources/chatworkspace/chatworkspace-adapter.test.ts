@@ -13,6 +13,7 @@ import type { Channel } from '../../../../fixtures/workspace-platform/channel.ts
 import { EventSender } from '../../../../fixtures/workspace-platform/event-sender.ts';
 import { callbackPayload } from '../../../../fixtures/workspace-platform/payloads.ts';
 import { WebError } from '../../../../fixtures/workspace-platform/web-error.ts';
+import { type Method, webMethods } from '../../../../fixtures/workspace-platform/web-methods.ts';
 import { WorkspacePlatform } from '../../../../fixtures/workspace-platform/workspace-platform.ts';
 
 const PATH = '/webhook/chatworkspace';
@@ -149,8 +150,11 @@ describe('an utterance', () => {
     expect(adapter.takes?.(ignoring, last())).toBe(false);
   });
 
-  test('is not taken while nobody knows who we are, and comes again', async () => {
-    platform.isAway = true;
+  test('is not taken while nobody knows who we are, and comes again; the platform is not asked for each', async () => {
+    const { 'auth.test': whoAmI } = webMethods;
+    platform.methods.set('auth.test', () => {
+      throw new WebError('internal_error');
+    });
     await open();
     const payload = callbackPayload(app, channel, {
       type: 'message',
@@ -160,9 +164,14 @@ describe('an utterance', () => {
     });
     const { authorizations: _, ...unnamed } = payload;
     expect((await senderOf().send('events_api', unnamed)).status).toBe(503);
+    const before = platform.called('auth.test').length;
+    await Promise.all(Array.from({ length: 20 }, () => senderOf().send('events_api', unnamed)));
+    expect(platform.called('auth.test').length).toBeLessThan(before + 5);
     expect(ids()).toEqual([]);
-    platform.isAway = false;
-    expect((await senderOf().send('events_api', unnamed)).status).toBe(202);
+    platform.methods.set('auth.test', whoAmI as Method);
+    const patient = new EventSender({ url: host.url + PATH, signingSecret: app.signingSecret });
+    await patient.deliver('events_api', unnamed);
+    expect(ids()).toHaveLength(1);
   });
 
   test('of another workspace is not for the trigger', async () => {

@@ -135,6 +135,18 @@ describe('the app of a trigger', () => {
       { env },
     );
 
+  test.each([
+    ['', '', 1],
+    ['channels: ["#ops"]', 'channels: [ops]', 1],
+    ['channels: ["#ops"]', 'channels: ["#web"]', 0],
+    ['channels: ["#ops"]', '', 0],
+    ['users: [U1]', 'users: [U2]', 0],
+    ['app_id: A1', 'app_id: A2', 0],
+  ])('leaves the choice between %j and %j to their names %i times', async (a, b, count) => {
+    const { lines } = await two([http, a].filter(Boolean).join(', '), [http, b].filter(Boolean).join(', '));
+    expect(lines.filter((line) => line.includes('takes the same events'))).toHaveLength(count);
+  });
+
   test('is told when two triggers have other credentials of it, or another mode', async () => {
     const tokens = await two(socket, socket.replace('${BOT}', '${ROTATED}'));
     expect(tokens.lines.join('\n')).toContain('is for the same account with another bot_token');
