@@ -285,12 +285,12 @@ describe('what ends a connection', () => {
   });
 
   test('is a platform that gives no sign of life; pings of either side are answered until then', async () => {
-    const { mode } = await connected({ times: { ...socketTimes, pingMs: 20, silenceMs: 400 } });
+    const { mode } = await connected({ times: { ...socketTimes, pingMs: 20, silenceMs: 1_000 } });
     const [socket] = app.open;
     await eventually(() => expect(socket?.pongs).toBeGreaterThan(2));
     expect(socket?.pings).toBeGreaterThan(2);
     socket?.fallSilent();
-    expect((await endOf(mode)).message).toBe('the platform gave no sign of life for 0.4 s');
+    expect((await endOf(mode)).message).toBe('the platform gave no sign of life for 1 s');
   });
 
   test('is a frame that is larger than what is read', async () => {
