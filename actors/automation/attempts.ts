@@ -34,9 +34,9 @@ export function tooLate({ name, retry }: Trigger, { inWords }: AnswerTime): Outc
 export const wasTried = ({ attempt, wasClaimed }: StoredEvent): boolean => attempt > 1 || wasClaimed === true;
 
 /** It waits under the name that was given instead of a place. */
-export function withoutPlace(heldBy: string, { name }: Trigger, whom: string): Outcome {
+export function withoutPlace(heldBy: string, { name }: Trigger, whom: string, notAfter?: number): Outcome {
   const note = `it waits for a place: ${whom}, or this trigger, has as many events at work as it may have now`;
-  return { kind: 'queued', heldBy, trigger: name, note };
+  return { kind: 'queued', heldBy, trigger: name, note, notAfter };
 }
 
 /** `error` is what the platform, or the way there, said. */

@@ -145,7 +145,8 @@ export class ConversationWork implements Work {
     const { trigger } = match;
     const time = answerTime(event, inbound, Date.now());
     if (time?.leftMs === 0) return tooLate(trigger, time);
-    if (this.#routing.isPaused(trigger.name)) return { kind: 'held', trigger: trigger.name };
+    if (this.#routing.isPaused(trigger.name))
+      return { kind: 'held', trigger: trigger.name, notAfter: time?.endsAt };
     const taken = { adapter, trigger, event, inbound };
     if (inbound.isArrival === true) return { kind: 'done', ...said(taken, welcomeOf(trigger) ?? '') };
     if (match.builtIn !== undefined) return this.#runBuiltIn(assignment, taken, match.builtIn, time);
@@ -162,7 +163,7 @@ export class ConversationWork implements Work {
     // It may repeat what whoever called has written.
     if ('text' in answer) return { kind: 'done', ...said(taken, answer.text, { mentions: 'none' }) };
     const { name } = answer.match.trigger;
-    if (this.#routing.isPaused(name)) return { kind: 'held', trigger: name };
+    if (this.#routing.isPaused(name)) return { kind: 'held', trigger: name, notAfter: time?.endsAt };
     return this.#run(assignment, answer.taken, answer.match, time);
   }
 
@@ -190,7 +191,7 @@ export class ConversationWork implements Work {
     if (handler === undefined)
       return { kind: 'failed', trigger: trigger.name, note: `there is no ${whom}`, retry, notAfter };
     const place = this.#places.take(whom, trigger.name, event);
-    if (typeof place === 'string') return withoutPlace(place, trigger, `the ${whom}`);
+    if (typeof place === 'string') return withoutPlace(place, trigger, `the ${whom}`, notAfter);
     const limit = timeLimit(trigger);
     const deadline = new RunDeadline({
       ...{ signal, limit, longestMs: this.#routing.longestTimeoutMs, answerTime: time },

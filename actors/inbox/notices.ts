@@ -5,7 +5,8 @@
 // NOT1  that it waits is told at most once, and so is its end: the rows have ids that do not change, and the store takes each
 //       once.
 // NOT2  of an event that waits for somebody else to let it go nothing is said before it has waited so long; a timer of the
-//       store keeps that, and is taken back with the end of the event.
+//       store keeps that, and is taken back with the end of the event. Another one tells that it took too long, where nobody
+//       wants it any more after some time.
 
 import type { NewEvent, StoredEvent, TurnResult } from '../store/store.ts';
 import type { Effects, Notice, Work } from './work.ts';
@@ -13,13 +14,21 @@ import type { Effects, Notice, Work } from './work.ts';
 /** What people take for a moment. */
 const MOMENT_MS = 3_000;
 
-/** `now` is epoch ms; `ending` is what the outcome would have said of its end. Throws what the work throws. */
+/** What the outcome of the turn says of that. */
+export interface ToBeTold {
+  /** How it ends without an answer. */
+  readonly ending?: Notice | undefined;
+  /** See `Outcome`. */
+  readonly notAfter?: number | undefined;
+}
+
+/** `now` is epoch ms. Throws what the work throws. */
 export function withNotice(
   result: TurnResult,
   event: StoredEvent,
   work: Work,
   now: number,
-  ending?: Notice,
+  { ending, notAfter }: ToBeTold = {},
 ): TurnResult {
   if (work.notice === undefined) return result;
   switch (result.outcome) {
@@ -34,10 +43,13 @@ export function withNotice(
     case 'deferred':
       return (result.retryInMs ?? 0) < MOMENT_MS ? result : withRows(result, work.notice(event, 'waits'));
     case 'held':
-    case 'queued':
-      return result.heldBy === undefined
-        ? result
-        : withTimer(result, event, work.notice(event, 'waits'), now);
+    case 'queued': {
+      if (result.heldBy === undefined) return result;
+      const waits = withTimer(result, timerOf(event), work.notice(event, 'waits'), momentLeft(event, now));
+      if (notAfter === undefined) return waits;
+      const inMs = Math.max(0, Math.min(notAfter - now, notAfter - event.at));
+      return withTimer(waits, lateTimerOf(event), work.notice(event, 'late'), inMs);
+    }
     default:
       return result;
   }
@@ -46,7 +58,7 @@ export function withNotice(
 /** What goes with the end of an event that an operator discards. Throws what the work throws. */
 export function discardEffects(event: StoredEvent, work: Work): Pick<Effects, 'emit' | 'cancelTimers'> {
   if (work.notice === undefined) return {};
-  return { emit: work.notice(event, 'stopped'), cancelTimers: [timerOf(event)] };
+  return { emit: work.notice(event, 'stopped'), cancelTimers: timersOf(event) };
 }
 
 function withRows(result: TurnResult, rows: readonly NewEvent[]): TurnResult {
@@ -54,21 +66,20 @@ function withRows(result: TurnResult, rows: readonly NewEvent[]): TurnResult {
 }
 
 /** A timer has one event; what is said is short, and one row. */
-function withTimer(
-  result: TurnResult,
-  event: StoredEvent,
-  [row]: readonly NewEvent[],
-  now: number,
-): TurnResult {
+function withTimer(result: TurnResult, id: string, [row]: readonly NewEvent[], inMs: number): TurnResult {
   if (row === undefined) return result;
-  const inMs = Math.min(MOMENT_MS, Math.max(0, event.at + MOMENT_MS - now));
-  return { ...result, timers: [...(result.timers ?? []), { id: timerOf(event), inMs, event: row }] };
+  return { ...result, timers: [...(result.timers ?? []), { id, inMs, event: row }] };
 }
+
+const momentLeft = ({ at }: StoredEvent, now: number) =>
+  Math.min(MOMENT_MS, Math.max(0, at + MOMENT_MS - now));
 
 /** Only an event that was claimed before can have one. */
 function withoutTimer(result: TurnResult, event: StoredEvent): TurnResult {
   if (event.attempt === 1 && event.wasClaimed !== true) return result;
-  return { ...result, cancelTimers: [...(result.cancelTimers ?? []), timerOf(event)] };
+  return { ...result, cancelTimers: [...(result.cancelTimers ?? []), ...timersOf(event)] };
 }
 
 const timerOf = ({ seq }: StoredEvent) => `notice/${seq}`;
+const lateTimerOf = ({ seq }: StoredEvent) => `notice/${seq}/late`;
+const timersOf = (event: StoredEvent) => [timerOf(event), lateTimerOf(event)];

@@ -9,9 +9,9 @@ import type { Attempt } from './attempt.ts';
 import type { Claim } from './claim.ts';
 import type { Commit } from './committer.ts';
 import type { Mailbox } from './mailbox.ts';
-import { withNotice } from './notices.ts';
+import { type ToBeTold, withNotice } from './notices.ts';
 import { stoppedResult, turnResult } from './turn-result.ts';
-import type { Notice, Outcome } from './work.ts';
+import type { Outcome } from './work.ts';
 
 /** The most turns in a row under one claim while other mailboxes wait for a place. */
 const TURNS_IN_A_ROW = 32;
@@ -101,7 +101,7 @@ export class TurnCommit implements Commit {
     // A store that refuses an outcome may refuse it for what is said with it.
     if (this.#wasRefused) return result;
     try {
-      return withNotice(result, turn.event, queue.work, Date.now(), endingOf(outcome));
+      return withNotice(result, turn.event, queue.work, Date.now(), toBeTold(outcome));
     } catch (error) {
       queue.record.unsaid(this.#mailbox, queue.noteOf(error));
       return result;
@@ -114,6 +114,9 @@ export class TurnCommit implements Commit {
   }
 }
 
-function endingOf(outcome: Outcome): Notice | undefined {
-  return 'notice' in outcome ? outcome.notice : undefined;
+function toBeTold(outcome: Outcome): ToBeTold {
+  return {
+    ending: 'notice' in outcome ? outcome.notice : undefined,
+    notAfter: 'notAfter' in outcome ? outcome.notAfter : undefined,
+  };
 }

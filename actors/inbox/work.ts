@@ -26,9 +26,12 @@ export interface Assignment {
  */
 export type Notice = 'waits' | 'untaken' | 'refused' | 'stopped' | 'late' | 'failed';
 
-/** Of what is to be tried again. */
+/** Of what is to be tried again, or has to wait. */
 interface NotAfter {
-  /** Epoch ms. It is given up where the next attempt would come after that: nobody wants it then. */
+  /**
+   * Epoch ms. Nobody wants it after that: it is given up where the next attempt would come later, and whoever sent what still
+   * waits then is told that it took too long.
+   */
   readonly notAfter?: number | undefined;
 }
 
@@ -51,9 +54,14 @@ export type Outcome =
       'state' | 'holdsKey' | 'trigger' | 'note' | 'snapshot' | 'emit' | 'timers' | 'cancelTimers'
     >)
   /** A paused trigger would take it: it stays first until that trigger is resumed. */
-  | { readonly kind: 'held'; readonly trigger: string }
+  | ({ readonly kind: 'held'; readonly trigger: string } & NotAfter)
   /** There is no place for it at present (work-places.ts): it was no attempt, and waits until that name is released. */
-  | { readonly kind: 'queued'; readonly heldBy: string; readonly trigger: string; readonly note: string }
+  | ({
+      readonly kind: 'queued';
+      readonly heldBy: string;
+      readonly trigger: string;
+      readonly note: string;
+    } & NotAfter)
   /**
    * Not now: nothing was done, since the other side takes no more before that time. It is no attempt, within bounds
    * (machines/redelivery.ts, R4), and waits without a place.

@@ -107,6 +107,26 @@ describe('nothing is put off beyond it (TR4)', () => {
     expect(said).toMatchObject([{ to: 'e1', text: FAILED }]);
   });
 
+  test('what its paused trigger holds is told in time, and asks nobody when it is let go after that', async () => {
+    let runs = 0;
+    const { store, said, pauses } = await begin(async () => {
+      runs += 1;
+      return { text: 'yes' };
+    });
+    await pauses.pause(store, 'chat');
+    await chat?.say('e1', { answerBy: ANSWER_BY });
+    await chat?.say('e2', { answerBy: ANSWER_BY }, 'hall');
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect(await chat?.deliveries.discard('e2', 'not wanted')).toBe(true);
+    await vi.advanceTimersByTimeAsync(14.5 * MINUTE_MS);
+    expect(said.filter(({ to }) => to === 'e1').map(({ text }) => text)).toEqual([LATE]);
+    expect(await store.delivery('e1')).toMatchObject({ state: 'held' });
+    await pauses.resume(store, 'chat');
+    await vi.advanceTimersByTimeAsync(2 * MINUTE_MS);
+    expect(await store.delivery('e1')).toMatchObject({ state: 'dead' });
+    expect([runs, said.length]).toEqual([0, 2]);
+  });
+
   test('what is parked is woken before it is too late, and told', async () => {
     let runs = 0;
     const { store, said } = await begin(async () => {

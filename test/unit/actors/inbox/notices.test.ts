@@ -60,8 +60,11 @@ describe('whoever sent an event is told', () => {
 test('a timer is taken back with the end of an event that may have one, and costs no other anything', () => {
   for (const outcome of ['done', 'ignored', 'dead'] as const) {
     const waited = noted(resultOf(outcome), { ...event, wasClaimed: true });
-    expect(waited.cancelTimers).toEqual(['notice/7']);
-    expect(noted(resultOf(outcome), { ...event, attempt: 2 }).cancelTimers).toEqual(['notice/7']);
+    expect(waited.cancelTimers).toEqual(['notice/7', 'notice/7/late']);
+    expect(noted(resultOf(outcome), { ...event, attempt: 2 }).cancelTimers).toEqual([
+      'notice/7',
+      'notice/7/late',
+    ]);
     expect(noted(resultOf(outcome)).cancelTimers).toBeUndefined();
   }
 });
