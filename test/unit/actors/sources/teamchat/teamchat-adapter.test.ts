@@ -281,6 +281,9 @@ describe('what is refused', () => {
       'https://evil.example/smba.trafficmanager.net',
       'https://me:secret@smba.trafficmanager.net/',
       'https://smba.trafficmanager.net@evil.example/',
+      'https://evilchat.example.com/',
+      'https://x.chat.example.com/',
+      'https://chat.example.com.evil.example/',
       'https://other.example/',
       'https://smba.trafficmanager.net:8443/',
       // An emulator is named with its scheme and port (TCS2).
