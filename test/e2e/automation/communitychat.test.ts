@@ -164,7 +164,9 @@ describe.concurrent('somebody', () => {
     await ask('held', channel);
     await eventually(() => expect(program.requests.some(({ body }) => body.input === 'held')).toBe(true));
     await act(command('agent', { action: 'status' }), channel);
-    await eventually(() => expect(platform.textsIn(channel)).toHaveLength(1));
+    await eventually(() => expect(platform.textsIn(channel)).toEqual([expect.stringContaining('desk')]));
+    await act(command('flow', { workflow: 'nightly-x' }), channel);
+    await eventually(() => expect(platform.textsIn(channel)[1]).toContain('nightly-x'));
     expect(platform.thinkingIn(channel)).toBe(1);
     release();
     await eventually(() => expect(platform.textsIn(channel)).toContain('heard: held'));
