@@ -206,6 +206,11 @@ describe('triggers show', () => {
     platform.faults.plan('sendMessage', { kind: 'error', error: flood });
     const later = (await send('silent', { conversation, text: 'too soon' })).json.deliveries[0];
     await eventually(async () => expect(await delivery(later)).toMatchObject({ deferrals: 1 }));
+    // The gateway before this one was killed; its connection comes back when the platform has ended the poll of that.
+    const connected = { connection: { state: 'connected' } };
+    await eventually(async () =>
+      expect((await ask(`${gateway.url}/triggers/team`)).json).toMatchObject(connected),
+    );
     const { json } = await ask(`${gateway.url}/triggers/team`);
     expect(json).toMatchObject({
       name: 'team',
