@@ -35,6 +35,16 @@ export function choiceIn(payload: unknown): Chosen | undefined {
   return undefined;
 }
 
+/** What tells a press from others, of each thing that was pressed. */
+export function pressedIn(payload: unknown): readonly string[] {
+  const actions = memberOf(payload, 'actions');
+  return (Array.isArray(actions) ? actions : []).flatMap((action: unknown) => [
+    textMember(action, 'action_id') ?? '',
+    chosenValue(action),
+    textMember(action, 'action_ts') ?? '',
+  ]);
+}
+
 const VALUES = [
   'value',
   'selected_option.value',

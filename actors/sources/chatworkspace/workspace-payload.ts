@@ -3,7 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import { memberOf, textMember } from '../payload-member.ts';
-import { type Chosen, choiceIn } from './workspace-choice.ts';
+import { type Chosen, choiceIn, pressedIn } from './workspace-choice.ts';
 
 const payloadKinds = ['events_api', 'slash_commands', 'interactive'] as const;
 
@@ -168,7 +168,7 @@ function commandIn(payload: unknown): SaidCommand | undefined {
   const thread = idIn(payload, 'thread_ts');
   return {
     what: 'command',
-    id: `command/${triggerOf(payload)}`,
+    id: `command/${digestOf(payload)}`,
     channel,
     channelName: NO_NAMES.has(name) ? undefined : name,
     thread,
@@ -191,7 +191,7 @@ function interactionIn(payload: unknown): Said | undefined {
     sender: { id: user, name: textMember(payload, 'user.name', 'user.username') },
   };
   const note = UNSUPPORTED[type];
-  const id = triggerOf(payload);
+  const id = digestOf(payload);
   if (note !== undefined)
     return { what: 'other', id: `${type}/${id}`, ...said, thread: undefined, answerThread: undefined, note };
   if (type !== 'block_actions') return undefined;
@@ -219,11 +219,15 @@ const UNSUPPORTED: Readonly<Record<string, string>> = {
   view_submission: 'a form in a window of its own is nothing that an agent is asked for',
 };
 
-/** Of one command or press; a payload without any is known by what it says. */
-function triggerOf(payload: unknown): string {
-  const said = idIn(payload, 'trigger_id') ?? JSON.stringify(payload);
-  return createHash('sha256').update(said).digest('hex').slice(0, 32);
+/** Of one command or press, the same each time it comes. Several may have one `trigger_id`: what they say tells them apart. */
+function digestOf(payload: unknown): string {
+  const trigger = idIn(payload, 'trigger_id');
+  const said = trigger === undefined ? payload : [trigger, ...spokenBy(payload), ...pressedIn(payload)];
+  return createHash('sha256').update(JSON.stringify(said)).digest('hex').slice(0, 32);
 }
+
+const spokenBy = (payload: unknown) =>
+  ['command', 'text', 'channel_id', 'user_id'].map((member) => textMember(payload, member) ?? '');
 
 /** An id is short, and no path. */
 function idIn(value: unknown, path: string): string | undefined {

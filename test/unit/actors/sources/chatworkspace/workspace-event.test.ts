@@ -191,6 +191,15 @@ describe('a slash command', () => {
     expect(again?.id).not.toBe(eventOf('slash_commands', payload)?.id);
   });
 
+  test('with other words is another one, also where the platform gives both one trigger_id', () => {
+    const ids = [payload, { ...payload, text: '' }, { ...payload, command: '/greet' }].map(
+      (each) => eventOf('slash_commands', each)?.id,
+    );
+    expect(new Set(ids).size).toBe(3);
+    const again = { ...payload, response_url: 'https://hooks.example/another', token: 'rotated' };
+    expect(eventOf('slash_commands', again)?.id).toBe(ids[0]);
+  });
+
   test('keeps neither the address for answers nor the token', () => {
     const body = Buffer.from(eventOf('slash_commands', payload)?.body ?? []).toString();
     expect(body).not.toContain('hooks.example');
@@ -244,6 +253,21 @@ describe('a press', () => {
       text: 'deploy prod',
       commandRest: 'prod',
     });
+  });
+
+  test('of another button, or at another time, is another one, also with the same trigger_id', () => {
+    const button = { type: 'button', action_id: 'approve', value: '1', action_ts: '6.1' };
+    const select = { type: 'static_select', action_id: 'approve', action_ts: '6.1' };
+    const all = [
+      button,
+      { ...button, action_id: 'reject' },
+      { ...button, value: '2' },
+      { ...button, action_ts: '6.2' },
+      { ...select, selected_option: { value: 'a' } },
+      { ...select, selected_option: { value: 'b' } },
+    ].map((action) => press(action)?.id);
+    expect(new Set(all).size).toBe(all.length);
+    expect(press({ ...button, text: { type: 'plain_text', text: 'Yes' } })?.id).toBe(all[0]);
   });
 
   test('of a link is nothing', () => {
