@@ -4,7 +4,7 @@
 // RO1  at most one refresh is under way; who asks meanwhile gets what comes of it.
 // RO2  no value is kept beyond its time, by a clock that nobody sets.
 // RO3  a value that the platform refuses is renewed once, however many had used it.
-// RO4  a refresh has a deadline, and one that fails is no failure while the value still holds.
+// RO4  a refresh has a deadline. While the value still holds nobody waits for one, and one that fails is no failure.
 
 import { ConnectionError } from './connector.ts';
 
@@ -17,7 +17,7 @@ export interface RefreshOnceOptions<T> {
   /** For messages: `access token of botmessenger/42`. */
   readonly name: string;
   refresh(signal: AbortSignal): Promise<Refreshed<T>>;
-  /** A value is renewed so long before its end, or in the last fifth of a short life. @default 300000 */
+  /** A value is renewed so long before its end, or in the last fifth of a life that is no longer than that. @default 300000 */
   readonly earlyMs?: number;
   /** @default 15000 */
   readonly timeoutMs?: number;
@@ -52,20 +52,23 @@ export class RefreshOnce<T> {
   async get(): Promise<T> {
     const held = this.#held;
     const now = this.#now();
-    if (held !== undefined && now < held.renewAt) return held.value;
-    try {
-      return await this.#refresh();
-    } catch (error) {
-      if (held === undefined || held !== this.#held || this.#now() >= held.endsAt) throw error;
-      held.renewAt = Math.min(held.endsAt, this.#now() + PAUSE_MS);
-      return held.value;
-    }
+    if (held === undefined || now >= held.endsAt) return this.#refresh();
+    if (now >= held.renewAt) this.#renewBeside(held);
+    return held.value;
   }
 
   /** The platform has refused `stale`: gives another one, which may be there already. */
   async renew(stale: T): Promise<T> {
     if (this.#held?.value === stale) this.#held = undefined;
     return this.get();
+  }
+
+  #renewBeside(held: Held<T>): void {
+    // Whoever asked first sees to what comes of it.
+    if (this.#refreshing !== undefined) return;
+    this.#refresh().catch(() => {
+      held.renewAt = this.#now() + PAUSE_MS;
+    });
   }
 
   #refresh(): Promise<T> {
@@ -82,7 +85,7 @@ export class RefreshOnce<T> {
     const lifeMs = Number.isFinite(expiresInMs) ? Math.max(0, expiresInMs) : 0;
     // Its life began when the platform answered, at the earliest when it was asked.
     const endsAt = askedAt + lifeMs;
-    this.#held = { value, endsAt, renewAt: endsAt - Math.min(earlyMs, lifeMs / 5) };
+    this.#held = { value, endsAt, renewAt: endsAt - (lifeMs > earlyMs ? earlyMs : lifeMs / 5) };
     return value;
   }
 

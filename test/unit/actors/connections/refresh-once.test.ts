@@ -46,15 +46,49 @@ test('many who ask at once get one token by one request, and it is renewed befor
   pass(3_299_999);
   expect(await token.get()).toBe('token 1');
   pass(1);
-  const renewed = token.get();
+  await token.get();
   asked[1]?.answer(60_000);
-  expect(await renewed).toBe('token 2');
+  await settle();
+  expect(await token.get()).toBe('token 2');
   // A short life is used, but for its last fifth.
   pass(47_999);
   expect(await token.get()).toBe('token 2');
   pass(1);
   void token.get().catch(() => {});
   expect(asked).toHaveLength(3);
+});
+
+test.each([
+  [302, 2],
+  [600, 300],
+  [300, 240],
+  [60, 48],
+])('a token of %i s is renewed after %i s (RO2)', async (lifeSeconds, afterSeconds) => {
+  const { token, asked, pass } = bench();
+  const first = token.get();
+  asked[0]?.answer(1000 * lifeSeconds);
+  await first;
+  pass(1000 * afterSeconds - 1);
+  await token.get();
+  expect(asked).toHaveLength(1);
+  pass(1);
+  await token.get();
+  expect(asked).toHaveLength(2);
+});
+
+test('while a token holds nobody waits for the next one, and one request is made for that (RO1, RO4)', async () => {
+  const { token, asked, pass } = bench();
+  const first = token.get();
+  asked[0]?.answer(3_600_000);
+  await first;
+  pass(3_400_000);
+  for (let n = 0; n < 5; n += 1) expect(await token.get()).toBe('token 1');
+  expect(asked).toHaveLength(2);
+  pass(200_000);
+  const waits = token.get();
+  asked[1]?.answer(3_600_000);
+  expect(await waits).toBe('token 2');
+  expect(asked).toHaveLength(2);
 });
 
 test('a token that is refused is renewed once, however many had used it (RO3)', async () => {
@@ -78,6 +112,7 @@ test('a refresh that fails is no failure while the token holds, and is not repea
   const again = token.get();
   asked[1]?.fail();
   expect(await again).toBe('token 1');
+  await settle();
   expect(await token.get()).toBe('token 1');
   expect(asked).toHaveLength(2);
   pass(200_000);
@@ -125,6 +160,7 @@ test('whatever comes when: one refresh at a time, nothing is kept beyond its tim
       let answered = 0;
       let last = '';
       let waiting = 0;
+      let held = '';
       const ask = async (asking: Promise<string>) => {
         waiting += 1;
         try {
@@ -140,19 +176,25 @@ test('whatever comes when: one refresh at a time, nothing is kept beyond its tim
         const value = asked[answered]?.answer(ms) ?? '';
         endsAt.set(value, (askedAt[answered] ?? 0) + ms);
         answered += 1;
+        held = value;
       };
       for (const { do: what, ms } of steps) {
         if (what === 'get') void ask(token.get());
-        else if (what === 'refuse') void ask(token.renew(last));
-        else if (what === 'pass') pass(ms);
+        else if (what === 'refuse') {
+          if (held === last) held = '';
+          void ask(token.renew(last));
+        } else if (what === 'pass') pass(ms);
         else if (what === 'answer') answer(ms);
         else if (answered < asked.length) asked[answered++]?.fail();
         if (asked.length > askedAt.length) askedAt.push(time());
-        const wasAtOnce = what === 'get' && answered === asked.length;
+        const isHeld = (endsAt.get(held) ?? 0) > time();
+        const before = waiting;
         await settle();
         expect(most()).toBeLessThanOrEqual(1);
-        expect(waiting > 0).toBe(answered < asked.length);
-        if (wasAtOnce) expect(endsAt.get(last)).toBeGreaterThan(time());
+        if (answered === asked.length) expect(waiting).toBe(0);
+        if (what !== 'get') continue;
+        if (isHeld) expect([last, waiting]).toEqual([held, before - 1]);
+        else expect(waiting).toBe(before);
       }
       answer(1_000_000);
       await settle();
