@@ -261,7 +261,8 @@ export class ConversationWork implements Work {
     const target = outbound.typing === undefined ? undefined : outbound.target(trigger, inbound);
     if (target === undefined) return undefined;
     const show = async (signal: AbortSignal) => outbound.typing?.(trigger, target, signal);
-    return this.#typing.begin(address, outbound.typingLastsMs ?? TYPING_LASTS_MS, show);
+    const { typingLastsMs = TYPING_LASTS_MS, typingAfterMs } = outbound;
+    return this.#typing.begin(address, typingLastsMs, show, typingAfterMs);
   }
 
   /** What is to be kept and sent of an answer. */

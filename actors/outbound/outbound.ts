@@ -63,6 +63,8 @@ export interface Outbound<T extends Trigger = Trigger, Rendered extends object =
   editsEveryMs?(target: OutboundTarget): number;
   /** For how long the platform shows what `typing` has said. */
   readonly typingLastsMs?: number | undefined;
+  /** So long an answer may take before it is shown, where that counts as a message. @default a moment */
+  readonly typingAfterMs?: number | undefined;
   /** Shows that an answer is being made: repeated while a run lasts. What it rejects with is of no consequence. */
   typing?(trigger: T, target: OutboundTarget, signal: AbortSignal): Promise<void>;
   /** Marks the message as seen, once it is known that somebody takes it. As above. */

@@ -51,14 +51,14 @@ export class TypingIndicators {
   }
 
   /** Repeats `show`, whose effect lasts for so long, until the function it gives is called. */
-  begin(platform: string, lastsMs: number, show: Show): () => void {
+  begin(platform: string, lastsMs: number, show: Show, afterMs = this.#afterMs): () => void {
     const now = performance.now();
     const shown: Shown = {
       platform,
       show,
       everyMs: lastsMs * AHEAD,
       endsAt: now + LONGEST_MS,
-      nextAt: now + this.#afterMs,
+      nextAt: now + afterMs,
       isCalling: false,
     };
     this.#shown.add(shown);

@@ -25,6 +25,8 @@ import { editFault, messageFault } from './teamchat-errors.ts';
 import { conversationIn } from './teamchat-event.ts';
 
 const TYPING_LASTS_MS = 8_000;
+/** It takes a second of the conversation's, which an answer that comes soon would have to wait for. */
+const TYPING_AFTER_MS = 2_500;
 /** Only with an entry of its own is it a mention; without one the platform may refuse the message. */
 const MENTION = /<(?=\/?at[\s>])/gi;
 
@@ -80,6 +82,7 @@ export function teamChatOutbound(
 
   return {
     typingLastsMs: TYPING_LASTS_MS,
+    typingAfterMs: TYPING_AFTER_MS,
     mentions: { pattern: MENTION },
     target(_, { payload }) {
       const activity = activityIn(payload as Readonly<Record<string, unknown>>);

@@ -30,6 +30,17 @@ describe('what shows that an answer is made', () => {
     expect(show).not.toHaveBeenCalled();
   });
 
+  test('begins later where a platform wants that, and not at all for an answer that comes before', async () => {
+    const typing = new TypingIndicators({ afterMs: 300 });
+    const show = vi.fn(async () => {});
+    const end = typing.begin('bot', 5_000, show, 2_500);
+    await pass(2_400);
+    expect(show).not.toHaveBeenCalled();
+    await pass(300);
+    expect(show).toHaveBeenCalledTimes(1);
+    end();
+  });
+
   test('may fail, at once or later, without effect', async () => {
     const typing = new TypingIndicators();
     const late = vi.fn(() => Promise.reject(new Error('no')));
