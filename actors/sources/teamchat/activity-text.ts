@@ -3,48 +3,76 @@
 //
 // TCT1  a mention of our bot is how it is called, and no part of what is said; others stay as names.
 // TCT2  mentions are found before anything is decoded: a name that somebody typed with its tags is none.
+// TCT3  it takes time in proportion to the length of the body, whatever strangers put there.
 
 import { memberOf, textMember } from '../payload-member.ts';
 
-interface Mention {
-  readonly id: string | undefined;
-  /** As it stands in the text. */
-  readonly text: string;
-}
+/** Of our bot, written differently: it has one name, in some conversations with numbers of its mentions. */
+const MAX_MENTIONS = 50;
+/** Longer than a name may be on the platform. */
+const MAX_MENTION = 250;
+const BLANK = '&nbsp;';
 
 /** `botId` is that of our bot in the conversation. Undefined where nothing was written. */
 export function wordsOf(payload: unknown, botId: string | undefined): string | undefined {
   const text = textMember(payload, 'text');
   if (text === undefined) return undefined;
   let words = text;
-  for (const { id, text: mention } of mentionsIn(payload))
-    if (id !== undefined && id === botId) words = without(words, mention);
-  const said = decoded(words.replace(/<at(?:\s[^>]*)?>([^<]*)<\/at>/g, '$1')).trim();
+  for (const mention of mentionsOf(payload, botId)) words = without(words, mention);
+  const said = decoded(words.replace(/<at(?:\s[^<>]*)?>([^<]*)<\/at>/g, '$1')).trim();
   return said === '' ? undefined : said;
 }
 
-function mentionsIn(payload: unknown): readonly Mention[] {
+/** As they stand in the text, each once. */
+function mentionsOf(payload: unknown, botId: string | undefined): ReadonlySet<string> {
+  const all = new Set<string>();
   const entities = memberOf(payload, 'entities');
-  if (!Array.isArray(entities)) return [];
-  return entities.flatMap((entity: unknown) => {
-    if (textMember(entity, 'type')?.toLowerCase() !== 'mention') return [];
-    const id = textMember(entity, 'mentioned.id');
+  if (!Array.isArray(entities) || botId === undefined) return all;
+  for (const entity of entities as readonly unknown[]) {
+    if (textMember(entity, 'mentioned.id') !== botId) continue;
+    if (textMember(entity, 'type')?.toLowerCase() !== 'mention') continue;
     const name = textMember(entity, 'mentioned.name');
-    const texts = [textMember(entity, 'text') ?? '', ...(name === undefined ? [] : [`<at>${name}</at>`])];
-    return texts.flatMap((text) => (text.trim() === '' ? [] : [{ id, text }]));
-  });
+    for (const text of [textMember(entity, 'text') ?? '', name === undefined ? '' : `<at>${name}</at>`])
+      if (text.length <= MAX_MENTION && text.trim() !== '') all.add(text);
+    if (all.size >= MAX_MENTIONS) break;
+  }
+  return all;
 }
 
 /** The blanks around it were for it. */
 function without(text: string, mention: string): string {
-  return text
-    .split(mention)
-    .map((part, i, all) => {
-      const begun = i === 0 ? part : part.replace(/^(?:[ \u00a0]|&nbsp;)+/, '');
-      return i === all.length - 1 ? begun : begun.replace(/(?:[ \u00a0]|&nbsp;)+$/, '');
+  const parts = text.split(mention);
+  return parts
+    .map((part, i) => {
+      const from = i === 0 ? 0 : firstWritten(part);
+      return part.slice(from, i === parts.length - 1 ? part.length : lastWritten(part, from));
     })
     .filter((part) => part !== '')
     .join(' ');
+}
+
+/** Where the blanks at the beginning end. */
+function firstWritten(text: string): number {
+  let at = 0;
+  for (;;) {
+    if (isBlank(text[at])) at += 1;
+    else if (text.startsWith(BLANK, at)) at += BLANK.length;
+    else return at;
+  }
+}
+
+/** Where those at the end begin, not before `from`. */
+function lastWritten(text: string, from: number): number {
+  let at = text.length;
+  for (;;) {
+    if (at > from && isBlank(text[at - 1])) at -= 1;
+    else if (at - from >= BLANK.length && text.endsWith(BLANK, at)) at -= BLANK.length;
+    else return at;
+  }
+}
+
+function isBlank(sign: string | undefined): boolean {
+  return sign === ' ' || sign === '\u00a0';
 }
 
 const NAMED: Readonly<Record<string, string>> = {

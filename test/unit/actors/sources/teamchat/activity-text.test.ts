@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { wordsOf } from '../../../../../actors/sources/teamchat/activity-text.ts';
 
@@ -40,4 +41,64 @@ test('what has another shape than it should is passed over', () => {
     expect(wordsOf({ text: 'hi', entities }, BOT)).toBe('hi');
   expect(wordsOf({ text: 7 }, BOT)).toBe(undefined);
   expect(wordsOf({}, undefined)).toBe(undefined);
+});
+
+const MANY = 1024 * 1024;
+test.each<readonly [string, string, readonly unknown[]]>([
+  ['tags that do not end', '<at '.repeat(MANY / 4), []],
+  ['mentions that do not end', '<at>'.repeat(MANY / 4), []],
+  ['blanks before a mention', `${' '.repeat(MANY / 2)}x${' '.repeat(MANY / 2)}<at>Desk</at> hi`, [bot]],
+  ['blanks between mentions', `<at>Desk</at>${'&nbsp; '.repeat(MANY / 7)}<at>Desk</at> hi`, [bot]],
+  ['blanks that are followed by nothing', `<at>Desk</at>x${' x'.repeat(MANY / 2)}`, [bot]],
+  [
+    'entities for different names',
+    'a'.repeat(MANY / 2),
+    Array.from({ length: 10_000 }, (_, n) => mention(BOT, `${n}`, `b${'a'.repeat(n % 200)}`)),
+  ],
+  ['one long name', 'a'.repeat(MANY / 2), [mention(BOT, 'x', `b${'a'.repeat(MANY / 4)}`)]],
+])('a body of %s is read in time that grows with its length (TCT3)', (_, text, entities) => {
+  const begun = performance.now();
+  wordsOf({ text, entities }, BOT);
+  expect(performance.now() - begun).toBeLessThan(1_000);
+});
+
+/** By regular expressions, which are plain and slow. */
+function plainly(text: string, mentions: readonly string[]): string | undefined {
+  let words = text;
+  for (const each of mentions)
+    words = words
+      .split(each)
+      .map((part, i, all) => {
+        const begun = i === 0 ? part : part.replace(/^(?:[ \u00a0]|&nbsp;)+/, '');
+        return i === all.length - 1 ? begun : begun.replace(/(?:[ \u00a0]|&nbsp;)+$/, '');
+      })
+      .filter((part) => part !== '')
+      .join(' ');
+  words = words.replace(/<at(?:\s[^>]*)?>([^<]*)<\/at>/g, '$1').replace(/&nbsp;|\u00a0/g, ' ');
+  return words.trim() || undefined;
+}
+
+test('what remains is what plain expressions leave', () => {
+  const piece = fc.constantFrom(
+    '<at>Desk</at>',
+    '<at id="0">Desk</at>',
+    '<at>Ada L</at>',
+    ' ',
+    '\u00a0',
+    '&nbsp;',
+    '&nbsp',
+    'deploy',
+    '\n',
+    '<b>',
+    '</at>',
+    '>',
+  );
+  const entities = [bot, mention(BOT, 'Desk', '<at id="0">Desk</at>'), bot, mention('29:a', 'Ada L')];
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 14 }), (pieces) => {
+      const text = pieces.join('');
+      const mentions = ['<at>Desk</at>', '<at id="0">Desk</at>'];
+      expect(wordsOf({ text, entities }, BOT)).toBe(plainly(text, mentions));
+    }),
+  );
 });
