@@ -17,6 +17,8 @@ const ROW = 1;
 const LABEL = 18;
 /** Types of channels that are threads of their parent. */
 const THREADS: readonly unknown[] = [10, 11, 12];
+/** Types of channels that whoever looks after a server makes and names; threads and groups are named by whoever opens them. */
+const NAMED: readonly unknown[] = [0, 2, 5, 13, 15, 16];
 /** Where it is the only value of a command it is what somebody says: people have no other way to. */
 const TEXT = 'text';
 /** A sub-command within a group of them. */
@@ -55,11 +57,18 @@ export function channelOf(payload: unknown): string {
   return channel ?? `user-${senderOf(payload).id ?? ''}`;
 }
 
-/** Other names by which filters may know the channel: its name, and of a thread the channel that it is in. */
+/**
+ * Other names by which filters may know the channel: its name, and of a thread the id of the channel that it is in. A name of
+ * digits is none: it would stand for an id.
+ */
 export function channelAliasesOf(payload: unknown): readonly string[] {
   const channel = memberOf(payload, 'channel');
-  const parent = THREADS.includes(memberOf(channel, 'type')) ? textMember(channel, 'parent_id') : undefined;
-  return [textMember(channel, 'name'), parent].filter((each) => each !== undefined);
+  const type = memberOf(channel, 'type');
+  const parent = THREADS.includes(type) ? textMember(channel, 'parent_id') : undefined;
+  const name = NAMED.includes(type) ? textMember(channel, 'name') : undefined;
+  return [name !== undefined && /^#*\d+$/.test(name) ? undefined : name, parent].filter(
+    (each) => each !== undefined,
+  );
 }
 
 export interface ChatSender {

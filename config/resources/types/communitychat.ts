@@ -75,6 +75,14 @@ export const communityChatType: TriggerType<CommunityChatConfig, true> = {
     if (fault !== undefined) fields.report('public_key', `${fault}; copy it again from the platform`);
     if (config.register === 'guilds' && config.guild_ids.length === 0 && !fields.isFaulty('guild_ids'))
       fields.report('register', 'guilds needs guild_ids');
+    const name =
+      config.guild_ids.length === 0 ? config.channels.find((channel) => !isId(channel)) : undefined;
+    if (name !== undefined && !fields.isFaulty('channels') && !fields.isFaulty('guild_ids'))
+      fields.report(
+        'channels',
+        `${JSON.stringify(name)} may be the name of a channel on any server; add guild_ids, or write ids of channels`,
+        'warning',
+      );
     return {
       ...config,
       public_key: public_key.toLowerCase(),

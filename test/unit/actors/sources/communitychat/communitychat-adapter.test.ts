@@ -288,7 +288,7 @@ describe('an interaction', () => {
     expect(await say(recorded.buttonInThread)).toMatchObject({
       text: 'hello',
       channel: '1457536551830421524',
-      channelAliases: ['Thread 1/5/2026, 12:49:56 AM', '1457510428359004343'],
+      channelAliases: ['1457510428359004343'],
       context: {
         'message.id': '1457536567810854934',
         'sender.name': 'Test User',
@@ -331,6 +331,12 @@ describe('who may', () => {
     const direct = platform.world.channel('Ann', { guild: undefined, type: 1 });
     const thread = platform.world.channel('aside', { type: 11, parent: platform.ops.id });
     const elsewhere = platform.world.channel('lobby', { guild: '5' });
+    // Whoever opens a thread or a group names it.
+    const posing = platform.world.channel(platform.ops.id, { type: 11, parent: elsewhere.id });
+    const alike = platform.world.channel('ops', { type: 12, parent: elsewhere.id });
+    const group = platform.world.channel('ops', { guild: undefined, type: 3 });
+    const numbered = platform.world.channel(platform.ops.id, { guild: '5' });
+    const foreign = platform.world.channel('ops', { guild: '5' });
     const acts = [command('go'), click('go')];
     const cases = [
       [{}, {}, true],
@@ -345,6 +351,12 @@ describe('who may', () => {
       [{ channels: ['ops'] }, { channel: elsewhere }, false],
       [{ channels: [platform.ops.id] }, { channel: thread }, true],
       [{ channels: ['ops'] }, { channel: direct }, false],
+      [{ channels: [platform.ops.id] }, { channel: posing }, false],
+      [{ channels: [platform.ops.id] }, { channel: numbered }, false],
+      [{ channels: ['#ops'] }, { channel: alike }, false],
+      [{ channels: ['#ops'] }, { channel: group }, false],
+      [{ channels: ['#ops'], guild_ids: [platform.world.guild] }, { channel: foreign }, false],
+      [{ channels: ['#ops'], guild_ids: [platform.world.guild] }, {}, true],
     ] as const;
     const trigger = await open();
     for (const [config, more, isAllowed] of cases)

@@ -142,6 +142,16 @@ describe('a trigger of type CommunityChat', () => {
   });
 
   test.each([
+    ['channels: ["#ops"]', 1],
+    ['channels: ["123", ops]', 1],
+    ['channels: ["123"]', 0],
+    ['channels: ["#ops"], guild_ids: ["1"]', 0],
+  ])('with %s is warned of names that any server may have: %d', async (more, count) => {
+    const { lines } = await folder.loadConfig('CommunityChat', `${needed}, ${more}`, { env });
+    expect(lines.filter((line) => line.includes('name of a channel on any server'))).toHaveLength(count);
+  });
+
+  test.each([
     ['', '', 1],
     [', channels: ["#ops"]', '', 0],
     [', channels: ["#ops"]', ', channels: [lobby]', 0],
