@@ -2,8 +2,9 @@
 // clock decides how long: whoever sets the machine's clock neither keeps a withdrawn key alive nor has the provider asked more.
 //
 // KS1 (A8)  one fetch at a time, whoever waits for it; it has a deadline and a bound, and so have the waits.
-// KS2       a key that the set does not have makes the provider be asked again, but not before COOLDOWN_MS after the last time:
-//           tokens with made-up key ids cost it one request in a while. After a failure the pauses grow up to that.
+// KS2       a key that the set does not have makes the provider be asked again: twice in a row, since keys may change at any moment,
+//           then once in `cooldownMs`, so that tokens with made-up key ids cost it next to nothing. After a failure the pauses
+//           grow up to that, and whether such a key is one of the provider's is not known.
 // KS3       keys are used for `maxAgeMs`. From half of it on they are fetched anew beside the tokens that use them, so that a
 //           provider that is away for a while stops nobody; older ones are not used.
 // KS4       a document that is no set of keys changes nothing.
@@ -56,6 +57,8 @@ const MAX_BYTES = 1_048_576;
 const MAX_AGE_MS = 3_600_000;
 const COOLDOWN_MS = 30_000;
 const MIN_RETRY_MS = 1_000;
+/** Fetches for keys that the set does not have, one right after another. */
+const UNKNOWN_KEYS_BURST = 2;
 /** A provider has a handful; those beyond are not looked at. */
 const MAX_KEYS = 200;
 
@@ -78,6 +81,8 @@ export class KeySet {
   #fetching: Promise<void> | undefined;
   /** Not before then is the provider asked again. */
   #nextAt = Number.NEGATIVE_INFINITY;
+  /** When as many fetches for unknown keys as may follow each other are free again. */
+  #burstWholeAt = Number.NEGATIVE_INFINITY;
   #failures = 0;
   #lastFailure = '';
 
@@ -96,13 +101,21 @@ export class KeySet {
     const kept = this.#usable();
     if (kept === undefined) return fitting(await this.#fetched(), header);
     const found = await fitting(kept, header);
-    if (found === undefined && this.#mayLearnMore) return fitting(await this.#fetched(), header);
+    if (found === undefined) return this.#findAnew(header);
     if (this.#now() - kept.at > this.#maxAgeMs / 2) this.#fetch()?.catch(() => {});
     return found;
   }
 
-  get #mayLearnMore(): boolean {
-    return this.#fetching !== undefined || this.#now() >= this.#nextAt;
+  async #findAnew(header: KeyHeader): Promise<PublicKey | undefined> {
+    if (this.#fetching === undefined && this.#failures === 0) {
+      const now = this.#now();
+      if (this.#burstWholeAt - (UNKNOWN_KEYS_BURST - 1) * this.#cooldownMs > now) return undefined;
+      this.#burstWholeAt = Math.max(now, this.#burstWholeAt) + this.#cooldownMs;
+      this.#nextAt = now;
+    }
+    const found = await fitting(await this.#fetched(), header);
+    if (found === undefined && this.#failures > 0) throw this.#unavailable();
+    return found;
   }
 
   #usable(): KeptKeys | undefined {
@@ -114,7 +127,11 @@ export class KeySet {
     await this.#fetch()?.catch(() => {});
     const kept = this.#usable();
     if (kept !== undefined) return kept;
-    throw new KeysUnavailableError(
+    throw this.#unavailable();
+  }
+
+  #unavailable(): KeysUnavailableError {
+    return new KeysUnavailableError(
       `the keys of the identity provider cannot be had: ${this.#lastFailure}`,
       Math.max(0, this.#nextAt - this.#now()),
     );

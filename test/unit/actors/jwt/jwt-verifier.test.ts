@@ -205,7 +205,6 @@ test('a new key is learnt from the first token that has it; made-up ones cost th
   await verifier.verify(await server.token(first));
   const second = await signingKey('second');
   server.keys = [second];
-  now += 31_000;
   const [one, two] = await Promise.all([
     verifier.verify(await server.token(second)),
     verifier.verify(await server.token(second, { sub: 'bob' })),
@@ -216,10 +215,42 @@ test('a new key is learnt from the first token that has it; made-up ones cost th
     const made = await server.token({ ...first, kid: `made-up-${n}` });
     expect(await verifier.verify(made)).toEqual(wrong('is signed with a key that its issuer does not have'));
   }
-  expect(server.asked.keys).toBe(2);
+  expect(server.asked.keys).toBe(3);
   expect(await verifier.verify(await server.token(first, { sub: 'carol' }))).toMatchObject({
     refused: 'wrong',
   });
+});
+
+test('keys that change twice within seconds are learnt, and in the long run unknown ones are asked for once in a while (KS2)', async () => {
+  const verifier = verifierWith();
+  await verifier.verify(await server.token(first));
+  for (const kid of ['second', 'third']) {
+    const key = await signingKey(kid);
+    server.keys = [key];
+    now += 2_000;
+    expect(await verifier.verify(await server.token(key))).toMatchObject({ principal: { name: 'alice' } });
+  }
+  expect(server.asked.keys).toBe(3);
+  for (let n = 0; n < 100; n += 1) {
+    now += 3_000;
+    await verifier.verify(await server.token({ ...first, kid: `made-up-${n}` }));
+  }
+  expect(server.asked.keys).toBeLessThanOrEqual(3 + 10);
+});
+
+test('of a key that is unknown while the provider is away nobody says that it is wrong (KS2)', async () => {
+  const verifier = verifierWith();
+  await verifier.verify(await server.token(first));
+  const second = await signingKey('second');
+  server.keys = [first, second];
+  server.instead = (_, response) => response.writeHead(500).end();
+  const ask = async (key: SigningKey, sub: string) => await verifier.verify(await server.token(key, { sub }));
+  for (const sub of ['a', 'b']) expect(await ask(second, sub)).toMatchObject({ refused: 'unavailable' });
+  expect(await ask(first, 'c')).toMatchObject({ principal: { name: 'c' } });
+  expect(server.asked.keys).toBe(2);
+  server.instead = undefined;
+  now += 1_000;
+  expect(await ask(second, 'd')).toMatchObject({ principal: { name: 'd' } });
 });
 
 test('a token that names no key is taken where a single one fits', async () => {
