@@ -11,6 +11,8 @@ export interface OutboundTarget {
   readonly repliesTo?: string | undefined;
   /** The base address that the platform serves that place under, where it has several. */
   readonly serviceUrl?: string | undefined;
+  /** What goes to that place is sent in order with what names the same, and with nothing else. @default the place */
+  readonly orderedWith?: string | undefined;
 }
 
 export interface CardAction {

@@ -2,7 +2,8 @@
 // sent in order and each is claimed, tried again, kept when dead and replayed by what does that for all events.
 //
 // OR1  the ids of an event's rows are the same at each attempt and each replay: the store takes each once.
-// OR2  rows of one destination are in one mailbox, whatever trigger or event they come from.
+// OR2  rows of one destination are in one mailbox, whatever trigger or event they come from; what a target is to be in order with
+//      decides what one destination is.
 
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import type { ConnectedAccount } from '../connections/connector.ts';
@@ -46,8 +47,8 @@ export function outboxRows<T extends Trigger>(
   message: OutboundMessage,
   { eventId, trace, about, replacedBy, principal }: RowOrigin,
 ): readonly NewEvent[] {
-  const key = destinationKey(account, message.target.place);
-  const { action, expiresAt } = message;
+  const { target, action, expiresAt } = message;
+  const key = destinationKey(account, target.orderedWith ?? target.place);
   const onlyEdits = action.do === 'edit' && action.orElse === 'nothing' ? action.of : undefined;
   const { name } = trigger;
   const meta: RowMeta = { trigger: name, action: action.do, expiresAt, onlyEdits, replacedBy, principal };
@@ -73,9 +74,9 @@ export function rowId(eventId: string, about: string | undefined, n: number): st
   return `outbox:${eventId}/${about === undefined ? '' : `${about}/`}${n}`;
 }
 
-/** The key of a destination, in which rows leave in order; with an empty `place` what all keys of the account begin with. */
-export function destinationKey({ platform, account }: ConnectedAccount, place: string): string {
-  return `outbox/${platform}/${account}/${place}`;
+/** The key of a destination, in which rows leave in order; with an empty one what all keys of the account begin with. */
+export function destinationKey({ platform, account }: ConnectedAccount, destination: string): string {
+  return `outbox/${platform}/${account}/${destination}`;
 }
 
 /** What `Outbound.render` gave for the row. */

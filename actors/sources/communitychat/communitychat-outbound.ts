@@ -5,6 +5,7 @@
 //      after an attempt whose outcome is unknown it may stand there twice; a message to a channel does not, the platform knows its
 //      nonce for some minutes.
 // CCO2  an answer may overtake the acknowledgement of its interaction: the platform knows no such webhook then, for a moment.
+// CCO3  answers to one interaction leave in order; those to another one wait for none of them, but for the pace of their channel.
 
 import { createHash } from 'node:crypto';
 import type { CommunityChatTrigger } from '../../../config/resources/triggers/trigger.ts';
@@ -55,7 +56,7 @@ export function communityChatOutbound(
       const interaction = context[INTERACTION_ID];
       return channel === undefined || typeof interaction !== 'string'
         ? undefined
-        : { place: channel, repliesTo: interaction };
+        : { place: channel, repliesTo: interaction, orderedWith: `${channel}/${interaction}` };
     },
     async destination({ config }, conversation) {
       const account = { platform: 'communitychat', account: config.application_id };

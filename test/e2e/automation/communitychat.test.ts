@@ -172,6 +172,16 @@ describe.concurrent('somebody', () => {
     await eventually(() => expect(platform.textsIn(channel)).toContain('heard: held'));
   });
 
+  test('is answered although another answer in the channel does not get through', async () => {
+    const channel = room('jammed');
+    const hanging = platform.fail({ kind: 'hang' }, channel);
+    await ask('jammed', channel);
+    await hanging;
+    await ask('behind it', channel);
+    await sees(channel, 'heard: behind it');
+    expect(platform.thinkingIn(channel)).toBe(1);
+  });
+
   test('whose answer the platform takes no more has it in the record, with the reason', async () => {
     const channel = room('late');
     platform.refuse(50027, channel);

@@ -35,6 +35,12 @@ describe('the rows of a message', () => {
     });
   });
 
+  test('are in a mailbox of their own where the target is to be in order with something else than its place', () => {
+    const target = { ...message.target, orderedWith: '-100/x/9' };
+    const rows = outboxRows(outbound, account, trigger, { ...message, target }, origin);
+    expect(new Set(rows.map(({ key }) => key))).toEqual(new Set(['outbox/chat/bot1/-100/x/9']));
+  });
+
   test('have the same ids each time, and others for another message of the same event (OR1)', () => {
     const again = outboxRows(outbound, account, trigger, message, origin);
     expect(outboxRows(outbound, account, trigger, message, origin)).toEqual(again);

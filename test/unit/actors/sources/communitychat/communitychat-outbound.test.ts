@@ -8,6 +8,7 @@ import type { OutboundMessage, OutboundTarget } from '../../../../../actors/outb
 import type { Adapter } from '../../../../../actors/sources/adapter.ts';
 import { communityChatAdapter } from '../../../../../actors/sources/communitychat/communitychat-adapter.ts';
 import type { CommunityChatTrigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { rowsOfAnswer } from '../../../../fixtures/automation/outbound.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { communityChatTrigger } from '../../../../fixtures/automation/triggers.ts';
 import { chatError, formError } from '../../../../fixtures/community-platform/chat-error.ts';
@@ -93,6 +94,16 @@ test('the answer stands in the place of what was announced, without the token of
   const agents = platform.calls.map(({ agent, authorization }) => [agent, authorization]);
   for (const each of agents)
     expect(each).toEqual([expect.stringMatching(/^DiscordBot \(https:.*, \d/), undefined]);
+});
+
+test('parts of one answer are in one order, and those of another interaction in its channel in another one (CCO3)', async () => {
+  const again = await platform.send({ act: command('deploy') });
+  const long = 'a '.repeat(1_500);
+  const keys = [-2, -1]
+    .map((index) => host.event(index))
+    .map((event) => rowsOfAnswer(adapter, trigger, event, long).map(({ key }) => key));
+  const channel = `outbox/communitychat/${platform.world.applicationId}/${platform.ops.id}`;
+  expect(keys).toEqual([asked, again].map(({ id }) => Array(2).fill(`${channel}/${id}`)));
 });
 
 test('an answer with a card that is taken back has neither card nor buttons any more (CCM3)', async () => {
