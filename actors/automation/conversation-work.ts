@@ -5,7 +5,8 @@
 //
 // CW1  an event that nobody takes is `ignored`, with the reason in its record; it is never an error. Who waits for an answer
 //      hears of it.
-// CW2  nothing runs for a paused trigger: the event is held, and with it what comes after it in its conversation.
+// CW2  nothing runs for a paused trigger: the event is held, and with it what comes after it in its conversation. Where a built-in
+//      command is answered by the gateway itself nothing runs.
 // CW3  nothing runs without a place either (inbox/work-places.ts), which is given back when the handler has really ended.
 // CW4  where a platform takes no answer after a while, no handler is asked when there is too little time left for one, a run is
 //      ended before that, and nothing is put off beyond it.
@@ -145,11 +146,11 @@ export class ConversationWork implements Work {
     const { trigger } = match;
     const time = answerTime(event, inbound, Date.now());
     if (time?.leftMs === 0) return tooLate(trigger, time);
+    const taken = { adapter, trigger, event, inbound };
+    if (match.builtIn !== undefined) return this.#runBuiltIn(assignment, taken, match.builtIn, time);
     if (this.#routing.isPaused(trigger.name))
       return { kind: 'held', trigger: trigger.name, notAfter: time?.endsAt };
-    const taken = { adapter, trigger, event, inbound };
     if (inbound.isArrival === true) return { kind: 'done', ...said(taken, welcomeOf(trigger) ?? '') };
-    if (match.builtIn !== undefined) return this.#runBuiltIn(assignment, taken, match.builtIn, time);
     return this.#run(assignment, taken, match, time);
   }
 
@@ -162,8 +163,9 @@ export class ConversationWork implements Work {
     const answer = await this.#builtIns.answer(taken, command);
     // It may repeat what whoever called has written.
     if ('text' in answer) return { kind: 'done', ...said(taken, answer.text, { mentions: 'none' }) };
-    const { name } = answer.match.trigger;
-    if (this.#routing.isPaused(name)) return { kind: 'held', trigger: name, notAfter: time?.endsAt };
+    const names = [taken.trigger.name, answer.match.trigger.name];
+    const paused = names.find((name) => this.#routing.isPaused(name));
+    if (paused !== undefined) return { kind: 'held', trigger: paused, notAfter: time?.endsAt };
     return this.#run(assignment, answer.taken, answer.match, time);
   }
 

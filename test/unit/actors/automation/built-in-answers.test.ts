@@ -21,8 +21,9 @@ const answers: Handler = {
   },
 };
 const hangs: Handler = {
-  run: (_, { signal }) =>
+  run: (job, { signal }) =>
     new Promise((_resolve, reject) => {
+      asked.push(job);
       signal.addEventListener('abort', () => reject(signal.reason));
     }),
 };
@@ -120,6 +121,15 @@ describe('an agent is asked', () => {
     await here.deliveries.accept(event);
     expect(await here.reached('held', 'held')).toMatchObject({ trigger: 'staff' });
   });
+
+  test('nor while the trigger that answers in its name is paused', async () => {
+    const here = begin();
+    await here.pauses.pause(here.store, 'staff');
+    const parameters = { action: 'run', agent_id: 'desk', input: 'go' };
+    const event = here.event('held', { triggers: ['chat', 'staff'], names: ['agent'], parameters });
+    await here.deliveries.accept(event);
+    expect(await here.reached('held', 'held')).toMatchObject({ trigger: 'staff' });
+  });
 });
 
 describe('a call is answered', () => {
@@ -200,6 +210,16 @@ describe('what is at work', () => {
       const said = await call(here, 'agent', { action: 'stop', agent_id: 'desk' });
       return said === 'Stopped: 1.';
     });
+  });
+
+  test('is told and stopped while all triggers are paused: of what waits then nobody could know otherwise', async () => {
+    const here = await busy();
+    await until('both run', () => asked.length === 2);
+    for (const name of ['chat', 'staff']) await here.pauses.pause(here.store, name);
+    expect(await call(here, 'agent', { action: 'status' })).toMatch(/\nAt work here: 1, .* Waiting: 1\.$/);
+    expect(await call(here, 'agent', { action: 'stop' })).toBe('Stopped: 1. Waiting: 1.');
+    expect(await call(here, 'fleet')).toMatch(/^There are no fleets/);
+    await here.reached('after', 'held');
   });
 
   test('is not stopped by whom its trigger does not let pass', async () => {
