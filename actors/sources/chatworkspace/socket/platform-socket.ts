@@ -112,11 +112,17 @@ export class PlatformSocket {
     if (this.#isGone) return;
     const { wires, times } = this.#options;
     this.#within(times.helloMs, 'the platform did not greet the socket');
-    this.#wire = wires.connect(url, {
-      onText: (text, bytes) => this.#onText(text, bytes),
-      onSign: () => this.#noteSign(),
-      onClosed: (reason, retryAfterMs) => this.#end({ kind: 'transient', reason, retryAfterMs }),
-    });
+    try {
+      this.#wire = wires.connect(url, {
+        onText: (text, bytes) => this.#onText(text, bytes),
+        onSign: () => this.#noteSign(),
+        onClosed: (reason, retryAfterMs) => this.#end({ kind: 'transient', reason, retryAfterMs }),
+      });
+    } catch {
+      // Its words may have the address in them, which is a credential.
+      this.#end(lost('no socket could be made of the address that the platform gave'));
+      return;
+    }
     // It may have failed at once.
     if (this.#isGone) this.#wire.terminate();
   }

@@ -58,7 +58,9 @@ function onText(events: WireEvents, data: Buffer): void {
 }
 
 function isAddress(url: string): boolean {
-  return URL.canParse(url) && /^wss?:$/.test(new URL(url).protocol);
+  if (!URL.canParse(url)) return false;
+  const { protocol, hash } = new URL(url);
+  return /^wss?:$/.test(protocol) && hash === '';
 }
 
 /** What fails to be sent ends the socket, which says so by itself. */

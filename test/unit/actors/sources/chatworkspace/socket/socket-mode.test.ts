@@ -14,6 +14,7 @@ import {
   type SocketModeOptions,
 } from '../../../../../../actors/sources/chatworkspace/socket/socket-mode.ts';
 import { webSocketWires } from '../../../../../../actors/sources/chatworkspace/socket/web-socket.ts';
+import type { Wires } from '../../../../../../actors/sources/chatworkspace/socket/wire.ts';
 import { eventually } from '../../../../../fixtures/automation/automation.ts';
 import { type LogLine, TestSourceHost } from '../../../../../fixtures/automation/source-host.ts';
 import type { AppSockets } from '../../../../../fixtures/workspace-platform/app-sockets.ts';
@@ -314,9 +315,25 @@ describe('what ends a connection', () => {
     expect(await endOf(mode)).toMatchObject({ kind: 'transient', ...fields });
   });
 
-  test.each(['nothing', 'http://127.0.0.1:1/x', ''])('is an address that is none: %s', async (url) => {
-    const { mode } = await made({ address: async () => url });
-    expect((await endOf(mode)).message).toBe('the platform gave an address that is none of a socket');
+  test.each(['nothing', 'http://127.0.0.1:1/x', '', 'ws://127.0.0.1:1/x#y'])(
+    'is an address that is none: %s',
+    async (url) => {
+      const { mode } = await made({ address: async () => url });
+      expect((await endOf(mode)).message).toBe('the platform gave an address that is none of a socket');
+    },
+  );
+
+  test('is an address of which no socket can be made, and nothing of it is said', async () => {
+    const wires: Wires = {
+      connect: (url) => {
+        throw new SyntaxError(`Invalid URL: ${url}`);
+      },
+    };
+    const { mode } = await made({ wires, address: async () => 'wss://127.0.0.1/ticket' });
+    expect(await endOf(mode)).toMatchObject({
+      kind: 'transient',
+      message: 'no socket could be made of the address that the platform gave',
+    });
   });
 
   test('is an address that does not come', async () => {
