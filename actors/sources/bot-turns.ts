@@ -4,10 +4,12 @@
 // What is remembered is bounded, and is gone with the process: then they have that many more.
 //
 // BT1  of messages of bots no more than MAX_IN_A_ROW are taken until a person has written there; nothing a person does is counted.
-// BT2  what comes again at once is counted once, and is judged as before.
+// BT2  what comes again is counted once, also when others came between, and is judged as before.
 
 const MAX_IN_A_ROW = 10;
 const MAX_CONVERSATIONS = 10_000;
+/** Enough for all that can be taken, and for some that is not. */
+const RECENT_IDS = 16;
 
 export interface SpokenTurn {
   readonly conversation: string;
@@ -19,10 +21,11 @@ export interface SpokenTurn {
 
 interface Turns {
   readonly count: number;
-  readonly lastId: string | undefined;
+  /** Of those counted last, no more than RECENT_IDS. */
+  readonly ids: readonly string[];
 }
 
-const NONE: Turns = { count: 0, lastId: undefined };
+const NONE: Turns = { count: 0, ids: [] };
 
 export class BotTurns {
   /** The one that was heard of last is the last. */
@@ -33,8 +36,8 @@ export class BotTurns {
     const before = this.#turns.get(conversation) ?? NONE;
     this.#turns.delete(conversation);
     if (!isByBot) return { isTaken: true };
-    const isAgain = id !== undefined && id === before.lastId;
-    const turns = isAgain ? before : { count: before.count + 1, lastId: id };
+    const isAgain = id !== undefined && before.ids.includes(id);
+    const turns = isAgain ? before : { count: before.count + 1, ids: withLast(before.ids, id) };
     this.#turns.set(conversation, turns);
     for (const [oldest] of this.#turns) {
       if (this.#turns.size <= MAX_CONVERSATIONS) break;
@@ -42,4 +45,8 @@ export class BotTurns {
     }
     return { isTaken: turns.count <= MAX_IN_A_ROW, isFirst: !isAgain && turns.count === MAX_IN_A_ROW + 1 };
   }
+}
+
+function withLast(ids: readonly string[], id: string | undefined): readonly string[] {
+  return id === undefined ? ids : [...ids.slice(1 - RECENT_IDS), id];
 }

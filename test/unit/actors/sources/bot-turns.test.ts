@@ -24,3 +24,11 @@ test('a message that comes twice is counted once, and judged the same', () => {
   expect(turns.take(said(true, 'a', '10'))).toEqual({ isTaken: false, isFirst: true });
   expect(turns.take(said(true, 'a', '10'))).toEqual({ isTaken: false, isFirst: false });
 });
+
+test('and so is one that comes twice with others between', () => {
+  const turns = new BotTurns();
+  for (let count = 0; count < 10; count += 2)
+    for (const id of [count, count + 1, count, count + 1])
+      expect(turns.take(said(true, 'a', `${id}`))).toMatchObject({ isTaken: true });
+  expect(turns.take(said(true, 'a', '10'))).toEqual({ isTaken: false, isFirst: true });
+});
