@@ -7,6 +7,9 @@ import type { IncomingMessage } from 'node:http';
 import { retryAfterMs } from '../../../../rest/retry-after.ts';
 import type { Wire, WireEvents, Wires } from './wire.ts';
 
+/** As `ws` calls a frame beyond the bound. */
+const TOO_LARGE = 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH';
+
 /** Loaded with the first connection: who has no such trigger needs none of it. */
 export async function webSocketWires(maxFrameBytes: number): Promise<Wires> {
   const { WebSocket } = await import('ws');
@@ -39,6 +42,8 @@ export async function webSocketWires(maxFrameBytes: number): Promise<Wires> {
       socket.on('error', (error) => {
         const { code } = error as NodeJS.ErrnoException;
         why ??= typeof code === 'string' ? code : 'the connection failed';
+        if (code === TOO_LARGE)
+          why = `a frame was larger than the ${maxFrameBytes} bytes that are read (${code}); where it comes again it ends the next one, too`;
       });
       socket.on('close', (code) => events.onClosed(`the socket was closed: ${why ?? code}`));
       return {
