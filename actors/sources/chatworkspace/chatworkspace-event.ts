@@ -2,7 +2,7 @@
 //
 // CE1  an utterance is one event of its app, by channel and time, whether it comes as a mention, as a message or as both.
 // CE2  of two apps in one channel each has its copy, in a conversation of its own.
-// CE3  nothing is kept that lets somebody write in our name: the addresses for answers, and the token of the payload.
+// CE3  nothing is kept that lets somebody write in our name: the addresses for answers, and the tokens of the payload.
 
 import { type Principal, principalText } from '../../principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/store.ts';
@@ -132,6 +132,18 @@ function contextOf(
 const CREDENTIALS: ReadonlySet<string> = new Set(['token', 'response_url', 'response_urls']);
 
 function withoutCredentials(payload: unknown): unknown {
-  if (typeof payload !== 'object' || payload === null) return payload;
-  return Object.fromEntries(Object.entries(payload).filter(([name]) => !CREDENTIALS.has(name)));
+  const kept = without(payload, CREDENTIALS);
+  const event = memberOf(kept, 'event');
+  const thread = memberOf(event, 'assistant_thread');
+  if (memberOf(thread, 'action_token') === undefined) return kept;
+  const assistant_thread = without(thread, ASSISTANT_CREDENTIALS);
+  return { ...(kept as object), event: { ...(event as object), assistant_thread } };
+}
+
+/** With it whoever has it acts for the person who wrote. */
+const ASSISTANT_CREDENTIALS: ReadonlySet<string> = new Set(['action_token']);
+
+function without(from: unknown, names: ReadonlySet<string>): unknown {
+  if (typeof from !== 'object' || from === null) return from;
+  return Object.fromEntries(Object.entries(from).filter(([name]) => !names.has(name)));
 }

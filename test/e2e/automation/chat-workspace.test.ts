@@ -13,7 +13,11 @@ import { atRest } from '../../fixtures/automation/killed.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
 import type { Channel, Message } from '../../fixtures/workspace-platform/channel.ts';
 import { EventSender } from '../../fixtures/workspace-platform/event-sender.ts';
-import { callbackPayload, RESPONSE_SECRET } from '../../fixtures/workspace-platform/payloads.ts';
+import {
+  ACTION_TOKEN,
+  callbackPayload,
+  RESPONSE_SECRET,
+} from '../../fixtures/workspace-platform/payloads.ts';
 import { tooMany } from '../../fixtures/workspace-platform/web-error.ts';
 import { WorkspacePlatform } from '../../fixtures/workspace-platform/workspace-platform.ts';
 
@@ -186,7 +190,7 @@ test('no credential was in the log, in a record or in a request to the agent', a
   const { deliveries } = (await get('/deliveries?limit=1000')) as { deliveries: readonly { id: string }[] };
   const records = await Promise.all(deliveries.map(({ id }) => get(`/deliveries/${encodeURIComponent(id)}`)));
   const shown = output + gateway.text() + JSON.stringify([records, await get('/triggers'), program.requests]);
-  for (const secret of [app.botToken, app.signingSecret, RESPONSE_SECRET, 'the-verification-token'])
-    expect(shown).not.toContain(secret);
+  const tokens = [app.botToken, app.signingSecret, 'the-verification-token'];
+  for (const secret of [...tokens, RESPONSE_SECRET, ACTION_TOKEN]) expect(shown).not.toContain(secret);
   expect(deliveries.length).toBeGreaterThan(10);
 });

@@ -42,6 +42,14 @@ const callback = (event: object) => ({
 const message = (event: object = {}) => eventOf('events_api', callback(event));
 
 describe('an utterance', () => {
+  test('keeps no token of an assistant, and the rest of what stands beside it', () => {
+    const event = message({ assistant_thread: { action_token: '1.2.secret', title: 'a thread' } });
+    expect(Buffer.from(event?.body ?? []).toString()).not.toContain('1.2.secret');
+    expect(readBack(event).payload).toMatchObject({
+      event: { ...said, assistant_thread: { title: 'a thread' } },
+    });
+  });
+
   test('is an event of its app, channel and time, in the conversation that it begins', () => {
     const event = message({ type: 'app_mention' });
     expect(event).toMatchObject({
