@@ -36,12 +36,12 @@ export function payloadOf(body: Uint8Array): Readonly<Record<string, unknown>> |
 
 /** Undefined for what the platform could not have sent. */
 export function activityIn(payload: Readonly<Record<string, unknown>> | undefined): Activity | undefined {
-  const type = textMember(payload, 'type');
-  const channelId = textMember(payload, 'channelId');
+  const type = idAt(payload, 'type', MAX_NAME);
+  const channelId = idAt(payload, 'channelId', MAX_NAME);
   const serviceUrl = textMember(payload, 'serviceUrl');
   const conversation = idAt(payload, 'conversation.id');
-  if (payload === undefined || !type || !channelId || !serviceUrl || conversation === undefined)
-    return undefined;
+  if (payload === undefined || type === undefined || channelId === undefined) return undefined;
+  if (!serviceUrl || conversation === undefined) return undefined;
   return {
     type,
     id: idAt(payload, 'id'),
@@ -69,10 +69,12 @@ export function hasMember(activity: Activity, list: 'membersAdded' | 'membersRem
 
 /** Longer than any that the platform makes. */
 const MAX_ID = 1_000;
+/** Of a kind of activities, and of a chat product. */
+const MAX_NAME = 100;
 
 /** Stands in keys and paths: control characters do not. */
-function idAt(payload: unknown, path: string): string | undefined {
+function idAt(payload: unknown, path: string, longest = MAX_ID): string | undefined {
   const id = textMember(payload, path);
-  const isId = id !== undefined && id !== '' && id.length <= MAX_ID && !/\p{Cc}/u.test(id);
+  const isId = id !== undefined && id !== '' && id.length <= longest && !/\p{Cc}/u.test(id);
   return isId && id.isWellFormed() ? id : undefined;
 }

@@ -248,6 +248,7 @@ describe('what is refused', () => {
       platform.activities.message(chat, ada, 'hi', { id: undefined }),
       platform.activities.message(chat, ada, 'hi', { id: 'a\nb' }),
       platform.activities.message(chat, ada, 'hi', { from: undefined }),
+      ...['', 'x'.repeat(101), 'a\nb', '\ud800'].map((type) => platform.activities.of(type, chat, ada)),
     ];
     for (const body of wrong) expect(await sender.sendWith(body, token)).toMatchObject({ status: 400 });
     expect(host.store.events).toEqual([]);
