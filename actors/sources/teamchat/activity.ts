@@ -14,8 +14,11 @@ export interface Activity {
   readonly serviceUrl: string;
   /** A thread of a channel has the channel's id, `;messageid=` and that of its first message. */
   readonly conversation: string;
-  readonly tenant: string | undefined;
+  /** That of the conversation, and whose data it is where that is another one. None of what other products pass on. */
+  readonly tenants: readonly string[];
   readonly senderId: string | undefined;
+  /** In the directory of the tenant. */
+  readonly directoryId: string | undefined;
   /** Our bot, as this conversation knows it. */
   readonly botId: string | undefined;
   readonly payload: Readonly<Record<string, unknown>>;
@@ -34,6 +37,9 @@ export function payloadOf(body: Uint8Array): Readonly<Record<string, unknown>> |
   return payload === 'none' ? undefined : payload;
 }
 
+/** The product whose people and tenants the platform vouches for. Others hand on what a browser says of itself. */
+const WITH_DIRECTORY = 'msteams';
+
 /** Undefined for what the platform could not have sent. */
 export function activityIn(payload: Readonly<Record<string, unknown>> | undefined): Activity | undefined {
   const type = idAt(payload, 'type', MAX_NAME);
@@ -42,17 +48,24 @@ export function activityIn(payload: Readonly<Record<string, unknown>> | undefine
   const conversation = idAt(payload, 'conversation.id');
   if (payload === undefined || type === undefined || channelId === undefined) return undefined;
   if (!serviceUrl || conversation === undefined) return undefined;
+  const isOfDirectory = channelId === WITH_DIRECTORY;
   return {
     type,
     id: idAt(payload, 'id'),
     channelId,
     serviceUrl,
     conversation,
-    tenant: textMember(payload, 'conversation.tenantId', 'channelData.tenant.id')?.toLowerCase(),
+    tenants: isOfDirectory ? tenantsIn(payload) : [],
     senderId: idAt(payload, 'from.id'),
+    directoryId: isOfDirectory ? idAt(payload, 'from.aadObjectId') : undefined,
     botId: idAt(payload, 'recipient.id'),
     payload,
   };
+}
+
+function tenantsIn(payload: unknown): readonly string[] {
+  const both = ['conversation.tenantId', 'channelData.tenant.id'];
+  return [...new Set(both.flatMap((path) => textMember(payload, path)?.toLowerCase() ?? []))];
 }
 
 /** The channel to which a thread belongs, or the conversation itself. */

@@ -70,9 +70,8 @@ export function readActivityEvent(stored: StoredEvent): InboundEvent {
     JSON.parse(Buffer.from(stored.body).toString('utf8'))) as Activity['payload'];
   const activity = activityIn(payload);
   if (activity === undefined) throw new Error('the payload is no activity');
-  const { conversation, senderId } = activity;
+  const { conversation, senderId, directoryId } = activity;
   const channel = channelOf(conversation);
-  const directoryId = textMember(payload, 'from.aadObjectId');
   return {
     platform: PLATFORM,
     account: app,
@@ -126,8 +125,9 @@ function contextOf({
   type,
   id,
   conversation,
-  tenant,
+  tenants,
   senderId,
+  directoryId,
   payload,
 }: Activity): Readonly<Record<string, unknown>> {
   const channel = channelOf(conversation);
@@ -141,9 +141,9 @@ function contextOf({
     'chat.replies_to': textMember(payload, 'replyToId'),
     'chat.sender.id': senderId,
     'chat.sender.name': textMember(payload, 'from.name'),
-    'chat.sender.directory_id': textMember(payload, 'from.aadObjectId'),
+    'chat.sender.directory_id': directoryId,
     'chat.team': textMember(payload, 'channelData.team.id', 'channelData.teamsTeamId'),
-    'chat.tenant': tenant,
+    'chat.tenant': tenants[0],
     'chat.locale': textMember(payload, 'locale'),
     'action.type': textMember(memberOf(payload, 'value'), 'action.type'),
     'action.id': textMember(memberOf(payload, 'value'), 'action.id'),

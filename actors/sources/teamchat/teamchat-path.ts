@@ -49,7 +49,7 @@ export function teamChatPath(
         isServiceAllowed(activity.serviceUrl, trigger.config),
       );
       if (known.length === 0) return foreignService;
-      const [first, ...others] = known.filter(({ trigger }) => isTenantAllowed(trigger, activity.tenant));
+      const [first, ...others] = known.filter(({ trigger }) => areTenantsAllowed(trigger, activity));
       if (first === undefined) return foreignTenant;
       const refused = refusalOf(activity);
       if (refused !== undefined) return refused;
@@ -93,7 +93,10 @@ function refusalOf({ type, id, senderId, payload }: Activity): WebhookReply | un
 }
 
 /** With a list an activity without a tenant is of none of them. */
-export function isTenantAllowed({ config }: TeamChatTrigger, tenant: string | undefined): boolean {
-  const { allowed_tenants } = config;
-  return allowed_tenants.length === 0 || (tenant !== undefined && allowed_tenants.includes(tenant));
+export function areTenantsAllowed(
+  { config: { allowed_tenants } }: TeamChatTrigger,
+  { tenants }: Pick<Activity, 'tenants'>,
+): boolean {
+  if (allowed_tenants.length === 0) return true;
+  return tenants.length > 0 && tenants.every((tenant) => allowed_tenants.includes(tenant));
 }

@@ -309,6 +309,28 @@ describe('what is refused', () => {
     expect(adapter.takes?.(later, last())).toBe(false);
   });
 
+  test('one of two tenants that is not on the list, and tenants that another product hands on', async () => {
+    const { send, last } = await open({ allowed_tenants: [TENANT] });
+    const said = (more: Members) => platform.activities.message(chat, ada, 'hi', more);
+    const tenant = { id: 'another' };
+    expect(await send(said({ channelData: { tenant } }))).toMatchObject({ status: 403 });
+    const conversation = { id: chat.id, tenantId: 'another' };
+    expect(await send(said({ conversation }))).toMatchObject({ status: 403 });
+    expect(await send(said({ channelId: 'webchat' }))).toMatchObject({ status: 403 });
+    expect(host.store.events).toEqual([]);
+    expect(await send(said({ conversation: { id: chat.id } }))).toMatchObject({ status: 202 });
+    expect(last().context).toMatchObject({ 'chat.tenant': TENANT });
+  });
+
+  test('without a list nothing; what another product says of tenant and directory is passed over', async () => {
+    const { send, last } = await open();
+    await send(platform.activities.message(chat, ada, 'hi', { channelId: 'webchat' }));
+    const { context, userAliases } = last();
+    expect(userAliases).toBe(undefined);
+    expect(context).not.toHaveProperty(['chat.tenant']);
+    expect(context).not.toHaveProperty(['chat.sender.directory_id']);
+  });
+
   test('a trigger whose tenants do not fit, and not the other of the same path', async () => {
     const { send, last } = await open({ allowed_tenants: ['another'] }, { allowed_tenants: [TENANT] });
     expect(await send(platform.activities.message(chat, ada, 'hi'))).toMatchObject({ status: 202 });
