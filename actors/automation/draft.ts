@@ -34,7 +34,7 @@ const AFTER_MS = 1_000;
 const MAX_LOOKED_AT = 1_000;
 /** Of one edit. */
 const EDIT_MS = 10_000;
-/** So long the answer waits for an edit that is under way. */
+/** So long the answer waits for an edit that is under way; where its post would be overwritten too, until that edit has given up. */
 const PATIENCE_MS = 5_000;
 
 export class Draft {
@@ -75,9 +75,10 @@ export class Draft {
     clearTimeout(this.#timer);
     const step = this.#step;
     if (step === undefined) return false;
+    const patienceMs = this.#options.outbound.isPostInPlace === true ? EDIT_MS + PATIENCE_MS : PATIENCE_MS;
     let patience: NodeJS.Timeout | undefined;
     const late = new Promise<boolean>((resolve) => {
-      patience = setTimeout(resolve, PATIENCE_MS, true);
+      patience = setTimeout(resolve, patienceMs, true);
     });
     const isInDoubt = await Promise.race([step.then(() => false), late]);
     clearTimeout(patience);

@@ -61,6 +61,11 @@ export interface Outbound<T extends Trigger = Trigger, Rendered extends object =
    * an answer under way is not shown.
    */
   editsEveryMs?(target: OutboundTarget): number;
+  /**
+   * A first message that answers an event replaces what was shown for it, as an edit does: whatever edit is under way then may come
+   * after it, and is waited for.
+   */
+  readonly isPostInPlace?: boolean | undefined;
   /** For how long the platform shows what `typing` has said. */
   readonly typingLastsMs?: number | undefined;
   /** So long an answer may take before it is shown, where that counts as a message. @default a moment */

@@ -72,6 +72,7 @@ export function communityChatOutbound(
     }),
     sendsTo: ({ config }) => config.api_root,
     editsEveryMs: () => EDITS_EVERY_MS,
+    isPostInPlace: true,
     async send(trigger, message, context) {
       const account = trigger.config.application_id;
       const api = clients.of(trigger);

@@ -32,6 +32,7 @@ function bench(
   records: Record<string, Partial<Delivery>> = {},
   answers: (Error | 'hangs')[] = [],
   target: () => OutboundTarget = () => ({ place: 'x' }),
+  more: Partial<Outbound<Trigger, SaidRow>> = {},
 ) {
   const edits: string[] = [];
   const signals: AbortSignal[] = [];
@@ -50,6 +51,7 @@ function bench(
       if (answer !== undefined) throw answer;
       return { id: '7' };
     },
+    ...more,
   };
   const trigger = manualTrigger('t');
   const run = { command: '', input: {}, text: 'go', isConfirmed: true };
@@ -154,6 +156,25 @@ test('the end waits for an edit that is under way, but not for one that hangs, a
   await after(1);
   expect(await ended).toBe(true);
   expect(signals[0]?.aborted).toBe(true);
+});
+
+test('where a post replaces as well, the end waits for as long as an edit may take (DR2)', async () => {
+  const slow = async () => {
+    await new Promise((done) => setTimeout(done, 9_000));
+    return { id: '7' };
+  };
+  const { draft } = bench({}, [], undefined, { isPostInPlace: true, send: slow });
+  draft.show('a');
+  await after(1_000);
+  draft.show('b');
+  await after(1_500);
+  const ended = draft.end();
+  let hasEnded = false;
+  ended.then(() => (hasEnded = true));
+  await after(8_999);
+  expect(hasEnded).toBe(false);
+  await after(1);
+  expect(await ended).toBe(false);
 });
 
 test('an event that has had its answer shows nothing when it is run again, nor does a run that is to end (DR3)', async () => {
