@@ -96,9 +96,11 @@ export class CommunityChatApi {
       .catch((error: unknown) => {
         throw sendingFault(error, what);
       });
-    const { isOk, json, bytes } = answer;
-    // A page that somebody else answers with is no message sent.
-    if (isOk && (bytes.length === 0 || (typeof json === 'object' && json !== null))) return json;
+    const { isOk, json, headers } = answer;
+    // A page that somebody else answers with is no message sent. Whatever else is taken is not sent again, also where nothing can be
+    // read of it.
+    const isPage = /^\s*text\/html\b/i.test(headers.get('content-type') ?? '');
+    if (isOk && !isPage) return json;
     throw chatFault(answer, secret);
   }
 }

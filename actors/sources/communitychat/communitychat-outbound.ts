@@ -96,7 +96,8 @@ async function posted(
   paced: (request: () => Promise<string>) => Promise<string>,
 ): Promise<Receipt> {
   const before = of === undefined ? undefined : await receiptOf(of);
-  if (before !== undefined)
+  // One that was taken with an answer that nobody could read has no id.
+  if (before !== undefined && before.id !== '')
     return { id: await api.edit(channel, before.id, body, signal).catch(perhapsGone) };
   const nonce = createHash('sha256').update(rowId).digest('hex').slice(0, NONCE);
   return { id: await paced(() => api.post(channel, { ...body, nonce, enforce_nonce: true }, signal)) };

@@ -144,6 +144,16 @@ describe('a menu that is kept in step', () => {
     await eventually(() => expect(namesOf(guild)).toEqual([]));
   });
 
+  test('that is taken with an answer that nobody can read is not put again', async () => {
+    platform.faults.plan({ kind: 'garbled' }, ({ method }) => method === 'PUT');
+    await adapter.open(triggerOf('a', { deploy: '' }), host);
+    const { applicationId } = platform.world;
+    await eventually(async () =>
+      expect(await host.store.get('communitychat-menus', applicationId)).toMatchObject({ version: 1 }),
+    );
+    expect(puts()).toHaveLength(1);
+  });
+
   test('that is refused is told in the log and stops nothing', async () => {
     await adapter.open(triggerOf('a', { deploy: '' }, { bot_token: 'another' }), host);
     await eventually(() =>

@@ -136,6 +136,14 @@ test('what answers nothing goes to the channel under the token of the bot, once,
   expect(await gone).toMatchObject({ isTargetGone: true, isFinal: true, platformCode: 10008 });
 });
 
+test('what is taken with an answer that nobody can read is not sent once more', async () => {
+  platform.fail({ kind: 'garbled' }, undefined, 3);
+  const text = `${'a '.repeat(999)}\n\n${'b '.repeat(999)}`;
+  expect(await send(text)).toEqual([{ id: '' }, { id: '' }]);
+  expect(platform.calls).toHaveLength(2);
+  expect(platform.textsIn()).toHaveLength(2);
+});
+
 describe('a refusal', () => {
   test.each([10003, 10008, 10062, 40001, 40060, 50001, 50013, 50027, 30034])(
     'with %i is final, and its note has the code, its meaning and the words of the platform',
