@@ -15,7 +15,7 @@ import { InteractionTokens } from './interaction-tokens.ts';
 import { MenuKeeper } from './menu-keeper.ts';
 
 /** Interactions are small; what a stranger may have us check is no larger. */
-const MAX_INTERACTION_BYTES = 1_048_576;
+const MAX_INTERACTION_BYTES = 262_144;
 
 /** `maxBodyBytes` bounds one request to a webhook. */
 export function communityChatAdapter(maxBodyBytes: number): Adapter<CommunityChatTrigger> {
@@ -29,11 +29,11 @@ export function communityChatAdapter(maxBodyBytes: number): Adapter<CommunityCha
     account: ({ config }) => config.application_id,
     async open(trigger: CommunityChatTrigger, host: SourceHost): Promise<OpenTrigger> {
       tokens.use(host.store);
-      const { application_id, public_key, max_skew_seconds, path } = trigger.config;
+      const { application_id, public_key, path } = trigger.config;
       const keeper = new MenuKeeper(clients.of(trigger), application_id, host.store);
       const used = host.connections.use({ trigger, connector: communityChatConnector(trigger, keeper) });
       try {
-        const verifier = ed25519Verifier({ publicKey: public_key, maxSkewMs: max_skew_seconds * 1000 });
+        const verifier = ed25519Verifier(public_key);
         const leave = await table.add({ trigger, host, methods: ['POST'], verifier }, path);
         return {
           close: async () => {

@@ -6,13 +6,15 @@
 
 import type { CommunityChatTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { isControlCall } from '../../handlers/built-in-commands.ts';
+import type { Refusal } from '../../principal.ts';
 import { jsonObjectIn } from '../json-object.ts';
 import { textMember } from '../payload-member.ts';
-import type { WebhookReply } from '../webhook.ts';
+import { refusal } from '../verified-subscribers.ts';
+import type { WebhookReply, WebhookRequest } from '../webhook.ts';
 import { malformed } from '../webhook-replies.ts';
 import { namesOf, type PathUse, type WebhookSubscriber } from '../webhook-table.ts';
 import { interactionEvent } from './communitychat-event.ts';
-import { SIGNATURE, TIMESTAMP } from './ed25519-verifier.ts';
+import { SIGNATURE, skewMsOf, TIMESTAMP } from './ed25519-verifier.ts';
 import { AUTOCOMPLETE, credentialOf, interactionOf, PING } from './interaction.ts';
 import type { InteractionTokens } from './interaction-tokens.ts';
 
@@ -24,10 +26,13 @@ const answerFollows: WebhookReply = { status: 200, body: { type: 5 } };
 const noCompletions: WebhookReply = { status: 200, body: { type: 8, data: { choices: [] } } };
 
 export function communityChatPath(maxBodyBytes: number, tokens: InteractionTokens): PathUse<ChatSubscriber> {
+  const unauthorised = `${SIGNATURE} or ${TIMESTAMP} is missing, or fits no public_key of this path`;
   return {
     maxBodyBytes,
-    unauthorised: `${SIGNATURE} or ${TIMESTAMP} is missing, or fits no public_key of this path`,
-    async receive({ subscribers, principal }, { traceparent: trace }, body) {
+    unauthorised,
+    async receive({ subscribers: all, principal }, request, body) {
+      const subscribers = timelyOf(all, request);
+      if (subscribers === undefined) return refusal(request, unauthorised, tooFar);
       const payload = jsonObjectIn(body);
       if (typeof payload?.type !== 'number') return malformed('the body is no interaction');
       if (payload.type === PING) return pong;
@@ -39,7 +44,13 @@ export function communityChatPath(maxBodyBytes: number, tokens: InteractionToken
       const account = trigger.config.application_id;
       await tokens.keep(account, credential.id, credential.token);
       const isControl = isControlOf(payload, ofApplication);
-      const from = { account, triggers: namesOf(ofApplication), principal, trace, isControl };
+      const from = {
+        account,
+        triggers: namesOf(ofApplication),
+        principal,
+        trace: request.traceparent,
+        isControl,
+      };
       await host.accept(interactionEvent(from, payload));
       return answerFollows;
     },
@@ -47,6 +58,18 @@ export function communityChatPath(maxBodyBytes: number, tokens: InteractionToken
 }
 
 type Subscribers = readonly [ChatSubscriber, ...ChatSubscriber[]];
+
+const tooFar: Refusal = {
+  refused: 'wrong',
+  why: `${TIMESTAMP} is too far from the time here; are both clocks right?`,
+};
+
+/** Those for which it is not too old. */
+function timelyOf(all: Subscribers, request: WebhookRequest): Subscribers | undefined {
+  const skewMs = skewMsOf(request);
+  const [first, ...others] = all.filter(({ trigger }) => skewMs <= trigger.config.max_skew_seconds * 1000);
+  return first === undefined ? undefined : [first, ...others];
+}
 
 /** A key is that of one application: where its id is written otherwise in the files, theirs counts. */
 function subscribersOf(all: Subscribers, application: string | undefined): Subscribers {

@@ -72,7 +72,13 @@ export const communityChatType: TriggerType<CommunityChatConfig, true> = {
     const { public_key = '' } = config as { readonly public_key?: string };
     const fault =
       fields.isFaulty('public_key') || public_key === '' ? undefined : ed25519KeyFault(public_key);
-    if (fault !== undefined) fields.report('public_key', `${fault}; copy it again from the platform`);
+    // A file may be checked before anybody has the key; whoever runs it takes nothing under such a one.
+    if (fault !== undefined)
+      fields.report(
+        'public_key',
+        `${fault}, so every interaction is refused; copy it again from the platform`,
+        'warning',
+      );
     if (config.register === 'guilds' && config.guild_ids.length === 0 && !fields.isFaulty('guild_ids'))
       fields.report('register', 'guilds needs guild_ids');
     const name =

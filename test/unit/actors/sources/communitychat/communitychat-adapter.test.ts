@@ -108,6 +108,43 @@ describe('a request', () => {
     expect((await post(forged, { ...good })).status).toBe(401);
   });
 
+  it('is for those triggers of its key for which it is not too old', async () => {
+    await open({ max_skew_seconds: 60 }, 'strict');
+    await open({ max_skew_seconds: 600 }, 'easy');
+    const at = async (secondsAgo: number, id: string) => {
+      const body = JSON.stringify({ type: 2, id, token: 't', channel_id: '1', data: { name: 'x' } });
+      const time = String(Math.floor(Date.now() / 1000) - secondsAgo);
+      return (await post(body, platform.signed(body, time))).status;
+    };
+    expect(await at(0, '1')).toBe(200);
+    expect(last().triggers).toEqual(['easy', 'strict']);
+    expect(await at(300, '2')).toBe(200);
+    expect(last().triggers).toEqual(['easy']);
+    expect(await at(900, '3')).toBe(401);
+    expect(host.store.events).toHaveLength(2);
+  });
+
+  it('is refused by a key under which anybody can sign, and by one that is none (CCV3)', async () => {
+    for (const public_key of ['00'.repeat(32), `01${'00'.repeat(31)}`, `02${'00'.repeat(31)}`]) {
+      await open({ public_key, path: `/in/${public_key.slice(0, 2)}` });
+      platform.webhookUrl = `${host.url}/in/${public_key.slice(0, 2)}`;
+      const body = JSON.stringify(ping);
+      // The neutral point as R and 0 as S: under a key of small order it fits some of all messages.
+      const forged = `01${'00'.repeat(63)}`;
+      const now = Math.floor(Date.now() / 1000);
+      for (let i = 0; i < 24; i += 1) {
+        const headers = { 'x-signature-ed25519': forged, 'x-signature-timestamp': String(now - i) };
+        expect((await post(body, headers)).status).toBe(401);
+      }
+    }
+  });
+
+  it('that is larger than interactions are is refused before it is checked', async () => {
+    await open();
+    const text = JSON.stringify({ ...ping, more: 'x'.repeat(300_000) });
+    expect((await post(text)).status).toBe(413);
+  });
+
   it('that is refused here is refused by the library of the vendor, and the other way round', async () => {
     await open();
     const body = JSON.stringify(ping);

@@ -74,14 +74,6 @@ describe('a trigger of type CommunityChat', () => {
     ['', 't.yaml:6:11: spec.config.bot_token: required, but missing'],
     ['', 't.yaml:6:11: spec.config.public_key: required, but missing'],
     [needed.replace(KEY, KEY.slice(2)), 'spec.config.public_key: expected 64 hexadecimal characters'],
-    [
-      needed.replace(KEY, `02${'0'.repeat(62)}`),
-      'spec.config.public_key: is no public key of Ed25519; copy it again from the platform',
-    ],
-    [
-      needed.replace(KEY, '0'.repeat(64)),
-      'spec.config.public_key: is a key under which anybody can sign; copy it again from the platform',
-    ],
     [`${needed}, register: guilds`, 'spec.config.register: guilds needs guild_ids'],
     [`${needed}, register: sometimes`, 'spec.config.register: expected'],
     [needed.replace('1457', '14 57'), 'spec.config.application_id: expected an id of digits'],
@@ -139,6 +131,19 @@ describe('a trigger of type CommunityChat', () => {
       b: withCommands(other, '    /b: { agent: echo }'),
     });
     expect(lines.join('\n')).toContain('trigger a is for the same account with another bot_token');
+  });
+
+  test.each([
+    [`02${'0'.repeat(62)}`, 'is no public key of Ed25519'],
+    ['0'.repeat(64), 'is a key under which anybody can sign'],
+  ])('with the key %s is warned that it refuses everything', async (key, why) => {
+    const { lines, errors } = await folder.loadConfig('CommunityChat', needed.replace(KEY, key), { env });
+    expect(errors).toEqual([]);
+    expect(lines).toEqual([
+      expect.stringContaining(
+        `warning: spec.config.public_key: ${why}, so every interaction is refused; copy it again from the platform`,
+      ),
+    ]);
   });
 
   test.each([
