@@ -2,21 +2,23 @@
 // The token is given for the app's password, is one for all messages, and is renewed before its end, or when a service refuses it.
 //
 // TCA1  a message that is refused because of its token (401) is sent once more, with a new one, and not a third time.
-// TCA2  token and password stand in no error: each is taken out of what comes back to the requests that carry it.
+// TCA2  an endpoint that has refused the app's password is left alone for a while, in which messages are put off: each of them would
+//       ask it once more.
+// TCA3  token and password stand in no error: each is taken out of what comes back to the requests that carry it.
 
 import type { TeamChatConfig } from '../../../config/resources/types/teamchat.ts';
 import type { ApiAnswer } from '../../../rest/api-answer.ts';
 import { type ApiRequest, HttpApi } from '../../../rest/http-api.ts';
 import { type Refreshed, RefreshOnce } from '../../connections/refresh-once.ts';
-import { DeliveryError } from '../../outbound/delivery-error.ts';
 import { sendingFault } from '../../outbound/platform-errors.ts';
 import { memberOf, textMember } from '../payload-member.ts';
-import { tokenFault } from './teamchat-errors.ts';
+import { NoTokenError, tokenFault } from './teamchat-errors.ts';
 
 const SCOPE = 'https://api.botframework.com/.default';
 const TIMEOUT_MS = 20_000;
 /** Shorter than the patience of RefreshOnce, which knows no reason. */
 const TOKEN_TIMEOUT_MS = 12_000;
+const AFTER_REFUSAL_MS = 2_000;
 /** Of an answer, which is small. */
 const MAX_ANSWER_BYTES = 262_144;
 /** Regions of the platform, and tenants whose services have an address of their own. */
@@ -26,6 +28,7 @@ export type TeamChatCredential = Pick<TeamChatConfig, 'app_id' | 'app_password' 
 
 export class TeamChatApi {
   readonly #tokens: RefreshOnce<BotToken>;
+  #refusal: { readonly message: string; readonly until: number } | undefined;
 
   constructor(credential: TeamChatCredential) {
     this.#tokens = new RefreshOnce({
@@ -36,10 +39,25 @@ export class TeamChatApi {
 
   /** What the service answers, whatever its status. Rejects with a DeliveryError. */
   async request(serviceUrl: string, request: ApiRequest): Promise<ApiAnswer> {
-    const token = await this.#tokens.get().catch(asNoToken);
+    const token = await this.#token(() => this.#tokens.get());
     const answer = await this.#ask(token, serviceUrl, request);
     if (answer.status !== 401) return answer;
-    return this.#ask(await this.#tokens.renew(token).catch(asNoToken), serviceUrl, request);
+    return this.#ask(await this.#token(() => this.#tokens.renew(token)), serviceUrl, request);
+  }
+
+  /** Rejects with a NoTokenError. */
+  async #token(asked: () => Promise<BotToken>): Promise<BotToken> {
+    const { message = '', until = 0 } = this.#refusal ?? {};
+    const retryAfterMs = until - performance.now();
+    if (retryAfterMs > 0) throw new NoTokenError(message, { isTooSoon: true, isUnasked: true, retryAfterMs });
+    try {
+      return await asked();
+    } catch (error) {
+      const fault = noToken(error);
+      if (fault.isFinal)
+        this.#refusal = { message: fault.message, until: performance.now() + AFTER_REFUSAL_MS };
+      throw fault;
+    }
   }
 
   #ask(token: BotToken, serviceUrl: string, request: ApiRequest): Promise<ApiAnswer> {
@@ -100,8 +118,8 @@ async function newToken(
 }
 
 /** The message was not sent: nothing is in doubt. */
-function asNoToken(error: unknown): never {
-  if (error instanceof DeliveryError) throw error;
+function noToken(error: unknown): NoTokenError {
+  if (error instanceof NoTokenError) return error;
   const { message } = sendingFault(error, 'a request for a token');
-  throw new DeliveryError(message, { cause: error, isPlatformDown: true });
+  return new NoTokenError(message, { cause: error, isPlatformDown: true });
 }

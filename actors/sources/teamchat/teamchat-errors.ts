@@ -46,8 +46,11 @@ export function editFault(answer: ApiAnswer): DeliveryError {
   return new DeliveryError(message, { platformCode, isFinal: true, isTargetGone: true });
 }
 
+/** There is no token, so that no message of the app can be sent. */
+export class NoTokenError extends DeliveryError {}
+
 /** Why there is no token. */
-export function tokenFault({ status, json, retryAfterMs }: ApiAnswer): DeliveryError {
+export function tokenFault({ status, json, retryAfterMs }: ApiAnswer): NoTokenError {
   const { message, platformCode, isFinal, isTooSoon, isPlatformDown } = platformFault(tokenErrors, {
     status,
     code: status < 300 || status >= 500 ? undefined : status,
@@ -55,7 +58,7 @@ export function tokenFault({ status, json, retryAfterMs }: ApiAnswer): DeliveryE
     retryAfterMs,
   });
   // The message itself was not sent, whatever became of the request for a token.
-  return new DeliveryError(`no token: ${message}`, {
+  return new NoTokenError(`no token: ${message}`, {
     platformCode,
     isFinal,
     isTooSoon,

@@ -5,6 +5,7 @@
 // does not.
 //
 // TCO1  a message goes to a service that is allowed when it is sent, whatever was allowed when it was made.
+// TCO2  what the service refuses for now holds up that conversation; what the endpoint of tokens refuses, the whole app.
 
 import type { TeamChatTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { ApiAnswer } from '../../../rest/api-answer.ts';
@@ -21,7 +22,7 @@ import { messageLimits, type TeamMessage, teamMessages } from './render-activity
 import { isServiceAllowed } from './service-urls.ts';
 import { EDITS_EVERY_MS, kindsOfPlaces } from './team-pacing.ts';
 import { TeamChatApi } from './teamchat-api.ts';
-import { editFault, messageFault } from './teamchat-errors.ts';
+import { editFault, messageFault, NoTokenError } from './teamchat-errors.ts';
 import { conversationIn } from './teamchat-event.ts';
 
 const TYPING_LASTS_MS = 8_000;
@@ -42,6 +43,19 @@ export function teamChatOutbound(
     ({ config }) => new TeamChatApi(config),
   );
 
+  /** By the refusal, which many messages share when it is that of a token: it makes the pause longer once. */
+  const pausesOf = new WeakMap<DeliveryError, number>();
+
+  /** With a pause where the platform names none. */
+  const putOff = (fault: DeliveryError, name: string, { retry }: TeamChatTrigger): DeliveryError => {
+    if (!fault.isTooSoon || fault.retryAfterMs !== undefined) return fault;
+    const retryAfterMs = pausesOf.get(fault) ?? pauses.next(name, retry);
+    pausesOf.set(fault, retryAfterMs);
+    const { message, platformCode } = fault;
+    const about = { platformCode, isTooSoon: true, retryAfterMs };
+    return isOfPlace(fault) ? new DeliveryError(message, about) : new NoTokenError(message, about);
+  };
+
   const request = async (
     trigger: TeamChatTrigger,
     { serviceUrl, conversation, signal }: Sending,
@@ -51,20 +65,19 @@ export function teamChatOutbound(
     const account = trigger.config.app_id;
     if (!isServiceAllowed(serviceUrl, trigger.config))
       throw new DeliveryError('the service of the conversation is not allowed any more', { isFinal: true });
-    return pacing.run({ account, place: conversation, isOfPlace: () => true }, async () => {
-      const answer = await apis.of(trigger)?.request(serviceUrl, { ...to, signal });
-      if (answer !== undefined && isTaken(answer)) {
-        pauses.end(`${account}/${conversation}`);
-        return { id: textMember(answer.json, 'id') ?? '' };
-      }
-      const fault = answer === undefined ? new DeliveryError('there is no credential') : faultOf(answer);
-      if (!fault.isTooSoon || fault.retryAfterMs !== undefined) throw fault;
-      const retryAfterMs = pauses.next(`${account}/${conversation}`, trigger.retry);
-      throw new DeliveryError(fault.message, {
-        platformCode: fault.platformCode,
-        isTooSoon: true,
-        retryAfterMs,
-      });
+    const name = `${account}/${conversation}`;
+    return pacing.run({ account, place: conversation, isOfPlace }, async () => {
+      const answer = await apis
+        .of(trigger)
+        ?.request(serviceUrl, { ...to, signal })
+        .catch((error: unknown) => {
+          throw error instanceof NoTokenError ? putOff(error, account, trigger) : error;
+        });
+      if (answer === undefined) throw new DeliveryError('there is no credential');
+      pauses.end(account);
+      if (!isTaken(answer)) throw putOff(faultOf(answer), name, trigger);
+      pauses.end(name);
+      return { id: textMember(answer.json, 'id') ?? '' };
     });
   };
 
@@ -114,6 +127,9 @@ export function teamChatOutbound(
     },
   };
 }
+
+/** Whether it says nothing of other conversations. */
+const isOfPlace = (error: DeliveryError): boolean => !(error instanceof NoTokenError);
 
 function activitiesOf(conversation: string, activity?: string): string {
   const all = path`/v3/conversations/${conversation}/activities`;

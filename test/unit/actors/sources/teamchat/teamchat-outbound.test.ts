@@ -239,7 +239,7 @@ describe('the token', () => {
     expect(platform.tokenRequests).toHaveLength(1);
   });
 
-  test('that is not given is told by name, without the password, and the service is not asked (TCA2)', async () => {
+  test('that is not given is told by name, without the password, and the service is not asked (TCA3)', async () => {
     const body = { error: 'invalid_client', error_description: `AADSTS7000215: not ${APP_PASSWORD}` };
     platform.tokenFaults.push({ status: 401, body }, { status: 400, body }, { status: 503, body: {} });
     const wrong = await failure();
@@ -249,9 +249,36 @@ describe('the token', () => {
       message: expect.stringContaining('invalid_client: AADSTS7000215'),
     });
     expect((wrong as Error).message).not.toContain(APP_PASSWORD);
+    adapter = teamChatAdapter(1_000_000);
     expect(await failure()).toMatchObject({ isFinal: true, platformCode: 400 });
+    adapter = teamChatAdapter(1_000_000);
     expect(await failure()).toMatchObject({ isFinal: false, isOutcomeUnknown: false, isPlatformDown: true });
     expect(platform.calls).toEqual([]);
     await send();
+  });
+
+  test('that is refused for good is asked for again after a while only, in which messages are put off (TCA2)', async () => {
+    platform.tokenFaults.push({ status: 401, body: { error: 'invalid_client' } });
+    expect(await failure()).toMatchObject({ isFinal: true });
+    for (let n = 0; n < 20; n += 1)
+      expect(await failure()).toMatchObject({ isFinal: false, isTooSoon: true, isUnasked: true });
+    expect(platform.tokenRequests).toHaveLength(1);
+    await expect.poll(() => failure(), { timeout: 10_000, interval: 100 }).toBe(undefined);
+    expect(platform.tokenRequests).toHaveLength(2);
+  });
+
+  test('that is refused for now holds up the whole app, by a pause that grows once for each refusal (TCO2)', async () => {
+    trigger = { ...trigger, retry: { ...trigger.retry, min_backoff_seconds: 1, factor: 3 } };
+    platform.tokenFaults.push({ status: 429, body: {} }, { status: 429, body: {} });
+    const together = await Promise.all(Array.from({ length: 3 }, () => failure()));
+    for (const each of together) expect(each).toMatchObject({ isTooSoon: true, retryAfterMs: 1_000 });
+    for (let n = 0; n < 20; n += 1)
+      expect(await failure()).toMatchObject({ isTooSoon: true, isUnasked: true });
+    expect(platform.tokenRequests).toHaveLength(1);
+    const isAsked = async () =>
+      ((await failure()) as { isUnasked?: boolean } | undefined)?.isUnasked === false;
+    await expect.poll(isAsked, { timeout: 10_000, interval: 100 }).toBe(true);
+    expect(platform.tokenRequests).toHaveLength(2);
+    expect(adapter.outbound?.limits?.(trigger).held?.[0]).toMatchObject({ of: 'account' });
   });
 });
