@@ -5,7 +5,7 @@
 //       claim `serviceurl` is the activity's: who may send for one service can have answers sent to no other.
 // TCV2  a token of a tenant comes from the emulator, or from the one tenant of the bot. Its issuer and `tid` name the same tenant, and
 //       it was given to our app itself: a token with which a person signs in at the app is none.
-// TCV3  with an address of a provider in the file all keys come from there.
+// TCV3  with an address of a provider in the file all keys come from there, and one of them that says nothing of channels is for any.
 
 import { type TeamChatConfig, teamChatMetadata } from '../../../config/resources/types/teamchat.ts';
 import { bearerToken } from '../../jwt/bearer-token.ts';
@@ -50,7 +50,7 @@ export function teamChatVerifier({ app_id, tenant_id, openid_metadata_url }: Tea
         isRefusal(verified)
           ? verified
           : ((isOfTenant ? tenantFault(verified, app_id) : undefined) ??
-            activityFault(verified, body, isOfTenant) ??
+            activityFault(verified, body, { isOfTenant, mustBeEndorsed: isOfVendor && !isOfTenant }) ??
             verified.principal);
       const verified = (isOfTenant ? tenants : connector).verify(token);
       return verified instanceof Promise ? verified.then(judge) : judge(verified);
@@ -81,15 +81,14 @@ function tenantFault({ principal }: VerifiedToken, appId: string): Refusal | und
 function activityFault(
   { key, principal }: VerifiedToken,
   body: Buffer,
-  isOfTenant: boolean,
+  { isOfTenant, mustBeEndorsed }: { readonly isOfTenant: boolean; readonly mustBeEndorsed: boolean },
 ): Refusal | undefined {
   const payload = payloadOf(body);
   const channelId = textMember(payload, 'channelId');
   const { endorsements } = key as { readonly endorsements?: unknown };
   const endorsed: readonly unknown[] = Array.isArray(endorsements) ? endorsements : [];
-  // Keys of tenants have none.
-  const mustBeEndorsed = !isOfTenant || endorsed.length > 0;
-  if (channelId !== undefined && mustBeEndorsed && !endorsed.includes(channelId))
+  const isLimited = mustBeEndorsed || endorsed.length > 0;
+  if (channelId !== undefined && isLimited && !endorsed.includes(channelId))
     return wrong("is signed with a key that is not endorsed for the activity's channelId");
   const serviceUrl = textMember(payload, 'serviceUrl');
   if (!isOfTenant && serviceUrl !== undefined && principal.claims.serviceurl !== serviceUrl)

@@ -12,6 +12,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { isRefusal, type Verdict } from '../../../../../actors/principal.ts';
 import { teamChatVerifier } from '../../../../../actors/sources/teamchat/teamchat-verifier.ts';
 import type { WebhookRequest } from '../../../../../actors/sources/webhook.ts';
+import { teamChatMetadata } from '../../../../../config/resources/types/teamchat.ts';
+import type { ApiAnswer } from '../../../../../rest/api-answer.ts';
+import { HttpApi } from '../../../../../rest/http-api.ts';
 import type { SigningKey } from '../../../../fixtures/key-server.ts';
 import { type Members, personalChat, personOf } from '../../../../fixtures/team-platform/activities.ts';
 import { CONNECTOR, TeamIdentity } from '../../../../fixtures/team-platform/team-identity.ts';
@@ -125,9 +128,8 @@ const table: readonly Case[] = [
   withActivity('an activity of a channel that the key is not endorsed for', false, { channelId: 'slack' }),
   withActivity('an activity with another service', false, { serviceUrl: 'https://smba.trafficmanager.net/' }),
   {
-    name: 'a key that is endorsed for nothing',
-    isTaken: false,
-    isTakenByVendor: true,
+    name: 'a key of a provider of our own that says nothing of channels',
+    isTaken: true,
     make: async (identity) => {
       const [key] = identity.keys.filter(({ kid }) => kid === 'bare');
       return bearer(identity.token(url(), {}, key && { key }));
@@ -193,6 +195,37 @@ describe('a token', () => {
       each.isTaken ? 'taken' : expect.not.stringMatching(/^taken$/),
     );
     expect(await isTakenByVendor(authorization, of)).toBe(each.isTakenByVendor ?? each.isTaken);
+  });
+
+  test("with a key of the vendor's own provider that is endorsed for nothing is refused (TCV1)", async () => {
+    const { identity } = platform;
+    const ask = HttpApi.prototype.request;
+    const answers = [
+      { jwks_uri: 'https://login.botframework.com/keys' },
+      { keys: identity.keys.map(({ jwk }) => jwk) },
+    ];
+    const asked = vi.spyOn(HttpApi.prototype, 'request').mockImplementation(async function (
+      this: HttpApi,
+      request,
+    ) {
+      const json = answers.shift();
+      return json === undefined
+        ? ask.call(this, request)
+        : ({ status: 200, isOk: true, text: '', json } as ApiAnswer);
+    });
+    try {
+      const verifier = verifierFor(teamChatMetadata);
+      const [bare] = identity.keys.filter(({ kid }) => kid === 'bare');
+      const right = `Bearer ${await identity.token(url())}`;
+      expect(await verdictOf(right, activity, verifier)).toMatchObject({ kind: 'token' });
+      const unlimited = `Bearer ${await identity.token(url(), {}, bare && { key: bare })}`;
+      expect(await verdictOf(unlimited, activity, verifier)).toMatchObject({
+        refused: 'wrong',
+        why: expect.stringContaining('not endorsed'),
+      });
+    } finally {
+      asked.mockRestore();
+    }
   });
 
   test("of any other tenant is refused, and of one that is not that of its issuer; the vendor's library takes both", async () => {
