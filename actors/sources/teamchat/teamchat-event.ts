@@ -88,7 +88,7 @@ export function readActivityEvent(stored: StoredEvent): InboundEvent {
 
 type Said = Pick<
   InboundEvent,
-  'names' | 'text' | 'isChoice' | 'commandRest' | 'parameters' | 'unsupported' | 'isArrival'
+  'names' | 'text' | 'isChoice' | 'isAwaited' | 'commandRest' | 'parameters' | 'unsupported' | 'isArrival'
 >;
 
 const NOTHING_SAID: Said = { names: [], text: undefined, parameters: {} };
@@ -103,7 +103,11 @@ function saidBy(activity: Activity, app: string): Said {
   if (type !== 'message' && type !== 'invoke') return ignored(`an activity of type ${type.slice(0, 64)}`);
   if (senderId === botId || senderId?.startsWith(PROGRAM))
     return ignored('written by a program: bots are not answered');
-  if (type === 'invoke') return chosen(invokedIn(payload.value)) ?? ignored('an invoke without an action');
+  if (type === 'invoke') {
+    const choice = chosen(invokedIn(payload.value));
+    // Whoever pressed it reads that it was received.
+    return choice === undefined ? ignored('an invoke without an action') : { ...choice, isAwaited: true };
+  }
   const text = wordsOf(payload, activity.botId);
   if (text !== undefined) return { names: [], text, parameters: {} };
   return chosen(submittedIn(payload.value)) ?? ignored('a message without words');

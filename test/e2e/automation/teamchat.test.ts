@@ -18,6 +18,7 @@ beforeAll(async () => {
   team = await startTeamChat(
     async ({ body: { input } }) => {
       if (input === 'slow') await pause(1_500);
+      if (input === 'nothing') return {};
       return { text: `heard: ${input}` };
     },
     { approve: { agent: 'desk', description: 'Let it pass' } },
@@ -52,6 +53,13 @@ test.concurrent('an invoke is answered at once, and what the agent says comes as
     status: 501,
     body: { message: expect.stringContaining('adaptiveCard/action') },
   });
+});
+
+test.concurrent('an invoke that has been received is not followed by silence when nothing is answered', async () => {
+  const place = personalChat('silence');
+  const action = { type: 'Action.Execute', verb: 'nothing' };
+  await team.sender.send(team.platform.activities.invoke(place, ada, action));
+  await eventually(() => expect(texts(place)).toHaveLength(1));
 });
 
 test.concurrent('the three forms of a command, and a reaction, which nobody hears of', async () => {

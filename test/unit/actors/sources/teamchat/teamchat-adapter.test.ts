@@ -178,7 +178,13 @@ describe('an invoke', () => {
     };
     for (let time = 0; time < 2; time += 1) expect(await send(said)).toMatchObject({ status: 200, body });
     expect(host.store.events).toHaveLength(1);
-    expect(last()).toMatchObject({ names: ['approve'], text: 'approve', isChoice: true, parameters });
+    expect(last()).toMatchObject({
+      names: ['approve'],
+      text: 'approve',
+      isChoice: true,
+      isAwaited: true,
+      parameters,
+    });
     expect(last().context).toMatchObject({ 'action.type': action.type, 'action.id': action.id });
   });
 
