@@ -21,7 +21,13 @@ const teamChatConfigSchema = Type.Object(
   {
     app_id: text("Id of the bot's registration."),
     app_password: secret("Secret of the bot's registration."),
-    tenant_id: Type.Optional(text('Tenant of a bot that belongs to one only.')),
+    tenant_id: Type.Optional(
+      Type.String({
+        description: 'Tenant of a bot that belongs to one only; empty = none.',
+        pattern: '^[^\\0]*$',
+        patternErrorMessage: 'text without a NUL character',
+      }),
+    ),
     allowed_tenants: ids('Tenants to listen to; none = all.'),
     allowed_channels: ids('Conversations to listen to, their threads included; none = all.'),
     approval_allowed_users: ids('Users who may approve.'),
@@ -34,9 +40,12 @@ const teamChatConfigSchema = Type.Object(
       teamChatMetadata,
     ),
     token_url: Type.Optional(
-      address(
-        'Address that gives tokens. Without it the one of tenant_id, or of bots that belong to several, at login.microsoftonline.com.',
-      ),
+      Type.String({
+        description:
+          'Address that gives tokens. Without it, or empty, the one of tenant_id, or of bots that belong to several, at login.microsoftonline.com.',
+        pattern: '^(?:https?://[^\\s]+)?$',
+        patternErrorMessage: 'an address that begins with https:// or http://',
+      }),
     ),
     service_url_allow: ids(
       'Hosts of services beyond the known ones, with a port or without; http://HOST:PORT for an emulator on this machine.',
@@ -53,6 +62,7 @@ export type TeamChatConfig = Omit<Filled<Type.Static<typeof teamChatConfigSchema
 
 /** Of bots that belong to several tenants. */
 const MANY_TENANTS = 'botframework.com';
+const PROVIDER = 'login.microsoftonline.com';
 const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
 
 export const teamChatType: TriggerType<TeamChatConfig, true> = {
@@ -71,9 +81,15 @@ export const teamChatType: TriggerType<TeamChatConfig, true> = {
     warnOfTwoCredentials(all, 'app_password', ({ app_id }) => app_id);
   },
   complete(config, fields) {
-    const { tenant_id, allowed_tenants, service_url_allow } = config;
+    const { allowed_tenants, service_url_allow } = config;
+    // As a reference to a variable that is not set makes them.
+    const tenant_id = config.tenant_id || undefined;
+    const token_url = config.token_url || undefined;
     checkProvider(fields, 'openid_metadata_url', config.openid_metadata_url);
-    checkProvider(fields, 'token_url', config.token_url);
+    checkProvider(fields, 'token_url', token_url);
+    const named = tenantAt(token_url);
+    if (tenant_id !== undefined && named !== undefined && named !== tenant_id.toLowerCase())
+      fields.report('token_url', 'names another tenant than tenant_id, and decides; leave it out', 'warning');
     if (!config.verify_tokens)
       fields.report('verify_tokens', 'must be true: without the token anybody could send activities');
     for (const [index, item] of service_url_allow.entries()) {
@@ -85,7 +101,7 @@ export const teamChatType: TriggerType<TeamChatConfig, true> = {
       ...config,
       tenant_id: tenant_id?.toLowerCase(),
       allowed_tenants: allowed_tenants.map((each) => each.toLowerCase()),
-      token_url: config.token_url ?? `https://login.microsoftonline.com/${tenant}/oauth2/v2.0/token`,
+      token_url: token_url ?? `https://${PROVIDER}/${tenant}/oauth2/v2.0/token`,
       service_url_allow: service_url_allow.map((each) => each.toLowerCase()),
     };
   },
@@ -108,6 +124,13 @@ function checkProvider(fields: Fields, key: string, text: string | undefined): v
   const { protocol, hostname } = new URL(text);
   if (protocol === 'http:' && !isLoopback(hostname))
     fields.report(key, 'must be https, unless it is on this machine');
+}
+
+/** Of the vendor's addresses. */
+function tenantAt(tokenUrl: string | undefined): string | undefined {
+  if (tokenUrl === undefined || !URL.canParse(tokenUrl)) return undefined;
+  const { hostname, pathname } = new URL(tokenUrl);
+  return hostname === PROVIDER ? pathname.split('/')[1]?.toLowerCase() : undefined;
 }
 
 function hostFault(item: string): string | undefined {

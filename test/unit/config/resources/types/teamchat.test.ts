@@ -47,6 +47,18 @@ describe('a trigger of type TeamChat', () => {
     });
   });
 
+  test('is warned of a token address for another tenant, and an empty tenant or address is none', async () => {
+    const at = (tenant: string) => `https://login.microsoftonline.com/${tenant}/oauth2/v2.0/token`;
+    const load = (more: string) => folder.loadConfig('TeamChat', `${credentials}, ${more}`, { env });
+    const other = await load(`tenant_id: "AAAA-1", token_url: "${at('botframework.com')}"`);
+    expect(other.errors).toEqual([]);
+    expect(other.lines.join()).toContain('names another tenant than tenant_id');
+    expect((await load(`tenant_id: "AAAA-1", token_url: "${at('aaaa-1')}"`)).lines).toEqual([]);
+    const { trigger, lines } = await load('tenant_id: "", token_url: ""');
+    expect(lines).toEqual([]);
+    expect(trigger?.config).toMatchObject({ tenant_id: undefined, token_url: at('botframework.com') });
+  });
+
   test('takes whole addresses of a provider of its own, in the clear on this machine only', async () => {
     const config = `${credentials}, openid_metadata_url: "http://127.0.0.1:9/meta", token_url: "https://login.example/token"`;
     const { trigger, lines } = await folder.loadConfig('TeamChat', config, { env });
@@ -132,6 +144,18 @@ test('the example is good with nothing but its credentials', async () => {
   const { lines, triggers } = await folder.load({ files, env: given });
   expect(lines).toEqual([]);
   expect(triggers).toMatchObject([
-    { type: 'TeamChat', config: { service_url_allow: ['smba.trafficmanager.net'] } },
+    {
+      type: 'TeamChat',
+      config: {
+        service_url_allow: ['smba.trafficmanager.net'],
+        tenant_id: undefined,
+        token_url: 'https://login.microsoftonline.com/botframework.com/oauth2/v2.0/token',
+      },
+    },
+  ]);
+  const ofOne = await folder.load({ files, env: { ...given, TEAMCHAT_TENANT_ID: 'aaaa-1' } });
+  expect(ofOne.lines).toEqual([]);
+  expect(ofOne.triggers).toMatchObject([
+    { config: { token_url: 'https://login.microsoftonline.com/aaaa-1/oauth2/v2.0/token' } },
   ]);
 });
