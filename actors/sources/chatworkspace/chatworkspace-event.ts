@@ -10,7 +10,7 @@ import type { InboundEvent } from '../adapter.ts';
 import { newTrace } from '../new-trace.ts';
 import { memberOf } from '../payload-member.ts';
 import { type PayloadKind, type Said, saidIn, teamsOf } from './workspace-payload.ts';
-import { mentions, writtenText } from './workspace-text.ts';
+import { decoded, mentions, writtenText } from './workspace-text.ts';
 
 interface WorkspaceMeta {
   /** Those of the app. */
@@ -86,8 +86,10 @@ type Words = Pick<InboundEvent, 'names' | 'text' | 'commandRest' | 'isChoice'>;
 
 function wordsOf(said: Said, bots: readonly string[], isMention: boolean): Words {
   if (said.what === 'message') return { names: [], text: writtenText(said.text, bots, isMention) };
-  if (said.what === 'command')
-    return { names: [said.command], text: said.rest, commandRest: said.rest, isChoice: true };
+  if (said.what === 'command') {
+    const text = decoded(said.rest);
+    return { names: [said.command], text, commandRest: text, isChoice: true };
+  }
   if (said.what !== 'choice') return { names: [], text: undefined };
   const { id, value } = said.chosen;
   const [name = '', behind = ''] = splitAtBlank(id);

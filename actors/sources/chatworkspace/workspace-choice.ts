@@ -2,6 +2,7 @@
 // stand in a list the id is what was chosen.
 
 import { memberOf, textMember } from '../payload-member.ts';
+import { plain } from './workspace-text.ts';
 
 /** Of what our own blocks are called, before what tells them apart. */
 export const ownBlock = {
@@ -27,7 +28,8 @@ export function choiceIn(payload: unknown): Chosen | undefined {
   for (const action of Array.isArray(actions) ? actions : []) {
     const id = textMember(action, 'action_id');
     if (id === undefined || id === '' || id.startsWith(ownBlock.link)) continue;
-    const value = chosenValue(action);
+    // The platform gives entities for what was written without.
+    const value = plain(chosenValue(action));
     const isOfChannel = textMember(action, 'block_id')?.startsWith(ownBlock.ofChannel) === true;
     if (!id.startsWith(ownBlock.list)) return { id, value, isOfChannel };
     if (value !== '') return { id: value, value: '', isOfChannel };

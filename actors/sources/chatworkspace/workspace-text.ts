@@ -26,7 +26,8 @@ export function writtenText(text: string, bots: readonly string[], isMention: bo
   return decoded(rest.trim() === '' ? text : rest);
 }
 
-function decoded(text: string): string {
+/** Entities and sequences in it as people write them. */
+export function decoded(text: string): string {
   return text.replace(SEQUENCE, (whole, sequence: string | undefined, entity: string = '') =>
     sequence === undefined ? (ENTITIES[entity] ?? whole) : written(sequence, whole),
   );
@@ -44,5 +45,6 @@ function written(sequence: string, whole: string): string {
   return address.endsWith(words) || address.endsWith(`${words}/`) ? words : `${words} (${address})`;
 }
 
-const plain = (text: string) =>
+/** Without entities. */
+export const plain = (text: string) =>
   text.replace(/&(amp|lt|gt);/g, (whole, entity: string) => ENTITIES[entity] ?? whole);

@@ -194,6 +194,14 @@ describe('a slash command', () => {
     });
   });
 
+  test('has its text as it was written', () => {
+    const event = eventOf('slash_commands', { ...payload, text: 'a &amp; b &lt;c&gt; <@UBOB|bob>' });
+    expect(readBack(event)).toMatchObject({
+      text: 'a & b <c> <@UBOB|bob>',
+      commandRest: 'a & b <c> <@UBOB|bob>',
+    });
+  });
+
   test('is another one each time it is given', () => {
     const again = eventOf('slash_commands', { ...payload, trigger_id: '1.3.abc' });
     expect(again?.id).not.toBe(eventOf('slash_commands', payload)?.id);
@@ -248,6 +256,11 @@ describe('a press', () => {
   test('has what was chosen behind it', () => {
     const select = press({ type: 'static_select', action_id: 'quick', selected_option: { value: 'greet' } });
     expect(readBack(select)).toMatchObject({ names: ['quick'], text: 'quick greet', commandRest: 'greet' });
+    const entities = press({ type: 'button', action_id: 'approve', value: 'a &amp; b' });
+    expect(readBack(entities)).toMatchObject({
+      commandRest: 'a & b',
+      context: { 'chat.action.value': 'a & b' },
+    });
     const button = press({ type: 'button', action_id: 'approve', value: '42' });
     expect(readBack(button)).toMatchObject({ names: ['approve'], text: 'approve 42', commandRest: '42' });
     const many = press({ action_id: 'pick', selected_options: [{ value: 'a' }, { value: 'b' }] });
