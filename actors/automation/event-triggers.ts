@@ -26,6 +26,8 @@ export interface Taking extends Match {
   readonly builtIn?: BuiltInCommand | undefined;
 }
 
+const NO_CHANNELS: ReadonlySet<string> = new Set();
+
 /** Nobody takes it. */
 export interface Untaken {
   /** Why, for the record. */
@@ -92,10 +94,22 @@ export class EventTriggers {
     inbound: InboundEvent,
   ): { readonly trigger: Trigger; readonly event: Promise<InboundEvent> } | undefined {
     if (adapter.complete === undefined) return undefined;
-    const own = this.#known(adapter, inbound).filter((trigger) => isOfAccount(adapter, trigger, inbound));
+    const own = this.#known(adapter, inbound).filter(
+      (trigger) => isOfAccount(adapter, trigger, inbound) && this.#maySay(adapter, trigger, inbound),
+    );
+    if (own.length === 0) return undefined;
     const event = adapter.complete(inbound, own);
     const [trigger] = own;
     return event === undefined || trigger === undefined ? undefined : { trigger, event };
+  }
+
+  /** Whether it may take the event, if its filter of channels lets it pass. */
+  #maySay(adapter: Adapter, trigger: Trigger, inbound: InboundEvent): boolean {
+    const filters = this.#filtersOf(adapter, trigger);
+    if (inbound.isArrival === true) return welcomeOf(trigger) !== undefined;
+    const needsNoCommand = adapter.hasBuiltIns === true;
+    const open = filters && { ...filters, channels: NO_CHANNELS };
+    return typeof matched([trigger], { ...inbound, needsNoCommand }, () => open) !== 'string';
   }
 
   /** The trigger in whose name is said that no trigger takes it. Undefined where nothing can be said. */

@@ -28,6 +28,7 @@ export function chatWorkspaceAdapter(maxBodyBytes: number): Adapter<ChatWorkspac
     account: (trigger) => accounts.of(trigger).name,
     async open(trigger: ChatWorkspaceTrigger, host: SourceHost): Promise<OpenTrigger> {
       const account = accounts.of(trigger);
+      account.channels.tellTo(host.log);
       const inbox = new WorkspaceInbox({ account, host, botOf: accounts.botOf });
       const { botOf } = accounts;
       const connector =
@@ -57,6 +58,7 @@ export function chatWorkspaceAdapter(maxBodyBytes: number): Adapter<ChatWorkspac
     },
     complete(event, triggers) {
       const { channel = '' } = event;
+      if (event.unsupported !== undefined) return undefined;
       const asking = triggers.find((trigger) => needsName(trigger, event) && takes(trigger, event));
       if (asking === undefined) return undefined;
       const { channels } = accounts.of(asking);

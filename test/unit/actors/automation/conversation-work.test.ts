@@ -305,6 +305,33 @@ test('an event is not taken by a trigger that uses another account by now', asyn
   expect(await come('the bot of today')).toMatchObject({ kind: 'done' });
 });
 
+test('the platform is asked for what a filter of channels needs only where that can decide', async () => {
+  let asked = 0;
+  const come = (user: string) => {
+    const adapter: Adapter = {
+      ...(manualAdapter as Adapter),
+      filters: () => chatFilters({ channels: ['#ops'], users: ['ann'] }),
+      read: (event) => ({ ...manualAdapter.read(event), channel: 'C1', user }),
+      complete: (event) => {
+        asked += 1;
+        return Promise.resolve({ ...event, channelAliases: ['ops'] });
+      },
+    };
+    return bench(
+      manualTrigger('chat'),
+      { run: async () => ({ text: 'yes' }) },
+      {},
+      {},
+      [],
+      adapter,
+    ).perform();
+  };
+  expect(await come('bob')).toMatchObject({ kind: 'ignored' });
+  expect(asked).toBe(0);
+  expect(await come('ann')).toMatchObject({ kind: 'done' });
+  expect(asked).toBe(1);
+});
+
 test('a message is marked as seen when it is first handled, and not when its event was parked and goes on', async () => {
   let seen = 0;
   const outbound = {

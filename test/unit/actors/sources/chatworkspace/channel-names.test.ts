@@ -6,6 +6,7 @@ import type { InboundEvent } from '../../../../../actors/sources/adapter.ts';
 import { ChannelNames } from '../../../../../actors/sources/chatworkspace/channel-names.ts';
 import { chatWorkspaceAdapter } from '../../../../../actors/sources/chatworkspace/chatworkspace-adapter.ts';
 import { WorkspaceApi } from '../../../../../actors/sources/chatworkspace/chatworkspace-api.ts';
+import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { chatWorkspaceTrigger } from '../../../../fixtures/automation/triggers.ts';
 import type { App } from '../../../../fixtures/workspace-platform/app.ts';
 import { tooMany, WebError } from '../../../../fixtures/workspace-platform/web-error.ts';
@@ -50,15 +51,36 @@ test('a name that cannot be had is told as such, and is asked for again', async 
   const { id } = platform.addChannel('ops', [app]);
   void platform.fail('conversations.info', { kind: 'page', status: 502 });
   await expect(ask(id)).rejects.toMatchObject({ isFinal: false, isTooSoon: false });
-  app.lacks.add('channels:read');
-  await expect(ask(id)).rejects.toMatchObject({
-    isFinal: true,
-    message: expect.stringMatching(
-      /what C\w+ is called is not known: missing_scope .*it needs channels:read/,
-    ),
-  });
-  app.lacks.clear();
   expect(await ask(id)).toEqual(['ops']);
+});
+
+test('names that are refused for good are none for a while, and the log says why, once', async () => {
+  const [{ id }, other] = [platform.addChannel('ops', [app]), platform.addChannel('other', [app])];
+  const { log, lines } = new TestSourceHost();
+  names.tellTo(log);
+  app.lacks.add('channels:read');
+  expect([await ask(id), await ask(other.id), names.known(id)]).toEqual([[], [], []]);
+  expect(JSON.stringify(lines)).toMatch(
+    /what C\w+ is called is not known: missing_scope .*it needs channels:read/,
+  );
+  expect([lines.length, asked()]).toEqual([1, 1]);
+  app.lacks.clear();
+  now += 300_001;
+  expect(await ask(id)).toEqual(['ops']);
+});
+
+test('where the platform tells of no single channel, all are asked for in pages, and remembered', async () => {
+  const all = Array.from({ length: 450 }, (_, n) => platform.addChannel(`c${n}`, [app]).id);
+  const refuse = () =>
+    platform.fail('conversations.info', { kind: 'refuse', error: new WebError('unknown_method') });
+  void refuse();
+  void platform.fail('conversations.list', { kind: 'refuse', error: tooMany(3) }, { skip: 1 });
+  await expect(ask(all[440] ?? '')).rejects.toMatchObject({ isTooSoon: true, retryAfterMs: 3_000 });
+  now += 5_000;
+  void refuse();
+  expect(await ask(all[440] ?? '')).toEqual(['c440']);
+  expect(await ask(all[7] ?? '')).toEqual(['c7']);
+  expect(platform.called('conversations.list')).toHaveLength(4);
 });
 
 test('what the platform takes is not exceeded, and its pauses are kept', async () => {
@@ -113,6 +135,12 @@ describe('a filter by names', () => {
     ['that has the channel by its id', ['#named', 'C0HERE']],
   ])('is nothing to ask about: %s', (_, channels) => {
     expect(adapter.complete?.(event('C0HERE'), [trigger(channels)])).toBeUndefined();
+  });
+
+  test('is nothing to ask about for what nobody can take', () => {
+    expect(
+      adapter.complete?.(event('C0HERE', { unsupported: 'files' }), [trigger(['#ops'])]),
+    ).toBeUndefined();
   });
 
   test('asks nothing of a conversation of two, or where the event has the name', () => {
