@@ -28,6 +28,8 @@ export interface MenuAccounts {
   readonly accounts: readonly OfAccount[];
   /** Names of those whose platform has no menu, or with a guild none for guilds. */
   readonly without: readonly string[];
+  /** Names of those whose files keep their commands out of the menu, or out of that of the guild. */
+  readonly keptOut: readonly string[];
 }
 
 interface OfAccount extends ConnectedAccount {
@@ -40,25 +42,31 @@ const LONGEST_PAUSE_MS = 60_000;
 
 /**
  * The accounts of the triggers that are switched on; with `names` those of these alone, each with all its triggers. With
- * `isForGuild` those whose platform has guilds.
+ * `guild` those whose platform has guilds, and that are for this one.
  */
 export function menuAccounts(
   triggers: readonly Trigger[],
   names: readonly string[],
-  isForGuild: boolean,
+  guild: string | undefined,
   adapterOf: (type: Trigger['type']) => Adapter,
 ): MenuAccounts {
   const accounts = new Map<string, OfAccount & { readonly triggers: Trigger[] }>();
   const without: string[] = [];
+  const keptOut: string[] = [];
   const wanted = new Set<string>();
   for (const trigger of triggers.filter(({ enabled }) => enabled)) {
     const adapter = adapterOf(trigger.type);
     const isNamed = names.length === 0 || names.includes(trigger.name);
-    const hasMenu = isForGuild
-      ? triggerTypes[trigger.type].menu?.hasGuilds === true
-      : (adapter.register ?? adapter.menuByHand) !== undefined;
+    const hasMenu =
+      guild !== undefined
+        ? triggerTypes[trigger.type].menu?.hasGuilds === true
+        : (adapter.register ?? adapter.menuByHand) !== undefined;
     if (!hasMenu) {
       if (isNamed) without.push(trigger.name);
+      continue;
+    }
+    if (adapter.isInMenu?.(trigger, guild) === false) {
+      if (isNamed) keptOut.push(trigger.name);
       continue;
     }
     const account = accountOf(adapter, trigger);
@@ -68,7 +76,8 @@ export function menuAccounts(
     else known.triggers.push(trigger);
     if (isNamed) wanted.add(key);
   }
-  return { accounts: [...accounts].flatMap(([key, each]) => (wanted.has(key) ? [each] : [])), without };
+  const named = [...accounts].flatMap(([key, each]) => (wanted.has(key) ? [each] : []));
+  return { accounts: named, without, keptOut };
 }
 
 /** Never rejects. */

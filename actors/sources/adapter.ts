@@ -172,6 +172,8 @@ export interface Adapter<T extends Trigger = Trigger> {
   menu?(triggers: readonly T[]): readonly MenuCommand[];
   /** The same where no API sets it: what a person has to put where, as the platform wants it written. Pure. */
   menuByHand?(triggers: readonly T[]): MenuByHand;
+  /** Whether its files have the commands of a trigger put there, everywhere or for a guild; where it is missing they always do. Pure. */
+  isInMenu?(trigger: T, guild: string | undefined): boolean;
   /**
    * Puts the commands of triggers, all of one account, into the platform's menu, whatever stands there. Gives their names as the
    * menu has them. Rejects with what the platform says. For a platform that has a menu.

@@ -37,6 +37,14 @@ export function menusOf(triggers: Triggers): ReadonlyMap<string, readonly ChatCo
   return menus;
 }
 
+/** Each command once, wherever it is shown. */
+export function linesOf(menus: ReadonlyMap<string, readonly ChatCommand[]>): readonly ChatCommand[] {
+  const lines = new Map<string, ChatCommand>();
+  for (const command of [...menus.values()].flat())
+    if (!lines.has(command.name)) lines.set(command.name, command);
+  return [...lines.values()];
+}
+
 /** In the order of the triggers and of their files; of two of one name the first, and of their descriptions the first that says something. */
 export function menuOf(triggers: Triggers, { hasBuiltIns = true } = {}): readonly ChatCommand[] {
   const menu = new Map<string, ChatCommand>();

@@ -4,8 +4,9 @@
 import type { CommunityChatTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { chatFilters } from '../../inbox/chat-filters.ts';
 import type { Adapter, InboundEvent, OpenTrigger, SourceHost } from '../adapter.ts';
+import { Remarks } from '../remarks.ts';
 import { WebhookTable } from '../webhook-table.ts';
-import { menuOf } from './command-menu.ts';
+import { linesOf, menuOf, menusOf } from './command-menu.ts';
 import { communityChatConnector } from './communitychat-connector.ts';
 import { GUILD_ID, readInteractionEvent, SENDER_ROLES } from './communitychat-event.ts';
 import { ChatClients, communityChatOutbound } from './communitychat-outbound.ts';
@@ -21,6 +22,8 @@ const MAX_INTERACTION_BYTES = 262_144;
 export function communityChatAdapter(maxBodyBytes: number): Adapter<CommunityChatTrigger> {
   const tokens = new InteractionTokens();
   const clients = new ChatClients();
+  const menusPut = new Map<string, string>();
+  const remarks = new Remarks();
   const table = new WebhookTable<ChatSubscriber>(
     communityChatPath(Math.min(maxBodyBytes, MAX_INTERACTION_BYTES), tokens),
   );
@@ -30,8 +33,10 @@ export function communityChatAdapter(maxBodyBytes: number): Adapter<CommunityCha
     async open(trigger: CommunityChatTrigger, host: SourceHost): Promise<OpenTrigger> {
       tokens.use(host.store);
       const { application_id, public_key, path } = trigger.config;
-      const keeper = new MenuKeeper(clients.of(trigger), application_id, host.store);
-      const used = host.connections.use({ trigger, connector: communityChatConnector(trigger, keeper) });
+      const keeper = new MenuKeeper(clients.of(trigger), application_id, host.store, menusPut);
+      const onRefusal = (reason: string) => remarks.add(application_id, reason);
+      const connector = communityChatConnector(trigger, keeper, onRefusal);
+      const used = host.connections.use({ trigger, connector });
       try {
         const verifier = ed25519Verifier(public_key);
         const leave = await table.add({ trigger, host, methods: ['POST'], verifier }, path);
@@ -51,13 +56,17 @@ export function communityChatAdapter(maxBodyBytes: number): Adapter<CommunityCha
     filters: ({ config }) => chatFilters({ channels: config.channels }),
     hasBuiltIns: true,
     outbound: communityChatOutbound(tokens, clients),
-    menu: (triggers) => menuOf(triggers).map(({ name, description }) => ({ command: name, description })),
+    remarks: ({ config }) => remarks.of(config.application_id),
+    menu: (triggers) =>
+      linesOf(menusOf(triggers)).map(({ name, description }) => ({ command: name, description })),
+    isInMenu: ({ config: { register, guild_ids } }, guild) =>
+      register !== 'never' && (guild === undefined || guild_ids.length === 0 || guild_ids.includes(guild)),
     async register(triggers, { guild, signal }) {
       const [first] = triggers;
       if (first === undefined) return [];
-      const commands = menuOf(triggers);
-      await clients.of(first).putCommands(guild, commands, signal);
-      return commands.map(({ name }) => name);
+      const menus = guild === undefined ? menusOf(triggers) : new Map([[guild, menuOf(triggers)]]);
+      for (const [scope, commands] of menus) await clients.of(first).putCommands(scope, commands, signal);
+      return linesOf(menus).map(({ name }) => name);
     },
   };
 }

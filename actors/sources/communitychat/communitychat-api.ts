@@ -8,6 +8,7 @@ import { type ApiRequest, HttpApi } from '../../../rest/http-api.ts';
 import { path } from '../../../rest/path.ts';
 import { sendingFault } from '../../outbound/platform-errors.ts';
 import { textMember } from '../payload-member.ts';
+import { GLOBAL } from './command-menu.ts';
 import { chatFault } from './communitychat-errors.ts';
 import { RateBuckets, type Route } from './rate-buckets.ts';
 
@@ -72,11 +73,11 @@ export class CommunityChatApi {
     return this.#call(route, { ...request, headers: this.#bot, json, signal }).then(idOf);
   }
 
-  /** Has the platform show these commands and no others, everywhere or on one server. */
-  async putCommands(guild: string | undefined, json: readonly object[], signal: AbortSignal): Promise<void> {
-    const place = guild === undefined ? '' : path`/guilds/${guild}`;
+  /** Has the platform show these commands and no others, everywhere (GLOBAL) or on one server. */
+  async putCommands(scope: string, json: readonly object[], signal: AbortSignal): Promise<void> {
+    const place = scope === GLOBAL ? '' : path`/guilds/${scope}`;
     const request = { method: 'PUT', path: `${path`/applications/${this.#application}`}${place}/commands` };
-    const route = { kind: 'PUT /applications/commands', major: guild ?? '', isOfBot: true };
+    const route = { kind: 'PUT /applications/commands', major: scope, isOfBot: true };
     await this.#call(
       route,
       { ...request, headers: this.#bot, json, signal },

@@ -9,6 +9,7 @@ import type { MenuKeeper } from './menu-keeper.ts';
 export function communityChatConnector(
   { config }: CommunityChatTrigger,
   keeper: MenuKeeper,
+  onRefusal: (reason: string) => void,
 ): Connector<CommunityChatTrigger> {
   const { application_id, bot_token, api_root } = config;
   return {
@@ -23,16 +24,17 @@ export function communityChatConnector(
         close: async () => end(),
         onUsers: (triggers, signal) =>
           keeper.show(triggers, signal).catch((error: unknown) => {
-            throw connectionErrorOf(error);
+            if (!(error instanceof DeliveryError)) throw error;
+            const refusal = connectionErrorOf(error);
+            onRefusal(refusal.message);
+            throw refusal;
           }),
       };
     },
   };
 }
 
-function connectionErrorOf(error: unknown): unknown {
-  if (!(error instanceof DeliveryError)) return error;
-  const { message, isFinal, retryAfterMs } = error;
+function connectionErrorOf({ message, isFinal, retryAfterMs }: DeliveryError): ConnectionError {
   return new ConnectionError(`the commands were not registered: ${message}`, {
     kind: isFinal ? 'refused' : 'transient',
     retryAfterMs,

@@ -12,6 +12,10 @@ export const UNKNOWN_MESSAGE = 10008;
 /** There is no answer yet that could be changed, or the 15 minutes are over. */
 export const UNKNOWN_WEBHOOK = 10015;
 
+/** New commands of a day. */
+const USED_UP = 30034;
+const USED_UP_MS = 3_600_000;
+
 export const chatErrors: PlatformErrors = {
   10003: { meaning: 'unknown channel', is: 'final' },
   10004: { meaning: 'unknown server', is: 'final' },
@@ -19,7 +23,7 @@ export const chatErrors: PlatformErrors = {
   [UNKNOWN_WEBHOOK]: { meaning: 'unknown interaction, or its time is over', is: 'final' },
   10062: { meaning: 'unknown interaction (timeout expired)', is: 'final' },
   20028: { meaning: 'too many requests for the channel', is: 'tooSoon' },
-  30034: { meaning: 'as many commands were registered today as may be', is: 'final' },
+  [USED_UP]: { meaning: 'as many commands were registered today as may be', is: 'tooSoon' },
   40001: { meaning: 'unauthorized: the bot token is not accepted', is: 'final' },
   40005: { meaning: 'too large', is: 'final' },
   40060: { meaning: 'interaction already acknowledged', is: 'final' },
@@ -48,7 +52,7 @@ export function chatFault(answer: ApiAnswer, secret?: string): DeliveryError {
     // 0 is no code of its own: the status says what it is.
     code: typeof code === 'number' && code !== 0 ? code : undefined,
     text: secret === undefined ? text : text.replaceAll(secret, '…'),
-    retryAfterMs: pauseAskedBy(answer),
+    retryAfterMs: pauseAskedBy(answer) ?? (code === USED_UP ? USED_UP_MS : undefined),
   });
 }
 

@@ -1,10 +1,11 @@
-// Keeps the commands that the platform shows in step with the files. The platform takes few registrations a day, so it is asked
-// only where a menu differs from the one that was put last, by whichever process: what that said is in the store, as a digest.
+// Keeps the commands that the platform shows in step with the files. The platform takes few new commands a day, so it is asked only
+// where a menu differs from the one that was put last, by whichever process: what that said is in the store, as a digest. Once in
+// its life each process puts a menu all the same, since others, as `register` in a terminal, may have put theirs meanwhile.
 
 import { contentHash } from '../../../config/content-hash.ts';
 import type { CommunityChatTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { Store } from '../../store/store.ts';
-import { type ChatCommand, GLOBAL, menusOf } from './command-menu.ts';
+import { type ChatCommand, menusOf } from './command-menu.ts';
 import type { CommunityChatApi } from './communitychat-api.ts';
 
 const SPACE = 'communitychat-menus';
@@ -13,11 +14,19 @@ export class MenuKeeper {
   readonly #api: CommunityChatApi;
   readonly #account: string;
   readonly #store: Pick<Store, 'get' | 'put'>;
+  readonly #put: Map<string, string>;
 
-  constructor(api: CommunityChatApi, account: string, store: Pick<Store, 'get' | 'put'>) {
+  /** `put` holds the digests that this process has put. */
+  constructor(
+    api: CommunityChatApi,
+    account: string,
+    store: Pick<Store, 'get' | 'put'>,
+    put: Map<string, string>,
+  ) {
     this.#api = api;
     this.#account = account;
     this.#store = store;
+    this.#put = put;
   }
 
   /** Rejects as the platform or the store does; what was put until then is kept. Where nothing is to be registered nothing is asked. */
@@ -25,22 +34,28 @@ export class MenuKeeper {
     const menus = menusOf(triggers);
     if (menus.size === 0) return;
     const shown = await this.#shown();
-    for (const [scope, commands] of menus) await this.#put(shown, scope, commands, signal);
+    for (const [scope, commands] of menus) await this.#show(shown, scope, commands, signal);
     // Of servers that are named no more.
-    for (const scope of Object.keys(shown)) if (!menus.has(scope)) await this.#put(shown, scope, [], signal);
+    for (const scope of Object.keys(shown)) if (!menus.has(scope)) await this.#show(shown, scope, [], signal);
   }
 
-  async #put(
+  async #show(
     shown: Record<string, string>,
     scope: string,
     commands: readonly ChatCommand[],
     signal: AbortSignal,
   ): Promise<void> {
     const digest = contentHash([this.#api.address, commands]);
-    if (shown[scope] === digest) return;
-    await this.#api.putCommands(scope === GLOBAL ? undefined : scope, commands, signal);
-    if (commands.length === 0) delete shown[scope];
-    else shown[scope] = digest;
+    const key = `${this.#account} ${scope}`;
+    if (shown[scope] === digest && this.#put.get(key) === digest) return;
+    await this.#api.putCommands(scope, commands, signal);
+    if (commands.length === 0) {
+      delete shown[scope];
+      this.#put.delete(key);
+    } else {
+      shown[scope] = digest;
+      this.#put.set(key, digest);
+    }
     await this.#store.put(SPACE, this.#account, JSON.stringify(shown));
   }
 

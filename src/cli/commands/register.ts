@@ -71,8 +71,8 @@ async function registered({ config, guild, names, isJson }: Options): Promise<nu
   const { triggers, redactor, maxBodyBytes } = await read(config);
   checkNames(triggers, names);
   const adapters = makeAdapters({ maxBodyBytes });
-  const { accounts, without } = menuAccounts(triggers, names, guild !== undefined, adapters.ofType);
-  if (guild !== undefined && accounts.length === 0)
+  const { accounts, without, keptOut } = menuAccounts(triggers, names, guild, adapters.ofType);
+  if (guild !== undefined && accounts.length === 0 && keptOut.length === 0)
     throw new UsageError('--guild: no trigger is of a platform that has guilds');
   const results: MenuResult[] = [];
   for (const account of accounts) {
@@ -83,9 +83,15 @@ async function registered({ config, guild, names, isJson }: Options): Promise<nu
     results.push(shownOf(result, (text) => redactor.redact(text)));
     if (!isJson) await tell(results.at(-1) as MenuResult);
   }
-  if (isJson) await printJson(JSON.stringify({ accounts: results, without }));
-  else if (without.length > 0)
-    await print(`no menu${guild === undefined ? '' : ' for a guild'}: ${without.join(', ')}\n`);
+  if (isJson) await printJson(JSON.stringify({ accounts: results, without, keptOut }));
+  else {
+    if (without.length > 0)
+      await print(`no menu${guild === undefined ? '' : ' for a guild'}: ${without.join(', ')}\n`);
+    if (keptOut.length > 0) {
+      const why = guild === undefined ? 'register: never' : 'register: never, or for other guilds';
+      await print(`left as it is (${why}): ${keptOut.join(', ')}\n`);
+    }
+  }
   return results.some(({ done }) => done === 'refused') ? 1 : 0;
 }
 

@@ -89,6 +89,7 @@ test('tells what a platform refuses, and goes on with the others; nothing shows 
         },
       ],
       without: [],
+      keptOut: [],
     },
   ]);
   expect(refused.stdout + refused.stderr + json.stdout + json.stderr).not.toContain('nobodyknows');
@@ -144,6 +145,11 @@ test('a community chat has one more for each guild; what the platform refuses is
       config: { public_key, api_root, application_id, bot_token: `\${CHAT_TOKEN}` },
       commands: { '/ship': { agent: 'echo' } },
     }),
+    trigger('quiet', {
+      type: 'CommunityChat',
+      config: { public_key, api_root, application_id, bot_token: `\${CHAT_TOKEN}`, register: 'never' },
+      commands: { '/hush': { agent: 'echo' } },
+    }),
     httpAgent('echo', 'http://127.0.0.1:9/'),
   ]);
   const spec = { triggers: { directory: './triggers' }, agents: { directory: './agents' } };
@@ -155,6 +161,7 @@ test('a community chat has one more for each guild; what the platform refuses is
   const names = ['ship', 'agent', 'task', 'fleet', 'flow'];
   for (const scope of ['', guild]) expect(world.commands.get(scope)?.map(({ name }) => name)).toEqual(names);
   expect(none.stdout + none.stderr).toContain('50001');
+  expect(all.stdout).toContain('left as it is (register: never): quiet');
   expect(JSON.stringify([all, one, none])).not.toContain(botToken);
   await chat.stop();
 });

@@ -23,20 +23,20 @@ test('a trigger that is named has its whole account registered (RGM1)', () => {
   const adapterOf = (type: Trigger['type']) =>
     type === 'BusinessMessenger' ? registering : adapter({ type });
   const shown = (names: readonly string[]) => {
-    const { accounts, without } = menuAccounts(triggers, names, false, adapterOf);
+    const { accounts, without } = menuAccounts(triggers, names, undefined, adapterOf);
     return [accounts.map((each) => each.triggers.map(({ name }) => name)), without];
   };
   expect(shown([])).toEqual([[['a', 'c'], ['b']], ['hand']]);
   expect(shown(['c'])).toEqual([[['a', 'c']], []]);
   expect(shown(['hand'])).toEqual([[], ['hand']]);
-  expect(menuAccounts(triggers, [], true, adapterOf).accounts).toEqual([]);
+  expect(menuAccounts(triggers, [], '1', adapterOf).accounts).toEqual([]);
 });
 
 test('a menu that no API sets is given to be written by hand', async () => {
   const byHand = adapter({
     menuByHand: (all) => ({ where: 'the manifest', text: all.map(({ name }) => `/${name}`).join('\n') }),
   });
-  const { accounts } = menuAccounts(triggers.slice(0, 2), ['b'], false, () => byHand);
+  const { accounts } = menuAccounts(triggers.slice(0, 2), ['b'], undefined, () => byHand);
   expect(await Promise.all(accounts.map((each) => registerMenu(each, undefined, () => {})))).toEqual([
     {
       platform: 'businessmessenger',

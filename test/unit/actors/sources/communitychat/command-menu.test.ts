@@ -8,7 +8,7 @@ import type { CommunityChatTrigger } from '../../../../../config/resources/trigg
 import { eventually } from '../../../../fixtures/automation/automation.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { communityChatTrigger } from '../../../../fixtures/automation/triggers.ts';
-import { formError } from '../../../../fixtures/community-platform/chat-error.ts';
+import { chatError, formError } from '../../../../fixtures/community-platform/chat-error.ts';
 import { CommunityPlatform } from '../../../../fixtures/community-platform/community-platform.ts';
 
 let host: TestSourceHost;
@@ -86,6 +86,37 @@ describe('register', () => {
     });
   });
 
+  test('puts them where the files say, and each once', async () => {
+    const { guild } = platform.world;
+    const only = triggerOf('b', { page: '' }, { register: 'guilds', guild_ids: [guild] });
+    expect(await registered([only])).toEqual(['page', 'agent', 'task', 'fleet', 'flow']);
+    expect([...platform.world.commands.keys()]).toEqual([guild]);
+    expect(await registered([triggerOf('a', { deploy: '' }), only])).toContain('page');
+    expect(namesOf(guild)).toEqual(['page']);
+    expect(namesOf()).toEqual(['deploy', 'agent', 'task', 'fleet', 'flow']);
+    const isInMenu = (config: Config, place?: string) =>
+      adapter.isInMenu?.(triggerOf('a', {}, config), place);
+    expect([isInMenu({ register: 'never' }), isInMenu({ register: 'never' }, '1')]).toEqual([false, false]);
+    expect([isInMenu({}), isInMenu({}, '1')]).toEqual([true, true]);
+    expect([isInMenu({ guild_ids: ['2'] }, '1'), isInMenu({ guild_ids: ['1', '2'] }, '1')]).toEqual([
+      false,
+      true,
+    ]);
+  });
+
+  test('is what `menu` tells: nothing of triggers that others register', () => {
+    const never = triggerOf('a', { deploy: '' }, { register: 'never' });
+    expect(adapter.menu?.([never])).toEqual([]);
+    const lines = adapter.menu?.([never, triggerOf('b', { page: 'y' })]);
+    expect(lines?.map(({ command }) => command)).toEqual(['page', 'agent', 'task', 'fleet', 'flow']);
+  });
+
+  test('is told to come again in an hour where the new commands of the day are used up', async () => {
+    platform.faults.plan({ kind: 'refuse', error: chatError(30034) }, ({ method }) => method === 'PUT');
+    const later = await registered([triggerOf('a', {})])?.catch((error: DeliveryError) => error);
+    expect(later).toMatchObject({ isFinal: false, isTooSoon: true, retryAfterMs: 3_600_000 });
+  });
+
   test('for one server puts them there', async () => {
     await registered([triggerOf('a', { deploy: '' })], platform.world.guild);
     expect([...platform.world.commands.keys()]).toEqual([platform.world.guild]);
@@ -124,10 +155,17 @@ describe('a menu that is kept in step', () => {
       expect(await host.store.get('communitychat-menus', applicationId)).toMatchObject({ version: 3 }),
     );
     await third.close();
-    await adapter.open(triggerOf('b', { page: 'y' }), host);
-    await adapter.open(triggerOf('c', { page: 'y' }, { register: 'never' }), host);
+    const last = [
+      await adapter.open(triggerOf('b', { page: 'y' }), host),
+      await adapter.open(triggerOf('c', { page: 'y' }, { register: 'never' }), host),
+    ];
     await new Promise((done) => setTimeout(done, 200));
     expect(puts()).toHaveLength(3);
+    // Another process: somebody may have put another menu while none was there.
+    for (const each of last) await each.close();
+    adapter = communityChatAdapter(1_000_000);
+    await adapter.open(triggerOf('b', { page: 'y' }, { path: '/in/another' }), host);
+    await eventually(() => expect(puts()).toHaveLength(4));
   });
 
   test('is put on the servers of a trigger, and taken away from one that is named no more', async () => {
@@ -164,6 +202,9 @@ describe('a menu that is kept in step', () => {
         }),
       ),
     );
+    expect(adapter.remarks?.(triggerOf('a', {}))).toMatchObject([
+      { text: expect.stringContaining('the commands were not registered: 401') as unknown },
+    ]);
     expect(host.refusals.filter((reason) => reason !== undefined)).toEqual([]);
     expect(JSON.stringify(host.lines)).not.toContain('another');
   });

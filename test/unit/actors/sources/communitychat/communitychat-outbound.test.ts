@@ -145,7 +145,7 @@ test('what is taken with an answer that nobody can read is not sent once more', 
 });
 
 describe('a refusal', () => {
-  test.each([10003, 10008, 10062, 40001, 40060, 50001, 50013, 50027, 30034])(
+  test.each([10003, 10008, 10062, 40001, 40060, 50001, 50013, 50027])(
     'with %i is final, and its note has the code, its meaning and the words of the platform',
     async (code) => {
       platform.refuse(code);
