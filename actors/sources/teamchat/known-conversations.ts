@@ -1,10 +1,14 @@
 // Where conversations of our bots are reached when nobody has just written there: the service of each, kept in the store, since a
 // message of tomorrow may come from another process.
+//
+// KC1  a thread makes its channel known as well, since that is what agents hear as `chat.id`.
+// KC2  of what no trigger's list of channels lets pass nothing is kept.
 
+import type { TeamChatTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { ConversationReferences } from '../../connections/references.ts';
 import type { OutboundTarget } from '../../outbound/outbound-message.ts';
 import type { Store } from '../../store/store.ts';
-import type { Activity } from './activity.ts';
+import { type Activity, channelOf } from './activity.ts';
 import { PLATFORM } from './teamchat-event.ts';
 
 /** Half a year without a word. */
@@ -22,9 +26,26 @@ export class KnownConversations {
     this.#store = store;
   }
 
-  /** Rejects as the store does. */
-  note(store: KeyValues, app: string, { conversation, serviceUrl }: Activity): Promise<void> {
-    return this.#of(store, app).note(conversation, { target: { place: conversation }, serviceUrl });
+  /** `triggers`: those that it may be for. Rejects as the store does. */
+  async note(
+    store: KeyValues,
+    app: string,
+    triggers: readonly TeamChatTrigger[],
+    { conversation, serviceUrl }: Activity,
+  ): Promise<void> {
+    const channel = channelOf(conversation);
+    const isListening = (...names: readonly string[]) =>
+      triggers.some(
+        ({ config: { allowed_channels: allowed } }) =>
+          allowed.length === 0 || names.some((name) => allowed.includes(name)),
+      );
+    const places = new Set<string>();
+    if (isListening(conversation, channel)) places.add(conversation);
+    if (isListening(channel)) places.add(channel);
+    const references = this.#of(store, app);
+    await Promise.all(
+      Array.from(places, (place) => references.note(place, { target: { place }, serviceUrl })),
+    );
   }
 
   /** Undefined for one in which nobody has been heard of. */

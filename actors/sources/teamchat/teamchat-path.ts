@@ -70,7 +70,8 @@ export function teamChatPath(
     const app = trigger.config.app_id;
     const about = { triggers: namesOf(subscribers), app, principal, trace: request.traceparent };
     const event = activityEvent(activity, about, body);
-    await conversations.note(host.store, app, activity);
+    const triggers = subscribers.map((subscriber) => subscriber.trigger);
+    await conversations.note(host.store, app, triggers, activity);
     const { outcome } = await host.accept(event);
     if (activity.type === 'invoke') return invokeTaken;
     return outcome === 'duplicate'

@@ -67,3 +67,29 @@ test('what is noted again while others are is not forgotten, and what the store 
   await references.note('c', reference('moved'));
   expect(await references.find('c')).toEqual(reference('moved'));
 });
+
+test('one that is noted again is kept, though nothing is written, before others that were noted since (REF2)', async () => {
+  const store = new CountingStore();
+  const references = new ConversationReferences({ ...about, store });
+  for (const name of ['daily', 'b', 'c', 'daily', 'd', 'e']) await references.note(name, reference(name));
+  expect(store.puts).toBe(5);
+  expect((await store.keys('references/teamchat/42')).toSorted()).toEqual(['d', 'daily', 'e']);
+});
+
+test('who notes the same while it is being written hears what comes of that (REF1)', async () => {
+  const store = new MemoryStore();
+  const references = new ConversationReferences({ ...about, store });
+  const put = store.put.bind(store);
+  let fail = (_: Error) => {};
+  store.put = () => new Promise((_, reject) => (fail = reject));
+  const noting = Promise.allSettled([
+    references.note('a', reference('a')),
+    references.note('a', reference('a')),
+  ]);
+  await new Promise((resolve) => setImmediate(resolve));
+  fail(new Error('full'));
+  expect((await noting).map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  store.put = put;
+  await references.note('a', reference('a'));
+  expect(await references.find('a')).toEqual(reference('a'));
+});

@@ -366,6 +366,31 @@ describe('a conversation', () => {
       expect(await find(unknown)).toBe(undefined);
   });
 
+  test('that is a channel is known by any of its threads, and what no list of channels lets pass is not (KC1, KC2)', async () => {
+    const [bare, other] = [channel, thread('other')].map(({ id }) => id.replace(/;.*/, ''));
+    const { send, adapter, trigger } = await open(
+      { allowed_channels: [bare ?? ''] },
+      { allowed_channels: [personalChat('eve').id] },
+    );
+    for (const place of [channel, thread('other'), personalChat('eve'), personalChat('mallory')])
+      expect(await send(platform.activities.message(place, ada, 'hi'))).toMatchObject({ status: 202 });
+    const isKnown = async (id = '') =>
+      (await adapter.outbound?.destination?.(trigger, `teamchat/${APP_ID}/${id}`)) !== undefined;
+    const asked = [
+      bare,
+      channel.id,
+      personalChat('eve').id,
+      other,
+      thread('other').id,
+      personalChat('mallory').id,
+    ];
+    expect(await Promise.all(asked.map(isKnown))).toEqual([true, true, true, false, false, false]);
+    expect(await adapter.outbound?.destination?.(trigger, `teamchat/${APP_ID}/${bare}`)).toEqual({
+      place: bare,
+      serviceUrl: platform.serviceUrl,
+    });
+  });
+
   test('is kept before its activity is acknowledged (TCP2)', async () => {
     const { send } = await open();
     host.store.fault = undefined;
