@@ -250,6 +250,7 @@ export class Automation implements Part {
       handlerOf: (target) => this.#handlers.of(target),
       agents: () => this.agents.map(({ name }) => name),
       stop: (id, note) => this.#stop(id, note),
+      discard: (id, note) => this.deliveries.discard(id, note),
       services: this.#services(),
       count: (trigger, kind) => this.deliveries.count(trigger, kind),
       get longestTimeoutMs() {

@@ -14,7 +14,7 @@
 
 import { agentTarget, type Target, targetText } from '../../config/resources/triggers/target.ts';
 import type { Match } from '../../machines/matching.ts';
-import type { BuiltInCommand } from '../handlers/built-in-commands.ts';
+import { type BuiltInCommand, controlKey, conversationKeyOf } from '../handlers/built-in-commands.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from '../handlers/handler.ts';
 import { isParked } from '../handlers/handler-context.ts';
 import type { Assignment, Notice, Outcome, Work } from '../inbox/work.ts';
@@ -48,6 +48,8 @@ const TYPING_LASTS_MS = 5_000;
 export interface Routing extends TriggerLookup, BuiltInHost {
   adapterOf(platform: string): Adapter | undefined;
   isPaused(name: string): boolean;
+  /** Ends an event that waits, as ignored, with that note; false for any other. */
+  discard(id: string, note: string): Promise<boolean>;
   /** An event is held by that trigger now. */
   onHeld(trigger: string): void;
   handlerOf(target: Target): Handler | undefined;
@@ -57,6 +59,10 @@ export interface Routing extends TriggerLookup, BuiltInHost {
   /** The longest of all triggers, in milliseconds. */
   readonly longestTimeoutMs: number;
 }
+
+/** Of an event that ends another one. */
+const OVERDUE = 'overdue';
+const WAITS: ReadonlySet<string> = new Set(['held', 'queued']);
 
 export class ConversationWork implements Work {
   readonly prefix = CONVERSATION;
@@ -122,6 +128,7 @@ export class ConversationWork implements Work {
   async #perform(assignment: Assignment): Promise<Outcome> {
     const { event } = assignment;
     const { kind = INBOUND, wakes = 'nothing' } = event;
+    if (kind === OVERDUE) return this.#endLate(assignment);
     if (kind !== INBOUND) return ignored(`a ${kind} for what nothing here waits for: ${wakes}`);
     const adapter = this.#routing.adapterOf(event.key.split('/')[1] ?? '');
     if (adapter === undefined) return ignored('nothing here understands its platform');
@@ -152,6 +159,22 @@ export class ConversationWork implements Work {
       return { kind: 'held', trigger: trigger.name, notAfter: time?.endsAt };
     if (inbound.isArrival === true) return { kind: 'done', ...said(taken, welcomeOf(trigger) ?? '') };
     return this.#run(assignment, taken, match, time);
+  }
+
+  /** The event waits for its trigger or a place beside which this one has its turn. One that has had its own is left alone. */
+  overdue({ id, key, trace }: StoredEvent): NewEvent {
+    const own = controlKey(conversationKeyOf(key));
+    return { id: `overdue:${id}`, key: own, kind: OVERDUE, meta: id, body: new Uint8Array(), trace };
+  }
+
+  async #endLate({ event: { meta: id }, checkpoint }: Assignment): Promise<Outcome> {
+    const found = await this.#records.delivery(id);
+    if (found === undefined || !WAITS.has(found.state)) return ignored('what it was to end waits no more');
+    const { receivedAt: at, attempts: attempt } = found;
+    // First, so that this is what is told of its end.
+    await checkpoint(undefined, { emit: this.notice({ ...found, at, attempt, state: undefined }, 'late') });
+    await this.#routing.discard(id, 'nobody was asked in the time within which the platform takes an answer');
+    return { kind: 'done' };
   }
 
   async #runBuiltIn(

@@ -5,8 +5,8 @@
 // NOT1  that it waits is told at most once, and so is its end: the rows have ids that do not change, and the store takes each
 //       once.
 // NOT2  of an event that waits for somebody else to let it go nothing is said before it has waited so long; a timer of the
-//       store keeps that, and is taken back with the end of the event. Another one tells that it took too long, where nobody
-//       wants it any more after some time.
+//       store keeps that, and is taken back with the end of the event. Another one ends it, where nobody wants it any more
+//       after some time, so that what comes after it is told in time as well.
 
 import type { NewEvent, StoredEvent, TurnResult } from '../store/store.ts';
 import type { Effects, Notice, Work } from './work.ts';
@@ -48,7 +48,8 @@ export function withNotice(
       const waits = withTimer(result, timerOf(event), work.notice(event, 'waits'), momentLeft(event, now));
       if (notAfter === undefined) return waits;
       const inMs = Math.max(0, Math.min(notAfter - now, notAfter - event.at));
-      return withTimer(waits, lateTimerOf(event), work.notice(event, 'late'), inMs);
+      const ending = work.overdue?.(event);
+      return withTimer(waits, lateTimerOf(event), ending === undefined ? [] : [ending], inMs);
     }
     default:
       return result;

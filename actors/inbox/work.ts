@@ -100,6 +100,8 @@ export interface Work {
    * that nobody waits for an answer that does not come. What it throws is told to the log.
    */
   notice?(event: StoredEvent, notice: Notice): readonly NewEvent[];
+  /** What ends an event that still waits when nobody wants it any more (`notAfter`). */
+  overdue?(event: StoredEvent): NewEvent;
   /**
    * An event is held by that name from now on: that of a trigger, which may have been resumed since the event was judged, or
    * what it waits for to have a place.

@@ -114,6 +114,7 @@ class World {
       handlerOf: ({ name }) => agents.get(name),
       agents: () => [],
       stop: async () => false,
+      discard: (id, note) => store.discard(id, note),
       services: noServices,
       count: () => {},
       longestTimeoutMs: 60_000,

@@ -169,6 +169,7 @@ async function tryPlan(plan: Plan): Promise<void> {
       triggers: () => [],
       isPaused: () => false,
       onHeld: () => {},
+      discard: async () => false,
       handlerOf: () => handler,
       agents: () => [],
       stop: async () => false,

@@ -120,11 +120,28 @@ describe('nothing is put off beyond it (TR4)', () => {
     expect(await chat?.deliveries.discard('e2', 'not wanted')).toBe(true);
     await vi.advanceTimersByTimeAsync(14.5 * MINUTE_MS);
     expect(said.filter(({ to }) => to === 'e1').map(({ text }) => text)).toEqual([LATE]);
-    expect(await store.delivery('e1')).toMatchObject({ state: 'held' });
+    expect(await store.delivery('e1')).toMatchObject({ state: 'ignored' });
     await pauses.resume(store, 'chat');
     await vi.advanceTimersByTimeAsync(2 * MINUTE_MS);
-    expect(await store.delivery('e1')).toMatchObject({ state: 'dead' });
     expect([runs, said.length]).toEqual([0, 2]);
+  });
+
+  test('and so is what waits behind it in its conversation, each in its time', async () => {
+    const { store, said, pauses } = await begin(async () => ({ text: 'yes' }));
+    await pauses.pause(store, 'chat');
+    await chat?.say('e1', { answerBy: ANSWER_BY });
+    await vi.advanceTimersByTimeAsync(MINUTE_MS);
+    await chat?.say('e2', { answerBy: ANSWER_BY + MINUTE_MS });
+    await chat?.say('e3', { answerBy: ANSWER_BY + MINUTE_MS });
+    await vi.advanceTimersByTimeAsync(14 * MINUTE_MS);
+    expect(said.map(({ to, text }) => [to, text])).toEqual([['e1', LATE]]);
+    await vi.advanceTimersByTimeAsync(0.75 * MINUTE_MS);
+    expect(said.map(({ to, text }) => [to, text])).toEqual(['e1', 'e2', 'e3'].map((id) => [id, LATE]));
+    for (const { to, at } of said) expect(at).toBeLessThan(ANSWER_BY + (to === 'e1' ? 0 : MINUTE_MS));
+    await pauses.resume(store, 'chat');
+    await chat?.say('e4');
+    await vi.advanceTimersByTimeAsync(MINUTE_MS);
+    expect(said.at(-1)).toMatchObject({ to: 'e4', text: 'yes' });
   });
 
   test('what is parked is woken before it is too late, and told', async () => {

@@ -54,6 +54,7 @@ function start(
       handlerOf: () => undefined,
       agents: () => [],
       stop: async () => false,
+      discard: async () => false,
       services: noServices,
       count: () => {},
       longestTimeoutMs: 600_000,
