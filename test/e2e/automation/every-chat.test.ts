@@ -309,8 +309,11 @@ test('a platform that takes no more for now is waited for: no attempt is counted
     await sees(chat, 'Many', `heard: ${name} one`, `heard: ${name} two`);
     await eventually(async () => {
       const rows = (await deliveries('source=outbox')).filter((each) => each.trigger === name);
-      const refused = rows.find(({ deferrals }) => deferrals >= 2);
-      expect(refused).toMatchObject({ state: 'done', attempts: 1 });
+      // Of one message, or of two where these need no order among each other.
+      const refused = rows.filter(({ deferrals }) => deferrals > 0);
+      expect(refused.reduce((sum, { deferrals }) => sum + deferrals, 0)).toBeGreaterThanOrEqual(2);
+      const ends = refused.map(({ state, attempts }) => ({ state, attempts }));
+      expect(ends).toEqual(refused.map(() => ({ state: 'done', attempts: 1 })));
     });
   });
 });
