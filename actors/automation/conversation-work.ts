@@ -14,7 +14,7 @@
 
 import { agentTarget, type Target, targetText } from '../../config/resources/triggers/target.ts';
 import type { Match } from '../../machines/matching.ts';
-import { type BuiltInCommand, controlKey, conversationKeyOf } from '../handlers/built-in-commands.ts';
+import type { BuiltInCommand } from '../handlers/built-in-commands.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from '../handlers/handler.ts';
 import { isParked } from '../handlers/handler-context.ts';
 import type { Assignment, Notice, Outcome, Work } from '../inbox/work.ts';
@@ -30,6 +30,7 @@ import { CONVERSATION, jobOf, parametersOf } from './conversation-job.ts';
 import { Draft } from './draft.ts';
 import { EventTriggers, type TriggerLookup } from './event-triggers.ts';
 import { historyOf, snapshotAfter } from './history.ts';
+import { endLate, OVERDUE, overdueEvent } from './overdue.ts';
 import { type AnswerForm, answerRows, mayHaveDraft, noticeRows, type Taken } from './replies.ts';
 import { type HandlerServices, parkedOutcome, RunContext } from './run-context.ts';
 import { RunDeadline } from './run-deadline.ts';
@@ -59,10 +60,6 @@ export interface Routing extends TriggerLookup, BuiltInHost {
   /** The longest of all triggers, in milliseconds. */
   readonly longestTimeoutMs: number;
 }
-
-/** Of an event that ends another one. */
-const OVERDUE = 'overdue';
-const WAITS: ReadonlySet<string> = new Set(['held', 'queued']);
 
 export class ConversationWork implements Work {
   readonly prefix = CONVERSATION;
@@ -128,7 +125,12 @@ export class ConversationWork implements Work {
   async #perform(assignment: Assignment): Promise<Outcome> {
     const { event } = assignment;
     const { kind = INBOUND, wakes = 'nothing' } = event;
-    if (kind === OVERDUE) return this.#endLate(assignment);
+    if (kind === OVERDUE)
+      return endLate(assignment, {
+        records: this.#records,
+        late: (late) => this.notice(late, 'late'),
+        discard: (id, note) => this.#routing.discard(id, note),
+      });
     if (kind !== INBOUND) return ignored(`a ${kind} for what nothing here waits for: ${wakes}`);
     const adapter = this.#routing.adapterOf(event.key.split('/')[1] ?? '');
     if (adapter === undefined) return ignored('nothing here understands its platform');
@@ -162,19 +164,8 @@ export class ConversationWork implements Work {
   }
 
   /** The event waits for its trigger or a place beside which this one has its turn. One that has had its own is left alone. */
-  overdue({ id, key, trace }: StoredEvent): NewEvent {
-    const own = controlKey(conversationKeyOf(key));
-    return { id: `overdue:${id}`, key: own, kind: OVERDUE, meta: id, body: new Uint8Array(), trace };
-  }
-
-  async #endLate({ event: { meta: id }, checkpoint }: Assignment): Promise<Outcome> {
-    const found = await this.#records.delivery(id);
-    if (found === undefined || !WAITS.has(found.state)) return ignored('what it was to end waits no more');
-    const { receivedAt: at, attempts: attempt } = found;
-    // First, so that this is what is told of its end.
-    await checkpoint(undefined, { emit: this.notice({ ...found, at, attempt, state: undefined }, 'late') });
-    await this.#routing.discard(id, 'nobody was asked in the time within which the platform takes an answer');
-    return { kind: 'done' };
+  overdue(event: StoredEvent): NewEvent {
+    return overdueEvent(event);
   }
 
   async #runBuiltIn(

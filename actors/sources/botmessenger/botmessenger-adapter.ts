@@ -5,6 +5,7 @@ import type { BotMessengerTrigger } from '../../../config/resources/triggers/tri
 import { chatFilters } from '../../inbox/chat-filters.ts';
 import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
 import { headerVerifier } from '../header-verifier.ts';
+import { openBoth } from '../webhook-and-connection.ts';
 import { WebhookTable } from '../webhook-table.ts';
 import { BotAccounts } from './bot-account.ts';
 import { BotInbox } from './bot-inbox.ts';
@@ -47,21 +48,12 @@ export function botMessengerAdapter(maxBodyBytes: number): Adapter<BotMessengerT
       const used = host.connections.use({ trigger, connector });
       if (trigger.config.mode === 'polling') return { close: () => used.release() };
       const inbox = new BotInbox(account, api, host);
-      try {
+      return openBoth(used, () => {
         const proof = { header: SECRET, secret: trigger.config.secret_token, field: 'secret_token' };
         const verifier = headerVerifier(proof);
         const subscriber = { trigger, host, methods: ['POST'], verifier, account, inbox };
-        const leave = await table.add(subscriber, trigger.config.path);
-        return {
-          close: async () => {
-            await leave();
-            await used.release();
-          },
-        };
-      } catch (error) {
-        await used.release();
-        throw error;
-      }
+        return table.add(subscriber, trigger.config.path);
+      });
     },
     read: readBotEvent,
     takes: ({ config }, { context }) => config.bots === 'allow' || context['chat.sender.is_bot'] !== true,

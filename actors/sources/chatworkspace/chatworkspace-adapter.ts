@@ -4,6 +4,7 @@
 import type { ChatWorkspaceTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { chatFilters } from '../../inbox/chat-filters.ts';
 import type { Adapter, InboundEvent, OpenTrigger, SourceHost } from '../adapter.ts';
+import { openBoth } from '../webhook-and-connection.ts';
 import { WebhookTable } from '../webhook-table.ts';
 import { readWorkspaceEvent } from './chatworkspace-event.ts';
 import { workspaceOutbound } from './chatworkspace-outbound.ts';
@@ -37,20 +38,11 @@ export function chatWorkspaceAdapter(maxBodyBytes: number): Adapter<ChatWorkspac
           : socketConnector({ trigger, host, botOf, app: account.name, inbox });
       const used = host.connections.use({ trigger, connector });
       if (trigger.config.mode === 'socket') return { close: () => used.release() };
-      try {
+      return openBoth(used, () => {
         const verifier = signatureVerifier(trigger.config.signing_secret);
         const subscriber = { trigger, host, methods: ['POST'], verifier, account, inbox };
-        const leave = await table.add(subscriber, trigger.config.path);
-        return {
-          close: async () => {
-            await leave();
-            await used.release();
-          },
-        };
-      } catch (error) {
-        await used.release();
-        throw error;
-      }
+        return table.add(subscriber, trigger.config.path);
+      });
     },
     read(stored) {
       const event = readWorkspaceEvent(stored);

@@ -5,6 +5,7 @@ import type { CommunityChatTrigger } from '../../../config/resources/triggers/tr
 import { chatFilters } from '../../inbox/chat-filters.ts';
 import type { Adapter, InboundEvent, OpenTrigger, SourceHost } from '../adapter.ts';
 import { Remarks } from '../remarks.ts';
+import { openBoth } from '../webhook-and-connection.ts';
 import { WebhookTable } from '../webhook-table.ts';
 import { linesOf, menuOf, menusOf } from './command-menu.ts';
 import { communityChatConnector } from './communitychat-connector.ts';
@@ -37,19 +38,10 @@ export function communityChatAdapter(maxBodyBytes: number): Adapter<CommunityCha
       const onRefusal = (reason: string) => remarks.add(application_id, reason);
       const connector = communityChatConnector(trigger, keeper, onRefusal);
       const used = host.connections.use({ trigger, connector });
-      try {
+      return openBoth(used, () => {
         const verifier = ed25519Verifier(public_key);
-        const leave = await table.add({ trigger, host, methods: ['POST'], verifier }, path);
-        return {
-          close: async () => {
-            await leave();
-            await used.release();
-          },
-        };
-      } catch (error) {
-        await used.release();
-        throw error;
-      }
+        return table.add({ trigger, host, methods: ['POST'], verifier }, path);
+      });
     },
     read: readInteractionEvent,
     takes,
