@@ -6,7 +6,7 @@
 //      the problems of both are told at once.
 // RL3  an answer is what came of a reload that began after it was asked for; it says so of each half.
 
-import type { TriggerDifference } from '../actors/automation/trigger-registry.ts';
+import type { TriggerDifference } from '../actors/automation/triggers/trigger-registry.ts';
 import { CoalescedRuns } from '../actors/coalesced-runs.ts';
 import { DeadlineError, InternalError, StoppedError } from '../actors/errors.ts';
 import type { CatalogDifference } from '../actors/gateway/server-registry.ts';

@@ -1,5 +1,5 @@
 // How an adapter sends: the part of it that knows its platform's form, limits and API. Rows, order, attempts, receipts and
-// expiry are neutral (outbox-rows.ts, automation/outbox-work.ts) and the same for all.
+// expiry are neutral (outbox-rows.ts, automation/works/outbox-work.ts) and the same for all.
 
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import type { InboundEvent } from '../sources/adapter.ts';

@@ -6,7 +6,7 @@
 //     has to be asked for is waited for; meanwhile nothing of the request is looked at, and its body has a bound (UB1).
 // FR2  while draining, /health says so, work in flight ends, and new work is refused with 503.
 
-import type { Address, OpenListener } from '../../actors/automation/webhook-listeners.ts';
+import type { Address, OpenListener } from '../../actors/automation/triggers/webhook-listeners.ts';
 import { StoppedError } from '../../actors/errors.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
 import type { Part } from '../../actors/gateway/life.ts';

@@ -1,7 +1,7 @@
 // The numbers of triggers, of what is done about their events, and the deliveries that were given up or are parked, as the
 // inspector shows them. What came from outside is redacted and cut (A9).
 
-import type { TriggerStatus } from '../../actors/automation/operator.ts';
+import type { TriggerStatus } from '../../actors/automation/operator/operator.ts';
 import type { ConnectionStatus } from '../../actors/connections/shared-connection.ts';
 import type { QueueStats } from '../../actors/inbox/work-queue.ts';
 import type { CircuitStatus } from '../../actors/outbound/circuits.ts';

@@ -1,7 +1,11 @@
 // `register`: puts the commands of the triggers of a configuration into the menus of their platforms. No gateway is needed for it,
 // and none is disturbed: nothing is locked, and no store is opened.
 
-import { type MenuResult, menuAccounts, registerMenu } from '../../../actors/automation/register-menus.ts';
+import {
+  type MenuResult,
+  menuAccounts,
+  registerMenu,
+} from '../../../actors/automation/operator/register-menus.ts';
 import { Redactor } from '../../../actors/redact.ts';
 import { makeAdapters } from '../../../actors/sources/adapters.ts';
 import { loadConfig } from '../../../config/load-config.ts';

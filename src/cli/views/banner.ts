@@ -1,6 +1,6 @@
 // What a person sees after the start on a terminal: one line per server and trigger, and something to try that works.
 
-import type { ShownTrigger } from '../../../actors/automation/operator.ts';
+import type { ShownTrigger } from '../../../actors/automation/operator/operator.ts';
 import type { Gateway } from '../../../actors/gateway/gateway.ts';
 import { urlOf } from '../../../config/gateway-file/listen-addr.ts';
 import { counted } from './figures.ts';

@@ -4,7 +4,7 @@
 //      own: a slow disk must not block the statistics that show it (A8).
 
 import type { Automation } from '../../../actors/automation/automation.ts';
-import type { TriggerStatus } from '../../../actors/automation/operator.ts';
+import type { TriggerStatus } from '../../../actors/automation/operator/operator.ts';
 import type { QueueStats } from '../../../actors/inbox/work-queue.ts';
 import type { DeliveryCounts } from '../../../actors/store/delivery.ts';
 import { statsTogether } from './queue-sum.ts';

@@ -1,8 +1,8 @@
 // The JSON of GET /triggers, /agents and /deliveries. Times are ISO 8601, durations seconds; never a secret of a
 // trigger's configuration, and the body of a delivery only where one is asked for by its id.
 
-import type { RunResult, TriggerStatus } from '../../../actors/automation/operator.ts';
-import type { TriggerDetails } from '../../../actors/automation/trigger-details.ts';
+import type { RunResult, TriggerStatus } from '../../../actors/automation/operator/operator.ts';
+import type { TriggerDetails } from '../../../actors/automation/operator/trigger-details.ts';
 import type { ConnectionStatus } from '../../../actors/connections/shared-connection.ts';
 import type { CircuitStatus } from '../../../actors/outbound/circuits.ts';
 import type { OutboundLimits } from '../../../actors/outbound/limits.ts';

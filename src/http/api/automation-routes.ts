@@ -1,10 +1,10 @@
 // The routes of triggers and deliveries: /triggers, /agents, /deliveries. They need the key like the rest of the API.
 // Without `spec.triggers` in the configuration they answer that there are none.
 
-import { deliveryFilter } from '../../../actors/automation/delivery-query.ts';
-import { manualRun } from '../../../actors/automation/manual-run.ts';
-import type { Operator } from '../../../actors/automation/operator.ts';
-import { proactiveMessage } from '../../../actors/automation/proactive-message.ts';
+import { deliveryFilter } from '../../../actors/automation/operator/delivery-query.ts';
+import { manualRun } from '../../../actors/automation/operator/manual-run.ts';
+import type { Operator } from '../../../actors/automation/operator/operator.ts';
+import { proactiveMessage } from '../../../actors/automation/operator/proactive-message.ts';
 import { InvalidQueryError } from '../../../actors/errors.ts';
 import { isJson } from '../listener/framing.ts';
 import type { BodyHandler } from '../listener/seam.ts';

@@ -3,12 +3,12 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Routing } from '../../../actors/automation/conversation-work.ts';
-import { localDeliveryControl } from '../../../actors/automation/delivery-control.ts';
-import { Pauses } from '../../../actors/automation/pauses.ts';
-import { TriggerCounters } from '../../../actors/automation/trigger-counters.ts';
-import { workKinds } from '../../../actors/automation/work-kinds.ts';
-import { Works } from '../../../actors/automation/works.ts';
+import type { Routing } from '../../../actors/automation/conversations/conversation-work.ts';
+import { localDeliveryControl } from '../../../actors/automation/operator/delivery-control.ts';
+import { Pauses } from '../../../actors/automation/triggers/pauses.ts';
+import { TriggerCounters } from '../../../actors/automation/triggers/trigger-counters.ts';
+import { workKinds } from '../../../actors/automation/works/work-kinds.ts';
+import { Works } from '../../../actors/automation/works/works.ts';
 import type { AgentReply, Handler, Job } from '../../../actors/handlers/handler.ts';
 import type { HandlerContext, Parked } from '../../../actors/handlers/handler-context.ts';
 import { Dispatcher } from '../../../actors/inbox/dispatcher.ts';

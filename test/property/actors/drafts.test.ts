@@ -4,8 +4,8 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ConversationWork } from '../../../actors/automation/conversation-work.ts';
-import { OutboxWork } from '../../../actors/automation/outbox-work.ts';
+import { ConversationWork } from '../../../actors/automation/conversations/conversation-work.ts';
+import { OutboxWork } from '../../../actors/automation/works/outbox-work.ts';
 import { UnavailableError } from '../../../actors/errors.ts';
 import type { Handler } from '../../../actors/handlers/handler.ts';
 import { HandlerError } from '../../../actors/handlers/handler.ts';

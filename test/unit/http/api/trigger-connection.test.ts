@@ -1,7 +1,7 @@
 // How the connection of a trigger, and a platform that takes none of its answers, are shown: by the API, the inspector and its page, and the commands.
 
 import { expect, test } from 'vitest';
-import type { TriggerStatus } from '../../../../actors/automation/operator.ts';
+import type { TriggerStatus } from '../../../../actors/automation/operator/operator.ts';
 import { Redactor } from '../../../../actors/redact.ts';
 import { triggerCounts, triggerTable } from '../../../../src/cli/views/automation-views.ts';
 import { plain } from '../../../../src/cli/views/paint.ts';

@@ -1,0 +1,76 @@
+// What an agent is asked about an event of a conversation: the words of the person or of the event, the parameters of a command,
+// the history, and where all of it comes from.
+
+import type { Target } from '../../../config/resources/triggers/target.ts';
+import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
+import { type CommandParameters, commandParameters } from '../../../machines/command-parameters.ts';
+import type { Match } from '../../../machines/matching.ts';
+import type { Job } from '../../handlers/handler.ts';
+import type { InboundEvent } from '../../sources/adapter.ts';
+import type { StoredEvent } from '../../store/store.ts';
+
+/** With which the keys of conversations begin. */
+export const CONVERSATION = 'conversation/';
+
+/** The parameters of the command that was found; text is looked through only where something may be in it. */
+export function parametersOf(
+  { binding, command, rest }: Match,
+  { commandRest = rest, parameters }: InboundEvent,
+): CommandParameters {
+  if (binding === undefined || binding.parameters.length === 0)
+    return { isMissing: false, values: parameters };
+  return commandParameters(binding.parameters, commandRest, parameters, command);
+}
+
+/** Beyond this the text of an event without words says no more to a reader; the payload is there whole. */
+const MAX_INPUT = 16_384;
+
+function inWords({ payload, payloadJson }: InboundEvent): string {
+  if (payloadJson !== undefined)
+    return Buffer.from(payloadJson.subarray(0, 4 * MAX_INPUT))
+      .toString('utf8')
+      .slice(0, MAX_INPUT);
+  try {
+    return JSON.stringify(payload)?.slice(0, MAX_INPUT) ?? '';
+  } catch {
+    // It may be nested more deeply than can be written again; whoever needs it has the payload.
+    return '';
+  }
+}
+
+/** What the agent is asked about the event. */
+export function jobOf(
+  event: StoredEvent,
+  inbound: InboundEvent,
+  more: {
+    readonly command: string | undefined;
+    readonly parameters: Readonly<Record<string, string>>;
+    readonly trigger: Trigger;
+    readonly target: Target;
+    readonly history: Job['history'];
+  },
+): Job {
+  const { trigger, target, command, parameters, history } = more;
+  return {
+    input: inbound.text ?? inWords(inbound),
+    inputJson: inbound.textJson,
+    command,
+    parameters,
+    event: {
+      id: event.id,
+      type: trigger.type,
+      name: inbound.names[0],
+      received_at: new Date(event.at).toISOString(),
+      context: inbound.context,
+      payload: inbound.payload,
+      payloadJson: inbound.payloadJson,
+    },
+    trigger: trigger.name,
+    agent: target.name,
+    conversation: event.key.slice(CONVERSATION.length),
+    history,
+    idempotencyKey: event.id,
+    attempt: event.attempt,
+    trace: event.trace,
+  };
+}

@@ -1,0 +1,82 @@
+// One trigger as an operator looks at it who wants to know how it does: beside its state what came last, what its platform has
+// refused last, its menu and its limits.
+
+import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
+import { wayInTo } from '../../../config/resources/triggers/way-in.ts';
+import type { OutboundLimits } from '../../outbound/limits.ts';
+import { type Adapter, accountOf, type MenuCommand } from '../../sources/adapter.ts';
+import type { Remark } from '../../sources/remarks.ts';
+import type { Delivery, DeliveryFilter } from '../../store/delivery.ts';
+import type { Store } from '../../store/store.ts';
+import { CONVERSATION } from '../conversations/conversation-job.ts';
+
+export interface TriggerDetails {
+  /** How events come to it. */
+  readonly wayIn: string;
+  /** Of its account, so with the commands of others; undefined where its platform has none. */
+  readonly menu: readonly MenuCommand[] | undefined;
+  readonly limits: OutboundLimits | undefined;
+  /** The newest first. */
+  readonly remarks: readonly Remark[];
+  /** Undefined where nobody knows, since the store does not answer. */
+  readonly records: LastRecords | undefined;
+}
+
+export interface LastRecords {
+  /** The event that it took last. */
+  readonly event: Delivery | undefined;
+  /** The message that it sent last of those that the platform has not taken. */
+  readonly refused: Delivery | undefined;
+}
+
+/** A store that hangs must not hide all the rest. */
+const STORE_MS = 1_000;
+const OUTBOX = 'outbox/';
+
+/** `all` are the triggers that are loaded. Never rejects. */
+export async function triggerDetails(
+  trigger: Trigger,
+  all: readonly Trigger[],
+  adapter: Adapter,
+  store: Pick<Store, 'deliveryPage'>,
+): Promise<TriggerDetails> {
+  return {
+    wayIn: wayInTo(trigger, '').text,
+    menu: adapter.menu?.(ofAccount(trigger, all, adapter)),
+    limits: adapter.outbound?.limits?.(trigger),
+    remarks: adapter.remarks?.(trigger) ?? [],
+    records: await lastRecords(trigger.name, store),
+  };
+}
+
+/** Those that are switched on, and the trigger itself. */
+function ofAccount(trigger: Trigger, all: readonly Trigger[], adapter: Adapter): readonly Trigger[] {
+  const { account } = accountOf(adapter, trigger);
+  return all.filter(
+    (each) =>
+      each.name === trigger.name ||
+      (each.enabled && each.type === trigger.type && accountOf(adapter, each).account === account),
+  );
+}
+
+async function lastRecords(
+  trigger: string,
+  store: Pick<Store, 'deliveryPage'>,
+): Promise<LastRecords | undefined> {
+  const last = async (filter: Partial<DeliveryFilter>) =>
+    (await store.deliveryPage({ ...filter, trigger, limit: 1 })).deliveries[0];
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<undefined>((resolve) => {
+    timer = setTimeout(() => resolve(undefined), STORE_MS);
+  });
+  const found = Promise.all([
+    last({ keyPrefix: CONVERSATION }),
+    last({ keyPrefix: OUTBOX, states: ['dead', 'retrying'] }),
+  ]).then(
+    ([event, refused]) => ({ event, refused }),
+    () => undefined,
+  );
+  const records = await Promise.race([found, late]);
+  clearTimeout(timer);
+  return records;
+}

@@ -1,0 +1,58 @@
+// What open triggers are given to do something in the world: one host each, since what happens to a trigger's connection is
+// told to that trigger.
+
+import type { ConnectionRegistry, WatchedConnection } from '../../connections/connection-registry.ts';
+import type { ConnectedAccount } from '../../connections/connector.ts';
+import type { Log } from '../../log.ts';
+import { destinationKey } from '../../outbound/outbox-rows.ts';
+import type { SourceHost } from '../../sources/adapter.ts';
+import type { Store } from '../../store/store.ts';
+import type { DeliveryControl } from '../operator/delivery-control.ts';
+import type { WebhookListeners } from './webhook-listeners.ts';
+
+/** What a trigger's actor hears of its connection. */
+export interface ConnectionObserver {
+  /** The one that it uses from now on; undefined when it uses none any more. */
+  onConnection(connection: WatchedConnection | undefined): void;
+  /** Why the platform refuses it; undefined when it works again. */
+  onRefused(reason: string | undefined): void;
+}
+
+export interface SourceHostOptions {
+  readonly store: Store;
+  readonly log: Log;
+  readonly deliveries: DeliveryControl;
+  readonly listeners: WebhookListeners;
+  readonly connections: ConnectionRegistry;
+}
+
+/** `account` is that of the trigger, asked for where it wants a connection. */
+export function sourceHost(
+  { store, log, deliveries, listeners, connections }: SourceHostOptions,
+  observer: ConnectionObserver,
+  account: () => ConnectedAccount,
+): SourceHost {
+  return {
+    store,
+    log,
+    accept: (event) => deliveries.accept(event),
+    settled: (trigger, id, timeoutMs, givenUp) => deliveries.settled(trigger, id, timeoutMs, givenUp),
+    discard: (id, note) => deliveries.discard(id, note),
+    cancel: (id, note) => deliveries.cancel(id, note),
+    undeliver: (platform, account, messages) =>
+      deliveries.undeliver(destinationKey({ platform, account }, ''), messages),
+    listen: (webhook, address) => listeners.listen(webhook, address),
+    connections: {
+      use: (use) => {
+        const connection = connections.use({ ...use, ...account() }, (reason) => observer.onRefused(reason));
+        observer.onConnection(connection);
+        return {
+          release: () => {
+            observer.onConnection(undefined);
+            return connection.release();
+          },
+        };
+      },
+    },
+  };
+}

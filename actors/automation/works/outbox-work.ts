@@ -1,0 +1,151 @@
+// The work on a row of the outbox: sends it to its platform, the rows of one destination in order, each until the
+// platform has taken it or will never. A row is as durable as the event that caused it, and outlives the trigger's
+// reload.
+//
+// What a platform does not take now is deferred, and is no attempt; nothing else waits in memory either. An edit of what is
+// gone on the platform becomes a message of its own, unless it only was to change that.
+//
+// SND1  what the platform calls the message is kept with the row, in the commit that says that it was sent.
+// SND2  what has expired does not leave any more, and its record says so.
+// SND3  a row leaves by the account that it was made for, or not at all: another one is read elsewhere, or by nobody.
+// SND4  a draft leaves once at most, and not when what stands in its place is there: it must hold up no answer.
+
+import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
+import type { Assignment, Outcome, Work } from '../../inbox/work.ts';
+import type { WorkPlaces } from '../../inbox/work-places.ts';
+import type { Circuits } from '../../outbound/circuits.ts';
+import { DeliveryError } from '../../outbound/delivery-error.ts';
+import type { Outbound, Receipt, SendContext } from '../../outbound/outbound.ts';
+import { destinationKey, type RowMeta, renderedOf } from '../../outbound/outbox-rows.ts';
+import { type Adapter, accountOf } from '../../sources/adapter.ts';
+import type { Store, StoredEvent } from '../../store/store.ts';
+import { askedInVain, givenUp, wasTried, withoutPlace } from './attempts.ts';
+
+/** A platform that takes longer for one message has not taken it. */
+const SEND_MS = 60_000;
+
+export interface OutboxRouting {
+  adapterOf(platform: string): Adapter | undefined;
+  trigger(name: string): Trigger | undefined;
+}
+
+export interface OutboxWorkOptions {
+  /** The word of the platform: each has a work of its own, so that one that hangs takes no place from another. */
+  readonly platform: string;
+  readonly routing: OutboxRouting;
+  readonly places: WorkPlaces;
+  readonly store: Pick<Store, 'delivery'>;
+  readonly circuits: Circuits;
+}
+
+export class OutboxWork implements Work {
+  readonly prefix: string;
+  readonly #options: OutboxWorkOptions;
+  /** Rows whose edit has found nothing; of one that is forgotten that is found out again. */
+  readonly #gone = new Set<string>();
+
+  constructor(options: OutboxWorkOptions) {
+    this.#options = options;
+    this.prefix = `outbox/${options.platform}/`;
+  }
+
+  onHeld(name: string): void {
+    this.#options.places.onHeld(name);
+  }
+
+  timeoutMs(): number {
+    return SEND_MS;
+  }
+
+  async perform({ event, signal }: Assignment): Promise<Outcome> {
+    const { platform, routing, places, circuits } = this.#options;
+    const meta = JSON.parse(event.meta) as RowMeta;
+    const { trigger: name, action, expiresAt, onlyEdits, replacedBy } = meta;
+    const trigger = routing.trigger(name);
+    const adapter = routing.adapterOf(platform);
+    const outbound = adapter?.outbound;
+    if (trigger === undefined || adapter?.type !== trigger.type || outbound === undefined)
+      return ignored(name, `there is no trigger ${name} any more that could send it`);
+    // Rows of an older version have neither an action nor an account in their keys.
+    const account = accountOf(adapter, trigger);
+    if (action !== undefined && !event.key.startsWith(destinationKey({ ...account, platform }, '')))
+      return ignored(name, `it was made for another account than that of the trigger ${name} now`);
+    if (expiresAt !== undefined && Date.now() > expiresAt)
+      return ignored(name, 'it had expired before it could be sent');
+    if (onlyEdits !== undefined && (await this.#receiptOf(onlyEdits)) === undefined)
+      return ignored(name, NOTHING_TO_CHANGE);
+    if (replacedBy !== undefined && (wasTried(event) || (await this.#isThere(replacedBy))))
+      return ignored(name, 'it was only to be shown until the answer, and is sent once at most');
+    const end = givenUp(trigger, event);
+    if (end !== undefined) return end;
+    const address = `${trigger.type} ${outbound.sendsTo(trigger)}`;
+    const place = places.take(address, name, event);
+    if (typeof place === 'string') return withoutPlace(place, trigger, address);
+    try {
+      const send = () => this.#send(outbound, trigger, event, meta, signal);
+      const { id } = await circuits.run(`${platform}/${account.account}`, send);
+      this.#gone.delete(event.id);
+      return { kind: 'done', trigger: name, receipt: id === '' ? undefined : id };
+    } catch (error) {
+      if (onlyEdits !== undefined && isGone(error)) return ignored(name, NOTHING_TO_CHANGE);
+      const outcome = askedInVain(trigger, error);
+      return replacedBy === undefined || outcome.kind === 'deferred' ? outcome : ignored(name, outcome.note);
+    } finally {
+      place.end();
+    }
+  }
+
+  async #send(
+    outbound: Outbound,
+    trigger: Trigger,
+    event: StoredEvent,
+    { onlyEdits }: RowMeta,
+    signal: AbortSignal,
+  ): Promise<Receipt> {
+    const send = () => outbound.send(trigger, renderedOf(event), this.#contextOf(event, signal));
+    try {
+      return await send();
+    } catch (error) {
+      if (onlyEdits !== undefined || !isGone(error)) throw error;
+      // Whatever pause the platform asks for now, it is not asked for the edit again.
+      remember(this.#gone, event.id);
+      return send();
+    }
+  }
+
+  #contextOf(event: StoredEvent, signal: AbortSignal): SendContext {
+    return {
+      signal,
+      rowId: event.id,
+      madeAt: event.at,
+      wasTried: wasTried(event),
+      receiptOf: (rowId) => (this.#gone.has(event.id) ? nothing : this.#receiptOf(rowId)),
+    };
+  }
+
+  async #isThere(ids: readonly string[]): Promise<boolean> {
+    const found = await Promise.all(ids.map((id) => this.#options.store.delivery(id)));
+    return found.some((each) => each !== undefined);
+  }
+
+  async #receiptOf(rowId: string): Promise<Receipt | undefined> {
+    const receipt = (await this.#options.store.delivery(rowId))?.receipt;
+    return receipt === undefined ? undefined : { id: receipt };
+  }
+}
+
+const NOTHING_TO_CHANGE = 'the message that it was to change was never sent, or is gone';
+const MAX_GONE = 1_000;
+
+const nothing = Promise.resolve(undefined);
+const isGone = (error: unknown): boolean => error instanceof DeliveryError && error.isTargetGone;
+
+function remember(ids: Set<string>, id: string): void {
+  for (const oldest of ids) {
+    if (ids.size < MAX_GONE) break;
+    ids.delete(oldest);
+  }
+  ids.add(id);
+}
+
+const ignored = (trigger: string, note: string): Outcome => ({ kind: 'ignored', trigger, note });

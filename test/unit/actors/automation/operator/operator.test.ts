@@ -1,0 +1,173 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import type { Automation } from '../../../../../actors/automation/automation.ts';
+import { localDeliveryControl } from '../../../../../actors/automation/operator/delivery-control.ts';
+import { Operator } from '../../../../../actors/automation/operator/operator.ts';
+import { Pauses } from '../../../../../actors/automation/triggers/pauses.ts';
+import { TriggerCounters } from '../../../../../actors/automation/triggers/trigger-counters.ts';
+import { UnavailableError } from '../../../../../actors/errors.ts';
+import { DeliveryWaits } from '../../../../../actors/inbox/delivery-waits.ts';
+import type { Dispatcher } from '../../../../../actors/inbox/dispatcher.ts';
+import { Redactor } from '../../../../../actors/redact.ts';
+import { manualAdapter } from '../../../../../actors/sources/manual/manual-adapter.ts';
+import { agentTarget } from '../../../../../config/resources/triggers/target.ts';
+import type { Trigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { done, FakeWork, newEvent, startInbox, until } from '../../../../fixtures/automation/inbox.ts';
+import { MemoryStore } from '../../../../fixtures/store/memory-store.ts';
+
+const unhandled: unknown[] = [];
+const note = (error: unknown) => unhandled.push(error);
+beforeEach(() => {
+  unhandled.length = 0;
+  process.on('unhandledRejection', note);
+});
+afterEach(() => {
+  process.off('unhandledRejection', note);
+});
+
+const parts = {
+  pauses: new Pauses(),
+  counters: new TriggerCounters(),
+  redact: (text: string) => text.replaceAll('hunter2', '[redacted]'),
+};
+
+const manual = {
+  name: 'deploy',
+  type: 'Manual',
+  enabled: true,
+  commands: [],
+  default_target: agentTarget('deployer'),
+  config: { require_confirmation: false, allowed_commands: [] },
+} as unknown as Trigger;
+
+test('a run that would wait where too many wait is refused before anything is accepted', async () => {
+  const store = new MemoryStore();
+  const deliveryWaits = new DeliveryWaits(0);
+  // As long as a write to a disk takes.
+  const append = store.append.bind(store);
+  store.append = async (events) => {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    return append(events);
+  };
+  const operator = new Operator({
+    store,
+    triggers: { get: () => manual },
+    adapterOf: () => manualAdapter,
+    deliveries: localDeliveryControl({
+      ...parts,
+      store,
+      dispatcher: {
+        settled: (trigger: string, id: string, ms: number) => deliveryWaits.wait(trigger, id, ms),
+      } as Dispatcher,
+    }),
+  } as unknown as Automation);
+  const run = { command: '', input: {}, text: 'now', isConfirmed: true, waitSeconds: 1 };
+  await expect(operator.run('deploy', run, '')).rejects.toMatchObject({ code: 'ERR_OVERLOADED' });
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  expect([unhandled, await store.deliveries({ limit: 10 })]).toEqual([[], []]);
+});
+
+test('a run that the store refuses keeps no place among those who wait', async () => {
+  const store = new MemoryStore();
+  const { dispatcher } = startInbox({ works: [new FakeWork(async () => done)], store, maxWaiting: 1 });
+  const operator = new Operator({
+    store,
+    triggers: { get: () => manual },
+    adapterOf: () => manualAdapter,
+    deliveries: localDeliveryControl({ ...parts, store, dispatcher }),
+  } as unknown as Automation);
+  const run = { command: '', input: {}, text: 'now', isConfirmed: true, waitSeconds: 60 };
+  const append = store.append.bind(store);
+  store.append = () => Promise.reject(new UnavailableError('the store is full', 5));
+  await expect(operator.run('deploy', run, '')).rejects.toThrow('the store is full');
+  store.append = append;
+  expect(await operator.run('deploy', run, '')).toMatchObject({ state: 'done' });
+  await dispatcher.drain(200);
+});
+
+test('whoever waits for a delivery hears that an operator has discarded it (AT3)', async () => {
+  const store = new MemoryStore();
+  const { dispatcher } = startInbox({ works: [new FakeWork(async () => done)], store });
+  const operator = new Operator({
+    store,
+    deliveries: localDeliveryControl({ ...parts, store, dispatcher }),
+  } as unknown as Automation);
+  const settled = dispatcher.settled('t', 'a1', 60_000);
+  await store.append([newEvent('elsewhere/a', 'a1')]);
+  expect(await operator.discard('a1')).toMatchObject({ state: 'ignored' });
+  expect(await settled).toEqual({ state: 'ignored', answer: undefined, note: 'discarded by an operator' });
+  await dispatcher.drain(200);
+});
+
+test('what a platform says of a message that did not arrive is kept without secrets (A9)', async () => {
+  const store = new MemoryStore();
+  const { dispatcher } = startInbox({
+    works: [new FakeWork(async () => ({ ...done, receipt: 'r1' }))],
+    store,
+  });
+  const deliveries = localDeliveryControl({ ...parts, store, dispatcher });
+  await store.append([newEvent('conversation/a', 'a1')]);
+  await until('it was sent', async () => (await store.delivery('a1'))?.state === 'done');
+  const lost = { receipt: 'r1', note: '131026 lost, by hunter2' };
+  expect(await deliveries.undeliver('conversation/', [lost])).toEqual(['a1']);
+  expect(await store.delivery('a1')).toMatchObject({ state: 'dead', note: '131026 lost, by [redacted]' });
+  await dispatcher.drain(200);
+});
+
+test.each(['cancel', 'discard'] as const)(
+  '%s ends a parked event, frees its conversation and takes its timer away; what wakes it later finds nobody (PK4)',
+  async (end) => {
+    const store = new MemoryStore();
+    const alarm = { ...newEvent('conversation/a', 'alarm'), kind: 'timer', wakes: 'it' };
+    const work = new FakeWork(async ({ event }) => {
+      if (event.id !== 'a1') return done;
+      const timers = [{ id: 't', inMs: 50, event: alarm }];
+      return { kind: 'parked', parkedOn: 'it', holdsKey: true, timers };
+    });
+    const { dispatcher } = startInbox({ works: [work], store, pollMs: 20 });
+    const deliveries = localDeliveryControl({ ...parts, store, dispatcher });
+    expect(await deliveries.cancel('a1', 'no')).toBe(false);
+    await store.append([newEvent('conversation/a', 'a1'), newEvent('conversation/a', 'a2')]);
+    await until('it is parked', async () => (await store.delivery('a1'))?.state === 'waiting');
+    const settled = deliveries.settled('t', 'a1', 20_000);
+    expect(await deliveries[end]('a1', 'not wanted')).toBe(true);
+    expect(await settled).toMatchObject({ state: 'ignored', note: 'not wanted' });
+    expect(await deliveries.cancel('a1', 'again')).toBe(false);
+    await store.append([{ ...newEvent('conversation/a', 'w1'), kind: 'decision', wakes: 'it' }]);
+    await until('the rest has ended', async () => (await store.delivery('w1'))?.state === 'done');
+    await sleep(100);
+    expect(work.runs.map(({ id }) => id)).toEqual(['a1', 'a2', 'w1']);
+    expect(await store.delivery('a1')).toMatchObject({ state: 'ignored', waitingFor: undefined });
+    expect(await store.delivery('alarm')).toBeUndefined();
+    await dispatcher.drain(200);
+  },
+);
+
+test('what a paused trigger holds can be let go when the trigger is gone; one that never was is unknown', async () => {
+  const store = new MemoryStore();
+  const pauses = new Pauses();
+  await pauses.pause(store, 'gone');
+  const triggers = { get: () => undefined, mark: () => {} };
+  const operator = new Operator({
+    triggers,
+    deliveries: localDeliveryControl({ ...parts, store, pauses, dispatcher: {} as Dispatcher }),
+  } as unknown as Automation);
+  expect(await operator.resume('gone')).toBeUndefined();
+  expect([pauses.has('gone'), await store.keys('paused')]).toEqual([false, []]);
+  await expect(operator.resume('gone')).rejects.toMatchObject({ code: 'ERR_NOT_FOUND' });
+});
+
+test('what a trigger failed by is told without secrets', () => {
+  const life = { state: 'failed', lastError: 'refused: hunter2-hunter2', retryAt: undefined };
+  const operator = new Operator({
+    triggers: { get: () => manual, life: () => life },
+    circuitOf: () => ({ state: 'open', since: 1, retryAt: 2, lastError: 'at hunter2-hunter2' }),
+    deliveries: localDeliveryControl({
+      ...parts,
+      store: new MemoryStore(),
+      dispatcher: {} as Dispatcher,
+    }),
+    gateway: { redactor: new Redactor(['hunter2-hunter2']) },
+  } as unknown as Automation);
+  expect(operator.trigger('deploy')).toMatchObject({ state: 'failed', lastError: 'refused: [redacted]' });
+});

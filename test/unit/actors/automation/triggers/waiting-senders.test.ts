@@ -1,0 +1,239 @@
+// Who sees "thinking …" is told when there will be no answer, whatever the reason: over the real dispatcher and store, with a
+// chat that has nothing but that.
+
+import { join } from 'node:path';
+import { afterEach, describe, expect, test } from 'vitest';
+import { type Handler, HandlerError } from '../../../../../actors/handlers/handler.ts';
+import { chatFilters } from '../../../../../actors/inbox/chat-filters.ts';
+import type { InboundEvent } from '../../../../../actors/sources/adapter.ts';
+import type { ManualTrigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { quickRetry, until } from '../../../../fixtures/automation/inbox.ts';
+import { manualTrigger } from '../../../../fixtures/automation/triggers.ts';
+import { WaitingChat, type WaitingChatOptions } from '../../../../fixtures/automation/waiting-chat.ts';
+import { openEngineStore, storeFolder } from '../../../../fixtures/store/engine-store.ts';
+import { MemoryStore } from '../../../../fixtures/store/memory-store.ts';
+
+const chats: WaitingChat[] = [];
+afterEach(async () => {
+  for (const chat of chats.splice(0)) await chat.end();
+});
+
+function begin(options: WaitingChatOptions = {}): WaitingChat {
+  const chat = new WaitingChat(options);
+  chats.push(chat);
+  return chat;
+}
+
+const once = { ...quickRetry, attempts: 1 };
+/** Whoever may be told that something failed is not. */
+const silent: ManualTrigger = { ...manualTrigger('chat'), retry: once, on_failure: 'silent' };
+
+const NOBODY = 'Sorry, there is nobody here who answers that.';
+const REFUSED = 'Sorry, that is not allowed here, or not for you.';
+const STOPPED = 'This was stopped. There will be no answer.';
+const FAILED = 'Sorry, that did not work, and it will not be tried again.';
+
+const failing = (isFinal: boolean): Handler => ({
+  run: async () => {
+    throw new HandlerError('broken', { isFinal });
+  },
+});
+const hangs: Handler = {
+  run: (_, { signal }) =>
+    new Promise((_resolve, reject) => {
+      signal.addEventListener('abort', () => reject(signal.reason));
+    }),
+};
+
+describe('nobody takes it', () => {
+  test.each([
+    ['no trigger has a command for it', { ...silent, default_target: undefined }, {}, {}, NOBODY],
+    ['the adapter knows that nothing can answer it', silent, { unsupported: 'a form of 2031' }, {}, NOBODY],
+    ['a filter of chats does not let it pass', silent, { channel: 'elsewhere' }, {}, REFUSED],
+    ['a filter of the adapter does not', silent, {}, { takes: () => false }, REFUSED],
+  ] as [string, ManualTrigger, Partial<InboundEvent>, WaitingChatOptions['adapter'], string][])(
+    'since %s',
+    async (_, trigger, what, more, told) => {
+      const filters = () => chatFilters({ channels: ['room'] });
+      const chat = begin({ triggers: [trigger], adapter: { filters, ...more } });
+      await chat.say('e1', what);
+      await chat.say('e2', { ...what, isAwaited: false });
+      await chat.reached('e1', 'ignored');
+      await chat.reached('e2', 'ignored');
+      expect([await chat.saidTo('e1'), await chat.saidTo('e2')]).toEqual([[told], []]);
+    },
+  );
+
+  test('since its triggers are gone: another of its account says so', async () => {
+    const triggers = [manualTrigger('other'), manualTrigger('own')];
+    const account = ({ name }: { name: string }) => (name === 'own' ? 'app' : 'another app');
+    const chat = begin({ triggers, adapter: { account } });
+    await chat.say('e1', { triggers: ['gone'] });
+    expect(await chat.reached('e1', 'ignored')).toMatchObject({
+      note: 'the triggers it came for are gone or switched off',
+    });
+    expect(await chat.saidTo('e1')).toEqual([NOBODY]);
+    const [row] = await chat.store.deliveries({ keyPrefix: 'outbox/', limit: 9 });
+    expect(row).toMatchObject({ trigger: 'own', key: 'outbox/manual/app/room' });
+    // Nobody is left to speak.
+    chat.triggers.delete('own');
+    await chat.say('e2', { triggers: ['gone'] });
+    await chat.reached('e2', 'ignored');
+    expect(await chat.saidTo('e2')).toEqual([]);
+    expect(chat.log.lines.filter(({ level }) => level === 'error')).toEqual([]);
+  });
+});
+
+describe('there is no answer to show', () => {
+  test('since it has no words', async () => {
+    const chat = begin({ handler: { run: async () => ({ text: ' ' }) } });
+    await chat.say('e1');
+    await chat.say('e2', { isAwaited: false });
+    expect(await chat.reached('e1', 'done')).toMatchObject({ answer: ' ' });
+    await chat.reached('e2', 'done');
+    expect([await chat.saidTo('e1'), await chat.saidTo('e2')]).toEqual([['Done.'], []]);
+  });
+
+  test.each([true, false])(
+    'since it is dead, also where on_failure is silent (final: %s)',
+    async (isFinal) => {
+      const chat = begin({ triggers: [silent], handler: failing(isFinal) });
+      await chat.say('e1');
+      await chat.say('e2', { isAwaited: false });
+      await chat.reached('e1', 'dead');
+      await chat.reached('e2', 'dead');
+      expect([await chat.saidTo('e1'), await chat.saidTo('e2')]).toEqual([[FAILED], []]);
+    },
+  );
+
+  test('since its agent is gone, and with it its trigger', async () => {
+    const retry = { ...quickRetry, attempts: 2, min_backoff_seconds: 0.3, max_backoff_seconds: 0.3 };
+    const chat = begin({
+      triggers: [{ ...manualTrigger('chat'), retry }, manualTrigger('left')],
+      handler: () => undefined,
+    });
+    await chat.say('e1');
+    await chat.reached('e1', 'retrying');
+    chat.triggers.delete('chat');
+    await chat.reached('e1', 'ignored');
+    expect(await chat.saidTo('e1')).toEqual([NOBODY]);
+  });
+
+  test('since a parameter is missing: the help says so, and nothing else', async () => {
+    const env = { name: 'env', description: undefined, required: true, default: undefined };
+    const deploy = {
+      command: 'deploy',
+      target: { kind: 'agent', name: 'a' },
+      description: undefined,
+    } as const;
+    const chat = begin({ triggers: [{ ...silent, commands: [{ ...deploy, parameters: [env] }] }] });
+    await chat.say('e1', { names: ['deploy'], commandRest: '' });
+    await chat.reached('e1', 'ignored');
+    expect(await chat.saidTo('e1')).toEqual([expect.stringMatching(/^A parameter is missing:\n- env/)]);
+  });
+});
+
+describe('it is stopped', () => {
+  test('while its agent works', async () => {
+    const chat = begin({ handler: hangs, triggers: [silent] });
+    await chat.say('e1');
+    await chat.reached('e1', 'running');
+    await until('it is cancelled', () => chat.deliveries.cancel('e1', 'not wanted'));
+    expect(await chat.reached('e1', 'ignored')).toMatchObject({ note: 'not wanted' });
+    expect(await chat.saidTo('e1')).toEqual([STOPPED]);
+  });
+
+  test('before its agent has begun, between two attempts, and while it is parked: with the commit of that', async () => {
+    let run: Handler = hangs;
+    const chat = begin({
+      triggers: [{ ...silent, retry: { ...quickRetry, min_backoff_seconds: 60, max_backoff_seconds: 60 } }],
+      handler: { run: (job, context) => run.run(job, context) },
+    });
+    await chat.say('first');
+    await chat.reached('first', 'running');
+    await chat.say('waits');
+    expect(await chat.deliveries.discard('waits', 'discarded by an operator')).toBe(true);
+    run = failing(false);
+    await chat.say('fails', {}, 'hall');
+    await chat.reached('fails', 'retrying');
+    expect(await chat.deliveries.discard('fails', 'discarded by an operator')).toBe(true);
+    run = { run: async () => ({ parkedOn: 'yes' }) };
+    await chat.say('parks', {}, 'garden');
+    await chat.reached('parks', 'waiting');
+    expect(await chat.deliveries.cancel('parks', 'not wanted')).toBe(true);
+    for (const id of ['waits', 'fails', 'parks']) {
+      expect(await chat.store.delivery(`outbox:${id}/failed/1`)).toBeDefined();
+      expect(await chat.saidTo(id)).toEqual([STOPPED]);
+    }
+    expect(await chat.saidTo('first')).toEqual([]);
+  });
+
+  test('while its trigger is paused: that it waits is not said any more', async () => {
+    let aheadMs = 0;
+    const store = new MemoryStore({ now: () => Date.now() + aheadMs });
+    const chat = begin({ store, triggers: [{ ...silent, on_failure: 'reply' }] });
+    await chat.pauses.pause(chat.store, 'chat');
+    await chat.say('e1');
+    await chat.say('e2', {}, 'hall');
+    await chat.reached('e1', 'held');
+    await chat.reached('e2', 'held');
+    expect(await chat.deliveries.discard('e1', 'not wanted')).toBe(true);
+    aheadMs = 10_000;
+    store.noticeTime();
+    await until('the other has heard', async () => (await chat.saidTo('e2')).length > 0);
+    expect(await chat.saidTo('e1')).toEqual([STOPPED]);
+  });
+
+  test('after it had failed: it has been told of its end', async () => {
+    const chat = begin({ triggers: [silent], handler: failing(true) });
+    await chat.say('e1');
+    await chat.reached('e1', 'dead');
+    expect(await chat.deliveries.discard('e1', 'discarded by an operator')).toBe(true);
+    expect(await chat.saidTo('e1')).toEqual([FAILED]);
+  });
+});
+
+describe('it is told once', () => {
+  test.each([
+    ['in memory', () => new MemoryStore()],
+    ['on disk', () => openEngineStore({ file: join(storeFolder(), 'store.sqlite'), now: Date.now() }).store],
+  ])('however often it is run again, and however it ends then (%s)', async (_, open) => {
+    let handler: Handler = failing(true);
+    const chat = begin({
+      store: open(),
+      triggers: [silent],
+      handler: { run: (job, context) => handler.run(job, context) },
+    });
+    await chat.say('e1');
+    await chat.reached('e1', 'dead');
+    handler = hangs;
+    await chat.deliveries.requeue('e1');
+    await chat.reached('e1', 'running');
+    await until('it is cancelled', () => chat.deliveries.cancel('e1', 'not wanted'));
+    await chat.reached('e1', 'ignored');
+    chat.triggers.set('chat', { ...silent, default_target: undefined });
+    await chat.deliveries.requeue('e1');
+    await chat.reached('e1', 'ignored');
+    expect(await chat.saidTo('e1')).toEqual([FAILED]);
+    // An answer is another thing.
+    handler = { run: async () => ({ text: 'yes' }) };
+    chat.triggers.set('chat', silent);
+    await chat.deliveries.requeue('e1');
+    await chat.reached('e1', 'done');
+    expect(await chat.saidTo('e1')).toEqual([FAILED, 'yes']);
+  });
+
+  test('what an adapter cannot put into words ends nothing but that', async () => {
+    const chat = begin({ triggers: [{ ...silent, default_target: undefined }] });
+    Object.assign(chat.adapter.outbound ?? {}, {
+      render: () => {
+        throw new Error('a fault of the adapter');
+      },
+    });
+    await chat.say('e1');
+    await chat.reached('e1', 'ignored');
+    await chat.say('e2');
+    await chat.reached('e2', 'ignored');
+    expect(chat.log.lines.filter(({ level }) => level === 'error')).toHaveLength(2);
+  });
+});
