@@ -8,6 +8,8 @@ export interface Activity {
   readonly type: string;
   /** The same at each redelivery; other types than messages may have none. */
   readonly id: string | undefined;
+  /** When it happened, as the platform writes it. */
+  readonly timestamp: string | undefined;
   /** The chat product it comes through: `msteams`. */
   readonly channelId: string;
   /** The base of the API for its conversation. */
@@ -52,6 +54,7 @@ export function activityIn(payload: Readonly<Record<string, unknown>> | undefine
   return {
     type,
     id: idAt(payload, 'id'),
+    timestamp: idAt(payload, 'timestamp', MAX_NAME),
     channelId,
     serviceUrl,
     conversation,

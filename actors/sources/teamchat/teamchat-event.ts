@@ -1,7 +1,7 @@
 // The event that an activity becomes, and how that event reads later.
 //
-// TCE1  an event is known by its app, its conversation and its activity: ids of activities are unique in a conversation only, and
-//       what happens to a message may come under the message's id.
+// TCE1  an event is known by its app, its conversation and its activity: ids of activities are unique in a conversation only. What
+//       happens to a message may come under the message's id, whoever does it and how often: who did it and when tell it apart.
 // TCE2  what nobody here can answer is an event all the same, ignored with a note: the platform may send what nobody expects.
 
 import { partsOfConversation } from '../../outbound/conversation-name.ts';
@@ -41,17 +41,26 @@ export function activityEvent(
   },
   body: Buffer,
 ): NewEvent {
-  const { type, id, conversation, payload } = activity;
+  const { conversation, payload } = activity;
   const meta: ActivityMeta = { triggers, principal: principalText(principal), app };
   const place = [app, conversation].map(inKey).join('/');
   return {
-    id: `${PLATFORM}:${place}/${inKey(id)}${type === 'message' ? '' : `/${inKey(type)}`}`,
+    id: `${PLATFORM}:${[place, ...nameOf(activity).map(inKey)].join('/')}`,
     key: `conversation/${PLATFORM}/${place}`,
     meta: JSON.stringify(meta),
     body,
     trace,
     parsed: payload,
   };
+}
+
+/** Types whose activities come under the id of the message that they are about. */
+const ABOUT_A_MESSAGE = new Set(['messageReaction', 'messageUpdate', 'messageDelete']);
+
+/** In its conversation; the same at each redelivery. */
+function nameOf({ type, id, senderId = '', timestamp = '' }: Activity & { readonly id: string }) {
+  if (type === 'message') return [id];
+  return ABOUT_A_MESSAGE.has(type) ? [id, type, senderId, timestamp] : [id, type];
 }
 
 /** The id of a conversation of the app, out of the name by which handlers know it; undefined for any other name. */

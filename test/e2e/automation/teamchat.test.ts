@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { eventually } from '../../fixtures/automation/automation.ts';
 import { atRest } from '../../fixtures/automation/killed.ts';
 import { seeded } from '../../fixtures/seeded.ts';
-import { personalChat, personOf, thread } from '../../fixtures/team-platform/activities.ts';
+import { newActivityId, personalChat, personOf, thread } from '../../fixtures/team-platform/activities.ts';
 import { startTeamChat, type TeamChat } from '../../fixtures/team-platform/team-chat.ts';
 import { TeamIdentity } from '../../fixtures/team-platform/team-identity.ts';
 import { APP_ID, APP_PASSWORD } from '../../fixtures/team-platform/team-platform.ts';
@@ -62,7 +62,7 @@ test.concurrent('an invoke that has been received is not followed by silence whe
   await eventually(() => expect(texts(place)).toHaveLength(1));
 });
 
-test.concurrent('the three forms of a command, and a reaction, which nobody hears of', async () => {
+test.concurrent('the three forms of a command, and the same reaction of two people, two events of which nobody hears', async () => {
   const place = thread('commands');
   const { activities } = team.platform;
   await team.sender.send(activities.message(personalChat('one to one'), ada, '/approve 1'));
@@ -75,11 +75,14 @@ test.concurrent('the three forms of a command, and a reaction, which nobody hear
     );
     expect(inputs).toEqual([1, 1, 1]);
   });
-  expect(await team.sender.send(activities.of('messageReaction', place, ada))).toMatchObject({ status: 202 });
+  const about = { id: newActivityId(), reactionsAdded: [{ type: 'like' }] };
+  for (const person of [ada, personOf('Eve')])
+    expect(await team.sender.send(activities.of('messageReaction', place, person, about))).toMatchObject({
+      status: 202,
+    });
+  const note = expect.stringContaining('messageReaction');
   await eventually(async () =>
-    expect(await team.deliveries('state=ignored&source=teamchat')).toMatchObject([
-      { note: expect.stringContaining('messageReaction') },
-    ]),
+    expect(await team.deliveries('state=ignored&source=teamchat')).toMatchObject([{ note }, { note }]),
   );
   const conversations = team.agent.requests.map(({ body }) => body.conversation);
   expect(conversations.filter((each) => each.endsWith(place.id))).toHaveLength(2);

@@ -240,6 +240,27 @@ describe('what else may come', () => {
       body: { status: 'accepted' },
     });
   });
+
+  test.each(['messageReaction', 'messageUpdate', 'messageDelete'])(
+    '%s of two people, and twice of one, are events of their own; a redelivery is none (TCE1)',
+    async (type) => {
+      const { send } = await open();
+      const eve = personOf('Eve');
+      const about = { id: newActivityId(), reactionsAdded: [{ type: 'like' }] };
+      const at = (second: number) => ({ ...about, timestamp: `2026-01-02T03:55:${second}.9534472Z` });
+      const all = [
+        platform.activities.of(type, chat, ada, at(10)),
+        platform.activities.of(type, chat, eve, at(10)),
+        platform.activities.of(type, chat, ada, at(11)),
+        platform.activities.of(type, chat, ada, { ...about, timestamp: undefined }),
+      ];
+      for (const status of [202, 200])
+        for (const each of all) expect(await send(each)).toMatchObject({ status });
+      expect(host.store.events.map(({ id }) => id.split('/').slice(2))).toEqual(
+        all.map(({ id, from, timestamp = '' }) => [id, type, (from as { id: string }).id, timestamp]),
+      );
+    },
+  );
 });
 
 describe('what is refused', () => {
