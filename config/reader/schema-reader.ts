@@ -178,7 +178,7 @@ export class SchemaReader {
     value: unknown = asFound(tree),
   ): undefined {
     const expected = expectedBySchema(schema, value);
-    const found = foundInFile(schema, tree, names);
+    const found = foundInFile(schema, tree, names, value);
     this.#add(tree.offset, path, `expected ${expected}, found ${found}`);
     return undefined;
   }

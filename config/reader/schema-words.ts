@@ -56,11 +56,17 @@ function bound({ minimum, exclusiveMinimum, maximum }: SchemaNode, value: unknow
   return minimum === undefined ? '' : ` >= ${minimum}`;
 }
 
-/** "found …"; `names` are the variables that the value came from, if it did. */
-export function foundInFile(schema: SchemaNode, tree: YamlTree, names: readonly string[]): string {
+/** "found …"; `names` are the variables that the value came from, if it did, and `text` what they gave. */
+export function foundInFile(
+  schema: SchemaNode,
+  tree: YamlTree,
+  names: readonly string[],
+  text: unknown,
+): string {
   if (tree.kind === 'map') return 'a mapping';
   if (tree.kind === 'list') return schema.maxItems === undefined ? 'a list' : `${tree.items.length}`;
-  if (names.length > 0) return `something else in ${names.map((name) => `\${${name}}`).join(' and ')}`;
+  if (names.length > 0)
+    return `${text === '' ? 'nothing' : 'something else'} in ${names.map((name) => `\${${name}}`).join(' and ')}`;
   const { value } = tree;
   if (value === null || value === undefined) return 'nothing';
   if (value === '') return 'empty text';

@@ -16,7 +16,11 @@ export const UNKNOWN_WEBHOOK = 10015;
 const USED_UP = 30034;
 const USED_UP_MS = 3_600_000;
 
+/** Of HTTP: a token that is nobody's is refused with the code 0. */
+const UNAUTHORIZED = 401;
+
 export const chatErrors: PlatformErrors = {
+  [UNAUTHORIZED]: { meaning: 'the bot token is not accepted', is: 'final' },
   10003: { meaning: 'unknown channel', is: 'final' },
   10004: { meaning: 'unknown server', is: 'final' },
   [UNKNOWN_MESSAGE]: { meaning: 'unknown message', is: 'final' },
@@ -50,7 +54,7 @@ export function chatFault(answer: ApiAnswer, secret?: string): DeliveryError {
   return platformFault(chatErrors, {
     status,
     // 0 is no code of its own: the status says what it is.
-    code: typeof code === 'number' && code !== 0 ? code : undefined,
+    code: typeof code === 'number' && code !== 0 ? code : status === UNAUTHORIZED ? status : undefined,
     text: secret === undefined ? text : text.replaceAll(secret, '…'),
     retryAfterMs: pauseAskedBy(answer) ?? (code === USED_UP ? USED_UP_MS : undefined),
   });

@@ -5,6 +5,7 @@ import { secret } from '../../text-schema.ts';
 import { address, checkAddress } from '../fields/address.ts';
 import { channels, patterns, users } from '../fields/chat-filters.ts';
 import type { Filled } from '../fields/filled.ts';
+import { warnOfNames } from '../fields/platform-ids.ts';
 import { appInToken, appOf, checkApps } from '../fields/workspace-app.ts';
 import { commandsInCommon, doListsMeet } from '../triggers/ambiguous-triggers.ts';
 import type { TriggerOf } from '../triggers/trigger.ts';
@@ -53,6 +54,8 @@ export type ChatWorkspaceConfig = Omit<Written, 'mode'> & { readonly mode: 'sock
 
 /** As the platform takes the name of a slash command. */
 const slashCommand = /^\/[\p{Ll}\p{Lo}\p{N}_-]{1,32}$/u;
+/** Of people, bots among them, or everybody. */
+const USER = /^(?:\*|[A-Z][A-Z0-9]*)$/;
 const bare = (channel: string) => channel.replace(/^#/, '');
 
 type Workspace = TriggerOf<string, ChatWorkspaceConfig>;
@@ -72,6 +75,7 @@ export const chatWorkspaceType: TriggerType<ChatWorkspaceConfig, true> = {
   complete(config, fields) {
     checkAddress(fields, 'api_root', config.api_root);
     checkTokens(config, fields);
+    warnOfNames(fields, 'users', config.users, { pattern: USER, what: 'a user, such as U0123ABCDEF' });
     return {
       ...config,
       mode: modeOf(config, fields),

@@ -9,6 +9,7 @@ import { chatMenu, checkMenus } from '../fields/chat-menus.ts';
 import { ed25519KeyFault } from '../fields/ed25519-key.ts';
 import type { Filled } from '../fields/filled.ts';
 import { warnOfTwoCredentials } from '../fields/one-credential.ts';
+import { warnOfNames } from '../fields/platform-ids.ts';
 import { commandsInCommon, doListsMeet } from '../triggers/ambiguous-triggers.ts';
 import type { TriggerOf } from '../triggers/trigger.ts';
 import type { TriggerType } from '../triggers/trigger-type.ts';
@@ -48,6 +49,9 @@ const communityChatConfigSchema = Type.Object(
 
 export type CommunityChatConfig = Filled<Type.Static<typeof communityChatConfigSchema>>;
 
+/** Every id of the platform. */
+const DIGITS = /^\d+$/;
+
 /** As the platform takes names of commands; those of its own language may have more signs. */
 const commandName = /^\/?[-_a-z0-9]{1,32}$/;
 
@@ -81,6 +85,14 @@ export const communityChatType: TriggerType<CommunityChatConfig, true> = {
       );
     if (config.register === 'guilds' && config.guild_ids.length === 0 && !fields.isFaulty('guild_ids'))
       fields.report('register', 'guilds needs guild_ids');
+    warnOfNames(fields, 'guild_ids', config.guild_ids, {
+      pattern: DIGITS,
+      what: 'a server, which is a number',
+    });
+    warnOfNames(fields, 'allowed_roles', config.allowed_roles, {
+      pattern: DIGITS,
+      what: 'a role, which is a number',
+    });
     const name =
       config.guild_ids.length === 0 ? config.channels.find((channel) => !isId(channel)) : undefined;
     if (name !== undefined && !fields.isFaulty('channels') && !fields.isFaulty('guild_ids'))
@@ -120,4 +132,4 @@ function mayBeSame(one: string, other: string): boolean {
 }
 
 const bare = (channel: string) => channel.replace(/^#/, '');
-const isId = (channel: string) => /^\d+$/.test(channel);
+const isId = (channel: string) => DIGITS.test(channel);

@@ -6,6 +6,7 @@ import { secret, text } from '../../text-schema.ts';
 import { address, checkAddress } from '../fields/address.ts';
 import type { Filled } from '../fields/filled.ts';
 import { warnOfTwoCredentials } from '../fields/one-credential.ts';
+import { warnOfNames } from '../fields/platform-ids.ts';
 import { commandsInCommon, doListsMeet } from '../triggers/ambiguous-triggers.ts';
 import type { TriggerOf } from '../triggers/trigger.ts';
 import type { Fields, TriggerType } from '../triggers/trigger-type.ts';
@@ -65,6 +66,9 @@ const MANY_TENANTS = 'botframework.com';
 const PROVIDER = 'login.microsoftonline.com';
 const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
 
+/** Its domain is what people know of a tenant. */
+const TENANT = { pattern: /^[^.@\s]+$/, what: 'a tenant, such as 72f988bf-86f1-41af-91ab-2d7cd011db47' };
+
 export const teamChatType: TriggerType<TeamChatConfig, true> = {
   config: teamChatConfigSchema,
   isBuilt: true,
@@ -96,6 +100,7 @@ export const teamChatType: TriggerType<TeamChatConfig, true> = {
       const fault = hostFault(item);
       if (fault !== undefined) fields.reportItem('service_url_allow', index, fault);
     }
+    warnOfNames(fields, 'allowed_tenants', allowed_tenants, TENANT);
     const tenant = encodeURIComponent(tenant_id ?? MANY_TENANTS);
     return {
       ...config,

@@ -176,7 +176,11 @@ describe('a refusal', () => {
 
   test('without a code of its own has the status; of a code that nobody knows the status decides', async () => {
     platform.fail({ kind: 'refuse', error: chatError(0) });
-    expect(await refused(send('x'))).toMatchObject({ isFinal: true, platformCode: 401 });
+    expect(await refused(send('x'))).toMatchObject({
+      isFinal: true,
+      platformCode: 401,
+      message: '401 the bot token is not accepted: 401: Unauthorized',
+    });
     platform.fail({ kind: 'refuse', error: { status: 400, code: 77_777, message: 'something new' } });
     expect((await refused(send('x'))).message).toBe('77777 (HTTP 400): something new');
     platform.fail({ kind: 'refuse', error: { status: 503, code: 0, message: 'away' } });

@@ -146,7 +146,7 @@ describe('a trigger of type HTTP', () => {
     ['required_headers: { X-A: "*" }', `6:11: spec.config: ${unproven}`],
     [
       'webhook_secret: "${EMPTY}"',
-      '6:29: spec.config.webhook_secret: expected text that is not empty, found something else in ${EMPTY}',
+      '6:29: spec.config.webhook_secret: expected text that is not empty, found nothing in ${EMPTY}',
     ],
     [
       'webhook_secret_previous: "${OTHER}", required_headers: { X-A: b }',
