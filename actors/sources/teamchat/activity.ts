@@ -19,6 +19,8 @@ export interface Activity {
   /** That of the conversation, and whose data it is where that is another one. None of what other products pass on. */
   readonly tenants: readonly string[];
   readonly senderId: string | undefined;
+  /** Who says it: a person or a program, ours or another. Undefined for what nobody says, as that somebody comes. */
+  readonly speaker: 'person' | 'bot' | undefined;
   /** In the directory of the tenant. */
   readonly directoryId: string | undefined;
   /** Our bot, as this conversation knows it. */
@@ -50,6 +52,8 @@ export function activityIn(payload: Readonly<Record<string, unknown>> | undefine
   const conversation = idAt(payload, 'conversation.id');
   if (payload === undefined || type === undefined || channelId === undefined) return undefined;
   if (!serviceUrl || conversation === undefined) return undefined;
+  const senderId = idAt(payload, 'from.id');
+  const botId = idAt(payload, 'recipient.id');
   const isOfDirectory = channelId === WITH_DIRECTORY;
   return {
     type,
@@ -59,11 +63,28 @@ export function activityIn(payload: Readonly<Record<string, unknown>> | undefine
     serviceUrl,
     conversation,
     tenants: isOfDirectory ? tenantsIn(payload) : [],
-    senderId: idAt(payload, 'from.id'),
+    senderId,
+    speaker: speakerOf(payload, { type, senderId, botId }),
     directoryId: isOfDirectory ? idAt(payload, 'from.aadObjectId') : undefined,
-    botId: idAt(payload, 'recipient.id'),
+    botId,
     payload,
   };
+}
+
+/** With which the ids of programs begin. */
+export const PROGRAM = '28:';
+/** What the platform calls programs, where ids do not say it. */
+const PROGRAMS: readonly unknown[] = ['bot', 'skill'];
+/** Types in which somebody says something. */
+const SAID = new Set(['message', 'invoke', 'messageReaction']);
+
+function speakerOf(
+  payload: unknown,
+  { type, senderId, botId }: Pick<Activity, 'type' | 'senderId' | 'botId'>,
+): Activity['speaker'] {
+  if (!SAID.has(type)) return undefined;
+  const isProgram = senderId !== undefined && (senderId === botId || senderId.startsWith(PROGRAM));
+  return isProgram || PROGRAMS.includes(textMember(payload, 'from.role')) ? 'bot' : 'person';
 }
 
 function tenantsIn(payload: unknown): readonly string[] {

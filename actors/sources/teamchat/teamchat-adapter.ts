@@ -32,10 +32,14 @@ export function teamChatAdapter(maxBodyBytes: number): Adapter<TeamChatTrigger> 
       return { close: await table.add({ trigger, host, methods: ['POST'], verifier }, trigger.config.path) };
     },
     read: readActivityEvent,
-    takes: isOfTenants,
+    takes: (trigger, event) => isOfTenants(trigger, event) && isOfSpeakers(trigger, event),
     filters: ({ config }) => chatFilters({ channels: config.allowed_channels }),
     outbound: teamChatOutbound(teamPacing(), conversations),
   };
+}
+
+function isOfSpeakers({ config }: TeamChatTrigger, { context }: InboundEvent): boolean {
+  return config.bots === 'allow' || context['chat.sender.is_bot'] !== true;
 }
 
 /** What the files say when it is handled counts as well. */

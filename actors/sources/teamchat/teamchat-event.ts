@@ -9,15 +9,13 @@ import { type Principal, principalText } from '../../principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/store.ts';
 import type { InboundEvent } from '../adapter.ts';
 import { memberOf, textMember } from '../payload-member.ts';
-import { type Activity, activityIn, channelOf, hasMember } from './activity.ts';
+import { type Activity, activityIn, channelOf, hasMember, PROGRAM } from './activity.ts';
 import { type Choice, invokedIn, submittedIn } from './activity-choice.ts';
 import { wordsOf } from './activity-text.ts';
 
 export const PLATFORM = 'teamchat';
 /** The one invoke that can be answered. */
 export const CARD_ACTION = 'adaptiveCard/action';
-/** With which the ids of programs begin. */
-const PROGRAM = '28:';
 
 interface ActivityMeta {
   readonly triggers: readonly string[];
@@ -103,19 +101,22 @@ type Said = Pick<
 const NOTHING_SAID: Said = { names: [], text: undefined, parameters: {} };
 
 function saidBy(activity: Activity, app: string): Said {
-  const { type, payload, senderId, botId = `${PROGRAM}${app}` } = activity;
+  const { type, payload, senderId, speaker } = activity;
+  const ofApp = `${PROGRAM}${app}`;
+  const { botId = ofApp } = activity;
   if (type === 'conversationUpdate')
     return hasMember(activity, 'membersAdded', botId)
       ? { ...NOTHING_SAID, isArrival: true }
       : ignored('a conversationUpdate that does not bring the bot in');
   if (type === 'messageReaction') return ignored('a messageReaction: nothing waits for one');
   if (type !== 'message' && type !== 'invoke') return ignored(`an activity of type ${type.slice(0, 64)}`);
-  if (senderId === botId || senderId?.startsWith(PROGRAM))
-    return ignored('written by a program: bots are not answered');
+  if (speaker === 'bot' && (senderId === botId || senderId === ofApp))
+    return ignored('written by our own bot');
   if (type === 'invoke') {
     const choice = chosen(invokedIn(payload.value));
-    // Whoever pressed it reads that it was received.
-    return choice === undefined ? ignored('an invoke without an action') : { ...choice, isAwaited: true };
+    if (choice === undefined) return ignored('an invoke without an action');
+    // Whoever pressed it reads that it was received. A program reads nothing.
+    return speaker === 'bot' ? choice : { ...choice, isAwaited: true };
   }
   const text = wordsOf(payload, activity.botId);
   if (text !== undefined) return { names: [], text, parameters: {} };
@@ -140,6 +141,7 @@ function contextOf({
   conversation,
   tenants,
   senderId,
+  speaker,
   directoryId,
   payload,
 }: Activity): Readonly<Record<string, unknown>> {
@@ -154,6 +156,7 @@ function contextOf({
     'chat.replies_to': textMember(payload, 'replyToId'),
     'chat.sender.id': senderId,
     'chat.sender.name': textMember(payload, 'from.name'),
+    'chat.sender.is_bot': speaker === 'bot' || undefined,
     'chat.sender.directory_id': directoryId,
     'chat.team': textMember(payload, 'channelData.team.id', 'channelData.teamsTeamId'),
     'chat.tenant': tenants[0],

@@ -6,7 +6,9 @@
 // TCP3  an invoke is answered with the same body whatever comes of it, since its sender waits for that; the answer is a message.
 
 import type { TeamChatTrigger } from '../../../config/resources/triggers/trigger.ts';
+import type { Log } from '../../log.ts';
 import type { Principal } from '../../principal.ts';
+import { BotTurns } from '../bot-turns.ts';
 import { textMember } from '../payload-member.ts';
 import type { WebhookReply, WebhookRequest } from '../webhook.ts';
 import { duplicate, malformed } from '../webhook-replies.ts';
@@ -39,6 +41,7 @@ export function teamChatPath(
   maxBodyBytes: number,
   conversations: KnownConversations,
 ): PathUse<TeamChatSubscriber> {
+  const turns = new BotTurns();
   return {
     maxBodyBytes,
     unauthorised: 'Authorization has no token that is for an app_id of this path',
@@ -70,6 +73,8 @@ export function teamChatPath(
     const app = trigger.config.app_id;
     const about = { triggers: namesOf(subscribers), app, principal, trace: request.traceparent };
     const event = activityEvent(activity, about, body);
+    if (!isItsTurn(activity, event.id, app, host.log))
+      return activity.type === 'invoke' ? invokeTaken : nothingToKeep;
     const triggers = subscribers.map((subscriber) => subscriber.trigger);
     await conversations.note(host.store, app, triggers, activity);
     const { outcome } = await host.accept(event);
@@ -77,6 +82,23 @@ export function teamChatPath(
     return outcome === 'duplicate'
       ? duplicate(event.id)
       : { status: 202, body: { id: event.id, status: 'accepted' } };
+  }
+
+  /** Two bots that answer each other would go on for ever. */
+  function isItsTurn({ conversation, speaker }: Activity, id: string, app: string, log: Log): boolean {
+    if (speaker === undefined) return true;
+    const isByBot = speaker === 'bot';
+    const { isTaken, isFirst } = turns.take({
+      conversation: JSON.stringify([app, conversation]),
+      isByBot,
+      id,
+    });
+    if (isFirst === true)
+      log.warn(
+        { app, conversation },
+        'bots answer each other in a conversation; they are not taken until a person writes there',
+      );
+    return isTaken;
   }
 }
 

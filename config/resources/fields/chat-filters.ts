@@ -14,6 +14,11 @@ export const users = Type.Array(Type.String({ minLength: 1 }), {
   maxItems: 1000,
 });
 
+export const bots = Type.Enum(['ignore', 'allow'], {
+  description: 'Whether messages of other bots are answered.',
+  default: 'ignore',
+});
+
 export const patterns = Type.Array(Type.String({ minLength: 1 }), {
   description:
     'Regular expressions (RE2 syntax, with flags such as (?i)) of which one must match; none = any text.',

@@ -5,7 +5,7 @@ import { isLoopback } from '../../gateway-file/listen-addr.ts';
 import { secret } from '../../text-schema.ts';
 import { address, checkAddress } from '../fields/address.ts';
 import { botMenu, checkBots } from '../fields/bot-checks.ts';
-import { patterns, users } from '../fields/chat-filters.ts';
+import { bots, patterns, users } from '../fields/chat-filters.ts';
 import type { Filled } from '../fields/filled.ts';
 import type { Fields, TriggerType } from '../triggers/trigger-type.ts';
 import { webhookPath } from '../triggers/webhook-path.ts';
@@ -19,10 +19,7 @@ const botMessengerConfigSchema = Type.Object(
     ),
     users: { ...users, description: 'Ids or names of users to respond to; none, or *, = everybody.' },
     patterns,
-    bots: Type.Enum(['ignore', 'allow'], {
-      description: 'Whether messages of other bots are answered.',
-      default: 'ignore',
-    }),
+    bots,
     mode: Type.Enum(['polling', 'webhook'], {
       description: 'How messages come: they are asked for, or sent.',
       default: 'polling',

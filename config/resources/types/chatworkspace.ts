@@ -3,7 +3,7 @@
 import * as Type from 'typebox';
 import { secret } from '../../text-schema.ts';
 import { address, checkAddress } from '../fields/address.ts';
-import { channels, patterns, users } from '../fields/chat-filters.ts';
+import { bots, channels, patterns, users } from '../fields/chat-filters.ts';
 import type { Filled } from '../fields/filled.ts';
 import { warnOfNames } from '../fields/platform-ids.ts';
 import { appInToken, appOf, checkApps } from '../fields/workspace-app.ts';
@@ -37,10 +37,7 @@ const chatWorkspaceConfigSchema = Type.Object(
       default: [],
     }),
     patterns,
-    bots: Type.Enum(['ignore', 'allow'], {
-      description: 'Whether messages of other bots are answered.',
-      default: 'ignore',
-    }),
+    bots,
     path: webhookPath('Path of the webhook, under mode http.', '/webhook/chatworkspace'),
     api_root: address('Base of the API, before the method.', 'https://slack.com/api'),
   },

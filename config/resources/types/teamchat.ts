@@ -4,6 +4,7 @@ import * as Type from 'typebox';
 import { isLoopback } from '../../gateway-file/listen-addr.ts';
 import { secret, text } from '../../text-schema.ts';
 import { address, checkAddress } from '../fields/address.ts';
+import { bots } from '../fields/chat-filters.ts';
 import type { Filled } from '../fields/filled.ts';
 import { warnOfTwoCredentials } from '../fields/one-credential.ts';
 import { warnOfNames } from '../fields/platform-ids.ts';
@@ -32,6 +33,7 @@ const teamChatConfigSchema = Type.Object(
     allowed_tenants: ids('Tenants to listen to; none = all.'),
     allowed_channels: ids('Conversations to listen to, their threads included; none = all.'),
     approval_allowed_users: ids('Users who may approve.'),
+    bots,
     verify_tokens: Type.Boolean({
       description: 'Check the token of each request; false is not accepted.',
       default: true,

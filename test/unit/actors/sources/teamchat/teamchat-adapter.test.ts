@@ -153,7 +153,8 @@ describe('a message', () => {
 
   test.each<readonly [string, Members, RegExp]>([
     ['neither text nor value', { text: '' }, /without words/],
-    ['a program for a sender', { from: { id: '28:another' } }, /written by a program/],
+    ['our own bot for a sender', { from: { id: `28:${APP_ID}` } }, /written by our own bot/],
+    ['the recipient for a sender', { from: { id: 'b' }, recipient: { id: 'b' } }, /written by our own bot/],
   ])('with %s is kept and not answered', async (_, more, note) => {
     const { send, last } = await open();
     expect(await send(platform.activities.message(chat, ada, 'hi', more))).toMatchObject({ status: 202 });
@@ -194,6 +195,62 @@ describe('an invoke', () => {
     expect(await send(unknown)).toMatchObject({ status: 501 });
     expect(await send(platform.activities.invoke(chat, ada, 'x'))).toMatchObject({ status: 400 });
     expect(host.store.events).toEqual([]);
+  });
+});
+
+describe('what a program says', () => {
+  const programs: readonly Members[] = [
+    { id: '28:another' },
+    { id: 'x', role: 'bot' },
+    { id: 'y', role: 'skill' },
+  ];
+
+  test.each(programs)('as %j is taken by a trigger with bots: allow, and by no other', async (from) => {
+    const { send, last, adapter, trigger } = await open();
+    const allowing = teamChatTrigger('desk-0', { ...platform.config, bots: 'allow' });
+    const takenBy = (event: InboundEvent) => [trigger, allowing].map((each) => adapter.takes?.(each, event));
+    await send(platform.activities.message(chat, ada, 'hi', { from }));
+    expect(last()).toMatchObject({ text: 'hi', context: { 'chat.sender.is_bot': true } });
+    expect(takenBy(last())).toEqual([false, true]);
+    await send(platform.activities.message(chat, ada, 'hi'));
+    expect(last().context).not.toHaveProperty(['chat.sender.is_bot']);
+    expect(takenBy(last())).toEqual([true, true]);
+    // Nobody says it: whoever brings the bot in is greeted.
+    await send({ ...platform.activities.botAdded(chat, ada), from });
+    expect(takenBy(last())).toEqual([true, true]);
+  });
+
+  test('is awaited by nobody, also where it was pressed', async () => {
+    const { send, last } = await open();
+    const said = platform.activities.invoke(chat, ada, { type: 'Action.Execute', verb: 'go' });
+    expect(await send({ ...said, from: { id: '28:another' } })).toMatchObject({ status: 200 });
+    expect(last()).toMatchObject({ text: 'go', isChoice: true });
+    expect(last().isAwaited).toBe(undefined);
+  });
+
+  test('ten times in a row is taken, then no more until a person writes there; other conversations and redeliveries count for themselves', async () => {
+    const { send } = await open({ bots: 'allow' });
+    const from = { id: '28:another' };
+    const say = async (place = chat) =>
+      (await send(platform.activities.message(place, ada, 'and you?', { from }))).body;
+    const press = platform.activities.invoke(chat, ada, { type: 'Action.Execute', verb: 'go' });
+    for (let n = 0; n < 9; n += 1) expect(await say()).toMatchObject({ status: 'accepted' });
+    const tenth = platform.activities.message(chat, ada, 'ten', { from });
+    expect(await send(tenth)).toMatchObject({ body: { status: 'accepted' } });
+    expect(await send(tenth)).toMatchObject({ body: { status: 'duplicate' } });
+    expect(await say()).toEqual({ status: 'ignored' });
+    // Its sender waits for a body all the same.
+    expect(await send({ ...press, from })).toMatchObject({ status: 200, body: { statusCode: 200 } });
+    expect(await say(personalChat('eve'))).toMatchObject({ status: 'accepted' });
+    const came = await send(platform.activities.botAdded(chat, ada));
+    expect(came).toMatchObject({ body: { status: 'accepted' } });
+    expect(await say()).toEqual({ status: 'ignored' });
+    expect(host.store.events).toHaveLength(12);
+    expect(host.lines.filter(({ message }) => message.startsWith('bots answer each other'))).toMatchObject([
+      { level: 'warn', fields: { app: APP_ID, conversation: chat.id } },
+    ]);
+    await send(platform.activities.message(chat, ada, 'stop it'));
+    expect(await say()).toMatchObject({ status: 'accepted' });
   });
 });
 
