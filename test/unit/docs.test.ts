@@ -169,22 +169,57 @@ test('there are examples for remote servers, for the file of a desktop client, a
   );
 });
 
+const variables = {
+  SEARCH_TOKEN: 'a-token',
+  TICKETS_KEY: 'a-key',
+  WEBHOOK_SECRET: 'a-secret',
+  BOT_TOKEN: '1:a-token',
+  COMMUNITY_BOT_TOKEN: 'a-token',
+  COMMUNITY_APPLICATION_ID: '1457469483726668048',
+  COMMUNITY_PUBLIC_KEY: 'd75a980182b10ab7d54bfed3c964073a0ee172f3daa62325af021a68f707511a',
+  BUSINESS_ACCESS_TOKEN: 'a-token',
+  BUSINESS_PHONE_NUMBER_ID: '106540352242922',
+  BUSINESS_VERIFY_TOKEN: 'a-token-of-our-own',
+  BUSINESS_APP_SECRET: 'a-secret',
+  TEAMCHAT_APP_ID: '11111111-2222-3333-4444-555555555555',
+  TEAMCHAT_APP_PASSWORD: 'a-secret',
+  WORKSPACE_BOT_TOKEN: 'xoxb-a-token',
+  WORKSPACE_SIGNING_SECRET: 'a-secret',
+  WORKSPACE_APP_ID: 'A0123ABCDEF',
+};
+
+function checked(name: string, more: Readonly<Record<string, string>> = {}) {
+  const env = { ...process.env, ...variables, ...more };
+  const main = join(resolve(root, process.env.ACTOR_GATEWAY_DIST ?? 'dist'), 'main.js');
+  const args = [main, '--config', join(root, name), '--check', '--json'];
+  const { status, stdout } = spawnSync(process.execPath, args, { env, encoding: 'utf8' });
+  return { status, ...(JSON.parse(stdout) as { readonly triggers?: readonly string[] }) };
+}
+
 test.each(['gateway.yaml', ...examples.map((name) => `examples/${name}`)])(
   '--check finds %s good',
   (name) => {
-    const env = {
-      ...process.env,
-      SEARCH_TOKEN: 'a-token',
-      TICKETS_KEY: 'a-key',
-      WEBHOOK_SECRET: 'a-secret',
-      BOT_TOKEN: '1:a-token',
-    };
-    const main = join(resolve(root, process.env.ACTOR_GATEWAY_DIST ?? 'dist'), 'main.js');
-    const args = [main, '--config', join(root, name), '--check', '--json'];
-    const { status, stdout } = spawnSync(process.execPath, args, { env, encoding: 'utf8' });
-    expect({ status, ...JSON.parse(stdout) }).toMatchObject({ status: 0, ok: true, problems: [] });
+    expect(checked(name)).toMatchObject({ status: 0, ok: true, problems: [] });
   },
 );
+
+test('the example of the chats has a folder for each of them, as its comment names them', () => {
+  const name = 'examples/chat-automation.yaml';
+  const named = [...readFileSync(join(root, name), 'utf8').matchAll(/([a-z-]+) \((\w+)\)/g)];
+  const types = typeNames.filter((type) => triggerTypes[type].isBuilt && triggerTypes[type].isChat);
+  expect(['BotMessenger', ...named.map(([, , type]) => type)].sort()).toEqual([...types].sort());
+  for (const [, folder = ''] of named) {
+    expect(
+      readFileSync(
+        join(root, 'examples', folder, readdirSync(join(root, 'examples', folder))[0] ?? ''),
+        'utf8',
+      ),
+    ).toContain(`CHAT=${folder} `);
+    const found = checked(name, { CHAT: folder });
+    expect(found).toMatchObject({ status: 0, problems: [] });
+    expect(found.triggers).toHaveLength(1);
+  }
+});
 
 function sources(room: string): string[] {
   return readdirSync(join(root, room), { recursive: true, encoding: 'utf8' })

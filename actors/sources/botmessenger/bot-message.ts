@@ -3,6 +3,7 @@
 // Texts leave as they were written, without a markup language, in which half of what agents write would be an error.
 // Whatever has no form here, or is beyond a limit of the platform, stands in the text: nothing is left out unsaid.
 
+import { lineBesideButton, lineOfAction } from '../../outbound/action-lines.ts';
 import { UnrenderableError } from '../../outbound/delivery-error.ts';
 import type { Card, CardAction, OutboundMessage, OutboundTarget } from '../../outbound/outbound-message.ts';
 import { splitText } from '../../outbound/split-text.ts';
@@ -73,7 +74,7 @@ interface Button {
 
 interface Actions {
   readonly buttons: readonly Button[];
-  /** What can be no button. */
+  /** What can be no button, and what a button has no room for. */
   readonly lines: readonly string[];
 }
 
@@ -81,9 +82,10 @@ function actionsOf(card: Card | undefined): Actions {
   const buttons: Button[] = [];
   const lines: string[] = [];
   for (const action of card?.actions ?? []) {
-    const button = buttonOf(action);
-    if (button === undefined || buttons.length === MAX_BUTTONS) lines.push(lineOf(action));
-    else buttons.push(button);
+    const button = buttons.length === MAX_BUTTONS ? undefined : buttonOf(action);
+    if (button !== undefined) buttons.push(button);
+    const line = button === undefined ? lineOfAction(action) : lineBesideButton(action);
+    if (line !== undefined) lines.push(line);
   }
   return { buttons, lines: lines.length === 0 ? [] : [lines.join('\n')] };
 }
@@ -94,11 +96,6 @@ function buttonOf({ id, title, url }: CardAction): Button | undefined {
   if (url !== undefined) return BUTTON_ADDRESS.test(url) ? { text, url } : undefined;
   const size = Buffer.byteLength(id);
   return size > 0 && size <= MAX_DATA ? { text, callback_data: id } : undefined;
-}
-
-function lineOf({ id, title, url, description }: CardAction): string {
-  const more = url ?? description;
-  return `- ${title.trim() || id}${more === undefined ? '' : `: ${more}`}`;
 }
 
 function numberOf(id: string, what: string): number {

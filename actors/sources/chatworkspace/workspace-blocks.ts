@@ -1,6 +1,7 @@
 // The blocks of a message: a title, its text, fields, and buttons or lists to choose from, within the platform's limits, beyond any of
 // which it would refuse the message. What can be no button stands in words.
 
+import { lineBesideButton, lineOfAction } from '../../outbound/action-lines.ts';
 import type { Card, CardAction, CardField } from '../../outbound/outbound-message.ts';
 import { splitText } from '../../outbound/split-text.ts';
 import { sizeOf } from '../../outbound/text-size.ts';
@@ -77,7 +78,7 @@ function fieldBlocks(fields: readonly CardField[], options: BlockOptions): reado
 
 interface Actions {
   readonly blocks: readonly Block[];
-  /** What can be no button. */
+  /** What can be no button, and what a button has no room for. */
   readonly lines: readonly string[];
 }
 
@@ -89,8 +90,9 @@ function actionBlocks(actions: readonly CardAction[], options: BlockOptions): Ac
   const lines: string[] = [];
   for (const [index, action] of rest.entries()) {
     const button = buttons.length === MAX_BUTTONS ? undefined : buttonOf(action, index);
-    if (button === undefined) lines.push(lineOf(action));
-    else buttons.push(button);
+    if (button !== undefined) buttons.push(button);
+    const line = button === undefined ? lineOfAction(action) : lineBesideButton(action);
+    if (line !== undefined) lines.push(line);
   }
   const elements = [...(buttons.length > 0 ? [buttons] : []), ...listsOf(listed).map((list) => [list])];
   return { blocks: elements.map((each, index) => actionBlock(each, index, options)), lines };
@@ -132,11 +134,6 @@ function optionOf({ id, title, description }: CardAction): Block {
     value: id,
     ...(words !== '' && { description: plain(cut(words, MAX_OPTION)) }),
   };
-}
-
-function lineOf({ id, title, url, description }: CardAction): string {
-  const more = url ?? description;
-  return `- ${title.trim() || id}${more === undefined ? '' : `: ${more}`}`;
 }
 
 const isOwn = (id: string) => Object.values(ownBlock).some((prefix) => id.startsWith(prefix));

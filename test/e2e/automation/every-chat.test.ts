@@ -60,7 +60,7 @@ const card = {
   fields: [{ name: 'Branch', value: 'main' }],
   actions: [
     { id: 'ship-7', title: 'Ship it' },
-    { id: 'drop-7', title: 'Drop it', style: 'danger' },
+    { id: 'drop-7', title: 'Drop it', style: 'danger', description: 'For good' },
   ],
 };
 const row = (n: number) => `row ${n} of what has to be read in order`;
@@ -199,7 +199,8 @@ describe.concurrent.each(chats)('$name', ({ name, chat }) => {
       return seen;
     });
     const read = words(shown!);
-    for (const word of ['Release 7', 'Is it ready?', 'Branch', 'main']) expect(read).toContain(word);
+    for (const word of ['Release 7', 'Is it ready?', 'Branch', 'main', 'For good'])
+      expect(read).toContain(word);
     await chat.press('Card', 'Ship it');
     const pressed = await eventually(() => {
       const found = program.requests.find(

@@ -44,7 +44,7 @@ test('a long text is several messages, of which the first answers and the last h
   ]);
 });
 
-test('a card is its title, its fields and its buttons; what can be no button stands in the text', () => {
+test('a card is its title, its fields and its buttons; what can be no button stands in the text, and so does what a button has no room for', () => {
   const card = {
     title: 'Deploy?',
     fields: [
@@ -54,7 +54,7 @@ test('a card is its title, its fields and its buttons; what can be no button sta
     actions: [
       { id: 'yes', title: 'Yes' },
       { id: 'é'.repeat(33), title: 'Too long', description: 'cannot be carried' },
-      { id: 'docs', title: 'Docs', url: 'https://example.com/' },
+      { id: 'docs', title: 'Docs', url: 'https://example.com/', description: 'How it is done' },
       { id: 'bad', title: 'Bad', url: 'ftp://example.com/' },
     ],
     inputs: [{ id: 'why', label: 'Why' }],
@@ -64,7 +64,7 @@ test('a card is its title, its fields and its buttons; what can be no button sta
       method: 'sendMessage',
       parameters: {
         chat_id: -1001,
-        text: 'Deploy?\n\nenv: prod\nby: Ann\n\nWhy: …\n\n- Too long: cannot be carried\n- Bad: ftp://example.com/',
+        text: 'Deploy?\n\nenv: prod\nby: Ann\n\nWhy: …\n\n- Too long: cannot be carried\n- Docs: How it is done\n- Bad: ftp://example.com/',
         reply_markup: {
           inline_keyboard: [
             [{ text: 'Yes', callback_data: 'yes' }],

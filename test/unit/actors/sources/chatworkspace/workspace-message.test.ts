@@ -144,6 +144,14 @@ describe('a card', () => {
     expect(JSON.stringify(message?.blocks)).toContain('- Too long: what it does');
   });
 
+  test('says in words what a button has no room for', () => {
+    const [message] = sent('Choose', {
+      actions: [{ id: 'drop', title: 'Drop it', description: 'For good' }],
+    });
+    expect(message?.blocks?.map(({ type }) => type)).toEqual(['section', 'section', 'actions']);
+    expect(JSON.stringify(message?.blocks)).toContain('- Drop it: For good');
+  });
+
   test('in the channel as a whole goes on there when it is pressed', () => {
     const [message] = sent('Choose', { actions: actions(1) }, { target: { place: 'C1' } });
     expect(message?.blocks?.at(-1)?.block_id).toBe('actor-gateway.channel.1');
