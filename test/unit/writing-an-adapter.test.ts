@@ -47,3 +47,32 @@ test('what its examples import is exported where they say', () => {
   expect(blocks.length).toBeGreaterThan(5);
   expect(missing).toEqual([]);
 });
+
+/** The members of an exported interface, by its source. */
+function membersOf(file: string, name: string): readonly string[] {
+  const text = readFileSync(join(root, file), 'utf8');
+  const [, body = ''] =
+    new RegExp(`^export interface ${name}\\b[^{]*\\{\\n([\\s\\S]*?)^\\}`, 'm').exec(text) ?? [];
+  return [...body.matchAll(/^ {2}(?:readonly )?(\w+)\??[(:<]/gm)].map(([, member = '']) => member);
+}
+
+test.each([
+  ['actors/sources/adapter.ts', 'Adapter'],
+  ['actors/sources/adapter.ts', 'InboundEvent'],
+  ['actors/sources/adapter.ts', 'SourceHost'],
+  ['actors/sources/webhook-table.ts', 'PathUse'],
+  ['actors/connections/connector.ts', 'Connector'],
+  ['actors/connections/connector.ts', 'OpenConnection'],
+  ['actors/outbound/outbound.ts', 'Outbound'],
+  ['actors/outbound/outbound.ts', 'SendContext'],
+  ['actors/outbound/outbound-message.ts', 'OutboundTarget'],
+  ['actors/outbound/outbound-message.ts', 'OutboundMessage'],
+  ['actors/outbound/outbound-message.ts', 'Card'],
+  ['actors/outbound/outbound-message.ts', 'CardAction'],
+  ['actors/outbound/delivery-error.ts', 'DeliveryErrorOptions'],
+  ['config/resources/triggers/trigger-type.ts', 'TriggerType'],
+])('of %s every member of %s is in the guide', (file, name) => {
+  const members = membersOf(file, name);
+  expect(members.length).toBeGreaterThan(1);
+  expect(members.filter((member) => !new RegExp(`\\b${member}\\b`).test(guide))).toEqual([]);
+});
