@@ -84,7 +84,11 @@ export class Conversation {
       const next = await Promise.race([lines.next(), aborted]);
       if (next === undefined || next.done) return;
       if (!this.#isTyped) this.#write(`${this.#name()}> ${next.value}`);
-      const what = typed(next.value, { commands: this.#gateway.commands, choices: this.#choices() });
+      const what = typed(next.value, {
+        commands: this.#gateway.commands,
+        choices: this.#choices(),
+        hasGroups: this.#chat.hasGroups,
+      });
       if (what.do === 'quit') return;
       await this.#happens(what, signal);
       this.#prompt();
@@ -157,7 +161,8 @@ export class Conversation {
   }
 
   #help(): void {
-    const commands = [...this.#gateway.commands].map(([name, { description = '', parameters = [] }]) => [
+    const { commands: ofTrigger, builtIn } = this.#gateway;
+    const commands = [...ofTrigger, ...builtIn].map(([name, { description = '', parameters = [] }]) => [
       [`/${name}`, ...parameters.map((each) => each.name.toUpperCase())].join(' '),
       description,
     ]);
@@ -165,7 +170,12 @@ export class Conversation {
       ...commands,
       ['#2, or its title', 'press a button'],
       ['/who', 'who you are, and where'],
-      ['/place NAME', 'be somebody else, or somewhere: /place #team is a group, where the chat has these'],
+      [
+        '/place NAME',
+        this.#chat.hasGroups === false
+          ? 'be somebody else'
+          : 'be somebody else, or somewhere: /place #team is a group',
+      ],
       ['/quit', 'or Ctrl-C'],
       ['anything else', 'is said'],
     ];
@@ -178,7 +188,10 @@ export class Conversation {
   }
 
   #completed(line: string): [string[], string] {
-    const all = [...this.#gateway.commands.keys(), 'who', 'place', 'help', 'quit'].map((name) => `/${name} `);
+    const { commands, builtIn } = this.#gateway;
+    const all = [...commands.keys(), ...builtIn.keys(), 'who', 'place', 'help', 'quit'].map(
+      (name) => `/${name} `,
+    );
     return [all.filter((name) => name.startsWith(line)), line];
   }
 

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { parse } from 'yaml';
+import { builtInCommand } from '../../actors/handlers/built-in-commands.ts';
 import type { LocalChat } from '../../test/fixtures/chats/local-chat.ts';
 
 /** Longer than the gateway takes to end by itself. */
@@ -24,6 +25,8 @@ export interface Gateway {
   readonly url: string;
   /** Those that the agent of all examples answers, by their names, without slashes. */
   readonly commands: ReadonlyMap<string, Binding>;
+  /** Those that the chat's menu has besides. */
+  readonly builtIn: ReadonlyMap<string, Binding>;
   /** Rejects with what it said last when it ends without being told. */
   readonly failed: Promise<never>;
   /** Until no event is waited for any more. */
@@ -72,6 +75,7 @@ export async function startGateway(chat: LocalChat, root: string, signal: AbortS
     return {
       url,
       commands: commandsIn(example),
+      builtIn: await builtInOf(url),
       failed,
       isAtRest: async () => (await deliveries('state=queued,running,retrying')).length === 0,
       taken: async () =>
@@ -115,6 +119,17 @@ async function ended(child: ChildProcess): Promise<void> {
   const timer = setTimeout(() => child.kill('SIGKILL'), END_MS);
   await closed;
   clearTimeout(timer);
+}
+
+/** The gateway has one trigger. */
+async function builtInOf(url: string): Promise<ReadonlyMap<string, Binding>> {
+  const read = async <T>(path: string) => (await (await fetch(`${url}/${path}`)).json()) as T;
+  const { triggers } = await read<{ readonly triggers: readonly { readonly name: string }[] }>('triggers');
+  const { menu } = await read<{ readonly menu?: readonly { readonly command: string }[] | null }>(
+    `triggers/${triggers[0]?.name}`,
+  );
+  const all = (menu ?? []).flatMap(({ command }) => builtInCommand(command) ?? []);
+  return new Map(all.map(({ name, description, options }) => [name, { description, parameters: options }]));
 }
 
 function commandsIn(example: string): ReadonlyMap<string, Binding> {

@@ -15,9 +15,11 @@ export interface Circumstances {
   readonly commands: ReadonlyMap<string, Binding>;
   /** Those that can be pressed now. */
   readonly choices: readonly string[];
+  /** @default true */
+  readonly hasGroups?: boolean | undefined;
 }
 
-export function typed(line: string, { commands, choices }: Circumstances): Typed {
+export function typed(line: string, { commands, choices, hasGroups = true }: Circumstances): Typed {
   const text = line.trim();
   if (text === '') return { do: 'nothing' };
   const [, number] = /^#(\d+)$/.exec(text) ?? [];
@@ -32,19 +34,30 @@ export function typed(line: string, { commands, choices }: Circumstances): Typed
   const [found, name = '', rest = ''] = /^\/(\S+)\s*([\s\S]*)$/.exec(text) ?? [];
   if (found === undefined) return { do: 'say', text };
   if (name === 'who' || name === 'help' || name === 'quit') return { do: name };
-  if (name === 'place') return rest === '' ? { do: 'who' } : { do: 'place', name: rest };
+  if (name === 'place' && rest === '') return { do: 'who' };
+  if (name === 'place' && rest.startsWith('#') && !hasGroups)
+    return { do: 'complain', why: 'this chat has no groups: each place is a person' };
+  if (name === 'place') return { do: 'place', name: rest };
   const known = commands.get(name)?.parameters ?? builtInCommand(name)?.options ?? [];
   return { do: 'command', name, parameters: parametersOf(rest, known) };
 }
 
 const isSame = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();
 
-/** In the order of the binding, whose last one has all the rest. */
+/** By their names, as `env: prod version: 2`, or in the order of the binding, whose last one has all the rest. */
 function parametersOf(
   rest: string,
   known: readonly { readonly name: string }[],
 ): Readonly<Record<string, string>> {
   const names = known.length === 0 ? ['text'] : known.map(({ name }) => name);
+  const named = [...rest.matchAll(/(?:^|\s)([\w-]+):/g)].filter(([, name = '']) => names.includes(name));
+  if (named[0]?.index === 0)
+    return Object.fromEntries(
+      named.map(([whole, name = ''], index) => [
+        name,
+        rest.slice((named[index]?.index ?? 0) + whole.length, named[index + 1]?.index).trim(),
+      ]),
+    );
   const given: Record<string, string> = {};
   let left = rest;
   for (const [index, name] of names.entries()) {

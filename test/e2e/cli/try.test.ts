@@ -66,6 +66,12 @@ test.concurrent.each(Object.keys(localChats))(
   },
 );
 
+test.concurrent('the commands that a chat has of its own are listed, and take their values by name', async () => {
+  const { output } = await typedInto(['communitychat'], ['/help', '/agent action:run input:hello']);
+  expect(output).toMatch(/^ {2}\/agent ACTION AGENT_ID INPUT +Ask an agent/m);
+  expect(output).toMatch(/^│ .*Hello!/m);
+});
+
 test.concurrent('a name that is none is told with those that are; --help says the same', async () => {
   const [wrong, help] = await Promise.all([typedInto(['nochat'], []), typedInto(['--help'], [])]);
   expect([wrong.code, help.code]).toEqual([2, 0]);

@@ -34,6 +34,18 @@ describe('a typed line', () => {
         parameters: { action: 'run', agent_id: 'desk', input: 'some words' },
       },
     ],
+    [
+      '/deploy notes: and some words env:prod',
+      { do: 'command', name: 'deploy', parameters: { env: 'prod', notes: 'and some words' } },
+    ],
+    [
+      '/agent action:run input:what is 1: one?',
+      { do: 'command', name: 'agent', parameters: { action: 'run', input: 'what is 1: one?' } },
+    ],
+    [
+      '/deploy https://prod x',
+      { do: 'command', name: 'deploy', parameters: { env: 'https://prod', notes: 'x' } },
+    ],
     ['/', { do: 'say', text: '/' }],
     ['/place #team', { do: 'place', name: '#team' }],
     ['/place', { do: 'who' }],
@@ -42,6 +54,14 @@ describe('a typed line', () => {
     ['/quit', { do: 'quit' }],
   ])('%j', (line, what) => {
     expect(typed(line, { commands, choices })).toEqual(what);
+  });
+
+  test('goes to no group where there are none', () => {
+    expect(typed('/place #team', { commands, choices, hasGroups: false })).toMatchObject({ do: 'complain' });
+    expect(typed('/place Bob', { commands, choices, hasGroups: false })).toEqual({
+      do: 'place',
+      name: 'Bob',
+    });
   });
 
   test('asks for a button where there is none', () => {
