@@ -133,6 +133,7 @@ export class ConnectionRegistry {
         tell({ type: 'opened' });
         shared.onOpen(notice);
       },
+      onUsersRefused: (refusals) => shared.onUsersRefused(refusals),
     });
     void run
       .run()

@@ -7,6 +7,7 @@
 //      end even then is left behind with an error in the log.
 // RU3  what `connect` gives after its deadline is closed like any other.
 
+import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import type { ConnectionFailure } from '../../machines/connection-failure.ts';
 import type { Log } from '../log.ts';
 import type { ConnectionLease } from './connection-lease.ts';
@@ -21,6 +22,7 @@ export interface ConnectionRunOptions {
   readonly lease: ConnectionLease;
   readonly log: Log;
   readonly onOpen: (notice: UsersNotice) => void;
+  readonly onUsersRefused: (refusals: ReadonlyMap<Trigger, string>) => void;
   /** For what takes part in it to end by itself. */
   readonly closeMs: number;
 }
@@ -91,8 +93,8 @@ export class ConnectionRun {
   }
 
   async #lived(open: OpenConnection): Promise<RunEnd> {
-    const { key, users, onOpen, closeMs, log } = this.#options;
-    const notice = new UsersNotice({ open, users, log, key });
+    const { key, users, onOpen, onUsersRefused, closeMs, log } = this.#options;
+    const notice = new UsersNotice({ open, users, onRefused: onUsersRefused, log, key });
     try {
       onOpen(notice);
       const end = await firstOf(open.closed, undefined, this.#closing.signal, this.#cutting.signal);

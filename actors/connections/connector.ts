@@ -30,7 +30,8 @@ export interface OpenConnection<T extends Trigger = Trigger> {
   close(graceMs: number): Promise<void>;
   /**
    * Called once it is connected and whenever a trigger joins, is exchanged or leaves: a menu of commands is renewed here. One
-   * call at a time, and several changes at once are one. A transient failure is tried again, a refusal is logged.
+   * call at a time, and several changes at once are one. A transient failure is tried again, a refusal is logged; one of single
+   * triggers (`UsersRefusedError`) is theirs alone, and is tried again as well.
    */
   onUsers?(triggers: readonly T[], signal: AbortSignal): Promise<void>;
 }
@@ -86,9 +87,35 @@ export class ConnectionError extends Error implements ConnectionFailure {
   }
 }
 
+/**
+ * The platform refuses what some triggers of a connection have of their own, as the token of a bot, and the connection goes on for
+ * the others. Thrown by `onUsers`.
+ */
+export class UsersRefusedError extends Error implements ConnectionFailure {
+  readonly code = 'ERR_USERS_REFUSED';
+  readonly kind = 'refused';
+  /** Why, as the platform says it. */
+  readonly refusals: ReadonlyMap<Trigger, string>;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(refusals: ReadonlyMap<Trigger, string>, retryAfterMs?: number | undefined) {
+    super([...refusals].map(([{ name }, reason]) => `${name}: ${reason}`).join('; '));
+    this.refusals = refusals;
+    this.retryAfterMs = retryAfterMs;
+  }
+
+  override get name(): string {
+    return 'UsersRefusedError';
+  }
+
+  get reason(): string {
+    return this.message;
+  }
+}
+
 /** What the machine is told of an error. */
 export function failureOf(error: unknown): ConnectionFailure {
-  if (error instanceof ConnectionError) {
+  if (error instanceof ConnectionError || error instanceof UsersRefusedError) {
     const { kind, reason, retryAfterMs } = error;
     return { kind, reason, retryAfterMs };
   }

@@ -2,7 +2,8 @@
 // actor is the registry's affair.
 //
 // SN1  the connector of the newest user applies; what is connected by another identity is closed and opened anew.
-// SN2  a refusal by the platform is told to every user, and to those that join later, until it is connected again.
+// SN2  a refusal by the platform is told to every user, and to those that join later, until it is connected again; that of a single
+//      trigger is told to this one alone, until it is accepted.
 
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import type { ConnectionEvent, ConnectionState } from '../../machines/connection.ts';
@@ -43,6 +44,10 @@ export class SharedConnection {
   readonly #users: User[] = [];
   #lastChange: StateChange;
   #refusal: string | undefined;
+  /** Of single triggers. */
+  #refusals: ReadonlyMap<Trigger, string> = new Map();
+  /** What each has heard last. */
+  readonly #told = new WeakMap<User, string>();
   /** With which the present run connects, or the last one did. */
   #identity: string | undefined;
   #notice: UsersNotice | undefined;
@@ -74,7 +79,7 @@ export class SharedConnection {
   join(user: User): readonly ConnectionEvent[] {
     this.#users.push(user);
     for (const onEnded of this.#onEnded.splice(0)) onEnded();
-    if (this.#refusal !== undefined) user.onRefused(this.#refusal);
+    this.#tell(user);
     return [{ type: 'wanted' }, ...this.#changed()];
   }
 
@@ -111,6 +116,12 @@ export class SharedConnection {
     this.#notice = notice;
   }
 
+  /** Of single triggers, while it is connected. */
+  onUsersRefused(refusals: ReadonlyMap<Trigger, string>): void {
+    this.#refusals = refusals;
+    for (const user of [...this.#users]) this.#tell(user);
+  }
+
   /** A state of its actor has begun. */
   onState(change: StateChange): void {
     this.#lastChange = change;
@@ -123,7 +134,15 @@ export class SharedConnection {
   #refuse(reason: string | undefined): void {
     if (reason === this.#refusal) return;
     this.#refusal = reason;
-    for (const { onRefused } of [...this.#users]) onRefused(reason);
+    for (const user of [...this.#users]) this.#tell(user);
+  }
+
+  #tell(user: User): void {
+    const reason = this.#refusal ?? this.#refusals.get(user.trigger);
+    if (reason === this.#told.get(user)) return;
+    if (reason === undefined) this.#told.delete(user);
+    else this.#told.set(user, reason);
+    user.onRefused(reason);
   }
 
   #changed(): readonly ConnectionEvent[] {

@@ -2,17 +2,21 @@
 // them together, such as a menu of commands, is made there.
 //
 // UN1  one call at a time; what changes meanwhile is one more call after it, with the triggers as they are then.
-// UN2  a transient failure is tried again with growing pauses while the connection lasts, a refusal when the triggers change;
-//      neither ends the connection.
+// UN2  a transient failure, and a refusal of single triggers, is tried again with growing pauses while the connection lasts,
+//      any other refusal when the triggers change; none of them ends the connection.
 // UN3  nothing is called after `close`, and what is under way is told to end.
+// UN4  which triggers are refused is told after each call that says so; a failure that passes says nothing of it.
 
+import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import { connectionPause } from '../../machines/connection-failure.ts';
 import type { Log } from '../log.ts';
-import { failureOf, type OpenConnection, type Users } from './connector.ts';
+import { failureOf, type OpenConnection, type Users, UsersRefusedError } from './connector.ts';
 
 export interface UsersNoticeOptions {
   readonly open: OpenConnection;
   readonly users: Users;
+  /** Triggers that the platform refuses alone, and why; none when it takes all of them. */
+  readonly onRefused: (refusals: ReadonlyMap<Trigger, string>) => void;
   /** For the log: platform and account. */
   readonly key: string;
   readonly log: Log;
@@ -61,6 +65,7 @@ export class UsersNotice {
     try {
       await open.onUsers?.(users(), this.#closing.signal);
       this.#failures = 0;
+      if (!this.#closing.signal.aborted) this.#options.onRefused(new Map());
     } catch (error) {
       pauseMs = this.#pauseAfter(error);
     } finally {
@@ -73,11 +78,13 @@ export class UsersNotice {
   /** Undefined where it is not tried again. */
   #pauseAfter(error: unknown): number | undefined {
     if (this.#closing.signal.aborted) return undefined;
-    const { key, log } = this.#options;
+    const { key, log, onRefused } = this.#options;
     const failure = failureOf(error);
     this.#failures += 1;
-    const isTransient = failure.kind === 'transient';
-    const pauseMs = isTransient ? connectionPause(failure, this.#failures, Math.random()) : undefined;
+    const isOfSingle = error instanceof UsersRefusedError;
+    if (isOfSingle) onRefused(error.refusals);
+    const isTriedAgain = isOfSingle || failure.kind === 'transient';
+    const pauseMs = isTriedAgain ? connectionPause(failure, this.#failures, Math.random()) : undefined;
     log.warn(
       { connection: key, reason: failure.reason, in_ms: pauseMs },
       'the platform did not take what the triggers of a connection need',

@@ -27,6 +27,9 @@ export interface BotIdentity {
   readonly bot: string | undefined;
 }
 
+/** Nothing waits for it for long. */
+const IDENTITY_MS = 5_000;
+
 /** A page of channels, or of messages with what is in them. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
@@ -59,7 +62,7 @@ export class WorkspaceApi {
 
   /** Whose the token is; undefined for an answer that does not say so. */
   async identity(options: CallOptions = {}): Promise<BotIdentity | undefined> {
-    const said = await this.call('auth.test', {}, options);
+    const said = await this.call('auth.test', {}, { timeoutMs: IDENTITY_MS, ...options });
     const user = textMember(said, 'user_id');
     const team = textMember(said, 'team_id') ?? textMember(said, 'enterprise_id');
     if (user === undefined || team === undefined) return undefined;

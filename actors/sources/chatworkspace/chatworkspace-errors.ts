@@ -12,7 +12,7 @@ const passing = (meaning: string) => ({ meaning, is: 'passing' }) as const;
 const tooSoon = (meaning: string) => ({ meaning, is: 'tooSoon' }) as const;
 
 /** Of a token: nothing can be done under it, whatever is asked. */
-const credentialErrors: PlatformErrors = {
+const tokenErrors: PlatformErrors = {
   not_authed: final('there is no token'),
   invalid_auth: final('the token is not accepted'),
   token_revoked: final('the token was revoked'),
@@ -20,18 +20,18 @@ const credentialErrors: PlatformErrors = {
   account_inactive: final('the app was taken out of the workspace'),
   org_login_required: final('the workspace is being moved'),
   not_allowed_token_type: final('this takes a token of another kind'),
-  missing_scope: final('the app has not the scope that this needs'),
-  no_permission: final('the app may not do this'),
   access_denied: final('the app may not do this'),
   ekm_access_denied: final('administrators have suspended it'),
   team_access_not_granted: final('the app is not allowed in that workspace'),
   two_factor_setup_required: final('two-factor authentication has to be set up'),
   enterprise_is_restricted: final('not from an organization'),
-  link_disabled: final('the connection by socket is switched off for the app'),
 };
 
 export const workspaceErrors: PlatformErrors = {
-  ...credentialErrors,
+  ...tokenErrors,
+  missing_scope: final('the app has not the scope that this needs'),
+  no_permission: final('the app may not do this'),
+  link_disabled: final('the connection by socket is switched off for the app'),
   channel_not_found: final('there is no such channel, or the bot does not see it'),
   not_in_channel: final('the bot is not in the channel; invite it'),
   is_archived: final('the channel is archived'),
@@ -102,6 +102,13 @@ export class WorkspaceRefusal extends Error {
 /** Why a message was not sent; `what` it was. */
 export function deliveryErrorOf(error: unknown, what: string): DeliveryError {
   return error instanceof WorkspaceRefusal ? faultOf(error) : sendingFault(error, what);
+}
+
+/** Whether it is the token that is refused, and not what was asked under it. */
+export function isTokenRefused(error: unknown): error is WorkspaceRefusal {
+  if (!(error instanceof WorkspaceRefusal)) return false;
+  const { word, status } = error;
+  return word === undefined ? status === 401 : Object.hasOwn(tokenErrors, word);
 }
 
 /** Why there is no connection, or not what was asked of it. */

@@ -5,7 +5,7 @@ import type { ChatWorkspaceTrigger } from '../../../config/resources/triggers/tr
 import type { Connector } from '../../connections/connector.ts';
 import type { SourceHost } from '../adapter.ts';
 import type { WorkspaceBot } from './workspace-account.ts';
-import { identifyBots } from './workspace-users.ts';
+import { identifyBots, identifyFirst } from './workspace-users.ts';
 
 export interface SignedConnectorOptions {
   readonly trigger: ChatWorkspaceTrigger;
@@ -22,7 +22,7 @@ export function signedConnector({
     // Tokens of bots are no part of it: triggers of one app may have bots in several workspaces.
     identity: JSON.stringify(['http', config.api_root, config.signing_secret]),
     async connect(signal, users) {
-      await identifyBots(users(), botOf, host, signal);
+      await identifyFirst(users(), botOf, host, signal);
       let end = (): void => {};
       const closed = new Promise<void>((resolve) => {
         end = resolve;

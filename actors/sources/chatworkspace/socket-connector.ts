@@ -1,5 +1,5 @@
-// The connection of an app whose events come over sockets (`socket/`): its bots say who they are, then the app's token is given
-// for the address of a socket, once for each. What comes is acknowledged when the inbox has made it durable.
+// The connection of an app whose events come over sockets (`socket/`): its bots are asked who they are, then the app's token is given
+// for the address of a socket, once for each, whatever has come of that (workspace-users.ts). What comes is acknowledged when the inbox has made it durable.
 
 import type { ChatWorkspaceTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { ConnectionError, type Connector, type Users } from '../../connections/connector.ts';
@@ -14,7 +14,7 @@ import { SocketMode } from './socket/socket-mode.ts';
 import { webSocketWires } from './socket/web-socket.ts';
 import type { WorkspaceInbox } from './workspace-inbox.ts';
 import { isPayloadKind } from './workspace-payload.ts';
-import { identifyBots } from './workspace-users.ts';
+import { identifyBots, identifyFirst } from './workspace-users.ts';
 
 export interface SocketConnectorOptions extends SignedConnectorOptions {
   /** For the log. */
@@ -39,7 +39,7 @@ export function socketConnector(options: SocketConnectorOptions): Connector<Chat
     identity: JSON.stringify(['socket', api_root, token]),
     connectMs: CONNECT_MS,
     async connect(signal, users) {
-      await identifyBots(users(), botOf, host, signal);
+      await identifyFirst(users(), botOf, host, signal);
       const api = new WorkspaceApi({ token, api_root });
       const wires = await webSocketWires(MAX_FRAME_BYTES);
       signal.throwIfAborted();

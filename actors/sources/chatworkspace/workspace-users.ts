@@ -1,34 +1,63 @@
 // The bots of the triggers that use one app: each of them is asked for who it is, which tells whether its token is one.
+//
+// WSU1  who does not answer that, or does not know the question, keeps nobody from being connected: it is asked again while the
+//       connection lasts.
+// WSU2  a token that the platform refuses is the failure of its triggers alone, and of the connection where there is no other.
 
-import type { ChatWorkspaceTrigger } from '../../../config/resources/triggers/trigger.ts';
+import type { ChatWorkspaceTrigger, Trigger } from '../../../config/resources/triggers/trigger.ts';
+import { UsersRefusedError } from '../../connections/connector.ts';
 import type { SourceHost } from '../adapter.ts';
-import { connectionErrorOf } from './chatworkspace-errors.ts';
+import { connectionErrorOf, isTokenRefused } from './chatworkspace-errors.ts';
 import type { WorkspaceBot } from './workspace-account.ts';
 
 type BotOf = (trigger: ChatWorkspaceTrigger) => WorkspaceBot;
 
-/** Rejects with a ConnectionError where not one of them is accepted; of others that are not the log tells. */
+/** Before they are connected. Rejects with a ConnectionError where not one of their tokens is accepted, and for nothing else. */
+export async function identifyFirst(
+  triggers: readonly ChatWorkspaceTrigger[],
+  botOf: BotOf,
+  host: SourceHost,
+  signal: AbortSignal,
+): Promise<void> {
+  const failures = await failuresOf(triggers, botOf, host, signal);
+  signal.throwIfAborted();
+  const refusals = [...failures.values()].filter(isTokenRefused);
+  const [first] = refusals;
+  if (first !== undefined && refusals.length === triggers.length) throw connectionErrorOf(first);
+}
+
+/** While they are connected. Rejects with a UsersRefusedError, or with what somebody else failed with. */
 export async function identifyBots(
   triggers: readonly ChatWorkspaceTrigger[],
   botOf: BotOf,
-  { store, log }: SourceHost,
+  host: SourceHost,
   signal: AbortSignal,
 ): Promise<void> {
-  const asked = triggers.map(async (trigger) => {
-    const bot = botOf(trigger);
-    await bot.load(store);
-    await bot.identify(store, signal);
-  });
-  const results = await Promise.allSettled(asked);
-  const failures = results.flatMap((result, index) =>
-    result.status === 'rejected' ? [{ trigger: triggers[index]?.name, error: result.reason as unknown }] : [],
+  const failures = await failuresOf(triggers, botOf, host, signal);
+  const refused = [...failures].flatMap(([trigger, error]): readonly [Trigger, string][] =>
+    isTokenRefused(error) ? [[trigger, error.message]] : [],
   );
-  const [first] = failures;
-  if (first === undefined) return;
-  if (failures.length === triggers.length) throw connectionErrorOf(first.error);
-  for (const { trigger, error } of failures)
-    log.warn(
-      { trigger, reason: error instanceof Error ? error.message : String(error) },
-      'the bot of a trigger was not accepted by the platform',
-    );
+  if (refused.length > 0) throw new UsersRefusedError(new Map(refused));
+  for (const error of failures.values()) throw connectionErrorOf(error);
+}
+
+async function failuresOf(
+  triggers: readonly ChatWorkspaceTrigger[],
+  botOf: BotOf,
+  { store }: SourceHost,
+  signal: AbortSignal,
+): Promise<ReadonlyMap<ChatWorkspaceTrigger, unknown>> {
+  const failures = new Map<ChatWorkspaceTrigger, unknown>();
+  await Promise.all(
+    triggers.map(async (trigger) => {
+      const bot = botOf(trigger);
+      try {
+        await bot.load(store);
+        await bot.identify(store, signal);
+      } catch (error) {
+        failures.set(trigger, error);
+      }
+    }),
+  );
+  return failures;
 }

@@ -7,7 +7,11 @@ import type {
   ConnectionRegistry,
   WatchedConnection,
 } from '../../../../actors/connections/connection-registry.ts';
-import { ConnectionError, type Connections } from '../../../../actors/connections/connector.ts';
+import {
+  ConnectionError,
+  type Connections,
+  UsersRefusedError,
+} from '../../../../actors/connections/connector.ts';
 import { silentLog } from '../../../../actors/log.ts';
 import type { ManualTrigger, Trigger } from '../../../../config/resources/triggers/trigger.ts';
 import { openConnections } from '../../../fixtures/automation/open-connections.ts';
@@ -159,6 +163,48 @@ describe('a connection', () => {
     account.last.drop(new ConnectionError('terminated by other getUpdates request', { kind: 'conflict' }));
     await pass(0);
     expect(refusals.get('a')).toBe('terminated by other getUpdates request');
+  });
+
+  test('of which one trigger is refused tells this one alone, and goes on for the others (SN2)', async () => {
+    let refused = 'bad';
+    const account = new FakeAccount({
+      answer: (attempt) => attempt.accept(),
+      onUsers: async (triggers) => {
+        const which = triggers.filter(({ hash }) => hash === refused);
+        if (which.length > 0)
+          throw new UsersRefusedError(new Map(which.map((each) => [each, 'invalid_auth'])));
+      },
+    });
+    const bench = new Bench(account);
+    const heard: string[] = [];
+    const use = (name: string, hash: string) =>
+      bench.registry.use(
+        {
+          platform: 'chatworkspace',
+          account: 'A1',
+          trigger: { name, hash } as Trigger,
+          connector: account.connector(),
+        },
+        (reason) => void heard.push(`${name} ${hash} ${reason}`),
+      );
+    use('a', 'good');
+    const second = use('b', 'bad');
+    await pass(50);
+    expect(heard).toEqual(['b bad invalid_auth']);
+    expect([second.status().state, account.open.length]).toEqual(['connected', 1]);
+    // A reload mends it, and is not called refused for what was before.
+    use('b', 'mended');
+    await second.release();
+    await pass(50);
+    expect(heard).toEqual(['b bad invalid_auth']);
+    // Another reload brings what is refused, which the platform takes later.
+    use('b', 'bad');
+    await pass(50);
+    expect(heard.at(-1)).toBe('b bad invalid_auth');
+    refused = 'none';
+    await pass(10_000);
+    expect(heard.at(-1)).toBe('b bad undefined');
+    expect(account.attempts).toHaveLength(1);
   });
 
   test('waits as long as the platform asks, however early it failed', async () => {

@@ -1,7 +1,7 @@
 // What an open connection hears of its triggers, with time that the test lets pass.
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { ConnectionError } from '../../../../actors/connections/connector.ts';
+import { ConnectionError, UsersRefusedError } from '../../../../actors/connections/connector.ts';
 import { UsersNotice } from '../../../../actors/connections/users-notice.ts';
 import { silentLog } from '../../../../actors/log.ts';
 import type { Trigger } from '../../../../config/resources/triggers/trigger.ts';
@@ -15,10 +15,13 @@ afterEach(() => {
 
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
+const triggerNamed = (name: string) => ({ name }) as Trigger;
+
 function bench(answer: (names: readonly string[], signal: AbortSignal) => Promise<void>) {
   const names: string[] = [];
   const calls: string[] = [];
   const warnings: object[] = [];
+  const refusals: string[] = [];
   const notice = new UsersNotice({
     open: {
       closed: new Promise(() => {}),
@@ -29,11 +32,12 @@ function bench(answer: (names: readonly string[], signal: AbortSignal) => Promis
         await answer(said, signal);
       },
     },
-    users: () => names.map((name) => ({ name }) as Trigger),
+    users: () => names.map(triggerNamed),
+    onRefused: (all) => void refusals.push([...all].map(([{ name }, why]) => `${name} ${why}`).join()),
     key: 'botmessenger/42',
     log: { ...silentLog, warn: (fields) => void warnings.push(fields) },
   });
-  return { names, calls, warnings, notice };
+  return { names, calls, warnings, refusals, notice };
 }
 
 describe('an open connection', () => {
@@ -75,6 +79,28 @@ describe('an open connection', () => {
     await pass(100_000);
     expect(calls).toHaveLength(4);
     expect(warnings).toHaveLength(3);
+  });
+
+  test('says which triggers are refused alone, tries them again, and says when they are taken (UN2, UN4)', async () => {
+    const answers = [
+      new UsersRefusedError(new Map([[triggerNamed('a'), 'invalid_auth']])),
+      new Error('reset'),
+      undefined,
+    ];
+    const { calls, warnings, refusals, notice } = bench(async () => {
+      const error = answers.shift();
+      if (error !== undefined) throw error;
+    });
+    await pass(1_000);
+    expect([calls.length, refusals]).toEqual([1, ['a invalid_auth']]);
+    expect(warnings).toEqual([
+      expect.objectContaining({ reason: 'a: invalid_auth', in_ms: expect.any(Number) }),
+    ]);
+    await pass(200_000);
+    expect([calls.length, refusals]).toEqual([3, ['a invalid_auth', '']]);
+    await pass(200_000);
+    expect(calls).toHaveLength(3);
+    notice.close();
   });
 
   test('hears nothing any more once it closes, and is told to end what it does (UN3)', async () => {

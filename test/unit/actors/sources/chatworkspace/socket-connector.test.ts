@@ -133,6 +133,48 @@ describe('the connection', () => {
     },
   );
 
+  test.each([
+    ['a page with status 404', { kind: 'page', status: 404 }],
+    ['a page with status 503', { kind: 'page', status: 503 }],
+    ['a word that says that the method is unknown', { kind: 'word', word: 'unknown_method' }],
+    ['nothing', { kind: 'hang' }],
+  ] as const)('is there although the question who the bot is gets %s', async (_, fault) => {
+    platform.faults.plan(fault, (method) => method === 'auth.test', 1_000);
+    await open();
+    await eventually(() => expect(platform.app.open).toHaveLength(1), 12_000);
+    const one = platform.app.deliver('slash_commands', {
+      command: '/deploy',
+      channel_id: 'C0111',
+      user_id: 'UANN',
+      trigger_id: '1.2.3',
+    });
+    await eventually(() => expect(one.ackedAt).toBeDefined());
+    expect(ids()).toHaveLength(1);
+    expect(host.refusals).toEqual([]);
+    platform.cutHung();
+  });
+
+  test('goes on for the others where one token of a bot is refused, also after a reload that brings it', async () => {
+    await connected();
+    const closeRefused = await open('second', { bot_token: 'xoxb-1-2-nobody' });
+    await eventually(() => expect(host.refusals).toEqual([expect.stringContaining('invalid_auth')]));
+    expect(platform.app.open).toHaveLength(1);
+    await open('second');
+    await closeRefused();
+    await open('ops', { bot_token: 'xoxb-1-2-nobody' });
+    await eventually(() => expect(host.refusals).toHaveLength(2));
+    expect(platform.called('apps.connections.open')).toHaveLength(1);
+    expect(JSON.stringify(host.lines)).not.toContain('nobody');
+  });
+
+  test('is there for one bot from the beginning, whichever other is refused', async () => {
+    await Promise.all([open('first', { bot_token: 'xoxb-1-2-nobody' }), open('second')]);
+    await eventually(() => expect(platform.app.open).toHaveLength(1));
+    await eventually(() => expect(host.refusals).toEqual([expect.stringContaining('invalid_auth')]));
+    const one = platform.app.deliver('events_api', mention('5.1'));
+    await eventually(() => expect(one.ackedAt).toBeDefined());
+  });
+
   test('under the token of no bot is refused, and takes no address', async () => {
     await open('ops', { bot_token: 'xoxb-1-2-nobody' });
     await eventually(() => expect(host.refusals).toEqual([expect.stringContaining('invalid_auth')]));
