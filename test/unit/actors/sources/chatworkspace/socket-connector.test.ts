@@ -138,7 +138,7 @@ describe('the connection', () => {
     ['a page with status 503', { kind: 'page', status: 503 }],
     ['a word that says that the method is unknown', { kind: 'word', word: 'unknown_method' }],
     ['nothing', { kind: 'hang' }],
-  ] as const)('is there although the question who the bot is gets %s', async (_, fault) => {
+  ] as const)('is there although the question who the bot is gets %s (WSU1)', async (_, fault) => {
     platform.faults.plan(fault, (method) => method === 'auth.test', 1_000);
     await open();
     await eventually(() => expect(platform.app.open).toHaveLength(1), 12_000);
@@ -154,7 +154,7 @@ describe('the connection', () => {
     platform.cutHung();
   });
 
-  test('goes on for the others where one token of a bot is refused, also after a reload that brings it', async () => {
+  test('goes on for the others where one token of a bot is refused, also after a reload that brings it (WSU2)', async () => {
     await connected();
     const closeRefused = await open('second', { bot_token: 'xoxb-1-2-nobody' });
     await eventually(() => expect(host.refusals).toEqual([expect.stringContaining('invalid_auth')]));
