@@ -60,7 +60,7 @@ export async function sendProactively(
   const target = await outbound.destination(trigger, message.conversation);
   if (target === undefined)
     throw new NotFoundError(
-      `${name} knows no way to the conversation ${JSON.stringify(message.conversation.slice(0, 200))}; it is written as agents are told it, and of the same account as the trigger`,
+      `${name} knows no way to the conversation ${JSON.stringify(message.conversation.slice(0, 200))}; it is written as agents are told it, and of the same account as the trigger; some platforms can be reached only where something was said before`,
     );
   const rows = rowsOf(outbound, adapter, trigger, message, target, {
     eventId: `send:${name}/${idempotencyKey ?? randomUUID()}`,
