@@ -2,8 +2,8 @@
 // work, have an agent do something, and stop it: their names and options, for the menu, and what a call of one means.
 // Platforms that have no such menu have none of them (`Adapter.hasBuiltIns`).
 //
-// A command of a trigger goes before a built-in one of its name. What only looks or stops is a call of control: it goes into a
-// mailbox beside that of its conversation, where no run holds it up.
+// A command of a trigger goes before a built-in one of its name. What asks no agent (who only looks, stops, or has said too
+// little) is a call of control: it goes into a mailbox beside that of its conversation, where no run holds it up.
 
 /** All values are text. */
 export interface BuiltInOption {
@@ -19,6 +19,8 @@ export interface BuiltInCommand {
   readonly description: string;
   /** Required ones first. */
   readonly options: readonly BuiltInOption[];
+  /** The option that holds what an agent is asked with the action `run`; undefined for one that asks none. */
+  readonly asks?: string | undefined;
 }
 
 const option = (
@@ -37,6 +39,7 @@ export const builtInCommands: readonly BuiltInCommand[] = [
       option('agent_id', 'Which agent', false),
       option('input', 'What it is asked', false),
     ],
+    asks: 'input',
   },
   {
     name: 'task',
@@ -45,6 +48,7 @@ export const builtInCommands: readonly BuiltInCommand[] = [
       option('action', 'What to do', true, ['run', 'status']),
       option('description', 'What is to be done', false),
     ],
+    asks: 'description',
   },
   {
     name: 'fleet',
@@ -64,9 +68,19 @@ export function builtInCommand(name: string): BuiltInCommand | undefined {
   return builtInCommands.find((command) => command.name === plain);
 }
 
-/** A call of a built-in command that only looks or stops, so that it may pass what its conversation is at. */
+/** What an agent is to be asked by a call; undefined where the gateway answers it alone. */
+export function askedBy(
+  command: BuiltInCommand,
+  options: Readonly<Record<string, string>>,
+): string | undefined {
+  const said = command.asks === undefined || options.action !== 'run' ? undefined : options[command.asks];
+  return said === undefined || said.trim() === '' ? undefined : said;
+}
+
+/** A call of a built-in command that asks no agent, so that it may pass what its conversation is at. */
 export function isControlCall(name: string, options: Readonly<Record<string, string>>): boolean {
-  return builtInCommand(name) !== undefined && options.action !== 'run';
+  const command = builtInCommand(name);
+  return command !== undefined && askedBy(command, options) === undefined;
 }
 
 const CONTROL = '/commands';

@@ -7,7 +7,7 @@ import { agentTarget, type Target } from '../../../config/resources/triggers/tar
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import { commandParameters } from '../../../machines/command-parameters.ts';
 import type { Match } from '../../../machines/matching.ts';
-import { type BuiltInCommand, conversationKeyOf } from '../../handlers/built-in-commands.ts';
+import { askedBy, type BuiltInCommand, conversationKeyOf } from '../../handlers/built-in-commands.ts';
 import type { Delivery, DeliveryState } from '../../store/delivery.ts';
 import type { Store } from '../../store/store.ts';
 import type { EventTriggers } from '../triggers/event-triggers.ts';
@@ -47,15 +47,15 @@ export class BuiltInAnswers {
 
   /** Rejects as the store does. */
   async answer(taken: Taken, command: BuiltInCommand): Promise<BuiltInAnswer> {
-    const { action = '', workflow, agent_id, input, description } = taken.inbound.parameters;
+    const { action = '', workflow, agent_id } = taken.inbound.parameters;
     switch (command.name) {
       case 'agent':
-        if (action === 'run') return this.#run(taken, command, 'input', input, agent_id);
+        if (action === 'run') return this.#run(taken, command, agent_id);
         if (action === 'status') return { text: await this.#agentStatus(taken) };
         if (action === 'stop') return { text: await this.#stop(taken, agent_id) };
         return { text: unknownAction(command, action) };
       case 'task':
-        if (action === 'run') return this.#run(taken, command, 'description', description, undefined);
+        if (action === 'run') return this.#run(taken, command, undefined);
         if (action === 'status') return { text: await this.#status(taken) };
         return { text: unknownAction(command, action) };
       case 'fleet':
@@ -66,14 +66,9 @@ export class BuiltInAnswers {
     }
   }
 
-  #run(
-    taken: Taken,
-    command: BuiltInCommand,
-    option: string,
-    input: string | undefined,
-    agent: string | undefined,
-  ): BuiltInAnswer {
-    if (input === undefined || input.trim() === '') return { text: missing(command, option) };
+  #run(taken: Taken, command: BuiltInCommand, agent: string | undefined): BuiltInAnswer {
+    const input = askedBy(command, taken.inbound.parameters);
+    if (input === undefined) return { text: missing(command, command.asks ?? '') };
     const { adapter, trigger: first, inbound } = taken;
     const others = this.#triggers.letting(adapter, inbound).filter(({ name }) => name !== first.name);
     const triggers = [first, ...others];

@@ -2,19 +2,19 @@
 // Triggers of one application share its commands, its limits and its conversations.
 
 import type { CommunityChatTrigger } from '../../../config/resources/triggers/trigger.ts';
-import { chatFilters } from '../../inbox/chat-filters.ts';
-import type { Adapter, InboundEvent, OpenTrigger, SourceHost } from '../adapter.ts';
+import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
 import { Remarks } from '../remarks.ts';
 import { openBoth } from '../webhook-and-connection.ts';
 import { WebhookTable } from '../webhook-table.ts';
 import { linesOf, menuOf, menusOf } from './command-menu.ts';
 import { communityChatConnector } from './communitychat-connector.ts';
-import { GUILD_ID, readInteractionEvent, SENDER_ROLES } from './communitychat-event.ts';
+import { readInteractionEvent } from './communitychat-event.ts';
 import { ChatClients, communityChatOutbound } from './communitychat-outbound.ts';
 import { type ChatSubscriber, communityChatPath } from './communitychat-path.ts';
 import { ed25519Verifier } from './ed25519-verifier.ts';
 import { InteractionTokens } from './interaction-tokens.ts';
 import { MenuKeeper } from './menu-keeper.ts';
+import { filtersOf, takes } from './who-may.ts';
 
 /** Interactions are small; what a stranger may have us check is no larger. */
 const MAX_INTERACTION_BYTES = 262_144;
@@ -45,7 +45,7 @@ export function communityChatAdapter(maxBodyBytes: number): Adapter<CommunityCha
     },
     read: readInteractionEvent,
     takes,
-    filters: ({ config }) => chatFilters({ channels: config.channels }),
+    filters: filtersOf,
     hasBuiltIns: true,
     outbound: communityChatOutbound(tokens, clients),
     remarks: ({ config }) => remarks.of(config.application_id),
@@ -61,15 +61,4 @@ export function communityChatAdapter(maxBodyBytes: number): Adapter<CommunityCha
       return linesOf(menus).map(({ name }) => name);
     },
   };
-}
-
-/** A direct message has no server and no roles: where a list is set nobody is let in without being on it. */
-function takes({ config }: CommunityChatTrigger, { context }: InboundEvent): boolean {
-  const guild = context[GUILD_ID];
-  const roles = context[SENDER_ROLES];
-  const { guild_ids, allowed_roles } = config;
-  if (guild_ids.length > 0 && (typeof guild !== 'string' || !guild_ids.includes(guild))) return false;
-  return (
-    allowed_roles.length === 0 || (Array.isArray(roles) && roles.some((role) => allowed_roles.includes(role)))
-  );
 }

@@ -58,14 +58,24 @@ export function interactionEvent(
 export function readInteractionEvent(stored: StoredEvent): InboundEvent {
   const { triggers, account } = JSON.parse(stored.meta) as InteractionMeta;
   const payload: unknown = stored.parsed ?? JSON.parse(Buffer.from(stored.body).toString('utf8'));
-  const { id, kind, text, names, rest, values, customId, isKnown } = interactionOf(payload);
-  if (id === '') throw new Error('the payload is no interaction');
-  const channel = channelOf(payload);
-  const sender = senderOf(payload);
+  const said = saidIn(payload);
+  if (said.context[INTERACTION_ID] === '') throw new Error('the payload is no interaction');
   return {
+    ...said,
     platform: 'communitychat',
     account,
     triggers,
+    isAwaited: true,
+    answerBy: stored.at + TOKEN_LASTS_MS,
+  };
+}
+
+/** What an interaction says, whoever takes it. */
+export function saidIn(payload: unknown): Omit<InboundEvent, 'platform' | 'account' | 'triggers'> {
+  const { id, kind, text, names, rest, values, customId, isKnown } = interactionOf(payload);
+  const channel = channelOf(payload);
+  const sender = senderOf(payload);
+  return {
     names,
     text,
     isChoice: kind !== 'command',
@@ -89,8 +99,6 @@ export function readInteractionEvent(stored: StoredEvent): InboundEvent {
     payload,
     commandRest: rest,
     parameters: values,
-    isAwaited: true,
-    answerBy: stored.at + TOKEN_LASTS_MS,
   };
 }
 

@@ -5,6 +5,7 @@
 // CCP2  a ping and a question for completions are answered at once; nothing is kept of them.
 
 import type { CommunityChatTrigger } from '../../../config/resources/triggers/trigger.ts';
+import { matched } from '../../../machines/matching.ts';
 import { isControlCall } from '../../handlers/built-in-commands.ts';
 import type { Refusal } from '../../principal.ts';
 import { jsonObjectIn } from '../json-object.ts';
@@ -13,10 +14,11 @@ import { refusal } from '../verified-subscribers.ts';
 import type { WebhookReply, WebhookRequest } from '../webhook.ts';
 import { malformed } from '../webhook-replies.ts';
 import { namesOf, type PathUse, type WebhookSubscriber } from '../webhook-table.ts';
-import { interactionEvent } from './communitychat-event.ts';
+import { interactionEvent, saidIn } from './communitychat-event.ts';
 import { SIGNATURE, skewMsOf, TIMESTAMP } from './ed25519-verifier.ts';
-import { AUTOCOMPLETE, credentialOf, interactionOf, PING } from './interaction.ts';
+import { AUTOCOMPLETE, credentialOf, PING } from './interaction.ts';
 import type { InteractionTokens } from './interaction-tokens.ts';
+import { filtersOf, takes } from './who-may.ts';
 
 export type ChatSubscriber = WebhookSubscriber<CommunityChatTrigger>;
 
@@ -80,10 +82,12 @@ function subscribersOf(all: Subscribers, application: string | undefined): Subsc
   return [same ?? all[0], ...rest];
 }
 
-/** A built-in command that only looks or stops, unless the files have one of that name. */
+/** A built-in command that asks no agent, unless a trigger that takes it has a command of that name. */
 function isControlOf(payload: unknown, subscribers: Subscribers): boolean {
-  const { kind, names, values } = interactionOf(payload);
-  const [name = ''] = names;
-  if (kind !== 'command' || !isControlCall(name, values)) return false;
-  return !subscribers.some(({ trigger }) => trigger.commands.some(({ command }) => command === name));
+  const said = saidIn(payload);
+  const [name = ''] = said.names;
+  if (said.isChoice === true || !isControlCall(name, said.parameters)) return false;
+  const taking = subscribers.map(({ trigger }) => trigger).filter((trigger) => takes(trigger, said));
+  const match = matched(taking, { ...said, needsNoCommand: true }, filtersOf);
+  return typeof match === 'string' || match.binding === undefined;
 }

@@ -36,9 +36,13 @@ test.each([
   ['/agent', { action: 'stop', agent_id: 'x' }, true],
   ['agent', { action: 'run', input: 'go' }, false],
   ['agent', {}, true],
+  ['agent', { action: 'run', agent_id: 'x' }, true],
+  ['agent', { action: 'run', input: ' ' }, true],
   ['task', { action: 'run', description: 'go' }, false],
+  ['task', { action: 'run', input: 'go' }, true],
   ['task', { action: 'status' }, true],
   ['fleet', { action: 'status' }, true],
+  ['fleet', { action: 'run', input: 'go', description: 'go' }, true],
   ['flow', { workflow: 'nightly' }, true],
 ] as [string, Record<string, string>, boolean][])(
   'a call of %s with %o passes what is at work: %s',

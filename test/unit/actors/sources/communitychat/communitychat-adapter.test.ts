@@ -292,7 +292,7 @@ describe('an interaction', () => {
     expect(await hear({ type: 77 })).toMatchObject({ unsupported: expect.stringContaining('type 77') });
   });
 
-  it('of a built-in command that only looks passes its conversation, unless the files have that command', async () => {
+  it('of a built-in command that only looks passes its conversation, unless a trigger that takes it has that command', async () => {
     await open();
     const key = `conversation/communitychat/${platform.world.applicationId}/${platform.ops.id}`;
     await hear(command('agent', { action: 'status' }));
@@ -313,6 +313,15 @@ describe('an interaction', () => {
     const bound = { ...own, config: { ...own.config, application_id: platform.world.applicationId } };
     await adapter.open({ ...bound, commands: [fleet] } as unknown as CommunityChatTrigger, host);
     await hear(command('fleet', { action: 'status' }));
+    expect(host.event().key).toBe(key);
+    const task = { ...fleet, command: 'task' };
+    const elsewhere = { ...bound, name: 'elsewhere', config: { ...bound.config, channels: ['#lobby'] } };
+    await adapter.open({ ...elsewhere, commands: [task] } as unknown as CommunityChatTrigger, host);
+    const staff = { ...bound, name: 'staff', config: { ...bound.config, allowed_roles: ['42'] } };
+    await adapter.open({ ...staff, commands: [task] } as unknown as CommunityChatTrigger, host);
+    await hear(command('task', { action: 'status' }));
+    expect(host.event().key).toBe(`${key}/commands`);
+    await hear(command('task', { action: 'status' }), { person: platform.world.person('Bea', ['42']) });
     expect(host.event().key).toBe(key);
   });
 
