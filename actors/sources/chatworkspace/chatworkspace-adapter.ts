@@ -6,37 +6,60 @@ import { chatFilters } from '../../inbox/chat-filters.ts';
 import type { Adapter, InboundEvent, OpenTrigger, SourceHost } from '../adapter.ts';
 import { openBoth } from '../webhook-and-connection.ts';
 import { WebhookTable } from '../webhook-table.ts';
-import { readWorkspaceEvent } from './chatworkspace-event.ts';
+import { isOurs } from './app-bots.ts';
+import { accountIn, readWorkspaceEvent, saidOf } from './chatworkspace-event.ts';
 import { workspaceOutbound } from './chatworkspace-outbound.ts';
 import { chatWorkspacePath, type WorkspaceSubscriber } from './chatworkspace-path.ts';
 import { signatureVerifier } from './signature-verifier.ts';
 import { signedConnector } from './signed-connector.ts';
 import { slashCommands } from './slash-commands.ts';
 import { socketConnector } from './socket-connector.ts';
+import { decided } from './undecided-event.ts';
 import { WorkspaceAccounts } from './workspace-account.ts';
+import type { WorkspaceBot } from './workspace-bot.ts';
 import { WorkspaceInbox } from './workspace-inbox.ts';
 import { workspacePacing } from './workspace-pacing.ts';
-import { teamsOf } from './workspace-payload.ts';
 
 /** `maxBodyBytes` bounds one request to a webhook. */
 export function chatWorkspaceAdapter(maxBodyBytes: number): Adapter<ChatWorkspaceTrigger> {
   const accounts = new WorkspaceAccounts();
   const table = new WebhookTable<WorkspaceSubscriber>(chatWorkspacePath(maxBodyBytes));
   const takes = (trigger: ChatWorkspaceTrigger, event: InboundEvent): boolean =>
-    isOfTeam(accounts.botOf(trigger).identity?.team, event) && isWanted(trigger, event);
+    accounts.of(trigger).bots.mayBeFor(trigger, event.payload) &&
+    !isOwn(accounts.of(trigger).bots.with([trigger]), event) &&
+    isWanted(trigger, event);
+  const named = (event: InboundEvent, triggers: readonly ChatWorkspaceTrigger[]) => {
+    const { channel = '' } = event;
+    const asking = triggers.find((trigger) => needsName(trigger, event) && takes(trigger, event));
+    if (asking === undefined) return undefined;
+    const { channels } = accounts.of(asking);
+    if (channels.known(channel) !== undefined) return undefined;
+    return channels.ask(channel, accounts.botOf(asking).api).then((names) => withNames(event, names));
+  };
   return {
     type: 'ChatWorkspace',
     account: (trigger) => accounts.of(trigger).name,
     async open(trigger: ChatWorkspaceTrigger, host: SourceHost): Promise<OpenTrigger> {
       const account = accounts.of(trigger);
       account.channels.tellTo(host.log);
-      const inbox = new WorkspaceInbox({ account, host, botOf: accounts.botOf });
       const { botOf } = accounts;
+      // Events may have waited for it; where the store fails it is asked for again.
+      void botOf(trigger)
+        .load(host.store)
+        .catch(() => {});
+      const inbox = new WorkspaceInbox({ account, host });
+      const leave = account.bots.join(trigger);
       const connector =
         trigger.config.mode === 'http'
           ? signedConnector({ trigger, host, botOf })
           : socketConnector({ trigger, host, botOf, app: account.name, inbox });
-      const used = host.connections.use({ trigger, connector });
+      const connection = host.connections.use({ trigger, connector });
+      const used = {
+        release: () => {
+          leave();
+          return connection.release();
+        },
+      };
       if (trigger.config.mode === 'socket') return { close: () => used.release() };
       return openBoth(used, () => {
         const verifier = signatureVerifier(trigger.config.signing_secret);
@@ -45,17 +68,16 @@ export function chatWorkspaceAdapter(maxBodyBytes: number): Adapter<ChatWorkspac
       });
     },
     read(stored) {
-      const event = readWorkspaceEvent(stored);
-      return withNames(event, accounts.named(event.account ?? '')?.channels.known(event.channel ?? ''));
+      const account = accounts.named(accountIn(stored));
+      const event = readWorkspaceEvent(stored, account?.bots.users ?? []);
+      return withNames(event, account?.channels.known(event.channel ?? ''));
     },
     complete(event, triggers) {
-      const { channel = '' } = event;
-      if (event.unsupported !== undefined) return undefined;
-      const asking = triggers.find((trigger) => needsName(trigger, event) && takes(trigger, event));
-      if (asking === undefined) return undefined;
-      const { channels } = accounts.of(asking);
-      if (channels.known(channel) !== undefined) return undefined;
-      return channels.ask(channel, accounts.botOf(asking).api).then((names) => withNames(event, names));
+      const [first] = triggers;
+      if (event.unsupported !== undefined || first === undefined) return undefined;
+      const known = decided(event, accounts.of(first).bots.with(triggers));
+      if (known === undefined) return named(event, triggers);
+      return known.then((later) => named(later, triggers) ?? later);
     },
     takes,
     filters: ({ config }) => chatFilters(config),
@@ -87,10 +109,12 @@ function withNames(event: InboundEvent, names: readonly string[] = []): InboundE
   return { ...event, channelAliases, context: { ...event.context, 'chat.name': name } };
 }
 
-/** An app may be in several workspaces, with a bot in each. */
-function isOfTeam(team: string | undefined, { payload }: InboundEvent): boolean {
-  const teams = teamsOf(payload);
-  return team === undefined || teams.length === 0 || teams.includes(team);
+/** What our bots have said themselves, and that somebody else came. */
+function isOwn(bots: readonly WorkspaceBot[], { payload }: InboundEvent): boolean {
+  const said = saidOf(payload);
+  if (said === undefined) return false;
+  const isIt = isOurs(said, bots, payload);
+  return said.what === 'arrival' ? isIt === false : isIt === true;
 }
 
 /** `events` knows messages only. A mention is a message as well. */

@@ -48,23 +48,21 @@ export function workspaceEvent(come: WorkspacePayload): NewEvent {
   };
 }
 
-/** Throws for an event that is none of these. */
-export function readWorkspaceEvent(stored: StoredEvent): InboundEvent {
+/** Throws for an event that is none of these. `users` are our bots where it was taken before anybody knew them. */
+export function readWorkspaceEvent(stored: StoredEvent, users: readonly string[] = []): InboundEvent {
   const { triggers, account, kind, bots } = JSON.parse(stored.meta) as WorkspaceMeta;
   const payload: unknown = stored.parsed ?? JSON.parse(Buffer.from(stored.body).toString('utf8'));
   const said = saidIn(kind, payload);
   if (said === undefined) throw new Error('the payload holds no message, no command and no choice');
   const { channel, channelName, sender } = said;
-  const isMention = said.what === 'message' && (said.isMention || mentions(said.text, bots));
   return {
     platform: 'chatworkspace',
     account,
     triggers,
-    ...wordsOf(said, bots, isMention),
+    ...spoken(said, payload, bots.length > 0 ? bots : users),
     channel,
     channelAliases: channelName === undefined ? undefined : [channelName],
     user: sender.id,
-    context: contextOf(said, teamsOf(payload)[0], isMention),
     payload,
     parameters: {},
     isArrival: said.what === 'arrival' || undefined,
@@ -72,8 +70,24 @@ export function readWorkspaceEvent(stored: StoredEvent): InboundEvent {
   };
 }
 
-/** Where an answer to an event goes, as its payload says it. */
-export function placeOf(payload: unknown): Said | undefined {
+/** The app that an event came to. */
+export const accountIn = ({ meta }: StoredEvent): string => (JSON.parse(meta) as WorkspaceMeta).account;
+
+/** The event as it reads when our bots are known. */
+export function withBots(event: InboundEvent, users: readonly string[]): InboundEvent {
+  const said = saidOf(event.payload);
+  return said === undefined ? event : { ...event, ...spoken(said, event.payload, users) };
+}
+
+type Spoken = Words & Pick<InboundEvent, 'context'>;
+
+function spoken(said: Said, payload: unknown, bots: readonly string[]): Spoken {
+  const isMention = said.what === 'message' && (said.isMention || mentions(said.text, bots));
+  return { ...wordsOf(said, bots, isMention), context: contextOf(said, teamsOf(payload)[0], isMention) };
+}
+
+/** What an event is about, as its payload says it; also where an answer goes. */
+export function saidOf(payload: unknown): Said | undefined {
   return saidIn(kindOf(payload), payload);
 }
 

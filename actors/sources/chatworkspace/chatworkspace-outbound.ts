@@ -13,7 +13,7 @@ import type { InboundEvent } from '../adapter.ts';
 import { textMember } from '../payload-member.ts';
 import type { WorkspaceApi } from './chatworkspace-api.ts';
 import { deliveryErrorOf, goneWords } from './chatworkspace-errors.ts';
-import { placeOf } from './chatworkspace-event.ts';
+import { saidOf } from './chatworkspace-event.ts';
 import { postedBefore, rowMetadata, UnsentRows } from './posted-before.ts';
 import { type WorkspaceCall, workspaceCalls, workspaceLimits } from './workspace-message.ts';
 import { CHANNEL_LIMIT, EDITS_EVERY_MS } from './workspace-pacing.ts';
@@ -55,7 +55,7 @@ export function workspaceOutbound(
 
 /** Into the thread of what it answers, which a message in a channel begins. */
 function targetOf(_trigger: ChatWorkspaceTrigger, { payload }: InboundEvent): OutboundTarget | undefined {
-  const said = placeOf(payload);
+  const said = saidOf(payload);
   return said === undefined ? undefined : { place: said.channel, thread: said.answerThread };
 }
 

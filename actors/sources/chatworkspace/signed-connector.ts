@@ -4,7 +4,7 @@
 import type { ChatWorkspaceTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { Connector } from '../../connections/connector.ts';
 import type { SourceHost } from '../adapter.ts';
-import type { WorkspaceBot } from './workspace-account.ts';
+import type { WorkspaceBot } from './workspace-bot.ts';
 import { identifyBots, identifyFirst } from './workspace-users.ts';
 
 export interface SignedConnectorOptions {

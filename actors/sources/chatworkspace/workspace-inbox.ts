@@ -1,25 +1,21 @@
 // What becomes of the payloads of one app, however they come: events in the store, or nothing.
 //
-// What may be of use to an agent is durable when a promise of this resolves, and not before. While nobody knows who our bot is
-// nothing is taken that could be its own, or that it could be mentioned in: the platform brings it again.
+// What may be of use to an agent is durable when a promise of this resolves, and not before. Nothing is waited for before that, so
+// that what comes first is first in the store as well: what only the platform can say, as who our bot is, is asked for when the event
+// is handled (undecided-event.ts).
 
 import type { ChatWorkspaceTrigger } from '../../../config/resources/triggers/trigger.ts';
-import { UnavailableError } from '../../errors.ts';
 import type { Principal } from '../../principal.ts';
 import type { Appended } from '../../store/store.ts';
 import type { SourceHost } from '../adapter.ts';
-import type { BotIdentity } from './chatworkspace-api.ts';
+import { isOurs, usersOf } from './app-bots.ts';
 import { workspaceEvent } from './chatworkspace-event.ts';
-import type { WorkspaceAccount, WorkspaceBot } from './workspace-account.ts';
-import { authorizedBots, type PayloadKind, type Said, saidIn, teamsOf } from './workspace-payload.ts';
-
-/** The platform waits for three seconds. */
-const IDENTIFY_MS = 1_500;
+import type { WorkspaceAccount } from './workspace-account.ts';
+import { type PayloadKind, type Said, saidIn } from './workspace-payload.ts';
 
 export interface InboxOptions {
   readonly account: WorkspaceAccount;
   readonly host: SourceHost;
-  botOf(trigger: ChatWorkspaceTrigger): WorkspaceBot;
 }
 
 export interface TakenPayload {
@@ -38,48 +34,30 @@ export class WorkspaceInbox {
     this.#options = options;
   }
 
-  /**
-   * Undefined for what is nothing for an agent. Rejects as the store does, and with an UnavailableError while it cannot be known
-   * whether it is our own.
-   */
+  /** Undefined for what is nothing for an agent. Rejects as the store does. */
   async take({ kind, payload, triggers, principal }: TakenPayload): Promise<Appended | undefined> {
     const said = saidIn(kind, payload);
     if (said === undefined) return undefined;
     const { account, host } = this.#options;
-    const bots = await this.#botsFor(said, payload, triggers);
-    if (isOwn(said, bots, payload) || !this.#isItsTurn(said)) return undefined;
+    const bots = account.bots.with(triggers);
+    const isOwn = isOurs(said, bots, payload);
+    if (said.what === 'message' && isOwn === true) return undefined;
+    if (said.what === 'arrival' && isOwn === false) return undefined;
+    const isByBot = said.what === 'message' && said.isByBot;
+    if (isByBot && triggers.every(({ config }) => config.bots === 'ignore')) return undefined;
+    if (!this.#isItsTurn(said)) return undefined;
+    const fitting = triggers.filter((trigger) => account.bots.mayBeFor(trigger, payload));
     const event = workspaceEvent({
       account: account.name,
-      triggers: triggers.map(({ name }) => name),
+      // Of another workspace than all of them the record says that it was refused.
+      triggers: (fitting.length > 0 ? fitting : triggers).map(({ name }) => name),
       principal,
       kind,
       payload,
       said,
-      bots: bots.map(({ user }) => user),
+      bots: usersOf(bots, payload),
     });
     return host.accept(event);
-  }
-
-  /** Our bots in the workspaces that it comes from. */
-  async #botsFor(
-    said: Said,
-    payload: unknown,
-    triggers: readonly ChatWorkspaceTrigger[],
-  ): Promise<readonly BotIdentity[]> {
-    const { botOf, host } = this.#options;
-    const bots = [...new Set(triggers.map(botOf))];
-    await Promise.all(bots.map((bot) => bot.load(host.store)));
-    const matters = said.what === 'message' || said.what === 'arrival';
-    if (matters && bots.every(({ identity }) => identity === undefined))
-      await Promise.all(bots.map((bot) => bot.identifySoon(host.store, IDENTIFY_MS)));
-    const teams = teamsOf(payload);
-    const known = bots.flatMap(({ identity }) => identity ?? []);
-    const ofTeam = known.filter(({ team }) => teams.length === 0 || teams.includes(team));
-    if (ofTeam.length > 0) return ofTeam;
-    const authorized = authorizedBots(payload).map((user) => ({ team: '', user, bot: undefined }));
-    if (matters && known.length === 0 && authorized.length === 0)
-      throw new UnavailableError('the platform has not said yet who the bot is; send it again', 2);
-    return authorized;
   }
 
   #isItsTurn(said: Said): boolean {
@@ -95,17 +73,4 @@ export class WorkspaceInbox {
       );
     return isTaken;
   }
-}
-
-/** What our bot has said itself, and that somebody else came. */
-function isOwn(said: Said, bots: readonly BotIdentity[], payload: unknown): boolean {
-  if (said.what === 'arrival') return !bots.some(({ user }) => user === said.sender.id);
-  if (said.what !== 'message') return false;
-  const { sender, botId, appId } = said;
-  if (botId !== undefined && appId !== undefined && appId === appIdOf(payload)) return true;
-  return bots.some(({ user, bot }) => user === sender.id || (bot !== undefined && bot === botId));
-}
-
-function appIdOf(payload: unknown): unknown {
-  return (payload as { readonly api_app_id?: unknown }).api_app_id;
 }

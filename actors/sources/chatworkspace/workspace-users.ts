@@ -8,7 +8,7 @@ import type { ChatWorkspaceTrigger, Trigger } from '../../../config/resources/tr
 import { UsersRefusedError } from '../../connections/connector.ts';
 import type { SourceHost } from '../adapter.ts';
 import { connectionErrorOf, isTokenRefused } from './chatworkspace-errors.ts';
-import type { WorkspaceBot } from './workspace-account.ts';
+import type { WorkspaceBot } from './workspace-bot.ts';
 
 type BotOf = (trigger: ChatWorkspaceTrigger) => WorkspaceBot;
 

@@ -2,13 +2,13 @@
 
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Adapter } from '../../../../../actors/sources/adapter.ts';
+import type { Adapter, InboundEvent } from '../../../../../actors/sources/adapter.ts';
 import { chatWorkspaceAdapter } from '../../../../../actors/sources/chatworkspace/chatworkspace-adapter.ts';
 import type { ChatWorkspaceTrigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { eventually } from '../../../../fixtures/automation/automation.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { chatWorkspaceTrigger } from '../../../../fixtures/automation/triggers.ts';
-import type { App } from '../../../../fixtures/workspace-platform/app.ts';
+import { App } from '../../../../fixtures/workspace-platform/app.ts';
 import type { Channel } from '../../../../fixtures/workspace-platform/channel.ts';
 import { EventSender } from '../../../../fixtures/workspace-platform/event-sender.ts';
 import { callbackPayload } from '../../../../fixtures/workspace-platform/payloads.ts';
@@ -150,48 +150,90 @@ describe('an utterance', () => {
     expect(adapter.takes?.(ignoring, last())).toBe(false);
   });
 
-  test('is not taken while nobody knows who we are, and comes again; the platform is not asked for each', async () => {
+  test('while nobody knows who we are is kept as it comes, and judged when that is known (UE1)', async () => {
     const { 'auth.test': whoAmI } = webMethods;
     platform.methods.set('auth.test', () => {
       throw new WebError('internal_error');
     });
-    await open();
-    const payload = callbackPayload(app, channel, {
-      type: 'message',
-      ts: '1.2',
-      user: 'UANN',
-      text: 'hello',
-    });
-    const { authorizations: _, ...unnamed } = payload;
-    expect((await senderOf().send('events_api', unnamed)).status).toBe(503);
+    const trigger = await open({ bots: 'allow' });
+    const unnamed = (ts: string, more: object) => {
+      const said = { type: 'message', ts, text: `<@${app.user}> hello`, ...more };
+      const { authorizations: _, ...payload } = callbackPayload(app, channel, said);
+      return payload;
+    };
+    const sender = senderOf();
+    const said = [{ user: 'UANN' }, { user: app.user, bot_id: app.bot }, { user: 'UOTHER', bot_id: 'B9' }];
+    for (const [index, more] of said.entries())
+      expect(await sender.send('events_api', unnamed(`1.${index}`, more))).toMatchObject({ status: 202 });
+    expect(ids().map((id) => id.split('/').at(-1))).toEqual(['1.0', '1.1', '1.2']);
+    const completed = (index: number) => adapter.complete?.(adapter.read(host.event(index)), [trigger]);
+    expect(await completed(0)).toMatchObject({ text: `<@${app.user}> hello` });
+    for (const index of [1, 2]) await expect(completed(index)).rejects.toMatchObject({ isTooSoon: true });
     const before = platform.called('auth.test').length;
-    await Promise.all(Array.from({ length: 20 }, () => senderOf().send('events_api', unnamed)));
-    expect(platform.called('auth.test').length).toBeLessThan(before + 5);
-    expect(ids()).toEqual([]);
+    await Promise.all(Array.from({ length: 20 }, () => completed(1)?.catch(() => {})));
+    expect(platform.called('auth.test').length).toBeLessThan(before + 3);
     platform.methods.set('auth.test', whoAmI as Method);
-    const patient = new EventSender({ url: host.url + PATH, signingSecret: app.signingSecret });
-    await patient.deliver('events_api', unnamed);
-    expect(ids()).toHaveLength(1);
+    await eventually(async () => expect(await completed(1)).toBeUndefined());
+    const read = [0, 1, 2].map((index) => adapter.read(host.event(index)));
+    expect(read.map((event) => adapter.takes?.(trigger, event))).toEqual([true, false, true]);
+    expect(read[0]).toMatchObject({ text: 'hello', context: { 'chat.event': 'mention' } });
   });
 
-  test('of another workspace is not for the trigger', async () => {
-    const trigger = await open();
-    const payload = {
-      ...callbackPayload(app, channel, { type: 'message', ts: '1.2', user: 'UANN', text: 'hello' }),
+  test('of a bot is not kept where no trigger answers bots', async () => {
+    await open();
+    await open({}, 'second');
+    await platform.say(channel, 'UOTHER', 'not mine', { bot_id: 'B9' });
+    expect(ids()).toEqual([]);
+  });
+
+  describe('in one of several workspaces', () => {
+    const elsewhere = { team_id: 'T9', context_team_id: 'T9', authorizations: [{ team_id: 'T9' }] };
+    const say = async (ts: string, more: object = {}) => {
+      const said = { type: 'message', ts, user: 'UANN', text: 'hello' };
+      await senderOf().send('events_api', { ...callbackPayload(app, channel, said), ...more });
+      return last();
     };
-    await senderOf().send('events_api', payload);
-    expect(adapter.takes?.(trigger, last())).toBe(true);
-    const elsewhere = {
-      team_id: 'T9',
-      context_team_id: 'T9',
-      authorizations: [{ team_id: 'T9', user_id: 'U9', is_bot: true }],
+    /** The same app in another workspace. */
+    const install = () => {
+      const there = new App({ id: app.id, team: 'T9', name: 'there' });
+      there.botToken = 'xoxb-9009-2002-bot-token-there';
+      platform.apps.push(there);
+      return there;
     };
-    await senderOf().send('events_api', {
-      ...payload,
-      ...elsewhere,
-      event: { ...(payload.event as object), ts: '1.3' },
+
+    test('is for the trigger whose bot is known to be there, and for any where none is (AB1)', async () => {
+      const here = await open();
+      await identified();
+      await eventually(async () => expect(adapter.takes?.(here, await say('1.2', elsewhere))).toBe(true));
+      const there = await open({}, 'there', install());
+      const takes = (event: InboundEvent) => [here, there].map((each) => adapter.takes?.(each, event));
+      await eventually(async () => expect(takes(await say('1.3'))).toEqual([true, false]));
+      await eventually(() =>
+        expect(takes(host.event(0) && adapter.read(host.event(0)))).toEqual([false, true]),
+      );
+      expect(takes(await say('1.4', elsewhere))).toEqual([false, true]);
+      expect(JSON.parse(host.event().meta)).toMatchObject({ triggers: ['there'] });
     });
-    expect(adapter.takes?.(trigger, last())).toBe(false);
+
+    test('is for nobody else while the bot there is not known yet, and waits where several are not (AB1)', async () => {
+      const { 'auth.test': whoAmI } = webMethods;
+      const silent = new Set([app.name, 'there']);
+      platform.methods.set('auth.test', (call) => {
+        if (silent.has(call.app.name)) throw new WebError('internal_error');
+        return (whoAmI as Method)(call);
+      });
+      const here = await open();
+      const there = await open({}, 'there', install());
+      const completed = (event: InboundEvent) => adapter.complete?.(event, [here, there]);
+      await expect(completed(await say('1.2', elsewhere))).rejects.toMatchObject({ isTooSoon: true });
+      silent.delete(app.name);
+      await eventually(async () => expect(await completed(last())).toMatchObject({ text: 'hello' }));
+      expect([here, there].map((each) => adapter.takes?.(each, last()))).toEqual([false, true]);
+      expect([here, there].map((each) => adapter.takes?.(each, adapter.read(host.event(0))))).toEqual([
+        false,
+        true,
+      ]);
+    });
   });
 
   test('is a mention for a trigger that wants mentions, and anything for one that wants messages', async () => {
