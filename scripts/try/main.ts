@@ -1,7 +1,10 @@
 // A chat in this terminal: a local platform, a gateway with the example trigger of that chat, and an agent that answers by rules.
-// However it ends (`/quit`, the end of the input, Ctrl-C, a closed terminal, a gateway that fails), nothing of it is left behind.
+// However it ends (`/quit`, the end of the input, Ctrl-C, a closed terminal or pipe, a gateway that fails), nothing of it is left
+// behind.
 
 import { parseArgs } from 'node:util';
+import { typeMeant } from '../../config/resources/aliases.ts';
+import { platformOf } from '../../config/resources/triggers/trigger-types.ts';
 import { localChats } from '../../test/fixtures/chats/local-chats.ts';
 import { Conversation } from './conversation.ts';
 import { startGateway } from './gateway.ts';
@@ -16,6 +19,7 @@ and an agent that answers by rules.
 NAME is one of
 ${names.map((name) => `  ${name}`).join('\n')}
 
+Spellings that a trigger's type may have are understood as well.
 What you type is said; /NAME … is a command, #2 or its title presses a button. /help lists the rest.
 `;
 
@@ -36,8 +40,9 @@ export async function main(args: readonly string[], root: string): Promise<numbe
     return 0;
   }
   const [name, ...more] = parsed.positionals;
-  const make = name === undefined || !Object.hasOwn(localChats, name) ? undefined : localChats[name];
   if (name === undefined) return complain('which chat?');
+  const type = typeMeant(name);
+  const make = type === undefined ? undefined : localChats[platformOf(type)];
   if (make === undefined) return complain(`there is no chat ${JSON.stringify(name)}`);
   if (more.length > 0) return complain('one chat at a time');
 
@@ -68,12 +73,17 @@ const parse = (args: readonly string[]) =>
     options: { help: { type: 'boolean', short: 'h', default: false } },
   });
 
-/** Aborted by a signal, and when the shell that npm started this through is gone: that dies of a signal without passing it on. */
+/**
+ * Aborted by a signal, when nobody reads what is drawn any more, and when the shell that npm started this through is gone: that dies
+ * of a signal without passing it on.
+ */
 function untilTold(): { readonly signal: AbortSignal; release(): void } {
   const ending = new AbortController();
   const end = () => ending.abort();
   const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
   for (const each of signals) process.on(each, end);
+  // For good: what is written after that fails as well.
+  process.stdout.on('error', end);
   const parent = process.ppid;
   const watch = setInterval(() => {
     if (process.ppid !== parent) end();

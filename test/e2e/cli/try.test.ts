@@ -67,7 +67,7 @@ test.concurrent.each(Object.keys(localChats))(
 );
 
 test.concurrent('the commands that a chat has of its own are listed, and take their values by name', async () => {
-  const { output } = await typedInto(['communitychat'], ['/help', '/agent action:run input:hello']);
+  const { output } = await typedInto(['CommunityChat'], ['/help', '/agent action:run input:hello']);
   expect(output).toMatch(/^ {2}\/agent ACTION AGENT_ID INPUT +Ask an agent/m);
   expect(output).toMatch(/^│ .*Hello!/m);
 });
@@ -80,6 +80,28 @@ test.concurrent('a name that is none is told with those that are; --help says th
     for (const name of Object.keys(localChats)) expect(output).toContain(`  ${name}\n`);
     expect(left).toEqual([]);
   }
+});
+
+test.concurrent('a pipe that nobody reads any more ends all of it', async () => {
+  const folder = scratch();
+  const child = spawn(process.execPath, [script, 'botmessenger'], {
+    env: { ...process.env, TMPDIR: folder },
+  });
+  const ended = new Promise((done) => child.once('close', done));
+  let output = '';
+  let complaints = '';
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    complaints += chunk;
+  });
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    output += chunk;
+  });
+  await eventually('it has begun', () => output.includes('/help has the rest'));
+  child.stdout.destroy();
+  child.stdin.write('hello\n');
+  expect([await ended, complaints]).toEqual([0, '']);
+  expect(readdirSync(folder)).toEqual([]);
+  expect(await isServed(addressIn(output))).toBe(false);
 });
 
 test.concurrent('in a terminal it has colours and a prompt, and Ctrl-C ends all of it', async () => {
