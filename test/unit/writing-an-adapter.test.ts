@@ -1,8 +1,20 @@
-// The guide to new adapters names files and takes things from them: that they are there, and have those names.
+// The guide to new adapters names files and takes things from them: that they are there, and have those names; and that what it
+// has written compiles where it says that it belongs.
 
-import { existsSync, readFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { expect, test } from 'vitest';
+import { spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, resolve } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
 
 const root = resolve(import.meta.dirname, '../..');
 const guide = readFileSync(join(root, 'docs/writing-an-adapter.md'), 'utf8');
@@ -75,4 +87,62 @@ test.each([
   const members = membersOf(file, name);
   expect(members.length).toBeGreaterThan(1);
   expect(members.filter((member) => !new RegExp(`\\b${member}\\b`).test(guide))).toEqual([]);
+});
+
+const scratch = mkdtempSync(join(tmpdir(), 'guide-'));
+afterAll(() => rmSync(scratch, { recursive: true, force: true }));
+
+/** The files that the reader writes, by the path that was named last before each. */
+function filesOfReader(): ReadonlyMap<string, string> {
+  const paths = [...guide.matchAll(/`((?:config|actors)\/[\w./-]*teamboard[\w-]*\.ts)`/g)];
+  const files = [...guide.matchAll(/```ts\n(.*?)```/gs)].flatMap(({ 1: code = '', index }) => {
+    const path = paths.findLast((named) => named.index < index)?.[1];
+    return path === undefined || !/^(?:\/\/|import) /.test(code) ? [] : [[path, code] as const];
+  });
+  return new Map(files);
+}
+
+/** Before the line that begins so. */
+function insert(file: string, before: string, line: string): void {
+  const path = join(scratch, file);
+  const text = readFileSync(path, 'utf8');
+  expect(text).toContain(`\n${before}`);
+  writeFileSync(path, text.replace(`\n${before}`, `\n${line}\n${before}`));
+}
+
+test('its adapter compiles, with the lines that it has the reader add', () => {
+  for (const room of ['config', 'machines', 'actors', 'rest', 'globs'])
+    cpSync(join(root, room), join(scratch, room), { recursive: true });
+  for (const file of ['tsconfig.json', 'package.json']) cpSync(join(root, file), join(scratch, file));
+  symlinkSync(join(root, 'node_modules'), join(scratch, 'node_modules'));
+  const files = filesOfReader();
+  expect(files.size).toBe(6);
+  for (const [path, code] of files) {
+    mkdirSync(dirname(join(scratch, path)), { recursive: true });
+    writeFileSync(join(scratch, path), code);
+  }
+  const types = 'config/resources/triggers/trigger-types.ts';
+  insert(types, 'const types = {', "import { teamBoardType } from '../types/teamboard.ts';");
+  insert(types, '  Manual: manualType,', '  TeamBoard: teamBoardType,');
+  insert(
+    'config/resources/triggers/trigger.ts',
+    'export type ManualTrigger =',
+    "export type TeamBoardTrigger = TriggerOfType<'TeamBoard'>;",
+  );
+  const adapters = 'actors/sources/adapters.ts';
+  insert(
+    adapters,
+    'export interface Adapters {',
+    "import { teamBoardAdapter } from './teamboard/teamboard-adapter.ts';",
+  );
+  insert(adapters, '    Manual: manualAdapter,', '    TeamBoard: teamBoardAdapter(maxBodyBytes),');
+  const connector = [...files.keys()].filter((path) => path.endsWith('-connector.ts'));
+  const project = { extends: './tsconfig.json', files: [adapters, ...connector], include: [] };
+  writeFileSync(join(scratch, 'guide.json'), JSON.stringify(project));
+  const tsc = join(root, 'node_modules/typescript/bin/tsc');
+  const { status, stdout } = spawnSync(process.execPath, [tsc, '-p', 'guide.json'], {
+    cwd: scratch,
+    encoding: 'utf8',
+  });
+  expect([status, stdout]).toEqual([0, '']);
 });
