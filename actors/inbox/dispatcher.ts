@@ -170,7 +170,7 @@ export class Dispatcher {
     if (found === undefined || work === undefined) return {};
     try {
       const { receivedAt: at, attempts: attempt } = found;
-      return discardEffects({ ...found, at, attempt, state: undefined }, work);
+      return discardEffects({ ...found, at, attempt, state: undefined }, work, found.trigger);
     } catch (error) {
       const reason = redact(error instanceof Error ? error.message : String(error));
       log.error({ delivery: id, reason }, 'nobody could be told what becomes of an event');

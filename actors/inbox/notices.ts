@@ -33,19 +33,22 @@ export function withNotice(
   if (work.notice === undefined) return result;
   switch (result.outcome) {
     case 'dead':
-      return withoutTimer(withRows(result, work.notice(event, ending ?? 'failed')), event);
+      return withoutTimer(withRows(result, work.notice(event, ending ?? 'failed', result.trigger)), event);
     case 'done':
     case 'ignored': {
-      const rows = ending === undefined ? [] : work.notice(event, ending);
+      const rows = ending === undefined ? [] : work.notice(event, ending, result.trigger);
       return withoutTimer(withRows(result, rows), event);
     }
     case 'retrying':
     case 'deferred':
-      return (result.retryInMs ?? 0) < MOMENT_MS ? result : withRows(result, work.notice(event, 'waits'));
+      return (result.retryInMs ?? 0) < MOMENT_MS
+        ? result
+        : withRows(result, work.notice(event, 'waits', result.trigger));
     case 'held':
     case 'queued': {
       if (result.heldBy === undefined) return result;
-      const waits = withTimer(result, timerOf(event), work.notice(event, 'waits'), momentLeft(event, now));
+      const rows = work.notice(event, 'waits', result.trigger);
+      const waits = withTimer(result, timerOf(event), rows, momentLeft(event, now));
       if (notAfter === undefined) return waits;
       const inMs = Math.max(0, Math.min(notAfter - now, notAfter - event.at));
       const ending = work.overdue?.(event);
@@ -56,10 +59,14 @@ export function withNotice(
   }
 }
 
-/** What goes with the end of an event that an operator discards. Throws what the work throws. */
-export function discardEffects(event: StoredEvent, work: Work): Pick<Effects, 'emit' | 'cancelTimers'> {
+/** What goes with the end of an event that an operator discards; `trigger` has taken it. Throws what the work throws. */
+export function discardEffects(
+  event: StoredEvent,
+  work: Work,
+  trigger: string | undefined,
+): Pick<Effects, 'emit' | 'cancelTimers'> {
   if (work.notice === undefined) return {};
-  return { emit: work.notice(event, 'stopped'), cancelTimers: timersOf(event) };
+  return { emit: work.notice(event, 'stopped', trigger), cancelTimers: timersOf(event) };
 }
 
 function withRows(result: TurnResult, rows: readonly NewEvent[]): TurnResult {

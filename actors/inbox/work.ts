@@ -97,9 +97,9 @@ export interface Work {
   perform(assignment: Assignment): Promise<Outcome>;
   /**
    * What is sent to say that an event ends without an answer, or has to wait for longer than a moment; for whatever reason, so
-   * that nobody waits for an answer that does not come. What it throws is told to the log.
+   * that nobody waits for an answer that does not come. `trigger` has taken it, where one has. What it throws is told to the log.
    */
-  notice?(event: StoredEvent, notice: Notice): readonly NewEvent[];
+  notice?(event: StoredEvent, notice: Notice, trigger?: string): readonly NewEvent[];
   /** What ends an event that still waits when nobody wants it any more (`notAfter`). */
   overdue?(event: StoredEvent): NewEvent;
   /**

@@ -101,8 +101,11 @@ export class ConversationWork implements Work {
     return outcome;
   }
 
-  /** What is said to whoever sent an event that waits, or ends without an answer for whatever reason. */
-  notice(event: StoredEvent, notice: Notice): readonly NewEvent[] {
+  /**
+   * What is said to whoever sent an event that waits, or ends without an answer for whatever reason. By `taker`, where one has taken
+   * it: what its filters ask of the platform may be known no more.
+   */
+  notice(event: StoredEvent, notice: Notice, taker?: string): readonly NewEvent[] {
     if ((event.kind ?? INBOUND) !== INBOUND) return [];
     const adapter = this.#routing.adapterOf(event.key.split('/')[1] ?? '');
     if (adapter?.outbound === undefined) return [];
@@ -113,7 +116,7 @@ export class ConversationWork implements Work {
       // Nobody knows whom to tell; its record says that it cannot be read.
       return [];
     }
-    const match = this.#triggers.match(adapter, inbound);
+    const match = this.#triggers.taker(adapter, inbound, taker) ?? this.#triggers.match(adapter, inbound);
     const isTaken = 'trigger' in match;
     if (!isTaken && inbound.isAwaited !== true) return [];
     // What nobody can hear any more is not said.
@@ -128,7 +131,7 @@ export class ConversationWork implements Work {
     if (kind === OVERDUE)
       return endLate(assignment, {
         records: this.#records,
-        late: (late) => this.notice(late, 'late'),
+        late: (late, taker) => this.notice(late, 'late', taker),
         discard: (id, note) => this.#routing.discard(id, note),
       });
     if (kind !== INBOUND) return ignored(`a ${kind} for what nothing here waits for: ${wakes}`);
@@ -145,7 +148,8 @@ export class ConversationWork implements Work {
       try {
         inbound = await completing.event;
       } catch (error) {
-        return askedInVain(completing.trigger, error);
+        // Nobody has taken it yet.
+        return { ...askedInVain(completing.trigger, error), trigger: undefined };
       }
     const match = this.#triggers.match(adapter, inbound);
     if (!('trigger' in match)) {
@@ -211,7 +215,7 @@ export class ConversationWork implements Work {
     const limit = timeLimit(trigger);
     const deadline = new RunDeadline({
       ...{ signal, limit, longestMs: this.#routing.longestTimeoutMs, answerTime: time },
-      onLate: () => this.#tellLate(assignment),
+      onLate: () => this.#tellLate(assignment, trigger.name),
     });
     let endTyping: (() => void) | undefined;
     let draft: Draft | undefined;
@@ -245,9 +249,9 @@ export class ConversationWork implements Work {
   }
 
   /** Best effort: the run may end yet, and says it then. */
-  #tellLate({ event, checkpoint }: Assignment): void {
+  #tellLate({ event, checkpoint }: Assignment, taker: string): void {
     try {
-      const emit = this.notice(event, 'late');
+      const emit = this.notice(event, 'late', taker);
       if (emit.length > 0) checkpoint(undefined, { emit }).catch(() => {});
     } catch {
       // Of what has no form there the commit of its end tells the log.

@@ -12,7 +12,7 @@ const WAITS: ReadonlySet<string> = new Set(['held', 'queued']);
 export interface EndsLate {
   readonly records: Pick<Store, 'delivery'>;
   /** What its sender is told. */
-  late(event: StoredEvent): readonly NewEvent[];
+  late(event: StoredEvent, trigger: string | undefined): readonly NewEvent[];
   discard(id: string, note: string): Promise<unknown>;
 }
 
@@ -31,7 +31,7 @@ export async function endLate(
     return { kind: 'ignored', note: 'what it was to end waits no more' };
   const { receivedAt: at, attempts: attempt } = found;
   // First, so that this is what is told of its end.
-  await checkpoint(undefined, { emit: late({ ...found, at, attempt, state: undefined }) });
+  await checkpoint(undefined, { emit: late({ ...found, at, attempt, state: undefined }, found.trigger) });
   await discard(id, 'nobody was asked in the time within which the platform takes an answer');
   return { kind: 'done' };
 }

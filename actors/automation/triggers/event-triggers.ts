@@ -61,6 +61,17 @@ export class EventTriggers {
     return 'trigger' in match && match.binding === undefined ? { ...match, builtIn } : match;
   }
 
+  /** The trigger of that name, which has taken the event; undefined where it is gone, or for another account now. */
+  taker(
+    adapter: Adapter,
+    inbound: InboundEvent,
+    name: string | undefined,
+  ): Pick<Match, 'trigger'> | undefined {
+    const trigger = name === undefined ? undefined : this.#lookup.trigger(name);
+    if (trigger?.type !== adapter.type || !isOfAccount(adapter, trigger, inbound)) return undefined;
+    return { trigger };
+  }
+
   /** Triggers whose filters let it pass, whatever they do with it. */
   letting(adapter: Adapter, inbound: InboundEvent): readonly Trigger[] {
     return this.#known(adapter, inbound).filter(

@@ -43,7 +43,7 @@ export function withoutPlace(heldBy: string, { name }: Trigger, whom: string, no
 export function askedInVain(
   { name: trigger, retry }: Trigger,
   error: unknown,
-): Outcome & { readonly note: string } {
+): Extract<Outcome, { kind: 'deferred' | 'failed' }> {
   const note = error instanceof Error ? error.message : String(error);
   if (!(error instanceof DeliveryError)) return { kind: 'failed', trigger, note, retry };
   const { isFinal, isTooSoon, isUnasked, isOutcomeUnknown, retryAfterMs } = error;

@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, describe, expect, test } from 'vitest';
 import { type Handler, HandlerError } from '../../../../../actors/handlers/handler.ts';
 import { chatFilters } from '../../../../../actors/inbox/chat-filters.ts';
+import { DeliveryError } from '../../../../../actors/outbound/delivery-error.ts';
 import type { InboundEvent } from '../../../../../actors/sources/adapter.ts';
 import type { ManualTrigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { quickRetry, until } from '../../../../fixtures/automation/inbox.ts';
@@ -105,6 +106,36 @@ describe('there is no answer to show', () => {
       expect([await chat.saidTo('e1'), await chat.saidTo('e2')]).toEqual([[FAILED], []]);
     },
   );
+
+  test('where a trigger took it by the name of its channel, also when that name is known no more', async () => {
+    let isKnown = true;
+    const trigger: ManualTrigger = { ...manualTrigger('chat'), retry: once, on_failure: 'reply' };
+    const chat = begin({
+      triggers: [trigger],
+      handler: failing(true),
+      adapter: {
+        filters: () => chatFilters({ channels: ['#ops'] }),
+        complete: async (event) => {
+          if (!isKnown) throw new DeliveryError('the platform is away', { isTooSoon: true });
+          return { ...event, channelAliases: ['ops'] };
+        },
+      },
+    });
+    await chat.say('e1', { isAwaited: false });
+    await chat.reached('e1', 'dead');
+    expect(await chat.saidTo('e1')).toEqual([FAILED]);
+    await chat.pauses.pause(chat.store, 'chat');
+    await chat.say('e2');
+    await chat.reached('e2', 'held');
+    await chat.deliveries.discard('e2', 'by hand');
+    expect(await chat.saidTo('e2')).toEqual([STOPPED]);
+    // Nobody knows whether it is for a trigger at all.
+    isKnown = false;
+    await chat.say('e3', { isAwaited: false });
+    await until('it was put off', async () => (await chat.store.delivery('e3'))?.deferrals === 1);
+    expect(await chat.store.delivery('e3')).toMatchObject({ trigger: undefined });
+    expect(await chat.saidTo('e3')).toEqual([]);
+  });
 
   test('since its agent is gone, and with it its trigger', async () => {
     const retry = { ...quickRetry, attempts: 2, min_backoff_seconds: 0.3, max_backoff_seconds: 0.3 };
