@@ -31,7 +31,7 @@ export function appOf({ app_token, app_id, signing_secret }: AppCredentials): st
   const id = appInToken(app_token) ?? app_id;
   if (id !== undefined) return id;
   return createHash('sha256')
-    .update(signing_secret ?? app_token ?? '')
+    .update(app_token ?? signing_secret ?? '')
     .digest('hex')
     .slice(0, 16);
 }

@@ -20,7 +20,7 @@ const chatWorkspaceConfigSchema = Type.Object(
     app_id: Type.Optional(
       Type.String({
         description:
-          'Id of the app (A…). An app_token says it, too; without either the app has a name made of its secret.',
+          'Id of the app (A…). An app_token says it, too; without either the app has a name made of its token or secret.',
         pattern: '^[A-Z0-9]{1,32}$',
         patternErrorMessage: 'an id such as A0123ABCDEF',
       }),

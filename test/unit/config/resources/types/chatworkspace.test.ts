@@ -121,6 +121,9 @@ describe('the app of a trigger', () => {
 
   test('is the one of its app token, else the one it names, else a name without its secret', () => {
     expect(appOf({ ...none, app_token: env.APP, app_id: 'A5' })).toBe('A0123ABC');
+    // Its triggers in two workspaces are one app, whatever else they have.
+    const tokenAlone = appOf({ ...none, app_token: 'of another form' });
+    expect(appOf({ ...none, app_token: 'of another form', signing_secret: 's' })).toBe(tokenAlone);
     expect(appOf({ ...none, app_id: 'A5', signing_secret: 's' })).toBe('A5');
     const named = appOf({ ...none, signing_secret: env.SECRET });
     expect(named).toMatch(/^[0-9a-f]{16}$/);
