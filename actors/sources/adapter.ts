@@ -49,7 +49,7 @@ export interface InboundEvent {
   readonly commandRest?: string | undefined;
   /** Values given with it beside the text: of a manual run, or of a platform that has fields for them. */
   readonly parameters: Readonly<Record<string, string>>;
-  /** Whoever sent it sees that an answer is to come: where there will be none they are told so, whatever the reason. */
+  /** Whoever sent it sees that an answer is to come, or spoke to us alone: where there will be none they are told so, whatever the reason. */
   readonly isAwaited?: boolean | undefined;
   /** Epoch ms. The platform takes no answer after that, so what is not answered by then is given up a little before. */
   readonly answerBy?: number | undefined;

@@ -65,6 +65,8 @@ export function readWorkspaceEvent(stored: StoredEvent, users: readonly string[]
     user: sender.id,
     payload,
     parameters: {},
+    // Whoever gives a command has nobody but us to hear from, and sees nothing of it otherwise.
+    isAwaited: said.what === 'command' || undefined,
     isArrival: said.what === 'arrival' || undefined,
     unsupported: unsupportedIn(said),
   };

@@ -186,6 +186,7 @@ describe('a slash command', () => {
       names: ['/deploy'],
       text: 'prod now',
       commandRest: 'prod now',
+      isAwaited: true,
       isChoice: true,
       channel: 'C1',
       channelAliases: ['ops'],
