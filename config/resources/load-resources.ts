@@ -134,6 +134,8 @@ async function readResource(
 function kindFault(root: YamlTree, kind: string | undefined): string {
   if (root.kind !== 'map') return 'expected a resource: a mapping with apiVersion, kind, metadata and spec';
   if (kind === undefined) return 'required, but missing; expected Trigger or Agent';
+  if (kind === 'Daemon')
+    return "is a gateway's own file, which --config FILE --check checks; expected Trigger or Agent";
   const unbuilt = Object.hasOwn(unbuiltKinds, kind) ? unbuiltKinds[kind] : undefined;
   if (unbuilt !== undefined) return `${unbuilt} are not built yet, so ${kind} resources cannot be used`;
   const near = suggest(kind, kinds);

@@ -84,6 +84,7 @@ extra: 1`),
 
   test.each([
     ['Trigge', 'there is no kind of that name; did you mean Trigger?'],
+    ['Daemon', "is a gateway's own file, which --config FILE --check checks; expected Trigger or Agent"],
     ['Deployment', 'there is no kind of that name; expected Trigger or Agent'],
     ['AgentFleet', 'fleets are not built yet, so AgentFleet resources cannot be used'],
     ['Flow', 'flows are not built yet, so Flow resources cannot be used'],
