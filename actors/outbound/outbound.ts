@@ -11,6 +11,8 @@ import type { OutboundMessage, OutboundTarget } from './outbound-message.ts';
 export interface Receipt {
   /** Its id of the message; empty where it names none. */
   readonly id: string;
+  /** What its record is to say besides: that it may have arrived twice. */
+  readonly note?: string | undefined;
 }
 
 export interface SendContext {

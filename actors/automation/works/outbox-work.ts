@@ -83,9 +83,9 @@ export class OutboxWork implements Work {
     if (typeof place === 'string') return withoutPlace(place, trigger, address);
     try {
       const send = () => this.#send(outbound, trigger, event, meta, signal);
-      const { id } = await circuits.run(`${platform}/${account.account}`, send);
+      const { id, note } = await circuits.run(`${platform}/${account.account}`, send);
       this.#gone.delete(event.id);
-      return { kind: 'done', trigger: name, receipt: id === '' ? undefined : id };
+      return { kind: 'done', trigger: name, receipt: id === '' ? undefined : id, note };
     } catch (error) {
       if (onlyEdits !== undefined && isGone(error)) return ignored(name, NOTHING_TO_CHANGE);
       const outcome = askedInVain(trigger, error);

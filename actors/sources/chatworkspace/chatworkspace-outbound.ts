@@ -14,7 +14,7 @@ import { textMember } from '../payload-member.ts';
 import type { WorkspaceApi } from './chatworkspace-api.ts';
 import { deliveryErrorOf, goneWords } from './chatworkspace-errors.ts';
 import { saidOf } from './chatworkspace-event.ts';
-import { postedBefore, rowMetadata, UnsentRows } from './posted-before.ts';
+import { PostedBefore, rowMetadata, UnsentRows } from './posted-before.ts';
 import { type WorkspaceCall, workspaceCalls, workspaceLimits } from './workspace-message.ts';
 import { CHANNEL_LIMIT, EDITS_EVERY_MS } from './workspace-pacing.ts';
 
@@ -32,6 +32,7 @@ export function workspaceOutbound(
   directory: WorkspaceDirectory,
 ): Outbound<ChatWorkspaceTrigger, WorkspaceCall> {
   const unsent = new UnsentRows();
+  const posted = new PostedBefore();
   return {
     target: targetOf,
     async destination(trigger, conversation) {
@@ -48,7 +49,8 @@ export function workspaceOutbound(
       ...directory.pacing.inForce(directory.accountOf(trigger), { channel: CHANNEL_LIMIT }),
     }),
     sendsTo: ({ config }) => config.api_root,
-    send: (trigger, call, context) => new WorkspaceSending(directory, unsent, trigger, context).send(call),
+    send: (trigger, call, context) =>
+      new WorkspaceSending({ ...directory, unsent, posted }, trigger, context).send(call),
     editsEveryMs: () => EDITS_EVERY_MS,
   };
 }
@@ -59,20 +61,18 @@ function targetOf(_trigger: ChatWorkspaceTrigger, { payload }: InboundEvent): Ou
   return said === undefined ? undefined : { place: said.channel, thread: said.answerThread };
 }
 
+interface SendingOptions extends WorkspaceDirectory {
+  readonly unsent: UnsentRows;
+  readonly posted: PostedBefore;
+}
+
 class WorkspaceSending {
-  readonly #directory: WorkspaceDirectory;
-  readonly #unsent: UnsentRows;
+  readonly #directory: SendingOptions;
   readonly #trigger: ChatWorkspaceTrigger;
   readonly #context: SendContext;
 
-  constructor(
-    directory: WorkspaceDirectory,
-    unsent: UnsentRows,
-    trigger: ChatWorkspaceTrigger,
-    context: SendContext,
-  ) {
+  constructor(directory: SendingOptions, trigger: ChatWorkspaceTrigger, context: SendContext) {
     this.#directory = directory;
-    this.#unsent = unsent;
     this.#trigger = trigger;
     this.#context = context;
   }
@@ -81,7 +81,7 @@ class WorkspaceSending {
     const before = of === undefined ? undefined : await this.#context.receiptOf(of);
     const { channel } = parameters;
     return before === undefined
-      ? this.#unsent.heed(this.#context, (isInDoubt) =>
+      ? this.#directory.unsent.heed(this.#context, (isInDoubt) =>
           this.#paced(channel, () => this.#posted(parameters, isInDoubt)),
         )
       : this.#paced(channel, () => this.#changed(before, parameters));
@@ -90,17 +90,16 @@ class WorkspaceSending {
   async #posted(parameters: WorkspaceCall['parameters'], isInDoubt: boolean): Promise<Receipt> {
     const { channel } = parameters;
     const api = this.#directory.apiOf(this.#trigger);
-    if (isInDoubt) {
-      const before = await postedBefore(api, parameters, this.#context);
-      if (before !== undefined) return before;
-    }
+    const before = isInDoubt ? await this.#directory.posted.find(api, parameters, this.#context) : {};
+    if (before.receipt !== undefined) return before.receipt;
     const whole = {
       ...parameters,
       unfurl_links: false,
       unfurl_media: false,
       metadata: rowMetadata(this.#context.rowId),
     };
-    return this.#called('chat.postMessage', whole, channel);
+    const receipt = await this.#called('chat.postMessage', whole, channel);
+    return { ...receipt, note: before.doubt };
   }
 
   async #changed({ id }: Receipt, parameters: WorkspaceCall['parameters']): Promise<Receipt> {

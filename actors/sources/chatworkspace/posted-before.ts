@@ -3,7 +3,8 @@
 //
 // WSP1  it is looked for only where nobody may know what became of that attempt; a refusal, or that it was too soon, says that
 //       nothing was written.
-// WSP2  where the app may not read the channel the message is written again, and may stand there twice.
+// WSP2  where the app may not read the channel, or the platform refuses to be asked again and again, the message is written again, and
+//       its record says that it may stand there twice. A try goes on where the one before had to end.
 
 import { createHash } from 'node:crypto';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
@@ -18,6 +19,9 @@ const CLOCK_SKEW_MS = 600_000;
 const PAGE = 200;
 const MAX_PAGES = 5;
 const MAX_UNSENT = 1_000;
+const MAX_BEGUN = 1_000;
+/** Of some apps the platform takes one such question a minute. */
+const MAX_REFUSALS = 5;
 
 /** For `chat.postMessage`. */
 export function rowMetadata(rowId: string): object {
@@ -29,49 +33,98 @@ interface Place {
   readonly thread_ts?: string | undefined;
 }
 
-/** Rejects with a DeliveryError where it cannot be asked for now. */
-export async function postedBefore(
+/** Where the last try to find a row has ended, since the platform took no more. */
+interface Begun {
+  readonly cursor: string | undefined;
+  /** Pages before it. */
+  readonly count: number;
+  readonly refusals: number;
+}
+
+const NOT_BEGUN: Begun = { cursor: undefined, count: 0, refusals: 0 };
+
+export interface Found {
+  readonly receipt?: Receipt;
+  /** Why it may stand there all the same. */
+  readonly doubt?: string;
+}
+
+export class PostedBefore {
+  readonly #begun = new Map<string, Begun>();
+
+  /** Rejects with a DeliveryError where it cannot be asked for now. */
+  async find(api: WorkspaceApi, place: Place, context: SendContext): Promise<Found> {
+    const { rowId } = context;
+    const begun = this.#begun.get(rowId) ?? NOT_BEGUN;
+    this.#begun.delete(rowId);
+    let { cursor, count } = begun;
+    for (; count < MAX_PAGES; count += 1) {
+      let page: unknown;
+      try {
+        page = await pageOf(api, place, context, cursor);
+      } catch (error) {
+        const fault = deliveryErrorOf(error, `what was written to ${place.channel}`);
+        const refusals = begun.refusals + (fault.isTooSoon ? 1 : 0);
+        if (fault.isFinal || refusals > MAX_REFUSALS) return { doubt: doubtOf(fault.message) };
+        this.#remember(rowId, { cursor, count, refusals });
+        throw inDoubt(fault, error);
+      }
+      const messages = memberOf(page, 'messages');
+      const all: readonly unknown[] = Array.isArray(messages) ? messages : [];
+      const row = digestOf(rowId);
+      const found = all.find((each) => textMember(each, 'metadata.event_payload.row') === row);
+      if (found !== undefined) return { receipt: { id: textMember(found, 'ts') ?? '' } };
+      cursor = textMember(page, 'response_metadata.next_cursor') || undefined;
+      if (cursor === undefined) return {};
+    }
+    return { doubt: doubtOf('too much was written there since') };
+  }
+
+  #remember(rowId: string, begun: Begun): void {
+    for (const [oldest] of this.#begun) {
+      if (this.#begun.size < MAX_BEGUN) break;
+      this.#begun.delete(oldest);
+    }
+    this.#begun.set(rowId, begun);
+  }
+}
+
+const doubtOf = (why: string) =>
+  `it may stand there twice: whether an earlier attempt had arrived could not be found out (${why})`;
+
+function pageOf(
   api: WorkspaceApi,
   { channel, thread_ts }: Place,
-  { rowId, madeAt, signal }: SendContext,
-): Promise<Receipt | undefined> {
-  const method = thread_ts === undefined ? 'conversations.history' : 'conversations.replies';
-  const row = digestOf(rowId);
-  let cursor: string | undefined;
-  for (let count = 0; count < MAX_PAGES; count += 1) {
-    const parameters = {
-      channel,
-      ts: thread_ts,
-      oldest: ((madeAt - CLOCK_SKEW_MS) / 1000).toFixed(6),
-      limit: PAGE,
-      include_all_metadata: true,
-      cursor,
-    };
-    let page: unknown;
-    try {
-      page = await api.call(method, parameters, { signal });
-    } catch (error) {
-      const fault = deliveryErrorOf(error, `what was written to ${channel}`);
-      if (fault.isFinal) return undefined;
-      const { message, platformCode, isTooSoon, retryAfterMs, isPlatformDown } = fault;
-      // Still nobody knows.
-      throw new DeliveryError(message, {
-        platformCode,
-        isTooSoon,
-        retryAfterMs,
-        isPlatformDown,
-        isOutcomeUnknown: true,
-        cause: error,
-      });
-    }
-    const messages = memberOf(page, 'messages');
-    const all: readonly unknown[] = Array.isArray(messages) ? messages : [];
-    const found = all.find((each) => textMember(each, 'metadata.event_payload.row') === row);
-    if (found !== undefined) return { id: textMember(found, 'ts') ?? '' };
-    cursor = textMember(page, 'response_metadata.next_cursor') || undefined;
-    if (cursor === undefined) return undefined;
-  }
-  return undefined;
+  { madeAt, signal }: SendContext,
+  cursor: string | undefined,
+): Promise<unknown> {
+  const parameters = {
+    channel,
+    ts: thread_ts,
+    oldest: ((madeAt - CLOCK_SKEW_MS) / 1000).toFixed(6),
+    limit: PAGE,
+    include_all_metadata: true,
+    cursor,
+  };
+  return api.call(thread_ts === undefined ? 'conversations.history' : 'conversations.replies', parameters, {
+    signal,
+  });
+}
+
+/** Still nobody knows. */
+function inDoubt(
+  { message, platformCode, isTooSoon, retryAfterMs, isPlatformDown }: DeliveryError,
+  cause: unknown,
+) {
+  const isOutcomeUnknown = true;
+  return new DeliveryError(message, {
+    platformCode,
+    isTooSoon,
+    retryAfterMs,
+    isPlatformDown,
+    isOutcomeUnknown,
+    cause,
+  });
 }
 
 /** Rows of which it is known that nothing was written; of one that is forgotten it is asked for. */

@@ -168,8 +168,38 @@ describe('after an attempt whose outcome nobody knows', () => {
     expect(await refused(send('once', {}, again))).toMatchObject({ isTooSoon: true, retryAfterMs: 3_000 });
     expect(texts()).toEqual([]);
     app.lacks.add('channels:history');
-    await send('once', {}, again);
+    const { note } = await send('once', {}, again);
+    expect(note).toMatch(/^it may stand there twice: .*missing_scope/);
     expect(texts()).toEqual(['once']);
+  });
+
+  test('a search goes on where the platform took no more, and finds it', async () => {
+    void platform.fail('chat.postMessage', { kind: 'cut', isTaken: true });
+    await refused(send('once'));
+    for (let n = 0; n < 450; n += 1) channel.add({ user: 'U1', text: `${n}`, thread_ts: '1.2' });
+    for (let n = 0; n < 2; n += 1) {
+      void platform.fail('conversations.replies', { kind: 'refuse', error: tooMany(1) }, { skip: 1 });
+      expect(await refused(send('once', {}, again))).toMatchObject({ isTooSoon: true });
+    }
+    const receipt = await send('once', {}, again);
+    expect(platform.saidBy(app, channel)).toMatchObject([{ ts: receipt.id, text: 'once' }]);
+    expect(receipt.note).toBeUndefined();
+  });
+
+  test('a search that is refused again and again ends, and the record says the doubt (WSP2)', async () => {
+    void platform.fail('chat.postMessage', { kind: 'cut' });
+    await refused(send('once'));
+    void platform.fail('conversations.replies', { kind: 'refuse', error: tooMany(60) }, { times: 100 });
+    for (let n = 0; n < 5; n += 1) {
+      now += 60_000;
+      expect(await refused(send('once', {}, again))).toMatchObject({ isTooSoon: true });
+    }
+    now += 60_000;
+    expect(await send('once', {}, again)).toMatchObject({
+      note: expect.stringContaining('may stand there twice'),
+    });
+    expect(texts()).toEqual(['once']);
+    expect(platform.called('conversations.replies')).toHaveLength(6);
   });
 
   test('nobody is asked where it is known that nothing was written', async () => {
