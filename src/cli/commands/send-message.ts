@@ -40,7 +40,7 @@ export const sendMessage = {
   timeoutSeconds: SEND_SECONDS,
   declare: (command: Command) => {
     command
-      .option('--conversation <name>', 'where to, as agents are told it and "deliveries list" shows it')
+      .option('--conversation <name>', 'where to, as agents are told it and "deliveries show ID" shows it')
       .option('--text <text>', 'what to say; - reads it from stdin')
       .option('--title <text>', 'a title above it')
       .option('--wait', 'wait until it is sent, or never will be')
@@ -49,7 +49,7 @@ export const sendMessage = {
   ask: async ({ client, args: [name = ''], options, timeoutMs }: Situation): Promise<ApiResponse> => {
     const { conversation, text, title, wait, idempotencyKey } = options as SendOptions;
     if (conversation === undefined)
-      throw new UsageError('--conversation NAME says where to; "deliveries list" shows them');
+      throw new UsageError('--conversation NAME says where to; "deliveries show ID" has that of an event');
     if (text === undefined && title === undefined)
       throw new UsageError('--text TEXT says what; with --text - it is read from stdin');
     const body = { conversation, text: text === '-' ? await readStdin() : text, title };
