@@ -175,8 +175,8 @@ export interface Adapter<T extends Trigger = Trigger> {
   /** Whether its files have the commands of a trigger put there, everywhere or for a guild; where it is missing they always do. Pure. */
   isInMenu?(trigger: T, guild: string | undefined): boolean;
   /**
-   * Puts the commands of triggers, all of one account, into the platform's menu, whatever stands there. Gives their names as the
-   * menu has them. Rejects with what the platform says. For a platform that has a menu.
+   * Puts the commands of triggers, all of one account, into the platform's menu, whatever stands there. Gives their names as
+   * people type them. Rejects with what the platform says. For a platform that has a menu.
    */
   register?(triggers: readonly T[], options: RegisterOptions): Promise<readonly string[]>;
   /**

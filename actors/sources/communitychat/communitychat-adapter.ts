@@ -58,7 +58,7 @@ export function communityChatAdapter(maxBodyBytes: number): Adapter<CommunityCha
       if (first === undefined) return [];
       const menus = guild === undefined ? menusOf(triggers) : new Map([[guild, menuOf(triggers)]]);
       for (const [scope, commands] of menus) await clients.of(first).putCommands(scope, commands, signal);
-      return linesOf(menus).map(({ name }) => name);
+      return linesOf(menus).map(({ name }) => `/${name}`);
     },
   };
 }

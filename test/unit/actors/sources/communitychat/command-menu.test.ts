@@ -63,7 +63,7 @@ describe('register', () => {
       triggerOf('a', { deploy: '', page: 'Call somebody' }),
       triggerOf('b', { deploy: 'Deploys', task: 'Our own' }),
     ];
-    expect(await registered(triggers)).toEqual(['deploy', 'page', 'task', 'agent', 'fleet', 'flow']);
+    expect(await registered(triggers)).toEqual(['/deploy', '/page', '/task', '/agent', '/fleet', '/flow']);
     expect(puts()).toHaveLength(1);
     expect(puts()[0]?.authorization).toBe(`Bot ${platform.world.botToken}`);
     const [deploy, page, task, agent] = platform.world.commands.get('') ?? [];
@@ -89,9 +89,9 @@ describe('register', () => {
   test('puts them where the files say, and each once', async () => {
     const { guild } = platform.world;
     const only = triggerOf('b', { page: '' }, { register: 'guilds', guild_ids: [guild] });
-    expect(await registered([only])).toEqual(['page', 'agent', 'task', 'fleet', 'flow']);
+    expect(await registered([only])).toEqual(['/page', '/agent', '/task', '/fleet', '/flow']);
     expect([...platform.world.commands.keys()]).toEqual([guild]);
-    expect(await registered([triggerOf('a', { deploy: '' }), only])).toContain('page');
+    expect(await registered([triggerOf('a', { deploy: '' }), only])).toContain('/page');
     expect(namesOf(guild)).toEqual(['page']);
     expect(namesOf()).toEqual(['deploy', 'agent', 'task', 'fleet', 'flow']);
     const isInMenu = (config: Config, place?: string) =>
