@@ -11,6 +11,8 @@ const IN_VAIN_MS = 5_000;
 /** So long what only the identity can decide waits for it. */
 const UNKNOWN_MS = 300_000;
 const BOTS = 'chatworkspace-bots';
+/** A token that nobody has any more leaves nothing behind. */
+const ROW_TTL_MS = 30 * 86_400_000;
 
 export class WorkspaceBot {
   readonly api: WorkspaceApi;
@@ -83,10 +85,9 @@ export class WorkspaceBot {
       if (identity === undefined) this.#inVainAt = performance.now();
     }
     if (identity === undefined) return this.#identity;
-    const isKnown = JSON.stringify(identity) === JSON.stringify(this.#identity);
     this.#identity = identity;
     this.#identifiedAt = performance.now();
-    if (!isKnown) await store.put(BOTS, this.#digest, JSON.stringify(identity));
+    await store.put(BOTS, this.#digest, JSON.stringify(identity), { ttlMs: ROW_TTL_MS });
     return identity;
   }
 }

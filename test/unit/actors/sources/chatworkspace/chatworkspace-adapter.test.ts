@@ -1,7 +1,7 @@
 // What comes to triggers of type ChatWorkspace by HTTP over real sockets, signed by the fake of the platform.
 
 import fc from 'fast-check';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Adapter, InboundEvent } from '../../../../../actors/sources/adapter.ts';
 import { chatWorkspaceAdapter } from '../../../../../actors/sources/chatworkspace/chatworkspace-adapter.ts';
 import type { ChatWorkspaceTrigger } from '../../../../../config/resources/triggers/trigger.ts';
@@ -291,11 +291,16 @@ test('a bot token that is refused is the failure of its trigger, until it is acc
 });
 
 test('who the bot is, is known after a restart, and asked for once for all its triggers', async () => {
+  const put = vi.spyOn(host.store, 'put');
   await open();
   await open({}, 'second');
   await identified();
   await platform.say(channel, 'UANN', 'hello');
   expect(platform.called('auth.test')).toHaveLength(1);
+  // Of a token that nobody has any more nothing stays.
+  expect(put.mock.calls).toEqual([
+    ['chatworkspace-bots', expect.any(String), expect.any(String), { ttlMs: expect.any(Number) }],
+  ]);
   platform.isAway = true;
   adapter = chatWorkspaceAdapter(26_214_400);
   await open({ path: '/again' }, 'again');
