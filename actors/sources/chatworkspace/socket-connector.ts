@@ -26,6 +26,8 @@ export interface SocketConnectorOptions extends SignedConnectorOptions {
 
 /** A message of the largest size, with files and in rich text, is some hundred KB. */
 const MAX_FRAME_BYTES = 4_194_304;
+/** Of one that comes again, only to be acknowledged. */
+const MAX_AGAIN_BYTES = 33_554_432;
 /** For the bots to say who they are, and for a socket. */
 const CONNECT_MS = 45_000;
 /** Who brings what comes on a socket that was opened under the token. */
@@ -34,6 +36,7 @@ const platform: Principal = { kind: 'key', name: 'app_token' };
 export function socketConnector(options: SocketConnectorOptions): Connector<ChatWorkspaceTrigger> {
   const { trigger, host, app, botOf, times = socketTimes } = options;
   const { app_token: token = '', api_root } = trigger.config;
+  const limit = { maxBytes: MAX_FRAME_BYTES, maxAgainBytes: MAX_AGAIN_BYTES, wasExceeded: false };
   return {
     // Tokens of bots are no part of it: triggers of one app may have bots in several workspaces.
     identity: JSON.stringify(['socket', api_root, token]),
@@ -41,7 +44,7 @@ export function socketConnector(options: SocketConnectorOptions): Connector<Chat
     async connect(signal, users) {
       await identifyFirst(users(), botOf, host, signal);
       const api = new WorkspaceApi({ token, api_root });
-      const wires = await webSocketWires(MAX_FRAME_BYTES);
+      const wires = await webSocketWires(limit);
       signal.throwIfAborted();
       const take = (envelope: Envelope) => taken(options, users, envelope);
       const address = (ending: AbortSignal) => newAddress(api, ending, times.addressMs);

@@ -1,6 +1,7 @@
 // One socket of the platform from its address to its end: it is asked for, opened, greeted, kept alive, and left.
 //
-// WK1  an envelope is acknowledged only when its intake has settled as durable, and only on the socket that it came on.
+// WK1  an envelope is acknowledged only when its intake has settled as durable, and only on the socket that it came on; but for one
+//      that nothing here reads, since it is too large, and that would come for ever.
 // WK2  address, opening and greeting have deadlines; a socket without a sign of life is given up (`silenceMs`). While nothing
 //      is read on purpose no sign can come, and none is missed.
 // WK3  one that is left stays open for a while, so that what the platform has already sent on it is answered there; it is closed
@@ -44,6 +45,8 @@ export interface SocketOptions {
   onDisconnect(reason: string): void;
   /** `settled` is called when it is durable, or is known not to be. */
   onEnvelope(envelope: Envelope, bytes: number, settled: (isDurable: boolean) => void): void;
+  /** What is dropped for its size. */
+  onOversized(bytes: number): void;
   onGone(failure: ConnectionFailure): void;
 }
 
@@ -115,6 +118,7 @@ export class PlatformSocket {
     try {
       this.#wire = wires.connect(url, {
         onText: (text, bytes) => this.#onText(text, bytes),
+        onOversized: (envelope, bytes) => this.#drop(envelope, bytes),
         onSign: () => this.#noteSign(),
         onClosed: (reason, retryAfterMs) => this.#end({ kind: 'transient', reason, retryAfterMs }),
       });
@@ -154,6 +158,14 @@ export class PlatformSocket {
       if (isDurable) this.#wire?.send(JSON.stringify({ envelope_id: envelope.id }));
       this.#closeIfIdle();
     });
+  }
+
+  #drop(envelope: string | undefined, bytes: number): void {
+    if (this.#isGone) return;
+    this.#noteSign();
+    if (envelope === undefined || !this.#takesNew) return;
+    this.#wire?.send(JSON.stringify({ envelope_id: envelope }));
+    this.#options.onOversized(bytes);
   }
 
   #noteSign(): void {

@@ -126,6 +126,10 @@ export class SocketMode implements OpenConnection {
         this.#on({ type: 'told', socket, reason, isSoon });
       },
       onEnvelope: (envelope, bytes, settled) => this.#intake.add(envelope, bytes, settled),
+      onOversized: (bytes) => {
+        const { log, app } = this.#options;
+        log.error({ app, bytes }, 'an event is larger than what is read from a socket, and is dropped');
+      },
       onGone: (failure) => {
         this.#sockets.delete(socket);
         this.#on({ type: 'gone', socket, failure });

@@ -1,7 +1,8 @@
 // Real wires: WebSockets of `ws`. Its texts of errors are not repeated but for the system's words; the address is a credential, and so
 // are its parts.
 //
-// WW1  a frame beyond `maxFrameBytes`, also after decompression, ends the socket: nobody puts it together.
+// WW1  a frame beyond `maxBytes`, also after decompression, ends the socket: nobody puts it together. It comes again on the next one,
+//      where one of up to `maxAgainBytes` is looked at only for what it is acknowledged by.
 
 import type { IncomingMessage } from 'node:http';
 import { retryAfterMs } from '../../../../rest/retry-after.ts';
@@ -9,9 +10,17 @@ import type { Wire, WireEvents, Wires } from './wire.ts';
 
 /** As `ws` calls a frame beyond the bound. */
 const TOO_LARGE = 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH';
+const END_BYTES = 4_096;
+
+/** Of frames; kept over the sockets of an app. */
+export interface FrameLimit {
+  readonly maxBytes: number;
+  readonly maxAgainBytes: number;
+  wasExceeded: boolean;
+}
 
 /** Loaded with the first connection: who has no such trigger needs none of it. */
-export async function webSocketWires(maxFrameBytes: number): Promise<Wires> {
+export async function webSocketWires(limit: FrameLimit): Promise<Wires> {
   const { WebSocket } = await import('ws');
   return {
     connect(url, events) {
@@ -19,11 +28,12 @@ export async function webSocketWires(maxFrameBytes: number): Promise<Wires> {
         events.onClosed('the platform gave an address that is none of a socket');
         return noWire;
       }
-      const socket = new WebSocket(url, { maxPayload: maxFrameBytes, perMessageDeflate: false });
+      const maxPayload = limit.wasExceeded ? limit.maxAgainBytes : limit.maxBytes;
+      const socket = new WebSocket(url, { maxPayload, perMessageDeflate: false });
       let why: string | undefined;
       socket.on('message', (data, isBinary) => {
         if (isBinary) events.onSign();
-        else onText(events, data as Buffer);
+        else onText(events, data as Buffer, limit.maxBytes);
       });
       socket.on('ping', () => events.onSign());
       socket.on('pong', () => events.onSign());
@@ -42,8 +52,10 @@ export async function webSocketWires(maxFrameBytes: number): Promise<Wires> {
       socket.on('error', (error) => {
         const { code } = error as NodeJS.ErrnoException;
         why ??= typeof code === 'string' ? code : 'the connection failed';
-        if (code === TOO_LARGE)
-          why = `a frame was larger than the ${maxFrameBytes} bytes that are read (${code}); where it comes again it ends the next one, too`;
+        if (code === TOO_LARGE) {
+          limit.wasExceeded = true;
+          why = `a frame was larger than the ${maxPayload} bytes that are read (${code})`;
+        }
       });
       socket.on('close', (code) => events.onClosed(`the socket was closed: ${why ?? code}`));
       return {
@@ -58,8 +70,16 @@ export async function webSocketWires(maxFrameBytes: number): Promise<Wires> {
   };
 }
 
-function onText(events: WireEvents, data: Buffer): void {
-  events.onText(data.toString('utf8'), data.length);
+function onText(events: WireEvents, data: Buffer, maxBytes: number): void {
+  if (data.length <= maxBytes) events.onText(data.toString('utf8'), data.length);
+  else events.onOversized(envelopeIn(data), data.length);
+}
+
+/** It stands at one end of the frame: what is between is not read. */
+function envelopeIn(data: Buffer): string | undefined {
+  const ends = [data.subarray(0, END_BYTES), data.subarray(-END_BYTES)];
+  const ids = ends.map((end) => /"envelope_id"\s*:\s*"([\w-]{1,100})"/.exec(end.toString('latin1'))?.[1]);
+  return ids.find((id) => id !== undefined);
 }
 
 function isAddress(url: string): boolean {

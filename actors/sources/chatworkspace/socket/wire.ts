@@ -4,6 +4,8 @@
 export interface WireEvents {
   /** A text frame, and its size. */
   onText(text: string, bytes: number): void;
+  /** A text frame larger than what is read, which came again; its envelope as far as it says one, and its size. */
+  onOversized(envelope: string | undefined, bytes: number): void;
   /** A sign of life: a ping, a pong, or a frame that is no text. */
   onSign(): void;
   /** Once; nothing comes after it. `reason` has no address in it, since that is a credential. */

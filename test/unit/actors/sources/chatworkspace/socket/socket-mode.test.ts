@@ -26,6 +26,7 @@ let lines: readonly LogLine[];
 const ends: (() => Promise<unknown> | undefined)[] = [];
 
 beforeEach(async () => {
+  limit = { ...limit, wasExceeded: false };
   platform = await new WorkspaceSockets({ redeliverMs: 300, pingMs: 50 }).start();
   app = platform.of('A1');
 });
@@ -36,6 +37,7 @@ afterEach(async () => {
 });
 
 const MAX_FRAME = 65_536;
+let limit = { maxBytes: MAX_FRAME, maxAgainBytes: 4 * MAX_FRAME, wasExceeded: false };
 
 interface Made {
   readonly mode: SocketMode;
@@ -53,7 +55,7 @@ async function made({ times, ...more }: Partial<SocketModeOptions> = {}): Promis
       app: 'A1',
       log: host.log,
       address: async () => platform.newUrl('A1'),
-      wires: await webSocketWires(MAX_FRAME),
+      wires: await webSocketWires(limit),
       times: { ...socketTimes, lingerMs: 100, ...times },
       ...more,
       take: async (envelope) => {
@@ -301,6 +303,24 @@ describe('what ends a connection', () => {
       /larger than the 65536 bytes that are read \(WS_ERR_UNSUPPORTED_MESSAGE_LENGTH\)/,
     );
     expect(taken).toEqual([]);
+  });
+
+  test('is such a frame once: where it comes again it is acknowledged, dropped and told (WW1)', async () => {
+    const huge = { event: { type: 'app_mention', text: 'y'.repeat(MAX_FRAME) } };
+    const first = await connected();
+    const one = app.deliver('events_api', huge);
+    expect((await endOf(first.mode)).message).toContain('65536 bytes');
+    const { taken, mode } = await connected();
+    await eventually(() => expect(one.ackedAt).toBeDefined());
+    expect(lines).toContainEqual(
+      expect.objectContaining({ level: 'error', fields: expect.objectContaining({ app: 'A1' }) }),
+    );
+    const other = app.deliver('events_api', said(1));
+    await eventually(() => expect(other.ackedAt).toBeDefined());
+    expect(taken).toHaveLength(1);
+    // Nobody reads without a bound.
+    app.open[0]?.sendRaw(JSON.stringify({ envelope_id: 'x', text: 'y'.repeat(4 * MAX_FRAME) }));
+    expect((await endOf(mode)).message).toContain('262144 bytes');
   });
 
   test.each([
