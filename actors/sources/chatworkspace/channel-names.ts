@@ -2,14 +2,16 @@
 // once, and for a while that holds. Where it does not tell of a single one it is asked for all of them, page by page.
 //
 // WSC1  what is kept is bounded, and each channel is asked for by one call at a time, however many wait for it.
-// WSC2  a name that cannot be had now is told as such: nobody takes it for another one. One that the platform refuses for good is
-//       no name for a while, and the log says why: no filter by names takes its events, and the others are not held up.
+// WSC2  a name that cannot be had now is told as such: nobody takes it for another one. One that the platform refuses a bot for good
+//       is no name for it for a while, and log and remarks say why: no filter by names takes its events, and the others are not held up,
+//       since nobody but a person can mend that.
 // WSC3  no more is asked than the platform takes; who comes beyond that is told when to come again.
 
 import { Pace } from '../../../rest/pace.ts';
 import type { Log } from '../../log.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
 import { memberOf, textMember } from '../payload-member.ts';
+import { type Remark, Remarks } from '../remarks.ts';
 import type { WorkspaceApi } from './chatworkspace-api.ts';
 import { deliveryErrorOf } from './chatworkspace-errors.ts';
 
@@ -24,6 +26,10 @@ const MAX_PAGES = 50;
 const EVERY_MS = 1_200;
 const BURST = 20;
 const CALL_MS = 5_000;
+
+const NAMES = 'names';
+const NO_NAMES =
+  'the platform tells no names of channels: filters by names take nothing for five minutes; write ids, or give the app the scope';
 
 interface Known {
   readonly names: readonly string[];
@@ -47,13 +53,19 @@ export class ChannelNames {
   #log: Log | undefined;
   #listing: Promise<void> | undefined;
   #reached: ListPage = FIRST_PAGE;
-  /** Neither one nor all can be asked for before. */
-  #refusedUntil = Number.NEGATIVE_INFINITY;
+  /** By whom neither one nor all can be asked for before. */
+  readonly #refusedUntil = new WeakMap<WorkspaceApi, number>();
+  readonly #remarks = new Remarks();
 
   /** `now` gives milliseconds that only grow. */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now;
     this.#pace = new Pace(EVERY_MS, now, BURST);
+  }
+
+  /** That names were refused. */
+  get remarks(): readonly Remark[] {
+    return this.#remarks.of(NAMES);
   }
 
   /** Where it is told that names are refused. */
@@ -63,17 +75,18 @@ export class ChannelNames {
 
   /**
    * Undefined where it has to be asked for; empty for a channel without a name, that the bot does not see, or while names are
-   * refused.
+   * refused to who would ask.
    */
-  known(channel: string): readonly string[] | undefined {
+  known(channel: string, api?: WorkspaceApi): readonly string[] | undefined {
     const known = this.#known.get(channel);
     if (known !== undefined && known.until > this.#now()) return known.names;
-    return this.#refusedUntil > this.#now() ? [] : undefined;
+    const refusedUntil = api && this.#refusedUntil.get(api);
+    return refusedUntil !== undefined && refusedUntil > this.#now() ? [] : undefined;
   }
 
   /** Rejects with a DeliveryError while it cannot be had; a refusal for good is empty. */
   ask(channel: string, api: WorkspaceApi): Promise<readonly string[]> {
-    const known = this.known(channel);
+    const known = this.known(channel, api);
     if (known !== undefined) return Promise.resolve(known);
     const before = this.#asking.get(channel);
     if (before !== undefined) return before;
@@ -96,11 +109,9 @@ export class ChannelNames {
       return names;
     } catch (error) {
       if (!(error instanceof DeliveryError) || !error.isFinal) throw error;
-      this.#refusedUntil = this.#now() + REFUSED_MS;
-      this.#log?.warn(
-        { channel, error: error.message },
-        'the platform tells no names of channels: filters by names take nothing for five minutes; write ids, or give the app the scope',
-      );
+      this.#refusedUntil.set(api, this.#now() + REFUSED_MS);
+      this.#log?.warn({ channel, error: error.message }, NO_NAMES);
+      this.#remarks.add(NAMES, `${NO_NAMES} (${error.message})`);
       return [];
     }
   }

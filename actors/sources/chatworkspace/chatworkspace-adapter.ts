@@ -33,8 +33,9 @@ export function chatWorkspaceAdapter(maxBodyBytes: number): Adapter<ChatWorkspac
     const asking = triggers.find((trigger) => needsName(trigger, event) && takes(trigger, event));
     if (asking === undefined) return undefined;
     const { channels } = accounts.of(asking);
-    if (channels.known(channel) !== undefined) return undefined;
-    return channels.ask(channel, accounts.botOf(asking).api).then((names) => withNames(event, names));
+    const { api } = accounts.botOf(asking);
+    if (channels.known(channel, api) !== undefined) return undefined;
+    return channels.ask(channel, api).then((names) => withNames(event, names));
   };
   return {
     type: 'ChatWorkspace',
@@ -86,6 +87,7 @@ export function chatWorkspaceAdapter(maxBodyBytes: number): Adapter<ChatWorkspac
       apiOf: (trigger) => accounts.botOf(trigger).api,
       accountOf: (trigger) => accounts.of(trigger).name,
     }),
+    remarks: (trigger) => accounts.of(trigger).channels.remarks,
     menuByHand: slashCommands,
   };
 }

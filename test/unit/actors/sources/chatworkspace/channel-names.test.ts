@@ -1,11 +1,14 @@
 // What channels are called, asked of the fake of the platform: WSC1, WSC2, WSC3; and filters by names, which are asked before anybody
 // takes an event.
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { InboundEvent } from '../../../../../actors/sources/adapter.ts';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { EventTriggers } from '../../../../../actors/automation/triggers/event-triggers.ts';
+import type { Adapter, InboundEvent } from '../../../../../actors/sources/adapter.ts';
 import { ChannelNames } from '../../../../../actors/sources/chatworkspace/channel-names.ts';
 import { chatWorkspaceAdapter } from '../../../../../actors/sources/chatworkspace/chatworkspace-adapter.ts';
 import { WorkspaceApi } from '../../../../../actors/sources/chatworkspace/chatworkspace-api.ts';
+import { agentTarget } from '../../../../../config/resources/triggers/target.ts';
+import type { ChatWorkspaceTrigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { chatWorkspaceTrigger } from '../../../../fixtures/automation/triggers.ts';
 import type { App } from '../../../../fixtures/workspace-platform/app.ts';
@@ -16,17 +19,18 @@ let platform: WorkspacePlatform;
 let app: App;
 let now: number;
 let names: ChannelNames;
+let api: WorkspaceApi;
 
 beforeEach(async () => {
   platform = await new WorkspacePlatform().start();
   app = platform.addApp('A1');
   now = 1_000;
   names = new ChannelNames(() => now);
+  api = new WorkspaceApi({ token: app.botToken, api_root: platform.apiRoot });
 });
 afterEach(() => platform.stop());
 
-const ask = (channel: string) =>
-  names.ask(channel, new WorkspaceApi({ token: app.botToken, api_root: platform.apiRoot }));
+const ask = (channel: string) => names.ask(channel, api);
 const asked = () => platform.called('conversations.info').length;
 
 test('a channel is asked for once, however many want to know, and again after a while', async () => {
@@ -59,13 +63,23 @@ test('names that are refused for good are none for a while, and the log says why
   const { log, lines } = new TestSourceHost();
   names.tellTo(log);
   app.lacks.add('channels:read');
-  expect([await ask(id), await ask(other.id), names.known(id)]).toEqual([[], [], []]);
+  expect([await ask(id), await ask(other.id), names.known(id, api)]).toEqual([[], [], []]);
   expect(JSON.stringify(lines)).toMatch(
     /what C\w+ is called is not known: missing_scope .*it needs channels:read/,
   );
   expect([lines.length, asked()]).toEqual([1, 1]);
+  expect(names.remarks).toEqual([
+    expect.objectContaining({ text: expect.stringContaining('missing_scope') }),
+  ]);
   app.lacks.clear();
   now += 300_001;
+  expect(await ask(id)).toEqual(['ops']);
+});
+
+test('names that one bot is refused are told to another of the app', async () => {
+  const { id } = platform.addChannel('ops', [app]);
+  const refused = new WorkspaceApi({ token: 'xoxb-9-9-nobody', api_root: platform.apiRoot });
+  expect(await names.ask('C0ELSEWHERE', refused)).toEqual([]);
   expect(await ask(id)).toEqual(['ops']);
 });
 
@@ -148,6 +162,30 @@ describe('a filter by names', () => {
     expect(
       adapter.complete?.(event('C0HERE', { channelAliases: ['ops'] }), [trigger(['#ops'])]),
     ).toBeUndefined();
+  });
+
+  test('takes nothing while names are refused, and meanwhile one without a filter takes it', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { id } = platform.addChannel('ops', [app]);
+    const all = [
+      { ...trigger(['#ops']), name: 'ops', default_target: agentTarget('x') },
+      { ...trigger([]), name: 'all', default_target: agentTarget('x') },
+    ];
+    const lookup = { trigger: (name: string) => all.find((each) => each.name === name), triggers: () => all };
+    const triggers = new EventTriggers(lookup);
+    const takers = async () => {
+      const come = event(id, { triggers: ['ops', 'all'] });
+      const known = await triggers.completing(adapter as Adapter, come)?.event;
+      const match = triggers.match(adapter as Adapter, known ?? come);
+      return 'trigger' in match ? match.trigger.name : match.note;
+    };
+    app.lacks.add('channels:read');
+    expect([await takers(), await takers()]).toEqual(['all', 'all']);
+    expect(adapter.remarks?.(all[1] as ChatWorkspaceTrigger)).toHaveLength(1);
+    app.lacks.clear();
+    vi.advanceTimersByTime(300_001);
+    expect(await takers()).toBe('ops');
   });
 
   test('is not passed while the platform does not say the name', async () => {
