@@ -267,6 +267,12 @@ test('who joins a channel is nobody here, but for our own bot, which has arrived
   });
 });
 
+test('what a bot writes in the channel as a whole, each time in a thread of its own, is not counted', async () => {
+  await open({ bots: 'allow' });
+  for (let n = 0; n < 12; n += 1) await platform.say(channel, 'UMONITOR', `alarm ${n}`, { bot_id: 'B9' });
+  expect(ids()).toHaveLength(12);
+});
+
 test('bots that answer each other are not taken for ever', async () => {
   await open({ bots: 'allow' });
   const thread = channel.add({ user: 'UANN', text: 'begin' }).ts;
