@@ -119,9 +119,16 @@ function commandOf(data: unknown): Said {
 /** What a command out of a menu is about: the words of the message, or who the person is. */
 function targetOf(data: unknown): string {
   const id = textMember(data, 'target_id') ?? '';
-  const message = textMember(memberOf(memberOf(data, 'resolved.messages'), id), 'content');
-  const user = memberOf(memberOf(data, 'resolved.users'), id);
+  const message = textMember(resolvedOf(data, 'messages', id), 'content');
+  const user = resolvedOf(data, 'users', id);
   return message ?? textMember(user, 'global_name', 'username') ?? id;
+}
+
+/** Paths are remembered, and ids are without end: an id is no part of one. */
+function resolvedOf(data: unknown, kind: 'messages' | 'users', id: string): unknown {
+  const all = memberOf(data, `resolved.${kind}`);
+  if (typeof all !== 'object' || all === null || !Object.hasOwn(all, id)) return undefined;
+  return (all as Readonly<Record<string, unknown>>)[id];
 }
 
 interface Options {

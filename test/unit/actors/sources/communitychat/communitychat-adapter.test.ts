@@ -282,6 +282,16 @@ describe('an interaction', () => {
     },
   );
 
+  it('reads what a menu of a message is about by the id of that message alone, which is no path', async () => {
+    await open();
+    const target_id = '86.77';
+    const resolved = {
+      messages: { [target_id]: { content: 'in words' }, 86: { 77: { content: 'of another' } } },
+    };
+    const event = await hear({ type: 2, data: { id: '1', name: 'Keep', type: 3, target_id, resolved } });
+    expect(event.text).toBe('/Keep in words');
+  });
+
   it('out of a menu says which message or person it is about (C11)', async () => {
     await open();
     expect(await hear(messageCommand('Translate', 'bonjour'))).toMatchObject({
