@@ -20,10 +20,15 @@ import type { WorkspaceBot } from './workspace-bot.ts';
 import { WorkspaceInbox } from './workspace-inbox.ts';
 import { workspacePacing } from './workspace-pacing.ts';
 
+/** As a frame of a socket is bounded: what a stranger may have us check is no larger. */
+const MAX_REQUEST_BYTES = 4_194_304;
+
 /** `maxBodyBytes` bounds one request to a webhook. */
 export function chatWorkspaceAdapter(maxBodyBytes: number): Adapter<ChatWorkspaceTrigger> {
   const accounts = new WorkspaceAccounts();
-  const table = new WebhookTable<WorkspaceSubscriber>(chatWorkspacePath(maxBodyBytes));
+  const table = new WebhookTable<WorkspaceSubscriber>(
+    chatWorkspacePath(Math.min(maxBodyBytes, MAX_REQUEST_BYTES)),
+  );
   const takes = (trigger: ChatWorkspaceTrigger, event: InboundEvent): boolean =>
     accounts.of(trigger).bots.mayBeFor(trigger, event.payload) &&
     !isOwn(accounts.of(trigger).bots.with([trigger]), event) &&

@@ -147,7 +147,12 @@ function contextOf(
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
 
-const CREDENTIALS: ReadonlySet<string> = new Set(['token', 'response_url', 'response_urls']);
+const CREDENTIALS: ReadonlySet<string> = new Set([
+  'token',
+  'response_url',
+  'response_urls',
+  'bot_access_token',
+]);
 
 function withoutCredentials(payload: unknown): unknown {
   const kept = without(payload, CREDENTIALS);

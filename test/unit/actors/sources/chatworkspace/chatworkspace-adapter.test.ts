@@ -67,6 +67,14 @@ describe('a request', () => {
     expect((await fetch(host.url + PATH)).status).toBe(405);
   });
 
+  test('that is larger than any of the platform is refused before its signature is looked for in it', async () => {
+    await open();
+    expect(await senderOf().post(' '.repeat(4 * 2 ** 20), { secret: 'another' })).toMatchObject({
+      status: 401,
+    });
+    expect(await senderOf().post(' '.repeat(4 * 2 ** 20 + 1))).toMatchObject({ status: 413 });
+  });
+
   test('of the platform that asks whose the path is gets its challenge', async () => {
     await open();
     await senderOf().subscribe();

@@ -254,6 +254,12 @@ describe('a press', () => {
     });
   });
 
+  test('keeps nothing that lets somebody write in our name', () => {
+    const secrets = { token: 's1', response_url: 's2', response_urls: ['s3'], bot_access_token: 's4' };
+    const body = Buffer.from(press({ action_id: 'approve' }, secrets)?.body ?? []).toString();
+    expect(body).not.toMatch(/s[1-4]/);
+  });
+
   test('has what was chosen behind it', () => {
     const select = press({ type: 'static_select', action_id: 'quick', selected_option: { value: 'greet' } });
     expect(readBack(select)).toMatchObject({ names: ['quick'], text: 'quick greet', commandRest: 'greet' });
