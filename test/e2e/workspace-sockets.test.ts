@@ -4,10 +4,13 @@
 import { LogLevel, SocketModeClient } from '@slack/socket-mode';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { eventually } from '../fixtures/automation/automation.ts';
-import { SocketApi } from '../fixtures/workspace-platform/socket-api.ts';
-import { WorkspaceSockets } from '../fixtures/workspace-platform/workspace-sockets.ts';
+import type { App } from '../fixtures/workspace-platform/app.ts';
+import type { AppSockets } from '../fixtures/workspace-platform/app-sockets.ts';
+import { WorkspacePlatform } from '../fixtures/workspace-platform/workspace-platform.ts';
 
-let platform: SocketApi;
+let platform: WorkspacePlatform;
+let installed: App;
+let app: AppSockets;
 const ends: (() => Promise<unknown>)[] = [];
 
 // A client that is told to disconnect while it connects again rejects a promise that nobody can catch, with undefined
@@ -25,7 +28,9 @@ afterAll(() => {
 });
 
 beforeEach(async () => {
-  platform = await new SocketApi(new WorkspaceSockets({ redeliverMs: 200, pingMs: 20 })).start();
+  platform = await new WorkspacePlatform({ redeliverMs: 200, pingMs: 20 }).start();
+  installed = platform.addApp();
+  app = platform.socketsOf(installed);
 });
 
 afterEach(async () => {
@@ -51,9 +56,9 @@ interface Given {
 
 function clientOf(more: { appToken?: string; autoReconnectEnabled?: boolean } = {}): SocketModeClient {
   const client = new SocketModeClient({
-    appToken: platform.appToken,
+    appToken: installed.appToken,
     clientPingTimeout: 200,
-    clientOptions: { slackApiUrl: `${platform.root}/`, retryConfig: { retries: 0 } },
+    clientOptions: { slackApiUrl: `${platform.apiRoot}/`, retryConfig: { retries: 0 } },
     logger: silent,
     ...more,
   });
@@ -62,7 +67,6 @@ function clientOf(more: { appToken?: string; autoReconnectEnabled?: boolean } = 
 }
 
 test('a client connects once per address, and acknowledges events, commands and presses', async () => {
-  const { app } = platform;
   const client = clientOf();
   const given: Given[] = [];
   client.on('slack_event', async (event: Given) => {
@@ -91,14 +95,13 @@ test('what a client does not acknowledge comes again, under another id and with 
     if (numbers.length === 3) await ack();
   });
   await client.start();
-  const one = platform.app.deliver('events_api', { event: { type: 'app_mention' } });
+  const one = app.deliver('events_api', { event: { type: 'app_mention' } });
   await eventually(() => expect(one.ackedAt).toBeDefined());
   expect(numbers).toEqual([0, 1, 2]);
   expect(new Set(one.ids).size).toBe(3);
 });
 
 test('a client that is told of the end of its socket closes it and opens another; what came meanwhile is there then', async () => {
-  const { app } = platform;
   const client = clientOf();
   client.on('slack_event', ({ ack }: Given) => ack());
   await client.start();
@@ -112,7 +115,6 @@ test('a client that is told of the end of its socket closes it and opens another
 });
 
 test('a client gives up a platform that has fallen silent', async () => {
-  const { app } = platform;
   const client = clientOf();
   await client.start();
   await eventually(() => expect(app.open[0]?.pings).toBeGreaterThan(1));
@@ -122,6 +124,6 @@ test('a client gives up a platform that has fallen silent', async () => {
 
 test('a token that is none, or of another kind, is refused in words that a client knows', async () => {
   await expect(clientOf({ appToken: 'xapp-nobody' }).start()).rejects.toThrow('invalid_auth');
-  const client = clientOf({ appToken: platform.botToken, autoReconnectEnabled: false });
+  const client = clientOf({ appToken: installed.botToken, autoReconnectEnabled: false });
   await expect(client.start()).rejects.toThrow('not_allowed_token_type');
 });
