@@ -13,63 +13,60 @@ import {
 } from '../../fixtures/automation/automation.ts';
 import { askedUnderOneKey, atRest, saidOnce } from '../../fixtures/automation/killed.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
-import { SocketApi } from '../../fixtures/workspace-platform/socket-api.ts';
-import { WorkspaceSockets } from '../../fixtures/workspace-platform/workspace-sockets.ts';
+import type { Channel } from '../../fixtures/workspace-platform/channel.ts';
+import { callbackPayload } from '../../fixtures/workspace-platform/payloads.ts';
+import { WorkspacePlatform } from '../../fixtures/workspace-platform/workspace-platform.ts';
 
-let platform: SocketApi;
+const platform = new WorkspacePlatform({ redeliverMs: 1_000, pingMs: 500 });
+const installed = platform.addApp('A0111');
+const app = platform.socketsOf(installed);
+const newChannel = (name: string) => platform.addChannel(name, [installed]);
+const [one, two, three] = [newChannel('one'), newChannel('two'), newChannel('three')];
 let program: AgentProgram;
 let gateway: GatewayProcess;
 /** Inputs that the agent does not answer as long as they are here. */
 const held = new Set<string>();
 
 /** The platform takes one message per second and channel. */
-const busy = Array.from({ length: 20 }, (_, n) => `C01${n}`);
+const busy = Array.from({ length: 20 }, (_, n) => newChannel(`busy-${n}`));
 
-const opsOf = (name: string, channels: readonly string[], more: object = {}) =>
+const opsOf = (name: string, channels: readonly Channel[], more: object = {}) =>
   trigger(name, {
     type: 'ChatWorkspace',
     config: {
-      app_token: platform.appToken,
-      bot_token: platform.botToken,
-      api_root: platform.root,
-      channels,
+      app_token: installed.appToken,
+      bot_token: installed.botToken,
+      api_root: platform.apiRoot,
+      channels: channels.map(({ id }) => id),
     },
     default_agent: 'echo',
     ...more,
   });
 const resources = (more: object = {}) => [
-  opsOf('one', ['C0001'], more),
-  opsOf('two', ['C0002', ...busy]),
+  opsOf('one', [one], more),
+  opsOf('two', [two, ...busy]),
   httpAgent('echo', program.url),
 ];
 
 beforeAll(async () => {
-  platform = await new SocketApi(new WorkspaceSockets({ redeliverMs: 1_000, pingMs: 500 })).start();
+  await platform.start();
   program = await startAgent(async ({ body: { input } }) => {
     await eventually(() => expect(held.has(input)).toBe(false), 60_000);
     return { text: `heard: ${input}` };
   });
   gateway = await startAutomation({ resources: resources() });
-  await eventually(() => expect(platform.app.open).toHaveLength(1));
+  await eventually(() => expect(app.open).toHaveLength(1));
 });
 
 afterAll(() => platform.stop());
 
-let ts = 0;
-
 /** Somebody mentions the bot in a channel. */
-function say(text: string, channel = 'C0001') {
-  ts += 1;
-  return platform.app.deliver('events_api', {
-    api_app_id: platform.app.id,
-    team_id: 'T0111',
-    type: 'event_callback',
-    event_id: `Ev${ts}`,
-    event: { type: 'app_mention', user: 'UANN', channel, ts: `17.${ts}`, text: `<@UBOT> ${text}` },
-  });
+function say(text: string, channel = one) {
+  const message = channel.add({ user: 'UANN', text: `<@${installed.user}> ${text}` });
+  return app.deliver('events_api', callbackPayload(installed, channel, { ...message, type: 'app_mention' }));
 }
 
-const answers = () => platform.called('chat.postMessage').map(({ values }) => values.text);
+const answers = () => platform.called('chat.postMessage').map(({ values }) => String(values.text));
 const answered = (...texts: readonly string[]) =>
   eventually(() => expect(answers()).toEqual(expect.arrayContaining(texts.map((text) => `heard: ${text}`))));
 
@@ -81,8 +78,7 @@ async function shown(name: string) {
 }
 
 test('what comes is answered, and sockets follow each other while it comes, without a gap and without anything twice', async () => {
-  const { app } = platform;
-  const all = [say('first'), say('second', 'C0002')];
+  const all = [say('first'), say('second', two)];
   await answered('first', 'second');
   for (let n = 0; n < 40; n += 1) {
     if (n % 15 === 5) {
@@ -102,20 +98,18 @@ test('what comes is answered, and sockets follow each other while it comes, with
 });
 
 test('a reload keeps the socket; a second trigger, and one that goes, open and close none', async () => {
-  const { app } = platform;
   const [socket] = app.open;
   const { opened } = app;
-  writeResources(gateway.folder, [...resources({ on_failure: 'silent' }), opsOf('three', ['C0003'])]);
+  writeResources(gateway.folder, [...resources({ on_failure: 'silent' }), opsOf('three', [three])]);
   await fetch(`${gateway.url}/admin/reload`, { method: 'POST' });
   await eventually(async () => expect(await shown('three')).toMatchObject({ state: 'open' }));
-  say('after a reload', 'C0003');
+  say('after a reload', three);
   await answered('after a reload');
   expect(app.open).toEqual([socket]);
   expect(app.opened).toBe(opened);
 });
 
 test('socket mode that is switched off is the failure of all triggers in that word, and is over when it is on', async () => {
-  const { app } = platform;
   app.announceEnd('link_disabled');
   for (const name of ['one', 'two'])
     await eventually(async () =>
@@ -134,7 +128,6 @@ test('socket mode that is switched off is the failure of all triggers in that wo
 });
 
 test('a kill before the acknowledgement, or after it, loses nothing, and each is asked under one key and answered once', async () => {
-  const { app } = platform;
   await atRest(gateway);
   const [socket] = app.open;
   for (const text of ['acked and asked', 'kept and asked']) held.add(text);
@@ -173,5 +166,6 @@ test('no token, and no address of a socket, is in the log or in what is shown', 
     JSON.stringify(await shown('one')),
   ];
   for (const text of seen)
-    for (const secret of ['app0token', 'bot0token', 'ticket=']) expect(text).not.toContain(secret);
+    for (const secret of [installed.appToken, installed.botToken, 'ticket='])
+      expect(text).not.toContain(secret);
 });

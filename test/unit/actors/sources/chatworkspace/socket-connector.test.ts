@@ -6,15 +6,21 @@ import { chatWorkspaceAdapter } from '../../../../../actors/sources/chatworkspac
 import { eventually } from '../../../../fixtures/automation/automation.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { chatWorkspaceTrigger } from '../../../../fixtures/automation/triggers.ts';
-import { SocketApi } from '../../../../fixtures/workspace-platform/socket-api.ts';
-import { WorkspaceSockets } from '../../../../fixtures/workspace-platform/workspace-sockets.ts';
+import type { App } from '../../../../fixtures/workspace-platform/app.ts';
+import type { AppSockets } from '../../../../fixtures/workspace-platform/app-sockets.ts';
+import { tooMany, WebError } from '../../../../fixtures/workspace-platform/web-error.ts';
+import { type Fault, WorkspacePlatform } from '../../../../fixtures/workspace-platform/workspace-platform.ts';
 
-let platform: SocketApi;
+let platform: WorkspacePlatform;
+let installed: App;
+let app: AppSockets;
 let host: TestSourceHost;
 const closing: (() => Promise<unknown>)[] = [];
 
 beforeEach(async () => {
-  platform = await new SocketApi(new WorkspaceSockets({ redeliverMs: 200, pingMs: 100 })).start();
+  platform = await new WorkspacePlatform({ redeliverMs: 200, pingMs: 100 }).start();
+  installed = platform.addApp('A0111');
+  app = platform.socketsOf(installed);
   host = new TestSourceHost();
 });
 
@@ -28,11 +34,11 @@ const adapter = chatWorkspaceAdapter(1_000_000);
 async function open(name = 'ops', config: object = {}) {
   const trigger = chatWorkspaceTrigger(name, {
     mode: 'socket',
-    app_token: platform.appToken,
-    bot_token: platform.botToken,
+    app_token: installed.appToken,
+    bot_token: installed.botToken,
     signing_secret: undefined,
     app_id: undefined,
-    api_root: platform.root,
+    api_root: platform.apiRoot,
     ...config,
   });
   const { close } = await adapter.open(trigger, host);
@@ -42,24 +48,31 @@ async function open(name = 'ops', config: object = {}) {
 
 async function connected(): Promise<() => Promise<void>> {
   const close = await open();
-  await eventually(() => expect(platform.app.open).toHaveLength(1));
+  await eventually(() => expect(app.open).toHaveLength(1));
   return close;
 }
 
 const mention = (ts: string, more: object = {}) => ({
-  api_app_id: platform.app.id,
-  team_id: 'T0111',
+  api_app_id: app.id,
+  team_id: installed.team,
   type: 'event_callback',
   event_id: `Ev${ts}`,
-  event: { type: 'app_mention', user: 'UANN', channel: 'C0111', ts, text: '<@UBOT> hello', ...more },
+  event: {
+    type: 'app_mention',
+    user: 'UANN',
+    channel: 'C0111',
+    ts,
+    text: `<@${installed.user}> hello`,
+    ...more,
+  },
 });
 
+const refuse = (fault: Fault) => platform.fail('apps.connections.open', fault);
 const ids = () => host.store.events.map(({ id }) => id);
 
 describe('what comes', () => {
   test('is an event once, however often and on whichever socket it comes', async () => {
     await connected();
-    const { app } = platform;
     const first = app.deliver('events_api', mention('1.1'));
     await eventually(() => expect(first.ackedAt).toBeDefined());
     const [old] = app.open;
@@ -85,13 +98,13 @@ describe('what comes', () => {
   test('without anything for an agent is acknowledged and leads to nothing', async () => {
     await connected();
     const all = [
-      ['events_api', { type: 'app_rate_limited', team_id: 'T0111', minute_rate_limited: 1 }],
+      ['events_api', { type: 'app_rate_limited', team_id: installed.team, minute_rate_limited: 1 }],
       ['events_api', undefined],
-      ['events_api', mention('2.1', { user: 'UBOT' })],
+      ['events_api', mention('2.1', { user: installed.user })],
       ['interactive', { type: 'news' }],
       ['workflow_step', {}],
       ['', null],
-    ].map(([type, payload]) => platform.app.deliver(type as string, payload));
+    ].map(([type, payload]) => app.deliver(type as string, payload));
     await eventually(() => expect(all.every(({ ackedAt }) => ackedAt !== undefined)).toBe(true));
     expect(ids()).toEqual([]);
   });
@@ -99,7 +112,7 @@ describe('what comes', () => {
   test('is not acknowledged while the store is full, and is there once when it has room', async () => {
     await connected();
     host.store.fault = new Error('the disk is full');
-    const one = platform.app.deliver('events_api', mention('3.1'));
+    const one = app.deliver('events_api', mention('3.1'));
     await eventually(() => expect(one.ids.length).toBeGreaterThan(1));
     expect(one.ackedAt).toBeUndefined();
     host.store.fault = undefined;
@@ -111,23 +124,23 @@ describe('what comes', () => {
 describe('the connection', () => {
   test('is one for all triggers of the app, and is kept when they change', async () => {
     const close = await connected();
-    const [socket] = platform.app.open;
+    const [socket] = app.open;
     await open('second');
     await open('ops');
     await close();
-    const one = platform.app.deliver('events_api', mention('4.1'));
+    const one = app.deliver('events_api', mention('4.1'));
     await eventually(() => expect(one.ackedAt).toBeDefined());
     expect(JSON.parse(host.event(0).meta)).toMatchObject({ triggers: ['ops', 'second'] });
-    expect(platform.app.open).toEqual([socket]);
+    expect(app.open).toEqual([socket]);
     expect(platform.called('apps.connections.open')).toHaveLength(1);
     for (const each of closing.splice(0)) await each();
-    await eventually(() => expect(platform.app.open).toHaveLength(0));
+    await eventually(() => expect(app.open).toHaveLength(0));
   });
 
   test.each(['invalid_auth', 'not_allowed_token_type', 'account_inactive', 'link_disabled'])(
     'that is refused with %s is the failure of its triggers, in that word',
     async (word) => {
-      platform.faults.plan({ kind: 'word', word }, (method) => method === 'apps.connections.open');
+      refuse({ kind: 'refuse', error: new WebError(word) });
       await open();
       await eventually(() => expect(host.refusals).toEqual([expect.stringContaining(word)]));
     },
@@ -136,13 +149,16 @@ describe('the connection', () => {
   test.each([
     ['a page with status 404', { kind: 'page', status: 404 }],
     ['a page with status 503', { kind: 'page', status: 503 }],
-    ['a word that says that the method is unknown', { kind: 'word', word: 'unknown_method' }],
+    [
+      'a word that says that the method is unknown',
+      { kind: 'refuse', error: new WebError('unknown_method') },
+    ],
     ['nothing', { kind: 'hang' }],
   ] as const)('is there although the question who the bot is gets %s (WSU1)', async (_, fault) => {
-    platform.faults.plan(fault, (method) => method === 'auth.test', 1_000);
+    platform.fail('auth.test', fault, { times: 1_000 });
     await open();
-    await eventually(() => expect(platform.app.open).toHaveLength(1), 12_000);
-    const one = platform.app.deliver('slash_commands', {
+    await eventually(() => expect(app.open).toHaveLength(1), 12_000);
+    const one = app.deliver('slash_commands', {
       command: '/deploy',
       channel_id: 'C0111',
       user_id: 'UANN',
@@ -158,7 +174,7 @@ describe('the connection', () => {
     await connected();
     const closeRefused = await open('second', { bot_token: 'xoxb-1-2-nobody' });
     await eventually(() => expect(host.refusals).toEqual([expect.stringContaining('invalid_auth')]));
-    expect(platform.app.open).toHaveLength(1);
+    expect(app.open).toHaveLength(1);
     await open('second');
     await closeRefused();
     await open('ops', { bot_token: 'xoxb-1-2-nobody' });
@@ -169,9 +185,9 @@ describe('the connection', () => {
 
   test('is there for one bot from the beginning, whichever other is refused', async () => {
     await Promise.all([open('first', { bot_token: 'xoxb-1-2-nobody' }), open('second')]);
-    await eventually(() => expect(platform.app.open).toHaveLength(1));
+    await eventually(() => expect(app.open).toHaveLength(1));
     await eventually(() => expect(host.refusals).toEqual([expect.stringContaining('invalid_auth')]));
-    const one = platform.app.deliver('events_api', mention('5.1'));
+    const one = app.deliver('events_api', mention('5.1'));
     await eventually(() => expect(one.ackedAt).toBeDefined());
   });
 
@@ -182,15 +198,9 @@ describe('the connection', () => {
   });
 
   test('is tried again for what passes, after the whole of the pause that the platform asks for', async () => {
-    platform.faults.plan(
-      { kind: 'page', status: 429, retryAfterSeconds: 1 },
-      (method) => method === 'apps.connections.open',
-    );
-    platform.faults.plan({ kind: 'page', status: 502 }, (method) => method === 'apps.connections.open');
-    platform.faults.plan(
-      { kind: 'word', word: 'internal_error' },
-      (method) => method === 'apps.connections.open',
-    );
+    refuse({ kind: 'refuse', error: tooMany(1) });
+    refuse({ kind: 'page', status: 502 });
+    refuse({ kind: 'refuse', error: new WebError('internal_error') });
     await connected();
     const times = platform.called('apps.connections.open').map(({ at }) => at);
     expect(times).toHaveLength(4);
@@ -201,14 +211,12 @@ describe('the connection', () => {
   });
 
   test('has none of its credentials in what is logged', async () => {
-    platform.faults.plan(
-      { kind: 'word', word: 'internal_error' },
-      (method) => method === 'apps.connections.open',
-    );
-    platform.app.faults.push({ kind: 'refuse', status: 400 });
+    refuse({ kind: 'refuse', error: new WebError('internal_error') });
+    app.faults.push({ kind: 'refuse', status: 400 });
     await connected();
     const logged = JSON.stringify(host.lines);
     expect(logged).toContain('status 400');
-    for (const secret of ['app0token', 'bot0token', 'ticket']) expect(logged).not.toContain(secret);
+    for (const secret of [installed.appToken, installed.botToken, 'ticket'])
+      expect(logged).not.toContain(secret);
   });
 });
