@@ -71,6 +71,21 @@ export function activityIn(payload: Readonly<Record<string, unknown>> | undefine
   };
 }
 
+/** Of one activity. */
+const MAX_REACTIONS = 20;
+
+/** As the platform names them: `like`. */
+export function reactionsIn(
+  { payload }: Activity,
+  list: 'reactionsAdded' | 'reactionsRemoved',
+): readonly string[] {
+  const reactions = memberOf(payload, list);
+  if (!Array.isArray(reactions)) return [];
+  return reactions
+    .slice(0, MAX_REACTIONS)
+    .flatMap((reaction: unknown) => idAt(reaction, 'type', MAX_NAME) ?? []);
+}
+
 /** With which the ids of programs begin. */
 export const PROGRAM = '28:';
 /** What the platform calls programs, where ids do not say it. */

@@ -8,7 +8,7 @@ import { WebhookTable } from '../webhook-table.ts';
 import { type Activity, activityIn } from './activity.ts';
 import { KnownConversations } from './known-conversations.ts';
 import { teamPacing } from './team-pacing.ts';
-import { readActivityEvent } from './teamchat-event.ts';
+import { REACTION, readActivityEvent } from './teamchat-event.ts';
 import { teamChatOutbound } from './teamchat-outbound.ts';
 import { areTenantsAllowed, type TeamChatSubscriber, teamChatPath } from './teamchat-path.ts';
 
@@ -32,14 +32,20 @@ export function teamChatAdapter(maxBodyBytes: number): Adapter<TeamChatTrigger> 
       return { close: await table.add({ trigger, host, methods: ['POST'], verifier }, trigger.config.path) };
     },
     read: readActivityEvent,
-    takes: (trigger, event) => isOfTenants(trigger, event) && isOfSpeakers(trigger, event),
+    takes: (trigger, event) => isOfTenants(trigger, event) && isWanted(trigger, event),
     filters: ({ config }) => chatFilters({ channels: config.allowed_channels }),
     outbound: teamChatOutbound(teamPacing(), conversations),
   };
 }
 
-function isOfSpeakers({ config }: TeamChatTrigger, { context }: InboundEvent): boolean {
-  return config.bots === 'allow' || context['chat.sender.is_bot'] !== true;
+function isWanted(
+  { config: { bots, reactions } }: TeamChatTrigger,
+  { context, unsupported }: InboundEvent,
+): boolean {
+  // Its own note says more.
+  if (unsupported !== undefined) return true;
+  if (bots === 'ignore' && context['chat.sender.is_bot'] === true) return false;
+  return reactions === 'allow' || context['chat.event'] !== REACTION;
 }
 
 /** What the files say when it is handled counts as well. */

@@ -9,11 +9,12 @@ import { type Principal, principalText } from '../../principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/store.ts';
 import type { InboundEvent } from '../adapter.ts';
 import { memberOf, textMember } from '../payload-member.ts';
-import { type Activity, activityIn, channelOf, hasMember, PROGRAM } from './activity.ts';
+import { type Activity, activityIn, channelOf, hasMember, PROGRAM, reactionsIn } from './activity.ts';
 import { type Choice, invokedIn, submittedIn } from './activity-choice.ts';
 import { wordsOf } from './activity-text.ts';
 
 export const PLATFORM = 'teamchat';
+export const REACTION = 'messageReaction';
 /** The one invoke that can be answered. */
 export const CARD_ACTION = 'adaptiveCard/action';
 
@@ -53,7 +54,7 @@ export function activityEvent(
 }
 
 /** Types whose activities come under the id of the message that they are about. */
-const ABOUT_A_MESSAGE = new Set(['messageReaction', 'messageUpdate', 'messageDelete']);
+const ABOUT_A_MESSAGE = new Set([REACTION, 'messageUpdate', 'messageDelete']);
 
 /** In its conversation; the same at each redelivery. */
 function nameOf({ type, id, senderId = '', timestamp = '' }: Activity & { readonly id: string }) {
@@ -108,10 +109,11 @@ function saidBy(activity: Activity, app: string): Said {
     return hasMember(activity, 'membersAdded', botId)
       ? { ...NOTHING_SAID, isArrival: true }
       : ignored('a conversationUpdate that does not bring the bot in');
-  if (type === 'messageReaction') return ignored('a messageReaction: nothing waits for one');
-  if (type !== 'message' && type !== 'invoke') return ignored(`an activity of type ${type.slice(0, 64)}`);
+  if (type !== 'message' && type !== 'invoke' && type !== REACTION)
+    return ignored(`an activity of type ${type.slice(0, 64)}`);
   if (speaker === 'bot' && (senderId === botId || senderId === ofApp))
     return ignored('written by our own bot');
+  if (type === REACTION) return reacted(activity);
   if (type === 'invoke') {
     const choice = chosen(invokedIn(payload.value));
     if (choice === undefined) return ignored('an invoke without an action');
@@ -121,6 +123,16 @@ function saidBy(activity: Activity, app: string): Said {
   const text = wordsOf(payload, activity.botId);
   if (text !== undefined) return { names: [], text, parameters: {} };
   return chosen(submittedIn(payload.value)) ?? ignored('a message without words');
+}
+
+/** What it says is no command. */
+function reacted(activity: Activity): Said {
+  const text = [
+    ...reactionsIn(activity, 'reactionsAdded').map((reaction) => `added ${reaction}`),
+    ...reactionsIn(activity, 'reactionsRemoved').map((reaction) => `removed ${reaction}`),
+  ].join(', ');
+  if (text === '') return ignored(`a ${REACTION} that names no reaction`);
+  return { names: [REACTION], text, isChoice: true, commandRest: '', parameters: {} };
 }
 
 function ignored(unsupported: string): Said {
@@ -135,16 +147,10 @@ function chosen(choice: Choice | undefined): Said | undefined {
   return { names: [name], text, isChoice: true, commandRest: rest, parameters };
 }
 
-function contextOf({
-  type,
-  id,
-  conversation,
-  tenants,
-  senderId,
-  speaker,
-  directoryId,
-  payload,
-}: Activity): Readonly<Record<string, unknown>> {
+function contextOf(activity: Activity): Readonly<Record<string, unknown>> {
+  const { type, id, conversation, tenants, senderId, speaker, directoryId, payload } = activity;
+  const reactions = (list: Parameters<typeof reactionsIn>[1]) =>
+    (type === REACTION && reactionsIn(activity, list).join(' ')) || undefined;
   const channel = channelOf(conversation);
   const all = {
     'chat.event': type,
@@ -161,6 +167,8 @@ function contextOf({
     'chat.team': textMember(payload, 'channelData.team.id', 'channelData.teamsTeamId'),
     'chat.tenant': tenants[0],
     'chat.locale': textMember(payload, 'locale'),
+    'reaction.added': reactions('reactionsAdded'),
+    'reaction.removed': reactions('reactionsRemoved'),
     'action.type': textMember(memberOf(payload, 'value'), 'action.type'),
     'action.id': textMember(memberOf(payload, 'value'), 'action.id'),
     'action.verb': textMember(memberOf(payload, 'value'), 'action.verb'),

@@ -34,6 +34,10 @@ const teamChatConfigSchema = Type.Object(
     allowed_channels: ids('Conversations to listen to, their threads included; none = all.'),
     approval_allowed_users: ids('Users who may approve.'),
     bots,
+    reactions: Type.Enum(['ignore', 'allow'], {
+      description: 'Whether reactions to messages are handed to the agent.',
+      default: 'ignore',
+    }),
     verify_tokens: Type.Boolean({
       description: 'Check the token of each request; false is not accepted.',
       default: true,

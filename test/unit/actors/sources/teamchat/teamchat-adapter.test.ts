@@ -269,7 +269,8 @@ describe('what else may come', () => {
     ['conversationUpdate', { membersAdded: [{ id: ada.id }] }],
     ['conversationUpdate', { membersRemoved: [{ id: `28:${APP_ID}` }] }],
     ['conversationUpdate', { channelData: { eventType: 'teamRenamed' } }],
-    ['messageReaction', { reactionsAdded: [{ type: 'like' }] }],
+    ['messageReaction', {}],
+    ['messageReaction', { reactionsAdded: [{ type: 7 }, 'like', null, { type: 'a\nb' }] }],
     ['installationUpdate', { action: 'add' }],
     ['endOfConversation', {}],
     ['event', { name: 'x', value: 1 }],
@@ -287,6 +288,43 @@ describe('what else may come', () => {
     const unnamed = platform.activities.of('event', chat, ada, { id: undefined });
     expect(await send(unnamed)).toMatchObject({ status: 202 });
     expect(host.store.events).toEqual([]);
+  });
+
+  test('a reaction says what was added and taken away from which message, and is taken under reactions: allow alone', async () => {
+    const { send, last, adapter, trigger } = await open();
+    const allowing = teamChatTrigger('desk-0', { ...platform.config, reactions: 'allow' });
+    const id = newActivityId();
+    const said = platform.activities.of('messageReaction', channel, ada, {
+      id,
+      replyToId: id,
+      reactionsAdded: [{ type: 'like' }, { type: 'heart' }],
+      reactionsRemoved: [{ type: 'sad' }],
+    });
+    expect(await send(said)).toMatchObject({ status: 202 });
+    expect(last()).toMatchObject({
+      names: ['messageReaction'],
+      text: 'added like, added heart, removed sad',
+      isChoice: true,
+      commandRest: '',
+      parameters: {},
+      user: ada.id,
+      context: {
+        'chat.event': 'messageReaction',
+        'chat.replies_to': id,
+        'reaction.added': 'like heart',
+        'reaction.removed': 'sad',
+      },
+    });
+    expect(last().unsupported).toBe(undefined);
+    expect(last().isAwaited).toBe(undefined);
+    expect([trigger, allowing].map((each) => adapter.takes?.(each, last()))).toEqual([false, true]);
+    // The answer stands below the message that it was about.
+    expect(adapter.outbound?.target(allowing, last())).toMatchObject({ place: channel.id, repliesTo: id });
+    const many = Array.from({ length: 1_000 }, () => ({ type: 'like' }));
+    await send(platform.activities.of('messageReaction', chat, ada, { reactionsAdded: many }));
+    expect(last().text?.length).toBeLessThan(300);
+    await send(platform.activities.message(channel, ada, 'hi', { reactionsAdded: [{ type: 'like' }] }));
+    expect(last().context).not.toHaveProperty(['reaction.added']);
   });
 
   test('a reaction has the id of the message, and does not hide it', async () => {

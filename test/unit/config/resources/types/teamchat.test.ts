@@ -26,6 +26,7 @@ describe('a trigger of type TeamChat', () => {
         allowed_channels: [],
         approval_allowed_users: [],
         bots: 'ignore',
+        reactions: 'ignore',
         verify_tokens: true,
         openid_metadata_url: 'https://login.botframework.com/v1/.well-known/openidconfiguration',
         token_url: 'https://login.microsoftonline.com/botframework.com/oauth2/v2.0/token',
