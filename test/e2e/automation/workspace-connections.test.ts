@@ -30,7 +30,7 @@ const held = new Set<string>();
 /** The platform takes one message per second and channel. */
 const busy = Array.from({ length: 20 }, (_, n) => newChannel(`busy-${n}`));
 
-const opsOf = (name: string, channels: readonly Channel[], more: object = {}) =>
+const opsOf = (name: string, channels: readonly Channel[], more: object = {}, config: object = {}) =>
   trigger(name, {
     type: 'ChatWorkspace',
     config: {
@@ -38,6 +38,7 @@ const opsOf = (name: string, channels: readonly Channel[], more: object = {}) =>
       bot_token: installed.botToken,
       api_root: platform.apiRoot,
       channels: channels.map(({ id }) => id),
+      ...config,
     },
     default_agent: 'echo',
     ...more,
@@ -109,6 +110,28 @@ test('a reload keeps the socket; a second trigger, and one that goes, open and c
   expect(app.opened).toBe(opened);
 });
 
+test('a bot token that a reload brings and the platform refuses is the failure of its trigger alone', async () => {
+  const [socket] = app.open;
+  const refused = opsOf('three', [three], {}, { bot_token: 'xoxb-1-2-nobody' });
+  writeResources(gateway.folder, [...resources(), refused]);
+  await fetch(`${gateway.url}/admin/reload`, { method: 'POST' });
+  await eventually(async () =>
+    expect(await shown('three')).toMatchObject({
+      state: 'failed',
+      last_error: expect.stringContaining('invalid_auth'),
+    }),
+  );
+  say('beside a refused one');
+  await answered('beside a refused one');
+  expect(await shown('one')).toMatchObject({ state: 'open', last_error: null });
+  expect(app.open).toEqual([socket]);
+  writeResources(gateway.folder, [...resources(), opsOf('three', [three])]);
+  await fetch(`${gateway.url}/admin/reload`, { method: 'POST' });
+  await eventually(async () =>
+    expect(await shown('three')).toMatchObject({ state: 'open', last_error: null }),
+  );
+});
+
 test('socket mode that is switched off is the failure of all triggers in that word, and is over when it is on', async () => {
   app.announceEnd('link_disabled');
   for (const name of ['one', 'two'])
@@ -155,6 +178,18 @@ test('a kill before the acknowledgement, or after it, loses nothing, and each is
   expect(times.get('kept and answered')).toBe(1);
   const all = [...times.keys()].map((input) => `heard: ${input}`);
   saidOnce(answers(), all);
+});
+
+test('a platform that never says who the bot is brings what people say all the same', async () => {
+  await gateway.stop();
+  platform.methods.delete('auth.test');
+  // Nothing is known of it from before.
+  gateway = await startAutomation({ resources: resources() });
+  const message = one.add({ user: 'UANN', text: `<@${installed.user}> without a name` });
+  const told = callbackPayload(installed, one, { ...message, type: 'app_mention' });
+  app.deliver('events_api', { ...told, authorizations: undefined });
+  await answered('without a name');
+  expect(await shown('one')).toMatchObject({ state: 'open', last_error: null });
 });
 
 test('no token, and no address of a socket, is in the log or in what is shown', async () => {

@@ -307,6 +307,8 @@ describe('over random joins, leaves, reloads, failures and faults', () => {
   type Step =
     | { readonly do: 'use'; readonly name: string; readonly identity: string }
     | { readonly do: 'release' | 'reload' | 'accept' | 'refuse' | 'drop' | 'fault'; readonly at: number }
+    /** The platform refuses what one of them has of its own, or takes all. */
+    | { readonly do: 'refuse one'; readonly name: string | undefined }
     | { readonly do: 'pass'; readonly ms: number };
   const at = fc.nat(5);
   const step: fc.Arbitrary<Step> = fc.oneof(
@@ -327,19 +329,29 @@ describe('over random joins, leaves, reloads, failures and faults', () => {
       ),
       at,
     }),
+    fc.record({
+      do: fc.constant('refuse one' as const),
+      name: fc.constantFrom('a', 'b', 'c', undefined),
+    }),
     fc.record({ do: fc.constant('pass' as const), ms: fc.constantFrom(0, 1, 300, 5_000, 40_000) }),
   );
 
   test('an account has one connection at most, each is closed, and no trigger stays without one (CG1, CG2)', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 30 }), fc.nat(800), async (steps, closeMs) => {
-        const account = new FakeAccount({ closeMs });
+        let refused: string | undefined;
+        const onUsers = async (triggers: readonly Trigger[]): Promise<void> => {
+          const which = triggers.filter(({ name }) => name === refused);
+          if (which.length > 0) throw new UsersRefusedError(new Map(which.map((each) => [each, 'no'])));
+        };
+        const account = new FakeAccount({ closeMs, onUsers });
         const bench = new Bench(account);
         const uses: { name: string; use: WatchedConnection }[] = [];
         const failure = (number: number) => (number % 2 === 0 ? new Error('reset') : refusal());
         for (const each of steps) {
           if (each.do === 'use') uses.push({ name: each.name, use: bench.use(each.name, each.identity) });
           else if (each.do === 'pass') await pass(each.ms);
+          else if (each.do === 'refuse one') refused = each.name;
           else if (each.do === 'release') void uses.splice(each.at, 1)[0]?.use.release();
           else if (each.do === 'reload') {
             const [old] = uses.splice(each.at, 1);
@@ -356,6 +368,12 @@ describe('over random joins, leaves, reloads, failures and faults', () => {
           expect(account.most).toBeLessThanOrEqual(1);
         }
         account.answerAll();
+        await pass(400_000);
+        const told = new Set(
+          uses.map(({ name }) => name).filter((name) => bench.refusals.get(name) !== undefined),
+        );
+        expect([...told]).toEqual(uses.some(({ name }) => name === refused) ? [refused] : []);
+        refused = undefined;
         await pass(400_000);
         expect(account.open).toHaveLength(uses.length === 0 ? 0 : 1);
         for (const { use } of uses) expect(use.status().state).toBe('connected');
