@@ -90,8 +90,9 @@ class WorkspaceSending {
   async #posted(parameters: WorkspaceCall['parameters'], isInDoubt: boolean): Promise<Receipt> {
     const { channel } = parameters;
     const api = this.#directory.apiOf(this.#trigger);
-    const before = isInDoubt ? await this.#directory.posted.find(api, parameters, this.#context) : {};
-    if (before.receipt !== undefined) return before.receipt;
+    const { posted } = this.#directory;
+    const before = isInDoubt ? await posted.find(api, parameters, this.#context) : undefined;
+    if (before !== undefined) return before;
     const whole = {
       ...parameters,
       unfurl_links: false,
@@ -99,7 +100,7 @@ class WorkspaceSending {
       metadata: rowMetadata(this.#context.rowId),
     };
     const receipt = await this.#called('chat.postMessage', whole, channel);
-    return { ...receipt, note: before.doubt };
+    return { ...receipt, note: posted.takeDoubt(this.#context.rowId) };
   }
 
   async #changed({ id }: Receipt, parameters: WorkspaceCall['parameters']): Promise<Receipt> {

@@ -43,17 +43,13 @@ interface Begun {
 
 const NOT_BEGUN: Begun = { cursor: undefined, count: 0, refusals: 0 };
 
-export interface Found {
-  readonly receipt?: Receipt;
-  /** Why it may stand there all the same. */
-  readonly doubt?: string;
-}
-
 export class PostedBefore {
   readonly #begun = new Map<string, Begun>();
+  /** Of rows that are not written yet. */
+  readonly #doubts = new Map<string, string>();
 
-  /** Rejects with a DeliveryError where it cannot be asked for now. */
-  async find(api: WorkspaceApi, place: Place, context: SendContext): Promise<Found> {
+  /** Undefined where it is not found, or nobody can say. Rejects with a DeliveryError where it cannot be asked for now. */
+  async find(api: WorkspaceApi, place: Place, context: SendContext): Promise<Receipt | undefined> {
     const { rowId } = context;
     const begun = this.#begun.get(rowId) ?? NOT_BEGUN;
     this.#begun.delete(rowId);
@@ -65,32 +61,41 @@ export class PostedBefore {
       } catch (error) {
         const fault = deliveryErrorOf(error, `what was written to ${place.channel}`);
         const refusals = begun.refusals + (fault.isTooSoon ? 1 : 0);
-        if (fault.isFinal || refusals > MAX_REFUSALS) return { doubt: doubtOf(fault.message) };
-        this.#remember(rowId, { cursor, count, refusals });
+        if (fault.isFinal || refusals > MAX_REFUSALS) return this.#doubted(rowId, fault.message);
+        remember(this.#begun, rowId, { cursor, count, refusals });
         throw inDoubt(fault, error);
       }
       const messages = memberOf(page, 'messages');
       const all: readonly unknown[] = Array.isArray(messages) ? messages : [];
       const row = digestOf(rowId);
       const found = all.find((each) => textMember(each, 'metadata.event_payload.row') === row);
-      if (found !== undefined) return { receipt: { id: textMember(found, 'ts') ?? '' } };
+      if (found !== undefined) return { id: textMember(found, 'ts') ?? '' };
       cursor = textMember(page, 'response_metadata.next_cursor') || undefined;
-      if (cursor === undefined) return {};
+      if (cursor === undefined) return undefined;
     }
-    return { doubt: doubtOf('too much was written there since') };
+    return this.#doubted(rowId, 'too much was written there since');
   }
 
-  #remember(rowId: string, begun: Begun): void {
-    for (const [oldest] of this.#begun) {
-      if (this.#begun.size < MAX_BEGUN) break;
-      this.#begun.delete(oldest);
-    }
-    this.#begun.set(rowId, begun);
+  /** Asked for when it is written: that may have been too soon before. */
+  takeDoubt(rowId: string): string | undefined {
+    const doubt = this.#doubts.get(rowId);
+    this.#doubts.delete(rowId);
+    return doubt;
+  }
+
+  #doubted(rowId: string, why: string): undefined {
+    const doubt = `it may stand there twice: whether an earlier attempt had arrived could not be found out (${why})`;
+    remember(this.#doubts, rowId, doubt);
   }
 }
 
-const doubtOf = (why: string) =>
-  `it may stand there twice: whether an earlier attempt had arrived could not be found out (${why})`;
+function remember<Value>(all: Map<string, Value>, rowId: string, value: Value): void {
+  for (const [oldest] of all) {
+    if (all.size < MAX_BEGUN) break;
+    all.delete(oldest);
+  }
+  all.set(rowId, value);
+}
 
 function pageOf(
   api: WorkspaceApi,

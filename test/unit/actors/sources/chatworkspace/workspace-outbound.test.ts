@@ -195,6 +195,9 @@ describe('after an attempt whose outcome nobody knows', () => {
       expect(await refused(send('once', {}, again))).toMatchObject({ isTooSoon: true });
     }
     now += 60_000;
+    // That it is too soon to write, too, is no reason to forget the doubt.
+    void platform.fail('chat.postMessage', { kind: 'refuse', error: tooMany(1) });
+    expect(await refused(send('once', {}, again))).toMatchObject({ isTooSoon: true });
     expect(await send('once', {}, again)).toMatchObject({
       note: expect.stringContaining('may stand there twice'),
     });
