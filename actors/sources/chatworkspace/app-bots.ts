@@ -58,8 +58,8 @@ export function isOurs(said: Said, bots: readonly WorkspaceBot[], payload: unkno
   if (said.what === 'message' && said.botId !== undefined) {
     const { botId, appId } = said;
     const app = textMember(payload, 'api_app_id');
-    if (appId !== undefined && app !== undefined) return appId === app;
     if (bots.some(({ identity }) => identity?.bot === botId)) return true;
+    if (appId !== undefined && app !== undefined) return appId === app;
   }
   // Some bots write without a user, by whom they could be known.
   const isNamed = said.what === 'arrival' || said.sender.id !== said.botId;

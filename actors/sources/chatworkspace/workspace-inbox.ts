@@ -44,13 +44,14 @@ export class WorkspaceInbox {
     if (said.what === 'message' && isOwn === true) return undefined;
     if (said.what === 'arrival' && isOwn === false) return undefined;
     const isByBot = said.what === 'message' && said.isByBot;
-    if (isByBot && triggers.every(({ config }) => config.bots === 'ignore')) return undefined;
+    const hearing = isByBot ? triggers.filter(({ config }) => config.bots === 'allow') : triggers;
+    if (hearing.length === 0) return undefined;
     if (!this.#isItsTurn(said)) return undefined;
-    const fitting = triggers.filter((trigger) => account.bots.mayBeFor(trigger, payload));
+    const fitting = hearing.filter((trigger) => account.bots.mayBeFor(trigger, payload));
     const event = workspaceEvent({
       account: account.name,
       // Of another workspace than all of them the record says that it was refused.
-      triggers: (fitting.length > 0 ? fitting : triggers).map(({ name }) => name),
+      triggers: (fitting.length > 0 ? fitting : hearing).map(({ name }) => name),
       principal,
       kind,
       payload,

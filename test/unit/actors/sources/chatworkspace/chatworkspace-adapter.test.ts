@@ -154,6 +154,7 @@ describe('an utterance', () => {
     await platform.say(channel, 'UOTHER', 'mine as well', { bot_id: app.bot });
     expect(ids()).toEqual([]);
     await platform.say(channel, 'UOTHER', 'not mine', { bot_id: 'B9' });
+    expect(last().triggers).toEqual([answering.name]);
     expect(adapter.takes?.(answering, last())).toBe(true);
     expect(adapter.takes?.(ignoring, last())).toBe(false);
   });
