@@ -43,7 +43,7 @@ const NOTHING_MORE = 'Done.';
 
 const POST: OutboundAction = { do: 'post' };
 
-export interface AnswerForm {
+interface AnswerForm {
   /** @default 'success' */
   readonly status?: OutboundMessage['status'];
   /** There may be a draft. */
@@ -64,6 +64,11 @@ export function answerRows(
   const { isAwaited = false } = taken.inbound;
   if (!replacesDraft) return isAwaited ? rowsOf(taken, { text: NOTHING_MORE, status }, POST) : [];
   return rowsOf(taken, { text: NOTHING_MORE, status }, inPlace(taken, isAwaited ? 'post' : 'nothing'));
+}
+
+/** Of a word of the gateway's own, which is no talk: what an outcome has of it. Throws UnrenderableError. */
+export function said(taken: Taken, text: string, form: AnswerForm = {}) {
+  return { trigger: taken.trigger.name, answer: text, emit: answerRows(taken, { text }, form) };
 }
 
 /** None where nobody is to be told and there is no draft that would stay, or nowhere to say it. Throws UnrenderableError. */
