@@ -43,7 +43,7 @@ export function interactionEvent(
 ): NewEvent {
   const meta: InteractionMeta = { triggers, principal: principalText(principal), account };
   const { token: _, ...rest } = payload;
-  const key = `conversation/communitychat/${account}/${encodeURIComponent(channelOf(payload))}`;
+  const key = `conversation/communitychat/${account}/${encodeURIComponent(channelOf(payload).toWellFormed())}`;
   return {
     id: `communitychat:${account}/${textMember(payload, 'id')}`,
     key: isControl ? controlKey(key) : key,

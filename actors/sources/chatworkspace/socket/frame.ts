@@ -1,6 +1,7 @@
 // What comes on a socket of the platform, read: a greeting, the word that the socket is to end, or an envelope with something
 // for us. What is none of these, or no JSON, is nothing, and never a fault.
 
+import { isTooDeep } from '../../json-object.ts';
 import { memberOf, textMember } from '../../payload-member.ts';
 
 export interface Envelope {
@@ -24,8 +25,11 @@ export function frameOf(text: string): Frame | undefined {
   const value = parsed(text);
   const id = textMember(value, 'envelope_id');
   const type = textMember(value, 'type') ?? '';
-  if (id !== undefined)
-    return { kind: 'envelope', envelope: { id, type, payload: memberOf(value, 'payload') } };
+  if (id !== undefined) {
+    // It comes again until it is acknowledged: so it is an envelope, with nothing in it that could be kept.
+    const payload = isTooDeep(text) ? undefined : memberOf(value, 'payload');
+    return { kind: 'envelope', envelope: { id, type, payload } };
+  }
   if (type === 'hello') return { kind: 'hello' };
   if (type !== 'disconnect') return undefined;
   const reason = textMember(value, 'reason') ?? '';

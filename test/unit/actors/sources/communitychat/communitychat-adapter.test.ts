@@ -282,6 +282,13 @@ describe('an interaction', () => {
     },
   );
 
+  it('has a conversation also where the id of its channel has half a character in it', async () => {
+    await open();
+    expect(
+      (await hear(command('ask', { text: 'x' }), { channel: { ...platform.ops, id: '1\ud800' } })).channel,
+    ).toBe('1\ud800');
+  });
+
   it('reads what a menu of a message is about by the id of that message alone, which is no path', async () => {
     await open();
     const target_id = '86.77';
