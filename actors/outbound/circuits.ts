@@ -1,5 +1,5 @@
-// The circuits of the accounts that messages are sent under. A platform that is down would otherwise use up the attempts of
-// every message for it, each on its own; so after a few failures in a row nothing is sent under that account for a while, and
+// The circuits of the accounts that messages are sent under, of each service of theirs where a platform has several. A platform that is down would otherwise use up the attempts of
+// every message for it, each on its own; so after a few failures in a row nothing is sent to it for a while, and
 // then one message, which finds out whether that is over.
 //
 // CIR1  after OPEN_AFTER failures in a row nothing leaves for a pause, which grows with each probe that fails; then one probe at
@@ -7,7 +7,8 @@
 // CIR2  whoever is held back was not sent, and comes again; it is no attempt, within the bounds of all that is put off.
 // CIR3  only that the platform is down counts as a failure: no connection, no answer, a fault of its own. Any other answer, a
 //       refusal too, closes the circuit. What says nothing of the platform changes nothing.
-// CIR4  nothing is kept of accounts under which the last message was answered, and no more than MAX_ACCOUNTS of others.
+// CIR4  nothing is kept of those under which the last message was answered, and no more than MAX_CIRCUITS of others.
+// CIR5  what becomes of one service says nothing of another.
 
 import type { Log } from '../log.ts';
 import { steadyNow } from '../steady-clock.ts';
@@ -31,6 +32,7 @@ export interface CircuitsOptions {
 }
 
 interface Circuit {
+  readonly account: string;
   /** In a row. */
   failures: number;
   lastError: string;
@@ -50,7 +52,7 @@ const JITTER = 0.2;
 /** Longer than any sending may take. */
 const PROBE_MS = 90_000;
 const PROBED_AGAIN_MS = 2_000;
-const MAX_ACCOUNTS = 1_000;
+const MAX_CIRCUITS = 1_000;
 
 export class Circuits {
   readonly #log: Log;
@@ -65,30 +67,37 @@ export class Circuits {
     this.#random = random;
   }
 
-  /** Undefined while it is closed. */
+  /** Undefined while it is closed. Of an account with several services that of the one that failed first. */
   status(account: string): CircuitStatus | undefined {
-    const { openedAt, until, lastError } = this.#circuits.get(account) ?? {};
-    if (openedAt === undefined || until === undefined || lastError === undefined) return undefined;
+    let first: Circuit | undefined;
+    for (const circuit of this.#circuits.values()) {
+      const { openedAt = Number.POSITIVE_INFINITY } = circuit;
+      if (circuit.account === account && openedAt < (first?.openedAt ?? Number.POSITIVE_INFINITY))
+        first = circuit;
+    }
+    if (first?.openedAt === undefined) return undefined;
+    const { openedAt, until, lastError } = first;
     return { state: this.#now() < until ? 'open' : 'halfOpen', since: openedAt, lastError, retryAt: until };
   }
 
-  /** Has a message sent, or rejects with a DeliveryError that says when to come again. `account` stands in the log. */
-  async run<T>(account: string, send: () => Promise<T>): Promise<T> {
-    const circuit = this.#circuits.get(account);
+  /** Has a message sent, or rejects with a DeliveryError that says when to come again. Account and service stand in the log. */
+  async run<T>(account: string, send: () => Promise<T>, service?: string): Promise<T> {
+    const to = destinationOf(account, service);
+    const circuit = this.#circuits.get(to.name);
     const isProbe = circuit?.openedAt !== undefined;
-    if (isProbe) this.#begin(account, circuit);
+    if (isProbe) this.#begin(to.name, circuit);
     try {
       const answer = await send();
-      this.#close(account);
+      this.#close(to);
       return answer;
     } catch (error) {
       if (isProbe) circuit.probeUntil = 0;
-      this.#judge(account, error, isProbe);
+      this.#judge(to, error, isProbe);
       throw error;
     }
   }
 
-  #begin(account: string, circuit: Circuit): void {
+  #begin(name: string, circuit: Circuit): void {
     const { until, probeUntil, pauseMs, failures, lastError } = circuit;
     const now = this.#now();
     const leftMs = now < until ? until - now : now < probeUntil ? Math.min(pauseMs, PROBED_AGAIN_MS) : 0;
@@ -97,25 +106,25 @@ export class Circuits {
       return;
     }
     throw new DeliveryError(
-      `nothing is sent under ${account} for now: ${failures} times in a row it has failed, at last with: ${lastError}`,
+      `nothing is sent under ${name} for now: ${failures} times in a row it has failed, at last with: ${lastError}`,
       { isTooSoon: true, retryAfterMs: Math.ceil(leftMs + JITTER * pauseMs * this.#random()) },
     );
   }
 
-  #judge(account: string, error: unknown, isProbe: boolean): void {
+  #judge(to: Destination, error: unknown, isProbe: boolean): void {
     if (!(error instanceof DeliveryError)) return;
-    if (error.isPlatformDown) this.#fail(account, error.message, isProbe);
-    else if (error.platformCode !== undefined) this.#close(account);
+    if (error.isPlatformDown) this.#fail(to, error.message, isProbe);
+    else if (error.platformCode !== undefined) this.#close(to);
   }
 
-  #fail(account: string, lastError: string, isProbe: boolean): void {
-    const circuit = this.#circuits.get(account) ?? newCircuit();
+  #fail({ name, ...to }: Destination, lastError: string, isProbe: boolean): void {
+    const circuit = this.#circuits.get(name) ?? newCircuit(to.account);
     circuit.failures += 1;
     circuit.lastError = lastError;
-    this.#circuits.delete(account);
-    this.#circuits.set(account, circuit);
+    this.#circuits.delete(name);
+    this.#circuits.set(name, circuit);
     for (const [oldest] of this.#circuits) {
-      if (this.#circuits.size <= MAX_ACCOUNTS) break;
+      if (this.#circuits.size <= MAX_CIRCUITS) break;
       this.#circuits.delete(oldest);
     }
     const { openedAt, failures, pauseMs } = circuit;
@@ -125,20 +134,21 @@ export class Circuits {
     circuit.openedAt ??= now;
     circuit.pauseMs = Math.min(LONGEST_PAUSE_MS, pauseMs === 0 ? FIRST_PAUSE_MS : 2 * pauseMs);
     circuit.until = now + Math.round(circuit.pauseMs * (1 + JITTER * this.#random()));
-    const fields = { account, reason: lastError, in_ms: circuit.until - now };
+    const fields = { ...to, reason: lastError, in_ms: circuit.until - now };
     if (openedAt === undefined)
       this.#log.warn(fields, 'a platform does not answer; nothing is sent to it for now');
   }
 
-  #close(account: string): void {
-    const circuit = this.#circuits.get(account);
+  #close({ name, ...to }: Destination): void {
+    const circuit = this.#circuits.get(name);
     if (circuit === undefined) return;
-    this.#circuits.delete(account);
-    if (circuit.openedAt !== undefined) this.#log.info({ account }, 'a platform answers again');
+    this.#circuits.delete(name);
+    if (circuit.openedAt !== undefined) this.#log.info(to, 'a platform answers again');
   }
 }
 
-const newCircuit = (): Circuit => ({
+const newCircuit = (account: string): Circuit => ({
+  account,
   failures: 0,
   lastError: '',
   openedAt: undefined,
@@ -146,3 +156,13 @@ const newCircuit = (): Circuit => ({
   until: 0,
   probeUntil: 0,
 });
+
+interface Destination {
+  readonly account: string;
+  readonly service?: string;
+  /** By which its circuit is known. */
+  readonly name: string;
+}
+
+const destinationOf = (account: string, service: string | undefined): Destination =>
+  service === undefined ? { account, name: account } : { account, service, name: `${account} at ${service}` };

@@ -53,6 +53,8 @@ export interface Outbound<T extends Trigger = Trigger, Rendered extends object =
   limits?(trigger: T): OutboundLimits;
   /** The address that `send` goes to: what hangs there hangs for every trigger that sends there. */
   sendsTo(trigger: T): string;
+  /** The host that a message goes to, where each place of an account has its own: one that is down says nothing of another. Pure. */
+  serviceOf?(rendered: Rendered): string | undefined;
   /**
    * Rejects with a DeliveryError. An edit asks `receiptOf` for the message, and posts where that gives none; where the platform
    * says that the message is gone it rejects with `isTargetGone`, and the core comes again without the receipt.

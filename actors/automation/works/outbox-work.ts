@@ -78,12 +78,13 @@ export class OutboxWork implements Work {
       return ignored(name, 'it was only to be shown until the answer, and is sent once at most');
     const end = givenUp(trigger, event);
     if (end !== undefined) return end;
-    const address = `${trigger.type} ${outbound.sendsTo(trigger)}`;
+    const service = outbound.serviceOf?.(renderedOf(event));
+    const address = `${trigger.type} ${service ?? outbound.sendsTo(trigger)}`;
     const place = places.take(address, name, event);
     if (typeof place === 'string') return withoutPlace(place, trigger, address);
     try {
       const send = () => this.#send(outbound, trigger, event, meta, signal);
-      const { id, note } = await circuits.run(`${platform}/${account.account}`, send);
+      const { id, note } = await circuits.run(`${platform}/${account.account}`, send, service);
       this.#gone.delete(event.id);
       return { kind: 'done', trigger: name, receipt: id === '' ? undefined : id, note };
     } catch (error) {

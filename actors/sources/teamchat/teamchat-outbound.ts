@@ -111,6 +111,7 @@ export function teamChatOutbound(
     limits: ({ config }) => ({ ...messageLimits, ...pacing.inForce(config.app_id, kindsOfPlaces) }),
     // Each conversation names a service of its own; a bot's are those of its region.
     sendsTo: ({ config }) => config.app_id,
+    serviceOf: ({ serviceUrl }) => (URL.canParse(serviceUrl) ? new URL(serviceUrl).host : undefined),
     editsEveryMs: () => EDITS_EVERY_MS,
     async send(trigger, message, { signal, receiptOf }: SendContext) {
       const before = message.of === undefined ? undefined : await receiptOf(message.of);

@@ -22,6 +22,7 @@ beforeAll(async () => {
       return { text: `heard: ${input}` };
     },
     { approve: { agent: 'desk', description: 'Let it pass' } },
+    { services: ['http://127.0.0.1:9'] },
   );
   team.platform.everyMs = 1_000;
 });
@@ -241,4 +242,27 @@ test('no secret, and no token of ours or of theirs, was in the log or in a recor
   for (const secret of [APP_PASSWORD, 'the-bot-token-of-the-tests', 'eyJhbGciOi'])
     expect(shown).not.toContain(secret);
   expect(records.length).toBeGreaterThan(20);
+});
+
+test('a service that is dead stops none of the other conversations of the bot', async () => {
+  const dead = 'http://127.0.0.1:9/amer/';
+  for (let n = 0; n < 8; n += 1) {
+    const said = team.platform.activities.message(personalChat(`dead ${n}`), ada, 'lost', {
+      serviceUrl: dead,
+    });
+    expect((await team.sender.send(said)).status).toBe(202);
+  }
+  const circuit = async () =>
+    (await team.get<{ readonly triggers: readonly { readonly circuit: unknown }[] }>('/triggers')).triggers[0]
+      ?.circuit;
+  await eventually(async () =>
+    expect(await circuit()).toMatchObject({ last_error: expect.stringContaining('could not be reached') }),
+  );
+  for (const name of ['alive 1', 'alive 2']) {
+    const place = personalChat(name);
+    await say(place, 'hi');
+    await eventually(() => expect(texts(place)).toEqual(['heard: hi']));
+  }
+  // Nothing has closed it meanwhile.
+  expect(await circuit()).not.toBeNull();
 });

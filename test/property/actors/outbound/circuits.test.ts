@@ -188,6 +188,27 @@ describe('a circuit', () => {
     expect(await works()).toBe('sent');
   });
 
+  test('of one service of an account says nothing of another; the account shows the first that is open (CIR5)', async () => {
+    const { clock, circuits } = setUp();
+    const fail = (service: string) =>
+      circuits.run('a', () => Promise.reject(down()), service).catch((error: DeliveryError) => error.message);
+    const works = (service?: string) => circuits.run('a', async () => 'sent', service);
+    for (let i = 0; i < OPEN_AFTER; i += 1) await fail('one.example');
+    expect(await fail('one.example')).toContain('nothing is sent under a at one.example for now');
+    expect(await works('other.example')).toBe('sent');
+    expect(await works()).toBe('sent');
+    clock.now = 1_500;
+    for (let i = 0; i < OPEN_AFTER; i += 1) await fail('third.example');
+    expect(circuits.status('a')).toMatchObject({ state: 'open', since: 1_000 });
+    expect(circuits.status('a at one.example')).toBeUndefined();
+    clock.now = 2_000;
+    expect(await works('one.example')).toBe('sent');
+    expect(circuits.status('a')).toMatchObject({ since: 1_500 });
+    // Of services too no more are remembered than of all.
+    for (let i = 0; i < 1_000; i += 1) await fail(`${i}.example`);
+    expect(circuits.status('a')).toBeUndefined();
+  });
+
   test('is remembered of so many accounts and no more (CIR4)', async () => {
     const { circuits, fails } = setUp();
     for (let i = 0; i < OPEN_AFTER; i += 1) await fails(down(), 'first');

@@ -28,6 +28,7 @@ function bench(receipts: Readonly<Record<string, string>>, answers: (DeliveryErr
     target: () => undefined,
     render: (_, { action, text }) => [{ text, of: action.do === 'edit' ? action.of : undefined }],
     sendsTo: () => 'here',
+    serviceOf: ({ text }) => (text.startsWith('to ') ? text.slice(3) : undefined),
     send: async (_, { of, text }, { receiptOf }) => {
       const before = of === undefined ? undefined : await receiptOf(of);
       asked.push(before === undefined ? `post ${text}` : `edit ${before.id} ${text}`);
@@ -54,8 +55,8 @@ function bench(receipts: Readonly<Record<string, string>>, answers: (DeliveryErr
           : ({ receipt: receipts[id] } as unknown as Delivery & { meta: string; body: Uint8Array }),
     },
   });
-  const perform = (action: OutboundAction): Promise<Outcome> => {
-    const message = { target: { place: 'x' }, action, text: 'hi' };
+  const perform = (action: OutboundAction, text = 'hi'): Promise<Outcome> => {
+    const message = { target: { place: 'x' }, action, text };
     const [row] = outboxRows(outbound, account, trigger, message, { eventId: 'e', trace: '' });
     const event = { ...row!, seq: 1, at: Date.now(), attempt: 1, crashes: 0 };
     const { signal } = new AbortController();
@@ -87,4 +88,15 @@ test('what is only to change a message does nothing where there is none', async 
   expect(await perform(action)).toMatchObject({ kind: 'done', receipt: '7' });
   expect(await perform(action)).toMatchObject({ kind: 'ignored', note: expect.stringContaining('is gone') });
   expect(asked).toEqual(['edit 7 hi', 'edit 7 hi']);
+});
+
+test('a service of an account that is down holds up what goes there, and nothing that goes to another (CIR5)', async () => {
+  const down = () => new DeliveryError('no answer', { isPlatformDown: true });
+  const { asked, perform } = bench({}, Array.from({ length: 5 }, down));
+  const post = { do: 'post' } as const;
+  for (let n = 0; n < 5; n += 1) expect(await perform(post, 'to dead')).toMatchObject({ kind: 'failed' });
+  expect(await perform(post, 'to dead')).toMatchObject({ kind: 'deferred' });
+  expect(await perform(post, 'to alive')).toMatchObject({ kind: 'done' });
+  expect(await perform(post)).toMatchObject({ kind: 'done' });
+  expect(asked.slice(5)).toEqual(['post to alive', 'post hi']);
 });
