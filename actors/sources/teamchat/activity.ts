@@ -42,7 +42,7 @@ export function payloadOf(body: Uint8Array): Readonly<Record<string, unknown>> |
 }
 
 /** The product whose people and tenants the platform vouches for. Others hand on what a browser says of itself. */
-const WITH_DIRECTORY = 'msteams';
+export const WITH_DIRECTORY = 'msteams';
 
 /** Undefined for what the platform could not have sent. */
 export function activityIn(payload: Readonly<Record<string, unknown>> | undefined): Activity | undefined {

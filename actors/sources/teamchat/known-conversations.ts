@@ -3,12 +3,14 @@
 //
 // KC1  a thread makes its channel known as well, since that is what agents hear as `chat.id`.
 // KC2  of what no trigger's list of channels lets pass nothing is kept.
+// KC3  those of products that hand on what a browser says are kept apart: whoever opens a page begins a conversation there, and no
+//      number of them makes one of the chat's own forgotten.
 
 import type { TeamChatTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { ConversationReferences } from '../../connections/references.ts';
 import type { OutboundTarget } from '../../outbound/outbound-message.ts';
 import type { Store } from '../../store/store.ts';
-import { type Activity, channelOf } from './activity.ts';
+import { type Activity, channelOf, WITH_DIRECTORY } from './activity.ts';
 import { PLATFORM } from './teamchat-event.ts';
 
 /** Half a year without a word. */
@@ -31,7 +33,7 @@ export class KnownConversations {
     store: KeyValues,
     app: string,
     triggers: readonly TeamChatTrigger[],
-    { conversation, serviceUrl }: Activity,
+    { conversation, serviceUrl, channelId }: Activity,
   ): Promise<void> {
     const channel = channelOf(conversation);
     const isListening = (...names: readonly string[]) =>
@@ -42,7 +44,7 @@ export class KnownConversations {
     const places = new Set<string>();
     if (isListening(conversation, channel)) places.add(conversation);
     if (isListening(channel)) places.add(channel);
-    const references = this.#of(store, app);
+    const references = this.#of(store, channelId === WITH_DIRECTORY ? app : othersOf(app));
     await Promise.all(
       Array.from(places, (place) => references.note(place, { target: { place }, serviceUrl })),
     );
@@ -51,22 +53,26 @@ export class KnownConversations {
   /** Undefined for one in which nobody has been heard of. */
   async find(app: string, conversation: string): Promise<OutboundTarget | undefined> {
     if (this.#store === undefined) return undefined;
-    const found = await this.#of(this.#store, app).find(conversation);
+    const found =
+      (await this.#of(this.#store, app).find(conversation)) ??
+      (await this.#of(this.#store, othersOf(app)).find(conversation));
     return found && { ...found.target, serviceUrl: found.serviceUrl };
   }
 
-  #of(store: KeyValues, app: string): ConversationReferences {
+  #of(store: KeyValues, account: string): ConversationReferences {
     const ofApps = this.#ofStore.get(store) ?? new Map<string, ConversationReferences>();
     this.#ofStore.set(store, ofApps);
-    const before = ofApps.get(app);
+    const before = ofApps.get(account);
     if (before !== undefined) return before;
     const references = new ConversationReferences({
       store,
       platform: PLATFORM,
-      account: app,
+      account,
       keepMs: KEEP_MS,
     });
-    ofApps.set(app, references);
+    ofApps.set(account, references);
     return references;
   }
 }
+
+const othersOf = (app: string) => `${app}/others`;
