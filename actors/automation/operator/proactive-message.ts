@@ -18,7 +18,8 @@ type Members = Readonly<Record<string, unknown>>;
 type Lengths = Readonly<Record<string, number>>;
 
 const MEMBERS = ['conversation', 'text', 'title', 'fields', 'actions'];
-const MAX_CONVERSATION = 1_000;
+/** As agents are told it: of ids of 1,000 characters each may be percent-encoded, and the account stands before them. */
+const MAX_CONVERSATION = 4_000;
 /** Of most platforms eight messages. */
 const MAX_TEXT = 32_768;
 const MAX_TITLE = 1_000;

@@ -9,13 +9,18 @@ export const ACTION_ID = 'actionId';
 export interface Choice {
   /** The action's name, or all that the data says where it has none. */
   readonly text: string;
-  /** Each member of the data that is a text, a number or a truth; of members within members with a dot between. */
+  /**
+   * Each member of the data that is a text, a number or a truth, up to MAX_PARAMETERS with names up to MAX_NAME; of members within
+   * members with a dot between.
+   */
   readonly parameters: Readonly<Record<string, string>>;
 }
 
 /** More than any card asks for. */
 const MAX_PARAMETERS = 200;
 const MAX_DEPTH = 4;
+/** Of a parameter, with the names that it is within. What is longer is in the payload alone. */
+const MAX_NAME = 200;
 /** Where a name is found in data that others made. */
 const NAMES = [ACTION_ID, 'action', 'verb', 'id'];
 
@@ -51,9 +56,11 @@ function parametersIn(data: unknown): Readonly<Record<string, string>> {
 
 function saidWithin(data: unknown, prefix: string, depth: number): readonly (readonly [string, unknown])[] {
   if (typeof data !== 'object' || data === null || depth === MAX_DEPTH) return [];
-  return Object.entries(data).flatMap(([name, value]) =>
-    isSaid(value) ? [[prefix + name, value] as const] : saidWithin(value, `${prefix}${name}.`, depth + 1),
-  );
+  return Object.entries(data).flatMap(([last, value]) => {
+    const name = prefix + last;
+    if (name.length > MAX_NAME) return [];
+    return isSaid(value) ? [[name, value] as const] : saidWithin(value, `${name}.`, depth + 1);
+  });
 }
 
 function isSaid(value: unknown): boolean {

@@ -124,9 +124,9 @@ const MAX_ID = 1_000;
 /** Of a kind of activities, and of a chat product. */
 const MAX_NAME = 100;
 
-/** Stands in keys and paths: control characters do not. */
+/** Stands in keys and paths: control characters do not, nor what would be a way up in a path. */
 function idAt(payload: unknown, path: string, longest = MAX_ID): string | undefined {
   const id = textMember(payload, path);
-  const isId = id !== undefined && id !== '' && id.length <= longest && !/\p{Cc}/u.test(id);
+  const isId = id !== undefined && !/^\.{0,2}$/.test(id) && id.length <= longest && !/\p{Cc}/u.test(id);
   return isId && id.isWellFormed() ? id : undefined;
 }

@@ -18,9 +18,10 @@ export function isServiceAllowed(
   serviceUrl: string,
   { service_url_allow }: Pick<TeamChatConfig, 'service_url_allow'>,
 ): boolean {
-  if (!URL.canParse(serviceUrl)) return false;
-  const { protocol, host, hostname, port, username, password, search, hash } = new URL(serviceUrl);
-  if (username !== '' || password !== '' || search !== '' || hash !== '') return false;
+  // An empty query is none for the parser, and would still have what is put behind the address be no part of its path.
+  if (/[?#]/.test(serviceUrl) || !URL.canParse(serviceUrl)) return false;
+  const { protocol, host, hostname, port, username, password } = new URL(serviceUrl);
+  if (username !== '' || password !== '') return false;
   if (protocol === 'http:') return service_url_allow.includes(`http://${host}`);
   if (protocol !== 'https:') return false;
   if (port === '' && KNOWN.has(hostname)) return true;

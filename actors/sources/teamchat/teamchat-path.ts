@@ -47,7 +47,10 @@ export function teamChatPath(
     unauthorised: 'Authorization has no token that is for an app_id of this path',
     async receive({ subscribers, principal }, request, body) {
       const activity = activityIn(payloadOf(body));
-      if (activity === undefined) return malformed('the body is no activity of the platform');
+      if (activity === undefined)
+        return malformed(
+          'the body is no activity of the platform: type, channelId, serviceUrl or conversation.id is missing, or is no id',
+        );
       const known = subscribers.filter(({ trigger }) =>
         isServiceAllowed(activity.serviceUrl, trigger.config),
       );

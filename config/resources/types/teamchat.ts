@@ -70,6 +70,9 @@ export type TeamChatConfig = Omit<Filled<Type.Static<typeof teamChatConfigSchema
 /** Of bots that belong to several tenants. */
 const MANY_TENANTS = 'botframework.com';
 const PROVIDER = 'login.microsoftonline.com';
+/** The vendor's clouds for governments and for China: issuer and scope of their tokens are others. */
+const OTHER_CLOUDS = /(?:^|\.)(?:azure|microsoft|microsoftonline|botframework)\.(?:us|cn)$/i;
+const OTHER_CLOUD = 'is of a cloud for governments, or for China: bots there are not supported';
 const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?$/;
 
 /** Its domain is what people know of a tenant. */
@@ -135,6 +138,7 @@ function checkProvider(fields: Fields, key: string, text: string | undefined): v
   const { protocol, hostname } = new URL(text);
   if (protocol === 'http:' && !isLoopback(hostname))
     fields.report(key, 'must be https, unless it is on this machine');
+  if (OTHER_CLOUDS.test(hostname)) fields.report(key, OTHER_CLOUD);
 }
 
 /** Of the vendor's addresses. */
@@ -148,7 +152,8 @@ function hostFault(item: string): string | undefined {
   const [, local] = /^http:\/\/([^/]*)$/i.exec(item) ?? [];
   if (!HOST.test(local ?? item) || !URL.canParse(`https://${local ?? item}`))
     return 'is no host, such as chat.example.com or chat.example.com:8443';
-  if (local === undefined) return undefined;
+  if (local === undefined)
+    return OTHER_CLOUDS.test(new URL(`https://${item}`).hostname) ? OTHER_CLOUD : undefined;
   return isLoopback(new URL(`http://${local}`).hostname)
     ? undefined
     : 'is http beyond this machine: services there are asked over https only';

@@ -232,6 +232,23 @@ test('after kill -9 a message of our own reaches a conversation as a new one, un
   expect((await team.post('/triggers/team/send', { conversation: unknown, text: 'x' })).status).toBe(404);
 });
 
+test('a page of another site cannot have a message sent: neither as a form nor in its own name', async () => {
+  const place = personalChat('page');
+  await say(place, 'hi');
+  await eventually(() => expect(texts(place)).toEqual(['heard: hi']));
+  const [known] = askedFor('hi').filter(({ body }) => body.conversation.includes(place.id.slice(0, 12)));
+  const body = JSON.stringify({ conversation: known?.body.conversation, text: 'forged' });
+  const post = async (headers: Readonly<Record<string, string>>) =>
+    (await fetch(`${team.gateway.url}/triggers/team/send`, { method: 'POST', headers, body })).status;
+  // What a browser sends without asking first.
+  for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data'])
+    expect(await post({ 'content-type': type })).toBe(400);
+  const json = { 'content-type': 'application/json' };
+  for (const origin of ['https://evil.example', 'null']) expect(await post({ ...json, origin })).toBe(403);
+  expect(await post(json)).toBe(202);
+  await eventually(() => expect(texts(place)).toEqual(['heard: hi', 'forged']));
+});
+
 test('no secret, and no token of ours or of theirs, was in the log or in a record', async () => {
   const ids = (await team.deliveries('')).map(({ id }) => id);
   const records = await Promise.all(ids.map((id) => team.get(`/deliveries/${encodeURIComponent(id)}`)));

@@ -18,7 +18,7 @@ test.each([
   [undefined, /^the body should be an object/],
   [[], /^the body should be an object/],
   [{ ...there, conversation: undefined }, /^conversation is missing/],
-  [{ ...there, conversation: 'x'.repeat(1_001) }, /^conversation should be a text of 1 to 1000/],
+  [{ ...there, conversation: 'x'.repeat(4_001) }, /^conversation should be a text of 1 to 4000/],
   [{ ...there, conversation: 'a\nb' }, /control characters/],
   [{ ...there, text: '' }, /^text is missing/],
   [{ ...there, text: 7 }, /^text should be a text/],

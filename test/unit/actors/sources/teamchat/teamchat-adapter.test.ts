@@ -1,6 +1,7 @@
 // Activities on their way in: what is answered to the platform, what becomes an event, and how that reads.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { proactiveMessage } from '../../../../../actors/automation/operator/proactive-message.ts';
 import type { InboundEvent } from '../../../../../actors/sources/adapter.ts';
 import { teamChatAdapter } from '../../../../../actors/sources/teamchat/teamchat-adapter.ts';
 import type { TeamChatTrigger } from '../../../../../config/resources/triggers/trigger.ts';
@@ -160,6 +161,15 @@ describe('a message', () => {
     expect(await send(platform.activities.message(chat, ada, 'hi', more))).toMatchObject({ status: 202 });
     expect(last().unsupported).toMatch(note);
   });
+});
+
+test('names of parameters are bounded, those within others too; what is longer is in the payload', async () => {
+  const { send, last } = await open();
+  const long = 'x'.repeat(200);
+  const value = { actionId: 'go', [long]: 1, [`${long}y`]: 2, deep: { [long]: 3, short: 4 } };
+  await send(platform.activities.submit(channel, ada, value));
+  expect(last().parameters).toEqual({ actionId: 'go', [long]: '1', 'deep.short': '4' });
+  expect(last().payload).toMatchObject({ value });
 });
 
 describe('an invoke', () => {
@@ -369,6 +379,11 @@ describe('what is refused', () => {
       platform.activities.message(chat, ada, 'hi', { conversation: {} }),
       platform.activities.message(chat, ada, 'hi', { id: undefined }),
       platform.activities.message(chat, ada, 'hi', { id: 'a\nb' }),
+      // Ways up in the path of an answer.
+      ...['.', '..'].flatMap((id) => [
+        platform.activities.message({ ...chat, id }, ada, 'hi'),
+        platform.activities.message(chat, ada, 'hi', { id }),
+      ]),
       platform.activities.message(chat, ada, 'hi', { from: undefined }),
       ...['', 'x'.repeat(101), 'a\nb', '\ud800'].map((type) => platform.activities.of(type, chat, ada)),
     ];
@@ -408,6 +423,10 @@ describe('what is refused', () => {
       'https://x.chat.example.com/',
       'https://chat.example.com.evil.example/',
       'https://other.example/',
+      'https://chat.example.com/?',
+      'https://chat.example.com/amer?x=1',
+      'https://chat.example.com/#',
+      'https://chat.example.com?',
       'https://smba.trafficmanager.net:8443/',
       // An emulator is named with its scheme and port (TCS2).
       'http://127.0.0.1:1/',
@@ -517,5 +536,14 @@ describe('a conversation', () => {
     expect(host.store.events).toEqual([]);
     host.store.put = put;
     expect(await send(said)).toMatchObject({ status: 202 });
+  });
+
+  test('of the longest id is one that agents can name', async () => {
+    const { send, adapter, trigger } = await open();
+    const id = '/'.repeat(1_000);
+    await send(platform.activities.message({ ...chat, id }, ada, 'hi'));
+    const name = host.event().key.replace('conversation/', '');
+    const { conversation } = proactiveMessage({ conversation: name, text: 'later' });
+    expect(await adapter.outbound?.destination?.(trigger, conversation)).toMatchObject({ place: id });
   });
 });

@@ -161,3 +161,15 @@ test('the example is good with nothing but its credentials', async () => {
     { config: { token_url: 'https://login.microsoftonline.com/aaaa-1/oauth2/v2.0/token' } },
   ]);
 });
+
+test.each([
+  'openid_metadata_url: "https://login.botframework.azure.us/v1/.well-known/openidconfiguration"',
+  'token_url: "https://login.microsoftonline.us/t/oauth2/v2.0/token"',
+  'token_url: "https://login.partner.microsoftonline.cn/t/oauth2/v2.0/token"',
+  'service_url_allow: [smba.infra.gov.teams.microsoft.us]',
+])('of a cloud for governments is refused, and told why: %s', async (more) => {
+  const { errors } = await folder.loadConfig('TeamChat', `${credentials}, ${more}`, { env });
+  expect(errors.join()).toContain(
+    'is of a cloud for governments, or for China: bots there are not supported',
+  );
+});
