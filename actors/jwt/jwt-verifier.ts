@@ -12,6 +12,7 @@
 
 import { hash } from 'node:crypto';
 import { decodeJwt, decodeProtectedHeader, errors, type JWK, type JWTPayload, jwtVerify } from 'jose';
+import { forgetOldest } from '../forget-oldest.ts';
 import { isRefusal, type Principal, type Refusal, type Verdict } from '../principal.ts';
 import { type KeySet, KeysUnavailableError } from './key-set.ts';
 
@@ -170,11 +171,8 @@ export class JwtVerifier {
 
   #keep(digest: string, token: VerifiedToken): void {
     this.#known.delete(digest);
-    for (const oldest of this.#known.keys()) {
-      if (this.#known.size < MAX_KNOWN) break;
-      this.#known.delete(oldest);
-    }
     this.#known.set(digest, { token, until: performance.now() + KNOWN_MS });
+    forgetOldest(this.#known, MAX_KNOWN);
   }
 }
 

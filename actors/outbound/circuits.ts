@@ -10,6 +10,7 @@
 // CIR4  nothing is kept of those under which the last message was answered, and no more than MAX_CIRCUITS of others.
 // CIR5  what becomes of one service says nothing of another.
 
+import { forgetOldest } from '../forget-oldest.ts';
 import type { Log } from '../log.ts';
 import { steadyNow } from '../steady-clock.ts';
 import { DeliveryError } from './delivery-error.ts';
@@ -123,10 +124,7 @@ export class Circuits {
     circuit.lastError = lastError;
     this.#circuits.delete(name);
     this.#circuits.set(name, circuit);
-    for (const [oldest] of this.#circuits) {
-      if (this.#circuits.size <= MAX_CIRCUITS) break;
-      this.#circuits.delete(oldest);
-    }
+    forgetOldest(this.#circuits, MAX_CIRCUITS);
     const { openedAt, failures, pauseMs } = circuit;
     // What had left before it opened says nothing new.
     if (openedAt === undefined ? failures < OPEN_AFTER : !isProbe) return;

@@ -2,6 +2,7 @@
 // until something is taken again. What is deferred counts no attempts, so they are counted here.
 
 import type { TriggerRetry } from '../../config/resources/triggers/trigger.ts';
+import { forgetOldest } from '../forget-oldest.ts';
 
 const MAX_NAMES = 10_000;
 
@@ -14,10 +15,7 @@ export class GrowingPauses {
     const before = this.#refusals.get(name) ?? 0;
     this.#refusals.delete(name);
     this.#refusals.set(name, before + 1);
-    for (const [oldest] of this.#refusals) {
-      if (this.#refusals.size <= MAX_NAMES) break;
-      this.#refusals.delete(oldest);
-    }
+    forgetOldest(this.#refusals, MAX_NAMES);
     return 1000 * Math.min(max_backoff_seconds, min_backoff_seconds * factor ** before);
   }
 

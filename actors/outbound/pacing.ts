@@ -12,6 +12,7 @@
 
 import { Pace } from '../../rest/pace.ts';
 import { freeAt, type SpanLimit, withOneMore } from '../../rest/span-limit.ts';
+import { forgetOldest } from '../forget-oldest.ts';
 import { DeliveryError } from './delivery-error.ts';
 import type { OutboundLimits } from './limits.ts';
 
@@ -198,12 +199,9 @@ export class Pacing {
   #paceOf(account: string): Pace {
     let pace = this.#accounts.get(account);
     if (pace !== undefined) return pace;
-    for (const [oldest] of this.#accounts) {
-      if (this.#accounts.size < MAX_ACCOUNTS) break;
-      this.#accounts.delete(oldest);
-    }
     pace = new Pace(this.#options.accountEveryMs, this.#now, this.#options.accountBurst);
     this.#accounts.set(account, pace);
+    forgetOldest(this.#accounts, MAX_ACCOUNTS);
     return pace;
   }
 }

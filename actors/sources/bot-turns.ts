@@ -6,6 +6,8 @@
 // BT1  of messages of bots no more than MAX_IN_A_ROW are taken until a person has written there; nothing a person does is counted.
 // BT2  what comes again is counted once, also when others came between, and is judged as before.
 
+import { forgetOldest } from '../forget-oldest.ts';
+
 const MAX_IN_A_ROW = 10;
 const MAX_CONVERSATIONS = 10_000;
 /** Enough for all that can be taken, and for some that is not. */
@@ -39,10 +41,7 @@ export class BotTurns {
     const isAgain = id !== undefined && before.ids.includes(id);
     const turns = isAgain ? before : { count: before.count + 1, ids: withLast(before.ids, id) };
     this.#turns.set(conversation, turns);
-    for (const [oldest] of this.#turns) {
-      if (this.#turns.size <= MAX_CONVERSATIONS) break;
-      this.#turns.delete(oldest);
-    }
+    forgetOldest(this.#turns, MAX_CONVERSATIONS);
     return { isTaken: turns.count <= MAX_IN_A_ROW, isFirst: !isAgain && turns.count === MAX_IN_A_ROW + 1 };
   }
 }

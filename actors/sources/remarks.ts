@@ -1,6 +1,8 @@
 // What an adapter has found out and an operator may want to know of a trigger or an account: that so much waited at the platform, or
 // that it could not deliver. In memory, the newest first, and few of each.
 
+import { forgetOldest } from '../forget-oldest.ts';
+
 export interface Remark {
   /** Epoch ms. */
   readonly at: number;
@@ -20,10 +22,7 @@ export class Remarks {
     const cut = text.slice(0, MAX_TEXT).toWellFormed();
     this.#byName.delete(name);
     this.#byName.set(name, [{ at, text: cut }, ...before].slice(0, MAX_REMARKS));
-    for (const [oldest] of this.#byName) {
-      if (this.#byName.size <= MAX_NAMES) break;
-      this.#byName.delete(oldest);
-    }
+    forgetOldest(this.#byName, MAX_NAMES);
   }
 
   of(name: string): readonly Remark[] {

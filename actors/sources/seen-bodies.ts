@@ -5,6 +5,8 @@
 //      known for as long as its record is kept, and after a restart too.
 // SB2  what was not accepted is not kept: its sender may come again. While that is not known, nothing counts as known by it.
 
+import { forgetOldest } from '../forget-oldest.ts';
+
 const MAX_KEPT = 20_000;
 
 interface Seen {
@@ -71,10 +73,7 @@ export class SeenBodies {
 
   #add(name: string, seen: Seen): void {
     this.#seen.delete(name);
-    for (const oldest of this.#seen.keys()) {
-      if (this.#seen.size < MAX_KEPT) break;
-      this.#seen.delete(oldest);
-    }
     this.#seen.set(name, seen);
+    forgetOldest(this.#seen, MAX_KEPT);
   }
 }

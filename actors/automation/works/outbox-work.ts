@@ -11,6 +11,7 @@
 // SND4  a draft leaves once at most, and not when what stands in its place is there: it must hold up no answer.
 
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
+import { forgetOldest } from '../../forget-oldest.ts';
 import type { Assignment, Outcome, Work } from '../../inbox/work.ts';
 import type { WorkPlaces } from '../../inbox/work-places.ts';
 import type { Circuits } from '../../outbound/circuits.ts';
@@ -142,11 +143,8 @@ const nothing = Promise.resolve(undefined);
 const isGone = (error: unknown): boolean => error instanceof DeliveryError && error.isTargetGone;
 
 function remember(ids: Set<string>, id: string): void {
-  for (const oldest of ids) {
-    if (ids.size < MAX_GONE) break;
-    ids.delete(oldest);
-  }
   ids.add(id);
+  forgetOldest(ids, MAX_GONE);
 }
 
 const ignored = (trigger: string, note: string): Outcome => ({ kind: 'ignored', trigger, note });

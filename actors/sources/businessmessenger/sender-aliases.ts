@@ -7,6 +7,7 @@
 // SA1  where an id or a number by itself has led once it leads for good, also over a restart: history and order hang on it. With
 //      both it is where the id leads, or the number, where only that is known.
 
+import { forgetOldest } from '../../forget-oldest.ts';
 import type { Store } from '../../store/store.ts';
 import type { Sender } from './notification.ts';
 
@@ -62,9 +63,6 @@ export class SenderAliases {
   #remember(key: string, name: Promise<string | undefined>): void {
     this.#names.delete(key);
     this.#names.set(key, name);
-    for (const [oldest] of this.#names) {
-      if (this.#names.size <= this.#maxRemembered) break;
-      this.#names.delete(oldest);
-    }
+    forgetOldest(this.#names, this.#maxRemembered);
   }
 }

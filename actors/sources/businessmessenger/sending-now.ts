@@ -1,6 +1,8 @@
 // From which numbers of the business something is being sent at this moment: the platform may tell of such a message before its
 // receipt is in the store.
 
+import { forgetOldest } from '../../forget-oldest.ts';
+
 /** From the platform's answer until the receipt is stored, on a slow disk. */
 const STORED_MS = 2_000;
 const MAX_NUMBERS = 1_000;
@@ -18,10 +20,7 @@ export class SendingNow {
     const sending = this.#numbers.get(number) ?? { count: 0, endedAt: 0 };
     this.#numbers.delete(number);
     this.#numbers.set(number, sending);
-    for (const [oldest] of this.#numbers) {
-      if (this.#numbers.size <= MAX_NUMBERS) break;
-      this.#numbers.delete(oldest);
-    }
+    forgetOldest(this.#numbers, MAX_NUMBERS);
     sending.count += 1;
     try {
       return await request();

@@ -8,6 +8,7 @@
 // WSC3  no more is asked than the platform takes; who comes beyond that is told when to come again.
 
 import { Pace } from '../../../rest/pace.ts';
+import { forgetOldest } from '../../forget-oldest.ts';
 import type { Log } from '../../log.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
 import { memberOf, textMember } from '../payload-member.ts';
@@ -165,10 +166,7 @@ export class ChannelNames {
   #remember(channel: string, names: readonly string[]): void {
     this.#known.delete(channel);
     this.#known.set(channel, { names, until: this.#now() + KEPT_MS });
-    for (const [oldest] of this.#known) {
-      if (this.#known.size <= MAX_CHANNELS) break;
-      this.#known.delete(oldest);
-    }
+    forgetOldest(this.#known, MAX_CHANNELS);
   }
 }
 

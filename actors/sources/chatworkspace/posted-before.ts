@@ -7,6 +7,7 @@
 //       its record says that it may stand there twice. A try goes on where the one before had to end.
 
 import { createHash } from 'node:crypto';
+import { forgetOldest } from '../../forget-oldest.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
 import type { Receipt, SendContext } from '../../outbound/outbound.ts';
 import { memberOf, textMember } from '../payload-member.ts';
@@ -90,11 +91,8 @@ export class PostedBefore {
 }
 
 function remember<Value>(all: Map<string, Value>, rowId: string, value: Value): void {
-  for (const [oldest] of all) {
-    if (all.size < MAX_BEGUN) break;
-    all.delete(oldest);
-  }
   all.set(rowId, value);
+  forgetOldest(all, MAX_BEGUN);
 }
 
 function pageOf(
@@ -153,11 +151,8 @@ export class UnsentRows {
   }
 
   #remember(rowId: string): void {
-    for (const oldest of this.#rows) {
-      if (this.#rows.size < MAX_UNSENT) break;
-      this.#rows.delete(oldest);
-    }
     this.#rows.add(rowId);
+    forgetOldest(this.#rows, MAX_UNSENT);
   }
 }
 

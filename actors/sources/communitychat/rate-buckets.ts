@@ -7,6 +7,7 @@
 
 import type { ApiAnswer } from '../../../rest/api-answer.ts';
 import { rateLimitOf } from '../../../rest/rate-limit.ts';
+import { forgetOldest } from '../../forget-oldest.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
 import { memberOf } from '../payload-member.ts';
 
@@ -98,8 +99,8 @@ export class RateBuckets {
 
   /** The bucket is known under that name from now on. */
   #named({ kind, major }: Route, name: string, bucket: Bucket): void {
-    forgetOldest(this.#names, MAX_KINDS);
     this.#names.set(kind, name);
+    forgetOldest(this.#names, MAX_KINDS);
     const key = `${name} ${major}`;
     if (!this.#buckets.has(key)) this.#remember(key, bucket);
   }
@@ -113,8 +114,8 @@ export class RateBuckets {
 
   #remember(key: string, bucket: Bucket): void {
     this.#buckets.delete(key);
-    forgetOldest(this.#buckets, MAX_BUCKETS);
     this.#buckets.set(key, bucket);
+    forgetOldest(this.#buckets, MAX_BUCKETS);
   }
 }
 
@@ -124,13 +125,6 @@ export function pauseAskedBy({ retryAfterMs, json }: ApiAnswer): number | undefi
   const named = typeof seconds === 'number' && seconds >= 0 ? Math.ceil(seconds * 1000) : undefined;
   if (named === undefined && retryAfterMs === undefined) return undefined;
   return Math.max(named ?? 0, retryAfterMs ?? 0) + SPARE_MS;
-}
-
-function forgetOldest(map: Map<string, unknown>, most: number): void {
-  for (const oldest of map.keys()) {
-    if (map.size < most) break;
-    map.delete(oldest);
-  }
 }
 
 function tooSoon(retryAfterMs: number): DeliveryError {

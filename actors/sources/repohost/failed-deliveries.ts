@@ -9,6 +9,7 @@
 
 import { setTimeout } from 'node:timers/promises';
 import type { RepoHostTrigger } from '../../../config/resources/triggers/trigger.ts';
+import { forgetOldest } from '../../forget-oldest.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
 import type { SourceHost } from '../adapter.ts';
 import { memberOf, textMember } from '../payload-member.ts';
@@ -47,11 +48,8 @@ export class AskedFor {
   /** False for one that was there. */
   add(name: string): boolean {
     if (this.#names.has(name)) return false;
-    for (const oldest of this.#names) {
-      if (this.#names.size < MAX_REMEMBERED) break;
-      this.#names.delete(oldest);
-    }
     this.#names.add(name);
+    forgetOldest(this.#names, MAX_REMEMBERED);
     return true;
   }
 

@@ -10,6 +10,7 @@ import type { TeamChatConfig } from '../../../config/resources/types/teamchat.ts
 import type { ApiAnswer } from '../../../rest/api-answer.ts';
 import { type ApiRequest, HttpApi } from '../../../rest/http-api.ts';
 import { type Refreshed, RefreshOnce } from '../../connections/refresh-once.ts';
+import { forgetOldest } from '../../forget-oldest.ts';
 import { sendingFault } from '../../outbound/platform-errors.ts';
 import { memberOf, textMember } from '../payload-member.ts';
 import { NoTokenError, tokenFault } from './teamchat-errors.ts';
@@ -82,10 +83,6 @@ class BotToken {
   apiAt(serviceUrl: string): HttpApi {
     const before = this.#apis.get(serviceUrl);
     if (before !== undefined) return before;
-    for (const [oldest] of this.#apis) {
-      if (this.#apis.size < MAX_SERVICES) break;
-      this.#apis.delete(oldest);
-    }
     const api = new HttpApi({
       baseUrl: serviceUrl,
       headers: { authorization: `Bearer ${this.#text}` },
@@ -94,6 +91,7 @@ class BotToken {
       secrets: [this.#text],
     });
     this.#apis.set(serviceUrl, api);
+    forgetOldest(this.#apis, MAX_SERVICES);
     return api;
   }
 }
