@@ -34,6 +34,8 @@ interface Asking {
   readonly trigger: RepoHostTrigger;
   /** By whose name the store knows them: the trigger's, or that of another with the same path and secret. */
   readonly verifiedFor: string;
+  /** All that take the same signatures on its path, itself among them. */
+  readonly alike: readonly string[];
   readonly host: SourceHost;
   readonly asked: AskedFor;
   readonly hooks: KnownHooks;
@@ -67,7 +69,7 @@ export async function askForFailed(asking: Asking): Promise<void> {
     await told(repository, asking, () => askForFailedOf(repository, asking));
   }
   if (signal.aborted) return;
-  const known = await asking.hooks.of(asking.host.store, asking.verifiedFor).catch(() => []);
+  const known = await asking.hooks.of(asking.host.store, asking.alike).catch(() => []);
   const isNamed = (owner: string) => named.some((name) => name.toLowerCase() === owner.toLowerCase());
   for (const { path, owner } of known) {
     if (signal.aborted) return;

@@ -2,8 +2,12 @@
 // organisation sends, these are what can be asked for deliveries that failed. Kept in the store, while they send.
 //
 // KH1  what a hook is noted for is the name by which the store knows its events: the token of another team never asks for it.
-// KH2  a hook is written down once in a process; noting delays no event, and its failure is none of the event.
+// KH2  a hook is written down when it first sends, and again once a day as long as it does, so that its time does not run out and
+//      one that sends no more makes room for a new one; noting delays no event, and its failure is none of the event.
+// KH3  where several triggers take the same signatures, hooks noted for any of them are known to each: which of them stands first
+//      may change with the files.
 
+import { steadyNow } from '../../steady-clock.ts';
 import type { Store } from '../../store/store.ts';
 import type { WebhookRequest } from '../webhook.ts';
 
@@ -17,11 +21,18 @@ export interface KnownHook {
 const SPACE = 'repohost-hooks';
 /** The host keeps deliveries for three days; one that has been silent for so long has nothing to tell. */
 const KEPT_MS = 30 * 86_400_000;
+const NOTED_EVERY_MS = 86_400_000;
 const MAX_NOTED = 1_000;
 const MAX_ASKED = 50;
 
 export class KnownHooks {
-  readonly #noted = new Set<string>();
+  /** When each was written down last, the oldest first. */
+  readonly #noted = new Map<string, number>();
+  readonly #now: () => number;
+
+  constructor(now: () => number = steadyNow) {
+    this.#now = now;
+  }
 
   /** `repository` is that of the event; `verifiedFor` stands in its id. Returns at once. */
   note(
@@ -32,18 +43,33 @@ export class KnownHooks {
   ): void {
     const id = headers['x-github-hook-id'] ?? '';
     const key = `${verifiedFor}/${id}`;
+    this.#forgetOld();
     if (this.#noted.has(key) || this.#noted.size >= MAX_NOTED || !/^\d{1,20}$/.test(id)) return;
     const hook = hookOf(id, headers['x-github-hook-installation-target-type'], repository);
     if (hook === undefined) return;
-    this.#noted.add(key);
+    this.#noted.set(key, this.#now());
     store.put(SPACE, key, JSON.stringify(hook), { ttlMs: KEPT_MS }).catch(() => this.#noted.delete(key));
   }
 
-  /** Rejects as the store does. */
-  async of(store: Pick<Store, 'get' | 'keys'>, verifiedFor: string): Promise<readonly KnownHook[]> {
-    const keys = (await store.keys(SPACE)).filter((key) => key.startsWith(`${verifiedFor}/`));
-    const found = await Promise.all(keys.slice(0, MAX_ASKED).map((key) => store.get(SPACE, key)));
+  /** Those noted for any of these names, each once. Rejects as the store does. */
+  async of(
+    store: Pick<Store, 'get' | 'keys'>,
+    verifiedFor: readonly string[],
+  ): Promise<readonly KnownHook[]> {
+    const all = await store.keys(SPACE);
+    const keys = all.filter((key) => verifiedFor.some((name) => key.startsWith(`${name}/`)));
+    const byId = new Map(keys.map((key) => [key.slice(key.lastIndexOf('/')), key]));
+    const asked = [...byId.values()].slice(0, MAX_ASKED);
+    const found = await Promise.all(asked.map((key) => store.get(SPACE, key)));
     return found.flatMap((kept) => (kept === undefined ? [] : [JSON.parse(kept.value) as KnownHook]));
+  }
+
+  #forgetOld(): void {
+    const since = this.#now() - NOTED_EVERY_MS;
+    for (const [key, at] of this.#noted) {
+      if (at > since) return;
+      this.#noted.delete(key);
+    }
   }
 }
 

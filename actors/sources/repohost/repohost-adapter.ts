@@ -59,8 +59,10 @@ export function repoHostAdapter({
       const closing = new AbortController();
       const timer = setTimeout(() => {
         if (api === undefined) return;
-        const verifiedFor = firstAlike(table.membersOf(path), member);
-        void askForFailed({ api, trigger, verifiedFor, host, asked, hooks, remarks, signal: closing.signal });
+        const alike = namesAlike(table.membersOf(path), member);
+        const verifiedFor = alike[0] ?? trigger.name;
+        const { signal } = closing;
+        void askForFailed({ api, trigger, verifiedFor, alike, host, asked, hooks, remarks, signal });
       }, askAfterMs).unref();
       api?.own.learn();
       return {
@@ -88,10 +90,12 @@ function verifierOf({ config }: RepoHostTrigger): Verifier {
 }
 
 /**
- * The name in the ids of what is signed for a trigger, as `receive` will choose it. While the secrets of a path are being
- * changed it may choose another; then what is here already is asked for once more, and known when it comes.
+ * Who takes the same signatures, in their order. The first of them stands in the ids of what is signed, as `receive` will choose it.
+ * While the secrets of a path are being changed it may choose another; then what is here already is asked for once more, and
+ * known when it comes.
  */
-function firstAlike(members: readonly RepoSubscriber[], { trigger, verifier }: RepoSubscriber): string {
-  const first = members.find((each) => each.verifier.identity === verifier.identity);
-  return (first?.trigger ?? trigger).name;
+function namesAlike(members: readonly RepoSubscriber[], { verifier }: RepoSubscriber): readonly string[] {
+  return members
+    .filter((each) => each.verifier.identity === verifier.identity)
+    .map(({ trigger }) => trigger.name);
 }

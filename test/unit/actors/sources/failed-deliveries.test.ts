@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { OpenTrigger } from '../../../../actors/sources/adapter.ts';
+import { KnownHooks } from '../../../../actors/sources/repohost/known-hooks.ts';
 import { repoHostAdapter } from '../../../../actors/sources/repohost/repohost-adapter.ts';
 import type { RepoHostTrigger } from '../../../../config/resources/triggers/trigger.ts';
 import { signature } from '../../../fixtures/automation/automation.ts';
@@ -231,4 +232,48 @@ test('hooks that have sent something are asked as well, by whoever took it, wher
       '1 failed deliveries of o were asked for again',
       '1 failed deliveries of o/r were asked for again',
     ]);
+});
+
+test('a hook is known although another trigger with the same secret stands before the one that it was noted for (KH3)', async () => {
+  await open({ repositories: [], webhook_secret: SECRET }, 60_000);
+  await bring('a', '7', 'repository');
+  await opened?.close();
+  rest.deliveries.set(7, [delivery('71', 'never', 502)]);
+  const adapter = repoHostAdapter({ maxBodyBytes: 1_000, askAfterMs: 0 });
+  const settings = { api_url: rest.url, repositories: [], webhook_secret: SECRET, path: '/webhook/later' };
+  const asks = { ...settings, token: `${TOKEN}${Math.random()}` };
+  const first = await adapter.open(repoHostTrigger('before', { ...settings, token: undefined }), host);
+  opened = await adapter.open(repoHostTrigger('reviews', asks), host);
+  await expect.poll(again, { timeout: 15_000 }).toEqual(['7/deliveries/71/attempts']);
+  await first.close();
+});
+
+test('a hook is noted again once a day as long as it sends, and those that are silent make room for a new one (KH2)', async () => {
+  const DAY = 86_400_000;
+  let now = 0;
+  const puts: string[] = [];
+  const store = {
+    put: async (_: string, key: string) => puts.push(key) > 0,
+  };
+  const hooks = new KnownHooks(() => now);
+  const note = (id: number) =>
+    hooks.note(
+      store,
+      'reviews',
+      {
+        headers: { 'x-github-hook-id': String(id), 'x-github-hook-installation-target-type': 'repository' },
+      },
+      'o/r',
+    );
+  for (let id = 1; id <= 1_100; id += 1) note(id);
+  expect(puts).toHaveLength(1_000);
+  now = DAY - 1;
+  note(1);
+  note(1_100);
+  expect(puts).toHaveLength(1_000);
+  now = DAY;
+  note(1_100);
+  note(1);
+  note(1);
+  expect(puts.slice(1_000)).toEqual(['reviews/1100', 'reviews/1']);
 });
