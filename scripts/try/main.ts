@@ -42,7 +42,8 @@ export async function main(args: readonly string[], root: string): Promise<numbe
   const [name, ...more] = parsed.positionals;
   if (name === undefined) return complain('which chat?');
   const type = typeMeant(name);
-  const make = type === undefined ? undefined : localChats[platformOf(type)];
+  const known = Object.hasOwn(localChats, name) || type === undefined ? name : platformOf(type);
+  const make = Object.hasOwn(localChats, known) ? localChats[known] : undefined;
   if (make === undefined) return complain(`there is no chat ${JSON.stringify(name)}`);
   if (more.length > 0) return complain('one chat at a time');
 
