@@ -100,7 +100,7 @@ class Part {
       if (size + lineSize + this.#closingSize(fence) > this.#room)
         return this.#cutIn(at, end, size, before, line, paragraph);
       if (end === text.length) return this.#cutAt({ at: end, fence });
-      size += lineSize + 1;
+      size += lineSize + this.#sizeOf('\n');
       at = end + 1;
       // A block that has only been opened is better opened in the next part.
       const isNewBlock = before === undefined && fence !== undefined;
@@ -152,7 +152,7 @@ class Part {
   }
 
   #closingSize(fence: CodeFence | undefined): number {
-    return fence === undefined ? 0 : this.#sizeOf(fence.closing) + 1;
+    return fence === undefined ? 0 : this.#sizeOf(`\n${fence.closing}`);
   }
 
   /** A first line that would take much of each part is written once only; one of nothing but marks that would opens nothing. */

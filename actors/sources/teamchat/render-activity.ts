@@ -113,17 +113,12 @@ const shortened = ({ description: _, ...action }: CardAction): CardAction => ({
       : `${action.title.slice(0, MAX_TITLE - 1).toWellFormed()}…`,
 });
 
-/** A part is measured as it is sent: line ends and quotation marks take two bytes there, other signs up to six. */
+/** A part is measured as it is sent. */
 function textActivities(text: string): readonly ActivityBody[] {
-  const bare = sizeOf(textActivity(''));
-  for (let limit = MAX_BYTES - bare; ; ) {
-    const parts = splitText(text, { limit, unit: 'utf8' })
-      .filter((part) => part.trim() !== '')
-      .map(textActivity);
-    const largest = Math.max(0, ...parts.map(sizeOf));
-    if (largest <= MAX_BYTES) return parts;
-    limit = Math.floor((limit * (MAX_BYTES - bare)) / (largest - bare)) - 1;
-  }
+  const limit = MAX_BYTES - sizeOf(textActivity(''));
+  return splitText(text, { limit, unit: 'json' })
+    .filter((part) => part.trim() !== '')
+    .map(textActivity);
 }
 
 function textActivity(text: string): ActivityBody {

@@ -7,7 +7,7 @@ const word = fc.oneof(
   fc
     .string({ unit: 'grapheme', minLength: 1, maxLength: 12 })
     .map((text) => text.replace(/[`~\s]/g, 'x') || 'x'),
-  fc.constantFrom('👩‍🚀', 'ä', '漢字', 'x'.repeat(150), '💥'.repeat(90)),
+  fc.constantFrom('👩‍🚀', 'ä', '漢字', 'x'.repeat(150), '💥'.repeat(90), '"\\'.repeat(40)),
 );
 const line = fc.array(word, { maxLength: 20 }).map((words) => words.join(' '));
 const prose = fc.array(line, { maxLength: 6 }).map((lines) => lines.join('\n'));
@@ -29,11 +29,14 @@ const text = fc.array(fc.oneof(prose, block), { maxLength: 8 }).map((pieces) => 
 
 const options = fc.record({
   limit: fc.integer({ min: 200, max: 600 }),
-  unit: fc.constantFrom<TextUnit>('utf16', 'utf8'),
+  unit: fc.constantFrom<TextUnit>('utf16', 'utf8', 'json'),
   markRoom: fc.integer({ min: 0, max: 10 }),
 });
 
-const size = (part: string, unit: TextUnit) => (unit === 'utf16' ? part.length : Buffer.byteLength(part));
+const size = (part: string, unit: TextUnit) => {
+  if (unit === 'utf16') return part.length;
+  return Buffer.byteLength(unit === 'utf8' ? part : JSON.stringify(part).slice(1, -1));
+};
 
 const isFenceLine = (each: string) => /^\s*(```|~~~)/.test(each);
 

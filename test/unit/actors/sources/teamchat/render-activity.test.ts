@@ -137,6 +137,15 @@ test('a long text is cut where it must be, into parts that are filled, code and 
   expect(said).toEqual(text.split('\n').slice(1, -1));
 });
 
+test('a stretch that takes more bytes than it has characters leaves the other parts filled', () => {
+  const words = (count: number) => Array.from({ length: count }, (_, i) => `word${i}`).join(' ');
+  const activities = activitiesOf(`${words(10_000)} ${'"'.repeat(60_000)} ${words(10_000)}`);
+  contentsOf(activities);
+  expect(activities.length).toBeGreaterThan(6);
+  for (const activity of activities.slice(0, -1))
+    expect(Buffer.byteLength(JSON.stringify(activity))).toBeGreaterThan(MAX_BYTES * 0.7);
+});
+
 const words = fc.string({ unit: 'binary', minLength: 1, maxLength: 60 }).map((text) => text.toWellFormed());
 /** Blocks of code are closed and opened again where they are cut. */
 const said = words.filter((text) => text.trim() !== '' && !/`{3}|~{3}/.test(text));
