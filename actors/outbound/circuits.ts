@@ -9,6 +9,8 @@
 //       refusal too, closes the circuit. What says nothing of the platform changes nothing.
 // CIR4  nothing is kept of those under which the last message was answered, and no more than MAX_CIRCUITS of others.
 // CIR5  what becomes of one service says nothing of another.
+// CIR6  a probe that finds the platform still down, and has surely not arrived, is no attempt either: all that wait would be used up
+//       by finding that out, one after the other. One that may have arrived is one, since the next has to look for it.
 
 import { forgetOldest } from '../forget-oldest.ts';
 import type { Log } from '../log.ts';
@@ -94,8 +96,15 @@ export class Circuits {
     } catch (error) {
       if (isProbe) circuit.probeUntil = 0;
       this.#judge(to, error, isProbe);
-      throw error;
+      throw isProbe ? this.#putOff(error, circuit) : error;
     }
+  }
+
+  #putOff(error: unknown, { until }: Circuit): unknown {
+    if (!(error instanceof DeliveryError) || !error.isPlatformDown) return error;
+    if (error.isFinal || error.isOutcomeUnknown) return error;
+    const retryAfterMs = Math.max(error.retryAfterMs ?? 0, until - this.#now());
+    return new DeliveryError(error.message, { isTooSoon: true, retryAfterMs, cause: error });
   }
 
   #begin(name: string, circuit: Circuit): void {

@@ -93,10 +93,8 @@ describe('while a platform is down', () => {
         async (rows, out, chance) => {
           const { requests, failed, sent, endedAt } = await sendAll(rows, out, chance);
           expect(sent).toBe(rows.length);
-          // What had left before it opened, and then a probe at a time whose pauses double up to a minute.
-          const underWay = Math.min(rows.length, 40);
-          const probes = 8 + out.lastsMs / 60_000;
-          expect(failed).toBeLessThanOrEqual(OPEN_AFTER + underWay + probes);
+          // What had left before it opened. Of the probes after that, whose pauses double up to a minute, none.
+          expect(failed).toBeLessThanOrEqual(OPEN_AFTER - 1 + Math.min(rows.length, 40));
           const probing = requests.filter(({ isOpen }) => isOpen);
           for (const [i, { from }] of probing.entries())
             if (i > 0) expect(from).toBeGreaterThanOrEqual(probing[i - 1]?.to ?? 0);
@@ -142,7 +140,8 @@ describe('a circuit', () => {
     expect(await fails(refused(), 'b')).toBe('asked');
     clock.now = 2_000;
     expect(circuits.status('a')?.state).toBe('halfOpen');
-    expect(await fails(down())).toBe('asked');
+    expect(await fails(down())).toBe(2_000);
+    expect(circuits.status('a')).toMatchObject({ state: 'open', retryAt: 4_000 });
     expect(await fails(down())).toBe(2_000);
     clock.now = 4_000;
     expect(await fails(refused())).toBe('asked');
@@ -151,6 +150,20 @@ describe('a circuit', () => {
       'a platform does not answer; nothing is sent to it for now',
       'a platform answers again',
     ]);
+  });
+
+  test('counts no attempt of a probe that did not arrive, and one of a probe that may have (CIR6)', async () => {
+    const { clock, circuits, fails } = setUp();
+    for (let i = 0; i < OPEN_AFTER; i += 1) expect(await fails(down())).toBe('asked');
+    for (const pauseMs of [2_000, 4_000, 8_000]) {
+      clock.now = circuits.status('a')?.retryAt ?? 0;
+      expect(await fails(down())).toBe(pauseMs);
+    }
+    clock.now = circuits.status('a')?.retryAt ?? 0;
+    expect(await fails(new DeliveryError('cut', { isPlatformDown: true, isOutcomeUnknown: true }))).toBe(
+      'asked',
+    );
+    expect(circuits.status('a')).toMatchObject({ state: 'open', lastError: 'cut' });
   });
 
   test('opens once by all that was under way, and its pause is the first one', async () => {
