@@ -7,6 +7,7 @@
 //     for the event, the more exact name of it first, then the one with a rule for its text; then the first by name.
 
 import type { Binding, TextRule, Trigger } from '../config/resources/triggers/trigger.ts';
+import { commandWordOf } from './command-word.ts';
 
 /** Why nobody takes an event that somebody would take from elsewhere, or from somebody else. */
 export const FILTERED = 'no filter of a trigger lets it pass';
@@ -124,8 +125,8 @@ function candidateOf<T extends Routable>(
       return { trigger, binding, rule: undefined, command: binding.command, rest: text, score, rank };
   }
   if (event.names.length === 0) {
-    const [, word = '', rest = ''] = /^\s*\/?(\S+)\s*([\s\S]*)$/.exec(text) ?? [];
-    const binding = bindingOf(trigger, word);
+    const { name, rest } = commandWordOf(text);
+    const binding = bindingOf(trigger, name);
     if (binding !== undefined)
       return { trigger, binding, rule: undefined, command: binding.command, rest, score, rank: 0 };
   }

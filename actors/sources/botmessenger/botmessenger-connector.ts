@@ -11,6 +11,7 @@ import type { Connector, OpenConnection, Users } from '../../connections/connect
 import type { Log } from '../../log.ts';
 import type { Principal } from '../../principal.ts';
 import type { SourceHost } from '../adapter.ts';
+import { webhookConnection } from '../webhook-connection.ts';
 import type { BotAccount } from './bot-account.ts';
 import { BotInbox } from './bot-inbox.ts';
 import { updateKinds } from './bot-update.ts';
@@ -72,15 +73,7 @@ async function awaiting(
   // Also where it is the same: which secret stands there nobody can ask.
   if (url !== undefined)
     await api.call('setWebhook', { url, secret_token, allowed_updates: updateKinds }, { signal });
-  let end = (): void => {};
-  const closed = new Promise<void>((resolve) => {
-    end = resolve;
-  });
-  return {
-    closed,
-    close: async () => end(),
-    onUsers: (triggers, ending) => shown(account, api, triggers, host, ending),
-  };
+  return webhookConnection((triggers, ending) => shown(account, api, triggers, host, ending));
 }
 
 /** `before` is what stands at the platform; undefined where that is not known. */

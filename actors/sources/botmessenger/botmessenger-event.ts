@@ -4,10 +4,13 @@
 // BE2  what is for nobody here (another bot's command, what the bot wrote itself) is no event.
 // BE3  a group that has become a supergroup goes on under the id it had at first: that of its conversation does not change.
 
+import { commandWordOf } from '../../../machines/command-word.ts';
 import { type Principal, principalText } from '../../principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/store.ts';
 import type { InboundEvent } from '../adapter.ts';
+import { knownContext } from '../known-context.ts';
 import { newTrace } from '../new-trace.ts';
+import { storedPayload } from '../stored-payload.ts';
 import { type BotMessage, botMessageOf, updateIdOf } from './bot-update.ts';
 import type { BotIdentity } from './botmessenger-api.ts';
 import { commandFormOf } from './command-form.ts';
@@ -62,7 +65,7 @@ export function botEvent({ bot, triggers, principal, update, formerIdsOf }: BotU
 /** Throws for an event that is none of these. */
 export function readBotEvent(stored: StoredEvent): InboundEvent {
   const { triggers, account, username, formerIds } = JSON.parse(stored.meta) as BotMeta;
-  const update: unknown = stored.parsed ?? JSON.parse(Buffer.from(stored.body).toString('utf8'));
+  const update = storedPayload(stored);
   const message = botMessageOf(update);
   if (message === undefined) throw new Error('the update holds no message, no pressed button and no arrival');
   const { chat, sender } = message;
@@ -100,7 +103,7 @@ interface Commands {
 
 function commandsOf({ kind, text }: BotMessage, username: string | undefined): Commands {
   if (kind === 'callback_query') {
-    const [, name = '', rest = ''] = /^\s*\/?(\S+)\s*([\s\S]*)$/.exec(text) ?? [];
+    const { name, rest } = commandWordOf(text);
     return { names: [name], rest, words: text };
   }
   const form = commandFormOf(text, username);
@@ -128,5 +131,5 @@ function contextOf({
     'chat.sender.username': sender.username,
     'chat.sender.is_bot': isByBot || undefined,
   };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+  return knownContext(all);
 }

@@ -4,11 +4,14 @@
 // CE2  of two apps in one channel each has its copy, in a conversation of its own.
 // CE3  nothing is kept that lets somebody write in our name: the addresses for answers, and the tokens of the payload.
 
+import { commandWordOf } from '../../../machines/command-word.ts';
 import { type Principal, principalText } from '../../principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/store.ts';
 import type { InboundEvent } from '../adapter.ts';
+import { knownContext } from '../known-context.ts';
 import { newTrace } from '../new-trace.ts';
 import { memberOf } from '../payload-member.ts';
+import { storedPayload } from '../stored-payload.ts';
 import { type PayloadKind, type Said, saidIn, teamsOf } from './workspace-payload.ts';
 import { decoded, mentions, writtenText } from './workspace-text.ts';
 
@@ -51,7 +54,7 @@ export function workspaceEvent(come: WorkspacePayload): NewEvent {
 /** Throws for an event that is none of these. `users` are our bots where it was taken before anybody knew them. */
 export function readWorkspaceEvent(stored: StoredEvent, users: readonly string[] = []): InboundEvent {
   const { triggers, account, kind, bots } = JSON.parse(stored.meta) as WorkspaceMeta;
-  const payload: unknown = stored.parsed ?? JSON.parse(Buffer.from(stored.body).toString('utf8'));
+  const payload = storedPayload(stored);
   const said = saidIn(kind, payload);
   if (said === undefined) throw new Error('the payload holds no message, no command and no choice');
   const { channel, channelName, sender } = said;
@@ -108,15 +111,11 @@ function wordsOf(said: Said, bots: readonly string[], isMention: boolean): Words
   }
   if (said.what !== 'choice') return { names: [], text: undefined };
   const { id, value } = said.chosen;
-  const [name = '', behind = ''] = splitAtBlank(id);
+  // An action may be a command with what stands behind it: `deploy prod`.
+  const { name, rest: behind } = commandWordOf(id);
   const rest = [behind, value].filter((part) => part !== '').join(' ');
   const text = value === '' ? id : `${id} ${value}`;
   return { names: name === id ? [id] : [id, name], text, commandRest: rest, isChoice: true };
-}
-
-/** An action may be a command with what stands behind it: `deploy prod`. */
-function splitAtBlank(id: string): readonly string[] {
-  return /^\s*(\S+)\s*([\s\S]*)$/.exec(id)?.slice(1) ?? [];
 }
 
 function unsupportedIn(said: Said): string | undefined {
@@ -144,7 +143,7 @@ function contextOf(
     'chat.sender.name': said.sender.name,
     'chat.sender.is_bot': (said.what === 'message' && said.isByBot) || undefined,
   };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+  return knownContext(all);
 }
 
 const CREDENTIALS: ReadonlySet<string> = new Set([

@@ -4,6 +4,7 @@
 import type { ChatWorkspaceTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { Connector } from '../../connections/connector.ts';
 import type { SourceHost } from '../adapter.ts';
+import { webhookConnection } from '../webhook-connection.ts';
 import type { WorkspaceBot } from './workspace-bot.ts';
 import { identifyBots, identifyFirst } from './workspace-users.ts';
 
@@ -23,15 +24,7 @@ export function signedConnector({
     identity: JSON.stringify(['http', config.api_root, config.signing_secret]),
     async connect(signal, users) {
       await identifyFirst(users(), botOf, host, signal);
-      let end = (): void => {};
-      const closed = new Promise<void>((resolve) => {
-        end = resolve;
-      });
-      return {
-        closed,
-        close: async () => end(),
-        onUsers: (triggers, ending) => identifyBots(triggers, botOf, host, ending),
-      };
+      return webhookConnection((triggers, ending) => identifyBots(triggers, botOf, host, ending));
     },
   };
 }

@@ -4,6 +4,7 @@
 import type { CommunityChatTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { ConnectionError, type Connector } from '../../connections/connector.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
+import { webhookConnection } from '../webhook-connection.ts';
 import type { MenuKeeper } from './menu-keeper.ts';
 
 export function communityChatConnector(
@@ -15,21 +16,14 @@ export function communityChatConnector(
   return {
     identity: JSON.stringify([application_id, bot_token, api_root]),
     async connect() {
-      let end = (): void => {};
-      const closed = new Promise<void>((resolve) => {
-        end = resolve;
-      });
-      return {
-        closed,
-        close: async () => end(),
-        onUsers: (triggers, signal) =>
-          keeper.show(triggers, signal).catch((error: unknown) => {
-            if (!(error instanceof DeliveryError)) throw error;
-            const refusal = connectionErrorOf(error);
-            onRefusal(refusal.message);
-            throw refusal;
-          }),
-      };
+      return webhookConnection((triggers, signal) =>
+        keeper.show(triggers, signal).catch((error: unknown) => {
+          if (!(error instanceof DeliveryError)) throw error;
+          const refusal = connectionErrorOf(error);
+          onRefusal(refusal.message);
+          throw refusal;
+        }),
+      );
     },
   };
 }

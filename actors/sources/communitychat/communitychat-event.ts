@@ -7,7 +7,9 @@ import { controlKey } from '../../handlers/built-in-commands.ts';
 import { type Principal, principalText } from '../../principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/store.ts';
 import type { InboundEvent } from '../adapter.ts';
+import { knownContext } from '../known-context.ts';
 import { textMember } from '../payload-member.ts';
+import { storedPayload } from '../stored-payload.ts';
 import { channelAliasesOf, channelOf, interactionOf, senderOf } from './interaction.ts';
 import { TOKEN_LASTS_MS } from './interaction-tokens.ts';
 
@@ -57,7 +59,7 @@ export function interactionEvent(
 /** Throws for an event that is none of these. */
 export function readInteractionEvent(stored: StoredEvent): InboundEvent {
   const { triggers, account } = JSON.parse(stored.meta) as InteractionMeta;
-  const payload: unknown = stored.parsed ?? JSON.parse(Buffer.from(stored.body).toString('utf8'));
+  const payload = storedPayload(stored);
   const said = saidIn(payload);
   if (said.context[INTERACTION_ID] === '') throw new Error('the payload is no interaction');
   return {
@@ -83,7 +85,7 @@ export function saidIn(payload: unknown): Omit<InboundEvent, 'platform' | 'accou
     channel,
     channelAliases: channelAliasesOf(payload),
     user: sender.id,
-    context: without({
+    context: knownContext({
       [INTERACTION_ID]: id,
       'interaction.kind': kind,
       'interaction.custom_id': customId,
@@ -100,9 +102,4 @@ export function saidIn(payload: unknown): Omit<InboundEvent, 'platform' | 'accou
     commandRest: rest,
     parameters: values,
   };
-}
-
-/** A name without a value is left out. */
-function without(context: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(context).filter(([, value]) => value !== undefined));
 }

@@ -4,11 +4,14 @@
 //       happens to a message may come under the message's id, whoever does it and how often: who did it and when tell it apart.
 // TCE2  what nobody here can answer is an event all the same, ignored with a note: the platform may send what nobody expects.
 
+import { commandWordOf } from '../../../machines/command-word.ts';
 import { partsOfConversation } from '../../outbound/conversation-name.ts';
 import { type Principal, principalText } from '../../principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/store.ts';
 import type { InboundEvent } from '../adapter.ts';
+import { knownContext } from '../known-context.ts';
 import { memberOf, textMember } from '../payload-member.ts';
+import { storedPayload } from '../stored-payload.ts';
 import { type Activity, activityIn, channelOf, hasMember, PROGRAM, reactionsIn } from './activity.ts';
 import { type Choice, invokedIn, submittedIn } from './activity-choice.ts';
 import { wordsOf } from './activity-text.ts';
@@ -74,8 +77,7 @@ export function conversationIn(name: string, app: string): string | undefined {
 /** Throws for an event that is none of these. */
 export function readActivityEvent(stored: StoredEvent): InboundEvent {
   const { triggers, app } = JSON.parse(stored.meta) as ActivityMeta;
-  const payload = (stored.parsed ??
-    JSON.parse(Buffer.from(stored.body).toString('utf8'))) as Activity['payload'];
+  const payload = storedPayload(stored) as Activity['payload'];
   const activity = activityIn(payload);
   if (activity === undefined) throw new Error('the payload is no activity');
   const { conversation, senderId, directoryId } = activity;
@@ -143,7 +145,7 @@ function ignored(unsupported: string): Said {
 function chosen(choice: Choice | undefined): Said | undefined {
   if (choice === undefined) return undefined;
   const { text, parameters } = choice;
-  const [, name = '', rest = ''] = /^\s*\/?(\S+)\s*([\s\S]*)$/.exec(text) ?? [];
+  const { name, rest } = commandWordOf(text);
   return { names: [name], text, isChoice: true, commandRest: rest, parameters };
 }
 
@@ -173,7 +175,7 @@ function contextOf(activity: Activity): Readonly<Record<string, unknown>> {
     'action.id': textMember(memberOf(payload, 'value'), 'action.id'),
     'action.verb': textMember(memberOf(payload, 'value'), 'action.verb'),
   };
-  return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
+  return knownContext(all);
 }
 
 /** Parts of keys and ids are told apart by slashes. */
