@@ -2,13 +2,13 @@
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { parse } from 'yaml';
 import { builtInCommand } from '../../actors/handlers/built-in-commands.ts';
 import type { LocalChat } from '../../test/fixtures/chats/local-chat.ts';
+import { newFolder, noteGateway } from './folders.ts';
 
 /** Longer than the gateway takes to end by itself. */
 const END_MS = 10_000;
@@ -38,7 +38,7 @@ export interface Gateway {
 }
 
 export async function startGateway(chat: LocalChat, root: string, signal: AbortSignal): Promise<Gateway> {
-  const folder = mkdtempSync(join(tmpdir(), 'actor-gateway-try-'));
+  const folder = newFolder();
   const example = join(root, chat.example);
   mkdirSync(join(folder, 'triggers'));
   copyFileSync(example, join(folder, 'triggers', basename(example)));
@@ -61,6 +61,7 @@ export async function startGateway(chat: LocalChat, root: string, signal: AbortS
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   });
+  if (child.pid !== undefined) noteGateway(folder, child.pid);
   const end = async () => {
     await ended(child);
     rmSync(folder, { recursive: true, force: true, maxRetries: 5 });

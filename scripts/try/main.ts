@@ -1,12 +1,13 @@
 // A chat in this terminal: a local platform, a gateway with the example trigger of that chat, and an agent that answers by rules.
 // However it ends (`/quit`, the end of the input, Ctrl-C, a closed terminal or pipe, a gateway that fails), nothing of it is left
-// behind.
+// behind; what a kill -9 leaves the next one removes.
 
 import { parseArgs } from 'node:util';
 import { typeMeant } from '../../config/resources/aliases.ts';
 import { platformOf } from '../../config/resources/triggers/trigger-types.ts';
 import { localChats } from '../../test/fixtures/chats/local-chats.ts';
 import { Conversation } from './conversation.ts';
+import { removeLeft } from './folders.ts';
 import { startGateway } from './gateway.ts';
 
 const names = Object.keys(localChats);
@@ -48,6 +49,7 @@ export async function main(args: readonly string[], root: string): Promise<numbe
   if (more.length > 0) return complain('one chat at a time');
 
   const { signal, release } = untilTold();
+  await removeLeft();
   const chat = await make().start();
   try {
     const gateway = await startGateway(chat, root, signal);

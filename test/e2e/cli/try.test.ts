@@ -2,7 +2,7 @@
 // it on the machine.
 
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
@@ -102,6 +102,39 @@ test.concurrent('a pipe that nobody reads any more ends all of it', async () => 
   expect([await ended, complaints]).toEqual([0, '']);
   expect(readdirSync(folder)).toEqual([]);
   expect(await isServed(addressIn(output))).toBe(false);
+});
+
+test.concurrent('what a killed one leaves the next one ends and removes, and nothing that somebody still has', async () => {
+  const folder = scratch();
+  const begin = async () => {
+    const child = spawn(process.execPath, [script, 'botmessenger'], {
+      env: { ...process.env, TMPDIR: folder },
+    });
+    const ended = new Promise((done) => child.once('close', done));
+    let output = '';
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      output += chunk;
+    });
+    await eventually('it has begun', () => output.includes('/help has the rest'));
+    return { child, ended, url: addressIn(output) };
+  };
+  const [killed, other] = await Promise.all([begin(), begin()]);
+  mkdirSync(join(folder, 'actor-gateway-try-of-nobody'));
+  expect(readdirSync(folder)).toHaveLength(3);
+  killed.child.kill('SIGKILL');
+  await killed.ended;
+  const next = await begin();
+  expect(readdirSync(folder)).toHaveLength(3);
+  expect(await Promise.all([killed, other, next].map(({ url }) => isServed(url)))).toEqual([
+    false,
+    true,
+    true,
+  ]);
+  for (const { child, ended } of [other, next]) {
+    child.stdin.end();
+    await ended;
+  }
+  expect(readdirSync(folder)).toEqual(['actor-gateway-try-of-nobody']);
 });
 
 test.concurrent('in a terminal it has colours and a prompt, and Ctrl-C ends all of it', async () => {
