@@ -9,8 +9,14 @@ import type { Parameter } from '../config/resources/triggers/trigger.ts';
 
 export type CommandParameters =
   | { readonly isMissing: false; readonly values: Readonly<Record<string, string>> }
-  /** What to answer to whoever wrote the command. */
-  | { readonly isMissing: true; readonly missing: readonly string[]; readonly help: string };
+  | {
+      readonly isMissing: true;
+      readonly missing: readonly string[];
+      /** What to answer to whoever wrote the command. */
+      readonly help: string;
+      /** What is there already. */
+      readonly values: Readonly<Record<string, string>>;
+    };
 
 /** `given` are values by name that came beside the text; they go before the text, and all of them are passed on. */
 export function commandParameters(
@@ -43,6 +49,7 @@ export function commandParameters(
     isMissing: true,
     missing: missing.map(({ name }) => name),
     help: helpText(parameters, missing, command),
+    values,
   };
 }
 

@@ -159,8 +159,8 @@ export interface Adapter<T extends Trigger = Trigger> {
   /** The filters that chats have in common (inbox/chat-filters.ts), for a type that has them. Asked for once per trigger. */
   filters?(trigger: T): Filters;
   /**
-   * Its chat offers the built-in commands (handlers/built-in-commands.ts): an event whose first name is one of them, and that no
-   * command of a trigger takes, is answered by them, with its `parameters` as the options. Calls of control (`isControlCall`)
+   * Its chat offers the built-in commands (handlers/built-in-commands.ts): an event whose first name is one of them, that is no
+   * choice, and that no command of a trigger takes, is answered by them, with its `parameters` as the options. Calls of control (`isControlCall`)
    * come under `controlKey` of the conversation's key.
    */
   readonly hasBuiltIns?: boolean | undefined;

@@ -55,7 +55,9 @@ export class EventTriggers {
     if (taking.length === 0) return { note: FILTERED, notice: 'refused' };
     if (inbound.unsupported !== undefined) return untaken(inbound.unsupported);
     if (inbound.isArrival === true) return this.#greeter(adapter, inbound, taking);
-    const builtIn = adapter.hasBuiltIns === true ? builtInCommand(inbound.names[0] ?? '') : undefined;
+    // What an agent has made to be pressed or filled in means no built-in command, however it is called.
+    const mayBeBuiltIn = adapter.hasBuiltIns === true && inbound.isChoice !== true;
+    const builtIn = mayBeBuiltIn ? builtInCommand(inbound.names[0] ?? '') : undefined;
     if (builtIn === undefined) return this.#best(adapter, taking, inbound);
     const match = this.#best(adapter, taking, { ...inbound, needsNoCommand: true });
     return 'trigger' in match && match.binding === undefined ? { ...match, builtIn } : match;

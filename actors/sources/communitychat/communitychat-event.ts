@@ -73,7 +73,9 @@ export function readInteractionEvent(stored: StoredEvent): InboundEvent {
 }
 
 /** What an interaction says, whoever takes it. */
-export function saidIn(payload: unknown): Omit<InboundEvent, 'platform' | 'account' | 'triggers'> {
+export type Said = Omit<InboundEvent, 'platform' | 'account' | 'triggers'>;
+
+export function saidIn(payload: unknown): Said {
   const { id, kind, text, names, rest, values, customId, isKnown } = interactionOf(payload);
   const channel = channelOf(payload);
   const sender = senderOf(payload);

@@ -2,10 +2,9 @@
 // durable, as one whose answer follows, and people see that somebody thinks about it.
 //
 // CCP1  acknowledged with type 5 is whatever is authentic and asks for an answer, also what nobody takes: people are told so.
-// CCP2  a ping and a question for completions are answered at once; nothing is kept of them.
+// CCP2  a ping, a question for completions and a press that opens a form are answered at once; nothing is kept of them.
 
 import type { CommunityChatTrigger } from '../../../config/resources/triggers/trigger.ts';
-import { matched } from '../../../machines/matching.ts';
 import { isControlCall } from '../../handlers/built-in-commands.ts';
 import type { Refusal } from '../../principal.ts';
 import { jsonObjectIn } from '../json-object.ts';
@@ -16,15 +15,17 @@ import { malformed } from '../webhook-replies.ts';
 import { namesOf, type PathUse, type WebhookSubscriber } from '../webhook-table.ts';
 import { interactionEvent, saidIn } from './communitychat-event.ts';
 import { SIGNATURE, skewMsOf, TIMESTAMP } from './ed25519-verifier.ts';
+import { formFor } from './form.ts';
 import { AUTOCOMPLETE, credentialOf, PING } from './interaction.ts';
 import type { InteractionTokens } from './interaction-tokens.ts';
-import { filtersOf, takes } from './who-may.ts';
+import { matchNow } from './who-may.ts';
 
 export type ChatSubscriber = WebhookSubscriber<CommunityChatTrigger>;
 
 /** Numbers of the platform. */
 const pong: WebhookReply = { status: 200, body: { type: 1 } };
 const answerFollows: WebhookReply = { status: 200, body: { type: 5 } };
+const MODAL = 9;
 const noCompletions: WebhookReply = { status: 200, body: { type: 8, data: { choices: [] } } };
 
 export function communityChatPath(maxBodyBytes: number, tokens: InteractionTokens): PathUse<ChatSubscriber> {
@@ -44,8 +45,11 @@ export function communityChatPath(maxBodyBytes: number, tokens: InteractionToken
       const ofApplication = subscribersOf(subscribers, textMember(payload, 'application_id'));
       const [{ trigger, host }] = ofApplication;
       const account = trigger.config.application_id;
+      const triggers = ofApplication.map((each) => each.trigger);
+      const form = formFor(triggers, payload);
+      if (form !== undefined) return { status: 200, body: { type: MODAL, data: form } };
       await tokens.keep(account, credential.id, credential.token);
-      const isControl = isControlOf(payload, ofApplication);
+      const isControl = isControlOf(payload, triggers);
       const from = {
         account,
         triggers: namesOf(ofApplication),
@@ -83,11 +87,9 @@ function subscribersOf(all: Subscribers, application: string | undefined): Subsc
 }
 
 /** A built-in command that asks no agent, unless a trigger that takes it has a command of that name. */
-function isControlOf(payload: unknown, subscribers: Subscribers): boolean {
+function isControlOf(payload: unknown, triggers: readonly CommunityChatTrigger[]): boolean {
   const said = saidIn(payload);
   const [name = ''] = said.names;
   if (said.isChoice === true || !isControlCall(name, said.parameters)) return false;
-  const taking = subscribers.map(({ trigger }) => trigger).filter((trigger) => takes(trigger, said));
-  const match = matched(taking, { ...said, needsNoCommand: true }, filtersOf);
-  return typeof match === 'string' || match.binding === undefined;
+  return matchNow(triggers, said)?.binding === undefined;
 }

@@ -1,14 +1,13 @@
 // What the platform sends when somebody gives a command, presses, chooses or fills in something, as far as it matters here.
 // Nothing of it is sure: what is not where it should be is left out.
 
-import { builtInCommand } from '../../handlers/built-in-commands.ts';
 import { memberOf, textMember } from '../payload-member.ts';
 
 /** Numbers of the platform. */
 export const PING = 1;
 export const AUTOCOMPLETE = 4;
 const COMMAND = 2;
-const COMPONENT = 3;
+export const COMPONENT = 3;
 const MODAL = 5;
 /** Kinds of `data.type` of commands that are found in a menu of a person or a message. */
 const MENU_KINDS: Readonly<Record<number, string>> = { 2: 'user command', 3: 'message command' };
@@ -160,13 +159,15 @@ function componentOf(data: unknown): Said {
   const isOwn = customId.startsWith(SELECT) && chosen.length > 0;
   const id = isOwn ? chosen.join(' ') : customId;
   const text = isOwn || chosen.length === 0 ? id : `${id}: ${chosen.join(', ')}`;
-  const [, name = '', rest = ''] = /^\s*\/?(\S+)\s*([\s\S]*)$/.exec(id) ?? [];
   const values = { custom_id: id, ...(chosen.length > 0 && { values: chosen.join(', ') }) };
-  return { kind: 'component', text, names: namesOf(name), rest, values, customId, isKnown: true };
+  return { kind: 'component', text, ...commandIn(id), values, customId, isKnown: true };
 }
 
-/** A button that an agent has made means no built-in command. */
-const namesOf = (id: string) => (builtInCommand(id) === undefined ? [id] : []);
+/** An id may stand for a command, with its parameters behind the name. */
+function commandIn(id: string): Pick<Interaction, 'names' | 'rest'> {
+  const [, name = '', rest = ''] = /^\s*\/?(\S+)\s*([\s\S]*)$/.exec(id) ?? [];
+  return { names: [name], rest };
+}
 
 function modalOf(data: unknown): Said {
   const customId = textMember(data, 'custom_id') ?? '';
@@ -175,7 +176,7 @@ function modalOf(data: unknown): Said {
   const words = fields.map(([name, value]) => `${name}: ${value}`).join('\n');
   const text = (fields.length === 1 ? only?.[1] : words) || customId;
   const values = { custom_id: customId, ...Object.fromEntries(fields) };
-  return { kind: 'modal', text, names: namesOf(customId), rest: '', values, customId, isKnown: true };
+  return { kind: 'modal', text, ...commandIn(customId), values, customId, isKnown: true };
 }
 
 function fieldsIn(component: unknown): readonly (readonly [string, string])[] {

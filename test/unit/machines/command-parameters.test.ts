@@ -104,8 +104,10 @@ describe('a required parameter that is missing', () => {
 - version
 Usage: deploy <env> <version> [why …]
 Values may also be given by name: env="some text"`,
+      values: {},
     });
     const one = commandParameters(parameters, 'production', {}, 'deploy');
+    expect(one.values).toEqual({ env: 'production' });
     expect(one.isMissing && one.help).toMatch(/^A parameter is missing:\n- version\nUsage: deploy <env>/);
   });
 

@@ -9,6 +9,7 @@ import type { CommunityChatTrigger } from '../../../../../config/resources/trigg
 import { matched } from '../../../../../machines/matching.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { communityChatTrigger } from '../../../../fixtures/automation/triggers.ts';
+import { formFault } from '../../../../fixtures/community-platform/check-form.ts';
 import { CommunityPlatform } from '../../../../fixtures/community-platform/community-platform.ts';
 import {
   type Act,
@@ -317,7 +318,10 @@ describe('an interaction', () => {
     await hear(command('agent', { action: 'run', input: 'x' }));
     expect(host.event().key).toBe(key);
     // A button that somebody called so means something else.
-    expect((await hear(click('agent'))).names).toEqual([]);
+    expect(await hear(click('agent'))).toMatchObject({ names: ['agent'], isChoice: true });
+    // What is typed into a form that somebody called so is no command either.
+    const typed = { names: ['agent'], isChoice: true, text: 'deploy it' };
+    expect(await hear(modal('agent', { what: 'deploy it' }, 'rows'))).toMatchObject(typed);
     expect(host.event().key).toBe(key);
     const { publicKey: public_key } = platform;
     const own = communityChatTrigger('own', { public_key });
@@ -378,6 +382,81 @@ describe('an interaction', () => {
     // As little as the platform may send.
     expect(await say({ id: '3', token: 't', type: 3, data: { custom_id: 'x' } })).toMatchObject({
       text: 'x',
+    });
+  });
+});
+
+describe('a press that lacks required parameters of its command', () => {
+  const parameter = (name: string, required: boolean, description?: string, byDefault?: string) => ({
+    name,
+    required,
+    description,
+    default: byDefault,
+  });
+  const needs = async (
+    parameters: readonly ReturnType<typeof parameter>[],
+    config: Partial<CommunityChatTrigger['config']> = {},
+  ) => {
+    const { publicKey: public_key, world } = platform;
+    const { applicationId: application_id } = world;
+    const own = communityChatTrigger('own', { public_key, application_id, register: 'never', ...config });
+    const target = { kind: 'agent', name: 'desk' } as const;
+    const binding = { command: 'deploy', description: 'Deploy a release', parameters, target };
+    await adapter.open({ ...own, commands: [binding] }, host);
+  };
+
+  it('opens a form at once that asks for them, and nothing is kept; filled in it is that command (CCF1)', async () => {
+    await needs([
+      parameter('env', true, 'Where to'),
+      parameter('size', false),
+      parameter('why', true, 'w'.repeat(150)),
+    ]);
+    const { status, body } = await platform.send({ act: click('deploy prod') });
+    expect([status, body?.type]).toEqual([200, 9]);
+    const form = body?.data as Readonly<Record<string, unknown>>;
+    expect(formFault(form)).toBeUndefined();
+    const field = { type: 4, required: true, max_length: 4000 };
+    expect(form).toEqual({
+      custom_id: 'deploy',
+      title: 'Deploy a release',
+      components: [
+        {
+          type: 1,
+          components: [
+            { ...field, custom_id: 'env', label: 'env', style: 1, placeholder: 'Where to', value: 'prod' },
+          ],
+        },
+        {
+          type: 1,
+          components: [
+            { ...field, custom_id: 'why', label: 'why', style: 2, placeholder: `${'w'.repeat(99)}…` },
+          ],
+        },
+      ],
+    });
+    expect(host.store.events).toEqual([]);
+    expect(await hear(modal('deploy', { env: 'test', why: 'broken' }, 'rows'))).toMatchObject({
+      names: ['deploy'],
+      parameters: { env: 'test', why: 'broken' },
+    });
+    // Who gives the command itself reads what is missing.
+    expect((await hear(command('deploy'))).names).toEqual(['deploy']);
+  });
+
+  it('is answered as any other where nothing is missing, who presses may not, or the form would be refused (CCF2)', async () => {
+    await needs([parameter('env', true, undefined, 'prod')]);
+    expect((await hear(click('deploy'))).names).toEqual(['deploy']);
+    const many = Array.from({ length: 6 }, (_, i) => parameter(`p${i}`, true));
+    await needs(many, { path: '/many' });
+    await needs([parameter('env', true)], { path: '/staff', allowed_roles: ['42'] });
+    for (const path of ['/many', '/staff']) {
+      platform.webhookUrl = host.url + path;
+      await hear(click('deploy'));
+    }
+    expect(
+      await platform.send({ act: click('deploy'), person: platform.world.person('Bea', ['42']) }),
+    ).toMatchObject({
+      body: { type: 9 },
     });
   });
 });
