@@ -10,6 +10,7 @@ import type { Outbound } from '../outbound/outbound.ts';
 import type { Undelivered } from '../store/delivery.ts';
 import type { Appended, NewEvent, Store, StoredEvent } from '../store/store.ts';
 import type { ManualInput, ManualOrigin } from './manual/manual-input.ts';
+import type { RefusedProof } from './refused-proofs.ts';
 import type { Remark } from './remarks.ts';
 import type { Webhook } from './webhook.ts';
 
@@ -103,6 +104,8 @@ export interface SourceHost {
     account: string,
     messages: readonly Undelivered[],
   ): Promise<readonly (string | undefined)[]>;
+  /** A request to the path of that trigger proved nothing, and was refused. A host that shows none hears of none. */
+  readonly onProofRefused?: ((trigger: string, refused: RefusedProof) => void) | undefined;
   /** Puts a webhook on the gateway's listener, or on one of its own. Gives the way to take it away. */
   listen(
     webhook: Webhook,

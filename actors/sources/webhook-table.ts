@@ -8,10 +8,12 @@
 // WT3  a listener of its own closes with its last trigger: a refused connection is tried again, too. While it has requests
 //      under way whoever is connected to it still finds its webhooks, and hears 503.
 // WT4  an adapter sees a body only when a verifier of one of its triggers has accepted it, and with it the triggers of those that did.
+// WT5  whoever is behind a path hears of each request that proved nothing, of which it keeps a count and the last.
 
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import { isRefusal } from '../principal.ts';
 import type { SourceHost } from './adapter.ts';
+import type { ProofFault } from './refused-proofs.ts';
 import {
   admitted,
   refusal,
@@ -180,7 +182,9 @@ class SharedPath<S extends WebhookSubscriber> implements Webhook {
   admit(request: WebhookRequest): WebhookReply | undefined {
     const able = this.#able.get(request.method);
     if (able === undefined) return comeAgain;
-    return this.#use.answer?.(able, request) ?? admitted(able, request, this.#use.unauthorised);
+    const reply = this.#use.answer?.(able, request) ?? admitted(able, request, this.#use.unauthorised);
+    if (reply !== undefined && isRefused(reply)) this.#tell(able, reply, 'missing');
+    return reply;
   }
 
   async receive(request: WebhookRequest, body: Buffer): Promise<WebhookReply> {
@@ -188,8 +192,24 @@ class SharedPath<S extends WebhookSubscriber> implements Webhook {
     if (able === undefined) return comeAgain;
     const verdict = verifiedSubscribers(able, request, body);
     const verified = verdict instanceof Promise ? await verdict : verdict;
-    if (isRefusal(verified)) return refusal(request, this.#use.unauthorised, verified);
-    return this.#use.receive(verified, request, body);
+    const reply = isRefusal(verified)
+      ? refusal(request, this.#use.unauthorised, verified)
+      : await this.#use.receive(verified, request, body);
+    if (isRefusal(verified) || isRefused(reply))
+      this.#tell(
+        able,
+        reply,
+        isRefusal(verified) && verified.refused === 'unavailable' ? 'unavailable' : 'wrong',
+      );
+    return reply;
+  }
+
+  #tell(able: readonly S[], { status, body }: WebhookReply, reason: ProofFault): void {
+    const refused = {
+      reason: status === 403 ? 'forbidden' : reason,
+      text: typeof body === 'string' ? body : '',
+    } as const;
+    for (const name of namesOf(able)) able[0]?.host.onProofRefused?.(name, refused);
   }
 
   #set(members: readonly S[]): void {
@@ -206,6 +226,8 @@ function byName(a: WebhookSubscriber, b: WebhookSubscriber): number {
   if (a.trigger.name === b.trigger.name) return 0;
   return a.trigger.name < b.trigger.name ? -1 : 1;
 }
+
+const isRefused = ({ status }: WebhookReply): boolean => status === 401 || status === 403;
 
 const comeAgain: WebhookReply = {
   status: 503,

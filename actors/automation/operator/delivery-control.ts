@@ -7,6 +7,7 @@
 import type { Dispatcher } from '../../inbox/dispatcher.ts';
 import type { Outcome } from '../../inbox/work.ts';
 import type { Settled } from '../../sources/adapter.ts';
+import type { RefusedProof } from '../../sources/refused-proofs.ts';
 import type { Undelivered } from '../../store/delivery.ts';
 import type { Appended, NewEvent, Store } from '../../store/store.ts';
 import type { Pauses } from '../triggers/pauses.ts';
@@ -47,6 +48,8 @@ export interface DeliveryControl {
   releaseHeld(trigger: string): Promise<void>;
   /** An event of that trigger has ended so. */
   count(trigger: string, kind: Outcome['kind']): void;
+  /** A request to the path of that trigger proved nothing. */
+  countRefused(trigger: string, refused: RefusedProof): void;
   countsOf(trigger: string): TriggerCounts;
   /** Whoever waits for the end of an event here is told that it goes on. */
   endWaits(): void;
@@ -92,6 +95,7 @@ export function localDeliveryControl({
     isPaused: (trigger) => pauses.has(trigger),
     releaseHeld: (trigger) => pauses.onHeld(store, trigger),
     count: (trigger, kind) => counters.count(trigger, kind),
+    countRefused: (trigger, refused) => counters.countRefused(trigger, refused),
     countsOf: (trigger) => counters.of(trigger),
     endWaits: () => dispatcher.endWaits(),
   };

@@ -41,6 +41,7 @@ export function sourceHost(
     cancel: (id, note) => deliveries.cancel(id, note),
     undeliver: (platform, account, messages) =>
       deliveries.undeliver(destinationKey({ platform, account }, ''), messages),
+    onProofRefused: (trigger, refused) => deliveries.countRefused(trigger, refused),
     listen: (webhook, address) => listeners.listen(webhook, address),
     connections: {
       use: (use) => {

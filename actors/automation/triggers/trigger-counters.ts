@@ -1,6 +1,7 @@
 // Counters of each trigger since the start. What happened to each event stands in the store.
 
 import type { Outcome } from '../../inbox/work.ts';
+import { type RefusedProof, type RefusedProofs, withRefused } from '../../sources/refused-proofs.ts';
 
 export interface TriggerCounts {
   /** Events that were answered. */
@@ -9,26 +10,35 @@ export interface TriggerCounts {
   readonly failed: number;
   /** When the last attempt ended, epoch ms. */
   readonly lastAt: number | undefined;
+  /** Requests that proved nothing; undefined while there is none. */
+  readonly refused: RefusedProofs | undefined;
 }
 
-const none: TriggerCounts = { handled: 0, failed: 0, lastAt: undefined };
+const none: TriggerCounts = { handled: 0, failed: 0, lastAt: undefined, refused: undefined };
 
 export class TriggerCounters {
-  readonly #counts = new Map<string, { handled: number; failed: number; lastAt: number | undefined }>();
+  readonly #counts = new Map<string, { -readonly [name in keyof TriggerCounts]: TriggerCounts[name] }>();
 
   count(trigger: string, kind: Outcome['kind']): void {
-    let counts = this.#counts.get(trigger);
-    if (counts === undefined) {
-      counts = { ...none };
-      this.#counts.set(trigger, counts);
-    }
+    const counts = this.#kept(trigger);
     if (kind === 'done') counts.handled += 1;
     else if (kind === 'failed') counts.failed += 1;
     else return;
     counts.lastAt = Date.now();
   }
 
+  countRefused(trigger: string, refused: RefusedProof): void {
+    const counts = this.#kept(trigger);
+    counts.refused = withRefused(counts.refused, refused);
+  }
+
   of(trigger: string): TriggerCounts {
     return this.#counts.get(trigger) ?? none;
+  }
+
+  #kept(trigger: string) {
+    const counts = this.#counts.get(trigger) ?? { ...none };
+    this.#counts.set(trigger, counts);
+    return counts;
   }
 }

@@ -21,6 +21,7 @@ export function triggerPage(trigger: TriggerDetails, paint: Paint): string[] {
     ...circuitEntries(trigger, paint),
     ['handled', `${trigger.handled}, ${trigger.failed} failed attempts`],
     ['last event', eventText(trigger.last_event)],
+    ...requestEntries(trigger, paint),
     ['last refusal', refusalText(trigger.last_refusal, paint)],
     ...(trigger.remarks.length === 0
       ? []
@@ -68,6 +69,17 @@ function circuitEntries({ circuit }: TriggerDetails, paint: Paint): readonly Ent
 
 function eventText(event: TriggerDetails['last_event']): string {
   return event === null ? '-' : `${event.received_at}  ${event.state}  ${printable(event.id)}`;
+}
+
+function requestEntries({ refused_requests: refused }: TriggerDetails, paint: Paint): readonly Entry[] {
+  if (refused === null) return [];
+  const { count, last_at, reason, text } = refused;
+  return [
+    [
+      'refused',
+      `${count} requests that prove nothing, the last ${last_at}  ${paint('busy', reason)}  ${printable(text)}`,
+    ],
+  ];
 }
 
 function refusalText(refusal: TriggerDetails['last_refusal'], paint: Paint): string {

@@ -3,6 +3,7 @@
 
 import type { RunResult, TriggerStatus } from '../../../actors/automation/operator/operator.ts';
 import type { TriggerDetails } from '../../../actors/automation/operator/trigger-details.ts';
+import type { TriggerCounts } from '../../../actors/automation/triggers/trigger-counters.ts';
 import type { ConnectionStatus } from '../../../actors/connections/shared-connection.ts';
 import type { CircuitStatus } from '../../../actors/outbound/circuits.ts';
 import type { OutboundLimits } from '../../../actors/outbound/limits.ts';
@@ -51,6 +52,7 @@ export function triggerDetails(details: TriggerStatus & TriggerDetails) {
     limits: limits === undefined ? null : limitsRecord(limits),
     remarks: remarks.map(({ at, text }) => ({ at: iso(at), text })),
     last_event: records?.event === undefined ? null : lastEvent(records.event),
+    refused_requests: refusedRecord(details.counts),
     last_refusal: records?.refused === undefined ? null : lastRefusal(records.refused),
   };
 }
@@ -75,6 +77,12 @@ function limitsRecord({ text, buttons, rates, held }: OutboundLimits) {
 
 function lastEvent({ id, state, receivedAt }: Delivery) {
   return { id, state, received_at: iso(receivedAt) };
+}
+
+function refusedRecord({ refused }: TriggerCounts) {
+  if (refused === undefined) return null;
+  const { count, at, reason, text } = refused;
+  return { count, last_at: iso(at), reason, text };
 }
 
 /** Of one that is tried again it is that of the last attempt. */

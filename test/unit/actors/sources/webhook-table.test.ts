@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { headerVerifier } from '../../../../actors/sources/header-verifier.ts';
 import { loopbackOnly, type Verified } from '../../../../actors/sources/verified-subscribers.ts';
-import type { WebhookReply } from '../../../../actors/sources/webhook.ts';
+import type { WebhookReply, WebhookRequest } from '../../../../actors/sources/webhook.ts';
 import {
   type PathUse,
   type WebhookSubscriber,
@@ -58,6 +58,29 @@ describe('a path', () => {
     expect(await ask('/hooks', 'PUT')).toMatchObject({ status: 200, text: 'a' });
     await leave();
     expect(await ask()).toMatchObject({ text: 'c' });
+  });
+
+  test('counts what proved nothing for those behind it, and keeps the last alone (WT5)', async () => {
+    const table = new WebhookTable(new Names());
+    const verifier = {
+      ...headerVerifier({ header: 'x-secret', secret: 'one', field: 'secret' }),
+      mayFit: ({ headers }: WebhookRequest) => headers['x-secret'] !== undefined,
+    };
+    await table.add({ ...member('a'), verifier }, '/hooks');
+    await table.add({ ...member('b'), verifier }, '/hooks');
+    await table.add(member('other'), '/others');
+    const send = (headers: Record<string, string>) =>
+      fetch(`${host.url}/hooks`, { method: 'POST', headers, body: 'forged' });
+    expect(host.proofs.of('a').refused).toBeUndefined();
+    await send({});
+    expect(host.proofs.of('a').refused).toMatchObject({ count: 1, reason: 'missing', text: 'nobody may' });
+    await Promise.all(Array.from({ length: 20 }, () => send({ 'x-secret': 'guessed' })));
+    const { at, ...kept } = host.proofs.of('b').refused ?? { at: 0 };
+    expect(kept).toEqual({ count: 21, reason: 'wrong', text: 'nobody may' });
+    expect(Math.abs(Date.now() - at)).toBeLessThan(60_000);
+    await send({ 'x-secret': 'one' });
+    expect(host.proofs.of('a').refused?.count).toBe(21);
+    expect(host.proofs.of('other').refused).toBeUndefined();
   });
 
   test('shows a body to its adapter only when a verifier has accepted it, for the triggers of those that did (WT4)', async () => {

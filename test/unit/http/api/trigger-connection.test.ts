@@ -26,7 +26,7 @@ const status: TriggerStatus = {
   },
   circuit: undefined,
   isPaused: false,
-  counts: { handled: 0, failed: 0, lastAt: undefined },
+  counts: { handled: 0, failed: 0, lastAt: undefined, refused: undefined },
   requiresConfirmation: false,
   timeoutSeconds: 60,
 };
