@@ -3,6 +3,8 @@
 //
 // PRO1  what was told to be accepted leaves also after the process was killed: its rows are durable, all or none.
 // PRO2  who asks again under one key is told the same, and nothing is sent a second time; another message under it is refused.
+// PRO3  who was killed before anything was durable has told nobody: the next one under the key sends all parts that its message has
+//       then, also when a reload between has made them others.
 
 import { createHash, randomUUID } from 'node:crypto';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
@@ -117,20 +119,24 @@ class SentUnderKey {
   /** The deliveries of a request before this one; undefined where there was none, or it has kept nothing. */
   async known(): Promise<readonly string[] | undefined> {
     const deliveries = await this.#read();
-    const [first = ''] = deliveries ?? [];
-    // They came together. Whoever was killed before that has told nobody.
-    return (await this.#host.store.delivery(first)) === undefined ? undefined : deliveries;
+    return deliveries !== undefined && (await this.#areThere(deliveries)) ? deliveries : undefined;
   }
 
   /** Gives those that another has kept meanwhile. */
   async keep(deliveries: readonly string[]): Promise<readonly string[] | undefined> {
     const { store, keepMs } = this.#host;
     const sent: Sent = { asked: this.#asked, deliveries };
-    const isFirst = await store.put(SPACE, this.#key, JSON.stringify(sent), {
-      ttlMs: keepMs,
-      ifAbsent: true,
-    });
-    return isFirst ? undefined : this.#read();
+    const value = JSON.stringify(sent);
+    if (await store.put(SPACE, this.#key, value, { ttlMs: keepMs, ifAbsent: true })) return undefined;
+    const others = await this.#read();
+    if (others === undefined || (await this.#areThere(others))) return others;
+    await store.put(SPACE, this.#key, value, { ttlMs: keepMs });
+    return undefined;
+  }
+
+  /** They came together. */
+  async #areThere([first = '']: readonly string[]): Promise<boolean> {
+    return (await this.#host.store.delivery(first)) !== undefined;
   }
 
   async #read(): Promise<readonly string[] | undefined> {

@@ -1,0 +1,66 @@
+// A message of an operator whose process is killed between what it keeps under the key and its rows: PRO3.
+
+import { expect, test } from 'vitest';
+import { sendProactively } from '../../../../../actors/automation/operator/proactive-send.ts';
+import type { Outbound } from '../../../../../actors/outbound/outbound.ts';
+import { anonymous } from '../../../../../actors/principal.ts';
+import type { Adapter } from '../../../../../actors/sources/adapter.ts';
+import { manualAdapter } from '../../../../../actors/sources/manual/manual-adapter.ts';
+import type { NewEvent } from '../../../../../actors/store/store.ts';
+import type { Trigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { manualTrigger } from '../../../../fixtures/automation/triggers.ts';
+import { MemoryStore } from '../../../../fixtures/store/memory-store.ts';
+
+const trigger = manualTrigger('t') as Trigger;
+const message = { conversation: 'test/a/x', text: 'one two three', card: undefined };
+const origin = { trace: '', principal: anonymous, idempotencyKey: 'k' };
+
+function bench() {
+  const store = new MemoryStore();
+  const parts = { most: 3 };
+  const outbound: Outbound<Trigger, { readonly text: string }> = {
+    target: () => undefined,
+    destination: async () => ({ place: 'x' }),
+    // As many as a file allows, say.
+    render: (_, { text }) => {
+      const words = text.split(' ');
+      const rest = words.slice(parts.most - 1).join(' ');
+      return [...words.slice(0, parts.most - 1), rest].map((each) => ({ text: each }));
+    },
+    sendsTo: () => 'here',
+    send: async () => ({ id: '1' }),
+  };
+  const adapter = {
+    ...manualAdapter,
+    type: trigger.type,
+    account: () => 'a',
+    outbound,
+  } as unknown as Adapter;
+  const send = (post: (rows: readonly NewEvent[]) => Promise<unknown>) =>
+    sendProactively({ store, keepMs: 60_000, post }, adapter, trigger, message, origin);
+  const taken = (rows: readonly NewEvent[]) => store.append(rows);
+  const textsOf = async (ids: readonly string[]) =>
+    Promise.all(
+      ids.map(async (id) => JSON.parse(Buffer.from((await store.delivery(id))?.body ?? []).toString()).text),
+    );
+  return { parts, send, taken, textsOf };
+}
+
+test.each([
+  [3, 3, ['one', 'two', 'three']],
+  [2, 3, ['one', 'two', 'three']],
+  [3, 2, ['one', 'two three']],
+])(
+  'after a kill with %i parts kept and none durable the next one under the key sends all of its %i (PRO3)',
+  async (before, after, texts) => {
+    const { parts, send, taken, textsOf } = bench();
+    parts.most = before;
+    await expect(send(() => Promise.reject(new Error('killed')))).rejects.toThrow('killed');
+    parts.most = after;
+    const told = await send(taken);
+    expect(await textsOf(told)).toEqual(texts);
+    // From here on they are known, whatever the files say then.
+    parts.most = before;
+    expect(await send(() => Promise.reject(new Error('sent twice')))).toEqual(told);
+  },
+);
