@@ -27,4 +27,11 @@ export class ClientsByCredential<T extends Trigger, Client extends object> {
     this.#ofTrigger.set(trigger, client);
     return client;
   };
+
+  /** The same for a type whose triggers all have a credential. Throws for one that has none. */
+  readonly required = (trigger: T): Client => {
+    const client = this.of(trigger);
+    if (client === undefined) throw new Error(`trigger ${trigger.name} has no credential`);
+    return client;
+  };
 }

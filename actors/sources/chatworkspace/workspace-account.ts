@@ -38,9 +38,5 @@ export class WorkspaceAccounts {
   /** By its name. */
   readonly named = (name: string): WorkspaceAccount | undefined => this.#accounts.get(name);
 
-  readonly botOf = (trigger: ChatWorkspaceTrigger): WorkspaceBot => {
-    const bot = this.#bots.of(trigger);
-    if (bot === undefined) throw new Error(`trigger ${trigger.name} has no bot_token`);
-    return bot;
-  };
+  readonly botOf = this.#bots.required;
 }

@@ -12,7 +12,7 @@ interface MenuOption {
   readonly choices?: readonly { readonly name: string; readonly value: string }[];
 }
 
-export interface ChatCommand {
+export interface CommunityCommand {
   readonly type: 1;
   readonly name: string;
   readonly description: string;
@@ -25,8 +25,8 @@ type Triggers = readonly CommunityChatTrigger[];
 export const GLOBAL = '';
 
 /** By server, or GLOBAL. The built-in ones stand in each server only where nothing is shown everywhere. */
-export function menusOf(triggers: Triggers): ReadonlyMap<string, readonly ChatCommand[]> {
-  const menus = new Map<string, readonly ChatCommand[]>();
+export function menusOf(triggers: Triggers): ReadonlyMap<string, readonly CommunityCommand[]> {
+  const menus = new Map<string, readonly CommunityCommand[]>();
   const everywhere = triggers.filter(({ config }) => config.register === 'global');
   const single = triggers.filter(({ config }) => config.register === 'guilds');
   if (everywhere.length > 0) menus.set(GLOBAL, menuOf(everywhere));
@@ -38,16 +38,18 @@ export function menusOf(triggers: Triggers): ReadonlyMap<string, readonly ChatCo
 }
 
 /** Each command once, wherever it is shown. */
-export function linesOf(menus: ReadonlyMap<string, readonly ChatCommand[]>): readonly ChatCommand[] {
-  const lines = new Map<string, ChatCommand>();
+export function linesOf(
+  menus: ReadonlyMap<string, readonly CommunityCommand[]>,
+): readonly CommunityCommand[] {
+  const lines = new Map<string, CommunityCommand>();
   for (const command of [...menus.values()].flat())
     if (!lines.has(command.name)) lines.set(command.name, command);
   return [...lines.values()];
 }
 
 /** In the order of the triggers and of their files; of two of one name the first, and of their descriptions the first that says something. */
-export function menuOf(triggers: Triggers, { hasBuiltIns = true } = {}): readonly ChatCommand[] {
-  const menu = new Map<string, ChatCommand>();
+export function menuOf(triggers: Triggers, { hasBuiltIns = true } = {}): readonly CommunityCommand[] {
+  const menu = new Map<string, CommunityCommand>();
   for (const binding of triggers.flatMap(({ commands }) => commands)) {
     const before = menu.get(binding.command);
     const description = wordsOf(binding.description);
@@ -69,7 +71,7 @@ export function menuOf(triggers: Triggers, { hasBuiltIns = true } = {}): readonl
   }));
 }
 
-function commandOf({ command, parameters }: Binding, description: string): ChatCommand {
+function commandOf({ command, parameters }: Binding, description: string): CommunityCommand {
   const options = parameters.map(
     ({ name, description: words, required }): MenuOption => ({
       type: 3,

@@ -3,13 +3,16 @@
 
 import type { CommunityChatTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
+import { ClientsByCredential } from '../clients-by-credential.ts';
 import { Remarks } from '../remarks.ts';
 import { openBoth } from '../webhook-and-connection.ts';
 import { WebhookTable } from '../webhook-table.ts';
 import { linesOf, menuOf, menusOf } from './command-menu.ts';
+import { communityPacing } from './community-pacing.ts';
+import { CommunityChatApi } from './communitychat-api.ts';
 import { communityChatConnector } from './communitychat-connector.ts';
 import { readInteractionEvent } from './communitychat-event.ts';
-import { ChatClients, communityChatOutbound } from './communitychat-outbound.ts';
+import { communityChatOutbound } from './communitychat-outbound.ts';
 import { type ChatSubscriber, communityChatPath } from './communitychat-path.ts';
 import { ed25519Verifier } from './ed25519-verifier.ts';
 import { InteractionTokens } from './interaction-tokens.ts';
@@ -22,7 +25,10 @@ const MAX_INTERACTION_BYTES = 262_144;
 /** `maxBodyBytes` bounds one request to a webhook. */
 export function communityChatAdapter(maxBodyBytes: number): Adapter<CommunityChatTrigger> {
   const tokens = new InteractionTokens();
-  const clients = new ChatClients();
+  const { required: apiOf } = new ClientsByCredential<CommunityChatTrigger, CommunityChatApi>(
+    ({ config }) => [config.application_id, config.bot_token, config.api_root],
+    ({ config }) => new CommunityChatApi(config),
+  );
   const menusPut = new Map<string, string>();
   const remarks = new Remarks();
   const table = new WebhookTable<ChatSubscriber>(
@@ -34,7 +40,7 @@ export function communityChatAdapter(maxBodyBytes: number): Adapter<CommunityCha
     async open(trigger: CommunityChatTrigger, host: SourceHost): Promise<OpenTrigger> {
       tokens.use(host.store);
       const { application_id, public_key, path } = trigger.config;
-      const keeper = new MenuKeeper(clients.of(trigger), application_id, host.store, menusPut);
+      const keeper = new MenuKeeper(apiOf(trigger), application_id, host.store, menusPut);
       const onRefusal = (reason: string) => remarks.add(application_id, reason);
       const connector = communityChatConnector(trigger, keeper, onRefusal);
       const used = host.connections.use({ trigger, connector });
@@ -47,7 +53,7 @@ export function communityChatAdapter(maxBodyBytes: number): Adapter<CommunityCha
     takes,
     filters: filtersOf,
     hasBuiltIns: true,
-    outbound: communityChatOutbound(tokens, clients),
+    outbound: communityChatOutbound(tokens, apiOf, communityPacing()),
     remarks: ({ config }) => remarks.of(config.application_id),
     menu: (triggers) =>
       linesOf(menusOf(triggers)).map(({ name, description }) => ({ command: name, description })),
@@ -57,7 +63,7 @@ export function communityChatAdapter(maxBodyBytes: number): Adapter<CommunityCha
       const [first] = triggers;
       if (first === undefined) return [];
       const menus = guild === undefined ? menusOf(triggers) : new Map([[guild, menuOf(triggers)]]);
-      for (const [scope, commands] of menus) await clients.of(first).putCommands(scope, commands, signal);
+      for (const [scope, commands] of menus) await apiOf(first).putCommands(scope, commands, signal);
       return linesOf(menus).map(({ name }) => `/${name}`);
     },
   };

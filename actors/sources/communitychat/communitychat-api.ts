@@ -9,7 +9,7 @@ import { path } from '../../../rest/path.ts';
 import { sendingFault } from '../../outbound/platform-errors.ts';
 import { textMember } from '../payload-member.ts';
 import { GLOBAL } from './command-menu.ts';
-import { chatFault } from './communitychat-errors.ts';
+import { communityFault } from './communitychat-errors.ts';
 import { RateBuckets, type Route } from './rate-buckets.ts';
 
 const TIMEOUT_MS = 20_000;
@@ -18,7 +18,7 @@ const MAX_ANSWER_BYTES = 4_194_304;
 /** The form that the platform asks for. */
 const AGENT = `DiscordBot (https://www.npmjs.com/package/${manifest.name}, ${manifest.version})`;
 
-export interface ChatCredential {
+export interface CommunityCredential {
   readonly application_id: string;
   readonly bot_token: string;
   readonly api_root: string;
@@ -32,7 +32,7 @@ export class CommunityChatApi {
   readonly #bot: Readonly<Record<string, string>>;
   readonly #buckets = new RateBuckets();
 
-  constructor({ application_id, bot_token, api_root }: ChatCredential) {
+  constructor({ application_id, bot_token, api_root }: CommunityCredential) {
     this.address = api_root;
     this.#application = application_id;
     this.#bot = { authorization: `Bot ${bot_token}` };
@@ -102,7 +102,7 @@ export class CommunityChatApi {
     // read of it.
     const isPage = /^\s*text\/html\b/i.test(headers.get('content-type') ?? '');
     if (isOk && !isPage) return json;
-    throw chatFault(answer, secret);
+    throw communityFault(answer, secret);
   }
 }
 

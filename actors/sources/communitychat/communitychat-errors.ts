@@ -19,7 +19,7 @@ const USED_UP_MS = 3_600_000;
 /** Of HTTP: a token that is nobody's is refused with the code 0. */
 const UNAUTHORIZED = 401;
 
-export const chatErrors: PlatformErrors = {
+export const communityChatErrors: PlatformErrors = {
   [UNAUTHORIZED]: { meaning: 'the bot token is not accepted', is: 'final' },
   10003: { meaning: 'unknown channel', is: 'final' },
   10004: { meaning: 'unknown server', is: 'final' },
@@ -45,13 +45,13 @@ export const chatErrors: PlatformErrors = {
 const MAX_DEPTH = 20;
 
 /** `secret` stands in the address; should the platform repeat it nobody sees it. */
-export function chatFault(answer: ApiAnswer, secret?: string): DeliveryError {
+export function communityFault(answer: ApiAnswer, secret?: string): DeliveryError {
   const { status, json } = answer;
   const code = memberOf(json, 'code');
   const text = [textMember(json, 'message'), innerFault(memberOf(json, 'errors'))]
     .filter((each) => each !== undefined && each !== '')
     .join(': ');
-  return platformFault(chatErrors, {
+  return platformFault(communityChatErrors, {
     status,
     // 0 is no code of its own: the status says what it is.
     code: typeof code === 'number' && code !== 0 ? code : status === UNAUTHORIZED ? status : undefined,

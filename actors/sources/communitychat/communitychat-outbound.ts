@@ -13,44 +13,25 @@ import { partsOfConversation } from '../../outbound/conversation-name.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
 import type { Outbound, Receipt, SendContext } from '../../outbound/outbound.ts';
 import type { OutboundTarget } from '../../outbound/outbound-message.ts';
-import { Pacing } from '../../outbound/pacing.ts';
-import { ClientsByCredential } from '../clients-by-credential.ts';
+import type { Pacing } from '../../outbound/pacing.ts';
 import { MAX_BUTTONS } from './choices.ts';
-import { CommunityChatApi } from './communitychat-api.ts';
+import { CHANNEL_LIMIT, EDITS_EVERY_MS } from './community-pacing.ts';
+import type { CommunityChatApi } from './communitychat-api.ts';
 import { UNKNOWN_MESSAGE, UNKNOWN_WEBHOOK } from './communitychat-errors.ts';
 import { INTERACTION_ID } from './communitychat-event.ts';
 import type { InteractionTokens } from './interaction-tokens.ts';
-import { type ChatMessage, chatMessages, TEXT } from './render-message.ts';
+import { type CommunityMessage, communityMessages, TEXT } from './render-message.ts';
 
-/** What the platform takes of messages, whatever its headers say: 50 a second of a bot, five in five seconds in a channel. */
-const ACCOUNT = { accountEveryMs: 20, accountBurst: 5 };
-const CHANNEL = { everyMs: 1_000, burst: 5, window: { most: 5, ms: 5_000 } };
-/** An edit counts as a message does with the platform. So one that changes leaves a third to others. */
-const EDITS_EVERY_MS = 1_500;
 /** Between attempts at what has overtaken its acknowledgement. */
 const OVERTAKEN_MS = [500, 2_000] as const;
 const CHANNEL_ID = /^\d{1,20}$/;
 const NONCE = 25;
 
-/** One for each bot. */
-export class ChatClients {
-  readonly #clients = new ClientsByCredential<CommunityChatTrigger, CommunityChatApi>(
-    ({ config }) => [config.application_id, config.bot_token, config.api_root],
-    ({ config }) => new CommunityChatApi(config),
-  );
-
-  of(trigger: CommunityChatTrigger): CommunityChatApi {
-    const client = this.#clients.of(trigger);
-    if (client === undefined) throw new Error('a trigger has a credential');
-    return client;
-  }
-}
-
 export function communityChatOutbound(
   tokens: InteractionTokens,
-  clients: ChatClients,
-): Outbound<CommunityChatTrigger, ChatMessage> {
-  const pacing = new Pacing({ ...ACCOUNT, place: CHANNEL });
+  apiOf: (trigger: CommunityChatTrigger) => CommunityChatApi,
+  pacing: Pacing,
+): Outbound<CommunityChatTrigger, CommunityMessage> {
   return {
     target(_, { channel, context }): OutboundTarget | undefined {
       const interaction = context[INTERACTION_ID];
@@ -63,19 +44,19 @@ export function communityChatOutbound(
       const [channel = '', ...rest] = partsOfConversation(account, conversation) ?? [];
       return CHANNEL_ID.test(channel) && rest.length === 0 ? { place: channel } : undefined;
     },
-    render: (_, message) => chatMessages(message),
+    render: (_, message) => communityMessages(message),
     mentions: 'rendered',
     limits: ({ config }) => ({
       text: { most: TEXT.limit, unit: TEXT.unit },
       buttons: MAX_BUTTONS,
-      ...pacing.inForce(config.application_id, { channel: CHANNEL }),
+      ...pacing.inForce(config.application_id, { channel: CHANNEL_LIMIT }),
     }),
     sendsTo: ({ config }) => config.api_root,
     editsEveryMs: () => EDITS_EVERY_MS,
     isPostInPlace: true,
     async send(trigger, message, context) {
       const account = trigger.config.application_id;
-      const api = clients.of(trigger);
+      const api = apiOf(trigger);
       const paced = (request: () => Promise<string>) =>
         pacing.run({ account, place: message.channel, isOfPlace: () => true }, request);
       if (message.interaction === undefined) return posted(api, message, context, paced);
@@ -91,7 +72,7 @@ export function communityChatOutbound(
 
 async function posted(
   api: CommunityChatApi,
-  { channel, of, body }: ChatMessage,
+  { channel, of, body }: CommunityMessage,
   { signal, rowId, receiptOf }: SendContext,
   paced: (request: () => Promise<string>) => Promise<string>,
 ): Promise<Receipt> {

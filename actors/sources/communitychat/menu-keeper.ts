@@ -5,7 +5,7 @@
 import { contentHash } from '../../../config/content-hash.ts';
 import type { CommunityChatTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { Store } from '../../store/store.ts';
-import { type ChatCommand, menusOf } from './command-menu.ts';
+import { type CommunityCommand, menusOf } from './command-menu.ts';
 import type { CommunityChatApi } from './communitychat-api.ts';
 
 const SPACE = 'communitychat-menus';
@@ -42,7 +42,7 @@ export class MenuKeeper {
   async #show(
     shown: Record<string, string>,
     scope: string,
-    commands: readonly ChatCommand[],
+    commands: readonly CommunityCommand[],
     signal: AbortSignal,
   ): Promise<void> {
     const digest = contentHash([this.#api.address, commands]);

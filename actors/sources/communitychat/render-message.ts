@@ -12,7 +12,7 @@ import { splitText } from '../../outbound/split-text.ts';
 import { type Component, choicesOf } from './choices.ts';
 import { type Embed, embedsOf } from './embeds.ts';
 
-export interface ChatBody {
+export interface MessageBody {
   readonly content: string;
   readonly embeds: readonly Embed[];
   readonly components: readonly Component[];
@@ -20,7 +20,7 @@ export interface ChatBody {
 }
 
 /** A request to the platform, as a row of the outbox keeps it. */
-export interface ChatMessage {
+export interface CommunityMessage {
   readonly channel: string;
   /** The interaction that it answers. */
   readonly interaction?: string;
@@ -28,7 +28,7 @@ export interface ChatMessage {
   readonly isFirst: boolean;
   /** The row whose message this is to stand in, if that has one. */
   readonly of?: string;
-  readonly body: ChatBody;
+  readonly body: MessageBody;
 }
 
 /** Of one message; the platform counts characters, of which there are never more than UTF-16 units. */
@@ -38,7 +38,7 @@ const PROMPT = '👇';
 const EVERYBODY = ['users', 'roles', 'everyone'];
 
 /** Throws UnrenderableError. */
-export function chatMessages(message: OutboundMessage): readonly ChatMessage[] {
+export function communityMessages(message: OutboundMessage): readonly CommunityMessage[] {
   const { target, action } = message;
   if (action.do === 'react') throw new UnrenderableError('reactions cannot be set in this chat');
   return bodiesOf(message).map((body, index) => ({
@@ -50,7 +50,7 @@ export function chatMessages(message: OutboundMessage): readonly ChatMessage[] {
   }));
 }
 
-function bodiesOf({ text, card = {}, mentions }: OutboundMessage): readonly ChatBody[] {
+function bodiesOf({ text, card = {}, mentions }: OutboundMessage): readonly MessageBody[] {
   const allowed_mentions = { parse: mentions === 'allow' ? EVERYBODY : [] };
   const { rows, leftOut, described } = choicesOf(card.actions ?? []);
   const { embeds, title, fields } = embedsOf(card);

@@ -68,12 +68,11 @@ export function teamChatOutbound(
     const name = `${account}/${conversation}`;
     return pacing.run({ account, place: conversation, isOfPlace }, async () => {
       const answer = await apis
-        .of(trigger)
-        ?.request(serviceUrl, { ...to, signal })
+        .required(trigger)
+        .request(serviceUrl, { ...to, signal })
         .catch((error: unknown) => {
           throw error instanceof NoTokenError ? putOff(error, account, trigger) : error;
         });
-      if (answer === undefined) throw new DeliveryError('there is no credential');
       pauses.end(account);
       if (!isTaken(answer)) throw putOff(faultOf(answer), name, trigger);
       pauses.end(name);

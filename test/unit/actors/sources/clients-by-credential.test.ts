@@ -30,3 +30,10 @@ test('another credential, or the same one elsewhere, has a client of its own, an
   expect(new Set(all).size).toBe(3);
   expect(of(repoHostTrigger('d'))).toBeUndefined();
 });
+
+test('where a credential is required it is the same client, and none is a fault that names the trigger', () => {
+  const { of, required } = clients();
+  const trigger = repoHostTrigger('first', { token: 't' });
+  expect(required(trigger)).toBe(of(trigger));
+  expect(() => required(repoHostTrigger('second'))).toThrow('trigger second has no credential');
+});

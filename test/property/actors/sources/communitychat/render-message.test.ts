@@ -4,7 +4,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Card, OutboundMessage } from '../../../../../actors/outbound/outbound-message.ts';
-import { chatMessages } from '../../../../../actors/sources/communitychat/render-message.ts';
+import { communityMessages } from '../../../../../actors/sources/communitychat/render-message.ts';
 import { messageFault } from '../../../../fixtures/community-platform/check-message.ts';
 import type { Members } from '../../../../fixtures/community-platform/form-check.ts';
 
@@ -57,7 +57,7 @@ const card: fc.Arbitrary<Card> = fc.record({
 });
 
 const bodiesOf = (more: Partial<OutboundMessage>) =>
-  chatMessages({ target: { place: '1', repliesTo: '2' }, action: { do: 'post' }, text: '', ...more });
+  communityMessages({ target: { place: '1', repliesTo: '2' }, action: { do: 'post' }, text: '', ...more });
 
 /** All that people could read: a text may be cut anywhere. */
 function contentOf(bodies: readonly Members[]): string {

@@ -2,12 +2,16 @@
 
 import { expect, test } from 'vitest';
 import type { Card, OutboundMessage } from '../../../../../actors/outbound/outbound-message.ts';
-import { chatMessages } from '../../../../../actors/sources/communitychat/render-message.ts';
+import { communityMessages } from '../../../../../actors/sources/communitychat/render-message.ts';
 
 const bodies = (text: string, card?: Card, more: Partial<OutboundMessage> = {}) =>
-  chatMessages({ target: { place: '1', repliesTo: '2' }, action: { do: 'post' }, text, card, ...more }).map(
-    ({ body }) => body,
-  );
+  communityMessages({
+    target: { place: '1', repliesTo: '2' },
+    action: { do: 'post' },
+    text,
+    card,
+    ...more,
+  }).map(({ body }) => body);
 const actions = (count: number, more = {}) =>
   Array.from({ length: count }, (_, i) => ({ id: `a${i}`, title: `A ${i}`, ...more }));
 
@@ -99,13 +103,13 @@ test('actions alone have a sign above them, and nothing at all is no message', (
 
 test('the first part takes the place of the announced answer; an edit names the row in it', () => {
   const message = { target: { place: '1', repliesTo: '2' }, text: 'x'.repeat(3000) };
-  expect(chatMessages({ ...message, action: { do: 'edit', of: 'row' } })).toMatchObject([
+  expect(communityMessages({ ...message, action: { do: 'edit', of: 'row' } })).toMatchObject([
     { channel: '1', interaction: '2', isFirst: true, of: 'row' },
     { channel: '1', interaction: '2', isFirst: false },
   ]);
-  const [first] = chatMessages({ ...message, target: { place: '1' }, action: { do: 'post' } });
+  const [first] = communityMessages({ ...message, target: { place: '1' }, action: { do: 'post' } });
   expect(first).not.toHaveProperty('interaction');
-  expect(() => chatMessages({ ...message, action: { do: 'react', to: '1', emoji: 'x' } })).toThrow(
+  expect(() => communityMessages({ ...message, action: { do: 'react', to: '1', emoji: 'x' } })).toThrow(
     'reactions',
   );
 });
