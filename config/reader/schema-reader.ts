@@ -244,6 +244,7 @@ function meets(schema: SchemaNode, value: unknown): boolean {
       return typeof value === 'number' && isWithin(schema, value);
     case 'string':
       if (typeof value !== 'string' || value.length < (schema.minLength ?? 0)) return false;
+      if (schema.maxLength !== undefined && value.length > schema.maxLength) return false;
       return schema.pattern === undefined || new RegExp(schema.pattern).test(value);
     default:
       return false;

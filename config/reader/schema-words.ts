@@ -19,6 +19,7 @@ export interface SchemaNode {
   readonly exclusiveMinimum?: number;
   readonly maximum?: number;
   readonly minLength?: number;
+  readonly maxLength?: number;
   readonly pattern?: string;
   /** What the pattern asks for; editors show it too. */
   readonly patternErrorMessage?: string;
@@ -46,6 +47,8 @@ export function expectedBySchema(schema: SchemaNode, value: unknown): string {
       if (needsQuotes(schema, value)) return 'text';
       if (typeof value === 'string' && value.length < (schema.minLength ?? 0))
         return 'text that is not empty';
+      if (typeof value === 'string' && value.length > (schema.maxLength ?? Number.POSITIVE_INFINITY))
+        return `text of at most ${schema.maxLength} characters`;
       return value === undefined || value === null ? 'text' : (schema.patternErrorMessage ?? 'text');
   }
 }

@@ -269,6 +269,10 @@ describe('the catalog', () => {
       '{ command: x, tools: { deny: [""] } }',
       '2:36: servers.a.tools.deny[0]: expected text that is not empty, found empty text',
     ],
+    [
+      `{ command: x, tools: { deny: [${'a'.repeat(1025)}] } }`,
+      `2:36: servers.a.tools.deny[0]: expected text of at most 1024 characters, found "${'a'.repeat(55)}…"`,
+    ],
     ...['@(a|b)', '{1..3}', '[[:alpha:]]*'].map((pattern) => [
       `{ command: x, tools: { deny: ["${pattern}"] } }`,
       `2:36: servers.a.tools.deny[0]: expected a pattern of * ? [a-z] [!a-z] {a,b}, without ( ), {1..3} and [[:alpha:]], found "${pattern}"`,
