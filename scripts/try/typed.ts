@@ -51,13 +51,16 @@ function parametersOf(
 ): Readonly<Record<string, string>> {
   const names = known.length === 0 ? ['text'] : known.map(({ name }) => name);
   const named = [...rest.matchAll(/(?:^|\s)([\w-]+):/g)].filter(([, name = '']) => names.includes(name));
-  if (named[0]?.index === 0)
-    return Object.fromEntries(
+  if (named[0]?.index === 0) {
+    const values = new Map(
       named.map(([whole, name = ''], index) => [
         name,
         rest.slice((named[index]?.index ?? 0) + whole.length, named[index + 1]?.index).trim(),
       ]),
     );
+    // Where commands are words they are told apart by their order.
+    return Object.fromEntries([...values].sort(([a], [b]) => names.indexOf(a) - names.indexOf(b)));
+  }
   const given: Record<string, string> = {};
   let left = rest;
   for (const [index, name] of names.entries()) {

@@ -69,6 +69,16 @@ describe('a typed line', () => {
   });
 });
 
+test('values that are given by name are in the order of the binding, in whatever order they were typed', () => {
+  const { parameters } = typed('/deploy notes: some words env: prod', { commands, choices }) as {
+    parameters?: object;
+  };
+  expect(Object.entries(parameters ?? {})).toEqual([
+    ['env', 'prod'],
+    ['notes', 'some words'],
+  ]);
+});
+
 describe('a message', () => {
   const message = { id: '1', who: 'bot', text: 'yes', fields: [], choices: [], isEdited: false };
 
