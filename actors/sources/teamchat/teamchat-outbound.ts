@@ -1,8 +1,8 @@
 // Answers of the team chat: where they go, what they look like, and how they leave. A message answers an activity, or begins
 // something new in a conversation that is known.
 //
-// The platform keeps no key of what was sent: after an attempt whose outcome is unknown a message may stand there twice. An edit
-// does not.
+// The platform keeps no key of what was sent: after an attempt whose outcome is unknown a message may stand there twice, which its
+// record says. An edit does not.
 //
 // TCO1  a message goes to a service that is allowed when it is sent, whatever was allowed when it was made.
 // TCO2  what the service refuses for now holds up that conversation; what the endpoint of tokens refuses, the whole app.
@@ -28,6 +28,8 @@ import { conversationIn } from './teamchat-event.ts';
 const TYPING_LASTS_MS = 8_000;
 /** It takes a second of the conversation's, which an answer that comes soon would have to wait for. */
 const TYPING_AFTER_MS = 2_500;
+const IN_DOUBT =
+  'it may stand there twice: an earlier attempt was begun, and the platform cannot be asked what became of it';
 /** Only with an entry of its own is it a mention; without one the platform may refuse the message. */
 const MENTION = /<(?=\/?at[\s>])/gi;
 
@@ -112,9 +114,10 @@ export function teamChatOutbound(
     sendsTo: ({ config }) => config.app_id,
     serviceOf: ({ serviceUrl }) => (URL.canParse(serviceUrl) ? new URL(serviceUrl).host : undefined),
     editsEveryMs: () => EDITS_EVERY_MS,
-    async send(trigger, message, { signal, receiptOf }: SendContext) {
+    async send(trigger, message, { signal, receiptOf, wasTried }: SendContext) {
       const before = message.of === undefined ? undefined : await receiptOf(message.of);
-      if (before === undefined) return post(trigger, message, signal);
+      if (before === undefined)
+        return { ...(await post(trigger, message, signal)), ...(wasTried && { note: IN_DOUBT }) };
       const { conversation, activity } = message;
       const to = { method: 'PUT', path: activitiesOf(conversation, before.id), json: activity };
       const { id } = await request(trigger, { ...message, signal }, to, editFault);

@@ -98,6 +98,22 @@ describe('a message', () => {
     expect(platform.calls).toMatchObject([{ path: expect.stringMatching(/\/activities$/), status: 201 }]);
   });
 
+  test('that was tried before may stand there twice, and its record says so; one that was not says nothing', async () => {
+    const sent = (place: string, wasTried: boolean) => {
+      const target = { place, serviceUrl: platform.serviceUrl };
+      const message = { target, text: 'hi', action: { do: 'post' } } as const;
+      return adapter.outbound?.send(trigger, adapter.outbound.render(trigger, message)[0] ?? {}, {
+        signal: new AbortController().signal,
+        rowId: 'r',
+        madeAt: 0,
+        wasTried,
+        receiptOf: async () => undefined,
+      });
+    };
+    expect((await sent(newPlace(), true))?.note).toMatch(/may stand there twice/);
+    expect((await sent(newPlace(), false))?.note).toBe(undefined);
+  });
+
   test('in which somebody would be mentioned has a sign in it that nobody sees, unless the trigger allows it', async () => {
     const place = newPlace();
     const text = 'ask <at>Ada</at> or <attachment>';
