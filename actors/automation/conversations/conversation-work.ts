@@ -11,42 +11,24 @@
 //      ended before that, and nothing is put off beyond it.
 // CW5  only what is inbound is read by the platform's adapter; what is of another kind was to wake an event that does not wait.
 
-import type { Target } from '../../../config/resources/triggers/target.ts';
 import type { BuiltInCommand } from '../../handlers/built-in-commands.ts';
-import type { Handler } from '../../handlers/handler.ts';
 import type { Assignment, Notice, Outcome, Work } from '../../inbox/work.ts';
 import type { WorkPlaces } from '../../inbox/work-places.ts';
-import type { Adapter, InboundEvent } from '../../sources/adapter.ts';
+import type { InboundEvent } from '../../sources/adapter.ts';
 import { INBOUND, type NewEvent, type Store, type StoredEvent } from '../../store/store.ts';
-import { EventTriggers, type TriggerLookup } from '../triggers/event-triggers.ts';
+import { EventTriggers } from '../triggers/event-triggers.ts';
 import { askedInVain, tooLate } from '../works/attempts.ts';
 import { type AnswerTime, answerTime } from './answer-time.ts';
-import { BuiltInAnswers, type BuiltInHost } from './built-in-answers.ts';
+import { BuiltInAnswers } from './built-in-answers.ts';
 import { CONVERSATION } from './conversation-job.ts';
 import { HandlerRuns } from './handler-runs.ts';
 import { endLate, OVERDUE, overdueEvent } from './overdue.ts';
 import { noticeRows, said, type Taken } from './replies.ts';
-import type { HandlerServices } from './run-context.ts';
+import type { Routing } from './routing.ts';
 import { welcomeOf } from './welcome.ts';
 
 /** Where no trigger is left to say how long its handler may take, nothing runs. */
 const NO_TRIGGER_MS = 10_000;
-
-/** What it needs to know of triggers and agents; it changes with a reload, between two events. */
-export interface Routing extends TriggerLookup, BuiltInHost {
-  adapterOf(platform: string): Adapter | undefined;
-  isPaused(name: string): boolean;
-  /** Ends an event that waits, as ignored, with that note; false for any other. */
-  discard(id: string, note: string): Promise<boolean>;
-  /** An event is held by that trigger now. */
-  onHeld(trigger: string): void;
-  handlerOf(target: Target): Handler | undefined;
-  readonly services: HandlerServices;
-  /** An attempt of this trigger has ended so. */
-  count(trigger: string, kind: Outcome['kind']): void;
-  /** The longest of all triggers, in milliseconds. */
-  readonly longestTimeoutMs: number;
-}
 
 export class ConversationWork implements Work {
   readonly prefix = CONVERSATION;
@@ -156,7 +138,7 @@ export class ConversationWork implements Work {
     return this.#runs.run(assignment, taken, match, time);
   }
 
-  /** The event waits for its trigger or a place beside which this one has its turn. One that has had its own is left alone. */
+  /** Comes in the mailbox beside the conversation, where it has its turn while the event waits for its trigger or a place. */
   overdue(event: StoredEvent): NewEvent {
     return overdueEvent(event);
   }

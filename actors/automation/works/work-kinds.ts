@@ -6,7 +6,8 @@ import type { Work } from '../../inbox/work.ts';
 import type { WorkPlaces } from '../../inbox/work-places.ts';
 import type { Circuits } from '../../outbound/circuits.ts';
 import type { Store } from '../../store/store.ts';
-import { ConversationWork, type Routing } from '../conversations/conversation-work.ts';
+import { ConversationWork } from '../conversations/conversation-work.ts';
+import type { Routing } from '../conversations/routing.ts';
 import { type OutboxRouting, OutboxWork } from './outbox-work.ts';
 
 export interface WorkKind {

@@ -20,7 +20,7 @@ const CLOCK_SKEW_MS = 600_000;
 const PAGE = 200;
 const MAX_PAGES = 5;
 const MAX_UNSENT = 1_000;
-const MAX_BEGUN = 1_000;
+const MAX_ROWS = 1_000;
 /** Of some apps the platform takes one such question a minute. */
 const MAX_REFUSALS = 5;
 
@@ -92,7 +92,7 @@ export class PostedBefore {
 
 function remember<Value>(all: Map<string, Value>, rowId: string, value: Value): void {
   all.set(rowId, value);
-  forgetOldest(all, MAX_BEGUN);
+  forgetOldest(all, MAX_ROWS);
 }
 
 function pageOf(

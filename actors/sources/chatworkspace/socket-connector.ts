@@ -1,5 +1,6 @@
-// The connection of an app whose events come over sockets (`socket/`): its bots are asked who they are, then the app's token is given
-// for the address of a socket, once for each, whatever has come of that (workspace-users.ts). What comes is acknowledged when the inbox has made it durable.
+// The connection of an app whose events come over sockets (`socket/`). First its bots are asked who they are (workspace-users.ts), then
+// the platform is asked under the app's token for an address, anew for each socket, since each can be used once. What comes is
+// acknowledged when the inbox has made it durable.
 
 import type { ChatWorkspaceTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { ConnectionError, type Connector, type Users } from '../../connections/connector.ts';

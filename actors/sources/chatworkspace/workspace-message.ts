@@ -37,7 +37,7 @@ const MAX_BLOCKS_SIZE = 8_000;
 const MAX_SUMMARY = 300;
 export const workspaceLimits = { text: { most: MAX_TEXT, unit: 'utf16' }, buttons: MAX_BUTTONS } as const;
 
-interface Said {
+interface Shown {
   readonly text: string;
   readonly blocks?: readonly Block[];
 }
@@ -59,25 +59,25 @@ export function workspaceCalls({
   const head = titleBlocks(card?.title, options);
   const tails = packed(card === undefined ? [] : cardBlocks(card, options));
   const place = { channel, ...(thread !== undefined && { thread_ts: thread }) };
-  return saidIn(parts, head, tails, options).map((said, index) => ({
-    parameters: { ...place, ...said },
+  return shownOf(parts, head, tails, options).map((shown, index) => ({
+    parameters: { ...place, ...shown },
     ...(action.do === 'edit' && index === 0 && { of: action.of }),
   }));
 }
 
-function saidIn(
+function shownOf(
   parts: readonly string[],
   head: readonly Block[],
   tails: readonly (readonly Block[])[],
   options: BlockOptions,
-): readonly Said[] {
+): readonly Shown[] {
   if (parts.length === 0) {
     const [first = [], ...others] = tails;
     const all = [[...head, ...first], ...others].filter((blocks) => blocks.length > 0);
     return all.map((blocks) => ({ text: summaryOf(blocks), blocks }));
   }
   const [tail = [], ...others] = tails;
-  const texts = parts.map((part, index): Said => {
+  const texts = parts.map((part, index): Shown => {
     const above = index === 0 ? head : [];
     const below = index === parts.length - 1 ? tail : [];
     const shown = markup(part, options.mayMention);

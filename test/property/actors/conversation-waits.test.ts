@@ -3,7 +3,7 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Routing } from '../../../actors/automation/conversations/conversation-work.ts';
+import type { Routing } from '../../../actors/automation/conversations/routing.ts';
 import { localDeliveryControl } from '../../../actors/automation/operator/delivery-control.ts';
 import { Pauses } from '../../../actors/automation/triggers/pauses.ts';
 import { TriggerCounters } from '../../../actors/automation/triggers/trigger-counters.ts';

@@ -1,11 +1,9 @@
 // How long a handler may take, and who takes an event of a chat.
 
 import { describe, expect, test } from 'vitest';
-import {
-  ConversationWork,
-  type Routing,
-} from '../../../../../actors/automation/conversations/conversation-work.ts';
+import { ConversationWork } from '../../../../../actors/automation/conversations/conversation-work.ts';
 import { Handlers } from '../../../../../actors/automation/conversations/handlers.ts';
+import type { Routing } from '../../../../../actors/automation/conversations/routing.ts';
 import { timeLimit } from '../../../../../actors/automation/conversations/time-limit.ts';
 import type { Handler, Job } from '../../../../../actors/handlers/handler.ts';
 import { chatFilters } from '../../../../../actors/inbox/chat-filters.ts';

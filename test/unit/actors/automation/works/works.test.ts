@@ -3,7 +3,7 @@
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterEach, expect, test } from 'vitest';
-import type { Routing } from '../../../../../actors/automation/conversations/conversation-work.ts';
+import type { Routing } from '../../../../../actors/automation/conversations/routing.ts';
 import { type OutboxRouting, OutboxWork } from '../../../../../actors/automation/works/outbox-work.ts';
 import { type WorkKind, workKinds } from '../../../../../actors/automation/works/work-kinds.ts';
 import { Works } from '../../../../../actors/automation/works/works.ts';
