@@ -391,6 +391,14 @@ describe('what is refused', () => {
     expect(host.store.events).toEqual([]);
   });
 
+  test('what is no POST, and says which method is taken', async () => {
+    await open();
+    for (const method of ['GET', 'PUT']) {
+      const { status, headers } = await fetch(`${host.url}/webhook/teamchat`, { method });
+      expect([status, headers.get('allow')]).toEqual([405, 'POST']);
+    }
+  });
+
   test('whoever has no token that fits', async () => {
     const { send, sender } = await open();
     const said = platform.activities.message(chat, ada, 'hi');
