@@ -8,8 +8,8 @@ const CONVERSATION: PlaceLimit = { everyMs: 1_000 };
 /** As words for an operator. */
 export const kindsOfPlaces = { conversation: CONVERSATION };
 
-export const teamPacing = (): Pacing =>
-  new Pacing({ accountEveryMs: 25, accountBurst: 5, place: CONVERSATION });
+export const teamPacing = (now?: () => number): Pacing =>
+  new Pacing({ accountEveryMs: 25, accountBurst: 5, place: CONVERSATION, ...(now && { now }) });
 
 /** So that a message that changes leaves a third of what the conversation takes to others. */
 export const EDITS_EVERY_MS = 1.5 * CONVERSATION.everyMs;

@@ -8,6 +8,7 @@ import type { OutboundMessage, OutboundTarget } from '../../../../../actors/outb
 import type { Adapter } from '../../../../../actors/sources/adapter.ts';
 import { communityChatAdapter } from '../../../../../actors/sources/communitychat/communitychat-adapter.ts';
 import type { CommunityChatTrigger } from '../../../../../config/resources/triggers/trigger.ts';
+import { eventually } from '../../../../fixtures/automation/automation.ts';
 import { rowsOfAnswer } from '../../../../fixtures/automation/outbound.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { communityChatTrigger } from '../../../../fixtures/automation/triggers.ts';
@@ -232,4 +233,30 @@ test('a long answer keeps to what the headers say is left, and meets no refusal'
   expect(receipts.length).toBeGreaterThanOrEqual(5);
   expect(platform.calls.filter(({ status }) => status === 429)).toEqual([]);
   expect(platform.textsIn().join(' ').replace(/\s/g, '')).toBe(text.replace(/\s/g, ''));
+});
+
+test('five messages in five seconds go to a channel, whatever the headers say; another channel waits for none of them', async () => {
+  const post = async (place: string, nth: number) => {
+    const [row = {}] = outbound.render(trigger, {
+      target: { place },
+      action: { do: 'post' },
+      text: `${nth}`,
+    });
+    return outbound.send(trigger, row, context({ rowId: `${place} ${nth}` }));
+  };
+  const startedAt = performance.now();
+  for (let nth = 1; nth <= 5; nth += 1) await post(platform.ops.id, nth);
+  const error = await refused(post(platform.ops.id, 6));
+  expect(error).toMatchObject({ isTooSoon: true, isUnasked: true });
+  // From when the first one left.
+  expect((error.retryAfterMs ?? 0) + performance.now() - startedAt).toBeGreaterThanOrEqual(5_000);
+  expect(platform.calls).toHaveLength(5);
+  const other = platform.world.channel('other').id;
+  await eventually(() => post(other, 7), 2_000);
+  expect(outbound.limits?.(trigger).rates).toEqual(
+    expect.arrayContaining([
+      { of: 'account', most: 1, perMs: 25, atOnce: 5 },
+      { of: 'channel', most: 5, perMs: 5_000 },
+    ]),
+  );
 });
