@@ -13,7 +13,7 @@ import { CommunityChatApi } from './communitychat-api.ts';
 import { communityChatConnector } from './communitychat-connector.ts';
 import { readInteractionEvent } from './communitychat-event.ts';
 import { communityChatOutbound } from './communitychat-outbound.ts';
-import { type ChatSubscriber, communityChatPath } from './communitychat-path.ts';
+import { type CommunityChatSubscriber, communityChatPath } from './communitychat-path.ts';
 import { ed25519Verifier } from './ed25519-verifier.ts';
 import { InteractionTokens } from './interaction-tokens.ts';
 import { MenuKeeper } from './menu-keeper.ts';
@@ -31,7 +31,7 @@ export function communityChatAdapter(maxBodyBytes: number): Adapter<CommunityCha
   );
   const menusPut = new Map<string, string>();
   const remarks = new Remarks();
-  const table = new WebhookTable<ChatSubscriber>(
+  const table = new WebhookTable<CommunityChatSubscriber>(
     communityChatPath(Math.min(maxBodyBytes, MAX_INTERACTION_BYTES), tokens),
   );
   return {

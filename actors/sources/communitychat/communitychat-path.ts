@@ -20,7 +20,7 @@ import { AUTOCOMPLETE, credentialOf, PING } from './interaction.ts';
 import type { InteractionTokens } from './interaction-tokens.ts';
 import { matchNow } from './who-may.ts';
 
-export type ChatSubscriber = WebhookSubscriber<CommunityChatTrigger>;
+export type CommunityChatSubscriber = WebhookSubscriber<CommunityChatTrigger>;
 
 /** Numbers of the platform. */
 const pong: WebhookReply = { status: 200, body: { type: 1 } };
@@ -28,7 +28,10 @@ const answerFollows: WebhookReply = { status: 200, body: { type: 5 } };
 const MODAL = 9;
 const noCompletions: WebhookReply = { status: 200, body: { type: 8, data: { choices: [] } } };
 
-export function communityChatPath(maxBodyBytes: number, tokens: InteractionTokens): PathUse<ChatSubscriber> {
+export function communityChatPath(
+  maxBodyBytes: number,
+  tokens: InteractionTokens,
+): PathUse<CommunityChatSubscriber> {
   const unauthorised = `${SIGNATURE} or ${TIMESTAMP} is missing, or fits no public_key of this path`;
   return {
     maxBodyBytes,
@@ -63,7 +66,7 @@ export function communityChatPath(maxBodyBytes: number, tokens: InteractionToken
   };
 }
 
-type Subscribers = readonly [ChatSubscriber, ...ChatSubscriber[]];
+type Subscribers = readonly [CommunityChatSubscriber, ...CommunityChatSubscriber[]];
 
 const tooFar: Refusal = {
   refused: 'wrong',

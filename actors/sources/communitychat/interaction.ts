@@ -70,7 +70,7 @@ export function channelAliasesOf(payload: unknown): readonly string[] {
   );
 }
 
-export interface ChatSender {
+export interface InteractionSender {
   readonly id: string | undefined;
   readonly name: string | undefined;
   readonly username: string | undefined;
@@ -78,7 +78,7 @@ export interface ChatSender {
 }
 
 /** In a direct message there is a user and no member, and so no role. */
-export function senderOf(payload: unknown): ChatSender {
+export function senderOf(payload: unknown): InteractionSender {
   const user = memberOf(payload, 'member.user') ?? memberOf(payload, 'user');
   const username = textMember(user, 'username');
   return {
