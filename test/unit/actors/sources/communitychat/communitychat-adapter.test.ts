@@ -1,6 +1,5 @@
-// What comes to a trigger of type CommunityChat over real sockets, from the fake of its platform and as it was recorded.
+// What comes to a trigger of type CommunityChat over real sockets, from the fake of its platform and with all that the vendor sends.
 
-import { readFileSync } from 'node:fs';
 import { verifyKey } from 'discord-interactions';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import type { Adapter } from '../../../../../actors/sources/adapter.ts';
@@ -22,6 +21,7 @@ import {
   ping,
   userCommand,
 } from '../../../../fixtures/community-platform/interactions.ts';
+import * as whole from '../../../../fixtures/community-platform/whole-interactions.ts';
 
 const PATH = '/webhook/communitychat';
 const follows = { status: 200, body: { type: 5 } };
@@ -59,10 +59,6 @@ const hear = async (act: Act, more: object = {}) => {
 };
 
 /** As the vendor has sent it in earnest, or documents it. */
-const recorded = JSON.parse(
-  readFileSync(new URL('../../../../fixtures/community-platform/recorded.json', import.meta.url), 'utf8'),
-) as Record<string, Readonly<Record<string, unknown>>>;
-
 const post = (body: unknown, headers?: Readonly<Record<string, string>>) => {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   return platform.post(text, headers ?? platform.signed(text));
@@ -346,39 +342,34 @@ describe('an interaction', () => {
     expect(host.event().key).toBe(key);
   });
 
-  it('as the vendor has recorded or documents it reads so', async () => {
+  it('with every member that the platform sends reads as one with those alone that are needed', async () => {
     await open();
     const say = async (payload: unknown) => {
       expect(await post(payload)).toMatchObject(follows);
       return last();
     };
-    expect(await say(recorded.buttonInThread)).toMatchObject({
-      text: 'hello',
-      channel: '1457536551830421524',
-      channelAliases: ['1457510428359004343'],
+    expect(await say(whole.pressInThread)).toMatchObject({
+      text: 'ship',
+      channel: '41000000000000005',
+      channelAliases: ['41000000000000006'],
+      user: '41000000000000003',
       context: {
-        'message.id': '1457536567810854934',
-        'sender.name': 'Test User',
-        'guild.id': '1457468924290662599',
+        'message.id': '41000000000000007',
+        'sender.name': 'Ada',
+        'sender.roles': ['41000000000000004'],
+        'guild.id': '41000000000000001',
       },
     });
-    expect(await say(recorded.buttonInChannel)).toMatchObject({ text: 'channel-post' });
-    expect(await say(recorded.slash)).toMatchObject({
-      names: ['cardsearch'],
-      parameters: { cardname: 'The Gitrog Monster' },
-      user: '53908232506183680',
-      context: { 'sender.name': 'Mason', 'sender.roles': ['539082325061836999'] },
+    expect(await say(whole.slashCommand)).toMatchObject({
+      names: ['lookup'],
+      parameters: { part: 'left hinge' },
+      channel: '41000000000000006',
     });
-    expect(await say(recorded.userCommand)).toMatchObject({ text: '/context-menu-user-2 VoltyDemo' });
-    expect(await say(recorded.messageCommand)).toMatchObject({
-      text: '/context-menu-message-2 some message',
-    });
-    const form = { id: '1', token: 't', type: 5, channel_id: '2', member: recorded.slash?.member };
-    const game_feedback = expect.stringContaining('The recent changes') as unknown;
-    expect(await say({ ...form, data: recorded.modalRows })).toMatchObject({ parameters: { game_feedback } });
-    expect(await say({ ...form, id: '2', data: recorded.modalLabels })).toMatchObject({
-      parameters: { game_feedback, favorite_bug: 'butterfly' },
-    });
+    expect(await say(whole.commandOfPersonsMenu)).toMatchObject({ text: '/vouch Gatekeeper' });
+    expect(await say(whole.commandOfMessagesMenu)).toMatchObject({ text: '/file-bug it squeaks' });
+    const remarks = 'Quieter now; the hinge still squeaks';
+    expect(await say(whole.formOfRows)).toMatchObject({ parameters: { remarks } });
+    expect(await say(whole.formOfLabels)).toMatchObject({ parameters: { remarks, severity: 'minor' } });
     // As little as the platform may send.
     expect(await say({ id: '3', token: 't', type: 3, data: { custom_id: 'x' } })).toMatchObject({
       text: 'x',
