@@ -2,6 +2,7 @@
 // them. Each case runs for each chat; what only one platform has is in the tests of that platform. A new chat is a line in
 // test/fixtures/chats/local-chats.ts.
 
+import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import {
   type AgentProgram,
@@ -18,6 +19,7 @@ import type { LocalChat, Seen } from '../../fixtures/chats/local-chat.ts';
 import { localChats } from '../../fixtures/chats/local-chats.ts';
 import { postForgery } from '../../fixtures/chats/post-forgery.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
+import { seeded } from '../../fixtures/seeded.ts';
 
 /** Of three attempts, so that a message that is refused more often shows whether these were counted. */
 const retry = { attempts: 3, min_backoff_seconds: 0.2, factor: 2, max_backoff_seconds: 1 };
@@ -139,7 +141,7 @@ const deliveries = async (query: string) =>
   (await api<{ deliveries: readonly Delivery[] }>(`/deliveries?limit=1000&${query}`)).deliveries;
 
 const rowOf = (eventId: string, about: string) =>
-  `/deliveries/${encodeURIComponent(`outbox:${eventId}/${about}/1`)}`;
+  `/deliveries/${encodeURIComponent(`outbox:${eventId}/${about === '' ? '' : `${about}/`}1`)}`;
 
 const texts = (chat: LocalChat, place: string) => chat.seen(place).map(({ text }) => text);
 const sees = (chat: LocalChat, place: string, ...expected: readonly string[]) =>
@@ -393,6 +395,52 @@ test('kill -9 between any two steps: under one key each, in order, and nothing i
     expect(asked(`${name} done`)).toHaveLength(1);
     const twice = asked(`${name} while asked`).map(({ headers }) => headers['idempotency-key']);
     expect(twice).toEqual([twice[0], twice[0]]);
+  });
+});
+
+test('kill -9 at any moments, while people write: what was taken is answered once, or its record says that it may have been twice', async () => {
+  await atRest(gateway);
+  const random = seeded(20_261_123);
+  let isOver = false;
+  const taken = new Map(chats.map(({ name }) => [name, [] as string[]]));
+  const writing = everywhere(async (chat, name) => {
+    // What is not taken nobody promises anything of; whoever wrote it sees that, and goes on.
+    for (let n = 0; !isOver; n += 1) {
+      const text = `${name} at any moment ${n}`;
+      const isTaken = await chat.say(n % 2 === 0 ? 'Killed' : '#killed', text).then(
+        () => true,
+        () => false,
+      );
+      if (isTaken) taken.get(name)?.push(text);
+      await pause(300 + 400 * random());
+    }
+  });
+  for (let times = 0; times < 4; times += 1) {
+    await pause(200 + 1_000 * random());
+    await kill();
+  }
+  isOver = true;
+  await writing;
+  await atRest(gateway);
+  await everywhere(async (chat, name) => {
+    const seen = [...texts(chat, 'Killed'), ...texts(chat, '#killed')];
+    expect(taken.get(name)?.length).toBeGreaterThan(3);
+    for (const text of taken.get(name) ?? []) {
+      const requests = asked(text);
+      expect([text, new Set(requests.map(({ headers }) => headers['idempotency-key'])).size]).toEqual([
+        text,
+        1,
+      ]);
+      const times = seen.filter((each) => each === `heard: ${text}`).length;
+      const record = await api<{ crashes: number; state: string }>(
+        rowOf(requests[0]?.body.event.id ?? '', ''),
+      );
+      expect([text, record.state, times]).toEqual([
+        text,
+        'done',
+        record.crashes > 0 ? expect.toBeOneOf([1, 2]) : 1,
+      ]);
+    }
   });
 });
 
