@@ -1,6 +1,6 @@
 // How many requests the platform still takes, as it says in the headers of each answer: per kind of request and channel (or
-// credential of an interaction), under names of its own, which several kinds may share; and altogether, for what goes out with
-// the token of the bot. What is remembered is bounded; of what is forgotten the worst is one refusal.
+// credential of an interaction), under names of its own, which several kinds may share; altogether, for what goes out with the
+// token of the bot; and for everything, where our address as a whole is refused. What is remembered is bounded; of what is forgotten the worst is one refusal.
 //
 // CCB1  nothing waits here: who may not go is told when to come again (DeliveryError, too soon).
 // CCB2  what is under way counts as not counted yet: a bucket is never asked for more than it has said.
@@ -42,6 +42,7 @@ export class RateBuckets {
   readonly #names = new Map<string, string>();
   readonly #buckets = new Map<string, Bucket>();
   #botHeldUntil = 0;
+  #allHeldUntil = 0;
 
   /** Milliseconds that only grow. */
   constructor(now: () => number = () => performance.now()) {
@@ -70,7 +71,7 @@ export class RateBuckets {
     const now = this.#now();
     if (bucket.remaining !== undefined && now >= bucket.resetAt) bucket.remaining = undefined;
     const bucketMs = bucket.remaining === undefined || bucket.remaining > 0 ? 0 : bucket.resetAt - now;
-    return Math.ceil(Math.max(0, bucketMs, isOfBot ? this.#botHeldUntil - now : 0));
+    return Math.ceil(Math.max(0, bucketMs, this.#allHeldUntil - now, isOfBot ? this.#botHeldUntil - now : 0));
   }
 
   #note(route: Route, before: Bucket, answer: ApiAnswer): void {
@@ -90,7 +91,11 @@ export class RateBuckets {
       memberOf(json, 'global') === true ||
       headers.get('x-ratelimit-global') === 'true' ||
       headers.get('x-ratelimit-scope') === 'global';
-    if (isGlobal && route.isOfBot) this.#botHeldUntil = Math.max(this.#botHeldUntil, until);
+    // The edge before the platform refuses an address whole, with a page; and the limit of a bot does not count its answers to
+    // interactions, so one of those that is refused for everything is refused for what both have in common.
+    if (isPage(answer) || (isGlobal && !route.isOfBot))
+      this.#allHeldUntil = Math.max(this.#allHeldUntil, until);
+    else if (isGlobal) this.#botHeldUntil = Math.max(this.#botHeldUntil, until);
     else {
       bucket.remaining = 0;
       bucket.resetAt = Math.max(bucket.resetAt, until);
@@ -119,13 +124,19 @@ export class RateBuckets {
   }
 }
 
-/** The pause that a refusal asks for, whole and a little more: the body has it with a fraction, the header rounded up. */
-export function pauseAskedBy({ retryAfterMs, json }: ApiAnswer): number | undefined {
+/**
+ * The pause that a refusal asks for, whole and a little more: the body has it with a fraction, one header rounded up, and where there
+ * was too much another one says until when; the longest counts.
+ */
+export function pauseAskedBy({ status, headers, retryAfterMs, json }: ApiAnswer): number | undefined {
   const seconds = memberOf(json, 'retry_after');
   const named = typeof seconds === 'number' && seconds >= 0 ? Math.ceil(seconds * 1000) : undefined;
-  if (named === undefined && retryAfterMs === undefined) return undefined;
-  return Math.max(named ?? 0, retryAfterMs ?? 0) + SPARE_MS;
+  const resetMs = status === 429 ? rateLimitOf(headers).resetMs : undefined;
+  const asked = [named, retryAfterMs, resetMs].filter((each) => each !== undefined);
+  return asked.length === 0 ? undefined : Math.ceil(Math.max(...asked)) + SPARE_MS;
 }
+
+const isPage = ({ headers }: ApiAnswer) => /^\s*text\/html\b/i.test(headers.get('content-type') ?? '');
 
 function tooSoon(retryAfterMs: number): DeliveryError {
   return new DeliveryError('it is not yet its turn: the platform takes no more there for now', {

@@ -119,3 +119,35 @@ test('what is refused to the bot altogether holds all that it sends, and no answ
   await expect(buckets.run(routeOf('4', true), answer(200, {}))).rejects.toMatchObject({ retryAfterMs: 520 });
   expect((await buckets.run(routeOf('5', true), answer(200, {}))).status).toBe(200);
 });
+
+test.each([
+  ['an answer to an interaction, for everything', false, { global: true }, {}],
+  ['an answer, by a page of the edge', false, {}, { 'content-type': 'text/html' }],
+  ['the bot, by a page of the edge', true, {}, { 'content-type': 'text/html; charset=UTF-8' }],
+])(
+  'what is refused to %s holds all, for the longest of the pauses named, and for an hour at most',
+  async (_, isOfBot, json, headers) => {
+    let now = 0;
+    const buckets = new RateBuckets(() => now);
+    const answer =
+      (status: number, more = {}) =>
+      async () =>
+        new ApiAnswer(status, new Headers(more), Buffer.from(JSON.stringify(status === 429 ? json : {})));
+    const routeOf = (major: string, isBot: boolean): Route => ({ kind: 'x', major, isOfBot: isBot });
+    const refuse = (major: string, after: string) =>
+      buckets.run(
+        routeOf(major, isOfBot),
+        answer(429, { ...headers, 'retry-after': '2', 'x-ratelimit-reset-after': after }),
+      );
+    await refuse('1', '3.5');
+    for (const isBot of [true, false])
+      await expect(buckets.run(routeOf('2', isBot), answer(200))).rejects.toMatchObject({
+        retryAfterMs: 3_520,
+      });
+    now = 3_520;
+    expect((await buckets.run(routeOf('2', true), answer(200))).status).toBe(200);
+    await refuse('3', '999999');
+    now += 3_600_000;
+    expect((await buckets.run(routeOf('4', false), answer(200))).status).toBe(200);
+  },
+);
