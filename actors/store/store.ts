@@ -4,7 +4,7 @@
 //
 // S1   an event that `append` acknowledged is found again after kill -9 of the process, and after power loss as far
 //      as the disk tells the truth.
-// S2   the same id twice within the retention is one event; only one that had died runs again.
+// S2   the same id twice within the retention is one event; only one that had died runs again, unless it says that it may not.
 // S3   at most one unexpired claim per key; fences of a key only grow; a commit with an old fence changes nothing. A claim
 //      that ran out is lost only when another one is given.
 // S4   events of one key are claimed in the order of `seq`, each when the one before is out of the way.
@@ -53,6 +53,8 @@ export interface NewEvent {
   readonly kind?: string | undefined;
   /** The name by which an event of the same key may be parked that this one wakes. */
   readonly wakes?: string | undefined;
+  /** Its coming again says nothing: one of that id that has died stays dead. An operator may have it run again all the same. */
+  readonly isOnce?: boolean | undefined;
   /**
    * What its maker has read out of the body already, so that a turn that comes with the append need not do it again. It is
    * never stored: with any other turn it is not there.

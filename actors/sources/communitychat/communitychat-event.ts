@@ -52,6 +52,8 @@ export function interactionEvent(
     meta: JSON.stringify(meta),
     body: Buffer.from(JSON.stringify(rest)),
     trace,
+    // The platform asks once, and what is sent again under a token that has been used answers nobody.
+    isOnce: true,
     parsed: rest,
   };
 }

@@ -39,10 +39,10 @@ export class Appender {
     const { unfinished } = this.#deliveries;
     if (unfinished + events.length <= this.#maxWaiting) return;
     const added = new Set<string>();
-    for (const { id, key, wakes } of events) {
+    for (const { id, key, wakes, isOnce } of events) {
       if (wakes !== undefined && this.#waits.isAwaited(storable(key), wakes)) continue;
       const state = this.#deliveries.find(id)?.state;
-      if (state === undefined || state === 'dead') added.add(storable(id));
+      if (state === undefined || (state === 'dead' && isOnce !== true)) added.add(storable(id));
     }
     if (added.size > Math.max(0, this.#maxWaiting - unfinished))
       throw new OverloadedError(`the store holds ${unfinished} events that wait; try again later`);

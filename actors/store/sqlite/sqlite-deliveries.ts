@@ -137,7 +137,7 @@ export class SqliteDeliveries {
   }
 
   /**
-   * The new record waits, or runs from the beginning. One that is known stays as it is, but that a dead one waits again.
+   * The new record waits, or runs from the beginning. One that is known stays as it is, but that a dead one waits again where it may.
    */
   add(event: NewEvent, runs: boolean, now: number): Added {
     const id = storable(event.id);
@@ -157,7 +157,7 @@ export class SqliteDeliveries {
     }
     const known = this.find(event.id);
     if (known === undefined) throw new Error('a record is neither new nor known');
-    if (known.state !== 'dead') return { ...known, outcome: 'duplicate' };
+    if (known.state !== 'dead' || event.isOnce === true) return { ...known, outcome: 'duplicate' };
     this.again(known.seq, known.state);
     return { seq: known.seq, key: known.key, outcome: 'revived', state: 'queued' };
   }

@@ -120,9 +120,10 @@ function copiedEvent(event: NewEvent): NewEvent {
 }
 
 /** Most events are inbound and wake nobody: of those nothing is said. */
-function posted({ id, key, meta, trace, kind, wakes }: NewEvent, body: Uint8Array): NewEvent {
-  if (kind === undefined && wakes === undefined) return { id, key, meta, body, trace };
-  return { id, key, meta, body, trace, kind, wakes };
+function posted({ id, key, meta, trace, kind, wakes, isOnce }: NewEvent, body: Uint8Array): NewEvent {
+  if (kind === undefined && wakes === undefined && isOnce === undefined)
+    return { id, key, meta, body, trace };
+  return { id, key, meta, body, trace, kind, wakes, isOnce };
 }
 
 function copiedTimer({ id, inMs, event }: NewTimer): NewTimer {

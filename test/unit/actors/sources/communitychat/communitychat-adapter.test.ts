@@ -193,6 +193,7 @@ describe('an interaction', () => {
     expect(host.store.events).toHaveLength(1);
     const { applicationId } = platform.world;
     expect(host.event()).toMatchObject({
+      isOnce: true,
       id: `communitychat:${applicationId}/${first.id}`,
       key: `conversation/communitychat/${applicationId}/${platform.ops.id}`,
     });
