@@ -6,6 +6,7 @@
 import manifest from '../../../package.json' with { type: 'json' };
 import { type ApiRequest, HttpApi } from '../../../rest/http-api.ts';
 import { path } from '../../../rest/path.ts';
+import type { HeldBack } from '../../outbound/limits.ts';
 import { sendingFault } from '../../outbound/platform-errors.ts';
 import { textMember } from '../payload-member.ts';
 import { GLOBAL } from './command-menu.ts';
@@ -43,6 +44,11 @@ export class CommunityChatApi {
       maxAnswerBytes: MAX_ANSWER_BYTES,
       secrets: [bot_token],
     });
+  }
+
+  /** What the platform takes nothing of now. */
+  held(): readonly HeldBack[] {
+    return this.#buckets.held();
   }
 
   /** Puts it in the place of the answer that was announced. Gives the id of the message. Rejects with a DeliveryError, as below. */

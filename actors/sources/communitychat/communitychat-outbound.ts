@@ -46,11 +46,15 @@ export function communityChatOutbound(
     },
     render: (_, message) => communityMessages(message),
     mentions: 'rendered',
-    limits: ({ config }) => ({
-      text: { most: TEXT.limit, unit: TEXT.unit },
-      buttons: MAX_BUTTONS,
-      ...pacing.inForce(config.application_id, { channel: CHANNEL_LIMIT }),
-    }),
+    limits(trigger) {
+      const { rates, held } = pacing.inForce(trigger.config.application_id, { channel: CHANNEL_LIMIT });
+      return {
+        text: { most: TEXT.limit, unit: TEXT.unit },
+        buttons: MAX_BUTTONS,
+        rates,
+        held: [...held, ...apiOf(trigger).held()],
+      };
+    },
     sendsTo: ({ config }) => config.api_root,
     editsEveryMs: () => EDITS_EVERY_MS,
     isPostInPlace: true,

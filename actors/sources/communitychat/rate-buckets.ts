@@ -9,6 +9,7 @@ import type { ApiAnswer } from '../../../rest/api-answer.ts';
 import { rateLimitOf } from '../../../rest/rate-limit.ts';
 import { forgetOldest } from '../../forget-oldest.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
+import type { HeldBack } from '../../outbound/limits.ts';
 import { memberOf } from '../payload-member.ts';
 
 export interface Route {
@@ -21,6 +22,8 @@ export interface Route {
 }
 
 interface Bucket {
+  /** For an operator. */
+  readonly of: string;
   /** Undefined where nothing is known. */
   remaining: number | undefined;
   /** In terms of the clock; then there are more. */
@@ -30,6 +33,7 @@ interface Bucket {
 
 const MAX_BUCKETS = 10_000;
 const MAX_KINDS = 100;
+const MAX_SHOWN = 20;
 /** The platform rounds, and its clock is not ours. */
 const SPARE_MS = 20;
 /** Where a refusal names no pause. */
@@ -64,6 +68,25 @@ export class RateBuckets {
     }
     this.#note(route, bucket, answer);
     return answer;
+  }
+
+  /**
+   * What may not go now, for an operator, the longest first. Of answers to interactions only that there are such: what tells their
+   * buckets apart is a credential.
+   */
+  held(): readonly HeldBack[] {
+    const now = this.#now();
+    const pauses = new Map<string, number>([
+      ['everything', this.#allHeldUntil - now],
+      ['the bot', this.#botHeldUntil - now],
+    ]);
+    for (const { of, remaining, resetAt } of this.#buckets.values())
+      if (remaining === 0) pauses.set(of, Math.max(resetAt - now, pauses.get(of) ?? 0));
+    return [...pauses]
+      .map(([of, ms]) => ({ of, forMs: Math.ceil(ms) }))
+      .filter(({ forMs }) => forMs > 0)
+      .sort((a, b) => b.forMs - a.forMs)
+      .slice(0, MAX_SHOWN);
   }
 
   /** 0: it may go now. */
@@ -110,9 +133,14 @@ export class RateBuckets {
     if (!this.#buckets.has(key)) this.#remember(key, bucket);
   }
 
-  #bucketOf({ kind, major }: Route): Bucket {
+  #bucketOf({ kind, major, isOfBot }: Route): Bucket {
     const key = `${this.#names.get(kind) ?? kind} ${major}`;
-    const bucket = this.#buckets.get(key) ?? { remaining: undefined, resetAt: 0, underWay: 0 };
+    const bucket = this.#buckets.get(key) ?? {
+      of: isOfBot ? major || 'commands' : 'answers to interactions',
+      remaining: undefined,
+      resetAt: 0,
+      underWay: 0,
+    };
     this.#remember(key, bucket);
     return bucket;
   }

@@ -151,3 +151,23 @@ test.each([
     expect((await buckets.run(routeOf('4', false), answer(200))).status).toBe(200);
   },
 );
+
+test('what is held is shown to an operator by channel, and of answers to interactions without their credentials', async () => {
+  let now = 0;
+  const buckets = new RateBuckets(() => now);
+  const usedUp = (seconds: number) => async () =>
+    new ApiAnswer(
+      200,
+      new Headers({ 'x-ratelimit-remaining': '0', 'x-ratelimit-reset-after': String(seconds) }),
+      Buffer.from('{}'),
+    );
+  await buckets.run({ kind: 'x', major: 'the token', isOfBot: false }, usedUp(1));
+  await buckets.run({ kind: 'x', major: 'another token', isOfBot: false }, usedUp(2));
+  await buckets.run({ kind: 'x', major: '77', isOfBot: true }, usedUp(3));
+  expect(buckets.held()).toEqual([
+    { of: '77', forMs: 3_020 },
+    { of: 'answers to interactions', forMs: 2_020 },
+  ]);
+  now = 3_020;
+  expect(buckets.held()).toEqual([]);
+});

@@ -260,3 +260,11 @@ test('five messages in five seconds go to a channel, whatever the headers say; a
     ]),
   );
 });
+
+test('what the platform takes nothing of now is shown with the limits, without a token', async () => {
+  platform.fail({ kind: 'too many', seconds: 5 });
+  const [row = {}] = outbound.render(trigger, { target: targetOf(), action: { do: 'post' }, text: 'x' });
+  await refused(outbound.send(trigger, row, context()));
+  const held = outbound.limits?.(trigger).held;
+  expect(held).toEqual([{ of: 'answers to interactions', forMs: expect.any(Number) as unknown }]);
+});
