@@ -7,7 +7,7 @@ import type { DeliveryError } from '../../outbound/delivery-error.ts';
 import { type PlatformErrors, platformFault, sendingFault } from '../../outbound/platform-errors.ts';
 import { memberOf, numberMember, textMember } from '../payload-member.ts';
 
-export const botErrors: PlatformErrors = {
+export const botMessengerErrors: PlatformErrors = {
   400: { meaning: 'this can never be carried out', is: 'final' },
   401: { meaning: 'the token is not accepted', is: 'final' },
   403: { meaning: 'the bot may not write there', is: 'final' },
@@ -30,7 +30,11 @@ export class BotRefusal extends Error {
   constructor(host: string, method: string, { status, json, retryAfterMs }: ApiAnswer) {
     const description = textMember(json, 'description');
     const code = numberMember(json, 'error_code') ?? status;
-    const fault = platformFault(botErrors, { status: code, code: description && code, text: description });
+    const fault = platformFault(botMessengerErrors, {
+      status: code,
+      code: description && code,
+      text: description,
+    });
     super(`${host} refused ${method}: ${fault.message}`);
     this.status = code;
     this.description = description;
@@ -50,7 +54,7 @@ export function deliveryErrorOf(error: unknown, what: string): DeliveryError {
   if (!(error instanceof BotRefusal)) return sendingFault(error, what);
   const { status, description, retryAfterMs } = error;
   const code = description === undefined ? undefined : status;
-  return platformFault(botErrors, { status, code, text: description, retryAfterMs });
+  return platformFault(botMessengerErrors, { status, code, text: description, retryAfterMs });
 }
 
 /** Why there is no connection, or not what was asked of it. */

@@ -6,9 +6,9 @@
 import type { BusinessMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { HttpApi } from '../../../rest/http-api.ts';
 import { path } from '../../../rest/path.ts';
-import { platformFault, sendingFault } from '../../outbound/platform-errors.ts';
+import { sendingFault } from '../../outbound/platform-errors.ts';
 import { memberOf, textMember } from '../payload-member.ts';
-import { messengerErrors } from './businessmessenger-errors.ts';
+import { deliveryErrorOf } from './businessmessenger-errors.ts';
 
 const TIMEOUT_MS = 20_000;
 /** Of an answer, which is small. */
@@ -35,22 +35,10 @@ export class BusinessMessengerApi {
     const answer = await this.#api.request(request).catch((error: unknown) => {
       throw sendingFault(error, 'a message');
     });
-    const { status, json: said, retryAfterMs } = answer;
-    const code = memberOf(said, 'error.code');
+    const { json: said } = answer;
     const id = textMember(said, 'messages.0.id');
     // A page that somebody else answers with is no message sent; a mark has no id.
     if (answer.isOk && (id !== undefined || memberOf(said, 'success') === true)) return id ?? '';
-    throw platformFault(messengerErrors, {
-      status,
-      code: typeof code === 'number' ? code : undefined,
-      text: textOf(said),
-      retryAfterMs,
-    });
+    throw deliveryErrorOf(answer);
   }
-}
-
-/** Its message is short, and the details say why. */
-function textOf(said: unknown): string {
-  const texts = [textMember(said, 'error.message'), textMember(said, 'error.error_data.details')];
-  return texts.filter((text) => text !== undefined && text !== '').join(': ');
 }

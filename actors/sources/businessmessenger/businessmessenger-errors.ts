@@ -1,12 +1,15 @@
 // What the codes of the business messenger's cloud API mean, and whether another attempt may mend it. The codes decide: the
 // same one comes under several statuses (the vendor's pages on error codes and on throughput).
 
-import type { PlatformErrors } from '../../outbound/platform-errors.ts';
+import type { ApiAnswer } from '../../../rest/api-answer.ts';
+import type { DeliveryError } from '../../outbound/delivery-error.ts';
+import { type PlatformErrors, platformFault } from '../../outbound/platform-errors.ts';
+import { memberOf, textMember } from '../payload-member.ts';
 
 /** Two messages to one person came too close to each other: about that person, not about the number. */
 export const PAIR_LIMIT = 131056;
 
-export const messengerErrors: PlatformErrors = {
+export const businessMessengerErrors: PlatformErrors = {
   0: { meaning: 'the access token is not accepted', is: 'final' },
   1: { meaning: 'fault of the platform', is: 'passing' },
   2: { meaning: 'the platform is away', is: 'passing' },
@@ -41,3 +44,20 @@ export const messengerErrors: PlatformErrors = {
   133004: { meaning: 'server temporarily unavailable', is: 'passing' },
   133010: { meaning: 'number is not registered', is: 'final' },
 };
+
+/** Why a message was not taken. */
+export function deliveryErrorOf({ status, json, retryAfterMs }: ApiAnswer): DeliveryError {
+  const code = memberOf(json, 'error.code');
+  return platformFault(businessMessengerErrors, {
+    status,
+    code: typeof code === 'number' ? code : undefined,
+    text: textOf(json),
+    retryAfterMs,
+  });
+}
+
+/** Its message is short, and the details say why. */
+function textOf(json: unknown): string {
+  const texts = [textMember(json, 'error.message'), textMember(json, 'error.error_data.details')];
+  return texts.filter((text) => text !== undefined && text !== '').join(': ');
+}

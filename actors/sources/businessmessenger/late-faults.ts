@@ -7,7 +7,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { platformNote } from '../../outbound/platform-errors.ts';
-import { messengerErrors } from './businessmessenger-errors.ts';
+import { businessMessengerErrors } from './businessmessenger-errors.ts';
 import type { MessengerSubscriber } from './businessmessenger-path.ts';
 import type { PlatformFault } from './notification.ts';
 import type { SendingNow } from './sending-now.ts';
@@ -74,7 +74,7 @@ export class LateFaults {
 /** As the note of a message that the platform refuses at once. */
 function noteOf({ code, text }: PlatformFault): string {
   if (code === undefined) return `not delivered: ${text || 'the platform does not say why'}`;
-  return platformNote(messengerErrors, code, text);
+  return platformNote(businessMessengerErrors, code, text);
 }
 
 function tell(

@@ -27,7 +27,7 @@ const tokenErrors: PlatformErrors = {
   enterprise_is_restricted: final('not from an organization'),
 };
 
-export const workspaceErrors: PlatformErrors = {
+export const chatWorkspaceErrors: PlatformErrors = {
   ...tokenErrors,
   missing_scope: final('the app has not the scope that this needs'),
   no_permission: final('the app may not do this'),
@@ -129,7 +129,7 @@ interface Refused {
 /** Of a word that nobody knows: with status 200 it is about what was asked, like nearly all of them. */
 function faultOf({ status, word, details, retryAfterMs }: Refused): DeliveryError {
   const isSaid = word !== undefined && status < 300;
-  return platformFault(workspaceErrors, {
+  return platformFault(chatWorkspaceErrors, {
     status: isSaid ? 400 : status,
     code: word,
     text: details,

@@ -10,7 +10,7 @@ import type { HeldBack } from '../../outbound/limits.ts';
 import { sendingFault } from '../../outbound/platform-errors.ts';
 import { textMember } from '../payload-member.ts';
 import { GLOBAL } from './command-menu.ts';
-import { communityFault } from './communitychat-errors.ts';
+import { deliveryErrorOf } from './communitychat-errors.ts';
 import { RateBuckets, type Route } from './rate-buckets.ts';
 
 const TIMEOUT_MS = 20_000;
@@ -108,7 +108,7 @@ export class CommunityChatApi {
     // read of it.
     const isPage = /^\s*text\/html\b/i.test(headers.get('content-type') ?? '');
     if (isOk && !isPage) return json;
-    throw communityFault(answer, secret);
+    throw deliveryErrorOf(answer, secret);
   }
 }
 

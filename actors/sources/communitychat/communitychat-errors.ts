@@ -45,7 +45,7 @@ export const communityChatErrors: PlatformErrors = {
 const MAX_DEPTH = 20;
 
 /** `secret` stands in the address; should the platform repeat it nobody sees it. */
-export function communityFault(answer: ApiAnswer, secret?: string): DeliveryError {
+export function deliveryErrorOf(answer: ApiAnswer, secret?: string): DeliveryError {
   const { status, json } = answer;
   const code = memberOf(json, 'code');
   const text = [textMember(json, 'message'), innerFault(memberOf(json, 'errors'))]

@@ -14,7 +14,7 @@ import { DeliveryError } from '../../outbound/delivery-error.ts';
 import { sendingFault } from '../../outbound/platform-errors.ts';
 import { OwnAccount } from '../own-account.ts';
 import { textMember } from '../payload-member.ts';
-import { apiFault } from './repohost-errors.ts';
+import { deliveryErrorOf } from './repohost-errors.ts';
 
 const REQUEST_MS = 20_000;
 /** What notifies people may not come more often, or the host takes nothing for a while. */
@@ -93,7 +93,7 @@ export class RepoHostApi {
       const answer = await this.#api.request(request);
       const leftInMs = usedUpMs(answer.headers);
       if (leftInMs !== undefined) this.#pace.hold(leftInMs);
-      if (!answer.isOk) throw apiFault(answer, this.#api.host, what);
+      if (!answer.isOk) throw deliveryErrorOf(answer, this.#api.host, what);
       return answer;
     };
     try {

@@ -7,7 +7,7 @@ import { limitOf } from '../../../rest/rate-limit.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
 
 /** `answer` is how `host` refused `what`. */
-export function apiFault(answer: ApiAnswer, host: string, what: string): DeliveryError {
+export function deliveryErrorOf(answer: ApiAnswer, host: string, what: string): DeliveryError {
   const { status } = answer;
   const message = `${host} answered ${status} to ${what}`;
   const isPlatformDown = status >= 500;

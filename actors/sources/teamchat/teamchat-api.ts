@@ -13,7 +13,7 @@ import { type Refreshed, RefreshOnce } from '../../connections/refresh-once.ts';
 import { forgetOldest } from '../../forget-oldest.ts';
 import { sendingFault } from '../../outbound/platform-errors.ts';
 import { memberOf, textMember } from '../payload-member.ts';
-import { NoTokenError, tokenFault } from './teamchat-errors.ts';
+import { NoTokenError, noTokenErrorOf } from './teamchat-errors.ts';
 
 const SCOPE = 'https://api.botframework.com/.default';
 const TIMEOUT_MS = 20_000;
@@ -111,7 +111,7 @@ async function newToken(
   const query = Object.fromEntries(searchParams);
   const answer = await api.request({ method: 'POST', path: pathname, query, form, signal });
   const text = textMember(answer.json, 'access_token');
-  if (!answer.isOk || text === undefined || text === '') throw tokenFault(answer);
+  if (!answer.isOk || text === undefined || text === '') throw noTokenErrorOf(answer);
   return { value: new BotToken(text), expiresInMs: 1000 * Number(memberOf(answer.json, 'expires_in')) };
 }
 

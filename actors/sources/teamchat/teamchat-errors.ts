@@ -28,7 +28,7 @@ const tokenErrors: PlatformErrors = {
 };
 
 /** Why a message was not taken. */
-export function messageFault({ status, json, retryAfterMs }: ApiAnswer): DeliveryError {
+export function deliveryErrorOf({ status, json, retryAfterMs }: ApiAnswer): DeliveryError {
   return platformFault(teamChatErrors, {
     status,
     // Of a fault of the platform's own nobody knows what it had done before.
@@ -39,8 +39,8 @@ export function messageFault({ status, json, retryAfterMs }: ApiAnswer): Deliver
 }
 
 /** The same of an edit: a message that is not there any more can be posted. */
-export function editFault(answer: ApiAnswer): DeliveryError {
-  const fault = messageFault(answer);
+export function editErrorOf(answer: ApiAnswer): DeliveryError {
+  const fault = deliveryErrorOf(answer);
   if (answer.status !== 404) return fault;
   const { message, platformCode } = fault;
   return new DeliveryError(message, { platformCode, isFinal: true, isTargetGone: true });
@@ -50,7 +50,7 @@ export function editFault(answer: ApiAnswer): DeliveryError {
 export class NoTokenError extends DeliveryError {}
 
 /** Why there is no token. */
-export function tokenFault({ status, json, retryAfterMs }: ApiAnswer): NoTokenError {
+export function noTokenErrorOf({ status, json, retryAfterMs }: ApiAnswer): NoTokenError {
   const { message, platformCode, isFinal, isTooSoon, isPlatformDown } = platformFault(tokenErrors, {
     status,
     code: status < 300 || status >= 500 ? undefined : status,

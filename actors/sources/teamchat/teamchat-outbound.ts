@@ -22,7 +22,7 @@ import { messageLimits, type TeamMessage, teamMessages } from './render-activity
 import { isServiceAllowed } from './service-urls.ts';
 import { EDITS_EVERY_MS, kindsOfPlaces } from './team-pacing.ts';
 import { TeamChatApi } from './teamchat-api.ts';
-import { editFault, messageFault, NoTokenError } from './teamchat-errors.ts';
+import { deliveryErrorOf, editErrorOf, NoTokenError } from './teamchat-errors.ts';
 import { conversationIn } from './teamchat-event.ts';
 
 const TYPING_LASTS_MS = 8_000;
@@ -91,7 +91,7 @@ export function teamChatOutbound(
       trigger,
       { ...message, signal },
       { method: 'POST', path: activitiesOf(message.conversation, repliesTo), json: activity },
-      messageFault,
+      deliveryErrorOf,
     );
 
   return {
@@ -120,13 +120,13 @@ export function teamChatOutbound(
         return { ...(await post(trigger, message, signal)), ...(wasTried && { note: IN_DOUBT }) };
       const { conversation, activity } = message;
       const to = { method: 'PUT', path: activitiesOf(conversation, before.id), json: activity };
-      const { id } = await request(trigger, { ...message, signal }, to, editFault);
+      const { id } = await request(trigger, { ...message, signal }, to, editErrorOf);
       return { id: id || before.id };
     },
     async typing(trigger, { place: conversation, serviceUrl }, signal) {
       if (serviceUrl === undefined) return;
       const to = { method: 'POST', path: activitiesOf(conversation), json: { type: 'typing' } };
-      await request(trigger, { serviceUrl, conversation, signal }, to, messageFault);
+      await request(trigger, { serviceUrl, conversation, signal }, to, deliveryErrorOf);
     },
   };
 }
