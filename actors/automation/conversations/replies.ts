@@ -73,13 +73,13 @@ export function said(taken: Taken, text: string, form: AnswerForm = {}) {
 
 /** None where nobody is to be told and there is no draft that would stay, or nowhere to say it. Throws UnrenderableError. */
 export function noticeRows(taken: Taken, notice: Notice): readonly NewEvent[] {
-  const said = { text: TEXTS[notice], status: 'warning' } as const;
+  const words = { text: TEXTS[notice], status: 'warning' } as const;
   const about = aboutOf(notice);
   const isTold = isToldOf(taken, notice);
-  if (!mayHaveDraft(taken)) return isTold ? rowsOf(taken, said, POST, { about }) : [];
+  if (!mayHaveDraft(taken)) return isTold ? rowsOf(taken, words, POST, { about }) : [];
   // Who is to hear nothing is not left with a draft all the same.
   if (!isTold && !isFailure(notice)) return [];
-  return rowsOf(taken, said, inPlace(taken, isTold ? 'post' : 'nothing'), { about });
+  return rowsOf(taken, words, inPlace(taken, isTold ? 'post' : 'nothing'), { about });
 }
 
 function isToldOf({ trigger, inbound }: Taken, notice: Notice): boolean {
@@ -119,15 +119,15 @@ function inPlace({ event }: Taken, orElse: 'post' | 'nothing' = 'post'): Outboun
 
 function rowsOf(
   { adapter, trigger, event, inbound }: Taken,
-  said: Pick<OutboundMessage, 'text' | 'card' | 'status' | 'mentions'>,
+  words: Pick<OutboundMessage, 'text' | 'card' | 'status' | 'mentions'>,
   action: OutboundAction,
   more: Pick<RowOrigin, 'about' | 'replacedBy'> = {},
 ): readonly NewEvent[] {
   const { outbound } = adapter;
   const target = outbound?.target(trigger, inbound);
   if (outbound === undefined || target === undefined) return [];
-  const mentions = said.mentions ?? trigger.mentions;
-  const message: OutboundMessage = { ...said, target, action, mentions, expiresAt: inbound.answerBy };
+  const mentions = words.mentions ?? trigger.mentions;
+  const message: OutboundMessage = { ...words, target, action, mentions, expiresAt: inbound.answerBy };
   const origin = { eventId: event.id, trace: event.trace, ...more };
   return outboxRows(outbound, accountOf(adapter, trigger), trigger, message, origin);
 }
