@@ -8,7 +8,7 @@
 import { UnrenderableError } from '../../outbound/delivery-error.ts';
 import type { Card, OutboundMessage } from '../../outbound/outbound-message.ts';
 import { splitText } from '../../outbound/split-text.ts';
-import { type Choices, choicesOf, MAX_BUTTONS } from './choices.ts';
+import { type ActionButtons, actionButtons, MAX_BUTTONS } from './buttons.ts';
 
 export type MessageBody = Readonly<Record<string, unknown>>;
 
@@ -33,17 +33,17 @@ export function messageBodies(message: OutboundMessage): readonly MessageBody[] 
     return [{ ...envelope, type: 'reaction', reaction: { message_id: action.to, emoji: action.emoji } }];
   const mark = MARKS[status];
   const { title, actions = [] } = card;
-  const choices = choicesOf(
+  const buttons = actionButtons(
     actions.filter(({ url }) => url === undefined),
     title,
   );
-  const words = wordsOf(text, card, choices);
-  const isBeside = choices.interactives.length > 0 && mark.length + words.length <= MAX_BODY;
+  const words = wordsOf(text, card, buttons);
+  const isBeside = buttons.interactives.length > 0 && mark.length + words.length <= MAX_BODY;
   const texts = isBeside || words === '' ? [] : textsOf(words, mark);
   const besides = isBeside ? mark + (words || PROMPT) : PROMPT;
   return [
     ...texts.map((body) => ({ ...envelope, type: 'text', text: { preview_url: false, body } })),
-    ...choices.interactives.map((interactive, index) => ({
+    ...buttons.interactives.map((interactive, index) => ({
       ...envelope,
       type: 'interactive',
       interactive: { ...interactive, body: { text: index === 0 ? besides : PROMPT } },
@@ -60,9 +60,9 @@ function textsOf(words: string, mark: string): readonly string[] {
 function wordsOf(
   text: string,
   { title, fields = [], actions = [], inputs = [] }: Card,
-  choices: Choices,
+  buttons: ActionButtons,
 ): string {
-  const areButtons = choices.interactives[0]?.type === 'button';
+  const areButtons = buttons.interactives[0]?.type === 'button';
   const lines = [
     ...fields.map(({ name, value }) => `*${name}*: ${value}`),
     ...inputs.map(({ label }) => `${label}: …`),
@@ -71,9 +71,9 @@ function wordsOf(
     ...actions.flatMap(({ title: name, description, url }) =>
       areButtons && description !== undefined && url === undefined ? `${name}: ${description}` : [],
     ),
-    ...choices.leftOut.map(({ title: name }) => `• ${name}`),
+    ...buttons.leftOut.map(({ title: name }) => `• ${name}`),
   ];
-  const head = title === undefined || choices.hasHeader ? '' : `*${title}*`;
+  const head = title === undefined || buttons.hasHeader ? '' : `*${title}*`;
   return [head, text, lines.join('\n')].filter((part) => part.trim() !== '').join('\n\n');
 }
 

@@ -14,7 +14,7 @@ import { DeliveryError } from '../../outbound/delivery-error.ts';
 import type { Outbound, Receipt, SendContext } from '../../outbound/outbound.ts';
 import type { OutboundTarget } from '../../outbound/outbound-message.ts';
 import type { Pacing } from '../../outbound/pacing.ts';
-import { MAX_BUTTONS } from './choices.ts';
+import { MAX_BUTTONS } from './buttons.ts';
 import { CHANNEL_LIMIT, EDITS_EVERY_MS } from './community-pacing.ts';
 import type { CommunityChatApi } from './communitychat-api.ts';
 import { UNKNOWN_MESSAGE, UNKNOWN_WEBHOOK } from './communitychat-errors.ts';

@@ -9,7 +9,7 @@
 import { UnrenderableError } from '../../outbound/delivery-error.ts';
 import type { Card, CardAction, OutboundMessage } from '../../outbound/outbound-message.ts';
 import { splitText } from '../../outbound/split-text.ts';
-import { type Component, choicesOf } from './choices.ts';
+import { actionButtons, type Component } from './buttons.ts';
 import { type Embed, embedsOf } from './embeds.ts';
 
 export interface MessageBody {
@@ -52,7 +52,7 @@ export function communityMessages(message: OutboundMessage): readonly CommunityM
 
 function bodiesOf({ text, card = {}, mentions }: OutboundMessage): readonly MessageBody[] {
   const allowed_mentions = { parse: mentions === 'allow' ? EVERYBODY : [] };
-  const { rows, leftOut, described } = choicesOf(card.actions ?? []);
+  const { rows, leftOut, described } = actionButtons(card.actions ?? []);
   const { embeds, title, fields } = embedsOf(card);
   const words = wordsOf(text, { ...card, title, fields }, leftOut, described);
   const texts = splitText(words, TEXT).filter((part) => part.trim() !== '');

@@ -19,7 +19,7 @@ const ROW_ID = 200;
 const MAX_LISTS = 5;
 const HEADER = 60;
 
-export interface Choices {
+export interface ActionButtons {
   /** `interactive` of each message, but for its `body`. The first has the title for its header, where that fits. */
   readonly interactives: readonly Interactive[];
   readonly hasHeader: boolean;
@@ -34,7 +34,7 @@ interface Interactive {
 }
 
 /** `title` is that of the card. */
-export function choicesOf(actions: readonly CardAction[], title: string | undefined): Choices {
+export function actionButtons(actions: readonly CardAction[], title: string | undefined): ActionButtons {
   const isShort = actions.length <= MAX_BUTTONS;
   const maxId = isShort ? BUTTON_ID : ROW_ID;
   const able = actions.filter(({ id, title: name }) => isId(id, maxId) && isSeen(name + id));

@@ -24,7 +24,7 @@ const BUTTON = 2;
 const STRING_SELECT = 3;
 const STYLES = { primary: 1, plain: 2, danger: 4, link: 5 } as const;
 
-export interface Choices {
+export interface ActionButtons {
   /** At most five. */
   readonly rows: readonly Component[];
   /** What stands in none of them. */
@@ -33,7 +33,7 @@ export interface Choices {
   readonly described: readonly CardAction[];
 }
 
-export function choicesOf(actions: readonly CardAction[]): Choices {
+export function actionButtons(actions: readonly CardAction[]): ActionButtons {
   const able = actions.filter(isAble);
   const links = able.filter(({ url }) => url !== undefined);
   const ids = able.filter(({ url }) => url === undefined);
