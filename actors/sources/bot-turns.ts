@@ -5,8 +5,10 @@
 //
 // BT1  of messages of bots no more than MAX_IN_A_ROW are taken until a person has written there; nothing a person does is counted.
 // BT2  what comes again is counted once, also when others came between, and is judged as before.
+// BT3  the first that is not taken is told to the log, and none of those after it in the row.
 
 import { forgetOldest } from '../forget-oldest.ts';
+import type { Log } from '../log.ts';
 
 const MAX_IN_A_ROW = 10;
 const MAX_CONVERSATIONS = 10_000;
@@ -33,16 +35,25 @@ export class BotTurns {
   /** The one that was heard of last is the last. */
   readonly #turns = new Map<string, Turns>();
 
-  /** Whether the message is to be taken; `isFirst` for the first of those that are not. */
-  take({ conversation, isByBot, id }: SpokenTurn): { readonly isTaken: boolean; readonly isFirst?: boolean } {
+  /** Whether the message is to be taken. `about`: what the log says of the conversation. */
+  take(
+    { conversation, isByBot, id }: SpokenTurn,
+    log: Log,
+    about: Readonly<Record<string, unknown>>,
+  ): boolean {
     const before = this.#turns.get(conversation) ?? NONE;
     this.#turns.delete(conversation);
-    if (!isByBot) return { isTaken: true };
+    if (!isByBot) return true;
     const isAgain = id !== undefined && before.ids.includes(id);
     const turns = isAgain ? before : { count: before.count + 1, ids: withLast(before.ids, id) };
     this.#turns.set(conversation, turns);
     forgetOldest(this.#turns, MAX_CONVERSATIONS);
-    return { isTaken: turns.count <= MAX_IN_A_ROW, isFirst: !isAgain && turns.count === MAX_IN_A_ROW + 1 };
+    if (!isAgain && turns.count === MAX_IN_A_ROW + 1)
+      log.warn(
+        about,
+        'bots answer each other in a conversation; they are not taken until a person writes there',
+      );
+    return turns.count <= MAX_IN_A_ROW;
   }
 }
 

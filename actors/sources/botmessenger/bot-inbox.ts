@@ -50,13 +50,9 @@ export class BotInbox {
       return triggers.some(({ welcome = '' }) => welcome !== '')
         ? this.#made(update, triggers, principal)
         : undefined;
-    const conversation = `${message.chat}/${message.topic ?? ''}`;
-    const { isTaken, isFirst } = turns.take({ conversation, isByBot: message.isByBot });
-    if (isFirst === true)
-      this.#host.log.warn(
-        { bot: this.#account.name, chat: message.chat },
-        'bots answer each other in a chat; they are not taken until a person writes there',
-      );
+    const { chat, topic = '', isByBot } = message;
+    const about = { bot: this.#account.name, chat };
+    const isTaken = turns.take({ conversation: `${chat}/${topic}`, isByBot }, this.#host.log, about);
     return isTaken ? this.#made(update, triggers, principal) : undefined;
   }
 

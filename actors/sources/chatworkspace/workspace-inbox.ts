@@ -66,12 +66,7 @@ export class WorkspaceInbox {
     const { account, host } = this.#options;
     const { id, channel, thread, isByBot } = said;
     const conversation = thread === undefined ? channel : `${channel}/${thread}`;
-    const { isTaken, isFirst } = account.turns.take({ conversation, isByBot, id });
-    if (isFirst === true)
-      host.log.warn(
-        { app: account.name, channel, thread },
-        'bots answer each other in a conversation; they are not taken until a person writes there',
-      );
-    return isTaken;
+    const about = { app: account.name, channel, thread };
+    return account.turns.take({ conversation, isByBot, id }, host.log, about);
   }
 }

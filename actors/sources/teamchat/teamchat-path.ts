@@ -87,21 +87,10 @@ export function teamChatPath(
       : { status: 202, body: { id: event.id, status: 'accepted' } };
   }
 
-  /** Two bots that answer each other would go on for ever. */
   function isItsTurn({ conversation, speaker }: Activity, id: string, app: string, log: Log): boolean {
     if (speaker === undefined) return true;
-    const isByBot = speaker === 'bot';
-    const { isTaken, isFirst } = turns.take({
-      conversation: JSON.stringify([app, conversation]),
-      isByBot,
-      id,
-    });
-    if (isFirst === true)
-      log.warn(
-        { app, conversation },
-        'bots answer each other in a conversation; they are not taken until a person writes there',
-      );
-    return isTaken;
+    const turn = { conversation: JSON.stringify([app, conversation]), isByBot: speaker === 'bot', id };
+    return turns.take(turn, log, { app, conversation });
   }
 }
 
