@@ -6,8 +6,7 @@ import { chatFilters } from '../../inbox/chat-filters.ts';
 import type { Adapter, InboundEvent, OpenTrigger, SourceHost } from '../adapter.ts';
 import { openBoth } from '../webhook-and-connection.ts';
 import { WebhookTable } from '../webhook-table.ts';
-import { isOurs } from './app-bots.ts';
-import { accountIn, readWorkspaceEvent, saidOf } from './chatworkspace-event.ts';
+import { accountIn, readWorkspaceEvent } from './chatworkspace-event.ts';
 import { workspaceOutbound } from './chatworkspace-outbound.ts';
 import { chatWorkspacePath, type WorkspaceSubscriber } from './chatworkspace-path.ts';
 import { signatureVerifier } from './signature-verifier.ts';
@@ -15,8 +14,8 @@ import { signedConnector } from './signed-connector.ts';
 import { slashCommands } from './slash-commands.ts';
 import { socketConnector } from './socket-connector.ts';
 import { decided } from './undecided-event.ts';
+import { takes } from './who-may.ts';
 import { WorkspaceAccounts } from './workspace-account.ts';
-import type { WorkspaceBot } from './workspace-bot.ts';
 import { WorkspaceInbox } from './workspace-inbox.ts';
 import { workspacePacing } from './workspace-pacing.ts';
 
@@ -29,13 +28,11 @@ export function chatWorkspaceAdapter(maxBodyBytes: number): Adapter<ChatWorkspac
   const table = new WebhookTable<WorkspaceSubscriber>(
     chatWorkspacePath(Math.min(maxBodyBytes, MAX_REQUEST_BYTES)),
   );
-  const takes = (trigger: ChatWorkspaceTrigger, event: InboundEvent): boolean =>
-    accounts.of(trigger).bots.mayBeFor(trigger, event.payload) &&
-    !isOwn(accounts.of(trigger).bots.with([trigger]), event) &&
-    isWanted(trigger, event);
   const named = (event: InboundEvent, triggers: readonly ChatWorkspaceTrigger[]) => {
     const { channel = '' } = event;
-    const asking = triggers.find((trigger) => needsName(trigger, event) && takes(trigger, event));
+    const asking = triggers.find(
+      (trigger) => needsName(trigger, event) && takes(accounts.of(trigger).bots, trigger, event),
+    );
     if (asking === undefined) return undefined;
     const { channels } = accounts.of(asking);
     const { api } = accounts.botOf(asking);
@@ -85,7 +82,7 @@ export function chatWorkspaceAdapter(maxBodyBytes: number): Adapter<ChatWorkspac
       if (known === undefined) return named(event, triggers);
       return known.then((later) => named(later, triggers) ?? later);
     },
-    takes,
+    takes: (trigger, event) => takes(accounts.of(trigger).bots, trigger, event),
     filters: ({ config }) => chatFilters(config),
     outbound: workspaceOutbound({
       pacing: workspacePacing(),
@@ -114,21 +111,4 @@ function withNames(event: InboundEvent, names: readonly string[] = []): InboundE
   if (name === undefined) return event;
   const channelAliases = [...(event.channelAliases ?? []), ...names];
   return { ...event, channelAliases, context: { ...event.context, 'chat.name': name } };
-}
-
-/** What our bots have said themselves, and that somebody else came. */
-function isOwn(bots: readonly WorkspaceBot[], { payload }: InboundEvent): boolean {
-  const said = saidOf(payload);
-  if (said === undefined) return false;
-  const isIt = isOurs(said, bots, payload);
-  return said.what === 'arrival' ? isIt === false : isIt === true;
-}
-
-/** `events` knows messages only. A mention is a message as well. */
-function isWanted({ config }: ChatWorkspaceTrigger, { context }: InboundEvent): boolean {
-  const kind = context['chat.event'];
-  if (kind !== 'message' && kind !== 'mention') return true;
-  if (config.bots === 'ignore' && context['chat.sender.is_bot'] === true) return false;
-  const { events } = config;
-  return events.length === 0 || events.includes('message') || kind === 'mention';
 }

@@ -3,14 +3,14 @@
 
 import type { TeamChatTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { chatFilters } from '../../inbox/chat-filters.ts';
-import type { Adapter, InboundEvent, OpenTrigger, SourceHost } from '../adapter.ts';
+import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
 import { WebhookTable } from '../webhook-table.ts';
-import { type Activity, activityIn } from './activity.ts';
 import { KnownConversations } from './known-conversations.ts';
 import { teamPacing } from './team-pacing.ts';
-import { REACTION, readActivityEvent } from './teamchat-event.ts';
+import { readActivityEvent } from './teamchat-event.ts';
 import { teamChatOutbound } from './teamchat-outbound.ts';
-import { areTenantsAllowed, type TeamChatSubscriber, teamChatPath } from './teamchat-path.ts';
+import { type TeamChatSubscriber, teamChatPath } from './teamchat-path.ts';
+import { takes } from './who-may.ts';
 
 /** A message of the platform has at most some hundred kilobytes. */
 const MAX_ACTIVITY_BYTES = 1024 * 1024;
@@ -32,24 +32,8 @@ export function teamChatAdapter(maxBodyBytes: number): Adapter<TeamChatTrigger> 
       return { close: await table.add({ trigger, host, methods: ['POST'], verifier }, trigger.config.path) };
     },
     read: readActivityEvent,
-    takes: (trigger, event) => isOfTenants(trigger, event) && isWanted(trigger, event),
+    takes,
     filters: ({ config }) => chatFilters({ channels: config.allowed_channels }),
     outbound: teamChatOutbound(teamPacing(), conversations),
   };
-}
-
-function isWanted(
-  { config: { bots, reactions } }: TeamChatTrigger,
-  { context, unsupported }: InboundEvent,
-): boolean {
-  // Its own note says more.
-  if (unsupported !== undefined) return true;
-  if (bots === 'ignore' && context['chat.sender.is_bot'] === true) return false;
-  return reactions === 'allow' || context['chat.event'] !== REACTION;
-}
-
-/** What the files say when it is handled counts as well. */
-function isOfTenants(trigger: TeamChatTrigger, { payload }: InboundEvent): boolean {
-  const activity = activityIn(payload as Activity['payload']);
-  return activity !== undefined && areTenantsAllowed(trigger, activity);
 }

@@ -18,6 +18,7 @@ import { invokedIn } from './activity-choice.ts';
 import type { KnownConversations } from './known-conversations.ts';
 import { isServiceAllowed } from './service-urls.ts';
 import { activityEvent, CARD_ACTION } from './teamchat-event.ts';
+import { areTenantsAllowed } from './who-may.ts';
 
 export type TeamChatSubscriber = WebhookSubscriber<TeamChatTrigger>;
 
@@ -105,13 +106,4 @@ function refusalOf({ type, id, senderId, payload }: Activity): WebhookReply | un
   if ((type === 'message' || type === 'invoke') && (id === undefined || senderId === undefined))
     return malformed('the activity has no id, or no sender');
   return id === undefined ? nothingToKeep : undefined;
-}
-
-/** With a list an activity without a tenant is of none of them. */
-export function areTenantsAllowed(
-  { config: { allowed_tenants } }: TeamChatTrigger,
-  { tenants }: Pick<Activity, 'tenants'>,
-): boolean {
-  if (allowed_tenants.length === 0) return true;
-  return tenants.length > 0 && tenants.every((tenant) => allowed_tenants.includes(tenant));
 }
