@@ -19,6 +19,9 @@ export interface DeliveryErrorOptions extends ErrorOptions {
   readonly isTargetGone?: boolean;
 }
 
+/** What `with` may change. */
+export type DeliveryErrorChanges = Omit<DeliveryErrorOptions, 'cause'>;
+
 export class DeliveryError extends Error {
   readonly code = 'ERR_DELIVERY';
   readonly platformCode: number | string | undefined;
@@ -40,6 +43,11 @@ export class DeliveryError extends Error {
     this.isOutcomeUnknown = options.isOutcomeUnknown ?? false;
     this.isPlatformDown = options.isPlatformDown ?? false;
     this.isTargetGone = options.isTargetGone ?? false;
+  }
+
+  /** The same but for `changes`, caused by this one. */
+  with(changes: DeliveryErrorChanges): DeliveryError {
+    return new DeliveryError(this.message, { ...this, ...changes, cause: this });
   }
 
   override get name(): string {

@@ -116,8 +116,8 @@ class BotSending {
       if (/message is not modified/i.test(description)) return before;
       // What was written in a group is not in what that has become.
       const isGone = GONE.test(description) || (await this.#migrated(chat)) !== undefined;
-      if (!isGone) throw error;
-      throw new DeliveryError(messageOf(error), { isFinal: true, isTargetGone: true, cause: error });
+      if (!isGone || !(error instanceof DeliveryError)) throw error;
+      throw error.with({ isFinal: true, isTooSoon: false, isTargetGone: true });
     }
   }
 
@@ -144,8 +144,6 @@ class BotSending {
     });
   }
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 /** Of a reaction there is none. */
 function receiptOf(result: unknown): Receipt {

@@ -70,7 +70,7 @@ export function businessMessengerOutbound(
           if (!(error instanceof DeliveryError) || !error.isTooSoon || error.retryAfterMs !== undefined)
             throw error;
           const name = isOfPlace(error) ? `${account}/${place}` : account;
-          throw laterBy(error, pauses.next(name, trigger.retry));
+          throw error.with({ retryAfterMs: pauses.next(name, trigger.retry) });
         }
       });
       return { id };
@@ -87,11 +87,6 @@ export function businessMessengerOutbound(
 }
 
 const isOfPlace = ({ platformCode }: DeliveryError): boolean => platformCode === PAIR_LIMIT;
-
-function laterBy(error: DeliveryError, retryAfterMs: number): DeliveryError {
-  const { message, platformCode } = error;
-  return new DeliveryError(message, { platformCode, isTooSoon: true, retryAfterMs });
-}
 
 function contextText({ context }: InboundEvent, name: string): string | undefined {
   const value = context[name];

@@ -109,8 +109,7 @@ class WorkspaceSending {
       return await this.#called('chat.update', { channel, ts: id, text, blocks }, channel);
     } catch (error) {
       if (!(error instanceof DeliveryError) || !goneWords.includes(String(error.platformCode))) throw error;
-      const { message, platformCode } = error;
-      throw new DeliveryError(message, { platformCode, isFinal: true, isTargetGone: true, cause: error });
+      throw error.with({ isFinal: true, isTooSoon: false, isTargetGone: true });
     }
   }
 

@@ -64,7 +64,8 @@ export class PostedBefore {
         const refusals = begun.refusals + (fault.isTooSoon ? 1 : 0);
         if (fault.isFinal || refusals > MAX_REFUSALS) return this.#doubted(rowId, fault.message);
         remember(this.#begun, rowId, { cursor, count, refusals });
-        throw inDoubt(fault, error);
+        // Still nobody knows.
+        throw fault.with({ isOutcomeUnknown: true });
       }
       const messages = memberOf(page, 'messages');
       const all: readonly unknown[] = Array.isArray(messages) ? messages : [];
@@ -111,22 +112,6 @@ function pageOf(
   };
   return api.call(thread_ts === undefined ? 'conversations.history' : 'conversations.replies', parameters, {
     signal,
-  });
-}
-
-/** Still nobody knows. */
-function inDoubt(
-  { message, platformCode, isTooSoon, retryAfterMs, isPlatformDown }: DeliveryError,
-  cause: unknown,
-) {
-  const isOutcomeUnknown = true;
-  return new DeliveryError(message, {
-    platformCode,
-    isTooSoon,
-    retryAfterMs,
-    isPlatformDown,
-    isOutcomeUnknown,
-    cause,
   });
 }
 

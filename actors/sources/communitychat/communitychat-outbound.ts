@@ -90,7 +90,7 @@ async function posted(
 
 function perhapsGone(error: unknown): never {
   if (!(error instanceof DeliveryError) || error.platformCode !== UNKNOWN_MESSAGE) throw error;
-  throw new DeliveryError(error.message, { ...error, isTargetGone: true, cause: error });
+  throw error.with({ isTargetGone: true });
 }
 
 /** A few times, soon after the row was made; it is deferred then, and no attempt is counted. */
@@ -100,7 +100,7 @@ function perhapsOvertaken(error: unknown, { madeAt }: SendContext): never {
   const [first, second] = OVERTAKEN_MS;
   const retryAfterMs = ageMs < first ? first : second;
   if (ageMs < 0 || ageMs >= first + second) throw error;
-  throw new DeliveryError(error.message, { isTooSoon: true, retryAfterMs, cause: error });
+  throw error.with({ isFinal: false, isTooSoon: true, retryAfterMs });
 }
 
 function timeIsOver(): DeliveryError {

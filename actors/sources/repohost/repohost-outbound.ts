@@ -121,9 +121,9 @@ async function changeComment(
     await api.write(`/repos/${repository}/issues/comments/${id}`, { body }, what, signal, 'PATCH');
     return { id };
   } catch (error) {
-    const { platformCode, message } = error as DeliveryError;
-    if (platformCode !== 404 && platformCode !== 410) throw error;
-    throw new DeliveryError(message, { platformCode, isFinal: true, isTargetGone: true, cause: error });
+    const fault = error as DeliveryError;
+    if (fault.platformCode !== 404 && fault.platformCode !== 410) throw fault;
+    throw fault.with({ isFinal: true, isTooSoon: false, isTargetGone: true });
   }
 }
 

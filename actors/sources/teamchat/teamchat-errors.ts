@@ -2,7 +2,7 @@
 // tokens. The body says more: `{"error":{"code":"…","message":"…"}}`, or `{"error":"…","error_description":"…"}`.
 
 import type { ApiAnswer } from '../../../rest/api-answer.ts';
-import { DeliveryError } from '../../outbound/delivery-error.ts';
+import { DeliveryError, type DeliveryErrorChanges } from '../../outbound/delivery-error.ts';
 import { type PlatformErrors, platformFault } from '../../outbound/platform-errors.ts';
 import { textMember } from '../payload-member.ts';
 
@@ -42,29 +42,26 @@ export function deliveryErrorOf({ status, json, retryAfterMs }: ApiAnswer): Deli
 export function editErrorOf(answer: ApiAnswer): DeliveryError {
   const fault = deliveryErrorOf(answer);
   if (answer.status !== 404) return fault;
-  const { message, platformCode } = fault;
-  return new DeliveryError(message, { platformCode, isFinal: true, isTargetGone: true });
+  return fault.with({ isTargetGone: true });
 }
 
 /** There is no token, so that no message of the app can be sent. */
-export class NoTokenError extends DeliveryError {}
+export class NoTokenError extends DeliveryError {
+  override with(changes: DeliveryErrorChanges): NoTokenError {
+    return new NoTokenError(this.message, { ...this, ...changes, cause: this });
+  }
+}
 
 /** Why there is no token. */
 export function noTokenErrorOf({ status, json, retryAfterMs }: ApiAnswer): NoTokenError {
-  const { message, platformCode, isFinal, isTooSoon, isPlatformDown } = platformFault(tokenErrors, {
+  const fault = platformFault(tokenErrors, {
     status,
     code: status < 300 || status >= 500 ? undefined : status,
     text: textOf(textMember(json, 'error'), textMember(json, 'error_description')),
     retryAfterMs,
   });
   // The message itself was not sent, whatever became of the request for a token.
-  return new NoTokenError(`no token: ${message}`, {
-    platformCode,
-    isFinal,
-    isTooSoon,
-    isPlatformDown,
-    retryAfterMs,
-  });
+  return new NoTokenError(`no token: ${fault.message}`, { ...fault, isOutcomeUnknown: false });
 }
 
 function textOf(...texts: readonly (string | undefined)[]): string {

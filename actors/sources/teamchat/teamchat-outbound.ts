@@ -53,9 +53,7 @@ export function teamChatOutbound(
     if (!fault.isTooSoon || fault.retryAfterMs !== undefined) return fault;
     const retryAfterMs = pausesOf.get(fault) ?? pauses.next(name, retry);
     pausesOf.set(fault, retryAfterMs);
-    const { message, platformCode } = fault;
-    const about = { platformCode, isTooSoon: true, retryAfterMs };
-    return isOfPlace(fault) ? new DeliveryError(message, about) : new NoTokenError(message, about);
+    return fault.with({ retryAfterMs });
   };
 
   const request = async (
