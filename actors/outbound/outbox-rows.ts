@@ -4,10 +4,12 @@
 // OR1  the ids of an event's rows are the same at each attempt and each replay: the store takes each once.
 // OR2  rows of one destination are in one mailbox, whatever trigger or event they come from; what a target is to be in order with
 //      decides what one destination is.
+// OR3  a message is no more rows than MAX_PARTS: what is left out of it is said in its last line.
 
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import type { ConnectedAccount } from '../connections/connector.ts';
 import type { NewEvent } from '../store/store.ts';
+import { boundedParts } from './bounded-parts.ts';
 import { messageWithoutMentions } from './mentions.ts';
 import type { Outbound } from './outbound.ts';
 import type { OutboundMessage } from './outbound-message.ts';
@@ -52,7 +54,8 @@ export function outboxRows<T extends Trigger>(
   const onlyEdits = action.do === 'edit' && action.orElse === 'nothing' ? action.of : undefined;
   const { name } = trigger;
   const meta: RowMeta = { trigger: name, action: action.do, expiresAt, onlyEdits, replacedBy, principal };
-  return outbound.render(trigger, harmless(outbound, message)).map((rendered, i) => ({
+  const parts = boundedParts(harmless(outbound, message), (bounded) => outbound.render(trigger, bounded));
+  return parts.map((rendered, i) => ({
     id: rowId(eventId, about, i + 1),
     key,
     meta: JSON.stringify(meta),

@@ -43,6 +43,11 @@ const NOTHING_MORE = 'Done.';
 
 const POST: OutboundAction = { do: 'post' };
 
+/** Characters; more than the first message of any platform holds, which is all that a draft shows. */
+const MAX_DRAFT = 100_000;
+
+const draftOf = (text: string) => (text.length <= MAX_DRAFT ? text : text.trimStart().slice(0, MAX_DRAFT));
+
 interface AnswerForm {
   /** @default 'success' */
   readonly status?: OutboundMessage['status'];
@@ -92,12 +97,12 @@ const isFailure = (notice: Notice) => notice === 'failed' || notice === 'late';
 /** The first text of an answer under way; undefined where there is nowhere to show it. Throws UnrenderableError. */
 export function draftRow(taken: Taken, text: string): NewEvent | undefined {
   const replacedBy = lastWordIds(taken.event.id);
-  return rowsOf(taken, { text }, POST, { about: 'draft', replacedBy })[0];
+  return rowsOf(taken, { text: draftOf(text) }, POST, { about: 'draft', replacedBy })[0];
 }
 
 /** A later text: its row is not for the store, but says what is to be sent. */
 export function draftEdit(taken: Taken, text: string): NewEvent | undefined {
-  return rowsOf(taken, { text }, inPlace(taken, 'nothing'))[0];
+  return rowsOf(taken, { text: draftOf(text) }, inPlace(taken, 'nothing'))[0];
 }
 
 export const draftRowId = (eventId: string): string => rowId(eventId, 'draft', 1);
