@@ -6,11 +6,19 @@
 //      any other refusal when the triggers change; none of them ends the connection.
 // UN3  nothing is called after `close`, and what is under way is told to end.
 // UN4  which triggers are refused is told after each call that says so; a failure that passes says nothing of it.
+// UN5  a call has a deadline, after which it is told to end, and left behind where it does not: that is a failure that passes, and
+//      keeps no later change from being told.
 
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import { connectionPause } from '../../machines/connection-failure.ts';
 import type { Log } from '../log.ts';
-import { failureOf, type OpenConnection, type Users, UsersRefusedError } from './connector.ts';
+import {
+  ConnectionError,
+  failureOf,
+  type OpenConnection,
+  type Users,
+  UsersRefusedError,
+} from './connector.ts';
 
 export interface UsersNoticeOptions {
   readonly open: OpenConnection;
@@ -24,6 +32,10 @@ export interface UsersNoticeOptions {
 
 /** A reload changes many triggers at once. */
 const GATHER_MS = 20;
+/** Longer than the few requests take, one after the other, that a platform is told with. */
+const CALL_MS = 90_000;
+/** For what has to end at once to have ended. */
+const CUT_MS = 1_000;
 
 export class UsersNotice {
   readonly #options: UsersNoticeOptions;
@@ -58,12 +70,11 @@ export class UsersNotice {
   }
 
   async #call(): Promise<void> {
-    const { open, users } = this.#options;
     this.#isDue = false;
     this.#isRunning = true;
     let pauseMs: number | undefined;
     try {
-      await open.onUsers?.(users(), this.#closing.signal);
+      await this.#told();
       this.#failures = 0;
       if (!this.#closing.signal.aborted) this.#options.onRefused(new Map());
     } catch (error) {
@@ -73,6 +84,30 @@ export class UsersNotice {
     }
     if (this.#isDue) this.#callAfter(GATHER_MS);
     else if (pauseMs !== undefined) this.#callAfter(pauseMs);
+  }
+
+  /** Rejects as the connection does, or as one that was late. */
+  async #told(): Promise<void> {
+    const { open, users } = this.#options;
+    const cutting = new AbortController();
+    const signal = AbortSignal.any([this.#closing.signal, cutting.signal]);
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_, reject) => {
+      const error = new ConnectionError(`it took longer than ${CALL_MS / 1000} s`, { kind: 'transient' });
+      const leaveBehind = () => reject(error);
+      const cut = () => {
+        timer = setTimeout(leaveBehind, CUT_MS).unref();
+        cutting.abort(error);
+      };
+      timer = setTimeout(cut, CALL_MS).unref();
+    });
+    // A connection may throw where it should reject.
+    const telling = (async () => open.onUsers?.(users(), signal))();
+    try {
+      await Promise.race([telling, late]);
+    } finally {
+      clearTimeout(timer);
+    }
   }
 
   /** Undefined where it is not tried again. */

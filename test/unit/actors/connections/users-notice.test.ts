@@ -103,6 +103,30 @@ describe('an open connection', () => {
     notice.close();
   });
 
+  test.each([
+    ['ends when it is told to', true],
+    ['does not even end then', false],
+  ])('that takes far too long over it is told to end, and told again: one that %s (UN5)', async (_, ends) => {
+    const signals: AbortSignal[] = [];
+    const { names, calls, warnings, notice } = bench(async (_names, given) => {
+      signals.push(given);
+      if (signals.length > 1) return;
+      await new Promise((_resolve, reject) => {
+        if (ends) given.addEventListener('abort', () => reject(given.reason));
+      });
+    });
+    await pass(80_000);
+    names.push('late');
+    notice.changed();
+    expect([calls.length, signals[0]?.aborted]).toEqual([1, false]);
+    await pass(20_000);
+    expect([calls, signals[0]?.aborted]).toEqual([['', 'late'], true]);
+    expect(warnings).toEqual([expect.objectContaining({ reason: 'it took longer than 90 s' })]);
+    await pass(200_000);
+    expect([calls.length, signals[1]?.aborted]).toEqual([2, false]);
+    notice.close();
+  });
+
   test('hears nothing any more once it closes, and is told to end what it does (UN3)', async () => {
     let signal: AbortSignal | undefined;
     const { calls, warnings, notice } = bench(async (_, given) => {
