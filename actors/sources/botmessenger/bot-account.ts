@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import type { BotMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { Log } from '../../log.ts';
 import type { Store } from '../../store/store.ts';
+import { WeakValues } from '../../weak-values.ts';
 import type { SourceHost } from '../adapter.ts';
 import { BotTurns } from '../bot-turns.ts';
 import { type Remark, Remarks } from '../remarks.ts';
@@ -118,8 +119,9 @@ export class BotAccount {
   }
 }
 
+/** An account lives as long as a trigger of its bot, and over a reload, which exchanges that trigger for another. */
 export class BotAccounts {
-  readonly #accounts = new Map<string, BotAccount>();
+  readonly #accounts = new WeakValues<BotAccount>();
   readonly #ofTrigger = new WeakMap<BotMessengerTrigger, BotAccount>();
   readonly #apis = new WeakMap<BotMessengerTrigger, BotApi>();
 
@@ -127,8 +129,7 @@ export class BotAccounts {
     const before = this.#ofTrigger.get(trigger);
     if (before !== undefined) return before;
     const name = accountNameOf(trigger.config);
-    const account = this.#accounts.get(name) ?? new BotAccount(name, botIdOf(trigger.config));
-    this.#accounts.set(name, account);
+    const account = this.#accounts.of(name, () => new BotAccount(name, botIdOf(trigger.config)));
     this.#ofTrigger.set(trigger, account);
     return account;
   };
