@@ -204,10 +204,14 @@ export class Operator {
       circuit: circuit && { ...circuit, lastError: this.#shown(circuit.lastError) ?? '' },
       trigger,
       isPaused: deliveries.isPaused(name),
-      counts: deliveries.countsOf(name),
+      counts: this.#shownCounts(deliveries.countsOf(name)),
       requiresConfirmation: byHand?.requiresConfirmation(trigger.config) ?? false,
       timeoutSeconds: timeLimit(trigger).seconds,
     };
+  }
+
+  #shownCounts({ refused, ...counts }: TriggerCounts): TriggerCounts {
+    return { ...counts, refused: refused && { ...refused, text: this.#shown(refused.text) ?? '' } };
   }
 
   /** What a platform says of a failure may repeat what it was sent (A9). */

@@ -159,15 +159,23 @@ test('what a paused trigger holds can be let go when the trigger is gone; one th
 
 test('what a trigger failed by is told without secrets', () => {
   const life = { state: 'failed', lastError: 'refused: hunter2-hunter2', retryAt: undefined };
+  const counters = new TriggerCounters();
+  counters.countRefused('deploy', { reason: 'wrong', text: 'hunter2-hunter2 is no signature' });
   const operator = new Operator({
     triggers: { get: () => manual, life: () => life },
     circuitOf: () => ({ state: 'open', since: 1, retryAt: 2, lastError: 'at hunter2-hunter2' }),
     deliveries: localDeliveryControl({
       ...parts,
+      counters,
       store: new MemoryStore(),
       dispatcher: {} as Dispatcher,
     }),
     gateway: { redactor: new Redactor(['hunter2-hunter2']) },
   } as unknown as Automation);
-  expect(operator.trigger('deploy')).toMatchObject({ state: 'failed', lastError: 'refused: [redacted]' });
+  expect(operator.trigger('deploy')).toMatchObject({
+    state: 'failed',
+    lastError: 'refused: [redacted]',
+    circuit: { lastError: 'at [redacted]' },
+    counts: { refused: { count: 1, reason: 'wrong', text: '[redacted] is no signature' } },
+  });
 });
