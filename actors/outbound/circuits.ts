@@ -23,7 +23,8 @@ export interface CircuitStatus {
   readonly state: 'open' | 'halfOpen';
   readonly since: number;
   readonly lastError: string;
-  readonly retryAt: number;
+  /** When the pause is over; undefined once it is: whether anything is sent then nobody knows. */
+  readonly retryAt: number | undefined;
 }
 
 export interface CircuitsOptions {
@@ -80,7 +81,9 @@ export class Circuits {
     }
     if (first?.openedAt === undefined) return undefined;
     const { openedAt, until, lastError } = first;
-    return { state: this.#now() < until ? 'open' : 'halfOpen', since: openedAt, lastError, retryAt: until };
+    const since = openedAt;
+    if (this.#now() < until) return { state: 'open', since, lastError, retryAt: until };
+    return { state: 'halfOpen', since, lastError, retryAt: undefined };
   }
 
   /** Has a message sent, or rejects with a DeliveryError that says when to come again. Account and service stand in the log. */

@@ -25,13 +25,15 @@ export interface TriggerDetails {
 export interface LastRecords {
   /** The event that it took last. */
   readonly event: Delivery | undefined;
-  /** The message that it sent last of those that the platform has not taken. */
+  /** The message that it sent last of those that the platform has not taken; one that was only put off is none. */
   readonly refused: Delivery | undefined;
 }
 
 /** A store that hangs must not hide all the rest. */
 const STORE_MS = 1_000;
 const OUTBOX = 'outbox/';
+/** Messages that are to be sent yet, in which one is looked for that was refused. */
+const MAX_LOOKED_AT = 100;
 
 /** `all` are the triggers that are loaded. Never rejects. */
 export async function triggerDetails(
@@ -63,20 +65,26 @@ async function lastRecords(
   trigger: string,
   store: Pick<Store, 'deliveryPage'>,
 ): Promise<LastRecords | undefined> {
-  const last = async (filter: Partial<DeliveryFilter>) =>
-    (await store.deliveryPage({ ...filter, trigger, limit: 1 })).deliveries[0];
+  const newest = async (filter: Partial<DeliveryFilter>, limit: number) =>
+    (await store.deliveryPage({ ...filter, trigger, limit })).deliveries;
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<undefined>((resolve) => {
     timer = setTimeout(() => resolve(undefined), STORE_MS);
   });
   const found = Promise.all([
-    last({ keyPrefix: CONVERSATION }),
-    last({ keyPrefix: OUTBOX, states: ['dead', 'retrying'] }),
+    newest({ keyPrefix: CONVERSATION }, 1),
+    newest({ keyPrefix: OUTBOX, states: ['dead'] }, 1),
+    newest({ keyPrefix: OUTBOX, states: ['retrying'] }, MAX_LOOKED_AT),
   ]).then(
-    ([event, refused]) => ({ event, refused }),
+    ([[event], [dead], retrying]) => ({ event, refused: newer(dead, retrying.find(wasRefused)) }),
     () => undefined,
   );
   const records = await Promise.race([found, late]);
   clearTimeout(timer);
   return records;
 }
+
+const wasRefused = ({ failures }: Delivery) => failures.length > 0;
+
+const newer = (a: Delivery | undefined, b: Delivery | undefined) =>
+  a === undefined || (b !== undefined && b.seq > a.seq) ? b : a;

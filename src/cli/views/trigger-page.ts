@@ -60,8 +60,10 @@ function connectionEntries({ connection }: TriggerDetails, paint: Paint): readon
 function circuitEntries({ circuit }: TriggerDetails, paint: Paint): readonly Entry[] {
   if (circuit === null) return [];
   const { state, since, last_error, next_retry_at } = circuit;
+  const how =
+    state === 'open' ? paint('bad', 'held back') : paint('busy', 'tried again with the next message');
   return [
-    ['sending', `${paint('bad', state === 'open' ? 'held back' : 'tried again')} since ${since}`],
+    ['sending', `${how}; the platform does not answer since ${since}`],
     ...some('  error', last_error),
     ...some('  next try', next_retry_at),
   ];

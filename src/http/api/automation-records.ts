@@ -88,6 +88,8 @@ function refusedRecord({ refused }: TriggerCounts) {
 /** Of one that is tried again it is that of the last attempt. */
 function lastRefusal({ id, state, endedAt, note, failures }: Delivery) {
   const last = failures.at(-1);
+  // What it has been put off for since is no refusal.
+  if (state !== 'dead' && last !== undefined) return { id, state, at: iso(last.at), note: last.note };
   return { id, state, at: iso(endedAt ?? last?.at), note: note ?? last?.note ?? null };
 }
 

@@ -139,7 +139,12 @@ describe('a circuit', () => {
     expect(await fails(down())).toBe(1_000);
     expect(await fails(refused(), 'b')).toBe('asked');
     clock.now = 2_000;
-    expect(circuits.status('a')?.state).toBe('halfOpen');
+    expect(circuits.status('a')).toEqual({
+      state: 'halfOpen',
+      since: 1_000,
+      lastError: '502',
+      retryAt: undefined,
+    });
     expect(await fails(down())).toBe(2_000);
     expect(circuits.status('a')).toMatchObject({ state: 'open', retryAt: 4_000 });
     expect(await fails(down())).toBe(2_000);

@@ -5,8 +5,9 @@ import type { TriggerStatus } from '../../../../actors/automation/operator/opera
 import { Redactor } from '../../../../actors/redact.ts';
 import { triggerCounts, triggerTable } from '../../../../src/cli/views/automation-views.ts';
 import { plain } from '../../../../src/cli/views/paint.ts';
+import { triggerPage } from '../../../../src/cli/views/trigger-page.ts';
 import { triggerStats } from '../../../../src/http/api/automation-figures.ts';
-import { triggerRecord } from '../../../../src/http/api/automation-records.ts';
+import { triggerDetails, triggerRecord } from '../../../../src/http/api/automation-records.ts';
 import { triggerFigures } from '../../../../src/inspector/page/automation-words.ts';
 import { triggerNumbers } from '../../../../src/inspector/trigger-numbers.ts';
 import { manualTrigger } from '../../../fixtures/automation/triggers.ts';
@@ -96,4 +97,16 @@ test('a platform that does not answer is told wherever triggers are, and one tha
     '2 triggers: 2 open, 1 whose platform does not answer; 0 handled, 0 failed attempts',
   );
   expect(triggerTable([triggerRecord(unanswered)], plain).join('\n')).toContain('502');
+});
+
+test('`triggers show` names a next try only while one is to come', () => {
+  const details = { wayIn: '', menu: undefined, limits: undefined, remarks: [], records: undefined };
+  const page = (circuit: TriggerStatus['circuit']) =>
+    triggerPage(triggerDetails({ ...unanswered, ...details, circuit }), plain).join('\n');
+  const since = 'the platform does not answer since 1970-01-01T00:00:01.000Z';
+  expect(page(unanswered.circuit)).toContain(`sending       held back; ${since}`);
+  expect(page(unanswered.circuit)).toContain('  next try    1970-01-01T00:00:03.000Z');
+  const isOver = page({ state: 'halfOpen', since: 1_000, lastError: '502', retryAt: undefined });
+  expect(isOver).toContain(`sending       tried again with the next message; ${since}`);
+  expect(isOver).not.toContain('next try');
 });

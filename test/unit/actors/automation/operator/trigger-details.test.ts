@@ -1,0 +1,61 @@
+// What an operator is told of a trigger's last messages, out of what the store has of them.
+
+import { expect, test } from 'vitest';
+import { triggerDetails } from '../../../../../actors/automation/operator/trigger-details.ts';
+import type { Outcome } from '../../../../../actors/inbox/work.ts';
+import { manualAdapter } from '../../../../../actors/sources/manual/manual-adapter.ts';
+import { triggerDetails as record } from '../../../../../src/http/api/automation-records.ts';
+import { FakeWork, newEvent, startInbox, until } from '../../../../fixtures/automation/inbox.ts';
+import { manualTrigger } from '../../../../fixtures/automation/triggers.ts';
+
+const trigger = 'chat';
+const retry = { attempts: 6, min_backoff_seconds: 600, max_backoff_seconds: 600, factor: 1 };
+const heldBack: Outcome = {
+  kind: 'deferred',
+  trigger,
+  note: 'nothing is sent for now',
+  inMs: 600_000,
+  retry,
+};
+const refused: Outcome = { kind: 'failed', trigger, note: '502 bad gateway', retry };
+const dead: Outcome = { kind: 'failed', trigger, note: '403 not in the channel', isFinal: true, retry };
+
+async function lastRefusal(outcomes: Readonly<Record<string, Outcome>>) {
+  const work = new FakeWork(async ({ event }) => outcomes[event.id] ?? { kind: 'done', trigger }, 'outbox/');
+  const { dispatcher, store } = startInbox({ works: [work] });
+  try {
+    const ids = Object.keys(outcomes);
+    for (const id of ids) await store.append([newEvent(`outbox/chat/bot/${id}`, id)]);
+    await until('all were tried', async () => {
+      const states = await Promise.all(ids.map(async (id) => (await store.delivery(id))?.state));
+      return states.every((state) => state === 'retrying' || state === 'dead');
+    });
+    const all = manualTrigger(trigger);
+    const details = await triggerDetails(all, [all], manualAdapter, store);
+    const status = { trigger: all, counts: {} } as Parameters<typeof record>[0];
+    return record({ ...status, ...details }).last_refusal;
+  } finally {
+    await dispatcher.drain(200);
+  }
+}
+
+const at = expect.stringMatching(/^20/);
+
+test('a message that is merely held back was refused by nobody', async () => {
+  expect(await lastRefusal({ held: heldBack })).toBeNull();
+});
+
+test('what was refused last is told with its time, whatever is held back since', async () => {
+  expect(await lastRefusal({ old: dead, failed: refused, held: heldBack })).toEqual({
+    id: 'failed',
+    state: 'retrying',
+    at,
+    note: '502 bad gateway',
+  });
+  expect(await lastRefusal({ failed: refused, gone: dead, held: heldBack })).toEqual({
+    id: 'gone',
+    state: 'dead',
+    at,
+    note: '403 not in the channel',
+  });
+});
