@@ -27,6 +27,7 @@ import { drainSupervisor } from './drain-supervisor.ts';
 import { type DeliveryControl, localDeliveryControl } from './operator/delivery-control.ts';
 import { Operator } from './operator/operator.ts';
 import { FolderWatch } from './reloads/folder-watch.ts';
+import { newWarnings } from './reloads/new-warnings.ts';
 import { ResourceReloads } from './reloads/resource-reloads.ts';
 import { Pauses } from './triggers/pauses.ts';
 import { type ConnectionObserver, sourceHost } from './triggers/source-host.ts';
@@ -221,8 +222,8 @@ export class Automation implements Part {
       return { added: [], changed: [], removed: [], unchanged: [] };
     }
     const { log } = this.gateway;
-    for (const problem of resources.problems)
-      if (problem.severity === 'warning') log.warn({}, formatProblem(problem));
+    for (const problem of newWarnings(this.#resources.problems, resources.problems))
+      log.warn({}, formatProblem(problem));
     const difference = this.#use(resources);
     log.info({ ...difference }, 'triggers reloaded');
     return difference;

@@ -32,7 +32,7 @@ export function readTrigger(
   const word = typeWord(reader, memberOf(spec, 'type'));
   const type = word === undefined ? undefined : typeMeant(word);
   if (type === undefined) return readWithoutType(reader, root, word);
-  return readOfType(reader, asMeant(reader, root, type), type, file, context);
+  return readOfType(reader, root, type, file, context);
 }
 
 /** The type says how all the rest is read, so a reference in it is replaced before. */
@@ -44,11 +44,12 @@ function typeWord(reader: SchemaReader, tree: YamlTree | undefined): string | un
 
 function readOfType(
   reader: SchemaReader,
-  root: YamlTree,
+  document: YamlTree,
   type: TypeName,
   file: string,
   context: ResourceContext,
 ): ReadResource {
+  const root = asMeant(reader, document, type);
   const rules = triggerTypes[type];
   const platform = context.platforms[platformOf(type)] ?? {};
   const given = givenBy(platform, rules);
@@ -56,7 +57,8 @@ function readOfType(
     | WrittenTrigger
     | undefined;
   const spec = written?.spec ?? {};
-  warnOfLiteralSecrets(reader, memberOf(memberOf(root, 'spec'), 'config'), rules);
+  const asWritten = memberOf(memberOf(document, 'spec'), 'config');
+  warnOfLiteralSecrets(reader, asWritten, rules, fieldAliases[type] ?? {});
   const config = readConfig(reader, spec.config, given, rules, context.listen);
   const { bindings, references } = readBindings(reader, spec.commands ?? {}, rules);
   const { enabled, ...options } = readOptions(reader, spec, rules);

@@ -81,22 +81,22 @@ function checkPatterns(reader: SchemaReader, patterns: unknown): void {
   }
 }
 
-/** Tokens belong into the environment. */
+/** Tokens belong into the environment. `config` is as it was written; `aliases` are other names of fields. */
 export function warnOfLiteralSecrets(
   reader: SchemaReader,
   config: YamlTree | undefined,
   rules: TriggerType,
+  aliases: Readonly<Record<string, string>>,
 ): void {
   if (config?.kind !== 'map') return;
-  for (const { key, value } of config.pairs) {
-    const member = Object.hasOwn(rules.config.properties, key) ? rules.config.properties[key] : undefined;
+  for (const { key, keyOffset, value } of config.pairs) {
+    const meant = Object.hasOwn(aliases, key) ? (aliases[key] ?? key) : key;
+    const member = Object.hasOwn(rules.config.properties, meant) ? rules.config.properties[meant] : undefined;
     const isSecret = member !== undefined && 'writeOnly' in member && member.writeOnly === true;
     const text = textOf(value);
-    if (isSecret && text !== undefined && text !== '' && !text.includes('${'))
-      reader.report(
-        joinPath('spec.config', key),
-        `is written out; keep it in the environment and write \${NAME}`,
-        'warning',
-      );
+    if (!isSecret || text === undefined || text === '' || text.includes('${')) continue;
+    const path = joinPath('spec.config', key);
+    if (meant !== key) reader.place(path, keyOffset, value.offset);
+    reader.report(path, `is written out; keep it in the environment and write \${NAME}`, 'warning');
   }
 }

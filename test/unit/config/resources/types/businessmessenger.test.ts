@@ -35,6 +35,15 @@ describe('a trigger of type BusinessMessenger', () => {
     expect(lines[0]).toMatch(/^t\.yaml:6:11: warning: spec\.config\.api_version: v18\.0 is out of support/);
   });
 
+  test('is warned of a token that is written out by the name that it is written under', async () => {
+    const config = `${credentials.replace('${SECRET}', 'written-out')}, api_version: v24.0`;
+    const { trigger, lines } = await folder.loadConfig('BusinessMessenger', config, { env });
+    expect(lines).toEqual([
+      't.yaml:6:27: warning: spec.config.access_token: is written out; keep it in the environment and write ${NAME}',
+    ]);
+    expect(trigger?.config).toMatchObject({ bot_token: 'written-out' });
+  });
+
   test('takes every field under the names of vendors, with numbers as digits', async () => {
     const config = `${credentials}, business_account_id: "7", allowed_numbers: ["+4912345678", "15550002222"],
       allowed_users: [US.1349], api_version: v24.0, graph_url: "http://127.0.0.1:9/", path: /in/messages`;
