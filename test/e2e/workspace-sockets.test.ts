@@ -101,6 +101,24 @@ test('what a client does not acknowledge comes again, under another id and with 
   expect(new Set(one.ids).size).toBe(3);
 });
 
+test('what a client had when it went without a word comes again to the next one, however late that is there', async () => {
+  const gone = clientOf({ autoReconnectEnabled: false });
+  const had = new Promise<void>((resolve) => gone.on('slack_event', () => resolve()));
+  await gone.start();
+  const event = app.deliver('events_api', { event: { type: 'message' } });
+  await had;
+  app.isAway = true;
+  app.isAway = false;
+  // Longer than the platform waits for an acknowledgement.
+  await new Promise((done) => setTimeout(done, 300));
+  expect(event.ackedAt).toBeUndefined();
+  const client = clientOf();
+  client.on('slack_event', ({ ack }: Given) => ack());
+  await client.start();
+  await event.acked;
+  expect(event.ids).toHaveLength(2);
+});
+
 test('a client that is told of the end of its socket closes it and opens another; what came meanwhile is there then', async () => {
   const client = clientOf();
   client.on('slack_event', ({ ack }: Given) => ack());
