@@ -52,6 +52,7 @@ beforeAll(async () => {
     if (input === 'slow') return { stream: slowly() };
     if (input === 'card') return { text: 'Look:', data: bigCard };
     if (input === 'held') await released;
+    if (input === 'endless') await new Promise(() => {});
     return { text: `heard: ${input}` };
   });
   await platform.start();
@@ -169,6 +170,49 @@ describe.concurrent('somebody', () => {
     expect(platform.thinkingIn(channel)).toBe(1);
     release();
     await eventually(() => expect(platform.textsIn(channel)).toContain('heard: held'));
+  });
+
+  test('has each built-in command answered, by an agent or at once', async () => {
+    const channel = room('built in');
+    const told = async (name: string, values: Readonly<Record<string, string>>, answer: unknown) => {
+      const { length } = platform.seen(channel);
+      await act(command(name, values), channel);
+      await eventually(() => expect(platform.textsIn(channel).slice(length)).toEqual([answer]));
+    };
+    const matching = (pattern: RegExp) => expect.stringMatching(pattern);
+    await told('agent', { action: 'run', agent_id: 'desk', input: 'by name' }, 'heard: by name');
+    await told(
+      'agent',
+      { action: 'run', agent_id: 'nobody', input: 'by name' },
+      matching(/no agent "nobody".* desk/),
+    );
+    await told('agent', { action: 'run' }, matching(/A parameter is missing:.*input/s));
+    await told('agent', { action: 'stop' }, 'Nothing is at work here.');
+    await told('task', { action: 'run', description: 'a task' }, 'heard: a task');
+    await told('task', { action: 'status' }, 'Nothing is at work here.');
+    await told('fleet', { action: 'status' }, matching(/no fleets/));
+    await told('flow', { workflow: 'nightly' }, matching(/no flow "nightly"/));
+    expect(program.requests.filter(({ body }) => body.input === 'by name')).toHaveLength(1);
+  });
+
+  test('stops with /agent what is at work in the channel, and reads so in its place', async () => {
+    const channel = room('stopped');
+    const reply = await ask('endless', channel);
+    await eventually(() => expect(program.requests.some(({ body }) => body.input === 'endless')).toBe(true));
+    await act(command('task', { action: 'status' }), channel);
+    await eventually(() =>
+      expect(platform.textsIn(channel)).toEqual([expect.stringMatching(/^At work here: 1, /)]),
+    );
+    await act(command('agent', { action: 'stop' }), channel);
+    await eventually(() =>
+      expect(platform.textsIn(channel).toSorted()).toEqual([
+        expect.stringMatching(/^At work here: 1, /),
+        'Stopped: 1.',
+        'This was stopped. There will be no answer.',
+      ]),
+    );
+    expect(await delivery(eventId(reply))).toMatchObject({ state: 'ignored' });
+    expect(platform.thinkingIn(channel)).toBe(0);
   });
 
   test('is answered although another answer in the channel does not get through', async () => {
