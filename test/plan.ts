@@ -70,6 +70,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'automation/bot-progress',
     'automation/comments-once',
     'automation/every-chat',
+    'automation/every-chat-operated',
     'automation/platforms-apart',
     'automation/proactive',
     'automation/stops-are-no-attempts',

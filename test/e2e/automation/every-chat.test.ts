@@ -1,6 +1,6 @@
 // What every chat keeps, whatever its platform is: one gateway with a trigger of each, and people of local platforms who write to
-// them. Each case runs for each chat; what only one platform has is in the tests of that platform. A new chat is a line in
-// test/fixtures/chats/local-chats.ts.
+// them. Each case runs for each chat; what only one platform has is in the tests of that platform, and what an operator has of a
+// chat in every-chat-operated.test.ts. A new chat is a line in test/fixtures/chats/local-chats.ts.
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -24,6 +24,7 @@ import { seeded } from '../../fixtures/seeded.ts';
 /** Of three attempts, so that a message that is refused more often shows whether these were counted. */
 const retry = { attempts: 3, min_backoff_seconds: 0.2, factor: 2, max_backoff_seconds: 1 };
 const GIVEN_UP = 'Sorry, that did not work, and it will not be tried again.';
+const WELCOME = 'Here I am.';
 const WAITS = 'This takes longer than usual. The answer will come here.';
 const deploy = { agent: 'echo', parameters: ['env', 'version'].map((name) => ({ name, required: true })) };
 
@@ -103,6 +104,7 @@ function resources(moreOf: (chat: LocalChat) => { config?: object; on_failure?: 
       ...more,
       config: { ...config, ...more.config },
       commands: { ...commands, deploy },
+      ...(chat.arrive !== undefined && { welcome: WELCOME }),
       default_agent: 'echo',
       retry,
     });
@@ -280,6 +282,17 @@ describe.concurrent.each(chats)('$name', ({ name, chat }) => {
     await send(name, request, `news of ${name}`);
     await sees(chat, 'Sent', `heard: ${name} where am I?`, `news of ${name}`);
   });
+
+  // Not every platform tells of it.
+  if (chat.arrive !== undefined)
+    test('where we are brought in, a welcome is said, once, and nobody is asked', async () => {
+      await chat.arrive?.('#arrived');
+      await sees(chat, '#arrived', WELCOME);
+      await chat.repeat('#arrived');
+      await chat.say('#arrived', `${name} arrived`);
+      await sees(chat, '#arrived', WELCOME, `heard: ${name} arrived`);
+      expect(asked(`${name} arrived`)[0]?.body.history).toEqual([]);
+    });
 
   // What is asked for, and not sent to us, cannot be forged.
   if (chat.forgeries !== undefined)
