@@ -53,6 +53,11 @@ export interface Outbound<T extends Trigger = Trigger, Rendered extends object =
   limits?(trigger: T): OutboundLimits;
   /** The address that `send` goes to: what hangs there hangs for every trigger that sends there. */
   sendsTo(trigger: T): string;
+  /**
+   * A word for the credential that the trigger sends with, where triggers of one account may have several: a trigger sends what was
+   * made for another one only with the same. It stands in rows, and says nothing of the credential. Pure.
+   */
+  senderOf?(trigger: T): string | undefined;
   /** The host that a message goes to, where each place of an account has its own: one that is down says nothing of another. Pure. */
   serviceOf?(rendered: Rendered): string | undefined;
   /**

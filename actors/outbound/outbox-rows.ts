@@ -18,6 +18,8 @@ import type { OutboundMessage } from './outbound-message.ts';
 export interface RowMeta {
   readonly trigger: string;
   readonly action: OutboundMessage['action']['do'];
+  /** See `Outbound.senderOf`. */
+  readonly sender?: string | undefined;
   /** Epoch ms. */
   readonly expiresAt?: number | undefined;
   /** It only changes the message of that row: without one nothing leaves. */
@@ -52,8 +54,12 @@ export function outboxRows<T extends Trigger>(
   const { target, action, expiresAt } = message;
   const key = destinationKey(account, target.orderedWith ?? target.place);
   const onlyEdits = action.do === 'edit' && action.orElse === 'nothing' ? action.of : undefined;
-  const { name } = trigger;
-  const meta: RowMeta = { trigger: name, action: action.do, expiresAt, onlyEdits, replacedBy, principal };
+  const meta: RowMeta = {
+    trigger: trigger.name,
+    action: action.do,
+    sender: outbound.senderOf?.(trigger),
+    ...{ expiresAt, onlyEdits, replacedBy, principal },
+  };
   const parts = boundedParts(harmless(outbound, message), (bounded) => outbound.render(trigger, bounded));
   return parts.map((rendered, i) => ({
     id: rowId(eventId, about, i + 1),

@@ -2,6 +2,7 @@
 //
 // CY1  it lives as long as a trigger that has its credential, and over a reload, which exchanges that trigger for another.
 
+import { createHash } from 'node:crypto';
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import { WeakValues } from '../weak-values.ts';
 
@@ -33,5 +34,12 @@ export class ClientsByCredential<T extends Trigger, Client extends object> {
     const client = this.of(trigger);
     if (client === undefined) throw new Error(`trigger ${trigger.name} has no credential`);
     return client;
+  };
+
+  /** Tells its credential from others, and says nothing of it. Undefined without one. */
+  readonly digestOf = (trigger: T): string | undefined => {
+    const credential = this.#credentialOf(trigger);
+    if (credential === undefined) return undefined;
+    return createHash('sha256').update(JSON.stringify(credential)).digest('hex').slice(0, 16);
   };
 }

@@ -7,7 +7,8 @@
 //
 // SND1  what the platform calls the message is kept with the row, in the commit that says that it was sent.
 // SND2  what has expired does not leave any more, and its record says so.
-// SND3  a row leaves by the account that it was made for, or not at all: another one is read elsewhere, or by nobody.
+// SND3  a row leaves by the account that it was made for, or not at all: another one is read elsewhere, or by nobody. Where the
+//       trigger that it names is gone any other of that account sends it, with the same credential where an account has several.
 // SND4  a draft leaves once at most, and not when what stands in its place is there: it must hold up no answer.
 
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
@@ -28,6 +29,8 @@ const SEND_MS = 60_000;
 export interface OutboxRouting {
   adapterOf(platform: string): Adapter | undefined;
   trigger(name: string): Trigger | undefined;
+  /** Those that are loaded and enabled. */
+  triggers(): readonly Trigger[];
 }
 
 export interface OutboxWorkOptions {
@@ -61,16 +64,14 @@ export class OutboxWork implements Work {
   async perform({ event, signal }: Assignment): Promise<Outcome> {
     const { platform, routing, places, circuits } = this.#options;
     const meta = JSON.parse(event.meta) as RowMeta;
-    const { trigger: name, action, expiresAt, onlyEdits, replacedBy } = meta;
-    const trigger = routing.trigger(name);
+    const { expiresAt, onlyEdits, replacedBy } = meta;
     const adapter = routing.adapterOf(platform);
     const outbound = adapter?.outbound;
-    if (trigger === undefined || adapter?.type !== trigger.type || outbound === undefined)
-      return ignored(name, `there is no trigger ${name} any more that could send it`);
-    // Rows of an older version have neither an action nor an account in their keys.
-    const account = accountOf(adapter, trigger);
-    if (action !== undefined && !event.key.startsWith(destinationKey({ ...account, platform }, '')))
-      return ignored(name, `it was made for another account than that of the trigger ${name} now`);
+    if (adapter === undefined || outbound === undefined) return ignored(meta.trigger, noTrigger(meta));
+    const trigger = this.#senderOf(event, meta, adapter);
+    if (typeof trigger === 'string') return ignored(meta.trigger, trigger);
+    const { name } = trigger;
+    const { account } = accountOf(adapter, trigger);
     if (expiresAt !== undefined && Date.now() > expiresAt)
       return ignored(name, 'it had expired before it could be sent');
     if (onlyEdits !== undefined && (await this.#receiptOf(onlyEdits)) === undefined)
@@ -85,7 +86,7 @@ export class OutboxWork implements Work {
     if (typeof place === 'string') return withoutPlace(place, trigger, address);
     try {
       const send = () => this.#send(outbound, trigger, event, meta, signal);
-      const { id, note } = await circuits.run(`${platform}/${account.account}`, send, service);
+      const { id, note } = await circuits.run(`${platform}/${account}`, send, service);
       this.#gone.delete(event.id);
       return { kind: 'done', trigger: name, receipt: id === '' ? undefined : id, note };
     } catch (error) {
@@ -95,6 +96,23 @@ export class OutboxWork implements Work {
     } finally {
       place.end();
     }
+  }
+
+  /** Or why there is none. */
+  #senderOf({ key }: StoredEvent, meta: RowMeta, adapter: Adapter): Trigger | string {
+    const { platform, routing } = this.#options;
+    const { trigger: name, action, sender } = meta;
+    const isOfAccount = (trigger: Trigger) =>
+      key.startsWith(destinationKey({ ...accountOf(adapter, trigger), platform }, ''));
+    const named = routing.trigger(name);
+    const isThere = named?.type === adapter.type;
+    // Rows of an older version have neither an action nor an account in their keys.
+    if (isThere && (action === undefined || isOfAccount(named))) return named;
+    const others = action === undefined ? [] : routing.triggers();
+    const isAlike = (each: Trigger) => isOfAccount(each) && adapter.outbound?.senderOf?.(each) === sender;
+    const other = others.find((each) => each.type === adapter.type && isAlike(each));
+    if (other !== undefined) return other;
+    return isThere ? `it was made for another account than that of the trigger ${name} now` : noTrigger(meta);
   }
 
   async #send(
@@ -138,6 +156,8 @@ export class OutboxWork implements Work {
 
 const NOTHING_TO_CHANGE = 'the message that it was to change was never sent, or is gone';
 const MAX_GONE = 1_000;
+
+const noTrigger = ({ trigger }: RowMeta) => `there is no trigger ${trigger} any more that could send it`;
 
 const nothing = Promise.resolve(undefined);
 const isGone = (error: unknown): boolean => error instanceof DeliveryError && error.isTargetGone;

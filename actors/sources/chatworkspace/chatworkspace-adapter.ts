@@ -88,6 +88,7 @@ export function chatWorkspaceAdapter(maxBodyBytes: number): Adapter<ChatWorkspac
       pacing: workspacePacing(),
       apiOf: (trigger) => accounts.botOf(trigger).api,
       accountOf: (trigger) => accounts.of(trigger).name,
+      senderOf: accounts.digestOf,
     }),
     remarks: (trigger) => accounts.of(trigger).channels.remarks,
     menuByHand: slashCommands,

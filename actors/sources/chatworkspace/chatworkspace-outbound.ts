@@ -25,6 +25,8 @@ export interface WorkspaceDirectory {
   apiOf(trigger: ChatWorkspaceTrigger): WorkspaceApi;
   /** The app. */
   accountOf(trigger: ChatWorkspaceTrigger): string;
+  /** A word for the bot of an app, which is in several workspaces. */
+  senderOf(trigger: ChatWorkspaceTrigger): string | undefined;
   readonly pacing: Pacing;
 }
 
@@ -49,6 +51,7 @@ export function workspaceOutbound(
       ...directory.pacing.inForce(directory.accountOf(trigger), { channel: CHANNEL_LIMIT }),
     }),
     sendsTo: ({ config }) => config.api_root,
+    senderOf: directory.senderOf,
     send: (trigger, call, context) =>
       new WorkspaceSending({ ...directory, unsent, posted }, trigger, context).send(call),
     editsEveryMs: () => EDITS_EVERY_MS,

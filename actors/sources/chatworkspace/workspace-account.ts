@@ -39,4 +39,6 @@ export class WorkspaceAccounts {
   readonly named = (name: string): WorkspaceAccount | undefined => this.#accounts.get(name);
 
   readonly botOf = this.#bots.required;
+  /** Which bot of an app it is, as a word that says nothing of its token. */
+  readonly digestOf = this.#bots.digestOf;
 }

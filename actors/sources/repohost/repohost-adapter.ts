@@ -41,7 +41,7 @@ export function repoHostAdapter({
   const hooks = new KnownHooks();
   const remarks = new Remarks();
   const table = new WebhookTable<RepoSubscriber>(repoHostPath(maxBodyBytes, replayWindowMs, hooks));
-  const { of: apiOf } = new ClientsByCredential<RepoHostTrigger, RepoHostApi>(
+  const { of: apiOf, digestOf } = new ClientsByCredential<RepoHostTrigger, RepoHostApi>(
     ({ config: { api_url, token } }) => (token === undefined ? undefined : [api_url, token]),
     ({ config: { api_url, token = '' } }) => new RepoHostApi(api_url, token, askLoginEveryMs),
   );
@@ -75,7 +75,7 @@ export function repoHostAdapter({
     },
     read: readRepoEvent,
     takes: takesRepoEvent,
-    outbound: repoHostOutbound(apiOf),
+    outbound: repoHostOutbound(apiOf, digestOf),
     remarks: ({ name }) => remarks.of(name),
   };
 }

@@ -38,15 +38,17 @@ interface Comment {
   readonly of?: string;
 }
 
-/** `apiOf` gives none for a trigger that has no token. */
+/** Both give none for a trigger that has no token. */
 export function repoHostOutbound(
   apiOf: (trigger: RepoHostTrigger) => RepoHostApi | undefined,
+  senderOf: (trigger: RepoHostTrigger) => string | undefined,
 ): Outbound<RepoHostTrigger, Comment> {
   return {
     target,
     render: (_, message) => [rendered(message)],
     mentions: { pattern: MENTION },
     sendsTo: ({ config }) => config.api_url,
+    senderOf,
     async send(trigger, comment, context) {
       const api = apiOf(trigger);
       if (api === undefined)

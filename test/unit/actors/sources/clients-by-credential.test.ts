@@ -37,3 +37,12 @@ test('where a credential is required it is the same client, and none is a fault 
   expect(required(trigger)).toBe(of(trigger));
   expect(() => required(repoHostTrigger('second'))).toThrow('trigger second has no credential');
 });
+
+test('the word for a credential is that of all triggers that have it, and says nothing of it', () => {
+  const { digestOf } = clients();
+  const first = digestOf(repoHostTrigger('first', { token: 'secret' }));
+  expect(first).toMatch(/^[0-9a-f]{16}$/);
+  expect(digestOf(repoHostTrigger('second', { token: 'secret' }))).toBe(first);
+  expect(digestOf(repoHostTrigger('first', { token: 'other' }))).not.toBe(first);
+  expect(digestOf(repoHostTrigger('first'))).toBeUndefined();
+});

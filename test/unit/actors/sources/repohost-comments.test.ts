@@ -95,7 +95,7 @@ describe('an answer', () => {
       key: `outbox/repohost/${new URL(rest.url).host}/${PLACE}`,
       trace: host.event().trace,
     });
-    expect(JSON.parse(row.meta)).toEqual({ trigger: 'reviews', action: 'post' });
+    expect(JSON.parse(row.meta)).toEqual({ trigger: 'reviews', action: 'post', sender: expect.any(String) });
     expect(await send(row)).toEqual({ id: '1' });
     expect(posted()).toEqual([`${resendMark(row.id)}\n\nThank **you**.`]);
     expect(rest.askedFor('POST', /comments/)[0]?.authorization).toBe(`token ${trigger.config.token}`);

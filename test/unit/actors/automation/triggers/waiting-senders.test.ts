@@ -85,6 +85,64 @@ describe('nobody takes it', () => {
   });
 });
 
+describe('its trigger is gone when the answer is to leave', () => {
+  /** An agent that has been asked, and answers when it is told to. */
+  const askedOnce = async () => {
+    const asked: string[] = [];
+    let answer = (): void => {};
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const run: Handler['run'] = async ({ event }) => {
+      asked.push(event.id);
+      await answered;
+      return { text: `answer to ${event.id}` };
+    };
+    const chat = begin({ handler: { run } });
+    await chat.say('e1');
+    await until('the agent is asked', () => asked.length === 1);
+    return { chat, answer: () => answer() };
+  };
+
+  test('another of its account sends it, and what comes after it in its order', async () => {
+    const { chat, answer } = await askedOnce();
+    await chat.say('e2', { triggers: ['chat', 'renamed'] });
+    chat.triggers.delete('chat');
+    chat.triggers.set('renamed', manualTrigger('renamed'));
+    answer();
+    await chat.reached('e2', 'done');
+    expect([await chat.saidTo('e1'), await chat.saidTo('e2')]).toEqual([['answer to e1'], ['answer to e2']]);
+    expect(chat.said.map(({ to }) => to)).toEqual(['e1', 'e2']);
+    expect(await chat.reached('outbox:e1/1', 'done')).toMatchObject({
+      key: 'outbox/manual/app/room',
+      trigger: 'renamed',
+    });
+  });
+
+  test('so that it did not work is said by another one as well', async () => {
+    const chat = begin({ triggers: [silent], handler: failing(true) });
+    chat.isAway = true;
+    await chat.say('e1');
+    await chat.reached('outbox:e1/failed/1', 'dead');
+    chat.triggers.delete('chat');
+    chat.triggers.set('renamed', manualTrigger('renamed'));
+    chat.isAway = false;
+    await chat.deliveries.requeue('outbox:e1/failed/1');
+    expect(await chat.saidTo('e1')).toEqual([FAILED]);
+  });
+
+  test('nobody sends it where none of its account is left, and its record says so', async () => {
+    const { chat, answer } = await askedOnce();
+    chat.triggers.delete('chat');
+    answer();
+    expect(await chat.reached('outbox:e1/1', 'ignored')).toMatchObject({
+      trigger: 'chat',
+      note: 'there is no trigger chat any more that could send it',
+    });
+    expect(chat.said).toEqual([]);
+  });
+});
+
 describe('there is no answer to show', () => {
   test('since it has no words', async () => {
     const chat = begin({ handler: { run: async () => ({ text: ' ' }) } });

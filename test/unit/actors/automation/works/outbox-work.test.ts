@@ -45,7 +45,7 @@ function bench(receipts: Readonly<Record<string, string>>, answers: (DeliveryErr
   } as unknown as Adapter;
   const work = new OutboxWork({
     platform: 'test',
-    routing: { adapterOf: () => adapter, trigger: () => trigger },
+    routing: { adapterOf: () => adapter, trigger: () => trigger, triggers: () => [trigger] },
     circuits: new Circuits({ log: silentLog }),
     places: new WorkPlaces({ places: 4, bytes: 1_000_000, release: async () => 0 }),
     store: {

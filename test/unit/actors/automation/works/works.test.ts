@@ -177,7 +177,11 @@ test('an answer that ended the process too often is dead, and is not sent once m
     return { id: '' };
   });
   const places = new WorkPlaces({ places: 4, bytes: 1_000, release: async () => 0 });
-  const routing = { adapterOf: () => adapter, trigger: (name: string) => manualTrigger(name) };
+  const routing = {
+    adapterOf: () => adapter,
+    trigger: (name: string) => manualTrigger(name),
+    triggers: () => [],
+  };
   const circuits = new Circuits({ log: silentLog });
   const work = new OutboxWork({ platform: 'test', routing, places, store: new MemoryStore(), circuits });
   const { signal } = new AbortController();
