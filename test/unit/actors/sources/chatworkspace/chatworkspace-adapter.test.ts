@@ -305,6 +305,25 @@ test('a bot token that is refused is the failure of its trigger, until it is acc
   expect(JSON.stringify(host.lines)).not.toContain(app.botToken);
 });
 
+test('a bot token that is refused after it was accepted is told by what is sent under it, and by nothing else', async () => {
+  const trigger = await open();
+  await identified();
+  for (const method of ['auth.test', 'chat.postMessage'])
+    void platform.fail(method, { kind: 'refuse', error: new WebError('token_revoked') });
+  const message = { target: { place: channel.id }, action: { do: 'post' }, text: 'hi' } as const;
+  const [rendered] = adapter.outbound?.render(trigger, message) ?? [];
+  const sending = adapter.outbound?.send(trigger, rendered ?? {}, {
+    signal: AbortSignal.timeout(10_000),
+    ...{ rowId: 'row', madeAt: Date.now(), wasTried: false },
+    receiptOf: async () => undefined,
+  });
+  await expect(sending).rejects.toThrow('token_revoked');
+  await platform.say(channel, 'UANN', 'is it still taken?');
+  expect(ids()).toHaveLength(1);
+  expect(platform.called('auth.test')).toHaveLength(1);
+  expect(host.refusals).toEqual([]);
+});
+
 test('who the bot is, is known after a restart, and asked for once for all its triggers', async () => {
   const put = vi.spyOn(host.store, 'put');
   await open();
