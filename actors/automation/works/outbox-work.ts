@@ -68,7 +68,7 @@ export class OutboxWork implements Work {
     const adapter = routing.adapterOf(platform);
     const outbound = adapter?.outbound;
     if (adapter === undefined || outbound === undefined) return ignored(meta.trigger, noTrigger(meta));
-    const trigger = this.#senderOf(event, meta, adapter);
+    const trigger = this.#triggerFor(event, meta, adapter);
     if (typeof trigger === 'string') return ignored(meta.trigger, trigger);
     const { name } = trigger;
     const { account } = accountOf(adapter, trigger);
@@ -99,7 +99,7 @@ export class OutboxWork implements Work {
   }
 
   /** Or why there is none. */
-  #senderOf({ key }: StoredEvent, meta: RowMeta, adapter: Adapter): Trigger | string {
+  #triggerFor({ key }: StoredEvent, meta: RowMeta, adapter: Adapter): Trigger | string {
     const { platform, routing } = this.#options;
     const { trigger: name, action, sender } = meta;
     const isOfAccount = (trigger: Trigger) =>
