@@ -8,12 +8,15 @@ export class ApiAnswer {
   readonly headers: Headers;
   /** After decompression, and without the secrets. */
   readonly bytes: Buffer;
+  /** Who was asked; empty where that is not known. */
+  readonly host: string;
   #json: { readonly value: unknown } | undefined;
 
-  constructor(status: number, headers: Headers, bytes: Buffer) {
+  constructor(status: number, headers: Headers, bytes: Buffer, host = '') {
     this.status = status;
     this.headers = headers;
     this.bytes = bytes;
+    this.host = host;
   }
 
   get isOk(): boolean {

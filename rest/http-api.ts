@@ -155,7 +155,7 @@ export class HttpApi {
         });
       chunks.push(chunk);
     }
-    return new ApiAnswer(status, headers, this.#cleaned(Buffer.concat(chunks), headers));
+    return new ApiAnswer(status, headers, this.#cleaned(Buffer.concat(chunks), headers), this.host);
   }
 
   #cleaned(bytes: Buffer, headers: Headers): Buffer {

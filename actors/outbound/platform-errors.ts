@@ -25,6 +25,8 @@ export interface PlatformRefusal {
   readonly code?: number | string | undefined;
   /** What it wrote; it is cut, and stands in notes. Nothing that repeats what it was sent. */
   readonly text?: string | undefined;
+  /** Who was asked: the note names it where nothing in the answer is the platform's, as in the page of a proxy. */
+  readonly host?: string | undefined;
   /** The pause it asks for. */
   readonly retryAfterMs?: number | undefined;
 }
@@ -33,13 +35,16 @@ const MAX_TEXT = 300;
 
 /** The error for a request that the platform has answered, and not carried out. */
 export function platformFault(errors: PlatformErrors, refusal: PlatformRefusal): DeliveryError {
-  const { status, code, retryAfterMs } = refusal;
+  const { status, code, text = '', host = '', retryAfterMs } = refusal;
   const platformCode = code ?? status;
   const known = code === undefined ? undefined : ownOf(errors, String(code));
-  const unnamed = isSuccess(status) ? 'without an answer of the platform' : '';
+  const isWordless = code === undefined && shown(text) === '';
+  const isElse = isSuccess(status) || (isWordless && host !== '');
+  const unnamed = isElse ? 'without an answer of the platform' : '';
   const unknown = code === undefined ? unnamed : `(HTTP ${status})`;
+  const from = isWordless && host !== '' ? ` (from ${host})` : '';
   const is = known?.is ?? kindOf(status, retryAfterMs);
-  return new DeliveryError(platformNote(errors, platformCode, refusal.text, unknown), {
+  return new DeliveryError(platformNote(errors, platformCode, text, unknown) + from, {
     platformCode,
     isFinal: is === 'final',
     isTooSoon: is !== 'final' && (is === 'tooSoon' || retryAfterMs !== undefined),

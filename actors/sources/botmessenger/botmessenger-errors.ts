@@ -22,6 +22,7 @@ export class BotRefusal extends Error {
   /** The platform's, or the status of HTTP where something else has answered. */
   readonly status: number;
   /** In the platform's words; undefined where something else has answered. */
+  readonly host: string;
   readonly description: string | undefined;
   readonly retryAfterMs: number | undefined;
   /** What the group that was meant has become. */
@@ -36,6 +37,7 @@ export class BotRefusal extends Error {
       text: description,
     });
     super(`${host} refused ${method}: ${fault.message}`);
+    this.host = host;
     this.status = code;
     this.description = description;
     const seconds = numberMember(json, 'parameters.retry_after');
@@ -52,9 +54,9 @@ export class BotRefusal extends Error {
 /** Why a message was not sent; `what` it was. */
 export function deliveryErrorOf(error: unknown, what: string): DeliveryError {
   if (!(error instanceof BotRefusal)) return sendingFault(error, what);
-  const { status, description, retryAfterMs } = error;
+  const { status, host, description, retryAfterMs } = error;
   const code = description === undefined ? undefined : status;
-  return platformFault(botMessengerErrors, { status, code, text: description, retryAfterMs });
+  return platformFault(botMessengerErrors, { status, host, code, text: description, retryAfterMs });
 }
 
 /** Why there is no connection, or not what was asked of it. */

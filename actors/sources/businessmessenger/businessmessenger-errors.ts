@@ -46,10 +46,11 @@ export const businessMessengerErrors: PlatformErrors = {
 };
 
 /** Why a message was not taken. */
-export function deliveryErrorOf({ status, json, retryAfterMs }: ApiAnswer): DeliveryError {
+export function deliveryErrorOf({ status, host, json, retryAfterMs }: ApiAnswer): DeliveryError {
   const code = memberOf(json, 'error.code');
   return platformFault(businessMessengerErrors, {
     status,
+    host,
     code: typeof code === 'number' ? code : undefined,
     text: textOf(json),
     retryAfterMs,

@@ -78,6 +78,7 @@ export const goneWords: readonly string[] = [
 export class WorkspaceRefusal extends Error {
   /** Of HTTP. */
   readonly status: number;
+  readonly host: string;
   /** The platform's; undefined where something else has answered. */
   readonly word: string | undefined;
   /** What it says besides. */
@@ -88,6 +89,7 @@ export class WorkspaceRefusal extends Error {
     const word = textMember(json, 'error');
     const details = detailsOf(json);
     super(`${host} refused ${method}: ${faultOf({ status, word, details }).message}`);
+    this.host = host;
     this.status = status;
     this.word = word;
     this.details = details;
@@ -120,6 +122,7 @@ export function connectionErrorOf(error: unknown): unknown {
 }
 
 interface Refused {
+  readonly host?: string | undefined;
   readonly status: number;
   readonly word: string | undefined;
   readonly details: string | undefined;
@@ -127,9 +130,10 @@ interface Refused {
 }
 
 /** Of a word that nobody knows: with status 200 it is about what was asked, like nearly all of them. */
-function faultOf({ status, word, details, retryAfterMs }: Refused): DeliveryError {
+function faultOf({ host, status, word, details, retryAfterMs }: Refused): DeliveryError {
   const isSaid = word !== undefined && status < 300;
   return platformFault(chatWorkspaceErrors, {
+    host,
     status: isSaid ? 400 : status,
     code: word,
     text: details,

@@ -46,13 +46,14 @@ const MAX_DEPTH = 20;
 
 /** `secret` stands in the address; should the platform repeat it nobody sees it. */
 export function deliveryErrorOf(answer: ApiAnswer, secret?: string): DeliveryError {
-  const { status, json } = answer;
+  const { status, host, json } = answer;
   const code = memberOf(json, 'code');
   const text = [textMember(json, 'message'), innerFault(memberOf(json, 'errors'))]
     .filter((each) => each !== undefined && each !== '')
     .join(': ');
   return platformFault(communityChatErrors, {
     status,
+    host,
     // 0 is no code of its own: the status says what it is.
     code: typeof code === 'number' && code !== 0 ? code : status === UNAUTHORIZED ? status : undefined,
     text: secret === undefined ? text : text.replaceAll(secret, '…'),

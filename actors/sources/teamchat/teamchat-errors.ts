@@ -28,9 +28,10 @@ const tokenErrors: PlatformErrors = {
 };
 
 /** Why a message was not taken. */
-export function deliveryErrorOf({ status, json, retryAfterMs }: ApiAnswer): DeliveryError {
+export function deliveryErrorOf({ status, host, json, retryAfterMs }: ApiAnswer): DeliveryError {
   return platformFault(teamChatErrors, {
     status,
+    host,
     // Of a fault of the platform's own nobody knows what it had done before.
     code: status < 300 || status >= 500 ? undefined : status,
     text: textOf(textMember(json, 'error.code'), textMember(json, 'error.message', 'message')),
@@ -53,9 +54,10 @@ export class NoTokenError extends DeliveryError {
 }
 
 /** Why there is no token. */
-export function noTokenErrorOf({ status, json, retryAfterMs }: ApiAnswer): NoTokenError {
+export function noTokenErrorOf({ status, host, json, retryAfterMs }: ApiAnswer): NoTokenError {
   const fault = platformFault(tokenErrors, {
     status,
+    host,
     code: status < 300 || status >= 500 ? undefined : status,
     text: textOf(textMember(json, 'error'), textMember(json, 'error_description')),
     retryAfterMs,

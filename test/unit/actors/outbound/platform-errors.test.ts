@@ -26,6 +26,19 @@ describe('what a platform refuses', () => {
     expect(platformFault(errors, { status: 404 }).message).toBe('404');
   });
 
+  test('that is the page of somebody else is told with the host that was asked', () => {
+    const host = 'chat.example:8443';
+    const said = (refusal: object) => platformFault(errors, { status: 503, host, ...refusal }).message;
+    const from = 'without an answer of the platform (from chat.example:8443)';
+    expect([said({}), said({ text: ' \n' }), said({ status: 200 })]).toEqual([
+      `503 ${from}`,
+      `503 ${from}`,
+      `200 ${from}`,
+    ]);
+    expect(said({ text: 'try later' })).toBe('503: try later');
+    expect(said({ code: 131016 })).toBe('131016 the platform is not available');
+  });
+
   test('says of the platform that it is down where nothing else was said (CIR3 of circuits.ts)', () => {
     const isDown = (refusal: object) => platformFault(errors, { status: 500, ...refusal }).isPlatformDown;
     for (const refusal of [{}, { status: 502 }, { code: 131016 }, { code: 7 }, { status: 200 }])
