@@ -70,9 +70,9 @@ export function turnResult(
       return { key, fence, seq, outcome: 'retrying', retryInMs: next.inMs, trigger, note, isLast };
     }
     case 'deferred': {
-      const { trigger, inMs, isUnasked, notAfter } = outcome;
+      const { trigger, inMs, isUnasked, mayBeDone, notAfter } = outcome;
       const note = noteOf(outcome.note);
-      const { wasClaimed } = event;
+      const wasClaimed = mayBeDone === true || event.wasClaimed;
       const attempt = event.attempt - event.crashes;
       const tooSoon = { attempt, ageMs: Date.now() - event.at, inMs, isUnasked };
       const next = deferral(outcome.retry, tooSoon, random);

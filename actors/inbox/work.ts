@@ -63,7 +63,7 @@ export type Outcome =
       readonly note: string;
     } & NotAfter)
   /**
-   * Not now: nothing was done, since the other side takes no more before that time. It is no attempt, within bounds
+   * Not now: the other side takes no more before that time. It is no attempt, within bounds
    * (machines/redelivery.ts, R4), and waits without a place.
    */
   | ({
@@ -73,6 +73,8 @@ export type Outcome =
       readonly inMs: number;
       /** The other side was not even asked, and the event will have its turn: it waits for it as long as that takes. */
       readonly isUnasked?: boolean | undefined;
+      /** It may have been done all the same: the next turn is told that one was begun before. */
+      readonly mayBeDone?: boolean | undefined;
       readonly retry: TriggerRetry;
     } & NotAfter)
   | ({

@@ -5,7 +5,7 @@ export interface DeliveryErrorOptions extends ErrorOptions {
   readonly platformCode?: number | string | undefined;
   /** Trying again cannot help. */
   readonly isFinal?: boolean;
-  /** Nothing was done, and nothing is wrong but the time: it is sent later, and no attempt is counted. */
+  /** Nothing is wrong but the time: it is sent later, and no attempt is counted. */
   readonly isTooSoon?: boolean;
   /** Of what is too soon: the platform was not asked, since it takes no more than we send already. */
   readonly isUnasked?: boolean;

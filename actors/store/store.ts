@@ -154,7 +154,7 @@ export interface TurnResult extends TurnRef {
   readonly holdsKey?: boolean | undefined;
   /** With `retrying` and `deferred`: the pause. */
   readonly retryInMs?: number | undefined;
-  /** With `deferred`: what the event said. Nothing was done, so that it says the same at its next turn. */
+  /** With `deferred`: what the event is to say at its next turn. Where nothing was done that is what it said. */
   readonly wasClaimed?: boolean | undefined;
   /** With `held` the trigger whose resumption lets it go on, with `queued` another name that is to be released. */
   readonly heldBy?: string | undefined;

@@ -47,8 +47,9 @@ export function askedInVain(
   const note = error instanceof Error ? error.message : String(error);
   if (!(error instanceof DeliveryError)) return { kind: 'failed', trigger, note, retry };
   const { isFinal, isTooSoon, isUnasked, isOutcomeUnknown, retryAfterMs } = error;
-  if (isTooSoon)
-    return { kind: 'deferred', trigger, note, inMs: retryAfterMs ?? TOO_SOON_MS, isUnasked, retry };
   const told = isOutcomeUnknown ? `${note}; it may have arrived` : note;
+  const inMs = retryAfterMs ?? TOO_SOON_MS;
+  if (isTooSoon)
+    return { kind: 'deferred', trigger, note: told, inMs, isUnasked, mayBeDone: isOutcomeUnknown, retry };
   return { kind: 'failed', trigger, note: told, isFinal, retryAfterMs, retry };
 }

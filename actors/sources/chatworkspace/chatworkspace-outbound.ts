@@ -9,12 +9,13 @@ import { DeliveryError } from '../../outbound/delivery-error.ts';
 import type { Outbound, Receipt, SendContext } from '../../outbound/outbound.ts';
 import type { OutboundTarget } from '../../outbound/outbound-message.ts';
 import type { Pacing } from '../../outbound/pacing.ts';
+import { UnsentRows } from '../../outbound/unsent-rows.ts';
 import type { InboundEvent } from '../adapter.ts';
 import { textMember } from '../payload-member.ts';
 import type { WorkspaceApi } from './chatworkspace-api.ts';
 import { deliveryErrorOf, goneWords } from './chatworkspace-errors.ts';
 import { saidOf } from './chatworkspace-event.ts';
-import { PostedBefore, rowMetadata, UnsentRows } from './posted-before.ts';
+import { PostedBefore, rowMetadata } from './posted-before.ts';
 import { type WorkspaceCall, workspaceCalls, workspaceLimits } from './workspace-message.ts';
 import { CHANNEL_LIMIT, EDITS_EVERY_MS } from './workspace-pacing.ts';
 
@@ -33,7 +34,7 @@ export interface WorkspaceDirectory {
 export function workspaceOutbound(
   directory: WorkspaceDirectory,
 ): Outbound<ChatWorkspaceTrigger, WorkspaceCall> {
-  const unsent = new UnsentRows();
+  const unsent = new UnsentRows({ isAskedFirst: true });
   const posted = new PostedBefore();
   return {
     target: targetOf,

@@ -8,7 +8,6 @@
 
 import { createHash } from 'node:crypto';
 import { forgetOldest } from '../../forget-oldest.ts';
-import { DeliveryError } from '../../outbound/delivery-error.ts';
 import type { Receipt, SendContext } from '../../outbound/outbound.ts';
 import { memberOf, textMember } from '../payload-member.ts';
 import type { WorkspaceApi } from './chatworkspace-api.ts';
@@ -19,7 +18,6 @@ const EVENT = 'actor_gateway_message';
 const CLOCK_SKEW_MS = 600_000;
 const PAGE = 200;
 const MAX_PAGES = 5;
-const MAX_UNSENT = 1_000;
 const MAX_ROWS = 1_000;
 /** Of some apps the platform takes one such question a minute. */
 const MAX_REFUSALS = 5;
@@ -113,32 +111,6 @@ function pageOf(
   return api.call(thread_ts === undefined ? 'conversations.history' : 'conversations.replies', parameters, {
     signal,
   });
-}
-
-/** Rows of which it is known that nothing was written; of one that is forgotten it is asked for. */
-export class UnsentRows {
-  readonly #rows = new Set<string>();
-
-  /** `isInDoubt`: an attempt before may have written it. */
-  async heed(
-    { rowId, wasTried }: SendContext,
-    send: (isInDoubt: boolean) => Promise<Receipt>,
-  ): Promise<Receipt> {
-    const isInDoubt = wasTried && !this.#rows.has(rowId);
-    this.#rows.delete(rowId);
-    try {
-      return await send(isInDoubt);
-    } catch (error) {
-      if (error instanceof DeliveryError && !error.isOutcomeUnknown && !(isInDoubt && error.isUnasked))
-        this.#remember(rowId);
-      throw error;
-    }
-  }
-
-  #remember(rowId: string): void {
-    this.#rows.add(rowId);
-    forgetOldest(this.#rows, MAX_UNSENT);
-  }
 }
 
 function digestOf(rowId: string): string {

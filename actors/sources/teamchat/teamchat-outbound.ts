@@ -1,8 +1,8 @@
 // Answers of the team chat: where they go, what they look like, and how they leave. A message answers an activity, or begins
 // something new in a conversation that is known.
 //
-// The platform keeps no key of what was sent: after an attempt whose outcome is unknown a message may stand there twice, which its
-// record says. An edit does not.
+// The platform keeps no key of what was sent: after an attempt whose outcome is unknown (outbound/unsent-rows.ts) a message may stand
+// there twice, which its record says. An edit does not.
 //
 // TCO1  a message goes to a service that is allowed when it is sent, whatever was allowed when it was made.
 // TCO2  what the service refuses for now holds up that conversation; what the endpoint of tokens refuses, the whole app.
@@ -14,6 +14,7 @@ import { DeliveryError } from '../../outbound/delivery-error.ts';
 import { GrowingPauses } from '../../outbound/growing-pauses.ts';
 import type { Outbound, Receipt, SendContext } from '../../outbound/outbound.ts';
 import type { Pacing } from '../../outbound/pacing.ts';
+import { UnsentRows } from '../../outbound/unsent-rows.ts';
 import { ClientsByCredential } from '../clients-by-credential.ts';
 import { textMember } from '../payload-member.ts';
 import { activityIn } from './activity.ts';
@@ -29,7 +30,7 @@ const TYPING_LASTS_MS = 8_000;
 /** It takes a second of the conversation's, which an answer that comes soon would have to wait for. */
 const TYPING_AFTER_MS = 2_500;
 const IN_DOUBT =
-  'it may stand there twice: an earlier attempt was begun, and the platform cannot be asked what became of it';
+  'it may stand there twice: an earlier attempt may have arrived, and the platform cannot be asked whether it has';
 /** Only with an entry of its own is it a mention; without one the platform may refuse the message. */
 const MENTION = /<(?=\/?at[\s>])/gi;
 
@@ -40,6 +41,7 @@ export function teamChatOutbound(
   conversations: KnownConversations,
 ): Outbound<TeamChatTrigger, TeamMessage> {
   const pauses = new GrowingPauses();
+  const unsent = new UnsentRows({ isAskedFirst: false });
   const apis = new ClientsByCredential<TeamChatTrigger, TeamChatApi>(
     ({ config }) => [config.token_url, config.app_id, config.app_password],
     ({ config }) => new TeamChatApi(config),
@@ -112,14 +114,17 @@ export function teamChatOutbound(
     sendsTo: ({ config }) => config.app_id,
     serviceOf: ({ serviceUrl }) => (URL.canParse(serviceUrl) ? new URL(serviceUrl).host : undefined),
     editsEveryMs: () => EDITS_EVERY_MS,
-    async send(trigger, message, { signal, receiptOf, wasTried }: SendContext) {
+    async send(trigger, message, context: SendContext) {
+      const { signal, receiptOf } = context;
       const before = message.of === undefined ? undefined : await receiptOf(message.of);
-      if (before === undefined)
-        return { ...(await post(trigger, message, signal)), ...(wasTried && { note: IN_DOUBT }) };
-      const { conversation, activity } = message;
-      const to = { method: 'PUT', path: activitiesOf(conversation, before.id), json: activity };
-      const { id } = await request(trigger, { ...message, signal }, to, editErrorOf);
-      return { id: id || before.id };
+      return unsent.heed(context, async (isInDoubt) => {
+        if (before === undefined)
+          return { ...(await post(trigger, message, signal)), ...(isInDoubt && { note: IN_DOUBT }) };
+        const { conversation, activity } = message;
+        const to = { method: 'PUT', path: activitiesOf(conversation, before.id), json: activity };
+        const { id } = await request(trigger, { ...message, signal }, to, editErrorOf);
+        return { id: id || before.id };
+      });
     },
     async typing(trigger, { place: conversation, serviceUrl }, signal) {
       if (serviceUrl === undefined) return;

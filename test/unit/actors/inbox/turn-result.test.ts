@@ -44,3 +44,13 @@ test('what ended with the process is none of the attempts that may fail, or be p
   // Whoever was not asked has refused nothing: a long queue is no failure of what stands in it.
   expect(outcomeOf({ ...deferred, isUnasked: true }, 5, old)).toBe('deferred');
 });
+
+test('what is put off is known to have been begun where it was before, or where it may have been done all the same', () => {
+  const wasClaimed = (before: boolean | undefined, mayBeDone: boolean | undefined) => {
+    const deferred: Outcome = { kind: 'deferred', note: '', inMs: 1_000, mayBeDone, retry: quickRetry };
+    const now = { ...event, at: Date.now(), wasClaimed: before };
+    return turnResult(claim, now, deferred, 0, false, String).wasClaimed === true;
+  };
+  expect([wasClaimed(false, undefined), wasClaimed(undefined, false)]).toEqual([false, false]);
+  expect([wasClaimed(true, false), wasClaimed(false, true)]).toEqual([true, true]);
+});

@@ -98,20 +98,35 @@ describe('a message', () => {
     expect(platform.calls).toMatchObject([{ path: expect.stringMatching(/\/activities$/), status: 201 }]);
   });
 
-  test('that was tried before may stand there twice, and its record says so; one that was not says nothing', async () => {
-    const sent = (place: string, wasTried: boolean) => {
-      const target = { place, serviceUrl: platform.serviceUrl };
-      const message = { target, text: 'hi', action: { do: 'post' } } as const;
-      return adapter.outbound?.send(trigger, adapter.outbound.render(trigger, message)[0] ?? {}, {
-        signal: new AbortController().signal,
-        rowId: 'r',
-        madeAt: 0,
-        wasTried,
-        receiptOf: async () => undefined,
-      });
-    };
-    expect((await sent(newPlace(), true))?.note).toMatch(/may stand there twice/);
-    expect((await sent(newPlace(), false))?.note).toBe(undefined);
+  const sent = (place: string, rowId: string, wasTried: boolean) => {
+    const target = { place, serviceUrl: platform.serviceUrl };
+    const [message = {}] =
+      adapter.outbound?.render(trigger, { target, text: 'hi', action: { do: 'post' } }) ?? [];
+    const { signal } = new AbortController();
+    const context = { signal, rowId, madeAt: 0, wasTried, receiptOf: async () => undefined };
+    return adapter.outbound?.send(trigger, message, context);
+  };
+
+  test('that was tried before, nobody knows how, may stand there twice, and its record says so; one that was not says nothing (UR2)', async () => {
+    expect((await sent(newPlace(), 'r', true))?.note).toMatch(/may stand there twice/);
+    expect((await sent(newPlace(), 'r', false))?.note).toBe(undefined);
+  });
+
+  test.each([
+    ['was refused says nothing', [412], false],
+    ['was refused twice says nothing', [412, 503], false],
+    ['may have arrived says so', [502], true],
+    ['may have arrived says so also after a refusal', [502, 412], true],
+  ])('whose attempt before %s (UR1)', async (_, statuses, isInDoubt) => {
+    // Each in a place of its own: there is no second to wait for.
+    for (const [i, status] of statuses.entries()) {
+      platform.refuse(status, 'Busy');
+      await expect(sent(newPlace(), 'row', i > 0)).rejects.toMatchObject({ platformCode: status });
+    }
+    const note = isInDoubt ? expect.stringContaining('may stand there twice') : undefined;
+    expect((await sent(newPlace(), 'row', true))?.note).toEqual(note);
+    // It stands there: what comes under its name is another one.
+    expect((await sent(newPlace(), 'row', true))?.note).toMatch(/may stand there twice/);
   });
 
   test('in which somebody would be mentioned has a sign in it that nobody sees, unless the trigger allows it', async () => {
