@@ -216,6 +216,13 @@ const doubtWithPause: Step[] = [
   { afterMs: 0, what: { do: 'say', conversation: 0 } },
 ];
 
+/** A refusal afterwards says nothing of what was before. */
+const doubtBeforeRefusal: Step[] = [
+  { afterMs: 0, what: { do: 'fail', conversation: 0, fault: { kind: 'cut', isTaken: true } } },
+  { afterMs: 0, what: { do: 'fail', conversation: 0, fault: refusal(412) } },
+  { afterMs: 0, what: { do: 'say', conversation: 0 } },
+];
+
 test('whatever refuses, cuts, is away or dead: each message stands there once, or its record tells of the doubt (UR1); in order, one a second, and with few tokens', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 40 }), async (steps) => {
@@ -240,6 +247,6 @@ test('whatever refuses, cuts, is away or dead: each message stands there once, o
       // Nobody waits for a service that is not his own.
       expect(notesOfLiving.filter((note) => note.includes(new URL(DEAD).host))).toEqual([]);
     }),
-    { numRuns: 100, examples: [[doubtWithPause]] },
+    { numRuns: 60, examples: [[doubtWithPause], [doubtBeforeRefusal]] },
   );
 });
