@@ -476,6 +476,27 @@ test('a filter that lets nobody pass has nobody asked; who is to hear nothing of
   });
 });
 
+test('who was asked by a trigger that a reload renames meanwhile is answered in the name of the other one', async () => {
+  const said = chats.map(({ name }) => `${name} renamed`);
+  const release = hold(...said);
+  await everywhere((chat, name) => chat.say('Renamed', `${name} renamed`));
+  await eventually(() => expect(said.flatMap(asked)).toHaveLength(chats.length));
+  const renamed = resources().map((each) =>
+    each.kind === 'Trigger' ? { ...each, name: `${each.name}-renamed` } : each,
+  );
+  writeResources(gateway.folder, renamed);
+  await api('/admin/reload', {});
+  release();
+  await everywhere(async (chat, name) => {
+    await sees(chat, 'Renamed', `heard: ${name} renamed`);
+    const [request] = asked(`${name} renamed`);
+    const row = rowOf(request?.body.event.id ?? '', '');
+    await eventually(async () =>
+      expect(await api(row)).toMatchObject({ state: 'done', trigger: `${name}-renamed` }),
+    );
+  });
+});
+
 test('no secret was in the log, in a record or in a request to the agent', async () => {
   const records = await Promise.all(
     (await deliveries('')).map(({ id }) => api(`/deliveries/${encodeURIComponent(id)}`)),
