@@ -73,7 +73,7 @@ export class OutboxWork implements Work {
     const { name } = trigger;
     const { account } = accountOf(adapter, trigger);
     if (expiresAt !== undefined && Date.now() > expiresAt)
-      return ignored(name, 'it had expired before it could be sent');
+      return ignored(name, wasTried(event) ? EXPIRED_IN_DOUBT : EXPIRED);
     if (onlyEdits !== undefined && (await this.#receiptOf(onlyEdits)) === undefined)
       return ignored(name, NOTHING_TO_CHANGE);
     if (replacedBy !== undefined && (wasTried(event) || (await this.#isThere(replacedBy))))
@@ -154,6 +154,8 @@ export class OutboxWork implements Work {
   }
 }
 
+const EXPIRED = 'it had expired before it could be sent';
+const EXPIRED_IN_DOUBT = `${EXPIRED} again; an earlier attempt may have arrived`;
 const NOTHING_TO_CHANGE = 'the message that it was to change was never sent, or is gone';
 const MAX_GONE = 1_000;
 

@@ -2,8 +2,8 @@
 // message of the bot to a channel.
 //
 // CCO1  to put something in the place of an answer may be repeated. Of a further part nobody can ask whether it has arrived, so
-//      after an attempt whose outcome is unknown it may stand there twice; a message to a channel does not, the platform knows its
-//      nonce for some minutes.
+//      after an attempt whose outcome is unknown it may stand there twice, and its record says so; a message to a channel does not,
+//      as long as the platform knows its nonce.
 // CCO2  an answer may overtake the acknowledgement of its interaction: the platform knows no such webhook then, for a moment.
 // CCO3  answers to one interaction leave in order; those to another one wait for none of them, but for the pace of their channel.
 
@@ -14,6 +14,7 @@ import { DeliveryError } from '../../outbound/delivery-error.ts';
 import type { Outbound, Receipt, SendContext } from '../../outbound/outbound.ts';
 import type { OutboundTarget } from '../../outbound/outbound-message.ts';
 import type { Pacing } from '../../outbound/pacing.ts';
+import { UnsentRows } from '../../outbound/unsent-rows.ts';
 import { MAX_BUTTONS } from './buttons.ts';
 import { CHANNEL_LIMIT, EDITS_EVERY_MS } from './community-pacing.ts';
 import type { CommunityChatApi } from './communitychat-api.ts';
@@ -26,12 +27,17 @@ import { type CommunityMessage, communityMessages, TEXT } from './render-message
 const OVERTAKEN_MS = [500, 2_000] as const;
 const CHANNEL_ID = /^\d{1,20}$/;
 const NONCE = 25;
+/** The platform says no more than that it looks back "a few minutes". */
+const NONCE_LASTS_MS = 60_000;
+const IN_DOUBT =
+  'it may stand there twice: what became of an earlier attempt is not known, and the platform cannot be asked';
 
 export function communityChatOutbound(
   tokens: InteractionTokens,
   apiOf: (trigger: CommunityChatTrigger) => CommunityChatApi,
   pacing: Pacing,
 ): Outbound<CommunityChatTrigger, CommunityMessage> {
+  const unsent = new UnsentRows({ isAskedFirst: false });
   return {
     target(_, { channel, context }): OutboundTarget | undefined {
       const interaction = context[INTERACTION_ID];
@@ -63,13 +69,18 @@ export function communityChatOutbound(
       const api = apiOf(trigger);
       const paced = (request: () => Promise<string>) =>
         pacing.run({ account, place: message.channel, isOfPlace: () => true }, request);
-      if (message.interaction === undefined) return posted(api, message, context, paced);
+      if (message.interaction === undefined)
+        return unsent.heed(context, (isInDoubt) => posted(api, message, context, { isInDoubt, paced }));
       const token = await tokens.find(account, message.interaction);
       if (token === undefined) throw timeIsOver();
       const { body, isFirst } = message;
       const { signal } = context;
-      const sent = isFirst ? api.answer(token, body, signal) : paced(() => api.followUp(token, body, signal));
-      return { id: await sent.catch((error: unknown) => perhapsOvertaken(error, context)) };
+      const overtaken = (error: unknown) => perhapsOvertaken(error, context);
+      if (isFirst) return { id: await api.answer(token, body, signal).catch(overtaken) };
+      return unsent.heed(context, async (isInDoubt) => {
+        const id = await paced(() => api.followUp(token, body, signal)).catch(overtaken);
+        return { id, note: isInDoubt ? IN_DOUBT : undefined };
+      });
     },
   };
 }
@@ -77,15 +88,23 @@ export function communityChatOutbound(
 async function posted(
   api: CommunityChatApi,
   { channel, of, body }: CommunityMessage,
-  { signal, rowId, receiptOf }: SendContext,
-  paced: (request: () => Promise<string>) => Promise<string>,
+  { signal, rowId, madeAt, receiptOf }: SendContext,
+  {
+    isInDoubt,
+    paced,
+  }: {
+    readonly isInDoubt: boolean;
+    readonly paced: (request: () => Promise<string>) => Promise<string>;
+  },
 ): Promise<Receipt> {
   const before = of === undefined ? undefined : await receiptOf(of);
   // One that was taken with an answer that nobody could read has no id.
   if (before !== undefined && before.id !== '')
     return { id: await api.edit(channel, before.id, body, signal).catch(perhapsGone) };
   const nonce = createHash('sha256').update(rowId).digest('hex').slice(0, NONCE);
-  return { id: await paced(() => api.post(channel, { ...body, nonce, enforce_nonce: true }, signal)) };
+  const id = await paced(() => api.post(channel, { ...body, nonce, enforce_nonce: true }, signal));
+  const ageMs = Math.abs(Date.now() - madeAt);
+  return { id, note: isInDoubt && ageMs > NONCE_LASTS_MS ? IN_DOUBT : undefined };
 }
 
 function perhapsGone(error: unknown): never {

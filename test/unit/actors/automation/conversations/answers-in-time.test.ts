@@ -88,7 +88,10 @@ test('what is said after that leaves no more', async () => {
   await vi.advanceTimersByTimeAsync(10 * MINUTE_MS);
   expect(await store.delivery('e1')).toMatchObject({ state: 'done' });
   const row = await store.delivery('outbox:e1/1');
-  expect(row).toMatchObject({ state: 'ignored', note: 'it had expired before it could be sent' });
+  expect(row).toMatchObject({
+    state: 'ignored',
+    note: expect.stringContaining('it had expired before it could be sent'),
+  });
   expect(said).toEqual([]);
 });
 

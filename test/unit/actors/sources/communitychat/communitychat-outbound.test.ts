@@ -145,6 +145,42 @@ test('what is taken with an answer that nobody can read is not sent once more', 
   expect(platform.textsIn()).toHaveLength(2);
 });
 
+describe('a further part whose attempt before', () => {
+  const part = async (more: Partial<SendContext>) => {
+    const text = `${'a '.repeat(999)}\n\n${'b '.repeat(999)}`;
+    const [, row = {}] = outbound.render(trigger, { target: targetOf(), action: { do: 'post' }, text });
+    return outbound.send(trigger, row, context({ rowId: 'part', ...more }));
+  };
+  const TWICE = /may stand there twice/;
+
+  test('has an outcome that nobody knows says so in its record, also after a refusal in between (CCO1)', async () => {
+    await send('first');
+    platform.fail({ kind: 'cut', isTaken: true });
+    expect(await refused(part({}))).toMatchObject({ isOutcomeUnknown: true });
+    platform.fail({ kind: 'too many', seconds: 0.01 });
+    const again = { wasTried: true };
+    expect(await refused(part(again))).toMatchObject({ isTooSoon: true });
+    const told = await eventually(() => part(again));
+    expect(told.note).toMatch(TWICE);
+    expect(platform.textsIn()).toHaveLength(3);
+    // Another process knows of no attempt.
+    const another = await eventually(() => part({ ...again, rowId: 'another' }));
+    expect(another.note).toMatch(TWICE);
+  });
+
+  test('was refused for certain says nothing, and neither does the first one, or a message that the platform knows', async () => {
+    await send('first');
+    platform.fail({ kind: 'refuse', error: { status: 503, code: 0, message: 'away' } });
+    expect(await refused(part({}))).toMatchObject({ isOutcomeUnknown: false });
+    expect((await part({ wasTried: true })).note).toBeUndefined();
+    const target = { place: platform.ops.id };
+    const tried = (madeAt: number) => send('x', { target }, { wasTried: true, madeAt });
+    expect((await send('instead', {}, { wasTried: true }))[0]?.note).toBeUndefined();
+    expect((await tried(Date.now()))[0]?.note).toBeUndefined();
+    expect((await tried(Date.now() - 120_000))[0]?.note).toMatch(TWICE);
+  });
+});
+
 describe('a refusal', () => {
   test.each([10003, 10008, 10062, 40001, 40060, 50001, 50013, 50027])(
     'with %i is final, and its note has the code, its meaning and the words of the platform',
