@@ -175,6 +175,18 @@ describe('a call is answered', () => {
   });
 });
 
+test('a press or a form that is called as a built-in command goes to the agent, which made it', async () => {
+  const here = begin();
+  const chosen = { isChoice: true, text: 'flow', commandRest: '' };
+  expect(await call(here, 'flow', {}, chosen)).toBe('desk heard: flow');
+  expect(await call(here, 'agent', { action: 'status' }, { ...chosen, text: 'agent' })).toBe(
+    'desk heard: agent',
+  );
+  // Typed it is the command.
+  expect(await call(here, 'agent', { action: 'status' })).not.toContain('heard');
+  expect(asked).toHaveLength(2);
+});
+
 describe('what is at work', () => {
   /** A room in which one event runs and another waits for it. */
   async function busy(what: object = {}): Promise<WaitingChat> {
