@@ -33,6 +33,11 @@ const released = new Promise<void>((resolve) => {
   release = resolve;
 });
 
+let releaseAgain = () => {};
+const releasedAgain = new Promise<void>((resolve) => {
+  releaseAgain = resolve;
+});
+
 const bigCard = {
   title: 'A release',
   fields: Array.from({ length: 30 }, (_, i) => ({ name: `field ${i}`, value: 'v'.repeat(300) })),
@@ -53,6 +58,7 @@ beforeAll(async () => {
     if (input === 'card') return { text: 'Look:', data: bigCard };
     if (input === 'held') await released;
     if (input === 'endless') await new Promise(() => {});
+    if (input === 'held again') await releasedAgain;
     return { text: `heard: ${input}` };
   });
   await platform.start();
@@ -266,6 +272,31 @@ test('what was acknowledged is answered once after kill -9, also when it comes a
   expect(program.requests.filter(({ body }) => body.input === 'before the end')).toHaveLength(1);
   // Each process says once what the menu is.
   await eventually(() => expect(platform.calls.filter(({ method }) => method === 'PUT')).toHaveLength(2));
+});
+
+test('what comes after the 15 minutes of the platform is dead, and the log and the record say why', async () => {
+  const channel = room('too late');
+  const before = program.requests.length;
+  const reply = await ask('held again', channel);
+  await eventually(() => expect(program.requests.length).toBeGreaterThan(before));
+  platform.world.advance(900_001);
+  releaseAgain();
+  const row = `outbox:${eventId(reply)}/1`;
+  const note = expect.stringMatching(/^50027 the 15 minutes of the interaction are over/);
+  await eventually(async () =>
+    expect(await delivery(row)).toMatchObject({ state: 'dead', attempts: 1, note }),
+  );
+  expect(await delivery(eventId(reply))).toMatchObject({ state: 'done' });
+  expect([platform.textsIn(channel), platform.thinkingIn(channel)]).toEqual([[], 1]);
+  const lines = gateway
+    .text()
+    .split('\n')
+    .filter((line) => line.includes(row));
+  expect(lines.some((line) => /"level":"(error|warn)"/.test(line) && line.includes('50027'))).toBe(true);
+  const dead = await (await fetch(`${gateway.url}/deliveries?state=dead`)).json();
+  expect(dead).toMatchObject({
+    deliveries: expect.arrayContaining([expect.objectContaining({ id: row, note })]),
+  });
 });
 
 test('no token, of the bot or of an interaction, was in the log, in a record or in a request to the agent', async () => {
