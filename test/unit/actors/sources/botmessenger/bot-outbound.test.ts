@@ -2,7 +2,7 @@
 // words, groups that have become others (BO1), and pressed buttons that are answered (QA1, QA2).
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { DeliveryError } from '../../../../../actors/outbound/delivery-error.ts';
+import { DeliveryError } from '../../../../../actors/outbound/delivery-error.ts';
 import type { Outbound, Receipt, SendContext } from '../../../../../actors/outbound/outbound.ts';
 import type { OutboundMessage } from '../../../../../actors/outbound/outbound-message.ts';
 import { outboxRows, renderedOf } from '../../../../../actors/outbound/outbox-rows.ts';
@@ -54,9 +54,24 @@ async function send(text: string, more: Partial<OutboundMessage> = {}): Promise<
     ...more,
   };
   let receipt: Receipt | undefined;
-  for (const rendered of outbound.render(trigger, message))
-    receipt = await outbound.send(trigger, rendered, context());
+  for (const rendered of outbound.render(trigger, message)) receipt = await inItsTurn(rendered);
   return receipt;
+}
+
+/** More than a bot has to wait between two messages, less than a platform ever asks for. */
+const MOMENT_MS = 100;
+
+/** However quick this machine is, a bot sends no more in a moment than its platform takes. */
+async function inItsTurn(rendered: object): Promise<Receipt> {
+  for (;;)
+    try {
+      return await outbound.send(trigger, rendered, context());
+    } catch (error) {
+      if (!(error instanceof DeliveryError && error.isUnasked)) throw error;
+      const { retryAfterMs = Number.POSITIVE_INFINITY } = error;
+      if (retryAfterMs > MOMENT_MS) throw error;
+      await new Promise((done) => setTimeout(done, retryAfterMs));
+    }
 }
 
 const refused = (sending: Promise<unknown>): Promise<DeliveryError> =>
