@@ -2,6 +2,7 @@
 
 import type { TriggerDetails } from '../api/api-responses.ts';
 import { stateText, triggerStyle } from './automation-views.ts';
+import { counted } from './figures.ts';
 import type { Paint } from './paint.ts';
 import { printable } from './terminal-text.ts';
 
@@ -79,7 +80,7 @@ function requestEntries({ refused_requests: refused }: TriggerDetails, paint: Pa
   return [
     [
       'refused',
-      `${count} requests that prove nothing, the last ${last_at}  ${paint('busy', reason)}  ${printable(text)}`,
+      `${counted(count, 'request')} without a proof, the last ${last_at}  ${paint('busy', reason)}  ${printable(text)}`,
     ],
   ];
 }

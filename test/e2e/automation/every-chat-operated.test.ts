@@ -117,7 +117,7 @@ describe.concurrent.each(chats)('$name', ({ name, chat }) => {
       state: has('open'),
       connection: chat.hasConnection === false ? undefined : has('connected to '),
       'last event': has(id, 'done'),
-      refused: forgeries.length === 0 ? undefined : has(`${forgeries.length} requests that prove nothing`),
+      refused: forgeries.length === 0 ? undefined : has(`${forgeries.length} requests without a proof`),
       'last refusal': has(' dead ', word),
       menu: chat.menu && has(chat.menu()[0] ?? ''),
       limits: has(`${text.most} `),
