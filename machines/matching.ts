@@ -4,7 +4,7 @@
 // MC1  a trigger whose filter is set and does not match is out; one without a command for the event and without a
 //     default agent does not take it either, unless it needs none.
 // MC2  the highest score wins: channel +100, user +80, pattern +60, platform +10. Of equal ones the one with a command
-//     for the event, the more exact name of it first, then the one with a rule for its text; then the first by name.
+//     for the event, one that a person wrote first and then the more exact name of it, then the one with a rule for its text; then the first by name.
 
 import type { Binding, TextRule, Trigger } from '../config/resources/triggers/trigger.ts';
 import { commandWordOf } from './command-word.ts';
@@ -24,6 +24,8 @@ export interface Filters {
 export interface Matchable {
   /** Names of commands it stands for, the most exact first. With any of them its text is no command. */
   readonly names: readonly string[];
+  /** A command that a person wrote where names are those of events, with its slash: `/deploy`. It goes before the names. */
+  readonly spoken?: string | undefined;
   readonly text: string | undefined;
   /** It was pressed or chosen, not written: patterns say nothing of it. */
   readonly isChoice?: boolean | undefined;
@@ -119,6 +121,11 @@ function candidateOf<T extends Routable>(
   score: number,
 ): Candidate<T> | undefined {
   const text = event.text ?? '';
+  const spoken = trigger.commands.find(({ command }) => command === event.spoken);
+  if (spoken !== undefined) {
+    const { rest } = commandWordOf(text);
+    return { trigger, binding: spoken, rule: undefined, command: spoken.command, rest, score, rank: -1 };
+  }
   for (const [rank, name] of event.names.entries()) {
     const binding = bindingOf(trigger, name);
     if (binding !== undefined)

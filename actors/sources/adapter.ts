@@ -24,6 +24,10 @@ export interface InboundEvent {
   readonly triggers: readonly string[];
   /** Names of commands it may stand for, the most exact first: `pull_request.opened`, `pull_request`. */
   readonly names: readonly string[];
+  /** A command that a person wrote where names are those of events, with its slash: `/deploy`. What stands behind it is in `text`. */
+  readonly spoken?: string | undefined;
+  /** Conditions of triggers that only the platform can judge, with its answers: filled in by `complete`, read by `takes`. */
+  readonly checks?: Readonly<Record<string, boolean>> | undefined;
   /** What a person wrote; undefined for events without words. */
   readonly text: string | undefined;
   /** Somebody pressed, chose or filled in something: `text` is what that holds, and `patterns` are about what people write. */
@@ -150,13 +154,14 @@ export interface Adapter<T extends Trigger = Trigger> {
   /** How a stored event reads. Throws for one that no longer can be read: it is dead then. */
   read(event: StoredEvent): InboundEvent;
   /**
-   * Whether filters of its own take the event: repositories, branches, events. Asked when the event is handled, by the files as
-   * they are then; whoever accepts it asks none. Pure. Without it, any event that was verified for the trigger.
+   * Whether filters of its own take the event: repositories, branches, events; or in words why not, where an operator would not
+   * see it from the file. Asked when the event is handled, by the files as they are then; whoever accepts it asks none. Pure.
+   * Without it, any event that was verified for the trigger.
    */
-  takes?(trigger: T, event: InboundEvent): boolean;
+  takes?(trigger: T, event: InboundEvent): boolean | string;
   /**
-   * The event with what filters of these triggers ask and only the platform knows, as the name of a channel; undefined where it has
-   * all that they need. Rejects with a DeliveryError while that cannot be had: the event is tried again, and never taken unfiltered.
+   * The event with what filters of these triggers ask and only the platform knows, as the name of a channel, or `checks`; undefined
+   * where it has all that they need. Rejects with a DeliveryError while that cannot be had: the event is tried again, and never taken unfiltered.
    */
   complete?(event: InboundEvent, triggers: readonly T[]): Promise<InboundEvent> | undefined;
   /** The filters that chats have in common (inbox/chat-filters.ts), for a type that has them. Asked for once per trigger. */

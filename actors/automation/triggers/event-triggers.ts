@@ -51,8 +51,10 @@ export class EventTriggers {
     if (known.length === 0) return untaken('the triggers it came for are gone or switched off');
     const own = known.filter((trigger) => isOfAccount(adapter, trigger, inbound));
     if (own.length === 0) return untaken('the triggers it came for use another account now');
-    const taking = own.filter((trigger) => adapter.takes?.(trigger, inbound) !== false);
-    if (taking.length === 0) return { note: FILTERED, notice: 'refused' };
+    const verdicts = own.map((trigger) => adapter.takes?.(trigger, inbound) ?? true);
+    const taking = own.filter((_, index) => verdicts[index] === true);
+    if (taking.length === 0)
+      return { note: verdicts.find((verdict) => typeof verdict === 'string') ?? FILTERED, notice: 'refused' };
     if (inbound.unsupported !== undefined) return untaken(inbound.unsupported);
     if (inbound.isArrival === true) return this.#greeter(adapter, inbound, taking);
     // What an agent has made to be pressed or filled in means no built-in command, however it is called.
@@ -79,7 +81,7 @@ export class EventTriggers {
     return this.#known(adapter, inbound).filter(
       (trigger) =>
         isOfAccount(adapter, trigger, inbound) &&
-        adapter.takes?.(trigger, inbound) !== false &&
+        (adapter.takes?.(trigger, inbound) ?? true) === true &&
         scoreOf(this.#filtersOf(adapter, trigger), inbound) !== undefined,
     );
   }

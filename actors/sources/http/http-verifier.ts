@@ -12,14 +12,14 @@ import { bearerToken } from '../../jwt/bearer-token.ts';
 import type { JwtVerifier } from '../../jwt/jwt-verifier.ts';
 import type { Principal } from '../../principal.ts';
 import { isHubShaped, isHubSigned } from '../hub-signature.ts';
-import { loopbackOnly, notProven, signer, type Verifier } from '../verified-subscribers.ts';
-import type { WebhookRequest } from '../webhook.ts';
 import {
   isStandardShaped,
   isStandardSigned,
   type StandardHeaders,
   standardKey,
-} from './standard-signature.ts';
+} from '../standard-signature.ts';
+import { loopbackOnly, notProven, signer, type Verifier } from '../verified-subscribers.ts';
+import type { WebhookRequest } from '../webhook.ts';
 
 type Headers = WebhookRequest['headers'];
 

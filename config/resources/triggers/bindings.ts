@@ -27,7 +27,8 @@ export function readBindings(
   const references: TargetReference[] = [];
   for (const [key, binding] of Object.entries(written)) {
     const path = joinPath(commandsPath, key);
-    const command = key.startsWith('/') ? key.slice(1) : key;
+    const isBare = !key.startsWith('/') || type.hasEventNames === true;
+    const command = isBare ? key : key.slice(1);
     const twin = earlier.get(command);
     if (twin !== undefined) reader.reportKey(path, `is the same command as ${twin}`);
     earlier.set(command, key);

@@ -68,6 +68,11 @@ export interface TriggerType<Config = object, IsBuilt extends boolean = boolean>
   readonly mentions?: 'none' | 'allow';
   /** Checks what was written and filled, and gives it the form in which the rest of the program wants it. */
   complete?(config: Config, fields: Fields, listen: ListenAddress | undefined): Config;
+  /**
+   * Its commands are names of events. What people write as a command keeps its slash, so that `/release` and `release` are two;
+   * elsewhere both are one.
+   */
+  readonly hasEventNames?: boolean;
   /** What is wrong with the name of a command as written; undefined when nothing is. */
   commandFault?(command: string): string | undefined;
   /** What the platform's menu of commands holds, for a type that has one. */
