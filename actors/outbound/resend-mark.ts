@@ -4,19 +4,46 @@
 
 import { createHash } from 'node:crypto';
 
-const MARK = '<!-- actor-gateway:';
+/** Marks in a form that one platform does not show. */
+export class ResendMarks {
+  readonly #begin: string;
+  readonly #end: string;
+  readonly #harmless: string;
 
-/** Of one row of the outbox, the same at each attempt. */
-export function resendMark(rowId: string): string {
-  return `${MARK}${createHash('sha256').update(rowId).digest('hex').slice(0, 32)} -->`;
+  /** `begin` stands before every mark and in nothing else; `harmless` is written where a text has it. */
+  constructor({
+    begin,
+    end,
+    harmless,
+  }: {
+    readonly begin: string;
+    readonly end: string;
+    readonly harmless: string;
+  }) {
+    this.#begin = begin;
+    this.#end = end;
+    this.#harmless = harmless;
+  }
+
+  /** Of one row of the outbox, the same at each attempt. */
+  of(rowId: string): string {
+    return `${this.#begin}${createHash('sha256').update(rowId).digest('hex').slice(0, 32)}${this.#end}`;
+  }
+
+  /** Whether a text was written by a gateway. */
+  areIn(text: string): boolean {
+    return text.includes(this.#begin);
+  }
+
+  /** The text without anything that would pass for the mark of another row. */
+  takenOut(text: string): string {
+    return text.replaceAll(this.#begin, this.#harmless);
+  }
 }
 
-/** Whether a text was written by a gateway. */
-export function isMarked(text: string): boolean {
-  return text.includes(MARK);
-}
-
-/** The text without anything that would pass for the mark of another row. */
-export function withoutMarks(text: string): string {
-  return text.replaceAll(MARK, '<!-- ');
-}
+/** Where HTML in a text is read as such, and its comments are shown to nobody. */
+export const htmlMarks = new ResendMarks({
+  begin: '<!-- actor-gateway:',
+  end: ' -->',
+  harmless: '<!-- ',
+});

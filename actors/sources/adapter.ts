@@ -26,6 +26,8 @@ export interface InboundEvent {
   readonly names: readonly string[];
   /** A command that a person wrote where names are those of events, with its slash: `/deploy`. What stands behind it is in `text`. */
   readonly spoken?: string | undefined;
+  /** What its adapter has read of it besides, for `takes` and `outbound` of the same adapter. */
+  readonly facts?: unknown;
   /** Conditions of triggers that only the platform can judge, with its answers: filled in by `complete`, read by `takes`. */
   readonly checks?: Readonly<Record<string, boolean>> | undefined;
   /** What a person wrote; undefined for events without words. */

@@ -11,15 +11,14 @@ import { setTimeout } from 'node:timers/promises';
 import type { RepoHostTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { forgetOldest } from '../../forget-oldest.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
-import type { SourceHost } from '../adapter.ts';
 import { memberOf, textMember } from '../payload-member.ts';
-import type { Remarks } from '../remarks.ts';
-import { isRepoEvent } from './context.ts';
+import { nextPage } from '../repositories/next-page.ts';
+import { repoEventId } from '../repositories/repo-event.ts';
+import { handlesRepository } from '../repositories/repo-filter.ts';
+import type { Recovery } from '../repositories/repo-host.ts';
 import type { KnownHooks } from './known-hooks.ts';
-import { nextPage } from './next-page.ts';
 import type { RepoHostApi } from './repohost-api.ts';
-import { repoEventId } from './repohost-event.ts';
-import { handlesRepository } from './repohost-filter.ts';
+import { repoHostEvents } from './repohost-facts.ts';
 
 const KEPT_MS = 3 * 86_400_000;
 const MAX_REPOSITORIES = 50;
@@ -29,18 +28,9 @@ const MAX_REMEMBERED = 10_000;
 const MAX_PUT_OFF = 50;
 const LONGEST_PAUSE_MS = 3_600_000;
 
-interface Asking {
-  readonly api: RepoHostApi;
-  readonly trigger: RepoHostTrigger;
-  /** By whose name the store knows them: the trigger's, or that of another with the same path and secret. */
-  readonly verifiedFor: string;
-  /** All that take the same signatures on its path, itself among them. */
-  readonly alike: readonly string[];
-  readonly host: SourceHost;
+interface Asking extends Recovery<RepoHostTrigger, RepoHostApi> {
   readonly asked: AskedFor;
   readonly hooks: KnownHooks;
-  readonly remarks: Remarks;
-  readonly signal: AbortSignal;
 }
 
 /** Attempts that were asked for. The next attempt at the same delivery has an id of its own. */
@@ -102,7 +92,7 @@ async function askForFailedOf(repository: string, asking: Asking): Promise<numbe
   const { api, trigger, signal } = asking;
   const path = `/repos/${repository}/hooks`;
   const { data } = await inTurn(signal, () =>
-    api.read(`${path}?per_page=100`, `the hooks of ${repository}`, signal),
+    api.rest.read(`${path}?per_page=100`, `the hooks of ${repository}`, signal),
   );
   let count = 0;
   for (const hook of Array.isArray(data) ? data : []) {
@@ -134,7 +124,7 @@ async function askForFailedBy(
     if (!asked.add(name)) continue;
     const what = `another attempt at a delivery of ${repository}`;
     try {
-      await inTurn(signal, () => api.write(attempts, {}, what, signal));
+      await inTurn(signal, () => api.rest.write(attempts, {}, what, signal));
     } catch (error) {
       asked.delete(name);
       throw error;
@@ -175,12 +165,12 @@ async function failedOf(
   for (let count = 0; page !== undefined && count < MAX_PAGES; count += 1) {
     const asked = page;
     const { data, link } = await inTurn(signal, () =>
-      api.read(asked, `the deliveries of ${repository}`, signal),
+      api.rest.read(asked, `the deliveries of ${repository}`, signal),
     );
     page = nextPage(path, link);
     for (const each of Array.isArray(data) ? data : []) {
       const guid = textMember(each, 'guid');
-      if (guid === undefined || !isRepoEvent(textMember(each, 'event') ?? '')) continue;
+      if (guid === undefined || !repoHostEvents.isKnown(textMember(each, 'event') ?? '')) continue;
       if (Date.parse(textMember(each, 'delivered_at') ?? '') < since) page = undefined;
       else if (isTaken(Number(memberOf(each, 'status_code')))) settled.add(guid);
       else if (!failed.has(guid)) failed.set(guid, String(memberOf(each, 'id')));
@@ -189,7 +179,7 @@ async function failedOf(
   const wanted: string[] = [];
   for (const [guid, id] of [...failed].reverse()) {
     if (settled.has(guid)) continue;
-    const known = await host.store.delivery(repoEventId(verifiedFor, guid));
+    const known = await host.store.delivery(repoEventId(repoHostEvents, verifiedFor, guid));
     if (known === undefined || known.state === 'dead') wanted.push(id);
   }
   return wanted;

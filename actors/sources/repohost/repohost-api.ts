@@ -1,121 +1,91 @@
-// The host's REST API, as far as it is needed, at the pace of the token.
+// The host's REST API: comments on issues and pull requests, which it numbers and writes alike.
 //
-// The token is in the Authorization header and nowhere else.
-//
-// RA1  a request that writes is never repeated here: whether the first one arrived is for the outbox to find out.
-// RA2  every request has a deadline; none waits here for its turn, the outbox keeps it.
-// RA4  what the host refuses for having been asked too much is refused to the token: nothing leaves under it meanwhile, nor where
-//      an answer says that nothing is left.
+// RA5  a comment that was made later than it is at the host was made by a clock that was wrong: then all comments are looked at.
 
-import { type ApiRequest, HttpApi } from '../../../rest/http-api.ts';
-import { Pace } from '../../../rest/pace.ts';
-import { usedUpMs } from '../../../rest/rate-limit.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
-import { sendingFault } from '../../outbound/platform-errors.ts';
 import { OwnAccount } from '../own-account.ts';
-import { textMember } from '../payload-member.ts';
-import { deliveryErrorOf } from './repohost-errors.ts';
+import { memberOf, textMember } from '../payload-member.ts';
+import { nextPage } from '../repositories/next-page.ts';
+import type { CommentSearch, RepoApi, RepoPlace } from '../repositories/repo-host.ts';
+import { RepoRest } from '../repositories/repo-rest.ts';
 
-const REQUEST_MS = 20_000;
-/** What notifies people may not come more often, or the host takes nothing for a while. */
-const WRITE_EVERY_MS = 3_000;
-
-/** A page of a hundred comments, each as long as they may be. */
-const MAX_ANSWER_BYTES = 33_554_432;
-
-export interface ApiResponse {
-  readonly status: number;
-  readonly data: unknown;
-  /** The `Link` header. */
-  readonly link: string | undefined;
-  /** When the host answered, by its clock, in epoch ms; undefined where it does not say. */
-  readonly time: number | undefined;
-}
+/** Of the comments since the row was made: more than these in one conversation, and it is posted again. */
+const MAX_PAGES = 10;
+/** The host's clock may be behind ours. */
+const CLOCK_SKEW_MS = 600_000;
 
 /** One for each token. */
-export class RepoHostApi {
-  readonly #api: HttpApi;
-  /** Whose token it is. */
+export class RepoHostApi implements RepoApi {
+  /** Whose token it is, by login. */
   readonly own: OwnAccount;
-  readonly #pace = new Pace(WRITE_EVERY_MS);
-  #isWriting = false;
+  readonly rest: RepoRest;
 
   /** `askLoginEveryMs` is the least pause between two questions whose token it is. */
   constructor(apiUrl: string, token: string, askLoginEveryMs: number) {
-    const login = async () =>
-      textMember((await this.read('/user', 'the name of its own user')).data, 'login');
-    this.own = new OwnAccount(login, askLoginEveryMs);
-    this.#api = new HttpApi({
+    this.rest = new RepoRest({
       baseUrl: apiUrl,
+      token,
       headers: {
         accept: 'application/vnd.github+json',
         authorization: `token ${token}`,
         // All this was written for.
         'x-github-api-version': '2022-11-28',
       },
-      timeoutMs: REQUEST_MS,
-      maxAnswerBytes: MAX_ANSWER_BYTES,
-      redirects: 'same-origin',
-      secrets: [token],
     });
+    const login = async () =>
+      textMember((await this.rest.read('/user', 'the name of its own user')).data, 'login');
+    this.own = new OwnAccount(login, askLoginEveryMs);
   }
 
-  noteOwnLogin(login: string | undefined): void {
-    this.own.note(login);
+  async postComment(place: RepoPlace, body: string, signal: AbortSignal): Promise<string> {
+    const what = `a comment on ${nameOf(place)}`;
+    const { status, data } = await this.rest.write(commentsOf(place), { body }, what, signal);
+    // A redirect turns a POST into a GET, which is answered 200 and has posted nothing.
+    if (status !== 201)
+      throw new DeliveryError(`the comment on ${nameOf(place)} was answered ${status} instead of 201`, {
+        platformCode: status,
+        isFinal: true,
+      });
+    this.own.note(textMember(data, 'user.login'));
+    return idOf(data);
   }
 
-  /** GET of a path below the API's address. Rejects with a DeliveryError; `what` is what it says was asked for. */
-  read(path: string, what: string, signal?: AbortSignal): Promise<ApiResponse> {
-    return this.#request({ path, signal }, what);
-  }
-
-  /** Rejects with a DeliveryError, at once where it is not its turn. */
-  async write(
-    path: string,
-    body: object,
-    what: string,
-    signal: AbortSignal,
-    method: 'POST' | 'PATCH' = 'POST',
-  ): Promise<ApiResponse> {
-    const pauseMs = this.#isWriting ? this.#pace.putOff() : this.#pace.takeTurn();
-    if (pauseMs !== undefined) throw this.#tooSoon(pauseMs);
-    this.#isWriting = true;
+  async changeComment(place: RepoPlace, id: string, body: string, signal: AbortSignal): Promise<void> {
+    const path = `/repos/${place.repository}/issues/comments/${id}`;
     try {
-      return await this.#request({ method, path, json: body, signal }, what);
-    } finally {
-      this.#isWriting = false;
-    }
-  }
-
-  async #request(request: ApiRequest, what: string): Promise<ApiResponse> {
-    if (this.#pace.isHeld) throw this.#tooSoon(this.#pace.putOff());
-    const ask = async () => {
-      const answer = await this.#api.request(request);
-      const leftInMs = usedUpMs(answer.headers);
-      if (leftInMs !== undefined) this.#pace.hold(leftInMs);
-      if (!answer.isOk) throw deliveryErrorOf(answer, this.#api.host, what);
-      return answer;
-    };
-    try {
-      const { status, json, headers } = await this.#pace.run(ask, refusedForMs);
-      const time = Date.parse(headers.get('date') ?? '');
-      const link = headers.get('link') ?? undefined;
-      return { status, data: json, link, time: Number.isNaN(time) ? undefined : time };
+      await this.rest.write(path, { body }, `a comment on ${nameOf(place)}`, signal, 'PATCH');
     } catch (error) {
-      throw sendingFault(error, what);
+      const fault = error as DeliveryError;
+      if (fault.platformCode !== 404 && fault.platformCode !== 410) throw fault;
+      throw fault.with({ isFinal: true, isTooSoon: false, isTargetGone: true });
     }
   }
 
-  #tooSoon(retryAfterMs: number): DeliveryError {
-    return new DeliveryError(`${this.#api.host} takes no more for now; it is not yet the turn of this`, {
-      isTooSoon: true,
-      isUnasked: true,
-      retryAfterMs,
-    });
+  async findComment(place: RepoPlace, { mark, madeAt, signal }: CommentSearch): Promise<string | undefined> {
+    const path = commentsOf(place);
+    const all = `${path}?per_page=100`;
+    const since = encodeURIComponent(new Date(madeAt - CLOCK_SKEW_MS).toISOString());
+    let isSince = true;
+    let page: string | undefined = `${all}&since=${since}`;
+    for (let count = 0; page !== undefined && count < MAX_PAGES; count += 1) {
+      const { data, link, time } = await this.rest.read(page, `the comments on ${nameOf(place)}`, signal);
+      if (!Array.isArray(data))
+        throw new DeliveryError(`the host answered the comments on ${nameOf(place)} with no list`);
+      const posted: unknown = data.find((each) => String(memberOf(each, 'body')).includes(mark));
+      if (posted !== undefined) return idOf(posted);
+      if (isSince && time !== undefined && time < madeAt - CLOCK_SKEW_MS) {
+        isSince = false;
+        page = all;
+      } else page = nextPage(path, link);
+    }
+    return undefined;
   }
 }
 
-/** For how long the host takes nothing more from this token, where that is what it says. */
-function refusedForMs(error: unknown): number | undefined {
-  return error instanceof DeliveryError && error.isTooSoon ? error.retryAfterMs : undefined;
+const nameOf = ({ repository, sign, number }: RepoPlace) => `${repository}${sign}${number}`;
+const commentsOf = ({ repository, number }: RepoPlace) => `/repos/${repository}/issues/${number}/comments`;
+
+function idOf(comment: unknown): string {
+  const id = memberOf(comment, 'id');
+  return typeof id === 'number' || typeof id === 'string' ? String(id) : '';
 }

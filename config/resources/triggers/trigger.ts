@@ -12,7 +12,7 @@ export interface Parameter {
 
 /** A command and what it leads to. Fleets, flows and approvals are load errors until they are built. */
 export interface Binding {
-  /** As written, without a leading slash. */
+  /** As written, without a leading slash; where commands are names of events, what people write keeps it. */
   readonly command: string;
   readonly target: Target;
   readonly description: string | undefined;

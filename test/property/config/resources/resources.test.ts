@@ -7,7 +7,7 @@ import { Check } from 'typebox/value';
 import { afterAll, describe, expect, test } from 'vitest';
 import { jsonSchemas } from '../../../../config/json-schema/json-schemas.ts';
 import type { Problem } from '../../../../config/reader/problem.ts';
-import { repoEvents } from '../../../../config/resources/fields/repo-events.ts';
+import { repoHostEventNames } from '../../../../config/resources/repositories/repohost-events.ts';
 import { ResourceFolder } from '../../../unit/config/resources/resource-folder.ts';
 
 const folder = new ResourceFolder();
@@ -21,7 +21,7 @@ const words = fc.dictionary(fc.stringMatching(/^[a-z./-]{1,8}$/), fc.string({ ma
 });
 const secret = fc.constantFrom('secret-one-of-it', 'secret-two-of-it');
 const path = fc.stringMatching(/^\/hooks(\/[a-z0-9._-]{1,5}x){0,2}$/);
-const events = Object.entries(repoEvents).flatMap(([event, actions]) => [
+const events = Object.entries(repoHostEventNames.actions).flatMap(([event, actions]) => [
   event,
   ...actions.map((action) => `${event}.${action}`),
 ]);

@@ -1,16 +1,16 @@
 import { expect, test } from 'vitest';
-import { isMarked, resendMark, withoutMarks } from '../../../../actors/outbound/resend-mark.ts';
+import { htmlMarks } from '../../../../actors/outbound/resend-mark.ts';
 
 test('a row has one mark at all its attempts, which says nothing of it', () => {
-  const mark = resendMark('outbox:repohost:reviews/1/1');
-  expect(resendMark('outbox:repohost:reviews/1/1')).toBe(mark);
-  expect(resendMark('outbox:repohost:reviews/1/2')).not.toBe(mark);
+  const mark = htmlMarks.of('outbox:repohost:reviews/1/1');
+  expect(htmlMarks.of('outbox:repohost:reviews/1/1')).toBe(mark);
+  expect(htmlMarks.of('outbox:repohost:reviews/1/2')).not.toBe(mark);
   expect(mark).not.toContain('reviews');
-  expect(isMarked(`${mark}\n\nyes`)).toBe(true);
+  expect(htmlMarks.areIn(`${mark}\n\nyes`)).toBe(true);
 });
 
 test('a text that repeats a mark does not pass for that row', () => {
-  const text = `look: ${resendMark('a')}`;
-  expect(withoutMarks(text)).not.toContain(resendMark('a'));
-  expect(isMarked(withoutMarks(text))).toBe(false);
+  const text = `look: ${htmlMarks.of('a')}`;
+  expect(htmlMarks.takenOut(text)).not.toContain(htmlMarks.of('a'));
+  expect(htmlMarks.areIn(htmlMarks.takenOut(text))).toBe(false);
 });

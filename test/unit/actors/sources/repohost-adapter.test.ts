@@ -5,7 +5,7 @@ import { sign } from '@octokit/webhooks-methods';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Adapter } from '../../../../actors/sources/adapter.ts';
 import { repoHostAdapter } from '../../../../actors/sources/repohost/repohost-adapter.ts';
-import { repoEvents } from '../../../../config/resources/fields/repo-events.ts';
+import { repoHostEventNames } from '../../../../config/resources/repositories/repohost-events.ts';
 import type { RepoHostTrigger } from '../../../../config/resources/triggers/trigger.ts';
 import { repoExample, repoExamples } from '../../../fixtures/automation/repo-payloads.ts';
 import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
@@ -70,7 +70,9 @@ async function send({
 }
 
 test('there are examples of all events that are known', () => {
-  expect(new Set(repoExamples.map(({ event }) => event))).toEqual(new Set(Object.keys(repoEvents)));
+  expect(new Set(repoExamples.map(({ event }) => event))).toEqual(
+    new Set(Object.keys(repoHostEventNames.actions)),
+  );
   expect(repoExamples.length).toBeGreaterThan(100);
 });
 

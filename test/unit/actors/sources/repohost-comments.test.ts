@@ -4,10 +4,10 @@ import { setTimeout } from 'node:timers/promises';
 import { sign } from '@octokit/webhooks-methods';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { DeliveryError } from '../../../../actors/outbound/delivery-error.ts';
-import { resendMark } from '../../../../actors/outbound/resend-mark.ts';
+import { htmlMarks } from '../../../../actors/outbound/resend-mark.ts';
 import type { Adapter } from '../../../../actors/sources/adapter.ts';
 import { repoHostAdapter } from '../../../../actors/sources/repohost/repohost-adapter.ts';
-import { commentText } from '../../../../actors/sources/repohost/repohost-outbound.ts';
+import { commentText } from '../../../../actors/sources/repositories/repo-outbound.ts';
 import type { NewEvent, StoredEvent } from '../../../../actors/store/store.ts';
 import type { RepoHostTrigger } from '../../../../config/resources/triggers/trigger.ts';
 import { rowsOfAnswer, sendRow } from '../../../fixtures/automation/outbound.ts';
@@ -18,6 +18,7 @@ import { repoHostTrigger } from '../../../fixtures/automation/triggers.ts';
 
 const TOKEN = 'ghp_the_token_that_nobody_may_see';
 const PLACE = 'Codertocat/Hello-World#1';
+const form = { marks: htmlMarks, maxComment: 65_536 };
 const POST = /^POST .*\/comments$/;
 
 let rest: RepoRestHost;
@@ -97,13 +98,13 @@ describe('an answer', () => {
     });
     expect(JSON.parse(row.meta)).toEqual({ trigger: 'reviews', action: 'post', sender: expect.any(String) });
     expect(await send(row)).toEqual({ id: '1' });
-    expect(posted()).toEqual([`${resendMark(row.id)}\n\nThank **you**.`]);
+    expect(posted()).toEqual([`${htmlMarks.of(row.id)}\n\nThank **you**.`]);
     expect(rest.askedFor('POST', /comments/)[0]?.authorization).toBe(`token ${trigger.config.token}`);
   });
 
   test('of which an older version has made the row is posted as it stands there', async () => {
     const row = await rowFor('Thank you.');
-    const body = `${resendMark('repohost:reviews/d-1/1')}\n\nThank you.`;
+    const body = `${htmlMarks.of('repohost:reviews/d-1/1')}\n\nThank you.`;
     const comment = { repository: 'Codertocat/Hello-World', number: 1, body };
     const id = 'repohost:reviews/d-1/1';
     await send({ ...row, id, meta: '{"trigger":"reviews"}', body: Buffer.from(JSON.stringify(comment)) });
@@ -125,7 +126,7 @@ describe('an answer', () => {
     };
     await expect(sent('77')).rejects.toMatchObject({ isTargetGone: true, platformCode: 404 });
     expect(await sent(id)).toEqual({ id });
-    expect(posted()).toEqual([`${resendMark(edit.id)}\n\nThank you.`]);
+    expect(posted()).toEqual([`${htmlMarks.of(edit.id)}\n\nThank you.`]);
     expect((await sent()).id).not.toBe(id);
     expect(posted()).toHaveLength(2);
   });
@@ -149,8 +150,8 @@ describe('an answer', () => {
   test.each(['```\ncode', '~~~\ncode', '<!-- open', '<details>\n```\ncode\n\nmore', '<div title="', '> ```'])(
     'hides neither the mark nor that it was cut by what it leaves open, here %j',
     (open) => {
-      const mark = resendMark('row');
-      const bodyOf = (text: string) => `${mark}\n\n${commentText(text)}`;
+      const mark = htmlMarks.of('row');
+      const bodyOf = (text: string) => `${mark}\n\n${commentText(text, form)}`;
       expect(bodyOf(open)).toBe(`${mark}\n\n${open}`);
       const long = `${open}${' 🙂'.repeat(30_000)}`;
       const body = bodyOf(long);
@@ -162,17 +163,17 @@ describe('an answer', () => {
   );
 
   test('that just fits is not cut', () => {
-    const text = 'x'.repeat(65_536 - `${resendMark('row')}\n\n`.length);
-    expect(commentText(text)).toBe(text);
-    expect(commentText(`${text}x`)).toContain('*(cut: ');
+    const text = 'x'.repeat(65_536 - `${htmlMarks.of('row')}\n\n`.length);
+    expect(commentText(text, form)).toBe(text);
+    expect(commentText(`${text}x`, form)).toContain('*(cut: ');
   });
 
   test('cannot carry the mark of another row', async () => {
-    const other = resendMark('outbox:repohost:other/d/1');
+    const other = htmlMarks.of('outbox:repohost:other/d/1');
     const row = await rowFor(`look: ${other}`);
     await send(row);
     expect(posted()[0]).not.toContain(other);
-    expect(posted()[0]).toContain(resendMark(row.id));
+    expect(posted()[0]).toContain(htmlMarks.of(row.id));
   });
 
   test('has its title and fields as text, and of its actions those that lead to a page', async () => {
@@ -492,7 +493,7 @@ describe('our own', () => {
   });
 
   test('comments are known by their mark', async () => {
-    const body = `${resendMark('outbox:repohost:other/d/1')}\n\nhello`;
+    const body = `${htmlMarks.of('outbox:repohost:other/d/1')}\n\nhello`;
     await receive('issue_comment', comment('somebody', body));
     expect(adapter.takes?.(trigger, adapter.read(host.event()))).toBe(false);
   });

@@ -4,11 +4,10 @@
 import fc from 'fast-check';
 import picomatch from 'picomatch';
 import { describe, expect, test } from 'vitest';
-import { resendMark } from '../../../../actors/outbound/resend-mark.ts';
-import { repoFacts } from '../../../../actors/sources/repohost/context.ts';
-import { readRepoEvent } from '../../../../actors/sources/repohost/repohost-event.ts';
-import { takesRepoEvent } from '../../../../actors/sources/repohost/repohost-filter.ts';
-import { eventsOfAnyBranch } from '../../../../config/resources/fields/repo-events.ts';
+import { htmlMarks } from '../../../../actors/outbound/resend-mark.ts';
+import { repoHostEvents } from '../../../../actors/sources/repohost/repohost-facts.ts';
+import { readRepoEvent } from '../../../../actors/sources/repositories/repo-event.ts';
+import { takesRepoEvent } from '../../../../actors/sources/repositories/repo-filter.ts';
 import type { RepoHostTrigger } from '../../../../config/resources/triggers/trigger.ts';
 import { compileGlobs } from '../../../../globs/glob.ts';
 import {
@@ -33,11 +32,12 @@ function isTaken(event: string, payload: unknown, config: Partial<RepoHostTrigge
     attempt: 1,
     crashes: 0,
   };
-  return takesRepoEvent(repoHostTrigger('reviews', config), readRepoEvent(stored));
+  const inbound = readRepoEvent(repoHostEvents, stored);
+  return takesRepoEvent(htmlMarks, repoHostTrigger('reviews', config), inbound) === true;
 }
 
 describe('the mark of our comments', () => {
-  const marked = `${resendMark('outbox:repohost:reviews/1/1')}\n\nhello`;
+  const marked = `${htmlMarks.of('outbox:repohost:reviews/1/1')}\n\nhello`;
 
   test('hides a comment', () => {
     expect(
@@ -93,7 +93,7 @@ describe('the branch of a pull request', () => {
   test('is its own where the agent is told of it', () => {
     for (const { event, payload } of published)
       for (const of of [payload, fromFork(payload, repoFork)])
-        expect(repoFacts(event, of)?.context).toMatchObject({ 'repo.branch': 'changes' });
+        expect(repoHostEvents.facts(event, of)?.ref).toBe('refs/heads/changes');
   });
 });
 
@@ -175,8 +175,10 @@ describe('wildcards', () => {
 
 test('events of any branch are those that triggers for different branches may both take', () => {
   const several = repoExamples.filter(({ event, payload }) => {
-    const { branches } = repoFacts(event, payload) ?? { branches: [] };
+    const { branches } = repoHostEvents.facts(event, payload) ?? { branches: [] };
     return branches === undefined || branches.length > 1;
   });
-  expect(new Set(several.map(({ event }) => event))).toEqual(new Set(eventsOfAnyBranch));
+  expect(new Set(several.map(({ event }) => event))).toEqual(
+    new Set(['issues', 'issue_comment', 'release', 'status']),
+  );
 });

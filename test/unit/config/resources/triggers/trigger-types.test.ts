@@ -246,6 +246,8 @@ describe('a trigger of type RepoHost', () => {
       token: undefined,
       api_url: 'https://api.github.com',
       ignore_senders: [],
+      commands_from: 'writers',
+      replay_window_seconds: undefined,
       insecure_allow_unverified: false,
     });
   });
@@ -311,7 +313,8 @@ describe('a trigger of type RepoHost', () => {
         'spec.commands["pull_request.open"]: pull_request has no action open; did you mean pull_request.opened?',
       ],
     ],
-    ['/push', [expect.stringContaining('there is no event /push; did you mean push?')]],
+    ['/push', []],
+    ['/pull_request.opened', [expect.stringContaining('what people write as a command is a slash and a word')]],
   ])('has commands by events: %s', async (command, expected) => {
     const text = triggerText(
       'RepoHost',

@@ -1,12 +1,12 @@
-// The event that a delivery of a repository host becomes, and how that event reads later. The body may be JSON or a form
-// with JSON in it; it is kept as it came, since the signature was over that.
+// The event that a delivery of a repository host becomes, and how that event reads later. The body is kept as it came, since the
+// signature was over that: JSON, or a form with JSON in it.
 
 import { type Principal, principalText } from '../../principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/store.ts';
 import type { InboundEvent } from '../adapter.ts';
 import { isLargeJson, membersAt, type Spans, spansOf, textOfJson } from '../large-json.ts';
 import type { WebhookRequest } from '../webhook.ts';
-import { RepoFacts, repoFacts, repoPaths } from './context.ts';
+import { placeOf, type RepoEvents, type RepoFacts, repoContext, spokenIn } from './repo-facts.ts';
 
 interface RepoMeta {
   readonly triggers: readonly string[];
@@ -18,7 +18,7 @@ interface RepoMeta {
 }
 
 /** Whether the body is a form, by its content type. */
-export function isForm({ headers }: WebhookRequest): boolean {
+function isForm({ headers }: WebhookRequest): boolean {
   return /^application\/x-www-form-urlencoded\b/i.test(headers['content-type'] ?? '');
 }
 
@@ -30,16 +30,17 @@ export interface RepoSaid {
 
 /** Undefined for what is no payload of that event. Rejects with OverloadedError when too much is being read. */
 export async function repoSaid(
+  events: RepoEvents,
   event: string,
   request: WebhookRequest,
   body: Buffer,
 ): Promise<RepoSaid | undefined> {
   const bytes = payloadBytes(body, isForm(request));
   const isLarge = isLargeJson(bytes);
-  const spans = isLarge ? await spansOf(bytes, repoPaths(event)) : undefined;
+  const spans = isLarge ? await spansOf(bytes, events.paths(event)) : undefined;
   if (isLarge && spans === undefined) return undefined;
   try {
-    const facts = factsIn(event, bytes, spans);
+    const facts = factsIn(events, event, bytes, spans);
     return facts && { facts, spans };
   } catch {
     return undefined;
@@ -47,8 +48,16 @@ export async function repoSaid(
 }
 
 /** Throws for what is no JSON. */
-function factsIn(event: string, bytes: Buffer, spans: Spans | undefined): RepoFacts | undefined {
-  return repoFacts(event, spans === undefined ? JSON.parse(bytes.toString('utf8')) : membersAt(bytes, spans));
+function factsIn(
+  events: RepoEvents,
+  event: string,
+  bytes: Buffer,
+  spans: Spans | undefined,
+): RepoFacts | undefined {
+  return events.facts(
+    event,
+    spans === undefined ? JSON.parse(bytes.toString('utf8')) : membersAt(bytes, spans),
+  );
 }
 
 /** The JSON of a body, which may be a form with the JSON in it. */
@@ -62,12 +71,13 @@ function payloadBytes(body: Uint8Array, isInForm: boolean): Buffer {
  * The id of an event: `delivery` is the host's, which a redelivery keeps, and which all hooks that send the event share. So
  * `verifiedFor` is before it, the first by name of the triggers it was verified for: one team must not silence another.
  */
-export function repoEventId(verifiedFor: string, delivery: string): string {
-  return `repohost:${verifiedFor}/${delivery}`;
+export function repoEventId({ platform }: RepoEvents, verifiedFor: string, delivery: string): string {
+  return `${platform}:${verifiedFor}/${delivery}`;
 }
 
 /** `triggers` are those that may take it. */
 export function repoEvent(
+  { platform }: RepoEvents,
   triggers: readonly string[],
   request: WebhookRequest,
   {
@@ -88,42 +98,48 @@ export function repoEvent(
   };
   return {
     id,
-    key: `conversation/repohost/${placeOf(facts)}`,
+    key: `conversation/${platform}/${placeOf(facts)}`,
     meta: JSON.stringify(meta),
     body,
     trace: request.traceparent,
-    parsed: facts,
+    parsed: new Parsed(facts),
   };
 }
 
+/** What is known of an event that has just come, told from what a store may have kept under that name. */
+class Parsed {
+  readonly facts: RepoFacts;
+
+  constructor(facts: RepoFacts) {
+    this.facts = facts;
+  }
+}
+
 /** Throws for an event that is none of these. */
-export function readRepoEvent(stored: StoredEvent): InboundEvent {
+export function readRepoEvent(events: RepoEvents, stored: StoredEvent): InboundEvent {
   const { triggers, event, isForm: isInForm, spans } = JSON.parse(stored.meta) as RepoMeta;
   const { parsed } = stored;
-  const bytes = payloadBytes(stored.body, isInForm && !(parsed instanceof RepoFacts));
-  const facts = parsed instanceof RepoFacts ? parsed : factsIn(event, bytes, spans);
+  const bytes = payloadBytes(stored.body, isInForm && !(parsed instanceof Parsed));
+  const facts = parsed instanceof Parsed ? parsed.facts : factsIn(events, event, bytes, spans);
   if (facts === undefined) throw new Error(`the payload is not that of an event ${event} of a repository`);
-  const { action, repository, sender, text, context, payload } = facts;
+  const { names, repository, sender, text, payload } = facts;
   return {
-    platform: 'repohost',
+    platform: events.platform,
     triggers,
-    names: action === undefined ? [event] : [`${event}.${action}`, event],
+    names,
+    spoken: spokenIn(facts),
+    facts,
     text,
     channel: repository,
     user: sender,
-    context,
+    context: repoContext(facts),
     payload,
     payloadJson: spans === undefined ? undefined : textOfJson(bytes),
     parameters: {},
   };
 }
 
-/**
- * What the conversation is about: `owner/repo#7`, `owner/repo@refs/heads/main`, `owner/repo`. A branch of a fork is none of
- * the repository, whatever a stranger calls it: `owner/repo@stranger/repo:refs/heads/main`.
- */
-function placeOf({ repository, number, ref, home }: RepoFacts): string {
-  if (number !== undefined) return `${repository}#${number}`;
-  if (ref === undefined) return repository;
-  return home === undefined ? `${repository}@${ref}` : `${repository}@${home}:${ref}`;
+/** Of an event that `readRepoEvent` has read. */
+export function factsOf(inbound: InboundEvent): RepoFacts {
+  return inbound.facts as RepoFacts;
 }

@@ -1,14 +1,16 @@
 // Names with wildcards, as repositories and branches have them: `*` stands for anything within a segment, `**` for
 // anything at all, `?` for one character. Only the form is checked here.
 
-/** What is wrong with a pattern of `owner/repo`, or undefined. */
-export function repositoryFault(pattern: string): string | undefined {
+/** What is wrong with a pattern of `owner/repo`, or undefined. Hosts with groups in groups have more parts. */
+export function repositoryFault(pattern: string, maxParts = 2): string | undefined {
   const fault = wildcardFault(pattern);
   if (fault !== undefined) return fault;
   if (pattern === '*' || pattern === '**') return undefined;
-  return pattern.split('/').length === 2
-    ? undefined
-    : 'must be owner/repo, such as my-org/* or my-org/website';
+  const count = pattern.split('/').length;
+  if (count >= 2 && count <= maxParts) return undefined;
+  return maxParts === 2
+    ? 'must be owner/repo, such as my-org/* or my-org/website'
+    : 'must be group/project, such as my-group/*, my-group/team/website or my-group/**';
 }
 
 /** What is wrong with a pattern of a branch, or undefined. */

@@ -1,9 +1,8 @@
 // What the events of a repository host say, as one table: where in the payload of each event the number of its issue or
 // pull request stands, its branches, its commit, its words. Everything else here only reads the table.
-//
-// The names of the context are the contract's (`repo.pr.number`); those that an event has no value for are left out.
 
 import { memberOf, numberMember, textMember } from '../payload-member.ts';
+import { branchOf, type RepoEvents, type RepoFacts, type RepoItem } from '../repositories/repo-facts.ts';
 
 /** Paths into the payload. */
 interface Shape {
@@ -66,8 +65,7 @@ const writing: ReadonlySet<string> = new Set(['opened', 'created', 'edited', 'su
 /** Of a repository. It becomes a part of addresses, in which `..` would lead elsewhere. */
 const fullName = /^(?!\.{1,2}\/)[\w.-]+\/(?!\.{1,2}$)[\w.-]+$/;
 
-/** What a payload says. Each fact is read when it is asked for: at the door few are, and each event passes there. */
-export class RepoFacts {
+class Facts implements RepoFacts {
   readonly event: string;
   readonly repository: string;
   readonly payload: unknown;
@@ -84,37 +82,49 @@ export class RepoFacts {
     return textMember(this.payload, 'action');
   }
 
+  get names(): readonly string[] {
+    const { action, event } = this;
+    return action === undefined ? [event] : [`${event}.${action}`, event];
+  }
+
   get sender(): string | undefined {
     return textMember(this.payload, 'sender.login');
   }
 
-  get number(): number | undefined {
-    const { number } = this.#shape;
-    return number === undefined ? undefined : numberMember(this.payload, number);
+  get senderId(): string | undefined {
+    return this.sender;
+  }
+
+  get item(): RepoItem | undefined {
+    const { number: path } = this.#shape;
+    const number = path === undefined ? undefined : numberMember(this.payload, path);
+    return number === undefined ? undefined : { sign: '#', number };
+  }
+
+  get pull(): RepoFacts['pull'] {
+    const { pull, pullMark } = this.#shape;
+    if (pull === undefined || this.item === undefined) return undefined;
+    if (pullMark !== undefined && memberOf(this.payload, pullMark) === undefined) return undefined;
+    return {
+      title: textMember(this.payload, `${pull}.title`),
+      author: textMember(this.payload, `${pull}.user.login`),
+    };
   }
 
   get sha(): string | undefined {
     return commitOf(at(this.payload, this.#shape.sha));
   }
 
-  /** In full: `refs/heads/main`. */
   get ref(): string | undefined {
     return refOf(this.#shape, this.payload, this.sha);
   }
 
-  get branch(): string | undefined {
-    const { ref } = this;
-    return ref?.startsWith('refs/heads/') ? ref.slice('refs/heads/'.length) : undefined;
-  }
-
-  /** Where the ref is one of another repository: its name, or `unknown` for one that is gone. */
   get home(): string | undefined {
     return homeOf(this.#shape, this.payload, this.repository);
   }
 
-  /** Every branch of the repository by which a trigger may know it; undefined for events that have none. */
   get branches(): readonly string[] | undefined {
-    return branchesOf(this.#shape, this.payload, this.home === undefined ? this.branch : undefined);
+    return branchesOf(this.#shape, this.payload, this.home === undefined ? branchOf(this) : undefined);
   }
 
   get text(): string | undefined {
@@ -122,42 +132,38 @@ export class RepoFacts {
     return action === undefined || writing.has(action) ? wordsOf(this.#shape, this.payload) : undefined;
   }
 
-  get context(): Readonly<Record<string, unknown>> {
-    const { number, ref, branch } = this;
-    const context: Record<string, unknown> = { 'repo.event': this.event, 'repo.repo': this.repository };
-    const note = (name: string, value: unknown) => {
-      if (value !== undefined) context[name] = value;
-    };
-    note('repo.action', this.action);
-    note('repo.branch', branch);
-    note('repo.sender', this.sender);
-    note('repo.ref', ref);
-    note('repo.sha', this.sha);
-    const { pull, pullMark } = this.#shape;
-    if (pull === undefined || number === undefined) return context;
-    if (pullMark !== undefined && memberOf(this.payload, pullMark) === undefined) return context;
-    note('repo.pr.number', number);
-    note('repo.pr.title', textMember(this.payload, `${pull}.title`));
-    note('repo.pr.author', textMember(this.payload, `${pull}.user.login`));
-    return context;
+  get comment(): RepoFacts['comment'] {
+    const written = comments[this.event];
+    if (written === undefined) return undefined;
+    return this.action === written ? 'written' : 'changed';
+  }
+
+  get isOfAnswers(): boolean {
+    return this.event === 'issue_comment';
   }
 }
 
-/** Whether the gateway knows the event. */
-export function isRepoEvent(event: string): boolean {
-  return Object.hasOwn(shapes, event);
-}
+/** What somebody says about an issue or a pull request, and the action with which it is new. */
+const comments: Readonly<Record<string, string>> = {
+  issue_comment: 'created',
+  pull_request_review_comment: 'created',
+  pull_request_review: 'submitted',
+};
 
-/** What the payload of a known event says; undefined when it is none of a repository. */
-export function repoFacts(event: string, payload: unknown): RepoFacts | undefined {
-  const shape = isRepoEvent(event) ? shapes[event] : undefined;
-  const repository = textMember(payload, 'repository.full_name');
-  if (shape === undefined || repository === undefined || !fullName.test(repository)) return undefined;
-  return new RepoFacts(event, repository, shape, payload);
-}
+export const repoHostEvents: RepoEvents = {
+  platform: 'repohost',
+  isKnown: (event) => Object.hasOwn(shapes, event),
+  facts(event, payload) {
+    const shape = this.isKnown(event) ? shapes[event] : undefined;
+    const repository = textMember(payload, 'repository.full_name');
+    if (shape === undefined || repository === undefined || !fullName.test(repository)) return undefined;
+    return new Facts(event, repository, shape, payload);
+  },
+  paths: repoPaths,
+};
 
 /** Every path at which the facts of an event are read. */
-export function repoPaths(event: string): readonly string[] {
+function repoPaths(event: string): readonly string[] {
   const { number, pull, pullMark, branch, branchHome, target, tag, sha, words } = shapes[event] ?? {};
   const ofPull = pull === undefined ? [] : [`${pull}.title`, `${pull}.user.login`];
   const home = branchHome === undefined ? [] : [`${branchHome}.full_name`];

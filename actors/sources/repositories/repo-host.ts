@@ -1,0 +1,103 @@
+// What one host of repositories has of its own. Everything else is the same for all of them, and stands in this folder: a host is an
+// object of this shape (`repohost-adapter.ts` and its siblings), and `repo-adapter.ts` makes an adapter of it.
+
+import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
+import type { MentionRule } from '../../outbound/mentions.ts';
+import type { OutboundMessage } from '../../outbound/outbound-message.ts';
+import type { ResendMarks } from '../../outbound/resend-mark.ts';
+import type { SourceHost } from '../adapter.ts';
+import type { OwnAccount } from '../own-account.ts';
+import type { Remarks } from '../remarks.ts';
+import type { Verifier } from '../verified-subscribers.ts';
+import type { WebhookRequest } from '../webhook.ts';
+import type { RepoEvents, RepoItem } from './repo-facts.ts';
+
+export type RepoTrigger = Extract<Trigger, { readonly type: `RepoHost${string}` }>;
+
+/** An issue or a request of a repository, where comments are written. */
+export interface RepoPlace extends RepoItem {
+  readonly repository: string;
+}
+
+/** Where to look for a comment that may have been written before. */
+export interface CommentSearch {
+  /** Stands in the comment, and in no other. */
+  readonly mark: string;
+  /** It is no older than this, epoch ms by our clock. */
+  readonly madeAt: number;
+  readonly signal: AbortSignal;
+}
+
+/** The host's API under one token. All reject with a DeliveryError, in which no secret stands. */
+export interface RepoApi {
+  /** By the name that events have for their sender. */
+  readonly own: OwnAccount;
+  /** Gives the host's id of it. */
+  postComment(place: RepoPlace, body: string, signal: AbortSignal): Promise<string>;
+  /** Rejects with `isTargetGone` where it is not there any more. */
+  changeComment(place: RepoPlace, id: string, body: string, signal: AbortSignal): Promise<void>;
+  /** The id of the comment with the mark; undefined where there is none. Bounded in what it reads. */
+  findComment(place: RepoPlace, search: CommentSearch): Promise<string | undefined>;
+}
+
+/** What a host's headers say of a delivery. */
+export type Delivery =
+  | {
+      /** By the name under which the host sends it. */
+      readonly event: string;
+      /** The same at each redelivery; undefined where the host names none. */
+      readonly id: string | undefined;
+    }
+  | 'ping'
+  | { readonly fault: string };
+
+/** Asking the host for what failed while nobody was here. */
+export interface Recovery<T extends RepoTrigger, Api> {
+  readonly trigger: T;
+  readonly api: Api;
+  readonly host: SourceHost;
+  /** By whose name the store knows its events: the trigger's, or that of another with the same path and proof. */
+  readonly verifiedFor: string;
+  /** All that take the same proofs on its path, itself among them. */
+  readonly alike: readonly string[];
+  readonly remarks: Remarks;
+  readonly signal: AbortSignal;
+}
+
+export interface RepoHost<T extends RepoTrigger, Api extends RepoApi> {
+  readonly type: T['type'];
+  readonly events: RepoEvents;
+  /** Throws where nothing would prove who sends, unless that was asked for. */
+  verifier(trigger: T): Verifier;
+  /** For whoever sends what no verifier accepts: which header is missing, or fits no secret. */
+  readonly unauthorised: string;
+  /** By headers alone: the body is verified, and not read yet. */
+  delivery(request: WebhookRequest): Delivery;
+  /**
+   * What is signed with the body but not with its id, as it came; '' where the id is signed as well, or nothing is. The same under
+   * another id is the same event for a while.
+   */
+  signature(request: WebhookRequest): string;
+  /** The API for a trigger that has a token. */
+  api(trigger: T, token: string): Api;
+  /** What a comment holds, in UTF-16 units. */
+  readonly maxComment: number;
+  /** What nobody sees, and stands before each comment. */
+  readonly marks: ResendMarks;
+  /** What the host would take for its own commands or for markup is made harmless. @default the text */
+  harmless?(text: string): string;
+  readonly mentions: MentionRule;
+  /** Whether an answer can be written there. @default wherever there is an item */
+  hasComments?(item: RepoItem): boolean;
+  /** Of what was authentic and taken: from which hook it came, say. Returns at once. */
+  noteDelivery?(host: SourceHost, verifiedFor: string, request: WebhookRequest, repository: string): void;
+  /** Runs in the background after a trigger with a token has opened. Never rejects; ends early when the signal is aborted. */
+  recover?(recovery: Recovery<T, Api>): Promise<void>;
+}
+
+/** `owner/repo#7`, `owner/repo!7`: what stands in rows as the place of an answer. Throws for anything else. */
+export function repoPlaceIn({ target: { place } }: Pick<OutboundMessage, 'target'>): RepoPlace {
+  const [, repository = '', sign, number = ''] = /^(.+)([#!])(\d+)$/.exec(place) ?? [];
+  if (sign !== '#' && sign !== '!') throw new Error('the place of a comment is no issue and no request');
+  return { repository, sign, number: Number(number) };
+}

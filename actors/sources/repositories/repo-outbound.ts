@@ -1,0 +1,112 @@
+// Answers as comments on issues and requests. Each begins with a mark that nobody sees, by which a second attempt finds
+// what a first one may have posted, and by which our own comments are known: behind the answer a block of code, an HTML
+// comment or a folded section that it leaves open would take it in.
+//
+// COM1  where an attempt was begun before, it is looked first whether the comment is there already: that one may have posted
+//      it and have ended before it could say so, whether it counts as an attempt or not.
+
+import { withCardText } from '../../outbound/card-text.ts';
+import { cutText } from '../../outbound/cut-text.ts';
+import { DeliveryError, UnrenderableError } from '../../outbound/delivery-error.ts';
+import type { Outbound, Receipt, SendContext } from '../../outbound/outbound.ts';
+import type { OutboundMessage, OutboundTarget } from '../../outbound/outbound-message.ts';
+import type { ResendMarks } from '../../outbound/resend-mark.ts';
+import type { InboundEvent } from '../adapter.ts';
+import { factsOf } from './repo-event.ts';
+import { type RepoApi, type RepoHost, type RepoPlace, type RepoTrigger, repoPlaceIn } from './repo-host.ts';
+
+interface Comment {
+  readonly repository: string;
+  readonly number: number;
+  /** In rows of an older version it is not there: `#`. */
+  readonly sign?: RepoPlace['sign'];
+  readonly text: string;
+  /** In rows of an older version, in place of the text: with its mark. */
+  readonly body?: string;
+  /** The row whose comment this is to stand in, if that has one. */
+  readonly of?: string;
+}
+
+/** Both give none for a trigger that has no token. */
+export function repoOutbound<T extends RepoTrigger, Api extends RepoApi>(
+  host: Pick<RepoHost<T, Api>, 'marks' | 'maxComment' | 'mentions' | 'harmless' | 'hasComments'>,
+  apiOf: (trigger: T) => Api | undefined,
+  senderOf: (trigger: T) => string | undefined,
+): Outbound<T, Comment> {
+  const { marks, mentions, hasComments } = host;
+  return {
+    target({ config }, inbound) {
+      const { item } = factsOf(inbound);
+      if (config.token === undefined || item === undefined || hasComments?.(item) === false) return undefined;
+      return targetOf(inbound, item);
+    },
+    render: (_, message) => [rendered(message, host)],
+    mentions,
+    sendsTo: ({ config }) => config.api_url,
+    senderOf,
+    async send(trigger, comment, context) {
+      const api = apiOf(trigger);
+      if (api === undefined)
+        throw new DeliveryError(`trigger ${trigger.name} has no token any more`, { isFinal: true });
+      return sendComment(api, marks, comment, context);
+    },
+  };
+}
+
+function targetOf(
+  { channel }: InboundEvent,
+  { sign, number }: Omit<RepoPlace, 'repository'>,
+): OutboundTarget {
+  return { place: `${channel}${sign}${number}` };
+}
+
+function rendered(message: OutboundMessage, host: Parameters<typeof commentText>[1]): Comment {
+  const { target, action, text, card } = message;
+  if (action.do === 'react')
+    throw new UnrenderableError(`a comment on ${target.place} can be written and changed, not reacted to`);
+  return {
+    ...repoPlaceIn(message),
+    text: commentText(withCardText(text, card), host),
+    ...(action.do === 'edit' && { of: action.of }),
+  };
+}
+
+/** What would pass for the mark of another row is not in it, nor what the host would obey. */
+export function commentText(
+  answer: string,
+  {
+    marks,
+    maxComment,
+    harmless = (text) => text,
+  }: { readonly marks: ResendMarks; readonly maxComment: number; harmless?(text: string): string },
+): string {
+  const text = harmless(marks.takenOut(answer)).trimEnd();
+  return cutText(text, {
+    limit: maxComment - markedHead(marks, '').length,
+    unit: 'utf16',
+    note: `*(cut: the answer has ${text.length} characters, more than a comment can hold)*`,
+  });
+}
+
+const markedHead = (marks: ResendMarks, rowId: string) => `${marks.of(rowId)}\n\n`;
+
+async function sendComment(
+  api: RepoApi,
+  marks: ResendMarks,
+  comment: Comment,
+  { rowId, madeAt, wasTried, signal, receiptOf }: SendContext,
+): Promise<Receipt> {
+  const { repository, number, sign = '#', text, body = markedHead(marks, rowId) + text, of } = comment;
+  const place: RepoPlace = { repository, number, sign };
+  const before = of === undefined ? undefined : await receiptOf(of);
+  if (before !== undefined) {
+    // As often as it may be repeated, the comment says the same.
+    await api.changeComment(place, before.id, body, signal);
+    return { id: before.id };
+  }
+  if (wasTried) {
+    const id = await api.findComment(place, { mark: marks.of(rowId), madeAt, signal });
+    if (id !== undefined) return { id };
+  }
+  return { id: await api.postComment(place, body, signal) };
+}

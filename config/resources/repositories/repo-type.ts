@@ -1,0 +1,88 @@
+// The rules that triggers of all repository hosts keep, around the words and the events of one.
+
+import { checkAddress } from '../fields/address.ts';
+import {
+  commandsInCommon,
+  doListsMeet,
+  doNamesMeet,
+  haveSecretInCommon,
+} from '../triggers/ambiguous-triggers.ts';
+import type { TriggerOf } from '../triggers/trigger.ts';
+import type { Fields, TriggerType } from '../triggers/trigger-type.ts';
+import { type EventNames, haveEventInCommon } from './event-names.ts';
+import { type RepoConfig, type RepoConfigWords, repoConfigSchema } from './repo-config.ts';
+import { branchFault, repositoryFault } from './wildcards.ts';
+
+interface RepoRules {
+  readonly words: RepoConfigWords;
+  readonly maturity: 'Stable' | 'Experimental';
+  readonly events: EventNames;
+  /** Events that triggers for different branches may both take: they have no branch, or several. */
+  readonly eventsOfAnyBranch: readonly string[];
+  /** How many parts the name of a repository has. @default two */
+  readonly maxParts?: number;
+}
+
+type Repos = TriggerOf<string, RepoConfig>;
+
+export function repoType({
+  words,
+  maturity,
+  events,
+  eventsOfAnyBranch,
+  maxParts = 2,
+}: RepoRules): TriggerType<RepoConfig, true> {
+  const ofAnyBranch = eventsOfAnyBranch.map((event) => [event]);
+  return {
+    config: repoConfigSchema(words),
+    isBuilt: true,
+    maturity,
+    mentions: 'none',
+    webhook: {},
+    proof: { what: 'a webhook_secret', isGiven: (_, fields) => fields.has('webhook_secret') },
+    isAmbiguous(a, b) {
+      if (!haveSecretInCommon(a.config, b.config)) return false;
+      if (!doListsMeet(a.config.repositories, b.config.repositories, doNamesMeet, true)) return false;
+      const areOfOneBranch = doListsMeet(a.config.branches, b.config.branches, doNamesMeet);
+      return haveReachInCommon(a, b, areOfOneBranch ? [[]] : ofAnyBranch);
+    },
+    complete(config, fields) {
+      checkAddress(fields, 'api_url', config.api_url);
+      checkEach(fields, 'repo_events', config.repo_events, (name) => events.faultOf(name));
+      checkEach(fields, 'repositories', config.repositories, (name) => repositoryFault(name, maxParts));
+      checkEach(fields, 'branches', config.branches, branchFault);
+      if (!fields.has('webhook_secret') && fields.has('webhook_secret_previous'))
+        fields.reportKey('webhook_secret_previous', 'stands beside webhook_secret, which is missing');
+      return {
+        ...config,
+        webhook_secret: config.webhook_secret ?? '',
+        api_url: config.api_url.replace(/\/+$/, ''),
+        ignore_senders: config.ignore_senders.map((login) => login.toLowerCase()),
+      };
+    },
+    hasEventNames: true,
+    commandFault: (command) => events.commandFaultOf(command),
+  };
+}
+
+function checkEach(
+  fields: Fields,
+  key: string,
+  items: readonly string[],
+  faultOf: (item: string) => string | undefined,
+): void {
+  for (const [index, item] of items.entries()) {
+    const fault = faultOf(item);
+    if (fault !== undefined) fields.reportItem(key, index, fault);
+  }
+}
+
+function haveReachInCommon(a: Repos, b: Repos, reaches: readonly (readonly string[])[]): boolean {
+  const { repo_events: as } = a.config;
+  const { repo_events: bs } = b.config;
+  // What people write is in comments, of which one of the two reaches may be all there are.
+  const commands = commandsInCommon(a, b).map((command) =>
+    command === undefined || command.startsWith('/') ? [] : [command],
+  );
+  return commands.some((command) => reaches.some((reach) => haveEventInCommon([as, bs, command, reach])));
+}
