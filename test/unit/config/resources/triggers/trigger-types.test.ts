@@ -314,7 +314,10 @@ describe('a trigger of type RepoHost', () => {
       ],
     ],
     ['/push', []],
-    ['/pull_request.opened', [expect.stringContaining('what people write as a command is a slash and a word')]],
+    [
+      '/pull_request.opened',
+      [expect.stringContaining('what people write as a command is a slash and a word')],
+    ],
   ])('has commands by events: %s', async (command, expected) => {
     const text = triggerText(
       'RepoHost',
