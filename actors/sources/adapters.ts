@@ -9,12 +9,13 @@ import { businessMessengerAdapter } from './businessmessenger/businessmessenger-
 import { chatWorkspaceAdapter } from './chatworkspace/chatworkspace-adapter.ts';
 import { communityChatAdapter } from './communitychat/communitychat-adapter.ts';
 import { httpAdapter } from './http/http-adapter.ts';
+import { issueTrackerAdapter } from './issuetracker/issuetracker-adapter.ts';
 import { manualAdapter } from './manual/manual-adapter.ts';
 import { repoHostAdapter } from './repohost/repohost-adapter.ts';
 import { scheduleAdapter } from './schedule/schedule-adapter.ts';
 import { teamChatAdapter } from './teamchat/teamchat-adapter.ts';
 
-/** No two events of a repository host say the same: there are ids and times in them. */
+/** No two events of a repository host or a tracker say the same: there are ids and times in them. */
 const REPLAY_WINDOW_MS = 3_600_000;
 
 export interface Adapters {
@@ -31,6 +32,7 @@ export function makeAdapters({ maxBodyBytes }: { readonly maxBodyBytes: number }
   const adapters: { readonly [Name in BuiltTypeName]: Adapter<TriggerOfType<Name>> } = {
     HTTP: httpAdapter(maxBodyBytes),
     RepoHost: repoHostAdapter({ maxBodyBytes, replayWindowMs: REPLAY_WINDOW_MS }),
+    IssueTracker: issueTrackerAdapter({ maxBodyBytes, replayWindowMs: REPLAY_WINDOW_MS }),
     BotMessenger: botMessengerAdapter(maxBodyBytes),
     BusinessMessenger: businessMessengerAdapter(maxBodyBytes),
     ChatWorkspace: chatWorkspaceAdapter(maxBodyBytes),

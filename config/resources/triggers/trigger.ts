@@ -68,6 +68,7 @@ export type TriggerOfType<Name extends BuiltTypeName> = Extract<Trigger, { reado
 export type BotMessengerTrigger = TriggerOfType<'BotMessenger'>;
 export type ChatWorkspaceTrigger = TriggerOfType<'ChatWorkspace'>;
 export type HttpTrigger = TriggerOfType<'HTTP'>;
+export type IssueTrackerTrigger = TriggerOfType<'IssueTracker'>;
 export type RepoHostTrigger = TriggerOfType<'RepoHost'>;
 export type ScheduleTrigger = TriggerOfType<'Schedule'>;
 export type BusinessMessengerTrigger = TriggerOfType<'BusinessMessenger'>;

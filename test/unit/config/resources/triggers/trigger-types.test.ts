@@ -412,8 +412,6 @@ describe('a trigger of a type that is not built', () => {
   const good: Readonly<Record<string, string>> = {
     RepoHostB: 'webhook_secret: "${SECRET}", gitlab_events: [push], repositories: [a/b], branches: [main]',
     RepoHostC: 'webhook_secret: "${SECRET}", bitbucket_events: [push]',
-    IssueTracker:
-      'webhook_secret: "${SECRET}", base_url: "https://tracker.example", api_token: "${OTHER}", email: a@example.com, projects: [OPS], issue_types: [Bug], jql_filter: "priority = High"',
     IncidentManager:
       'api_key: "${SECRET}", routing_key: "${OTHER}", webhook_secret: "${OTHER}", service_ids: [s], urgencies: [high, low], statuses: [triggered, acknowledged, resolved]',
   };
@@ -436,16 +434,6 @@ describe('a trigger of a type that is not built', () => {
   );
 
   test.each([
-    [
-      'IssueTracker',
-      'webhook_secret: "${SECRET}", base_url: tracker',
-      'spec.config.base_url: expected an address that begins with https:// or http://',
-    ],
-    [
-      'IssueTracker',
-      'webhook_secret: "${SECRET}", base_url: "https://t.example", email: a@b',
-      'spec.config: email and api_token belong together',
-    ],
     ['IncidentManager', 'webhook_secret: "${SECRET}"', 'spec.config: needs an api_key or a routing_key'],
     ['IncidentManager', 'api_key: "${OTHER}"', 'spec.config: nothing proves who sends'],
     ['RepoHostB', 'repo_events: [push]', 'spec.config.webhook_secret: required, but missing'],
