@@ -130,6 +130,7 @@ describe('the type of a trigger', () => {
     ['ChatWorkspace', 'Slack'],
     ['TeamChat', 'MSTeams'],
     ['TeamChat', 'Teams'],
+    ['IssueTracker', 'Jira'],
   ])('%s may be written %s', async (type, word) => {
     const configs: Readonly<Record<string, string>> = {
       Schedule: 'cron: "* * * * *"',
@@ -137,6 +138,7 @@ describe('the type of a trigger', () => {
       BotMessenger: 'bot_token: "${S}"',
       ChatWorkspace: 'bot_token: "${S}", signing_secret: "${S}"',
       TeamChat: 'app_id: a, app_password: "${S}"',
+      IssueTracker: 'webhook_secret: "${S}", base_url: "https://tracker.example"',
     };
     const config = configs[type] ?? 'webhook_secret: "${S}"';
     const { trigger, errors } = await folder.loadConfig(word, config, { env: { S: 'a-secret' } });
@@ -147,7 +149,6 @@ describe('the type of a trigger', () => {
   test.each([
     ['GitLab', 'RepoHostB'],
     ['Bitbucket', 'RepoHostC'],
-    ['Jira', 'IssueTracker'],
     ['PagerDuty', 'IncidentManager'],
   ])('%s is %s, which is not built', async (word, type) => {
     const { errors } = await folder.loadConfig(word, '');
