@@ -7,7 +7,6 @@ import type { NewEvent, StoredEvent } from '../../store/store.ts';
 import type { InboundEvent } from '../adapter.ts';
 import { jsonObjectIn } from '../json-object.ts';
 import { isLargeJson, membersAt, type Spans, spansOf, textOfJson } from '../large-json.ts';
-import { memberOf } from '../payload-member.ts';
 import { storedPayload } from '../stored-payload.ts';
 import { type TrackerFacts, trackerFacts, trackerOf, trackerPaths } from './tracker-facts.ts';
 
@@ -110,12 +109,6 @@ export function readTrackerEvent(stored: StoredEvent): InboundEvent {
     payloadJson: spans === undefined ? undefined : textOfJson(stored.body),
     parameters: {},
   };
-}
-
-/** By the tracker's own clock, epoch ms; undefined where it does not say. */
-export function timestampOf({ payload }: InboundEvent): number | undefined {
-  const timestamp = memberOf(payload, 'timestamp');
-  return typeof timestamp === 'number' ? timestamp : undefined;
 }
 
 /** What the conversation is about: `TES-41`; a sprint has one of its own, `sprint/42`. */
