@@ -43,7 +43,7 @@ export const fieldAliases: Readonly<Partial<Record<TypeName, Readonly<Record<str
 };
 
 /** Kinds of resources that are known by name, and what they would need. */
-export const unbuiltKinds: Readonly<Record<string, string>> = {
+export const unsupportedKinds: Readonly<Record<string, string>> = {
   AgentFleet: 'fleets',
   Fleet: 'fleets',
   AgentFlow: 'flows',

@@ -54,7 +54,7 @@ function checkAgents(
     }
     const agent = agents.get(name);
     if (agent === undefined || agent.runtime !== undefined) return undefined;
-    return `agent ${name} cannot run: models such as its ${agent.model} are not built yet; give it spec.runtime.http.url, or a model scripted:FILE`;
+    return `agent ${name} cannot run: models such as its ${agent.model} are not supported; give it spec.runtime.http.url, or a model scripted:FILE`;
   };
   for (const { reader, references = [] } of resources)
     for (const { target, path } of references) {

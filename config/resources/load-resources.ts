@@ -14,7 +14,7 @@ import { memberOf, textOf } from '../reader/yaml-members.ts';
 import { parseYamlDocuments, type YamlTree } from '../reader/yaml-tree.ts';
 import type { Agent } from './agents/agent.ts';
 import { readAgent } from './agents/read-agent.ts';
-import { unbuiltKinds } from './aliases.ts';
+import { unsupportedKinds } from './aliases.ts';
 import { crossCheck } from './cross-checks.ts';
 import type { Platforms, ReadResource, ResourceContext } from './resource-context.ts';
 import { resourceFiles } from './resource-files.ts';
@@ -50,7 +50,7 @@ export interface LoadedResources {
 
 const MAX_DOCUMENTS = 1000;
 const MAX_RESOURCES = 5000;
-const kinds = ['Trigger', 'Agent', ...Object.keys(unbuiltKinds)];
+const kinds = ['Trigger', 'Agent', ...Object.keys(unsupportedKinds)];
 
 /** Never rejects for what is in the files. */
 export async function loadResources(options: LoadResourcesOptions): Promise<LoadedResources> {
@@ -136,8 +136,9 @@ function kindFault(root: YamlTree, kind: string | undefined): string {
   if (kind === undefined) return 'required, but missing; expected Trigger or Agent';
   if (kind === 'Daemon')
     return "is a gateway's own file, which --config FILE --check checks; expected Trigger or Agent";
-  const unbuilt = Object.hasOwn(unbuiltKinds, kind) ? unbuiltKinds[kind] : undefined;
-  if (unbuilt !== undefined) return `${unbuilt} are not built yet, so ${kind} resources cannot be used`;
+  const unsupported = Object.hasOwn(unsupportedKinds, kind) ? unsupportedKinds[kind] : undefined;
+  if (unsupported !== undefined)
+    return `${unsupported} are not supported, so ${kind} resources cannot be used`;
   const near = suggest(kind, kinds);
   return near === undefined
     ? 'there is no kind of that name; expected Trigger or Agent'

@@ -16,11 +16,11 @@ const parameterSchema = Type.Object({
 
 export const bindingSchema = Type.Object({
   agent: Type.Optional(text('Agent that answers.')),
-  fleet: Type.Optional(text('Fleet of agents that answers; not built yet.')),
-  flow: Type.Optional(text('Flow that is run; not built yet.')),
+  fleet: Type.Optional(text('Fleet of agents that answers; not supported.')),
+  flow: Type.Optional(text('Flow that is run; not supported.')),
   description: Type.Optional(Type.String({ description: 'Help text.' })),
   requires_approval: Type.Boolean({
-    description: 'Somebody must approve each run; not built yet.',
+    description: 'Somebody must approve each run; not supported.',
     default: false,
   }),
   approval_channel: Type.Optional(text('Channel in which approval is asked for.')),

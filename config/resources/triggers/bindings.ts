@@ -1,4 +1,4 @@
-// The commands of a trigger, from what was written to bindings. Whatever would have to guard a run and is not built yet
+// The commands of a trigger, from what was written to bindings. Whatever would have to guard a run and is not supported
 // is refused: nothing guarded ever runs unguarded.
 
 import { joinPath } from '../../reader/field-path.ts';
@@ -65,7 +65,7 @@ function checkMenu(
     reader.reportKey(path, `is one command more than the platform's menu takes, which are ${maxCommands}`);
 }
 
-const unbuiltTargets = { fleet: 'fleets', flow: 'flows' } as const;
+const unsupportedTargets = { fleet: 'fleets', flow: 'flows' } as const;
 
 function checkTarget(reader: SchemaReader, binding: WrittenBinding, path: string): void {
   const targets = (['agent', 'fleet', 'flow'] as const).filter((key) => reader.has(joinPath(path, key)));
@@ -75,14 +75,14 @@ function checkTarget(reader: SchemaReader, binding: WrittenBinding, path: string
       path,
       `leads to ${targets.join(' and ')}; only one of agent, fleet and flow may be given`,
     );
-  for (const [key, words] of Object.entries(unbuiltTargets)) {
+  for (const [key, words] of Object.entries(unsupportedTargets)) {
     const at = joinPath(path, key);
-    if (reader.has(at)) reader.report(at, `${words} are not built yet; let an agent answer`);
+    if (reader.has(at)) reader.report(at, `${words} are not supported; let an agent answer`);
   }
   if (binding.requires_approval === true)
     reader.report(
       joinPath(path, 'requires_approval'),
-      'approvals are not built yet, and nothing that needs one is run without; take the command out',
+      'approvals are not supported, and nothing that needs one is run without; take the command out',
     );
   else if (binding.approval_channel !== undefined)
     reader.reportKey(

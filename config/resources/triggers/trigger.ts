@@ -10,7 +10,7 @@ export interface Parameter {
   readonly default: string | undefined;
 }
 
-/** A command and what it leads to. Fleets, flows and approvals are load errors until they are built. */
+/** A command and what it leads to. Fleets, flows and approvals are load errors. */
 export interface Binding {
   /** As written, without a leading slash; where commands are names of events, what people write keeps it. */
   readonly command: string;

@@ -86,8 +86,8 @@ extra: 1`),
     ['Trigge', 'there is no kind of that name; did you mean Trigger?'],
     ['Daemon', "is a gateway's own file, which --config FILE --check checks; expected Trigger or Agent"],
     ['Deployment', 'there is no kind of that name; expected Trigger or Agent'],
-    ['AgentFleet', 'fleets are not built yet, so AgentFleet resources cannot be used'],
-    ['Flow', 'flows are not built yet, so Flow resources cannot be used'],
+    ['AgentFleet', 'fleets are not supported, so AgentFleet resources cannot be used'],
+    ['Flow', 'flows are not supported, so Flow resources cannot be used'],
   ])('of kind %s is refused', async (kind, message) => {
     const { errors } = await folder.loadText(manual('t').replace('kind: Trigger', `kind: ${kind}`));
     expect(errors).toEqual([`t.yaml:2:7: kind: ${message}`]);
@@ -222,11 +222,11 @@ check: { agent: echo }`);
       'a: { agent: echo, fleet: f }',
       'a: leads to agent and fleet; only one of agent, fleet and flow may be given',
     ],
-    ['a: { fleet: f }', 'a.fleet: fleets are not built yet; let an agent answer'],
-    ['a: { flow: f }', 'a.flow: flows are not built yet; let an agent answer'],
+    ['a: { fleet: f }', 'a.fleet: fleets are not supported; let an agent answer'],
+    ['a: { flow: f }', 'a.flow: flows are not supported; let an agent answer'],
     [
       'a: { agent: echo, requires_approval: true, approval_channel: c }',
-      'a.requires_approval: approvals are not built yet, and nothing that needs one is run without; take the command out',
+      'a.requires_approval: approvals are not supported, and nothing that needs one is run without; take the command out',
     ],
     ['a: { agent: echos }', 'a.agent: there is no agent echos; did you mean echo?'],
     ['a: { agent: zebra }', 'a.agent: there is no agent zebra'],
@@ -436,7 +436,7 @@ spec:
     folder.write('t.yaml', manual('t', 'default_agent: a'));
     const { triggers, errors } = await folder.load({ agents: folder.path });
     expect(errors).toEqual([
-      't.yaml:4:50: spec.default_agent: agent a cannot run: models such as its vendor:large are not built yet; give it spec.runtime.http.url, or a model scripted:FILE',
+      't.yaml:4:50: spec.default_agent: agent a cannot run: models such as its vendor:large are not supported; give it spec.runtime.http.url, or a model scripted:FILE',
     ]);
     expect(triggers).toEqual([]);
   });
