@@ -1,13 +1,15 @@
-// The host's REST API: comments on issues and pull requests, which it numbers and writes alike.
+// The host's REST API: comments on issues and pull requests, which it numbers and writes alike; and who may write to a repository.
 //
 // RA5  a comment that was made later than it is at the host was made by a clock that was wrong: then all comments are looked at.
+// RA6  what is not there is also what a token without the right sees: of a person that is told from one who may not write.
 
 import { DeliveryError } from '../../outbound/delivery-error.ts';
 import { OwnAccount } from '../own-account.ts';
 import { memberOf, textMember } from '../payload-member.ts';
 import { nextPage } from '../repositories/next-page.ts';
-import type { CommentSearch, RepoApi, RepoPlace } from '../repositories/repo-host.ts';
+import type { CommentSearch, RepoApi, RepoPlace, RepoSender } from '../repositories/repo-host.ts';
 import { RepoRest } from '../repositories/repo-rest.ts';
+import { RepoHostReviews } from './repohost-reviews.ts';
 
 /** Of the comments since the row was made: more than these in one conversation, and it is posted again. */
 const MAX_PAGES = 10;
@@ -19,6 +21,7 @@ export class RepoHostApi implements RepoApi {
   /** Whose token it is, by login. */
   readonly own: OwnAccount;
   readonly rest: RepoRest;
+  readonly reviews: RepoHostReviews;
 
   /** `askLoginEveryMs` is the least pause between two questions whose token it is. */
   constructor(apiUrl: string, token: string, askLoginEveryMs: number) {
@@ -35,6 +38,7 @@ export class RepoHostApi implements RepoApi {
     const login = async () =>
       textMember((await this.rest.read('/user', 'the name of its own user')).data, 'login');
     this.own = new OwnAccount(login, askLoginEveryMs);
+    this.reviews = new RepoHostReviews(this.rest, this.own);
   }
 
   async postComment(place: RepoPlace, body: string, signal: AbortSignal): Promise<string> {
@@ -80,6 +84,38 @@ export class RepoHostApi implements RepoApi {
     }
     return undefined;
   }
+
+  async mayWrite(repository: string, { id }: RepoSender, signal: AbortSignal): Promise<boolean> {
+    const path = `/repos/${repository}/collaborators/${encodeURIComponent(id)}/permission`;
+    try {
+      const { data } = await this.rest.read(path, `whether ${id} may write to ${repository}`, signal);
+      // The older word of the two, which every role has: those of one's own, and `maintain`, stand for one of these.
+      const permission = textMember(data, 'permission');
+      if (permission === undefined) throw new DeliveryError(`the host did not say what ${id} may do`);
+      return permission === 'admin' || permission === 'write';
+    } catch (error) {
+      const fault = error as DeliveryError;
+      if (fault.platformCode !== 404) throw withRight(fault, repository);
+    }
+    try {
+      await this.rest.read(`/repos/${repository}`, `whether the token may see ${repository}`, signal);
+      // Apps and bots are no users to it, nor is who has gone.
+      return false;
+    } catch (error) {
+      throw withRight(error as DeliveryError, repository);
+    }
+  }
+}
+
+/** Of a question who may write: what the token lacks. */
+function withRight(fault: DeliveryError, repository: string): DeliveryError {
+  if (!fault.isFinal) return fault;
+  const { message, platformCode } = fault;
+  const right =
+    platformCode === 401
+      ? 'the token is not valid (any more)'
+      : `the token needs write access to ${repository}, a fine-grained one with Metadata (read), to know who may command`;
+  return new DeliveryError(`${message}: ${right}`, { cause: fault, platformCode, isFinal: true });
 }
 
 const nameOf = ({ repository, sign, number }: RepoPlace) => `${repository}${sign}${number}`;

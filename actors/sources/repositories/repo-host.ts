@@ -28,6 +28,31 @@ export interface CommentSearch {
   readonly signal: AbortSignal;
 }
 
+/** Whoever has written something. */
+export interface RepoSender {
+  /** By the name that files and people know. */
+  readonly name: string;
+  /** By the id that the host's API asks for: the name, where it asks for that. */
+  readonly id: string;
+}
+
+/** What a review says of a request, as agents name it. */
+export type Verdict = 'approve' | 'request_changes';
+
+/** Reviews of requests, under one token. All reject with a DeliveryError, in which no secret stands. */
+export interface RepoReviews {
+  /**
+   * Gives the host's id of it, undefined where the host takes none from whose token it is: of a request of their own. `body` is ''
+   * where verdicts have no words.
+   */
+  post(place: RepoPlace, verdict: Verdict, body: string, signal: AbortSignal): Promise<string | undefined>;
+  /**
+   * The id of the review with the mark; of verdicts without words, of one by whose token it is that says the same. Undefined where
+   * there is none. Bounded in what it reads.
+   */
+  find(place: RepoPlace, verdict: Verdict, search: CommentSearch): Promise<string | undefined>;
+}
+
 /** The host's API under one token. All reject with a DeliveryError, in which no secret stands. */
 export interface RepoApi {
   /** By the name that events have for their sender. */
@@ -38,6 +63,13 @@ export interface RepoApi {
   changeComment(place: RepoPlace, id: string, body: string, signal: AbortSignal): Promise<void>;
   /** The id of the comment with the mark; undefined where there is none. Bounded in what it reads. */
   findComment(place: RepoPlace, search: CommentSearch): Promise<string | undefined>;
+  /**
+   * Whether they may write to the repository; false for whom the host does not know there. Rejects finally where the token may not
+   * ask: the message says which right it lacks.
+   */
+  mayWrite(repository: string, sender: RepoSender, signal: AbortSignal): Promise<boolean>;
+  /** Of a host that has `reviews`. */
+  readonly reviews?: RepoReviews;
 }
 
 /** What a host's headers say of a delivery. */
@@ -89,6 +121,8 @@ export interface RepoHost<T extends RepoTrigger, Api extends RepoApi> {
   readonly mentions: MentionRule;
   /** Whether an answer can be written there. @default wherever there is an item */
   hasComments?(item: RepoItem): boolean;
+  /** What its reviews can say, and whether with words: else those are a comment that goes before. Undefined where it has none. */
+  readonly reviews?: { readonly verdicts: readonly Verdict[]; readonly haveWords: boolean };
   /** Of what was authentic and taken: from which hook it came, say. Returns at once. */
   noteDelivery?(host: SourceHost, verifiedFor: string, request: WebhookRequest, repository: string): void;
   /** Runs in the background after a trigger with a token has opened. Never rejects; ends early when the signal is aborted. */
