@@ -9,6 +9,7 @@ import { businessMessengerAdapter } from './businessmessenger/businessmessenger-
 import { chatWorkspaceAdapter } from './chatworkspace/chatworkspace-adapter.ts';
 import { communityChatAdapter } from './communitychat/communitychat-adapter.ts';
 import { httpAdapter } from './http/http-adapter.ts';
+import { incidentManagerAdapter } from './incidentmanager/incidentmanager-adapter.ts';
 import { issueTrackerAdapter } from './issuetracker/issuetracker-adapter.ts';
 import { manualAdapter } from './manual/manual-adapter.ts';
 import { repoHostAdapter } from './repohost/repohost-adapter.ts';
@@ -38,6 +39,7 @@ export function makeAdapters({ maxBodyBytes }: { readonly maxBodyBytes: number }
     ChatWorkspace: chatWorkspaceAdapter(maxBodyBytes),
     TeamChat: teamChatAdapter(maxBodyBytes),
     CommunityChat: communityChatAdapter(maxBodyBytes),
+    IncidentManager: incidentManagerAdapter({ maxBodyBytes }),
     Schedule: scheduleAdapter(),
     Manual: manualAdapter,
   };

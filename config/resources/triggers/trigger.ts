@@ -75,3 +75,4 @@ export type BusinessMessengerTrigger = TriggerOfType<'BusinessMessenger'>;
 export type TeamChatTrigger = TriggerOfType<'TeamChat'>;
 export type CommunityChatTrigger = TriggerOfType<'CommunityChat'>;
 export type ManualTrigger = TriggerOfType<'Manual'>;
+export type IncidentManagerTrigger = TriggerOfType<'IncidentManager'>;

@@ -4,15 +4,32 @@ import * as Type from 'typebox';
 import { secret } from '../../text-schema.ts';
 import { address, checkAddress } from '../fields/address.ts';
 import type { Filled } from '../fields/filled.ts';
-import type { TriggerType } from '../triggers/trigger-type.ts';
+import { incidentEventFault } from '../fields/incident-events.ts';
+import { warnOfNames } from '../fields/platform-ids.ts';
+import { commandsInCommon, doListsMeet } from '../triggers/ambiguous-triggers.ts';
+import type { TriggerOf } from '../triggers/trigger.ts';
+import type { Fields, TriggerType } from '../triggers/trigger-type.ts';
 import { insecureAllowUnverified } from '../triggers/unverified.ts';
 import { webhookPath } from '../triggers/webhook-path.ts';
 
 const incidentManagerConfigSchema = Type.Object(
   {
-    api_key: Type.Optional(secret('Key of the REST API; this or routing_key.')),
-    routing_key: Type.Optional(secret('Routing key of the events API, version 2; this or api_key.')),
-    webhook_secret: Type.Optional(secret('Secret of the signature (HMAC-SHA256).')),
+    api_key: Type.Optional(
+      secret('Key of the REST API, to answer with notes; this or routing_key, or both.'),
+    ),
+    email: Type.Optional(
+      Type.String({
+        description: 'Address of the user in whose name notes are written with the api_key.',
+        pattern: '^[!-?A-~]+@[!-?A-~]+$',
+        patternErrorMessage: 'an email address',
+      }),
+    ),
+    routing_key: Type.Optional(
+      secret('Routing key of the events API, version 2, to answer with events; this or api_key, or both.'),
+    ),
+    webhook_secret: Type.Optional(
+      secret('Secret of the signature (HMAC-SHA256); required unless insecure_allow_unverified.'),
+    ),
     webhook_secrets: Type.Array(Type.String({ minLength: 1, writeOnly: true }), {
       description: 'Several secrets, any of which may have signed.',
       default: [],
@@ -31,29 +48,77 @@ const incidentManagerConfigSchema = Type.Object(
       description: 'States of incidents to handle; none = all.',
       default: [],
     }),
-    api_url: Type.Optional(address('Base of the REST API.')),
-    events_url: Type.Optional(address('Base of the events API.')),
+    api_url: address('Base of the REST API, without a path.', 'https://api.pagerduty.com'),
+    events_url: address('Base of the events API, without a path.', 'https://events.pagerduty.com'),
     path: webhookPath('Path of the webhook.', '/webhook/incidentmanager'),
     insecure_allow_unverified: insecureAllowUnverified,
   },
   { description: 'Webhooks of an incident manager.' },
 );
 
-type IncidentManagerConfig = Filled<Type.Static<typeof incidentManagerConfigSchema>>;
+export type IncidentManagerConfig = Filled<Type.Static<typeof incidentManagerConfigSchema>>;
 
-export const incidentManagerType: TriggerType<IncidentManagerConfig, false> = {
+export const incidentManagerType: TriggerType<IncidentManagerConfig, true> = {
   config: incidentManagerConfigSchema,
-  isBuilt: false,
+  isBuilt: true,
+  hasEventNames: true,
   webhook: {},
   proof: {
     what: 'a webhook_secret',
-    isGiven: (_, fields) => fields.has('webhook_secret') || fields.has('webhook_secrets'),
+    isGiven: ({ webhook_secrets }, fields) =>
+      fields.has('webhook_secret') || webhook_secrets.length > 0 || fields.isFaulty('webhook_secrets'),
   },
+  isAmbiguous: doIncidentsMeet,
   complete(config, fields) {
-    checkAddress(fields, 'api_url', config.api_url);
-    checkAddress(fields, 'events_url', config.events_url);
+    checkBase(fields, 'api_url', config.api_url);
+    checkBase(fields, 'events_url', config.events_url);
     if (!fields.has('api_key') && !fields.has('routing_key'))
       fields.report('', 'needs an api_key or a routing_key');
-    return config;
+    if (fields.has('api_key') && !fields.has('email'))
+      fields.report(
+        'api_key',
+        'stands without an email: the platform refuses notes that are in the name of nobody; give the address of a user',
+        'warning',
+      );
+    if (fields.has('email') && !fields.has('api_key'))
+      fields.reportKey('email', 'has no effect without an api_key', 'warning');
+    warnOfNames(fields, 'service_ids', config.service_ids, {
+      pattern: /^[A-Z0-9]{2,32}$/,
+      what: 'a service, such as PF9KMXH',
+    });
+    return {
+      ...config,
+      api_url: config.api_url.replace(/\/+$/, ''),
+      events_url: config.events_url.replace(/\/+$/, ''),
+    };
   },
+  commandFault: incidentEventFault,
 };
+
+/** What it is asked for stands behind the base; with it in the base nothing would be found there. */
+function checkBase(fields: Fields, key: 'api_url' | 'events_url', text: string): void {
+  checkAddress(fields, key, text);
+  if (fields.isFaulty(key) || !URL.canParse(text)) return;
+  const { pathname, search, hash } = new URL(text);
+  if (search !== '' || hash !== '') fields.report(key, 'must have neither a query nor a fragment');
+  else if (/\/(v2|enqueue|incidents)(\/|$)/.test(pathname))
+    fields.report(key, `is the base alone: leave ${pathname} out`);
+}
+
+type Incidents = TriggerOf<string, IncidentManagerConfig>;
+
+function doIncidentsMeet(a: Incidents, b: Incidents): boolean {
+  const isSame = (one: string, other: string) => one === other;
+  const [as, bs] = [secretsOf(a.config), secretsOf(b.config)];
+  if (!as.some((secret) => bs.includes(secret))) return false;
+  if (!doListsMeet(a.config.service_ids, b.config.service_ids, isSame)) return false;
+  if (!doListsMeet(a.config.urgencies, b.config.urgencies, isSame)) return false;
+  if (!doListsMeet(a.config.statuses, b.config.statuses, isSame)) return false;
+  return commandsInCommon(a, b).length > 0;
+}
+
+/** Without any, '' stands for what both accept unsigned. */
+function secretsOf({ webhook_secret, webhook_secrets }: IncidentManagerConfig): readonly string[] {
+  const all = webhook_secret === undefined ? webhook_secrets : [webhook_secret, ...webhook_secrets];
+  return all.length === 0 ? [''] : all;
+}

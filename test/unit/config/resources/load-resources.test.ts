@@ -131,6 +131,8 @@ describe('the type of a trigger', () => {
     ['TeamChat', 'MSTeams'],
     ['TeamChat', 'Teams'],
     ['IssueTracker', 'Jira'],
+    ['IncidentManager', 'PagerDuty'],
+    ['IncidentManager', 'incident_manager'],
   ])('%s may be written %s', async (type, word) => {
     const configs: Readonly<Record<string, string>> = {
       Schedule: 'cron: "* * * * *"',
@@ -138,6 +140,7 @@ describe('the type of a trigger', () => {
       BotMessenger: 'bot_token: "${S}"',
       ChatWorkspace: 'bot_token: "${S}", signing_secret: "${S}"',
       TeamChat: 'app_id: a, app_password: "${S}"',
+      IncidentManager: 'routing_key: "${S}", webhook_secret: "${S}"',
       IssueTracker: 'webhook_secret: "${S}", base_url: "https://tracker.example"',
     };
     const config = configs[type] ?? 'webhook_secret: "${S}"';
@@ -149,7 +152,6 @@ describe('the type of a trigger', () => {
   test.each([
     ['GitLab', 'RepoHostB'],
     ['Bitbucket', 'RepoHostC'],
-    ['PagerDuty', 'IncidentManager'],
   ])('%s is %s, which is not built', async (word, type) => {
     const { errors } = await folder.loadConfig(word, '');
     expect(errors).toContain(

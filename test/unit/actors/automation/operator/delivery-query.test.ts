@@ -34,8 +34,8 @@ test.each(['http', 'HTTP', 'RepoHost', 'Schedule', 'manual'])(
 test.each([
   ['stat=dead', /there is no parameter "stat"; there are state, trigger/],
   ['state=dead,gone', /there is no "gone"; there are queued, running/],
-  ['source=x', /source: there is no "x"; there are .*repohost, http, schedule, manual, outbox$/],
-  ['source=incidentmanager', /there is no "incidentmanager"/],
+  ['source=x', /source: there is no "x"; there are .*repohost, .*http, schedule, manual, outbox$/],
+  ['source=incidents', /there is no "incidents"/],
   ['source=', /source: there is no ""/],
   ['limit=1001', /limit should be a whole number from 1 to 1000/],
   ['before=-1', /before should be a whole number/],

@@ -1,0 +1,149 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
+// Triggers of the incident manager: what may stand in their files, and which of them are ambiguous.
+
+import { afterAll, describe, expect, test } from 'vitest';
+import { triggerTypes } from '../../../../../config/resources/triggers/trigger-types.ts';
+import { incidentManagerTrigger } from '../../../../fixtures/automation/triggers.ts';
+import { ResourceFolder, triggerText } from '../resource-folder.ts';
+
+const folder = new ResourceFolder();
+afterAll(() => folder.remove());
+
+const env = { SECRET: 'a-secret-of-the-trigger', OTHER: 'another-secret-of-it', KEY: 'a-key-of-it' };
+const events = 'routing_key: "${KEY}", webhook_secret: "${SECRET}"';
+const notes = 'api_key: "${KEY}", email: bot@example.com, webhook_secret: "${SECRET}"';
+
+describe('a trigger of type IncidentManager', () => {
+  test('has every default', async () => {
+    const { trigger, lines } = await folder.loadConfig('IncidentManager', events, { env });
+    expect(lines).toEqual([]);
+    expect(trigger).toMatchObject({
+      type: 'IncidentManager',
+      config: {
+        api_key: undefined,
+        email: undefined,
+        routing_key: env.KEY,
+        webhook_secret: env.SECRET,
+        webhook_secrets: [],
+        service_ids: [],
+        urgencies: [],
+        statuses: [],
+        api_url: 'https://api.pagerduty.com',
+        events_url: 'https://events.pagerduty.com',
+        path: '/webhook/incidentmanager',
+        insecure_allow_unverified: false,
+      },
+    });
+  });
+
+  test('takes every field under the name of the vendor', async () => {
+    const config = `api_key: "\${KEY}", email: bot@example.com, routing_key: "\${KEY}",
+      webhook_secrets: ["\${SECRET}", "\${OTHER}"], service_ids: [PF9KMXH], urgencies: [high, low],
+      statuses: [triggered, acknowledged, resolved], api_url: "http://127.0.0.1:9/", events_url: "http://127.0.0.1:9/proxy/"`;
+    const { trigger, lines } = await folder.loadConfig('PagerDuty', config, { env });
+    expect(lines).toEqual([]);
+    expect(trigger?.config).toMatchObject({
+      email: 'bot@example.com',
+      webhook_secret: undefined,
+      webhook_secrets: [env.SECRET, env.OTHER],
+      service_ids: ['PF9KMXH'],
+      statuses: ['triggered', 'acknowledged', 'resolved'],
+      api_url: 'http://127.0.0.1:9',
+      events_url: 'http://127.0.0.1:9/proxy',
+    });
+  });
+
+  test.each([
+    ['webhook_secret: "${SECRET}"', 'spec.config: needs an api_key or a routing_key'],
+    ['routing_key: "${KEY}"', 'spec.config: nothing proves who sends: give it a webhook_secret'],
+    ['routing_key: "${KEY}", webhook_secrets: []', 'spec.config: nothing proves who sends'],
+    [`${notes.replace('bot@example.com', 'nobody')}`, 'spec.config.email: expected an email address'],
+    [`${notes.replace('bot@example.com', '"a b@example.com"')}`, 'spec.config.email: expected an email'],
+    [`${events}, urgencies: [medium]`, 'spec.config.urgencies[0]: '],
+    [`${events}, statuses: [open]`, 'spec.config.statuses[0]: '],
+    [`${events}, path: /mcp/x`, 'spec.config.path: /mcp and what is below it belong to the gateway'],
+    [`${events}, api_url: api`, 'spec.config.api_url: expected an address'],
+    [
+      `${events}, events_url: "https://events.pagerduty.com/v2/enqueue"`,
+      'spec.config.events_url: is the base alone: leave /v2/enqueue out',
+    ],
+    [
+      `${events}, api_url: "https://api.pagerduty.com/?a=b"`,
+      'spec.config.api_url: must have neither a query nor a fragment',
+    ],
+  ])('with { %s } is told so', async (config, problem) => {
+    const { errors } = await folder.loadConfig('IncidentManager', config, { env });
+    expect(errors).toHaveLength(1);
+    expect(errors[0]).toContain(problem);
+    expect(errors[0]).not.toContain(env.SECRET);
+  });
+
+  test.each([
+    [
+      'api_key: "${KEY}", webhook_secret: "${SECRET}"',
+      'warning: spec.config.api_key: stands without an email: the platform refuses notes that are in the name of nobody',
+    ],
+    [`${events}, email: a@example.com`, 'warning: spec.config.email: has no effect without an api_key'],
+    [
+      `${events}, service_ids: [Shop of ours]`,
+      'warning: spec.config.service_ids[0]: "Shop of ours" has not the form of the id of a service',
+    ],
+    [
+      'routing_key: written-out, webhook_secret: "${SECRET}"',
+      'warning: spec.config.routing_key: is written out; keep it in the environment',
+    ],
+  ])('with { %s } is warned', async (config, warning) => {
+    const { trigger, lines } = await folder.loadConfig('IncidentManager', config, { env });
+    expect(trigger).toBeDefined();
+    expect(lines).toHaveLength(1);
+    expect(lines[0]).toContain(warning);
+  });
+
+  test.each(['incident', 'incident.triggered', 'incident.custom_field_values.updated'])(
+    'may have the command %s',
+    async (command) => {
+      const text = triggerText('IncidentManager', events, `  commands: { ${command}: { agent: echo } }`);
+      expect((await folder.loadText(text, { env })).errors).toEqual([]);
+    },
+  );
+
+  test.each([
+    ['incident.trigered', 'there is no event incident.trigered; did you mean incident.triggered?'],
+    ['pagey.ping', 'pagey.ping reaches nobody here'],
+    ['service.updated', 'service.updated reaches nobody here'],
+    ['pull_request', 'there is no event pull_request; events are incident, incident.triggered, '],
+  ])('with the command %s is told so', async (command, problem) => {
+    const text = triggerText('IncidentManager', events, `  commands: { ${command}: { agent: echo } }`);
+    const { errors } = await folder.loadText(text, { env });
+    expect(errors).toHaveLength(1);
+    expect(errors[0]).toContain(problem);
+  });
+});
+
+describe('two triggers with one path', () => {
+  const isAmbiguous = triggerTypes.IncidentManager.isAmbiguous!;
+  const with_ = (config: Parameters<typeof incidentManagerTrigger>[1]) => incidentManagerTrigger('t', config);
+
+  test.each([
+    ['with one secret', {}, {}, true],
+    ['with secrets of their own', { webhook_secret: 'a' }, { webhook_secret: 'b' }, false],
+    [
+      'with one of several secrets in common',
+      { webhook_secret: 'a', webhook_secrets: ['c'] },
+      { webhook_secret: undefined, webhook_secrets: ['b', 'c'] },
+      true,
+    ],
+    ['for different services', { service_ids: ['P1'] }, { service_ids: ['P2'] }, false],
+    ['for a service and for all', { service_ids: ['P1'] }, {}, true],
+    ['for different urgencies', { urgencies: ['high'] }, { urgencies: ['low'] }, false],
+    ['for different states', { statuses: ['triggered'] }, { statuses: ['resolved', 'acknowledged'] }, false],
+    ['for states in common', { statuses: ['triggered', 'resolved'] }, { statuses: ['resolved'] }, true],
+  ] as const)('%s', (_, a, b, expected) => {
+    expect(isAmbiguous(with_(a as never), with_(b as never))).toBe(expected);
+  });
+
+  test('with no command in common are not ambiguous', () => {
+    const a = { ...with_({}), default_target: undefined };
+    expect(isAmbiguous(a, with_({}))).toBe(false);
+  });
+});
