@@ -12,6 +12,8 @@ export class OwnAccount {
   #name: string | undefined;
   /** In terms of performance.now. */
   #askAt = 0;
+  /** Never rejects. */
+  #asking: Promise<void> = Promise.resolve();
 
   /** `ask` rejects with a DeliveryError. */
   constructor(ask: () => Promise<string | undefined>, askEveryMs: number) {
@@ -19,17 +21,27 @@ export class OwnAccount {
     this.#askEveryMs = askEveryMs;
   }
 
+  get isKnown(): boolean {
+    return this.#name !== undefined;
+  }
+
   /** Asks for the name in the background, where it is not known. */
   learn(): void {
-    if (this.#name !== undefined || performance.now() < this.#askAt) return;
+    void this.asked();
+  }
+
+  /** The same, for whoever waits for that: resolves when the platform has answered, whatever it says; at once where it is not asked. */
+  asked(): Promise<void> {
+    if (this.#name !== undefined || performance.now() < this.#askAt) return this.#asking;
     this.#askAt = Number.POSITIVE_INFINITY;
-    this.#ask().then(
+    this.#asking = this.#ask().then(
       (name) => this.note(name),
       (error: unknown) => {
         const { isFinal = false, retryAfterMs = 0 } = error instanceof DeliveryError ? error : {};
         if (!isFinal) this.#askAt = performance.now() + Math.max(retryAfterMs, this.#askEveryMs);
       },
     );
+    return this.#asking;
   }
 
   /** The platform has said it. */

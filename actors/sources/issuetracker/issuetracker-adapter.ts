@@ -3,10 +3,12 @@
 
 import type { IssueTrackerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
+import { ClientsByCredential } from '../clients-by-credential.ts';
 import { WebhookTable } from '../webhook-table.ts';
 import { readTrackerEvent, trackerAccount } from './issuetracker-event.ts';
-import { takesTrackerEvent } from './issuetracker-filter.ts';
 import { issueTrackerPath, type TrackerSubscriber } from './issuetracker-path.ts';
+import { TrackerAccess } from './tracker-access.ts';
+import { completed, takesChecked } from './tracker-checks.ts';
 import { trackerProof } from './tracker-proof.ts';
 
 export interface IssueTrackerOptions {
@@ -20,16 +22,23 @@ export function issueTrackerAdapter({
   replayWindowMs = 0,
 }: IssueTrackerOptions): Adapter<IssueTrackerTrigger> {
   const table = new WebhookTable<TrackerSubscriber>(issueTrackerPath(maxBodyBytes, replayWindowMs));
+  const { of: accessOf } = new ClientsByCredential<IssueTrackerTrigger, TrackerAccess>(
+    ({ config: { base_url, email, api_token } }) =>
+      email === undefined || api_token === undefined ? undefined : [base_url, email, api_token],
+    (trigger) => new TrackerAccess(trigger),
+  );
   return {
     type: 'IssueTracker',
     account: trackerAccount,
     async open(trigger: IssueTrackerTrigger, host: SourceHost): Promise<OpenTrigger> {
+      const access = accessOf(trigger);
+      access?.use(host.store);
+      access?.own.learn();
       const verifier = await trackerProof(trigger);
       return { close: await table.add({ trigger, host, methods: ['POST'], verifier }, trigger.config.path) };
     },
     read: readTrackerEvent,
-    takes: (trigger, event) =>
-      // Nothing here can ask the tracker yet, and no event is taken unasked.
-      takesTrackerEvent(trigger, event) && trigger.config.jql_filter === undefined,
+    complete: (event, triggers) => completed(accessOf, event, triggers),
+    takes: (trigger, event) => takesChecked(accessOf, trigger, event),
   };
 }
