@@ -12,7 +12,7 @@ import {
   trigger,
 } from '../../fixtures/automation/automation.ts';
 import { repoExample } from '../../fixtures/automation/repo-payloads.ts';
-import { RepoRestHost } from '../../fixtures/automation/repo-rest-host.ts';
+import { RepoRestHost } from '../../fixtures/repositories/repo-rest-host.ts';
 
 const PLACE = 'Codertocat/Hello-World#1';
 const POST = /^POST .*\/comments$/;

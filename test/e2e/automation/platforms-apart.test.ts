@@ -11,7 +11,6 @@ import {
 } from '../../fixtures/automation/automation.ts';
 import { botTrigger, echo, newPlatform, texts } from '../../fixtures/automation/bots.ts';
 import { repoExample } from '../../fixtures/automation/repo-payloads.ts';
-import { RepoRestHost } from '../../fixtures/automation/repo-rest-host.ts';
 import {
   APP_SECRET,
   business,
@@ -21,6 +20,7 @@ import {
 } from '../../fixtures/business-platform/messenger.ts';
 import { messagesOf, textMessage } from '../../fixtures/business-platform/notification.ts';
 import { WebhookSender } from '../../fixtures/business-platform/webhook-sender.ts';
+import { RepoRestHost } from '../../fixtures/repositories/repo-rest-host.ts';
 
 /** More than a platform has places. */
 const MANY = 80;

@@ -13,7 +13,6 @@ import {
 } from '../../fixtures/automation/automation.ts';
 import { newPlatform, texts } from '../../fixtures/automation/bots.ts';
 import { repoExample } from '../../fixtures/automation/repo-payloads.ts';
-import { RepoRestHost } from '../../fixtures/automation/repo-rest-host.ts';
 import { tooManyRequests } from '../../fixtures/bot-platform/bot-error.ts';
 import {
   APP_SECRET,
@@ -23,6 +22,7 @@ import {
 } from '../../fixtures/business-platform/messenger.ts';
 import { messagesOf, textMessage } from '../../fixtures/business-platform/notification.ts';
 import { WebhookSender } from '../../fixtures/business-platform/webhook-sender.ts';
+import { RepoRestHost } from '../../fixtures/repositories/repo-rest-host.ts';
 
 const POST = /^POST .*\/comments$/;
 const ada = { name: 'Ada', number: '15550002222' };

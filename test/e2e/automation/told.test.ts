@@ -11,7 +11,7 @@ import {
   trigger,
 } from '../../fixtures/automation/automation.ts';
 import { repoExample } from '../../fixtures/automation/repo-payloads.ts';
-import { RepoRestHost } from '../../fixtures/automation/repo-rest-host.ts';
+import { RepoRestHost } from '../../fixtures/repositories/repo-rest-host.ts';
 
 let rest: RepoRestHost;
 

@@ -6,9 +6,9 @@ import { KnownHooks } from '../../../../actors/sources/repohost/known-hooks.ts';
 import { repoHostAdapter } from '../../../../actors/sources/repohost/repohost-adapter.ts';
 import type { RepoHostTrigger } from '../../../../config/resources/triggers/trigger.ts';
 import { signature } from '../../../fixtures/automation/automation.ts';
-import { type HookDelivery, RepoRestHost } from '../../../fixtures/automation/repo-rest-host.ts';
 import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
 import { repoHostTrigger } from '../../../fixtures/automation/triggers.ts';
+import { type HookDelivery, RepoRestHost } from '../../../fixtures/repositories/repo-rest-host.ts';
 
 const TOKEN = 'ghp_the_token_that_nobody_may_see';
 const SECRET = 'a secret of the tests';

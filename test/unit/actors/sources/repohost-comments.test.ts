@@ -12,9 +12,10 @@ import type { NewEvent, StoredEvent } from '../../../../actors/store/store.ts';
 import type { RepoHostTrigger } from '../../../../config/resources/triggers/trigger.ts';
 import { rowsOfAnswer, sendRow } from '../../../fixtures/automation/outbound.ts';
 import { repoExample } from '../../../fixtures/automation/repo-payloads.ts';
-import { type Refusal, RepoRestHost } from '../../../fixtures/automation/repo-rest-host.ts';
 import { TestSourceHost } from '../../../fixtures/automation/source-host.ts';
 import { repoHostTrigger } from '../../../fixtures/automation/triggers.ts';
+import type { Refusal } from '../../../fixtures/repositories/fake-repo-api.ts';
+import { RepoRestHost } from '../../../fixtures/repositories/repo-rest-host.ts';
 
 const TOKEN = 'ghp_the_token_that_nobody_may_see';
 const PLACE = 'Codertocat/Hello-World#1';
