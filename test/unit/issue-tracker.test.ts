@@ -1,0 +1,124 @@
+// The tracker of the tests, seen by a client that others have written: what that takes for an answer, a page and a refusal.
+
+import { Version3Client } from 'jira.js';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { IssueTracker } from '../fixtures/issue-tracker/issue-tracker.ts';
+import { refusal } from '../fixtures/issue-tracker/refusal.ts';
+
+const credentials = { email: 'agent@example.com', apiToken: 'token-of-the-tests' };
+const person = { accountId: '5b10a2844c20165700ede21g', displayName: 'Mia' };
+const said = (...texts: readonly string[]) => ({
+  version: 1 as const,
+  type: 'doc' as const,
+  content: texts.map((text) => ({ type: 'paragraph', content: [{ type: 'text', text }] })),
+});
+
+let tracker: IssueTracker;
+let client: Version3Client;
+beforeAll(async () => {
+  tracker = await new IssueTracker(credentials).start();
+  client = clientWith(credentials.apiToken);
+});
+afterAll(() => tracker.stop());
+
+const clientWith = (apiToken: string) =>
+  new Version3Client({
+    host: tracker.url,
+    authentication: { basic: { email: credentials.email, apiToken } },
+  });
+
+describe('a tracker', () => {
+  test('takes a comment with properties, lists it, and says what is in them', async () => {
+    tracker.addIssue('OPS-1');
+    const properties = [{ key: 'mark', value: { row: 'a' } }];
+    const comment = await client.issueComments.addComment({
+      issueIdOrKey: 'OPS-1',
+      comment: said('Hello.'),
+      properties,
+    });
+    expect(comment).toMatchObject({ body: said('Hello.'), author: tracker.user });
+    const { comments } = await client.issueComments.getComments({
+      issueIdOrKey: 'OPS-1',
+      expand: 'properties',
+    });
+    expect(comments).toMatchObject([{ id: comment.id, properties }]);
+    const list = await client.issueComments.getCommentsByIds({
+      ids: [Number(comment.id)],
+      expand: 'properties',
+    });
+    expect(list).toMatchObject({ values: [{ id: comment.id, properties }] });
+    const commentId = comment.id ?? '';
+    const keys = await client.issueCommentProperties.getCommentPropertyKeys({ commentId });
+    expect(keys).toMatchObject({ keys: [{ key: 'mark' }] });
+    const one = { commentId, propertyKey: 'mark' };
+    expect(await client.issueCommentProperties.getCommentProperty(one)).toEqual(properties[0]);
+    await expect(
+      client.issueCommentProperties.getCommentProperty({ commentId, propertyKey: 'other' }),
+    ).rejects.toMatchObject({ status: 404 });
+  });
+
+  test('gives comments in pages, the newest first where that is asked for', async () => {
+    tracker.addIssue('OPS-2');
+    for (const text of ['one', 'two', 'three']) tracker.addComment('OPS-2', said(text), person);
+    const asked = { issueIdOrKey: 'OPS-2', orderBy: '-created' } as const;
+    const page = await client.issueComments.getComments({ ...asked, maxResults: 2 });
+    expect(page).toMatchObject({ startAt: 0, maxResults: 2, total: 3 });
+    expect(page.comments?.map(({ body }) => body)).toEqual([said('three'), said('two')]);
+    expect(page.comments?.[0]?.properties).toBeUndefined();
+    const next = await client.issueComments.getComments({ ...asked, startAt: 2 });
+    expect(next.comments?.map(({ body }) => body)).toEqual([said('one')]);
+  });
+
+  test('has a comment changed', async () => {
+    tracker.addIssue('OPS-3');
+    const { id } = tracker.addComment('OPS-3', said('before'), person, [{ key: 'mark', value: 1 }]);
+    const changed = await client.issueComments.updateComment({
+      issueIdOrKey: 'OPS-3',
+      id,
+      body: said('after'),
+    });
+    expect(changed).toMatchObject({ id, body: said('after') });
+    expect(tracker.commentsOf('OPS-3')).toMatchObject([{ properties: [{ key: 'mark', value: 1 }] }]);
+    tracker.deleteComment('OPS-3', id);
+    await expect(
+      client.issueComments.updateComment({ issueIdOrKey: 'OPS-3', id, body: said('after') }),
+    ).rejects.toMatchObject({ status: 404 });
+  });
+
+  test('says whose token it is, and which issues match queries', async () => {
+    expect(await client.myself.getCurrentUser()).toMatchObject(tracker.user);
+    const id = Number(tracker.addIssue('OPS-4'));
+    tracker.queries.set('project = OPS', (issue) => issue === id);
+    tracker.queries.set('nonsense', 'The query is wrong.');
+    const jqls = ['project = OPS', 'project = X', 'nonsense'];
+    expect(await client.issueSearch.matchIssues({ issueIds: [id, 1], jqls })).toEqual({
+      matches: [
+        { matchedIssues: [id], errors: [] },
+        { matchedIssues: [], errors: [] },
+        { matchedIssues: [], errors: ['The query is wrong.'] },
+      ],
+    });
+  });
+
+  test.each([
+    ['an issue that is not there', { issueIdOrKey: 'OPS-999', comment: said('x') }, 404],
+    ['an empty text', { issueIdOrKey: 'OPS-5', comment: said('') }, 400],
+    ['no words', { issueIdOrKey: 'OPS-5', comment: said(' ') }, 400],
+    ['what is longer than a comment', { issueIdOrKey: 'OPS-5', comment: said('x'.repeat(32_767)) }, 400],
+  ])('refuses %s', async (_, parameters, status) => {
+    tracker.addIssue('OPS-5');
+    await expect(client.issueComments.addComment(parameters)).rejects.toMatchObject({ status });
+    expect(tracker.commentsOf('OPS-5')).toEqual([]);
+  });
+
+  test('refuses another token, and fails as it is told to', async () => {
+    await expect(clientWith('another').myself.getCurrentUser()).rejects.toMatchObject({ status: 401 });
+    tracker.fail({ kind: 'refuse', refusal: refusal(429, []) }, 'GET', /myself$/);
+    await expect(client.myself.getCurrentUser()).rejects.toMatchObject({ status: 429 });
+    tracker.addIssue('OPS-6');
+    tracker.fail({ kind: 'cut', isTaken: true }, 'POST', /OPS-6\/comment$/);
+    const comment = { issueIdOrKey: 'OPS-6', comment: said('x') };
+    await expect(client.issueComments.addComment(comment)).rejects.toThrow();
+    expect(tracker.commentsOf('OPS-6')).toHaveLength(1);
+  });
+});
