@@ -21,10 +21,6 @@ export class OwnAccount {
     this.#askEveryMs = askEveryMs;
   }
 
-  get isKnown(): boolean {
-    return this.#name !== undefined;
-  }
-
   /** Asks for the name in the background, where it is not known. */
   learn(): void {
     void this.asked();
@@ -47,6 +43,10 @@ export class OwnAccount {
   /** The platform has said it. */
   note(name: string | undefined): void {
     this.#name ??= name;
+  }
+
+  get isKnown(): boolean {
+    return this.#name !== undefined;
   }
 
   /** Whether it is the name, as far as that is known by now; upper and lower case are the same. */

@@ -42,6 +42,7 @@ function repoHost(askLoginEveryMs: number): RepoHost<RepoHostTrigger, RepoHostAp
     marks: htmlMarks,
     maxComment: 65_536,
     mentions: { pattern: MENTION },
+    reviews: { verdicts: ['approve', 'request_changes'], haveWords: true },
     noteDelivery: ({ store }, ...delivery) => hooks.note(store, ...delivery),
     recover: (recovery) => askForFailed({ ...recovery, asked, hooks }),
   };

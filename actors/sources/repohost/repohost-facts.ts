@@ -21,6 +21,8 @@ interface Shape {
   readonly sha?: string;
   /** What a person wrote, put together of these. */
   readonly words?: readonly string[];
+  /** Who has written the review that it is about. */
+  readonly reviewer?: string;
 }
 
 const pullRequest: Shape = {
@@ -33,7 +35,7 @@ const pullRequest: Shape = {
 
 const shapes: Readonly<Record<string, Shape>> = {
   pull_request: { ...pullRequest, words: ['pull_request.title', 'pull_request.body'] },
-  pull_request_review: { ...pullRequest, words: ['review.body'] },
+  pull_request_review: { ...pullRequest, words: ['review.body'], reviewer: 'review.user.login' },
   pull_request_review_comment: { ...pullRequest, words: ['comment.body'] },
   push: { hasRef: true, sha: 'after' },
   issues: { number: 'issue.number', words: ['issue.title', 'issue.body'] },
@@ -141,6 +143,10 @@ class Facts implements RepoFacts {
   get isOfAnswers(): boolean {
     return this.event === 'issue_comment';
   }
+
+  get reviewer(): string | undefined {
+    return at(this.payload, this.#shape.reviewer);
+  }
 }
 
 /** What somebody says about an issue or a pull request, and the action with which it is new. */
@@ -164,10 +170,11 @@ export const repoHostEvents: RepoEvents = {
 
 /** Every path at which the facts of an event are read. */
 function repoPaths(event: string): readonly string[] {
-  const { number, pull, pullMark, branch, branchHome, target, tag, sha, words } = shapes[event] ?? {};
+  const { number, pull, pullMark, branch, branchHome, target, tag, sha, words, reviewer } =
+    shapes[event] ?? {};
   const ofPull = pull === undefined ? [] : [`${pull}.title`, `${pull}.user.login`];
   const home = branchHome === undefined ? [] : [`${branchHome}.full_name`];
-  const own = [number, pullMark, branch, target, tag, sha, ...(words ?? []), ...ofPull, ...home];
+  const own = [number, pullMark, branch, target, tag, sha, reviewer, ...(words ?? []), ...ofPull, ...home];
   return [...commonPaths, ...own.filter((path) => path !== undefined)];
 }
 
@@ -210,6 +217,10 @@ function homeOf({ branchHome }: Shape, payload: unknown, repository: string): st
 
 function wordsOf(shape: Shape, payload: unknown): string | undefined {
   const words = (shape.words ?? []).flatMap((path) => textMember(payload, path) ?? []);
-  const text = words.join('\n\n').trim();
+  // The first line keeps what stands before it: four spaces make it code.
+  const text = words
+    .join('\n\n')
+    .replace(/^(?:[^\S\n]*\n)+/, '')
+    .trimEnd();
   return text === '' ? undefined : text;
 }

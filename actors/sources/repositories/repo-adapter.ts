@@ -7,10 +7,11 @@ import { ClientsByCredential } from '../clients-by-credential.ts';
 import { Remarks } from '../remarks.ts';
 import { WebhookTable } from '../webhook-table.ts';
 import { readRepoEvent } from './repo-event.ts';
-import { takesRepoEvent } from './repo-filter.ts';
+import { isOfInterest, needsWriter, takesRepoEvent } from './repo-filter.ts';
 import type { RepoApi, RepoHost, RepoTrigger } from './repo-host.ts';
 import { repoOutbound } from './repo-outbound.ts';
 import { type RepoSubscriber, repoPath } from './repo-path.ts';
+import { RepoWriters } from './repo-writers.ts';
 
 /** What was asked for again comes within seconds, and the listener opens after the triggers. */
 const RECOVER_AFTER_MS = 10_000;
@@ -28,18 +29,25 @@ export function repoAdapter<T extends RepoTrigger, Api extends RepoApi>(
   { maxBodyBytes, askAfterMs = RECOVER_AFTER_MS, replayWindowMs = 0 }: RepoAdapterOptions,
 ): Adapter<T> {
   const remarks = new Remarks();
+  const writers = new RepoWriters();
   const table = new WebhookTable<RepoSubscriber<T, Api>>(repoPath(kind, maxBodyBytes, replayWindowMs));
   const { of: apiOf, digestOf } = new ClientsByCredential<T, Api>(
     ({ config: { api_url, token } }) => (token === undefined ? undefined : [api_url, token]),
     (trigger) => kind.api(trigger, trigger.config.token ?? ''),
   );
 
+  /** Whose tokens write reviews. */
+  const reviewers = new Set<{ readonly apiUrl: string; readonly api: Api }>();
+  const isOurs = ({ config: { api_url } }: RepoTrigger, name: string) =>
+    [...reviewers].some(({ apiUrl, api: { own } }) => apiUrl === api_url && (own.is(name) || !own.isKnown));
+
   return {
     type: kind.type,
     account: ({ config }) => new URL(config.api_url).host,
     async open(trigger, host) {
-      const { path } = trigger.config;
+      const { path, api_url: apiUrl, reviews } = trigger.config;
       const api = apiOf(trigger);
+      const reviewer = api !== undefined && reviews === 'allow' ? { apiUrl, api } : undefined;
       const member = { trigger, host, methods: ['POST'], verifier: kind.verifier(trigger), api };
       const leave = await table.add(member, path);
       const closing = new AbortController();
@@ -50,16 +58,24 @@ export function repoAdapter<T extends RepoTrigger, Api extends RepoApi>(
         void kind.recover?.({ api, trigger, host, verifiedFor, alike, remarks, signal: closing.signal });
       }, askAfterMs).unref();
       api?.own.learn();
+      if (reviewer !== undefined) reviewers.add(reviewer);
       return {
         close: async () => {
           clearTimeout(timer);
+          if (reviewer !== undefined) reviewers.delete(reviewer);
           closing.abort();
           await leave();
         },
       };
     },
     read: (stored) => readRepoEvent(kind.events, stored),
-    takes: (trigger, inbound) => takesRepoEvent(kind.marks, trigger, inbound),
+    complete(inbound, triggers) {
+      const asking = triggers.filter(
+        (trigger) => needsWriter(trigger, inbound) && isOfInterest(kind.marks, trigger, inbound, isOurs),
+      );
+      return asking.length === 0 ? undefined : writers.complete(inbound, asking, apiOf);
+    },
+    takes: (trigger, inbound) => takesRepoEvent(kind.marks, trigger, inbound, isOurs),
     outbound: repoOutbound(kind, apiOf, digestOf),
     remarks: ({ name }) => remarks.of(name),
   };

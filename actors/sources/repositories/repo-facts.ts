@@ -39,6 +39,8 @@ export interface RepoFacts {
   readonly comment: 'written' | 'changed' | undefined;
   /** Our own answers come back as such an event. */
   readonly isOfAnswers: boolean;
+  /** Whose review with words it is about, where it is about one. */
+  readonly reviewer?: string | undefined;
   readonly payload: unknown;
 }
 
@@ -86,7 +88,11 @@ export function placeOf({ repository, item, ref, home }: RepoFacts): string {
   return home === undefined ? `${repository}@${ref}` : `${repository}@${home}:${ref}`;
 }
 
-/** `/deploy`, where somebody has just written a comment that begins with it; what is changed later, or only quoted, is no command. */
+/**
+ * `/deploy`, where somebody has just written a comment that begins with it; what is changed later, quoted, or code, as a line with
+ * four spaces before it is, is no command.
+ */
 export function spokenIn({ comment, text }: Pick<RepoFacts, 'comment' | 'text'>): string | undefined {
-  return comment === 'written' ? /^\s*(\/[A-Za-z][\w-]{0,63})(?!\S)/.exec(text ?? '')?.[1] : undefined;
+  if (comment !== 'written') return undefined;
+  return /^(?:[^\S\n]*\n)* {0,3}(\/[A-Za-z][\w-]{0,63})(?!\S)/.exec(text ?? '')?.[1];
 }

@@ -2,8 +2,9 @@
 //
 // HF1  an event that has nothing to do with branches is not held back by `branches`; one that should have a branch and
 //      has none (a pushed tag) is.
-// HF2  what this gateway wrote itself is never taken, or its answers would be answered. It writes comments only: a mark
-//      in the words of an issue or a request is a stranger's, who would like not to be seen.
+// HF2  what this gateway wrote itself is never taken, or its answers would be answered. It writes comments, which are known by their
+//      mark alone; and reviews, which decide what is merged: the mark in one counts only where it is by whose token writes reviews
+//      for a trigger here, or that is not known yet. A mark in any other words is a stranger's, who would like not to be seen.
 // HF3  what a person commands in a comment is taken from those whom the host lets write to the repository, unless the trigger's
 //      file says otherwise; while nobody knows, from nobody.
 
@@ -11,10 +12,14 @@ import { compileGlobs } from '../../../globs/glob.ts';
 import type { ResendMarks } from '../../outbound/resend-mark.ts';
 import type { InboundEvent } from '../adapter.ts';
 import { factsOf } from './repo-event.ts';
+import type { RepoFacts } from './repo-facts.ts';
 import type { RepoTrigger } from './repo-host.ts';
 
-/** Among the checks of an event. */
-export const MAY_WRITE = 'may write';
+/** Among the checks of an event: whether who has written it may write to its repository, at the host of the trigger. */
+export const mayWriteAt = ({ config }: RepoTrigger): string => `may write at ${config.api_url}`;
+
+/** Whether reviews of that user, at the host of the trigger, may be ours. */
+export type IsOurs = (trigger: RepoTrigger, name: string) => boolean;
 
 interface Filter {
   readonly hasRepository: (name: string) => boolean;
@@ -30,25 +35,41 @@ export function takesRepoEvent(
   marks: ResendMarks,
   trigger: RepoTrigger,
   inbound: InboundEvent,
+  isOurs?: IsOurs,
 ): boolean | string {
-  if (!isOfInterest(marks, trigger, inbound)) return false;
-  if (!needsWriter(trigger, inbound) || inbound.checks?.[MAY_WRITE] === true) return true;
+  if (!isOfInterest(marks, trigger, inbound, isOurs)) return false;
+  if (!needsWriter(trigger, inbound)) return true;
+  const mayWrite = inbound.checks?.[mayWriteAt(trigger)];
+  if (mayWrite === true) return true;
   const { user = 'whoever wrote it', channel = 'the repository', spoken } = inbound;
-  return `${user} may not write to ${channel}, so ${spoken} is not carried out`;
+  if (mayWrite === false) return `${user} may not write to ${channel}, so ${spoken} is not carried out`;
+  if (trigger.config.token === undefined)
+    return `nobody can ask who may write to ${channel}, so ${spoken} is not carried out: commands_from: writers needs a token`;
+  return `nobody knows whether ${user} may write to ${channel}, so ${spoken} is not carried out`;
 }
 
 /** Whether it may take the event, if who wrote it may command. */
-export function isOfInterest(marks: ResendMarks, trigger: RepoTrigger, inbound: InboundEvent): boolean {
+export function isOfInterest(
+  marks: ResendMarks,
+  trigger: RepoTrigger,
+  inbound: InboundEvent,
+  isOurs: IsOurs = () => false,
+): boolean {
   const filter = filterOf(trigger);
   const { names, channel = '', user = '', text = '' } = inbound;
   const facts = factsOf(inbound);
   if (filter.events.size > 0 && !names.some((name) => filter.events.has(name))) return false;
   if (!filter.hasRepository(channel)) return false;
   if (filter.ignored.has(user.toLowerCase())) return false;
-  if (facts.isOfAnswers && marks.areIn(text)) return false;
+  if (marks.areIn(text) && isOwnWord(facts, (name) => isOurs(trigger, name))) return false;
   if (trigger.config.branches.length === 0) return true;
   const { branches } = facts;
   return branches === undefined || branches.some(filter.hasBranch);
+}
+
+/** What was written with a mark. */
+function isOwnWord({ isOfAnswers, reviewer }: RepoFacts, isOurs: (name: string) => boolean): boolean {
+  return isOfAnswers || (reviewer !== undefined && isOurs(reviewer));
 }
 
 /** Whether the event is a command of the trigger that not everybody may give. */

@@ -2,6 +2,8 @@
 // what a first one may have posted, and by which our own comments are known: behind the answer a block of code, an HTML
 // comment or a folded section that it leaves open would take it in.
 //
+// How a verdict becomes a review stands in repo-reviews.ts.
+//
 // COM1  where an attempt was begun before, it is looked first whether the comment is there already: that one may have posted
 //      it and have ended before it could say so, whether it counts as an attempt or not.
 
@@ -13,7 +15,15 @@ import type { OutboundMessage, OutboundTarget } from '../../outbound/outbound-me
 import type { ResendMarks } from '../../outbound/resend-mark.ts';
 import type { InboundEvent } from '../adapter.ts';
 import { factsOf } from './repo-event.ts';
-import { type RepoApi, type RepoHost, type RepoPlace, type RepoTrigger, repoPlaceIn } from './repo-host.ts';
+import {
+  type RepoApi,
+  type RepoHost,
+  type RepoPlace,
+  type RepoTrigger,
+  repoPlaceIn,
+  type Verdict,
+} from './repo-host.ts';
+import { REVIEWS, RefusedReviews, sendReview, UNJUDGED_ROOM, verdictOf } from './repo-reviews.ts';
 
 interface Comment {
   readonly repository: string;
@@ -25,22 +35,35 @@ interface Comment {
   readonly body?: string;
   /** The row whose comment this is to stand in, if that has one. */
   readonly of?: string;
+  /** It is a review that says so, with that text where it has any. */
+  readonly verdict?: Verdict;
 }
 
 /** Both give none for a trigger that has no token. */
 export function repoOutbound<T extends RepoTrigger, Api extends RepoApi>(
-  host: Pick<RepoHost<T, Api>, 'marks' | 'maxComment' | 'mentions' | 'harmless' | 'hasComments'>,
+  host: Pick<RepoHost<T, Api>, 'marks' | 'maxComment' | 'mentions' | 'harmless' | 'hasComments' | 'reviews'>,
   apiOf: (trigger: T) => Api | undefined,
   senderOf: (trigger: T) => string | undefined,
 ): Outbound<T, Comment> {
-  const { marks, mentions, hasComments } = host;
+  const { marks, mentions, hasComments, reviews } = host;
+  const refused = new RefusedReviews();
   return {
     target({ config }, inbound) {
-      const { item } = factsOf(inbound);
+      const { item, pull } = factsOf(inbound);
       if (config.token === undefined || item === undefined || hasComments?.(item) === false) return undefined;
-      return targetOf(inbound, item);
+      const target = targetOf(inbound, item);
+      const mayJudge = config.reviews === 'allow' && reviews !== undefined && pull !== undefined;
+      return mayJudge ? { ...target, thread: REVIEWS } : target;
     },
-    render: (_, message) => [rendered(message, host)],
+    render(_, message) {
+      const verdict = verdictOf(message, reviews);
+      if (verdict === undefined) return [rendered(message, host)];
+      if (reviews?.haveWords === true)
+        return [{ ...rendered(message, { ...host, maxComment: host.maxComment - UNJUDGED_ROOM }), verdict }];
+      const comment = rendered(message, host);
+      const judged = { ...comment, text: '', verdict };
+      return comment.text === '' ? [judged] : [comment, judged];
+    },
     mentions,
     sendsTo: ({ config }) => config.api_url,
     senderOf,
@@ -48,7 +71,16 @@ export function repoOutbound<T extends RepoTrigger, Api extends RepoApi>(
       const api = apiOf(trigger);
       if (api === undefined)
         throw new DeliveryError(`trigger ${trigger.name} has no token any more`, { isFinal: true });
-      return sendComment(api, marks, comment, context);
+      const { verdict } = comment;
+      if (verdict === undefined) return sendComment(api, marks, comment, context);
+      return sendReview(
+        {
+          ...{ api, place: placeOf(comment), verdict, mark: marks.of(context.rowId), refused },
+          body: reviews?.haveWords === true ? markedHead(marks, context.rowId) + comment.text : '',
+        },
+        context,
+        (text) => sendComment(api, marks, { ...comment, text: text + comment.text }, context),
+      );
     },
   };
 }
@@ -90,14 +122,16 @@ export function commentText(
 
 const markedHead = (marks: ResendMarks, rowId: string) => `${marks.of(rowId)}\n\n`;
 
+const placeOf = ({ repository, number, sign = '#' }: Comment): RepoPlace => ({ repository, number, sign });
+
 async function sendComment(
   api: RepoApi,
   marks: ResendMarks,
   comment: Comment,
   { rowId, madeAt, wasTried, signal, receiptOf }: SendContext,
 ): Promise<Receipt> {
-  const { repository, number, sign = '#', text, body = markedHead(marks, rowId) + text, of } = comment;
-  const place: RepoPlace = { repository, number, sign };
+  const { text, body = markedHead(marks, rowId) + text, of } = comment;
+  const place = placeOf(comment);
   const before = of === undefined ? undefined : await receiptOf(of);
   if (before !== undefined) {
     // As often as it may be repeated, the comment says the same.

@@ -51,6 +51,11 @@ export function repoConfigSchema({
           'Whose comments may be commands such as /deploy: of those who may write to the repository, which needs a token, or of everyone.',
         default: 'writers',
       }),
+      reviews: Type.Enum(['none', 'allow'], {
+        description:
+          'Whether an answer may approve a request or ask for changes, by an action `approve` or `request_changes`.',
+        default: 'none',
+      }),
       replay_window_seconds: Type.Optional(
         Type.Number({
           description:
@@ -68,8 +73,9 @@ export function repoConfigSchema({
 /** Filled; `webhook_secret` is '' under insecure_allow_unverified alone. */
 export type RepoConfig = Omit<
   Filled<Type.Static<ReturnType<typeof repoConfigSchema>>>,
-  'webhook_secret' | 'commands_from'
+  'webhook_secret' | 'commands_from' | 'reviews'
 > & {
   readonly webhook_secret: string;
   readonly commands_from: 'writers' | 'everyone';
+  readonly reviews: 'none' | 'allow';
 };

@@ -1,5 +1,6 @@
 // The rules that triggers of all repository hosts keep, around the words and the events of one.
 
+import { joinPath } from '../../reader/field-path.ts';
 import { checkAddress } from '../fields/address.ts';
 import {
   commandsInCommon,
@@ -8,7 +9,7 @@ import {
   haveSecretInCommon,
 } from '../triggers/ambiguous-triggers.ts';
 import type { TriggerOf } from '../triggers/trigger.ts';
-import type { Fields, TriggerType } from '../triggers/trigger-type.ts';
+import type { Fields, ReadOfType, TriggerType } from '../triggers/trigger-type.ts';
 import { type EventNames, haveEventInCommon } from './event-names.ts';
 import { type RepoConfig, type RepoConfigWords, repoConfigSchema } from './repo-config.ts';
 import { branchFault, repositoryFault } from './wildcards.ts';
@@ -60,9 +61,24 @@ export function repoType({
         ignore_senders: config.ignore_senders.map((login) => login.toLowerCase()),
       };
     },
+    checkAll(all) {
+      for (const each of all) checkWriters(each);
+    },
     hasEventNames: true,
     commandFault: (command) => events.commandFaultOf(command),
   };
+}
+
+/** Nobody could ever give a command of which only the host knows who may give it, without a token to ask it with. */
+function checkWriters({ reader, trigger: { config, commands } }: ReadOfType<RepoConfig>): void {
+  if (config.commands_from === 'everyone' || config.token !== undefined || reader.has('spec.config.token'))
+    return;
+  for (const { command } of commands)
+    if (command.startsWith('/'))
+      reader.reportKey(
+        joinPath('spec.commands', command),
+        'is taken from those who may write to the repository, and only with a token the host says who may: give spec.config a token, or say commands_from: everyone',
+      );
 }
 
 function checkEach(

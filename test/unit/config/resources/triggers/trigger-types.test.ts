@@ -247,6 +247,7 @@ describe('a trigger of type RepoHost', () => {
       api_url: 'https://api.github.com',
       ignore_senders: [],
       commands_from: 'writers',
+      reviews: 'none',
       replay_window_seconds: undefined,
       insecure_allow_unverified: false,
     });
@@ -321,11 +322,41 @@ describe('a trigger of type RepoHost', () => {
   ])('has commands by events: %s', async (command, expected) => {
     const text = triggerText(
       'RepoHost',
-      'webhook_secret: "${SECRET}"',
+      'webhook_secret: "${SECRET}", commands_from: everyone',
       `  commands: { ${command}: { agent: echo } }`,
     );
     const { errors } = await folder.loadText(text, { env });
     expect(errors.map((line) => line.replace(/^t\.yaml:7:15: /, ''))).toEqual(expected);
+  });
+
+  test.each([
+    ['', 1],
+    ['token: "${TOKEN}"', 0],
+    ['commands_from: everyone', 0],
+  ])(
+    'takes what people command from writers only with a token to ask who they are: %s',
+    async (more, count) => {
+      const config = `webhook_secret: "\${SECRET}"${more === '' ? '' : `, ${more}`}`;
+      const commands = '  commands:\n    push: { agent: echo }\n    /deploy: { agent: echo }';
+      const { errors } = await folder.loadText(triggerText('RepoHost', config, commands), {
+        env: { ...env, TOKEN: 'a-token-of-it' },
+      });
+      expect(errors).toEqual(
+        Array(count).fill(
+          't.yaml:9:5: spec.commands["/deploy"]: is taken from those who may write to the repository, and only with a token the host says who may: give spec.config a token, or say commands_from: everyone',
+        ),
+      );
+    },
+  );
+
+  test('whose token comes from the settings of the platform may be commanded', async () => {
+    const text = triggerText(
+      'RepoHost',
+      'webhook_secret: "${SECRET}"',
+      '  commands: { /deploy: { agent: echo } }',
+    );
+    const platforms = { repohost: { token: 'given-by-platform' } };
+    expect((await folder.loadText(text, { env, platforms })).lines).toEqual([]);
   });
 });
 
