@@ -13,6 +13,7 @@ import { incidentManagerAdapter } from './incidentmanager/incidentmanager-adapte
 import { issueTrackerAdapter } from './issuetracker/issuetracker-adapter.ts';
 import { manualAdapter } from './manual/manual-adapter.ts';
 import { repoHostAdapter } from './repohost/repohost-adapter.ts';
+import { repoHostCAdapter } from './repohostc/repohostc-adapter.ts';
 import { scheduleAdapter } from './schedule/schedule-adapter.ts';
 import { teamChatAdapter } from './teamchat/teamchat-adapter.ts';
 
@@ -33,6 +34,7 @@ export function makeAdapters({ maxBodyBytes }: { readonly maxBodyBytes: number }
   const adapters: { readonly [Name in BuiltTypeName]: Adapter<TriggerOfType<Name>> } = {
     HTTP: httpAdapter(maxBodyBytes),
     RepoHost: repoHostAdapter({ maxBodyBytes, replayWindowMs: REPLAY_WINDOW_MS }),
+    RepoHostC: repoHostCAdapter({ maxBodyBytes, replayWindowMs: REPLAY_WINDOW_MS }),
     IssueTracker: issueTrackerAdapter({ maxBodyBytes, replayWindowMs: REPLAY_WINDOW_MS }),
     BotMessenger: botMessengerAdapter(maxBodyBytes),
     BusinessMessenger: businessMessengerAdapter(maxBodyBytes),

@@ -55,7 +55,7 @@ export interface RepoReviews {
 
 /** The host's API under one token. All reject with a DeliveryError, in which no secret stands. */
 export interface RepoApi {
-  /** By the name that events have for their sender. */
+  /** By the name that events have for their sender, or by its id where the host says so. */
   readonly own: OwnAccount;
   /** Gives the host's id of it. */
   postComment(place: RepoPlace, body: string, signal: AbortSignal): Promise<string>;
@@ -110,6 +110,8 @@ export interface RepoHost<T extends RepoTrigger, Api extends RepoApi> {
    * another id is the same event for a while.
    */
   signature(request: WebhookRequest): string;
+  /** By which of the two the API knows its own account: names may be those of several. @default the sender */
+  readonly ownBy?: 'sender' | 'senderId';
   /** The API for a trigger that has a token. */
   api(trigger: T, token: string): Api;
   /** What a comment holds, in UTF-16 units. */

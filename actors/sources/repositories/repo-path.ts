@@ -33,11 +33,15 @@ export function repoPath<T extends RepoTrigger, Api extends RepoApi>(
       const id = repoEventId(events, first.trigger.name, named ?? randomUUID());
       if (!events.isKnown(event)) return ignored(id);
       const said = await repoSaid(events, event, request, body);
-      if (said === undefined) return malformed(`the body is not the payload of an event ${event}`);
+      if (said === undefined)
+        return events.mayBeOther?.(event) === true
+          ? ignored(id)
+          : malformed(`the body is not the payload of an event ${event}`);
       const { facts } = said;
       for (const { api } of subscribers) api?.own.learn();
-      // By the name of the token's user: what a token wrote must not come back to the trigger that has it.
-      const takers = subscribers.filter(({ api }) => api?.own.is(facts.sender) !== true);
+      // By the token's user: what a token wrote must not come back to the trigger that has it.
+      const who = facts[kind.ownBy ?? 'sender'];
+      const takers = subscribers.filter(({ api }) => api?.own.is(who) !== true);
       if (takers.length === 0) return ignored(id);
       const signature = kind.signature(request);
       const signed = {

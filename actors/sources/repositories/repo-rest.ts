@@ -33,6 +33,8 @@ export interface ApiResponse {
 export interface RepoRestOptions {
   readonly baseUrl: string;
   readonly token: string;
+  /** Other forms of it in the headers, which must be seen as little. */
+  readonly otherSecrets?: readonly string[];
   /** Of every request, the one with the token among them. */
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -43,14 +45,14 @@ export class RepoRest {
   readonly #pace = new Pace(WRITE_EVERY_MS);
   #isWriting = false;
 
-  constructor({ baseUrl, token, headers }: RepoRestOptions) {
+  constructor({ baseUrl, token, otherSecrets = [], headers }: RepoRestOptions) {
     this.#api = new HttpApi({
       baseUrl,
       headers,
       timeoutMs: REQUEST_MS,
       maxAnswerBytes: MAX_ANSWER_BYTES,
       redirects: 'same-origin',
-      secrets: [token],
+      secrets: [token, ...otherSecrets],
     });
   }
 

@@ -1,4 +1,5 @@
-// Names of the events of a repository host, as they stand in `repo_events` and as commands: `event`, or `event.action`.
+// Names of the events of a repository host, as they stand in `repo_events` and as commands: `event`, or `event.action`. A host may
+// have another sign of its own between the two; the dot is understood everywhere.
 
 import { suggest } from '../../reader/suggest.ts';
 
@@ -8,13 +9,23 @@ const SPOKEN = /^\/[A-Za-z][\w-]{0,63}$/;
 export class EventNames {
   /** By event; one without actions has an empty list. */
   readonly actions: Readonly<Record<string, readonly string[]>>;
+  readonly #sign: string;
 
-  constructor(actions: Readonly<Record<string, readonly string[]>>) {
+  /** `sign` is what the host writes between event and action. */
+  constructor(actions: Readonly<Record<string, readonly string[]>>, sign = '.') {
     this.actions = actions;
+    this.#sign = sign;
+  }
+
+  /** The same for both spellings of a name: with a dot, whatever the host writes. */
+  plain(name: string): string {
+    return name.startsWith('/') ? name : name.replace(this.#sign, '.');
   }
 
   /** What is wrong with a name, or undefined. */
-  faultOf(name: string): string | undefined {
+  faultOf(written: string): string | undefined {
+    const name = this.plain(written);
+    const sign = written === name ? '.' : this.#sign;
     const dot = name.indexOf('.');
     const event = dot === -1 ? name : name.slice(0, dot);
     const actions = Object.hasOwn(this.actions, event) ? this.actions[event] : undefined;
@@ -29,7 +40,7 @@ export class EventNames {
     if (actions.includes(action)) return undefined;
     if (actions.length === 0) return `${event} has no actions; write ${event}`;
     const near = suggest(action, actions);
-    if (near !== undefined) return `${event} has no action ${action}; did you mean ${event}.${near}?`;
+    if (near !== undefined) return `${event} has no action ${action}; did you mean ${event}${sign}${near}?`;
     return `${event} has no action ${action}; its actions are ${actions.join(', ')}`;
   }
 

@@ -26,6 +26,11 @@ interface RepoRules {
 
 type Repos = TriggerOf<string, RepoConfig>;
 
+/** What ambiguity depends on, with every name of an event in one spelling. */
+interface Answering extends Pick<Repos, 'commands' | 'default_target'> {
+  readonly config: Pick<RepoConfig, 'repo_events'>;
+}
+
 export function repoType({
   words,
   maturity,
@@ -34,6 +39,11 @@ export function repoType({
   maxParts = 2,
 }: RepoRules): TriggerType<RepoConfig, true> {
   const ofAnyBranch = eventsOfAnyBranch.map((event) => [event]);
+  const plain = ({ config, commands, default_target }: Repos): Answering => ({
+    config: { repo_events: config.repo_events.map((name) => events.plain(name)) },
+    commands: commands.map((each) => ({ ...each, command: events.plain(each.command) })),
+    default_target,
+  });
   return {
     config: repoConfigSchema(words),
     isBuilt: true,
@@ -45,7 +55,7 @@ export function repoType({
       if (!haveSecretInCommon(a.config, b.config)) return false;
       if (!doListsMeet(a.config.repositories, b.config.repositories, doNamesMeet, true)) return false;
       const areOfOneBranch = doListsMeet(a.config.branches, b.config.branches, doNamesMeet);
-      return haveReachInCommon(a, b, areOfOneBranch ? [[]] : ofAnyBranch);
+      return haveReachInCommon(plain(a), plain(b), areOfOneBranch ? [[]] : ofAnyBranch);
     },
     complete(config, fields) {
       checkAddress(fields, 'api_url', config.api_url);
@@ -93,7 +103,7 @@ function checkEach(
   }
 }
 
-function haveReachInCommon(a: Repos, b: Repos, reaches: readonly (readonly string[])[]): boolean {
+function haveReachInCommon(a: Answering, b: Answering, reaches: readonly (readonly string[])[]): boolean {
   const { repo_events: as } = a.config;
   const { repo_events: bs } = b.config;
   // What people write is in comments, of which one of the two reaches may be all there are.

@@ -70,6 +70,7 @@ export type ChatWorkspaceTrigger = TriggerOfType<'ChatWorkspace'>;
 export type HttpTrigger = TriggerOfType<'HTTP'>;
 export type IssueTrackerTrigger = TriggerOfType<'IssueTracker'>;
 export type RepoHostTrigger = TriggerOfType<'RepoHost'>;
+export type RepoHostCTrigger = TriggerOfType<'RepoHostC'>;
 export type ScheduleTrigger = TriggerOfType<'Schedule'>;
 export type BusinessMessengerTrigger = TriggerOfType<'BusinessMessenger'>;
 export type TeamChatTrigger = TriggerOfType<'TeamChat'>;

@@ -41,4 +41,3 @@ const sibling = (path: string): TriggerType<SiblingConfig, false> => ({
 });
 
 export const repoHostBType = sibling('/webhook/repohostb');
-export const repoHostCType = sibling('/webhook/repohostc');

@@ -1,0 +1,102 @@
+// The host's REST API: comments on pull requests.
+//
+// RA5  a comment that was made later than it is at the host was made by a clock that was wrong: then all comments are looked at.
+
+import { DeliveryError } from '../../outbound/delivery-error.ts';
+import { OwnAccount } from '../own-account.ts';
+import { memberOf, textMember } from '../payload-member.ts';
+import type { CommentSearch, RepoApi, RepoPlace } from '../repositories/repo-host.ts';
+import { RepoRest } from '../repositories/repo-rest.ts';
+
+/** Of the newest comments: more than these on one pull request since the row was made, and it is posted again. */
+const MAX_PAGES = 10;
+/** The host's clock may be behind ours. */
+const CLOCK_SKEW_MS = 600_000;
+
+/** One for each token. */
+export class RepoHostCApi implements RepoApi {
+  /** Whose token it is, by the host's id. */
+  readonly own: OwnAccount;
+  readonly rest: RepoRest;
+
+  /** `askAccountEveryMs` is the least pause between two questions whose token it is. */
+  constructor(apiUrl: string, token: string, askAccountEveryMs: number) {
+    // A user's token stands behind the user's address, and has a scheme of its own.
+    const basic = token.includes(':') ? Buffer.from(token).toString('base64') : undefined;
+    this.rest = new RepoRest({
+      baseUrl: apiUrl,
+      token,
+      otherSecrets: basic === undefined ? [] : [basic, token.slice(token.indexOf(':') + 1)],
+      headers: { authorization: basic === undefined ? `Bearer ${token}` : `Basic ${basic}` },
+    });
+    // Access tokens are none of a user: the host refuses to say whose they are, and says it with the first comment.
+    const account = async () => accountOf((await this.rest.read('/user', 'the name of its own user')).data);
+    this.own = new OwnAccount(account, askAccountEveryMs);
+  }
+
+  async postComment(place: RepoPlace, body: string, signal: AbortSignal): Promise<string> {
+    const what = `a comment on ${nameOf(place)}`;
+    const { status, data } = await this.rest.write(commentsOf(place), contentOf(body), what, signal);
+    // A redirect turns a POST into a GET, which is answered 200 and has posted nothing.
+    if (status !== 201)
+      throw new DeliveryError(`the comment on ${nameOf(place)} was answered ${status} instead of 201`, {
+        platformCode: status,
+        isFinal: true,
+      });
+    this.own.note(accountOf(memberOf(data, 'user')));
+    return idOf(data);
+  }
+
+  async changeComment(place: RepoPlace, id: string, body: string, signal: AbortSignal): Promise<void> {
+    const what = `a comment on ${nameOf(place)}`;
+    const path = `${commentsOf(place)}/${encodeURIComponent(id)}`;
+    try {
+      const { data } = await this.rest.write(path, contentOf(body), what, signal, 'PUT');
+      if (memberOf(data, 'deleted') !== true) return;
+    } catch (error) {
+      const fault = error as DeliveryError;
+      if (fault.platformCode !== 404 && fault.platformCode !== 410) throw fault;
+      throw fault.with({ isFinal: true, isTooSoon: false, isTargetGone: true });
+    }
+    throw new DeliveryError(`${what} was deleted`, { isFinal: true, isTargetGone: true });
+  }
+
+  async findComment(place: RepoPlace, { mark, madeAt, signal }: CommentSearch): Promise<string | undefined> {
+    const path = commentsOf(place);
+    const since = madeAt - CLOCK_SKEW_MS;
+    let page: string | undefined = `${path}?pagelen=100&sort=-created_on`;
+    for (let count = 0; page !== undefined && count < MAX_PAGES; count += 1) {
+      const { data, time } = await this.rest.read(page, `the comments on ${nameOf(place)}`, signal);
+      const comments = memberOf(data, 'values');
+      if (!Array.isArray(comments))
+        throw new DeliveryError(`the host answered the comments on ${nameOf(place)} with no list`);
+      const posted: unknown = comments.find((each) => String(memberOf(each, 'content.raw')).includes(mark));
+      if (posted !== undefined) return idOf(posted);
+      const oldest = Date.parse(textMember(comments.at(-1), 'created_on') ?? '');
+      const isHostBehind = time !== undefined && time < since;
+      page = oldest < since && !isHostBehind ? undefined : pageAfter(path, data);
+    }
+    return undefined;
+  }
+}
+
+/** The list names the next page itself. Only the query is taken: a token is sent to the API it is for and to no other address. */
+function pageAfter(path: string, list: unknown): string | undefined {
+  const next = textMember(list, 'next') ?? '';
+  const query = next.indexOf('?');
+  return query === -1 ? undefined : `${path}${next.slice(query)}`;
+}
+
+function accountOf(user: unknown): string | undefined {
+  return textMember(user, 'uuid', 'account_id');
+}
+
+const contentOf = (raw: string) => ({ content: { raw } });
+const nameOf = ({ repository, sign, number }: RepoPlace) => `${repository}${sign}${number}`;
+const commentsOf = ({ repository, number }: RepoPlace) =>
+  `/repositories/${repository}/pullrequests/${number}/comments`;
+
+function idOf(comment: unknown): string {
+  const id = memberOf(comment, 'id');
+  return typeof id === 'number' || typeof id === 'string' ? String(id) : '';
+}

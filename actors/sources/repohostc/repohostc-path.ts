@@ -1,0 +1,27 @@
+// What the host's headers say of a delivery, and what proves it.
+
+import type { RepoHostCTrigger } from '../../../config/resources/triggers/trigger.ts';
+import { hubVerifier } from '../hub-verifier.ts';
+import type { Delivery } from '../repositories/repo-host.ts';
+import type { Verifier } from '../verified-subscribers.ts';
+import type { WebhookRequest } from '../webhook.ts';
+
+/** SHA-256, under the name that others have for SHA-1. */
+export const SIGNATURE = 'x-hub-signature';
+
+export function repoHostCDelivery({ headers }: WebhookRequest): Delivery {
+  const { 'x-event-key': event = '', 'x-request-uuid': id } = headers;
+  if (!/^\w[\w:.-]{0,127}$/.test(event)) return { fault: 'X-Event-Key is missing, or names no event' };
+  if (id !== undefined && !/^[\w.:{}-]{1,128}$/.test(id)) return { fault: 'X-Request-UUID is no id' };
+  return { event, id };
+}
+
+/** Throws where nothing would prove who sends, unless that was asked for. */
+export function repoHostCVerifier({ config }: RepoHostCTrigger): Verifier {
+  return hubVerifier({
+    header: SIGNATURE,
+    secrets: [config.webhook_secret, config.webhook_secret_previous],
+    field: 'webhook_secret',
+    allowsUnverified: config.insecure_allow_unverified,
+  });
+}

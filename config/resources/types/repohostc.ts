@@ -1,0 +1,21 @@
+// What a trigger of type RepoHostC may say in spec.config: webhooks of a third host of repositories.
+
+import { repoType } from '../repositories/repo-type.ts';
+import { repoHostCEventNames } from '../repositories/repohostc-events.ts';
+
+export const repoHostCType = repoType({
+  words: {
+    description: 'Webhooks of a third repository host.',
+    secret: 'Secret of the signature (HMAC-SHA256)',
+    events: 'pullrequest or pullrequest:created',
+    repository: 'workspace/repo',
+    path: '/webhook/repohostc',
+    token:
+      'Token of the API, to answer with comments: an access token, or email:token of a user, where what people command must be checked one that may administrate.',
+    apiUrl: 'https://api.bitbucket.org/2.0',
+  },
+  maturity: 'Experimental',
+  events: repoHostCEventNames,
+  // Issues and repositories have no branch, and a push may have several.
+  eventsOfAnyBranch: ['issue', 'repo'],
+});
