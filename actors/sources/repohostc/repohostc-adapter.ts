@@ -48,5 +48,6 @@ function repoHostC(askAccountEveryMs: number): RepoHost<RepoHostCTrigger, RepoHo
     maxComment: 32_768,
     mentions: { pattern: MENTION },
     hasComments: ({ sign }) => sign === '!',
+    reviews: { verdicts: ['approve', 'request_changes'], haveWords: false },
   };
 }

@@ -1,12 +1,16 @@
-// The host's REST API: comments on pull requests.
+// The host's REST API: comments on pull requests and reviews of them, and who may write to a repository.
 //
 // RA5  a comment that was made later than it is at the host was made by a clock that was wrong: then all comments are looked at.
 
 import { DeliveryError } from '../../outbound/delivery-error.ts';
 import { OwnAccount } from '../own-account.ts';
 import { memberOf, textMember } from '../payload-member.ts';
-import type { CommentSearch, RepoApi, RepoPlace } from '../repositories/repo-host.ts';
+import type { CommentSearch, RepoApi, RepoPlace, RepoSender } from '../repositories/repo-host.ts';
 import { RepoRest } from '../repositories/repo-rest.ts';
+import { accountOf } from './repohostc-account.ts';
+import { pageAfter } from './repohostc-pages.ts';
+import { RepoHostCReviews } from './repohostc-reviews.ts';
+import { mayWrite } from './repohostc-writers.ts';
 
 /** Of the newest comments: more than these on one pull request since the row was made, and it is posted again. */
 const MAX_PAGES = 10;
@@ -18,6 +22,7 @@ export class RepoHostCApi implements RepoApi {
   /** Whose token it is, by the host's id. */
   readonly own: OwnAccount;
   readonly rest: RepoRest;
+  readonly reviews: RepoHostCReviews;
 
   /** `askAccountEveryMs` is the least pause between two questions whose token it is. */
   constructor(apiUrl: string, token: string, askAccountEveryMs: number) {
@@ -32,6 +37,7 @@ export class RepoHostCApi implements RepoApi {
     // Access tokens are none of a user: the host refuses to say whose they are, and says it with the first comment.
     const account = async () => accountOf((await this.rest.read('/user', 'the name of its own user')).data);
     this.own = new OwnAccount(account, askAccountEveryMs);
+    this.reviews = new RepoHostCReviews(this.rest, this.own);
   }
 
   async postComment(place: RepoPlace, body: string, signal: AbortSignal): Promise<string> {
@@ -78,17 +84,10 @@ export class RepoHostCApi implements RepoApi {
     }
     return undefined;
   }
-}
 
-/** The list names the next page itself. Only the query is taken: a token is sent to the API it is for and to no other address. */
-function pageAfter(path: string, list: unknown): string | undefined {
-  const next = textMember(list, 'next') ?? '';
-  const query = next.indexOf('?');
-  return query === -1 ? undefined : `${path}${next.slice(query)}`;
-}
-
-function accountOf(user: unknown): string | undefined {
-  return textMember(user, 'uuid', 'account_id');
+  mayWrite(repository: string, sender: RepoSender, signal: AbortSignal): Promise<boolean> {
+    return mayWrite(this.rest, repository, sender, signal);
+  }
 }
 
 const contentOf = (raw: string) => ({ content: { raw } });
