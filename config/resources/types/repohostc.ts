@@ -11,7 +11,7 @@ export const repoHostCType = repoType({
     repository: 'workspace/repo',
     path: '/webhook/repohostc',
     token:
-      'Token of the API, to answer with comments: an access token, or email:token of a user, where what people command must be checked one that may administrate.',
+      'Token of the API, to answer with comments: an access token, or email:token of a user. To know who may command it must be one that may administrate.',
     apiUrl: 'https://api.bitbucket.org/2.0',
   },
   maturity: 'Experimental',

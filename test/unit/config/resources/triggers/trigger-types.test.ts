@@ -442,7 +442,6 @@ describe('a trigger of type Manual', () => {
 describe('a trigger of a type that is not built', () => {
   const good: Readonly<Record<string, string>> = {
     RepoHostB: 'webhook_secret: "${SECRET}", gitlab_events: [push], repositories: [a/b], branches: [main]',
-    RepoHostC: 'webhook_secret: "${SECRET}", bitbucket_events: [push]',
   };
 
   const built = typeNames.filter((name) => triggerTypes[name].isBuilt);
