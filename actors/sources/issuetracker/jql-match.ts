@@ -41,15 +41,20 @@ type Kept = Pick<Store, 'get' | 'put'>;
 export class JqlMatch {
   readonly #ask: AskTracker;
   readonly #host: string;
+  readonly #account: string;
   readonly #now: () => number;
   readonly #remembered = new Map<string, { readonly isMatch: boolean; readonly until: number }>();
   #store: Kept | undefined;
   #underWay = 0;
 
-  /** `host` is who is asked, for notes; `now` gives milliseconds that only grow. */
-  constructor(ask: AskTracker, host: string, now: () => number = () => performance.now()) {
+  /**
+   * `host` is who is asked, for notes; `account` tells what is kept of it in the store from what others see there; `now` gives
+   * milliseconds that only grow.
+   */
+  constructor(ask: AskTracker, host: string, account: string, now: () => number = () => performance.now()) {
     this.#ask = ask;
     this.#host = host;
+    this.#account = account;
     this.#now = now;
   }
 
@@ -128,7 +133,7 @@ export class JqlMatch {
   }
 
   #stored(key: string): string {
-    return createHash('sha256').update(`${this.#host}\n${key}`).digest('hex');
+    return createHash('sha256').update(`${this.#account}\n${key}`).digest('hex');
   }
 }
 

@@ -37,7 +37,7 @@ export class TrackerAccess {
       if (!answer.isOk || id === undefined) throw question.faultOf(answer);
       return id;
     }, askAccountEveryMs);
-    this.matches = new JqlMatch(ask, api.host);
+    this.matches = new JqlMatch(ask, api.host, `${email} ${trackerAccount(trigger)}`);
     this.comments = new OwnComments(ask, trackerAccount(trigger));
   }
 

@@ -4,7 +4,7 @@ import type { ApiAnswer } from '../../../rest/api-answer.ts';
 import type { ApiRequest } from '../../../rest/http-api.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
 import { type PlatformRefusal, platformFault, sendingFault } from '../../outbound/platform-errors.ts';
-import { memberOf } from '../payload-member.ts';
+import { memberOf, textMember } from '../payload-member.ts';
 
 const QUESTION_MS = 10_000;
 
@@ -49,5 +49,6 @@ export class TrackerQuestion {
 /** The tracker's own. */
 function wordsOf(answer: unknown): string | undefined {
   const words = memberOf(answer, 'errorMessages');
-  return Array.isArray(words) && words.length > 0 ? words.map(String).join('; ') : undefined;
+  const all = Array.isArray(words) ? words.map(String).join('; ') : '';
+  return all === '' ? textMember(answer, 'message') : all;
 }
