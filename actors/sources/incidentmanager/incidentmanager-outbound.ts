@@ -126,12 +126,18 @@ async function giveState(
   const before = textMember(said, 'incident.status');
   if (before === status) return { id: incident };
   if (before === 'resolved') return { id: incident, note: NOT_REOPENED };
-  await own.stating(incident, `incident.${status}`, { isPerson: true, id: api.ownUser });
+  const told = `incident.${status}`;
+  const { ownUser } = api;
+  await own.stating(incident, told, { isPerson: true, id: ownUser });
   const json = { incident: { type: 'incident_reference', status } };
   const what = `the state ${status} of ${incident}`;
-  await api.request({ method: 'PUT', path: at, json, signal }, what, retry).catch((error: DeliveryError) => {
+  const request = { method: 'PUT', path: at, json, signal };
+  const done = await api.request(request, what, retry).catch((error: DeliveryError) => {
     if (error.platformCode !== ALREADY_RESOLVED && error.platformCode !== ALREADY_ACKNOWLEDGED) throw error;
+    return undefined;
   });
+  api.ownUser = textMember(done?.json, 'incident.last_status_change_by.id') ?? ownUser;
+  if (api.ownUser !== ownUser) await own.stating(incident, told, { isPerson: true, id: api.ownUser });
   return { id: incident };
 }
 

@@ -3,8 +3,9 @@
 //
 // OD1  a note is known by the id that the platform gave it, and by the mark in its words (note-mark.ts), which is there even
 //      where the gateway ended before it heard of an id.
-// OD2  a state is written down before it is asked for. For a while an event that tells of it is ours, unless it names another
-//      person: two people may acknowledge one incident.
+// OD2  a state is written down before it is asked for. For a while an event that tells of it is ours, unless it names a person
+//      of whom nobody knows that we are that one: two people may acknowledge one incident, and neither is to be unheard. What is
+//      answered for want of that knowledge is answered once: a state that is there already is not given again.
 
 import type { Store } from '../../store/store.ts';
 import { textMember } from '../payload-member.ts';
@@ -50,7 +51,7 @@ export class OwnDeeds {
     if (kept === undefined) return false;
     const { isPerson, id } = JSON.parse(kept.value) as Doer;
     if (textMember(payload, 'event.agent.type') !== 'user_reference') return true;
-    return isPerson && (id === undefined || id === textMember(payload, 'event.agent.id'));
+    return isPerson && id !== undefined && id === textMember(payload, 'event.agent.id');
   }
 }
 

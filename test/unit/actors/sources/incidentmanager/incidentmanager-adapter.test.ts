@@ -296,6 +296,17 @@ describe('what the gateway wrote itself', () => {
     expect([response.status, await response.json()]).toMatchObject([200, { status: 'ignored' }]);
   });
 
+  test('a state is known by the user that the platform names, where no note has named it', async () => {
+    await bench.open(notes);
+    const incident = bench.platform.add();
+    const told: Members[] = [];
+    bench.platform.onEvent = (event) => void told.push(event);
+    const actions = [{ id: 'resolve', title: 'Resolve' }];
+    await bench.answer(incidentEvent('triggered', incident), '', { actions });
+    expect(told).toHaveLength(1);
+    expect((await bench.sender.send(told[0] ?? {})).status).toBe(200);
+  });
+
   test.each([
     ['with the key of a user', notes, byUser(bot), byUser(ada)],
     ['with a routing key', events, {}, byUser(ada)],
