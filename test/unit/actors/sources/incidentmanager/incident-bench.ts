@@ -41,8 +41,12 @@ export class IncidentBench {
   }
 
   async stop(): Promise<void> {
-    for (const { close } of this.#opened) await close();
+    await this.closeAll();
     await Promise.all([this.host.stop(), this.platform.stop()]);
+  }
+
+  async closeAll(): Promise<void> {
+    for (const { close } of this.#opened.splice(0)) await close();
   }
 
   /** Opens a trigger, of which the rest of the bench is then. */
