@@ -1,4 +1,4 @@
-// Triggers of type IssueTracker: webhooks and rules of a tracker of issues. The headers, the proofs and the API are those of the
+// Triggers of type IssueTracker: webhooks and rules of a tracker of issues, and comments as answers. The headers, the proofs and the API are those of the
 // platform itself.
 
 import type { IssueTrackerTrigger } from '../../../config/resources/triggers/trigger.ts';
@@ -6,6 +6,7 @@ import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
 import { ClientsByCredential } from '../clients-by-credential.ts';
 import { WebhookTable } from '../webhook-table.ts';
 import { readTrackerEvent, trackerAccount } from './issuetracker-event.ts';
+import { issueTrackerOutbound } from './issuetracker-outbound.ts';
 import { issueTrackerPath, type TrackerSubscriber } from './issuetracker-path.ts';
 import { TrackerAccess } from './tracker-access.ts';
 import { completed, takesChecked } from './tracker-checks.ts';
@@ -22,7 +23,7 @@ export function issueTrackerAdapter({
   replayWindowMs = 0,
 }: IssueTrackerOptions): Adapter<IssueTrackerTrigger> {
   const table = new WebhookTable<TrackerSubscriber>(issueTrackerPath(maxBodyBytes, replayWindowMs));
-  const { of: accessOf } = new ClientsByCredential<IssueTrackerTrigger, TrackerAccess>(
+  const { of: accessOf, digestOf } = new ClientsByCredential<IssueTrackerTrigger, TrackerAccess>(
     ({ config: { base_url, email, api_token } }) =>
       email === undefined || api_token === undefined ? undefined : [base_url, email, api_token],
     (trigger) => new TrackerAccess(trigger),
@@ -40,5 +41,6 @@ export function issueTrackerAdapter({
     read: readTrackerEvent,
     complete: (event, triggers) => completed(accessOf, event, triggers),
     takes: (trigger, event) => takesChecked(accessOf, trigger, event),
+    outbound: issueTrackerOutbound(accessOf, digestOf),
   };
 }

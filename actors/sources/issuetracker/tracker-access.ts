@@ -6,6 +6,7 @@ import { HttpApi } from '../../../rest/http-api.ts';
 import type { Store } from '../../store/store.ts';
 import { OwnAccount } from '../own-account.ts';
 import { textMember } from '../payload-member.ts';
+import { IssueTrackerApi } from './issuetracker-api.ts';
 import { trackerAccount } from './issuetracker-event.ts';
 import { JqlMatch } from './jql-match.ts';
 import { OwnComments } from './own-comments.ts';
@@ -19,6 +20,7 @@ export class TrackerAccess {
   readonly own: OwnAccount;
   readonly matches: JqlMatch;
   readonly comments: OwnComments;
+  readonly api: IssueTrackerApi;
 
   /** The trigger must have the credentials of an account. */
   constructor(trigger: IssueTrackerTrigger, askAccountEveryMs = ASK_ACCOUNT_EVERY_MS) {
@@ -39,6 +41,7 @@ export class TrackerAccess {
     }, askAccountEveryMs);
     this.matches = new JqlMatch(ask, api.host, `${email} ${trackerAccount(trigger)}`);
     this.comments = new OwnComments(ask, trackerAccount(trigger));
+    this.api = new IssueTrackerApi(api);
   }
 
   use(store: Store): void {
