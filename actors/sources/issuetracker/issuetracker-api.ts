@@ -83,7 +83,8 @@ export class IssueTrackerApi {
     if (!answer.isOk || !Array.isArray(listed)) throw deliveryErrorOf(answer);
     const next = startAt + listed.length;
     const total = memberOf(answer.json, 'total');
-    const isLast = listed.length === 0 || (typeof total === 'number' && next >= total);
+    const isLast =
+      listed.length === 0 || (typeof total === 'number' ? next >= total : listed.length < COMMENTS_OF_PAGE);
     const time = Date.parse(answer.headers.get('date') ?? '');
     return {
       comments: listed.map(listedIn),

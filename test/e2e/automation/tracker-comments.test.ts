@@ -1,0 +1,231 @@
+// A comment in an issue tracker is answered by one comment, with the built gateway, whatever becomes of the tracker and of the gateway
+// meanwhile; and what the gateway has written itself is not answered.
+
+import { afterAll, describe, expect, test } from 'vitest';
+import {
+  type AgentRequest,
+  eventually,
+  httpAgent,
+  SECRET,
+  startAgent,
+  startAutomation,
+  trigger,
+} from '../../fixtures/automation/automation.ts';
+import { askedUnderOneKey, atRest } from '../../fixtures/automation/killed.ts';
+import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
+import { documentFaults } from '../../fixtures/issue-tracker/document-faults.ts';
+import { type Fault, IssueTracker } from '../../fixtures/issue-tracker/issue-tracker.ts';
+import { refusal } from '../../fixtures/issue-tracker/refusal.ts';
+import { commentCreated, postTrackerEvent } from '../../fixtures/issue-tracker/tracker-events.ts';
+
+const ACCOUNT = { email: 'agent@example.com', apiToken: 'ATATT3x-nobody-may-see-this' };
+const BASIC = Buffer.from(`${ACCOUNT.email}:${ACCOUNT.apiToken}`).toString('base64');
+const PATH = '/webhook/issuetracker';
+const KEY = 'OPS-7';
+const POST = /\/comment$/;
+const mia = { accountId: '5b10a2844c20165700ede21g', displayName: 'Mia' };
+
+const trackers: IssueTracker[] = [];
+afterAll(() => Promise.all(trackers.map((tracker) => tracker.stop())));
+
+type Answer = (request: AgentRequest, count: number) => Promise<{ text: string }> | { text: string };
+
+interface Desk {
+  gateway: GatewayProcess;
+  readonly tracker: IssueTracker;
+  readonly program: Awaited<ReturnType<typeof startAgent>>;
+  /** Somebody writes it; gives the id of the event. */
+  say(text: string, id?: string): Promise<string>;
+  /** Ends the gateway at once, and starts it anew. */
+  kill(): Promise<void>;
+  rows(): Promise<readonly { id: string; state: string; note?: string; attempts: number }[]>;
+}
+
+/** A gateway, an issue that it is told of, and an agent that answers. */
+async function startDesk(answer: Answer = () => ({ text: 'the answer' }), attempts = 5): Promise<Desk> {
+  const tracker = await new IssueTracker(ACCOUNT).start();
+  trackers.push(tracker);
+  const issueId = tracker.addIssue(KEY);
+  const program = await startAgent(answer);
+  const { email, apiToken: api_token } = ACCOUNT;
+  const config = { webhook_secret: SECRET, base_url: tracker.url, email, api_token };
+  const retry = { attempts, min_backoff_seconds: 0.05, max_backoff_seconds: 0.1 };
+  const resources = [
+    trigger('desk', { type: 'IssueTracker', config, retry, default_agent: 'echo' }),
+    httpAgent('echo', program.url),
+  ];
+  const useHook = (gateway: GatewayProcess) => {
+    tracker.hook = { url: gateway.url + PATH, secret: SECRET };
+    return gateway;
+  };
+  const desk: Desk = {
+    gateway: useHook(await startAutomation({ resources })),
+    tracker,
+    program,
+    async say(body, id) {
+      const { id: commentId } = tracker.addComment(KEY, {}, mia);
+      const comment = { id: commentId, body, author: mia };
+      const event = commentCreated({ tracker: tracker.url, issue: { id: issueId, key: KEY }, comment });
+      const response = await postTrackerEvent(desk.gateway.url + PATH, SECRET, event, id);
+      expect(response.ok).toBe(true);
+      return ((await response.json()) as { readonly id: string }).id;
+    },
+    async kill() {
+      await desk.gateway.stop('SIGKILL');
+      desk.gateway = useHook(await startAutomation({ folder: desk.gateway.folder }));
+    },
+    async rows() {
+      const found = await fetch(`${desk.gateway.url}/deliveries?conversation=outbox/`);
+      return ((await found.json()) as { deliveries: Awaited<ReturnType<Desk['rows']>> }).deliveries;
+    },
+  };
+  return desk;
+}
+
+/** What the gateway has written. */
+const answersIn = ({ tracker }: Desk) =>
+  tracker.commentsOf(KEY).filter(({ author }) => author.accountId === tracker.user.accountId);
+
+const delivery = async ({ gateway }: Desk, id: string) =>
+  (await (await fetch(`${gateway.url}/deliveries/${encodeURIComponent(id)}`)).json()) as object;
+
+async function expectNoSecret({ gateway }: Desk): Promise<void> {
+  const list = await (await fetch(`${gateway.url}/deliveries`)).text();
+  for (const secret of [ACCOUNT.apiToken, BASIC, SECRET]) {
+    expect(gateway.text()).not.toContain(secret);
+    expect(list).not.toContain(secret);
+  }
+}
+
+describe('a comment', () => {
+  test.concurrent('is answered by one comment in the format of the tracker, also when it comes twice; that comment by none', async () => {
+    const text = 'Hello\n**Mia**:\n\n```sh\nls  -l\n```\n\n- one\n- two';
+    const desk = await startDesk(() => ({ text }));
+    await desk.say('please help', 'event-1');
+    await desk.say('please help', 'event-1');
+    await eventually(() => expect(answersIn(desk)).toHaveLength(1));
+    await eventually(async () =>
+      expect(await (await fetch(`${desk.gateway.url}/deliveries?state=ignored`)).json()).toMatchObject({
+        deliveries: [{ note: expect.stringContaining('one of our own') }],
+      }),
+    );
+    await atRest(desk.gateway);
+    expect(answersIn(desk)).toHaveLength(1);
+    const [{ body }] = answersIn(desk) as unknown as [{ body: { content: readonly object[] } }];
+    expect(documentFaults(body)).toBe('');
+    expect(body.content).toMatchObject([
+      { type: 'paragraph' },
+      { type: 'codeBlock', attrs: { language: 'sh' }, content: [{ text: 'ls  -l' }] },
+      { type: 'bulletList' },
+    ]);
+    expect(desk.program.requests).toHaveLength(1);
+    await expectNoSecret(desk);
+  });
+
+  test.concurrent('is answered by one comment though the gateway is killed before its agent has answered, and while the comment is written', async () => {
+    let hasHung = false;
+    const desk = await startDesk(async ({ body: { input } }) => {
+      if (input !== 'slow' || hasHung) return { text: `heard: ${input}` };
+      hasHung = true;
+      return new Promise(() => {});
+    });
+    await desk.say('slow');
+    await eventually(() => expect(desk.program.requests).toHaveLength(1));
+    await desk.kill();
+    await eventually(() => expect(answersIn(desk)).toHaveLength(1));
+    for (const isTaken of [true, false]) {
+      const hung = desk.tracker.fail({ kind: 'hang', isTaken }, 'POST', POST);
+      await desk.say(`taken: ${isTaken}`);
+      await hung;
+      await desk.kill();
+      await atRest(desk.gateway);
+    }
+    expect(answersIn(desk)).toHaveLength(3);
+    expect(askedUnderOneKey(desk.program)).toEqual(
+      new Map([
+        ['slow', 2],
+        ['taken: true', 1],
+        ['taken: false', 1],
+      ]),
+    );
+    await expectNoSecret(desk);
+  });
+});
+
+describe('a tracker', () => {
+  const after = (seconds: string) => ({ ...refusal(429, []), headers: { 'retry-after': seconds } });
+  const mended: readonly [string, readonly Fault[]][] = [
+    ['cuts the connection when it has stored the comment', [{ kind: 'cut', isTaken: true }]],
+    [
+      'says 502 in place of an answer, and nothing after that',
+      [{ kind: 'page', status: 502 }, { kind: 'cut' }],
+    ],
+    [
+      'has faults of its own',
+      [
+        { kind: 'page', status: 500 },
+        { kind: 'page', status: 503 },
+      ],
+    ],
+  ];
+  test.concurrent.each(mended)('that %s has one comment in the end', async (_, faults) => {
+    const desk = await startDesk();
+    for (const fault of faults) desk.tracker.fail(fault, 'POST', POST);
+    const id = await desk.say('please help');
+    await eventually(async () => expect(await desk.rows()).toMatchObject([{ state: 'done' }]));
+    await atRest(desk.gateway);
+    expect(answersIn(desk)).toHaveLength(1);
+    expect(await delivery(desk, id)).toMatchObject({ state: 'done' });
+    await expectNoSecret(desk);
+  });
+
+  test.concurrent('that asks for pauses is not asked before they are over, and no attempt is used up', async () => {
+    const desk = await startDesk(undefined, 1);
+    for (const seconds of ['1', '2'])
+      desk.tracker.fail({ kind: 'refuse', refusal: after(seconds) }, 'POST', POST);
+    await desk.say('please help');
+    await eventually(async () => expect(await desk.rows()).toMatchObject([{ state: 'done', attempts: 1 }]));
+    const [first, second, third] = desk.tracker.callsOf('POST', POST).map(({ at }) => at);
+    expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(990);
+    expect((third ?? 0) - (second ?? 0)).toBeGreaterThanOrEqual(1_990);
+    expect(answersIn(desk)).toHaveLength(1);
+  });
+
+  test.concurrent.each([
+    [400, refusal(400, ['INVALID_INPUT'])],
+    [401, refusal(401, [])],
+    [403, refusal(403, ['You do not have the permission to comment on this issue.'])],
+    [404, refusal(404, ['Issue does not exist or you do not have permission to see it.'])],
+  ])(
+    'that says %i is asked once; the comment is dead with that in its note, and the event done',
+    async (status, answer) => {
+      const desk = await startDesk();
+      desk.tracker.fail({ kind: 'refuse', refusal: answer }, 'POST', POST);
+      const id = await desk.say('please help');
+      await eventually(async () =>
+        expect(await desk.rows()).toMatchObject([
+          { state: 'dead', note: expect.stringContaining(String(status)) },
+        ]),
+      );
+      expect(await delivery(desk, id)).toMatchObject({ state: 'done' });
+      expect(desk.tracker.callsOf('POST', POST)).toHaveLength(1);
+      await expectNoSecret(desk);
+    },
+  );
+
+  test.concurrent('that hangs holds up no event, and gets its comment when it has come back', async () => {
+    const desk = await startDesk(({ body: { input } }) => ({ text: `heard: ${input}` }));
+    const hung = desk.tracker.fail({ kind: 'hang' }, 'POST', POST);
+    await desk.say('one');
+    await hung;
+    await desk.say('two');
+    await eventually(() => expect(desk.program.requests).toHaveLength(2));
+    expect(answersIn(desk)).toHaveLength(0);
+    desk.tracker.cutHung();
+    await eventually(() => expect(answersIn(desk)).toHaveLength(2));
+    await atRest(desk.gateway);
+    const [one, two] = answersIn(desk).map(({ body }) => JSON.stringify(body));
+    expect(one).toContain('heard: one');
+    expect(two).toContain('heard: two');
+  });
+});
