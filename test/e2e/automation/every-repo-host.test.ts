@@ -299,12 +299,6 @@ async function endsAs(desk: Desk, state: string, happenings: Readonly<Record<str
 }
 
 test('no secret was in the log, in a record or in a request to the agent', async () => {
-  const records = await Promise.all(
-    (await desks.deliveries('')).map(({ id }) => desks.api(`/deliveries/${encodeURIComponent(id)}`)),
-  );
-  const shown =
-    desks.output + JSON.stringify([records, await desks.api('/triggers'), desks.program.requests]);
-  for (const { access } of desks.all)
-    for (const secret of [access.secret, access.token]) expect(shown).not.toContain(secret);
-  expect(records.length).toBeGreaterThan(20);
+  const shown = await desks.shown();
+  for (const secret of desks.secrets) expect(shown).not.toContain(secret);
 });
