@@ -13,6 +13,7 @@ import { incidentManagerAdapter } from './incidentmanager/incidentmanager-adapte
 import { issueTrackerAdapter } from './issuetracker/issuetracker-adapter.ts';
 import { manualAdapter } from './manual/manual-adapter.ts';
 import { repoHostAdapter } from './repohost/repohost-adapter.ts';
+import { repoHostBAdapter } from './repohostb/repohostb-adapter.ts';
 import { repoHostCAdapter } from './repohostc/repohostc-adapter.ts';
 import { scheduleAdapter } from './schedule/schedule-adapter.ts';
 import { teamChatAdapter } from './teamchat/teamchat-adapter.ts';
@@ -36,6 +37,7 @@ export function makeAdapters({ maxBodyBytes }: { readonly maxBodyBytes: number }
     RepoHost: repoHostAdapter({ maxBodyBytes, replayWindowMs: REPLAY_WINDOW_MS }),
     RepoHostC: repoHostCAdapter({ maxBodyBytes, replayWindowMs: REPLAY_WINDOW_MS }),
     IssueTracker: issueTrackerAdapter({ maxBodyBytes, replayWindowMs: REPLAY_WINDOW_MS }),
+    RepoHostB: repoHostBAdapter({ maxBodyBytes }),
     BotMessenger: botMessengerAdapter(maxBodyBytes),
     BusinessMessenger: businessMessengerAdapter(maxBodyBytes),
     ChatWorkspace: chatWorkspaceAdapter(maxBodyBytes),

@@ -12,12 +12,7 @@ import { bearerToken } from '../../jwt/bearer-token.ts';
 import type { JwtVerifier } from '../../jwt/jwt-verifier.ts';
 import type { Principal } from '../../principal.ts';
 import { isHubShaped, isHubSigned } from '../hub-signature.ts';
-import {
-  isStandardShaped,
-  isStandardSigned,
-  type StandardHeaders,
-  standardKey,
-} from '../standard-signature.ts';
+import { standardVerifier } from '../standard-verifier.ts';
 import { loopbackOnly, notProven, signer, type Verifier } from '../verified-subscribers.ts';
 import type { WebhookRequest } from '../webhook.ts';
 
@@ -27,8 +22,6 @@ export interface HttpVerifier extends Verifier {
   /** Whether what fits proves its body as well. */
   readonly isSigned: boolean;
 }
-
-const STANDARD_SIGNATURE = 'webhook-signature';
 
 /** What proves a request, besides its required headers. */
 interface Proof extends Pick<HttpVerifier, 'isOpen' | 'isSigned' | 'mayFit' | 'verify'> {}
@@ -85,17 +78,7 @@ function proofBySignature(config: HttpConfig, secrets: readonly string[]): Proof
       verify: (request, body) =>
         verdict(isHubSigned(request.headers[signature_header], secrets, signedBytes(request, body))),
     };
-  const keys = secrets.map(standardKey);
-  return {
-    ...common,
-    mayFit: ({ headers }) => isStandardShaped(partsOf(headers)),
-    verify: (request, body) => {
-      const parts = partsOf(request.headers);
-      return verdict(
-        isStandardSigned(parts, keys, signedBytes(request, body), replay_window_seconds, Date.now()),
-      );
-    },
-  };
+  return { ...common, ...standardVerifier({ secrets, windowSeconds: replay_window_seconds, signedBytes }) };
 }
 
 /** The body is not signed with it: whoever has seen a token can send anything until it has expired. */
@@ -117,14 +100,6 @@ const proofByHeader: Proof = {
   verify: () => knowsHeader,
 };
 const noProof: Proof = { ...loopbackOnly, isSigned: false };
-
-function partsOf(headers: Headers): StandardHeaders {
-  return {
-    id: headers['webhook-id'],
-    timestamp: headers['webhook-timestamp'],
-    signatures: headers[STANDARD_SIGNATURE],
-  };
-}
 
 function signedBytes({ method, query }: WebhookRequest, body: Buffer): Buffer {
   return method === 'GET' && body.length === 0 ? Buffer.from(query, 'latin1') : body;

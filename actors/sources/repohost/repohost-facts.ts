@@ -156,17 +156,17 @@ const comments: Readonly<Record<string, string>> = {
   pull_request_review: 'submitted',
 };
 
-export const repoHostEvents: RepoEvents = {
+export const repoHostEvents = {
   platform: 'repohost',
   isKnown: (event) => Object.hasOwn(shapes, event),
-  facts(event, payload) {
-    const shape = this.isKnown(event) ? shapes[event] : undefined;
+  facts(event, payload): RepoFacts | undefined {
+    const shape = Object.hasOwn(shapes, event) ? shapes[event] : undefined;
     const repository = textMember(payload, 'repository.full_name');
     if (shape === undefined || repository === undefined || !fullName.test(repository)) return undefined;
     return new Facts(event, repository, shape, payload);
   },
   paths: repoPaths,
-};
+} satisfies RepoEvents;
 
 /** Every path at which the facts of an event are read. */
 function repoPaths(event: string): readonly string[] {

@@ -142,11 +142,11 @@ const paths: readonly string[] = [
 export const repoHostCEvents: RepoEvents = {
   platform: 'repohostc',
   isKnown: (key) => words.has(partsOf(key)[0]),
-  // The host may have more events of a known word than are known here, and not all of them must be about a repository.
-  mayBeOther: (key) => repoHostCEventNames.faultOf(key) !== undefined,
   facts(key, payload) {
     const parts = partsOf(key);
     const repository = textMember(payload, 'repository.full_name');
+    // The host may have more events of a known word than are known here, and not all of them must be about a repository.
+    if (repository === undefined && repoHostCEventNames.faultOf(key) !== undefined) return 'for nobody';
     if (!words.has(parts[0]) || repository === undefined || !fullName.test(repository)) return undefined;
     return new Facts(parts as [Word, string | undefined], repository, payload);
   },

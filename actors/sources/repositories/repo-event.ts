@@ -28,20 +28,23 @@ export interface RepoSaid {
   readonly spans: Spans | undefined;
 }
 
-/** Undefined for what is no payload of that event. Rejects with OverloadedError when too much is being read. */
+/**
+ * Undefined for what is no payload of that event; `for nobody` as `RepoEvents` has it. Rejects with OverloadedError when too much
+ * is being read.
+ */
 export async function repoSaid(
   events: RepoEvents,
   event: string,
   request: WebhookRequest,
   body: Buffer,
-): Promise<RepoSaid | undefined> {
+): Promise<RepoSaid | 'for nobody' | undefined> {
   const bytes = payloadBytes(body, isForm(request));
   const isLarge = isLargeJson(bytes);
   const spans = isLarge ? await spansOf(bytes, events.paths(event)) : undefined;
   if (isLarge && spans === undefined) return undefined;
   try {
     const facts = factsIn(events, event, bytes, spans);
-    return facts && { facts, spans };
+    return typeof facts === 'object' ? { facts, spans } : facts;
   } catch {
     return undefined;
   }
@@ -53,7 +56,7 @@ function factsIn(
   event: string,
   bytes: Buffer,
   spans: Spans | undefined,
-): RepoFacts | undefined {
+): ReturnType<RepoEvents['facts']> {
   return events.facts(
     event,
     spans === undefined ? JSON.parse(bytes.toString('utf8')) : membersAt(bytes, spans),
@@ -121,7 +124,8 @@ export function readRepoEvent(events: RepoEvents, stored: StoredEvent): InboundE
   const { parsed } = stored;
   const bytes = payloadBytes(stored.body, isInForm && !(parsed instanceof Parsed));
   const facts = parsed instanceof Parsed ? parsed.facts : factsIn(events, event, bytes, spans);
-  if (facts === undefined) throw new Error(`the payload is not that of an event ${event} of a repository`);
+  if (typeof facts !== 'object')
+    throw new Error(`the payload is not that of an event ${event} of a repository`);
   const { names, repository, sender, text, payload } = facts;
   return {
     platform: events.platform,

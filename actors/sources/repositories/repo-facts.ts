@@ -50,10 +50,11 @@ export interface RepoEvents {
   readonly platform: string;
   /** Whether the gateway knows the event, by the name under which the host sends it. */
   isKnown(event: string): boolean;
-  /** Whether a payload that is none of a repository may be an authentic one of the event: it is ignored then. @default false */
-  mayBeOther?(event: string): boolean;
-  /** What the payload of a known event says; undefined when it is none of a repository. */
-  facts(event: string, payload: unknown): RepoFacts | undefined;
+  /**
+   * What the payload of a known event says; undefined when it is none. `for nobody`: only the payload tells that the gateway
+   * does not know the event, or that it is none of a repository.
+   */
+  facts(event: string, payload: unknown): RepoFacts | 'for nobody' | undefined;
   /** Every path at which the facts of an event are read. */
   paths(event: string): readonly string[];
 }

@@ -33,10 +33,8 @@ export function repoPath<T extends RepoTrigger, Api extends RepoApi>(
       const id = repoEventId(events, first.trigger.name, named ?? randomUUID());
       if (!events.isKnown(event)) return ignored(id);
       const said = await repoSaid(events, event, request, body);
-      if (said === undefined)
-        return events.mayBeOther?.(event) === true
-          ? ignored(id)
-          : malformed(`the body is not the payload of an event ${event}`);
+      if (said === undefined) return malformed(`the body is not the payload of an event ${event}`);
+      if (said === 'for nobody') return ignored(id);
       const { facts } = said;
       for (const { api } of subscribers) api?.own.learn();
       // By the token's user: what a token wrote must not come back to the trigger that has it.

@@ -22,6 +22,8 @@ interface RepoRules {
   readonly eventsOfAnyBranch: readonly string[];
   /** How many parts the name of a repository has. @default two */
   readonly maxParts?: number;
+  /** What is wrong with a secret that says by its form what it is. */
+  readonly secretFault?: (secret: string) => string | undefined;
 }
 
 type Repos = TriggerOf<string, RepoConfig>;
@@ -37,6 +39,7 @@ export function repoType({
   events,
   eventsOfAnyBranch,
   maxParts = 2,
+  secretFault = () => undefined,
 }: RepoRules): TriggerType<RepoConfig, true> {
   const ofAnyBranch = eventsOfAnyBranch.map((event) => [event]);
   const plain = ({ config, commands, default_target }: Repos): Answering => ({
@@ -59,6 +62,10 @@ export function repoType({
     },
     complete(config, fields) {
       checkAddress(fields, 'api_url', config.api_url);
+      for (const key of ['webhook_secret', 'webhook_secret_previous'] as const) {
+        const fault = secretFault(config[key] ?? '');
+        if (fault !== undefined) fields.report(key, fault);
+      }
       checkEach(fields, 'repo_events', config.repo_events, (name) => events.faultOf(name));
       checkEach(fields, 'repositories', config.repositories, (name) => repositoryFault(name, maxParts));
       checkEach(fields, 'branches', config.branches, branchFault);

@@ -10,7 +10,7 @@ import { incidentManagerType } from '../types/incidentmanager.ts';
 import { issueTrackerType } from '../types/issuetracker.ts';
 import { manualType } from '../types/manual.ts';
 import { repoHostType } from '../types/repohost.ts';
-import { repoHostBType } from '../types/repohost-siblings.ts';
+import { repoHostBType } from '../types/repohostb.ts';
 import { repoHostCType } from '../types/repohostc.ts';
 import { scheduleType } from '../types/schedule.ts';
 import { teamChatType } from '../types/teamchat.ts';

@@ -71,6 +71,7 @@ export type HttpTrigger = TriggerOfType<'HTTP'>;
 export type IssueTrackerTrigger = TriggerOfType<'IssueTracker'>;
 export type RepoHostTrigger = TriggerOfType<'RepoHost'>;
 export type RepoHostCTrigger = TriggerOfType<'RepoHostC'>;
+export type RepoHostBTrigger = TriggerOfType<'RepoHostB'>;
 export type ScheduleTrigger = TriggerOfType<'Schedule'>;
 export type BusinessMessengerTrigger = TriggerOfType<'BusinessMessenger'>;
 export type TeamChatTrigger = TriggerOfType<'TeamChat'>;

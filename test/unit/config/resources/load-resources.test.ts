@@ -2,7 +2,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeEach, describe, expect, test } from 'vitest';
-import { triggerTypes, typeNames } from '../../../../config/resources/triggers/trigger-types.ts';
 import { ResourceFolder, triggerText } from './resource-folder.ts';
 
 const all: ResourceFolder[] = [];
@@ -115,8 +114,6 @@ extra: 1`),
 });
 
 describe('the type of a trigger', () => {
-  const built = typeNames.filter((name) => triggerTypes[name].isBuilt);
-
   test.each([
     ['HTTP', 'http'],
     ['HTTP', 'Webhook'],
@@ -148,13 +145,6 @@ describe('the type of a trigger', () => {
     const { trigger, errors } = await folder.loadConfig(word, config, { env: { S: 'a-secret' } });
     expect(errors).toEqual([]);
     expect(trigger?.type).toBe(type);
-  });
-
-  test.each([['GitLab', 'RepoHostB']])('%s is %s, which is not built', async (word, type) => {
-    const { errors } = await folder.loadConfig(word, '');
-    expect(errors).toContain(
-      `t.yaml:5:9: spec.type: triggers of type ${type} are not built yet; ${built.join(', ')} are`,
-    );
   });
 
   test('that is not known is told with the one that was meant, and the rest is checked', async () => {

@@ -23,7 +23,7 @@ const keys = Object.entries(repoHostCEventNames.actions).flatMap(([word, actions
 
 function factsOf(key: string, payload: unknown): RepoFacts {
   const facts = repoHostCEvents.facts(key, payload);
-  if (facts === undefined) throw new Error(`${key} says nothing`);
+  if (typeof facts !== 'object') throw new Error(`${key} says nothing`);
   return facts;
 }
 

@@ -1,6 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
 import { afterAll, describe, expect, test } from 'vitest';
-import { triggerTypes, typeNames } from '../../../../../config/resources/triggers/trigger-types.ts';
 import { ResourceFolder, triggerText } from '../resource-folder.ts';
 
 const folder = new ResourceFolder();
@@ -439,38 +438,7 @@ describe('a trigger of type Manual', () => {
   });
 });
 
-describe('a trigger of a type that is not built', () => {
-  const good: Readonly<Record<string, string>> = {
-    RepoHostB: 'webhook_secret: "${SECRET}", gitlab_events: [push], repositories: [a/b], branches: [main]',
-  };
-
-  const built = typeNames.filter((name) => triggerTypes[name].isBuilt);
-
-  test('is none of these', () => {
-    expect(Object.keys(good)).toEqual(typeNames.filter((name) => !built.includes(name)));
-  });
-
-  test.each(Object.entries(good))(
-    '%s is refused by name, and by nothing else when its fields are good',
-    async (type, config) => {
-      const { triggers, errors } = await folder.loadConfig(type, config, { env });
-      expect(errors).toEqual([
-        `t.yaml:5:9: spec.type: triggers of type ${type} are not built yet; ${built.join(', ')} are`,
-      ]);
-      expect(triggers).toEqual([]);
-    },
-  );
-
-  test.each([['RepoHostB', 'repo_events: [push]', 'spec.config.webhook_secret: required, but missing']])(
-    '%s with { %s } is told so besides',
-    async (type, config, problem) => {
-      const { errors } = await folder.loadConfig(type, config, { env });
-      expect(errors).toHaveLength(2);
-      expect(errors.join('\n')).toContain(`${problem}`);
-      expect(errors.join('\n')).toContain('are not built yet');
-    },
-  );
-
+describe('the form of a trigger', () => {
   const messenger = (spec: string) =>
     `apiVersion: example.com/v1\nkind: Trigger\nmetadata: { name: t }\nspec:\n${spec}`;
 
@@ -490,7 +458,6 @@ describe('a trigger of a type that is not built', () => {
         /^t\.yaml:[56]:\d+: spec\.platform: is no platform's word; a trigger says spec\.type, /,
       );
       expect(errors[0]).toMatch(/Only the second form of BusinessMessenger has spec\.platform, as text/);
-      expect(errors[0]).not.toMatch(/not built/);
     },
   );
 

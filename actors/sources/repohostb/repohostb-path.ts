@@ -1,0 +1,56 @@
+// What the host's headers say of a delivery, and what proves it: a token that is sent as it is, or a signature. Which of the two
+// a secret is for is told by its form.
+//
+// RP1  where there is a signature, the event is known by the id that is signed with it: under another name it would come again.
+
+import { createHash } from 'node:crypto';
+import type { RepoHostBTrigger } from '../../../config/resources/triggers/trigger.ts';
+import { headerVerifier } from '../header-verifier.ts';
+import type { Delivery } from '../repositories/repo-host.ts';
+import { standardVerifier } from '../standard-verifier.ts';
+import { loopbackOnly, notProven, type Verifier } from '../verified-subscribers.ts';
+import type { WebhookRequest } from '../webhook.ts';
+import { HOOK } from './repohostb-facts.ts';
+
+const TOKEN = 'x-gitlab-token';
+/** Of the specification's own libraries. */
+const WINDOW_SECONDS = 300;
+const SIGNING_TOKEN = 'whsec_';
+
+/** The payload says which event it is. Hooks that were called by hooks have the UUID of the first event, but keys of their own. */
+export function repoHostBDelivery({ headers }: WebhookRequest): Delivery {
+  const signed = headers['webhook-signature'] === undefined ? undefined : headers['webhook-id'];
+  const id = idOf(signed) ?? idOf(headers['idempotency-key']) ?? idOf(headers['x-gitlab-event-uuid']);
+  return { event: HOOK, id };
+}
+
+/** Of any form and length, since whoever has sent it has proven themselves. */
+function idOf(header: string | undefined): string | undefined {
+  if (header === undefined || header === '') return undefined;
+  return /^[\w.:-]{1,128}$/.test(header) ? header : createHash('sha256').update(header).digest('hex');
+}
+
+/** Throws where nothing would prove who sends, unless that was asked for. */
+export function repoHostBVerifier({ config }: RepoHostBTrigger): Verifier {
+  const secrets = [config.webhook_secret, config.webhook_secret_previous ?? ''].filter((each) => each !== '');
+  if (secrets.length === 0 && config.insecure_allow_unverified) return loopbackOnly;
+  if (secrets.length === 0) throw new Error('webhook_secret is empty');
+  const verifiers = secrets.map(verifierOf);
+  return {
+    identity: JSON.stringify(secrets),
+    isOpen: false,
+    mayFit: (request) => verifiers.some((each) => each.mayFit(request)),
+    verify(request, body) {
+      const fitting = verifiers.filter((each) => each.mayFit(request));
+      return (
+        fitting.map((each) => each.verify(request, body)).find((each) => each !== notProven) ?? notProven
+      );
+    },
+  };
+}
+
+function verifierOf(secret: string): Verifier {
+  return secret.startsWith(SIGNING_TOKEN)
+    ? standardVerifier({ secrets: [secret], windowSeconds: WINDOW_SECONDS })
+    : headerVerifier({ header: TOKEN, secret, field: 'webhook_secret' });
+}

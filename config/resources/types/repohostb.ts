@@ -1,0 +1,43 @@
+// What a trigger of type RepoHostB may say in spec.config: webhooks of a host of repositories whose groups stand in groups, and
+// which proves itself by a token or by a signature.
+
+import { repoType } from '../repositories/repo-type.ts';
+import { repoHostBEventNames } from '../repositories/repohostb-events.ts';
+
+/** As many groups as stand in one another at most, and the repository. */
+const MAX_PARTS = 21;
+
+export const repoHostBType = repoType({
+  words: {
+    description: 'Webhooks of the repository host whose groups stand in groups.',
+    secret: 'Secret token of the webhook, or its signing token, which begins with whsec_',
+    events: 'merge_request or merge_request.open',
+    repository: 'group/project',
+    path: '/webhook/repohostb',
+    token:
+      'Token of the API: to answer with notes, to ask who may write, and to ask for failed deliveries again.',
+    apiUrl: 'https://gitlab.com/api/v4',
+  },
+  maturity: 'Experimental',
+  events: repoHostBEventNames,
+  eventsOfAnyBranch: [
+    'issue',
+    'work_item',
+    'note',
+    'release',
+    'deployment',
+    'wiki_page',
+    'milestone',
+    'emoji',
+    'feature_flag',
+  ],
+  maxParts: MAX_PARTS,
+  secretFault: signingTokenFault,
+});
+
+/** Of Standard Webhooks: base64 behind whsec_. Any other secret is sent as it is. */
+function signingTokenFault(secret: string): string | undefined {
+  const key = /^whsec_(.*)$/s.exec(secret)?.[1];
+  if (key === undefined || /^[A-Za-z0-9+/]+={0,2}$/.test(key)) return undefined;
+  return 'is a signing token by its whsec_, and behind that no base64; copy it whole';
+}
