@@ -33,7 +33,8 @@ interface Client {
 }
 
 // Its types are sources that do not compile under our rules.
-const { Bitbucket } = createRequire(import.meta.url)('bitbucket') as {
+const require = createRequire(import.meta.url);
+const { Bitbucket } = require('bitbucket') as {
   readonly Bitbucket: new (options: object) => Client;
 };
 
