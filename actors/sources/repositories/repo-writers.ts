@@ -18,7 +18,7 @@ const FALSE_MS = 5_000;
 /** Of one token. */
 const MAX_KNOWN = 10_000;
 /** Of one question, whatever the host is asked for it. */
-const ASK_MS = 30_000;
+const ASK_MS = 20_000;
 
 export interface RepoWritersTimes {
   readonly trueMs?: number;
