@@ -50,7 +50,7 @@ export function deliveryErrorOf(answer: ApiAnswer): DeliveryError {
     status,
     host,
     code: typeof code === 'number' ? code : undefined,
-    text: textOf(json),
+    text: textOf(json, isKnown(code) ? `HTTP ${status}` : ''),
     retryAfterMs: answer.retryAfterMs ?? (status === 429 ? usedUpMs(headers) : undefined),
   });
   // Its own faults, too, may come after the work was done.
@@ -58,11 +58,16 @@ export function deliveryErrorOf(answer: ApiAnswer): DeliveryError {
 }
 
 /** A message, and what exactly is wrong. Events have both without an `error` around them. */
-function textOf(json: unknown): string {
+function textOf(json: unknown, status: string): string {
   const details = memberOf(json, 'error.errors') ?? memberOf(json, 'errors');
   const texts = [
+    status,
     textMember(json, 'error.message', 'message'),
     ...(Array.isArray(details) ? details : [details]),
   ];
   return texts.filter((text) => typeof text === 'string' && text !== '').join(': ');
 }
+
+/** Of the others the status is told as it is. */
+const isKnown = (code: unknown): boolean =>
+  typeof code === 'number' && Object.hasOwn(incidentManagerErrors, code);

@@ -67,8 +67,9 @@ class HookWatch {
     try {
       const ours = await this.#ours();
       this.#told.delete('');
-      for (const { id, isOff } of ours.filter((each) => !each.isInactive).slice(0, MAX_ENABLED)) {
-        if (!isOff) continue;
+      const active = ours.filter(({ isInactive }) => !isInactive);
+      for (const { id } of active) this.#told.delete(id);
+      for (const { id } of active.filter(({ isOff }) => isOff).slice(0, MAX_ENABLED)) {
         const what = `webhook subscription ${id}`;
         await this.#ask({ method: 'POST', path: path`/webhook_subscriptions/${id}/enable` }, what);
         host.log.info({ ...where, subscription: id }, 'webhook that was switched off is switched on again');

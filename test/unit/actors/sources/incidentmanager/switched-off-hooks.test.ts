@@ -82,7 +82,17 @@ describe('a hook that was switched off', () => {
     await open(20);
     await vi.waitFor(() => expect(bench.platform.asked(LIST).length).toBeGreaterThan(2));
     expect(enabled()).toEqual([]);
-    expect(remarks()).toEqual(['webhook subscription PINACT1 is inactive: nothing comes by it']);
+    const remark = 'webhook subscription PINACT1 is inactive: nothing comes by it';
+    expect(remarks()).toEqual([remark]);
+    const [subscription] = bench.platform.subscriptions;
+    const looks = async () => {
+      const { length } = bench.platform.asked(LIST);
+      await vi.waitFor(() => expect(bench.platform.asked(LIST).length).toBeGreaterThan(length + 1));
+    };
+    Object.assign(subscription!, { active: true, temporarily_disabled: false });
+    await looks();
+    Object.assign(subscription!, { active: false });
+    await vi.waitFor(() => expect(remarks()).toEqual([remark, remark]));
   });
 
   test('stays so where there is no api_key', async () => {
@@ -101,14 +111,27 @@ describe('where hooks cannot be looked for', () => {
     await vi.waitFor(() => expect(bench.platform.asked(LIST).length).toBeGreaterThan(6));
     const reasons = bench.host.lines.map(({ level, message, fields }) => [level, message, fields.reason]);
     expect(reasons).toEqual([
-      ['warn', 'webhooks that were switched off cannot be looked for', '2010 access denied: Access Denied'],
       [
         'warn',
         'webhooks that were switched off cannot be looked for',
-        '2006 the api_key is not accepted: Authentication failed',
+        '2010 access denied: HTTP 403: Access Denied',
+      ],
+      [
+        'warn',
+        'webhooks that were switched off cannot be looked for',
+        '2006 the api_key is not accepted: HTTP 401: Authentication failed',
       ],
     ]);
     expect(remarks()).toHaveLength(2);
+  });
+
+  test('it is said again when it had gone well in between', async () => {
+    bench.platform.refuse(LIST, restRefusal(2010));
+    bench.platform.fail(LIST, { kind: 'refuse', refusal: restRefusal(2010) }, 1, 2);
+    await open(15);
+    await vi.waitFor(() => expect(lines()).toHaveLength(2));
+    await vi.waitFor(() => expect(bench.platform.asked(LIST).length).toBeGreaterThan(5));
+    expect(lines()).toHaveLength(2);
   });
 
   test('for want of the right to switch on, the next look tries again', async () => {
