@@ -1,5 +1,5 @@
-// Triggers of type IssueTracker: webhooks and rules of a tracker of issues, and comments as answers. The headers, the proofs and the API are those of the
-// platform itself.
+// Triggers of type IssueTracker: webhooks and rules of a tracker of issues, and comments as answers. The headers, the proofs and the
+// API are those of the platform itself.
 
 import type { IssueTrackerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { Adapter, OpenTrigger, SourceHost } from '../adapter.ts';
@@ -8,6 +8,7 @@ import { WebhookTable } from '../webhook-table.ts';
 import { readTrackerEvent, trackerAccount } from './issuetracker-event.ts';
 import { issueTrackerOutbound } from './issuetracker-outbound.ts';
 import { issueTrackerPath, type TrackerSubscriber } from './issuetracker-path.ts';
+import { RefusedQueries } from './refused-queries.ts';
 import { TrackerAccess } from './tracker-access.ts';
 import { completed, takesChecked } from './tracker-checks.ts';
 import { trackerProof } from './tracker-proof.ts';
@@ -28,6 +29,7 @@ export function issueTrackerAdapter({
       email === undefined || api_token === undefined ? undefined : [base_url, email, api_token],
     (trigger) => new TrackerAccess(trigger),
   );
+  const refused = new RefusedQueries();
   return {
     type: 'IssueTracker',
     account: trackerAccount,
@@ -35,12 +37,14 @@ export function issueTrackerAdapter({
       const access = accessOf(trigger);
       access?.use(host.store);
       access?.own.learn();
+      refused.begin(trigger.name, host.log);
       const verifier = await trackerProof(trigger);
       return { close: await table.add({ trigger, host, methods: ['POST'], verifier }, trigger.config.path) };
     },
     read: readTrackerEvent,
-    complete: (event, triggers) => completed(accessOf, event, triggers),
+    complete: (event, triggers) => completed(accessOf, refused, event, triggers),
     takes: (trigger, event) => takesChecked(accessOf, trigger, event),
     outbound: issueTrackerOutbound(accessOf, digestOf),
+    remarks: ({ name }) => refused.of(name),
   };
 }

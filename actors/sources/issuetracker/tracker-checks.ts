@@ -14,6 +14,7 @@ import type { InboundEvent } from '../adapter.ts';
 import { memberOf, textMember } from '../payload-member.ts';
 import { trackerAccount } from './issuetracker-event.ts';
 import { takesTrackerEvent } from './issuetracker-filter.ts';
+import type { RefusedQueries } from './refused-queries.ts';
 import type { TrackerAccess } from './tracker-access.ts';
 
 type AccessOf = (trigger: IssueTrackerTrigger) => TrackerAccess | undefined;
@@ -43,16 +44,18 @@ export function takesChecked(
 /** The event with the checks that these triggers need; undefined where they need none. */
 export function completed(
   accessOf: AccessOf,
+  refused: RefusedQueries,
   event: InboundEvent,
   triggers: readonly IssueTrackerTrigger[],
 ): Promise<InboundEvent> | undefined {
   const asking = triggers.filter((trigger) => takesTrackerEvent(trigger, event));
   const hasAccess = asking.some((trigger) => accessOf(trigger) !== undefined);
-  return hasAccess && event.channel !== undefined ? checked(accessOf, event, asking) : undefined;
+  return hasAccess && event.channel !== undefined ? checked(accessOf, refused, event, asking) : undefined;
 }
 
 async function checked(
   accessOf: AccessOf,
+  refused: RefusedQueries,
   event: InboundEvent,
   triggers: readonly IssueTrackerTrigger[],
 ): Promise<InboundEvent> {
@@ -70,7 +73,10 @@ async function checked(
       const { jql_filter: query } = trigger.config;
       const verdict = query === undefined ? undefined : verdicts.get(query);
       if (typeof verdict === 'boolean') checks[checkOf(trigger, query ?? '')] = verdict;
-      else if (verdict !== undefined) faults.push(verdict);
+      else if (verdict !== undefined) {
+        faults.push(verdict);
+        refused.note(trigger.name, verdict);
+      }
     }
   }
   const complete = { ...event, checks };

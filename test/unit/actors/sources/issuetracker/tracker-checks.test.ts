@@ -131,6 +131,17 @@ describe('a query', () => {
       'the tracker did not say whether the issue matches jql_filter',
       true,
     ]);
+    // Told once, and not at every event.
+    const reason = "400: The value 'X' does not exist for the field 'project'.";
+    expect(host.lines.filter(({ level }) => level === 'warn')).toEqual([
+      {
+        level: 'warn',
+        fields: { trigger: 'a', reason },
+        message: 'the tracker refuses a jql_filter; the trigger takes no issues',
+      },
+    ]);
+    expect(adapter.remarks?.(broken)).toMatchObject([{ text: `the tracker refuses jql_filter: ${reason}` }]);
+    expect(adapter.remarks?.(good)).toEqual([]);
   });
 
   test('is asked under the account of its trigger alone: two accounts may see different issues', async () => {
