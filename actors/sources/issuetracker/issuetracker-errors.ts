@@ -4,7 +4,7 @@
 import type { ApiAnswer } from '../../../rest/api-answer.ts';
 import type { DeliveryError } from '../../outbound/delivery-error.ts';
 import { type PlatformErrors, platformFault } from '../../outbound/platform-errors.ts';
-import { memberOf } from '../payload-member.ts';
+import { memberOf, textMember } from '../payload-member.ts';
 
 /** Too much was written to one issue: about that issue, not about the account. */
 export const ISSUE_LIMIT = 'jira-per-issue-on-write';
@@ -37,8 +37,9 @@ export function wordsIn(answer: unknown): string {
   const messages = memberOf(answer, 'errorMessages');
   const errors = memberOf(answer, 'errors');
   const fields = typeof errors === 'object' && errors !== null ? Object.entries(errors) : [];
-  return [
+  const words = [
     ...(Array.isArray(messages) ? messages.map(String) : []),
-    ...fields.map(([field, words]) => `${field}: ${words}`),
-  ].join('; ');
+    ...fields.map(([field, text]) => `${field}: ${text}`),
+  ];
+  return words.length === 0 ? (textMember(answer, 'message') ?? '') : words.join('; ');
 }

@@ -4,7 +4,7 @@ import type { ApiAnswer } from '../../../rest/api-answer.ts';
 import type { ApiRequest } from '../../../rest/http-api.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
 import { type PlatformRefusal, platformFault, sendingFault } from '../../outbound/platform-errors.ts';
-import { memberOf, textMember } from '../payload-member.ts';
+import { wordsIn } from './issuetracker-errors.ts';
 
 const QUESTION_MS = 10_000;
 
@@ -33,7 +33,7 @@ export class TrackerQuestion {
   /** Why an answer is none. */
   faultOf(answer: ApiAnswer): DeliveryError {
     const { status, retryAfterMs, host, isOk } = answer;
-    return this.fault({ status, retryAfterMs, host, text: isOk ? undefined : wordsOf(answer.json) });
+    return this.fault({ status, retryAfterMs, host, text: isOk ? undefined : wordsIn(answer.json) });
   }
 
   fault(refusal: PlatformRefusal): DeliveryError {
@@ -44,11 +44,4 @@ export class TrackerQuestion {
     const message = `${this.#unknown} is not known: ${cause.message}`;
     return new DeliveryError(message, { ...cause, isOutcomeUnknown: false, cause });
   }
-}
-
-/** The tracker's own. */
-function wordsOf(answer: unknown): string | undefined {
-  const words = memberOf(answer, 'errorMessages');
-  const all = Array.isArray(words) ? words.map(String).join('; ') : '';
-  return all === '' ? textMember(answer, 'message') : all;
 }

@@ -15,8 +15,9 @@ import { askedUnderOneKey, atRest } from '../../fixtures/automation/killed.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
 import { documentFaults } from '../../fixtures/issue-tracker/document-faults.ts';
 import { type Fault, IssueTracker } from '../../fixtures/issue-tracker/issue-tracker.ts';
+import { commentCreated } from '../../fixtures/issue-tracker/payloads.ts';
 import { refusal } from '../../fixtures/issue-tracker/refusal.ts';
-import { commentCreated, postTrackerEvent } from '../../fixtures/issue-tracker/tracker-events.ts';
+import { postTrackerEvent, userIn } from '../../fixtures/issue-tracker/tracker-events.ts';
 
 const ACCOUNT = { email: 'agent@example.com', apiToken: 'ATATT3x-nobody-may-see-this' };
 const BASIC = Buffer.from(`${ACCOUNT.email}:${ACCOUNT.apiToken}`).toString('base64');
@@ -64,8 +65,9 @@ async function startDesk(answer: Answer = () => ({ text: 'the answer' }), attemp
     program,
     async say(body, id) {
       const { id: commentId } = tracker.addComment(KEY, {}, mia);
-      const comment = { id: commentId, body, author: mia };
-      const event = commentCreated({ tracker: tracker.url, issue: { id: issueId, key: KEY }, comment });
+      const made = { key: KEY, id: issueId, site: tracker.url };
+      const author = userIn(tracker.url, mia);
+      const event = commentCreated(body, made, { id: commentId, author });
       const response = await postTrackerEvent(desk.gateway.url + PATH, SECRET, event, id);
       expect(response.ok).toBe(true);
       return ((await response.json()) as { readonly id: string }).id;

@@ -13,8 +13,9 @@ import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { issueTrackerTrigger } from '../../../../fixtures/automation/triggers.ts';
 import { documentFaults } from '../../../../fixtures/issue-tracker/document-faults.ts';
 import { IssueTracker } from '../../../../fixtures/issue-tracker/issue-tracker.ts';
+import { commentCreated } from '../../../../fixtures/issue-tracker/payloads.ts';
 import { refusal } from '../../../../fixtures/issue-tracker/refusal.ts';
-import { commentCreated, postTrackerEvent } from '../../../../fixtures/issue-tracker/tracker-events.ts';
+import { postTrackerEvent, userIn } from '../../../../fixtures/issue-tracker/tracker-events.ts';
 
 const KEY = 'OPS-7';
 const POST = /\/comment$/;
@@ -44,8 +45,9 @@ afterEach(async () => {
 });
 
 async function receive(change: (event: Record<string, unknown>) => void = () => {}): Promise<StoredEvent> {
-  const comment = { id: '900', body: 'please help', author: person };
-  const event = commentCreated({ tracker: tracker.url, issue: { id: issueId, key: KEY }, comment });
+  const author = userIn(tracker.url, person);
+  const made = { key: KEY, id: issueId, site: tracker.url };
+  const event = commentCreated('please help', made, { id: '900', author });
   change(event as Record<string, unknown>);
   const { webhook_secret, path } = trigger.config;
   expect((await postTrackerEvent(host.url + path, webhook_secret, event)).status).toBe(202);
