@@ -11,6 +11,7 @@ import { type Desk, type MoreSpec, RepoDesks } from '../../fixtures/repositories
 
 const hosts = Object.keys(localRepoHosts);
 const echo = { agent: 'echo' };
+const deploy = { ...echo, parameters: [{ name: 'env', required: true }] };
 const plain = (): MoreSpec => ({});
 /** The path of another case of the same host. */
 const pathOf = ({ path }: Access, own: string, other: string) => path.replace(own, other);
@@ -23,6 +24,12 @@ const desks = new RepoDesks({
     const { event, command } = host.words('request opened');
     return { default_agent: undefined, commands: { [event]: echo, [command]: echo } };
   },
+  spoken: () => ({ default_agent: undefined, commands: { '/deploy': deploy } }),
+  'spoken-by-everyone': () => ({
+    config: { commands_from: 'everyone' },
+    default_agent: undefined,
+    commands: { '/deploy': deploy },
+  }),
   conversations: plain,
   repositories: () => ({ config: { repositories: ['acme/*-API', 'Other/exact'] } }),
   branches: () => ({ config: { branches: ['main', 'release/*'] } }),
@@ -122,6 +129,27 @@ describe.concurrent.each(hosts)('%s', (name) => {
     await eventually(async () => expect(await desk.record('none')).toMatchObject({ state: 'ignored' }));
     await eventually(() => expect(desk.asked().map(({ body }) => body.command)).toEqual([command, event]));
     expect(desk.asked()[1]?.body.event.name).toBe(desk.host.words('request closed').command);
+  });
+
+  test('who may write to the repository commands in a comment, and nobody else; what is changed later commands nothing', async () => {
+    const desk = desks.of(name, 'spoken');
+    desk.host.api.writers.add('ann');
+    await desk.take({ kind: 'request comment', text: '/deploy staging' });
+    await eventually(() => expect(desk.asked()).toHaveLength(1));
+    expect(desk.asked()[0]?.body).toMatchObject({ command: '/deploy', parameters: { env: 'staging' } });
+    const more: Happening = { kind: 'request comment', text: '/deploy production' };
+    await isIgnored(desk, {
+      'a stranger': { ...more, sender: 'bob' },
+      changed: { ...more, kind: 'request comment changed' },
+      quoted: { ...more, text: '> /deploy production' },
+    });
+    expect((await desk.record('a-stranger')).note).toContain('bob may not write');
+  });
+
+  test('commands of everyone are taken where the file says so', async () => {
+    const desk = desks.of(name, 'spoken-by-everyone');
+    await isTaken(desk, { bob: { kind: 'request comment', text: '/deploy staging', sender: 'bob' } });
+    expect(desk.asked()).toMatchObject([{ body: { command: '/deploy', parameters: { env: 'staging' } } }]);
   });
 
   test('a request or an issue is one conversation with all that is said of it, and others are others', async () => {
