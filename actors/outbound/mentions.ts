@@ -13,6 +13,8 @@ export interface MentionRule {
   readonly pattern: RegExp;
   /** Code in Markdown is none there, or is read as well. */
   readonly isReadInCode?: boolean | undefined;
+  /** A block of code is none until it is closed, by the same marks, and has one plain word behind its opening at most. */
+  readonly isCodeClosed?: boolean | undefined;
 }
 
 /** Word joiner: no width, and no place for a line to break. */
@@ -20,6 +22,7 @@ const UNSEEN = '\u2060';
 /** A block of code that no list, quotation or page can end, or be around. */
 const OPENING = /^(`{3,}(?=[^`]*$)|~{3,})/;
 /** What may make code of what follows, or text of it, in a way that only the whole of Markdown would tell. */
+const PLAIN_OPENING = /^[`~]{3,} *[\w#.+-]* *$/;
 const MAY_MISLEAD = /`{3}|~{3}|^[\s>]*</;
 
 /** Whatever people would see of it. */
@@ -44,20 +47,23 @@ function cardWithout({ title, fields, actions, inputs }: Card, rule: MentionRule
 }
 
 /** The text in which nothing is a mention any more. */
-export function withoutMentions(text: string, { pattern, isReadInCode = false }: MentionRule): string {
+export function withoutMentions(
+  text: string,
+  { pattern, isReadInCode = false, isCodeClosed = false }: MentionRule,
+): string {
   // Most texts have none.
   if (text.search(pattern) === -1) return text;
   if (isReadInCode) return takenApart(text, pattern);
   let closing: string | undefined;
   let isCertain = true;
   let isPlainParagraph = true;
-  const lines = text.split('\n').map((line) => {
+  const lines = text.split('\n').map((line, index, all) => {
     if (closing !== undefined) {
       if (isClosing(line, closing)) closing = undefined;
       return line;
     }
     const [marks] = (isCertain ? OPENING.exec(line) : null) ?? [];
-    if (marks !== undefined) {
+    if (marks !== undefined && (!isCodeClosed || isClosedAlike(all, index, marks))) {
       closing = marks;
       // What stands behind the marks is a word for the language.
       return takenApart(line, pattern);
@@ -73,6 +79,17 @@ export function withoutMentions(text: string, { pattern, isReadInCode = false }:
 function isClosing(line: string, opening: string): boolean {
   const marks = line.trimEnd();
   return marks.startsWith(opening) && marks === opening.charAt(0).repeat(marks.length);
+}
+
+/** Whether a block of code that begins at the line is one in the strictest reading too. */
+function isClosedAlike(lines: readonly string[], index: number, marks: string): boolean {
+  if (!PLAIN_OPENING.test(lines[index] ?? '')) return false;
+  return (
+    lines
+      .slice(index + 1)
+      .find((line) => isClosing(line, marks))
+      ?.trimEnd() === marks
+  );
 }
 
 /** Single backticks in pairs, and nothing that goes before them: each second piece is code. */

@@ -46,7 +46,7 @@ function repoHostC(askAccountEveryMs: number): RepoHost<RepoHostCTrigger, RepoHo
     api: ({ config }, token) => new RepoHostCApi(config.api_url, token, askAccountEveryMs),
     marks: linkMarks,
     maxComment: 32_768,
-    mentions: { pattern: MENTION },
+    mentions: { pattern: MENTION, isCodeClosed: true },
     hasComments: ({ sign }) => sign === '!',
     reviews: { verdicts: ['approve', 'request_changes'], haveWords: false },
   };

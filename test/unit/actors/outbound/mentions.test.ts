@@ -49,6 +49,16 @@ describe('code', () => {
     expect(withoutMentions(text, { pattern })).toContain('@\u2060ada');
   });
 
+  test.each([
+    ['is closed', '```py\n@ada\n```', true],
+    ['is closed, and another one after it', '~~~\n@ada\n~~~\n\n```\n@ada\n```', true],
+    ['nobody has closed', '```\n@ada', false],
+    ['is closed by more marks', '```\n@ada\n````\n```', false],
+    ['has more than one word behind its marks', '```py one two\n@ada\n```', false],
+  ])('in a block that %s, where only one that is closed is code', (_, text, isCode) => {
+    expect(withoutMentions(text, { pattern, isCodeClosed: true }).includes('\u2060')).toBe(!isCode);
+  });
+
   test('is text like any other where the platform reads it', () => {
     expect(withoutMentions('`@ada`', { pattern, isReadInCode: true })).toBe('`@\u2060ada`');
   });
