@@ -94,7 +94,8 @@ async function pause(ms: number, signal: AbortSignal): Promise<void> {
 
 function isFor({ text, command, event }: ScriptRule, job: Job): boolean {
   if (text !== undefined && !text(job.input)) return false;
-  if (command !== undefined && command !== job.command) return false;
+  // Those that people write keep their slash where others are names of events.
+  if (command !== undefined && command !== job.command?.replace(/^\//, '')) return false;
   return event === undefined || event === job.event.name || event === job.event.name?.split('.')[0];
 }
 

@@ -71,6 +71,8 @@ export function repoType({
       checkEach(fields, 'branches', config.branches, branchFault);
       if (!fields.has('webhook_secret') && fields.has('webhook_secret_previous'))
         fields.reportKey('webhook_secret_previous', 'stands beside webhook_secret, which is missing');
+      if (config.reviews === 'allow' && !fields.has('token'))
+        fields.reportKey('reviews', 'has no effect without a token', 'warning');
       return {
         ...config,
         webhook_secret: config.webhook_secret ?? '',

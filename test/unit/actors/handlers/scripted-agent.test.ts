@@ -41,6 +41,7 @@ test.each([
     { command: 'deploy', parameters: { env: 'production' } },
     'Deploying production for reviewer.',
   ],
+  ['a command with its slash', { command: '/deploy' }, 'Deploying  for reviewer.'],
   ['an event by its first part', {}, 'Thanks for #7 of acme/site (pull_request.opened, ).'],
   ['an event', { event: { ...aJob().event, name: 'issues.opened' } }, 'Noted: please review'],
   ['nothing', { event: { ...aJob().event, name: 'issues.closed' } }, ''],

@@ -1,4 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
+import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { ResourceFolder, triggerText } from '../resource-folder.ts';
 
@@ -347,6 +348,27 @@ describe('a trigger of type RepoHost', () => {
       );
     },
   );
+
+  test('warns of reviews that nobody could write', async () => {
+    const { lines } = await folder.loadConfig('RepoHost', 'webhook_secret: "${SECRET}", reviews: allow', {
+      env,
+    });
+    expect(lines).toEqual(['t.yaml:6:42: warning: spec.config.reviews: has no effect without a token']);
+  });
+
+  test('has an example that is good with nothing but its credentials', async () => {
+    const root = resolve(import.meta.dirname, '../../../../..');
+    const files = [join(root, 'examples/repositories/requests.yaml'), join(root, 'examples/agents')];
+    const given = { WEBHOOK_SECRET: env.SECRET, REPOHOST_TOKEN: 'a-token-of-it' };
+    const { lines, triggers } = await folder.load({ files, env: given });
+    expect(lines).toEqual([]);
+    expect(triggers).toMatchObject([
+      {
+        config: { reviews: 'allow', commands_from: 'writers' },
+        commands: [{ command: '/review' }, { command: '/deploy' }, { command: 'pull_request.opened' }],
+      },
+    ]);
+  });
 
   test('whose token comes from the settings of the platform may be commanded', async () => {
     const text = triggerText(
