@@ -4,7 +4,9 @@
 //      own work takes the issue out of the query is not cut off at its next attempt.
 // JQ2  a query that the tracker refuses is refused for good, and says so for itself alone; what cannot be found out now rejects, and
 //      is asked again with the event. Nothing counts as a match that the tracker has not called one.
-// JQ3  every question has a deadline, and so many at most are under way; who comes beyond that comes again.
+// JQ3  the tracker's search may be behind by some seconds, and then knows nothing of what an event tells. So a no to an event that has
+//      just happened is asked for once more, of the search that first looks at the issue itself; where that is refused the no stands.
+// JQ4  every question has a deadline, and so many at most are under way; who comes beyond that comes again.
 
 import { createHash } from 'node:crypto';
 import { forgetOldest } from '../../forget-oldest.ts';
@@ -23,6 +25,9 @@ const COME_AGAIN_MS = 1_000;
 /** The vendor takes more; so many triggers of one tracker have queries of their own rarely. */
 const MAX_QUERIES = 50;
 
+/** Of a query, outside of quotation marks. */
+const ORDER = /\s+order\s+by\s+[^"']*$/i;
+
 export interface IssueAsked {
   /** The tracker's number for it. */
   readonly id: string;
@@ -30,6 +35,8 @@ export interface IssueAsked {
   readonly key: string;
   /** Tells the event from others about the issue; undefined where nothing does, and nothing is remembered then. */
   readonly event: string | undefined;
+  /** What the event tells has just happened. */
+  readonly isFresh?: boolean;
 }
 
 /** Whether it matches, or why the tracker will never say so. */
@@ -88,7 +95,10 @@ export class JqlMatch {
       });
     this.#underWay += 1;
     try {
-      return await this.#question(issue, queries);
+      const found = new Map(await this.#question(issue, queries));
+      for (const [query, verdict] of found)
+        if (verdict === false && issue.isFresh === true) found.set(query, await this.#searched(issue, query));
+      return found;
     } finally {
       this.#underWay -= 1;
     }
@@ -113,6 +123,22 @@ export class JqlMatch {
     for (const query of queries)
       for (const [each, verdict] of await this.#question(issue, [query])) all.set(each, verdict);
     return all;
+  }
+
+  /** By the search that looks at the issue itself before it answers. */
+  async #searched({ id, key }: IssueAsked, query: string): Promise<boolean> {
+    const question = new TrackerQuestion(this.#ask, `whether ${key} matches jql_filter`);
+    const jql = `(${query.replace(ORDER, '')}) AND id = ${id}`;
+    const answer = await question.asked({
+      method: 'POST',
+      path: '/rest/api/3/search/jql',
+      json: { jql, reconcileIssues: [Number(id)], maxResults: 1, fields: ['id'] },
+    });
+    const issues = answer.isOk ? memberOf(answer.json, 'issues') : undefined;
+    if (Array.isArray(issues)) return issues.some((each) => String(memberOf(each, 'id')) === id);
+    const fault = question.faultOf(answer);
+    if (answer.isOk || fault.isFinal) return false;
+    throw fault;
   }
 
   async #before(issue: IssueAsked, query: string): Promise<boolean | undefined> {

@@ -19,6 +19,8 @@ import type { TrackerAccess } from './tracker-access.ts';
 
 type AccessOf = (trigger: IssueTrackerTrigger) => TrackerAccess | undefined;
 
+/** By the clocks of both sides. The vendor speaks of seconds, and of minutes where much is changed at once. */
+const FRESH_MS = 120_000;
 const OURS = 'comment:ours';
 
 /** Whether it takes the event, or why not. */
@@ -115,5 +117,6 @@ function unaskable({ names, context }: InboundEvent): string | undefined {
 function issueOf({ payload, context, names }: InboundEvent) {
   const timestamp = memberOf(payload, 'timestamp');
   const event = typeof timestamp === 'number' ? `${names[0]} ${timestamp}` : undefined;
-  return { id: String(context['issue.id']), key: String(context['issue.key']), event };
+  const isFresh = typeof timestamp === 'number' && Math.abs(Date.now() - timestamp) < FRESH_MS;
+  return { id: String(context['issue.id']), key: String(context['issue.key']), event, isFresh };
 }

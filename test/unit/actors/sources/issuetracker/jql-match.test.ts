@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { DeliveryError } from '../../../../../actors/outbound/delivery-error.ts';
 import { JqlMatch } from '../../../../../actors/sources/issuetracker/jql-match.ts';
+import type { ApiAnswer } from '../../../../../rest/api-answer.ts';
 import { RequestFault } from '../../../../../rest/request-fault.ts';
 import { MemoryStore } from '../../../../fixtures/store/memory-store.ts';
 import { answerOf, askedOf } from './tracker-answers.ts';
@@ -130,6 +131,33 @@ describe('the tracker', () => {
     answer();
     expect((await Promise.all(others)).every((found) => found.get('a') === true)).toBe(true);
     expect((await match.verdicts(issue, ['a'])).get('a')).toBe(true);
+  });
+});
+
+describe('a no to what has just happened', () => {
+  const fresh = { ...issue, isFresh: true };
+  const found = (...ids: readonly string[]) => answerOf(200, { issues: ids.map((id) => ({ id })) });
+  const verdict = async (answer: ApiAnswer, query = 'a') => {
+    const { ask, requests } = askedOf(matches([]), answer);
+    const verdicts = await new JqlMatch(ask, 'tracker.example', 'bot').verdicts(fresh, [query]);
+    return { verdict: verdicts.get(query), asked: requests[1]?.json };
+  };
+
+  test('is no where the search says so, or has nothing to say', async () => {
+    expect((await verdict(found('10040'))).verdict).toBe(true);
+    for (const answer of [found(), found('10041'), answerOf(400), answerOf(404), answerOf(200, 'a page')])
+      expect((await verdict(answer)).verdict).toBe(false);
+    const away = faultOf(verdict(answerOf(503)));
+    expect(await away).toMatchObject({ isFinal: false });
+  });
+
+  test('is asked about without the order of the query', async () => {
+    const asked = async (query: string) => ((await verdict(found(), query)).asked as { jql: string }).jql;
+    expect(await asked('priority = High ORDER BY created DESC')).toBe('(priority = High) AND id = 10040');
+    expect(await asked('a = 1 or b = 2')).toBe('(a = 1 or b = 2) AND id = 10040');
+    expect(await asked('summary ~ "put in order by hand"')).toBe(
+      '(summary ~ "put in order by hand") AND id = 10040',
+    );
   });
 });
 

@@ -88,6 +88,21 @@ describe('a query', () => {
     expect(questions().map(({ body }) => body)).toEqual([{ issueIds: [10_040], jqls: [HIGH, 'type = Bug'] }]);
   });
 
+  test('about what has just happened is asked once more of the search that looks at the issue', async () => {
+    const trigger = await open({ jql_filter: HIGH });
+    tracker.isSearchBehind = true;
+    const now = { timestamp: Date.now() };
+    expect(await taken({ ...issueCreated(), ...now }, trigger)).toBe(true);
+    expect(tracker.callsOf('POST', /search/)).toMatchObject([
+      { body: { jql: `(${HIGH}) AND id = 10040`, reconcileIssues: [10_040] } },
+    ]);
+    // What is long past the search knows.
+    expect(await taken(issueCreated(), trigger)).toBe('the issue does not match jql_filter');
+    tracker.queries.set(HIGH, () => false);
+    const later = { timestamp: Date.now() + 1 };
+    expect(await taken({ ...issueCreated(), ...later }, trigger)).toBe('the issue does not match jql_filter');
+  });
+
   test('is nothing for sprints, and nothing can be asked of an issue that is gone', async () => {
     const trigger = await open({ jql_filter: HIGH });
     expect(await taken(sprint('sprint_started'), trigger)).toBe(true);
