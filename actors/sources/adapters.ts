@@ -2,7 +2,7 @@
 // share (paths, clients of an API) is kept in them.
 
 import type { Trigger, TriggerOfType } from '../../config/resources/triggers/trigger.ts';
-import { type BuiltTypeName, platformOf } from '../../config/resources/triggers/trigger-types.ts';
+import { platformOf, type TypeName } from '../../config/resources/triggers/trigger-types.ts';
 import type { Adapter } from './adapter.ts';
 import { botMessengerAdapter } from './botmessenger/botmessenger-adapter.ts';
 import { businessMessengerAdapter } from './businessmessenger/businessmessenger-adapter.ts';
@@ -32,7 +32,7 @@ export interface Adapters {
 
 /** `maxBodyBytes` bounds one request to a webhook. */
 export function makeAdapters({ maxBodyBytes }: { readonly maxBodyBytes: number }): Adapters {
-  const adapters: { readonly [Name in BuiltTypeName]: Adapter<TriggerOfType<Name>> } = {
+  const adapters: { readonly [Name in TypeName]: Adapter<TriggerOfType<Name>> } = {
     HTTP: httpAdapter(maxBodyBytes),
     RepoHost: repoHostAdapter({ maxBodyBytes, replayWindowMs: REPLAY_WINDOW_MS }),
     RepoHostC: repoHostCAdapter({ maxBodyBytes, replayWindowMs: REPLAY_WINDOW_MS }),
@@ -48,7 +48,7 @@ export function makeAdapters({ maxBodyBytes }: { readonly maxBodyBytes: number }
     Manual: manualAdapter,
   };
   // An adapter is only ever given triggers and events of its own type.
-  const byType = adapters as unknown as Readonly<Record<BuiltTypeName, Adapter>>;
+  const byType = adapters as unknown as Readonly<Record<TypeName, Adapter>>;
   const byPlatform = new Map(Object.values(byType).map((adapter) => [platformOf(adapter.type), adapter]));
   return {
     all: Object.values(byType),

@@ -1,7 +1,7 @@
 // Parses a query for deliveries into a filter of the store. Every bound is checked here, so that a mistake gets an
 // answer and every page has an end.
 
-import { platformOf, triggerTypes, typeNames } from '../../../config/resources/triggers/trigger-types.ts';
+import { platformOf, typeNames } from '../../../config/resources/triggers/trigger-types.ts';
 import { InvalidQueryError } from '../../errors.ts';
 import type { DeliveryFilter, DeliveryState } from '../../store/delivery.ts';
 
@@ -15,8 +15,8 @@ const STATES: readonly DeliveryState[] = [
   'dead',
   'ignored',
 ];
-/** Those that events can come from, what is not built yet has sent none; and the rows of what goes out. */
-const SOURCES = [...typeNames.filter((name) => triggerTypes[name].isBuilt).map(platformOf), 'outbox'];
+/** Those that events can come from, and the rows of what goes out. */
+const SOURCES = [...typeNames.map(platformOf), 'outbox'];
 const MAX_LIMIT = 1_000;
 const DEFAULT_LIMIT = 50;
 const units: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };

@@ -9,7 +9,7 @@ import { type RepoAdapterOptions, repoAdapter } from '../repositories/repo-adapt
 import type { RepoHost } from '../repositories/repo-host.ts';
 import { RepoHostCApi } from './repohostc-api.ts';
 import { repoHostCEvents } from './repohostc-facts.ts';
-import { repoHostCDelivery, repoHostCVerifier, SIGNATURE } from './repohostc-path.ts';
+import { repoHostCDelivery, repoHostCSignature, repoHostCVerifier } from './repohostc-path.ts';
 
 const ASK_ACCOUNT_EVERY_MS = 60_000;
 /** `@nickname` and `@{id}`, also with a sign that only the page shows as one. */
@@ -41,7 +41,7 @@ function repoHostC(askAccountEveryMs: number): RepoHost<RepoHostCTrigger, RepoHo
     verifier: repoHostCVerifier,
     unauthorised: 'X-Hub-Signature is missing, or fits no secret of this path',
     delivery: repoHostCDelivery,
-    signature: ({ headers }) => headers[SIGNATURE] ?? '',
+    signature: repoHostCSignature,
     ownBy: 'senderId',
     api: ({ config }, token) => new RepoHostCApi(config.api_url, token, askAccountEveryMs),
     marks: linkMarks,

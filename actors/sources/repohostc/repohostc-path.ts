@@ -7,13 +7,19 @@ import type { Verifier } from '../verified-subscribers.ts';
 import type { WebhookRequest } from '../webhook.ts';
 
 /** SHA-256, under the name that others have for SHA-1. */
-export const SIGNATURE = 'x-hub-signature';
+const SIGNATURE = 'x-hub-signature';
 
 export function repoHostCDelivery({ headers }: WebhookRequest): Delivery {
   const { 'x-event-key': event = '', 'x-request-uuid': id } = headers;
   if (!/^\w[\w:.-]{0,127}$/.test(event)) return { fault: 'X-Event-Key is missing, or names no event' };
   if (id !== undefined && !/^[\w.:{}-]{1,128}$/.test(id)) return { fault: 'X-Request-UUID is no id' };
   return { event, id };
+}
+
+/** Bodies of two events may be the same, byte for byte: what happened stands in the event's key alone, which nobody signs. */
+export function repoHostCSignature({ headers }: WebhookRequest): string {
+  const signature = headers[SIGNATURE];
+  return signature === undefined ? '' : `${signature} ${headers['x-event-key'] ?? ''}`;
 }
 
 /** Throws where nothing would prove who sends, unless that was asked for. */

@@ -40,7 +40,7 @@ export function repoType({
   eventsOfAnyBranch,
   maxParts = 2,
   secretFault = () => undefined,
-}: RepoRules): TriggerType<RepoConfig, true> {
+}: RepoRules): TriggerType<RepoConfig> {
   const ofAnyBranch = eventsOfAnyBranch.map((event) => [event]);
   const plain = ({ config, commands, default_target }: Repos): Answering => ({
     config: { repo_events: config.repo_events.map((name) => events.plain(name)) },
@@ -49,7 +49,6 @@ export function repoType({
   });
   return {
     config: repoConfigSchema(words),
-    isBuilt: true,
     maturity,
     mentions: 'none',
     webhook: {},

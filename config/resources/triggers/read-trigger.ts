@@ -16,7 +16,7 @@ import type { Trigger } from './trigger.ts';
 import { givenBy, readConfig, requiring, warnOfLiteralSecrets } from './trigger-config.ts';
 import { readOptions } from './trigger-options.ts';
 import { triggerSchema, type WrittenTrigger } from './trigger-schema.ts';
-import { notBuilt, platformOf, type TypeName, triggerTypes } from './trigger-types.ts';
+import { platformOf, type TypeName, triggerTypes } from './trigger-types.ts';
 import { readWithoutType } from './untyped-trigger.ts';
 
 /** Reports to `reader`; `file` is an absolute path. */
@@ -65,7 +65,6 @@ function readOfType(
   const default_target = optionalAgent(spec.default_agent ?? context.defaultAgent);
   if (bindings.length === 0 && default_target === undefined && !reader.has('spec.commands'))
     reader.report('spec', 'leads nowhere: it has no commands, and there is no default_agent', 'warning');
-  if (!rules.isBuilt) reader.report('spec.type', notBuilt(type));
   else if (rules.maturity === 'Experimental')
     reader.report('spec.type', `${type} is Experimental: try it before you depend on it`, 'warning');
   const name = written?.metadata?.name;

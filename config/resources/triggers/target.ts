@@ -1,6 +1,6 @@
 // Who is to answer an event: what a command, a rule or a trigger leads to.
 
-/** An agent, a fleet of agents, a flow. Only agents are built. */
+/** An agent, a fleet of agents, a flow. Only agents are supported. */
 export type TargetKind = 'agent' | 'fleet' | 'flow';
 
 export interface Target {

@@ -51,10 +51,8 @@ export interface ReadOfType<Config> {
   readonly trigger: TriggerOf<string, Config>;
 }
 
-export interface TriggerType<Config = object, IsBuilt extends boolean = boolean> {
+export interface TriggerType<Config = object> {
   readonly config: Type.TObject;
-  /** False: its fields are checked, and then it is refused by name. */
-  readonly isBuilt: IsBuilt;
   /** As the contract labels it. */
   readonly maturity?: 'Stable' | 'Experimental';
   /** People write there and wait for an answer. */

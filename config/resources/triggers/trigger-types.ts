@@ -1,5 +1,5 @@
 // All types of triggers, by name: a new type is one file under types/ and one line here. Their names, the platforms' words and the
-// union of triggers (trigger.ts) follow from it, and actors/sources/adapters.ts does not compile without an adapter of each that is built.
+// union of triggers (trigger.ts) follow from it, and actors/sources/adapters.ts does not compile without an adapter of each.
 
 import { botMessengerType } from '../types/botmessenger.ts';
 import { businessMessengerType } from '../types/businessmessenger.ts';
@@ -36,11 +36,6 @@ type Types = typeof types;
 
 export type TypeName = keyof Types;
 
-/** Of those with an adapter. */
-export type BuiltTypeName = {
-  [Name in TypeName]: Types[Name] extends { readonly isBuilt: true } ? Name : never;
-}[TypeName];
-
 export type ConfigOf<Name extends TypeName> = Types[Name] extends TriggerType<infer Config> ? Config : never;
 
 export const triggerTypes: Readonly<Record<TypeName, TriggerType>> = types;
@@ -49,10 +44,4 @@ export const typeNames = Object.keys(types) as readonly TypeName[];
 /** A platform's word, as it stands in keys, ids and paths. */
 export function platformOf(type: TypeName): string {
   return type.toLowerCase();
-}
-
-/** How a trigger of a type without an adapter is refused. */
-export function notBuilt(type: TypeName): string {
-  const built = typeNames.filter((name) => triggerTypes[name].isBuilt);
-  return `triggers of type ${type} are not built yet; ${built.join(', ')} are`;
 }

@@ -1,7 +1,7 @@
 // A trigger as the rest of the program sees it: read, checked, filled, with the variables in it replaced.
 
 import type { Target } from './target.ts';
-import type { BuiltTypeName, ConfigOf } from './trigger-types.ts';
+import type { ConfigOf, TypeName } from './trigger-types.ts';
 
 export interface Parameter {
   readonly name: string;
@@ -60,10 +60,9 @@ export interface TriggerOf<Type extends string, Config> {
   readonly hash: string;
 }
 
-/** Of the types whose adapters are built. */
-export type Trigger = { [Name in BuiltTypeName]: TriggerOf<Name, ConfigOf<Name>> }[BuiltTypeName];
+export type Trigger = { [Name in TypeName]: TriggerOf<Name, ConfigOf<Name>> }[TypeName];
 
-export type TriggerOfType<Name extends BuiltTypeName> = Extract<Trigger, { readonly type: Name }>;
+export type TriggerOfType<Name extends TypeName> = Extract<Trigger, { readonly type: Name }>;
 
 export type BotMessengerTrigger = TriggerOfType<'BotMessenger'>;
 export type ChatWorkspaceTrigger = TriggerOfType<'ChatWorkspace'>;

@@ -49,9 +49,8 @@ const token = /^[0-9]{1,20}:[A-Za-z0-9_-]{3,256}$/;
 /** As the platform's menu of commands takes them. */
 const menuCommand = /^\/?[a-z0-9_]{1,32}$/;
 
-export const botMessengerType: TriggerType<BotMessengerConfig, true> = {
+export const botMessengerType: TriggerType<BotMessengerConfig> = {
   config: botMessengerConfigSchema,
-  isBuilt: true,
   menu: botMenu,
   mentions: 'allow',
   welcome: 'if-written',

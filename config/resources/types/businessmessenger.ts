@@ -47,9 +47,8 @@ export type BusinessMessengerConfig = Omit<
 /** The platform answers a version for two years. */
 const OLDEST_SUPPORTED = 21;
 
-export const businessMessengerType: TriggerType<BusinessMessengerConfig, true> = {
+export const businessMessengerType: TriggerType<BusinessMessengerConfig> = {
   config: businessMessengerConfigSchema,
-  isBuilt: true,
   isChat: true,
   webhook: {},
   proof: { what: 'an app_secret', isGiven: (_, fields) => fields.has('app_secret') },

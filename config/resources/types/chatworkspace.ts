@@ -57,9 +57,8 @@ const bare = (channel: string) => channel.replace(/^#/, '');
 
 type Workspace = TriggerOf<string, ChatWorkspaceConfig>;
 
-export const chatWorkspaceType: TriggerType<ChatWorkspaceConfig, true> = {
+export const chatWorkspaceType: TriggerType<ChatWorkspaceConfig> = {
   config: chatWorkspaceConfigSchema,
-  isBuilt: true,
   isChat: true,
   welcome: 'if-written',
   mentions: 'none',

@@ -55,9 +55,8 @@ const DIGITS = /^\d+$/;
 /** As the platform takes names of commands; those of its own language may have more signs. */
 const commandName = /^\/?[-_a-z0-9]{1,32}$/;
 
-export const communityChatType: TriggerType<CommunityChatConfig, true> = {
+export const communityChatType: TriggerType<CommunityChatConfig> = {
   config: communityChatConfigSchema,
-  isBuilt: true,
   menu: chatMenu,
   mentions: 'none',
   webhook: {},

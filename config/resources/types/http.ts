@@ -79,9 +79,8 @@ export type HttpConfig = Omit<Filled<Type.Static<typeof httpConfigSchema>>, 'met
   readonly methods: readonly string[];
 };
 
-export const httpType: TriggerType<HttpConfig, true> = {
+export const httpType: TriggerType<HttpConfig> = {
   config: httpConfigSchema,
-  isBuilt: true,
   maturity: 'Stable',
   webhook: {
     address: ({ host, port }) => (host === undefined || port === undefined ? undefined : { host, port }),

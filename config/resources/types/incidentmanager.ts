@@ -58,9 +58,8 @@ const incidentManagerConfigSchema = Type.Object(
 
 export type IncidentManagerConfig = Filled<Type.Static<typeof incidentManagerConfigSchema>>;
 
-export const incidentManagerType: TriggerType<IncidentManagerConfig, true> = {
+export const incidentManagerType: TriggerType<IncidentManagerConfig> = {
   config: incidentManagerConfigSchema,
-  isBuilt: true,
   hasEventNames: true,
   webhook: {},
   proof: {

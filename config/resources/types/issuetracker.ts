@@ -84,9 +84,8 @@ export type IssueTrackerConfig = Omit<
   'webhook_secret'
 > & { readonly webhook_secret: string };
 
-export const issueTrackerType: TriggerType<IssueTrackerConfig, true> = {
+export const issueTrackerType: TriggerType<IssueTrackerConfig> = {
   config: issueTrackerConfigSchema,
-  isBuilt: true,
   maturity: 'Stable',
   webhook: {},
   hasEventNames: true,

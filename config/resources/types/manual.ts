@@ -24,9 +24,8 @@ const manualConfigSchema = Type.Object(
 /** Filled; commands come without leading slashes. */
 export type ManualConfig = Filled<Type.Static<typeof manualConfigSchema>>;
 
-export const manualType: TriggerType<ManualConfig, true> = {
+export const manualType: TriggerType<ManualConfig> = {
   config: manualConfigSchema,
-  isBuilt: true,
   byHand: {
     requiresConfirmation: ({ require_confirmation }) => require_confirmation,
     timeLimit: ({ timeout }) => (timeout === undefined ? undefined : { seconds: timeout, field: 'timeout' }),

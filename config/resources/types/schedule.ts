@@ -30,9 +30,8 @@ const scheduleConfigSchema = Type.Object(
 /** Filled and checked. */
 export type ScheduleConfig = Filled<Type.Static<typeof scheduleConfigSchema>>;
 
-export const scheduleType: TriggerType<ScheduleConfig, true> = {
+export const scheduleType: TriggerType<ScheduleConfig> = {
   config: scheduleConfigSchema,
-  isBuilt: true,
   wayIn: ({ config }) => ({ text: `${config.cron} (${config.timezone})` }),
   complete(config, fields) {
     const fault = config.cron === undefined ? undefined : cronFault(config.cron);

@@ -78,9 +78,8 @@ const HOST = /^(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(
 /** Its domain is what people know of a tenant. */
 const TENANT = { pattern: /^[^.@\s]+$/, what: 'a tenant, such as 72f988bf-86f1-41af-91ab-2d7cd011db47' };
 
-export const teamChatType: TriggerType<TeamChatConfig, true> = {
+export const teamChatType: TriggerType<TeamChatConfig> = {
   config: teamChatConfigSchema,
-  isBuilt: true,
   isChat: true,
   welcome: 'always',
   mentions: 'none',

@@ -22,7 +22,7 @@ export function declareFilter(command: Command): void {
     .option('--trigger <name>', 'only of this trigger')
     .option(
       '--source <platform>',
-      'only from there: http, repohost, repohostc, issuetracker, incidentmanager, botmessenger, chatworkspace, communitychat, businessmessenger, teamchat, schedule, manual; outbox: what is sent',
+      'only from there: http, repohost, repohostb, repohostc, issuetracker, incidentmanager, botmessenger, chatworkspace, communitychat, businessmessenger, teamchat, schedule, manual; outbox: what is sent',
     )
     .option('--conversation <key>', 'only of conversations whose key begins so')
     .option('--since <time>', 'only those received since: a time, or a while ago such as 15m, 12h, 3d')

@@ -93,7 +93,7 @@ describe('a trigger of type RepoHostB', () => {
   });
 
   test('is experimental, and says so', async () => {
-    expect(triggerTypes.RepoHostB).toMatchObject({ isBuilt: true, maturity: 'Experimental' });
+    expect(triggerTypes.RepoHostB).toMatchObject({ maturity: 'Experimental' });
   });
 
   test.each(['merge_request.open', 'merge_request', 'note', '/deploy', 'pipeline.success'])(
