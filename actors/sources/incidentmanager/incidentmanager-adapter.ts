@@ -60,7 +60,8 @@ export function incidentManagerAdapter({
 
   return {
     type: 'IncidentManager',
-    account: ({ config }) => new URL(config.api_url).host,
+    account: ({ config: { api_key, api_url, events_url } }) =>
+      new URL(api_key === undefined ? events_url : api_url).host,
     async open(trigger: IncidentManagerTrigger, host: SourceHost): Promise<OpenTrigger> {
       const { webhook_secret, webhook_secrets, insecure_allow_unverified, path } = trigger.config;
       const secrets = webhook_secret === undefined ? webhook_secrets : [webhook_secret, ...webhook_secrets];

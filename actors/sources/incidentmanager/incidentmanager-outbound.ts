@@ -56,6 +56,7 @@ export function incidentManagerOutbound(
     },
     sendsTo: ({ config }) => (config.api_key === undefined ? config.events_url : config.api_url),
     senderOf,
+    serviceOf: ({ host }) => host,
     send(trigger, request, context) {
       switch (request.do) {
         case 'note':

@@ -27,17 +27,22 @@ const MAX_DETAILS_BYTES = 500_000;
 export type EventAction = 'trigger' | 'acknowledge' | 'resolve';
 const eventActions: ReadonlySet<string> = new Set(['trigger', 'acknowledge', 'resolve']);
 
+interface Place {
+  readonly incident: string;
+  /** What is down at one of the two APIs says nothing of the other. */
+  readonly host: string;
+}
+
+/** Of a note: `of` is the row whose note it is to stand in, if that has one. */
 export type IncidentRequest =
-  /** `of`: the row whose note this is to stand in, if that has one. */
-  | { readonly do: 'note'; readonly incident: string; readonly text: string; readonly of?: string }
-  | { readonly do: 'state'; readonly incident: string; readonly status: 'acknowledged' | 'resolved' }
-  | {
+  | (Place & { readonly do: 'note'; readonly text: string; readonly of?: string })
+  | (Place & { readonly do: 'state'; readonly status: 'acknowledged' | 'resolved' })
+  | (Place & {
       readonly do: 'event';
-      readonly incident: string;
       readonly action: EventAction;
       readonly key: string;
       readonly payload?: Readonly<Record<string, unknown>> | undefined;
-    };
+    });
 
 /** None where nothing can be written. */
 export function incidentTarget(
@@ -72,19 +77,21 @@ export function incidentRequests(
   const actions = card?.actions ?? [];
   const others = actions.filter((each) => !does(each));
   const words = withCardText(text, card && { ...card, actions: others }).trimEnd();
+  const rest = { incident, host: new URL(config.api_url).host };
+  const events = { incident, host: new URL(config.events_url).host };
   const said: IncidentRequest[] = [];
   if (hasNotes && words !== '') {
     const of = action.do === 'edit' ? { of: action.of } : {};
-    said.push({ do: 'note', incident, text: noteText(words), ...of });
+    said.push({ do: 'note', ...rest, text: noteText(words), ...of });
   }
   const isTriggered = !hasNotes && canEvent && words !== '';
-  if (isTriggered && alert !== undefined) said.push(eventOf(incident, alert, 'trigger', words));
+  if (isTriggered && alert !== undefined) said.push(eventOf(events, alert, 'trigger', words));
   for (const each of actions.filter(does)) {
     const id = each.id as EventAction;
     if (alert === undefined)
-      said.push({ do: 'state', incident, status: id === 'resolve' ? 'resolved' : 'acknowledged' });
+      said.push({ do: 'state', ...rest, status: id === 'resolve' ? 'resolved' : 'acknowledged' });
     else if (id !== 'trigger' || !isTriggered)
-      said.push(eventOf(incident, alert, id, id === 'trigger' ? words || each.title : ''));
+      said.push(eventOf(events, alert, id, id === 'trigger' ? words || each.title : ''));
   }
   return said;
 }
@@ -102,10 +109,10 @@ export function noteText(answer: string): string {
 /** The words of a note as they are sent. */
 export const noteContent = (text: string, rowId: string): string => `${text}\n\n${noteMark(rowId)}`;
 
-function eventOf(incident: string, alert: string, action: EventAction, words: string): IncidentRequest {
+function eventOf(place: Place, alert: string, action: EventAction, words: string): IncidentRequest {
   const [urgency = ''] = alert.split(' ', 1);
   const key = alert.slice(urgency.length + 1);
-  if (action !== 'trigger') return { do: 'event', incident, action, key };
+  if (action !== 'trigger') return { do: 'event', ...place, action, key };
   const summary = shortened(words, MAX_SUMMARY);
   const text = cutText(words, {
     limit: MAX_DETAILS_BYTES,
@@ -114,7 +121,7 @@ function eventOf(incident: string, alert: string, action: EventAction, words: st
   });
   return {
     do: 'event',
-    incident,
+    ...place,
     action,
     key,
     payload: {
@@ -122,7 +129,7 @@ function eventOf(incident: string, alert: string, action: EventAction, words: st
       source: 'actor-gateway',
       // Those that leave the incident as urgent as it is.
       severity: urgency === 'high' ? 'error' : 'warning',
-      custom_details: { incident, ...(summary === words ? {} : { text }) },
+      custom_details: { incident: place.incident, ...(summary === words ? {} : { text }) },
     },
   };
 }

@@ -3,6 +3,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { incidentManagerAdapter } from '../../../../../actors/sources/incidentmanager/incidentmanager-adapter.ts';
 import { isMarkedNote, noteMark } from '../../../../../actors/sources/incidentmanager/note-mark.ts';
 import {
   type IncidentRequest,
@@ -94,4 +95,15 @@ describe('an event', () => {
 test('a reaction has no form there', () => {
   const react = { do: 'react', to: 'PN', emoji: '👍' } as const;
   expect(() => incidentRequests(withNotes, { target, action: react, text: '' })).toThrow('not reacted to');
+});
+
+test('what goes to the one API is not held back while the other is down', () => {
+  const bases = { api_url: 'https://rest.example', events_url: 'https://events.example' };
+  const trigger = incidentManagerTrigger('t', { ...bases, api_key: 'k', routing_key: 'r' });
+  const { account, outbound } = incidentManagerAdapter({ maxBodyBytes: 1 });
+  const card = { actions: [{ id: 'resolve', title: 'Resolve' }] };
+  const rows = outbound?.render(trigger, { target, action: post, text: 'Done.', card }) ?? [];
+  expect(rows.map((row) => outbound?.serviceOf?.(row))).toEqual(['rest.example', 'events.example']);
+  expect(account?.(trigger)).toBe('rest.example');
+  expect(account?.(incidentManagerTrigger('t', { ...bases, routing_key: 'r' }))).toBe('events.example');
 });
