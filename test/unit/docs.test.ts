@@ -161,6 +161,7 @@ test('there are examples for remote servers, for the file of a desktop client, a
       'automation.yaml',
       'automation-gateway.yaml',
       'chat-automation.yaml',
+      'tracker-automation.yaml',
     ]),
   );
 });
@@ -182,6 +183,10 @@ const variables = {
   WORKSPACE_BOT_TOKEN: 'xoxb-a-token',
   WORKSPACE_SIGNING_SECRET: 'a-secret',
   WORKSPACE_APP_ID: 'A0123ABCDEF',
+  TRACKER_WEBHOOK_SECRET: 'a-secret',
+  TRACKER_URL: 'https://example.atlassian.net',
+  TRACKER_EMAIL: 'agent@example.com',
+  TRACKER_API_TOKEN: 'a-token',
 };
 
 function checked(name: string, more: Readonly<Record<string, string>> = {}) {

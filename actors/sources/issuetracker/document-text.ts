@@ -28,10 +28,7 @@ const shows: Readonly<Record<string, Show>> = {
   text: (node) => marked(textMember(node, 'text') ?? '', node),
   hardBreak: () => '\n',
   heading: (node, depth) => `${'#'.repeat(levelOf(node))} ${inline(node, depth)}`,
-  codeBlock: (node, depth) =>
-    `\`\`\`${textMember(node, 'attrs.language') ?? ''}\n${childrenOf(node)
-      .map((child) => textMember(child, 'text') ?? shown(child, depth + 1))
-      .join('')}\n\`\`\``,
+  codeBlock: code,
   blockquote: (node, depth) => indented('> ', blocks(node, depth + 1), '> '),
   rule: () => '---',
   bulletList: (node, depth) => listItems(node, depth, () => '- '),
@@ -96,6 +93,16 @@ function inline(node: unknown, depth: number): string {
   return childrenOf(node)
     .map((child) => shown(child, depth + 1))
     .join('');
+}
+
+/** Behind a fence that is longer than any in it. */
+function code(node: unknown, depth: number): string {
+  const text = childrenOf(node)
+    .map((child) => textMember(child, 'text') ?? shown(child, depth + 1))
+    .join('');
+  const runs = text.match(/`{3,}/g) ?? [];
+  const fence = '`'.repeat(Math.max(3, ...runs.map((run) => run.length + 1)));
+  return `${fence}${textMember(node, 'attrs.language') ?? ''}\n${text}\n${fence}`;
 }
 
 function titled(node: unknown, depth: number): string {
