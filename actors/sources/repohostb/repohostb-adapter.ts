@@ -40,7 +40,6 @@ function repoHostB(askNameEveryMs: number): RepoHost<RepoHostBTrigger, RepoHostB
     marks: htmlMarks,
     maxComment: 1_000_000,
     harmless: withoutQuickActions,
-    reviews: { verdicts: ['approve'], haveWords: false },
     mentions: { pattern: MENTION },
   };
 }

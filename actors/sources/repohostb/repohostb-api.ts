@@ -10,7 +10,6 @@ import { memberOf, numberMember, textMember } from '../payload-member.ts';
 import { nextPage } from '../repositories/next-page.ts';
 import type { CommentSearch, RepoApi, RepoPlace, RepoSender } from '../repositories/repo-host.ts';
 import { RepoRest } from '../repositories/repo-rest.ts';
-import { RepoHostBReviews } from './repohostb-reviews.ts';
 
 /** Of the notes since the row was made: more than these in one conversation, and it is posted again. */
 const MAX_PAGES = 10;
@@ -24,7 +23,6 @@ export class RepoHostBApi implements RepoApi {
   /** Whose token it is, by user name. */
   readonly own: OwnAccount;
   readonly rest: RepoRest;
-  readonly reviews: RepoHostBReviews;
 
   /** `askNameEveryMs` is the least pause between two questions whose token it is. */
   constructor(apiUrl: string, token: string, askNameEveryMs: number) {
@@ -37,7 +35,6 @@ export class RepoHostBApi implements RepoApi {
     const name = async () =>
       textMember((await this.rest.read('/user', 'the name of its own user')).data, 'username');
     this.own = new OwnAccount(name, askNameEveryMs);
-    this.reviews = new RepoHostBReviews(this.rest, this.own);
   }
 
   async postComment(place: RepoPlace, body: string, signal: AbortSignal): Promise<string> {
