@@ -44,6 +44,18 @@ export function blocksOf(markdown: string): readonly Block[] {
   return blocks.some((block) => plainText(block).trim() !== '') ? blocks : [asItIs(text)];
 }
 
+/** The text as it is written; nothing where nothing of it is seen. */
+export function codeBlockOf(text: string): readonly CodeBlock[] {
+  const code = seenIn(text).replace(/\r\n?/g, '\n').replace(/^\n+/, '').trimEnd();
+  return code === '' ? [] : [{ type: 'codeBlock', content: [textNode(code)] }];
+}
+
+const seenIn = (text: string) =>
+  text
+    .toWellFormed()
+    .replace(/[\v\f]/g, ' ')
+    .replace(UNSEEN, '');
+
 function asItIs(text: string): Paragraph {
   const lines = text.trim().split(/\r?\n/);
   return paragraphOf(

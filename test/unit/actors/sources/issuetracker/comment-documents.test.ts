@@ -2,6 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { boundedParts, MAX_PARTS } from '../../../../../actors/outbound/bounded-parts.ts';
 import {
   commentDocuments,
   MAX_COMMENT,
@@ -250,6 +251,7 @@ describe('Markdown', () => {
 
 /** What takes time with the square of such a length needs minutes; this machine may have much else to do. */
 const LIMIT_OF_TIME_MS = 20_000;
+const fill = (each: string, length = 32_767) => each.repeat(Math.ceil(length / each.length)).slice(0, length);
 
 describe('whatever is written', () => {
   const word = fc.nat(999).map((n) => `w${n}x`);
@@ -328,8 +330,6 @@ describe('whatever is written', () => {
     );
   });
 
-  const fill = (each: string, length = 32_767) =>
-    each.repeat(Math.ceil(length / each.length)).slice(0, length);
   const nested = Array.from({ length: 300 }, (_, i) => `${'  '.repeat(i)}- w${i}x`).join('\n');
   test.each([
     ...[
@@ -370,11 +370,41 @@ describe('whatever is written', () => {
   });
 });
 
-test('no more is made of a text than is asked for', () => {
-  const began = performance.now();
-  expect(commentDocuments(fillOf('a word '), 3)).toHaveLength(4);
-  expect(performance.now() - began).toBeLessThan(LIMIT_OF_TIME_MS);
-  expect(MAX_COMMENT).toBe(32_767);
-});
+describe('a text that is longer than anybody reads', () => {
+  const lines = (from: number, to: number) =>
+    Array.from({ length: to - from }, (_, n) => `- **w${from + n}x** and more`).join('\n');
 
-const fillOf = (each: string) => each.repeat(1_000_000);
+  test('is Markdown at its beginning, and behind that in a block of code as it was written', () => {
+    const all = commentDocuments(lines(0, 5_000), 100);
+    for (const each of all) expect(documentFaults(each)).toBe('');
+    const types = all.flatMap(({ content }) => content).map(({ type }) => type);
+    expect(new Set(types)).toEqual(new Set(['bulletList', 'codeBlock']));
+    const read = all.map((each) => plainText(each)).join('\n');
+    const first = Number(/- \*\*w(\d+)x/.exec(read)?.[1]);
+    expect(first).toBeGreaterThan(2_000);
+    expect(read.endsWith(`\n${lines(first, 5_000)}`)).toBe(true);
+    expect(read.match(/w\d+x/g)).toEqual(lines(0, 5_000).match(/w\d+x/g));
+  });
+
+  test.each(['![', '- a\n', '*a* ', '[', '🙂'])(
+    'takes no long time, though it is nothing but %j',
+    { timeout: 2 * LIMIT_OF_TIME_MS },
+    (each) => {
+      const began = performance.now();
+      const message = {
+        target: { place: 'OPS-1' },
+        action: { do: 'post' },
+        text: fill(each, 4_194_304),
+      } as const;
+      const all = boundedParts(message, ({ text: words }) => commentDocuments(words, 4 * MAX_PARTS));
+      expect(all.length).toBeLessThanOrEqual(MAX_PARTS);
+      for (const document of all) expect(JSON.stringify(document).length).toBeLessThanOrEqual(MAX_COMMENT);
+      expect(performance.now() - began).toBeLessThan(LIMIT_OF_TIME_MS);
+    },
+  );
+
+  test('no more is made of than is asked for', () => {
+    expect(commentDocuments(fill('a word ', 7_000_000), 3)).toHaveLength(4);
+    expect(MAX_COMMENT).toBe(32_767);
+  });
+});

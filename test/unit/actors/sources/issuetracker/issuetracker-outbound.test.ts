@@ -134,11 +134,11 @@ describe('an answer', () => {
     const rows = await rowsFor(words);
     expect(rows.length).toBeGreaterThan(1);
     for (const row of rows) await send(row);
-    expect(texts().join(' ')).toBe(words);
+    expect(texts().join(' ').split(/\s+/)).toEqual(words.split(' '));
   });
 
   test('that is much too long has its beginning, and a last line that says so', async () => {
-    const rows = await rowsFor('*a* '.repeat(200_000));
+    const rows = await rowsFor('*a* '.repeat(1_000_000));
     expect(rows.length).toBeLessThanOrEqual(100);
     expect(rows.length).toBeGreaterThan(80);
     const last = JSON.parse(Buffer.from(rows.at(-1)?.body ?? []).toString()) as { body: object };
