@@ -277,6 +277,35 @@ test.concurrent.each([
   },
 );
 
+test.concurrent('a hook that the platform has switched off is switched on again, as an operator is shown', async () => {
+  const all = await startIncidents({ config: notes });
+  const hook = { id: 'POFF001', url: all.sender.url, active: true, temporarily_disabled: true };
+  all.platform.subscriptions.push(hook);
+  await eventually(() => expect(hook.temporarily_disabled).toBe(false));
+  await eventually(async () => {
+    const shown = (await (await fetch(`${all.gateway.url}/triggers/incidents`)).json()) as object;
+    expect(shown).toMatchObject({ remarks: [{ text: expect.stringContaining('POFF001') }] });
+  });
+  expect(all.gateway.logs().map(({ msg }) => msg)).toContain(
+    'webhook that was switched off is switched on again',
+  );
+});
+
+test.concurrent('a message that answers nothing goes to the incident that is named, once', async () => {
+  const all = await startIncidents({ config: notes });
+  const incident = all.platform.add();
+  const send = () =>
+    fetch(`${all.gateway.url}/triggers/incidents/send`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'idempotency-key': 'release-1' },
+      body: JSON.stringify({ conversation: `incidentmanager/${incident.id}`, text: 'Released.' }),
+    });
+  for (const response of [await send(), await send()]) expect(response.ok).toBe(true);
+  await eventually(() => expect(said(all, incident)).toEqual(['Released.']));
+  await atRest(all.gateway);
+  expect(said(all, incident)).toHaveLength(1);
+});
+
 test.concurrent('no secret stands in the log or in what is told of deliveries', async () => {
   const all = await startIncidents({ config: { ...notes, ...events } });
   all.platform.refuse(POST_NOTE, restRefusal(2006, [`bad key ${API_KEY}`]));
