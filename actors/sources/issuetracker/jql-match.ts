@@ -106,11 +106,10 @@ export class JqlMatch {
 
   async #question(issue: IssueAsked, queries: readonly string[]): Promise<ReadonlyMap<string, Verdict>> {
     const question = new TrackerQuestion(this.#ask, `whether ${issue.key} matches jql_filter`);
-    const number = Number(issue.id);
     const answer = await question.asked({
       method: 'POST',
       path: '/rest/api/3/jql/match',
-      json: { issueIds: [Number.isSafeInteger(number) ? number : issue.id], jqls: queries },
+      json: { issueIds: [numberOf(issue.id)], jqls: queries },
     });
     const matches = answer.isOk ? memberOf(answer.json, 'matches') : undefined;
     if (Array.isArray(matches) && matches.length === queries.length)
@@ -132,7 +131,7 @@ export class JqlMatch {
     const answer = await question.asked({
       method: 'POST',
       path: '/rest/api/3/search/jql',
-      json: { jql, reconcileIssues: [Number(id)], maxResults: 1, fields: ['id'] },
+      json: { jql, reconcileIssues: [numberOf(id)], maxResults: 1, fields: ['id'] },
     });
     const issues = answer.isOk ? memberOf(answer.json, 'issues') : undefined;
     if (Array.isArray(issues)) return issues.some((each) => String(memberOf(each, 'id')) === id);
@@ -161,6 +160,12 @@ export class JqlMatch {
   #stored(key: string): string {
     return createHash('sha256').update(`${this.#account}\n${key}`).digest('hex');
   }
+}
+
+/** As the tracker wants it. */
+function numberOf(id: string): number | string {
+  const number = Number(id);
+  return Number.isSafeInteger(number) ? number : id;
 }
 
 function keyOf({ id, event }: IssueAsked, query: string): string | undefined {

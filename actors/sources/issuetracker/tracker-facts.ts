@@ -12,7 +12,8 @@ import { changesIn } from './changes.ts';
 import { textOfDocument } from './document-text.ts';
 
 const ISSUE_KEY = /^([A-Z][A-Z0-9_]{0,254})-\d{1,18}$/;
-const NUMBER = /^\d{1,18}$/;
+/** Numbers, at the vendor's. */
+const ID = /^[\w-]{1,64}$/;
 
 /** Of what a rule sends without a name; no command can be called so. */
 export const UNNAMED = 'tracker:issue';
@@ -144,8 +145,9 @@ function issueAt(payload: unknown, at: string): TrackerIssue | undefined {
 
 /** Written as a number or as a text. */
 function idAt(payload: unknown, path: string): string | undefined {
-  const id = String(memberOf(payload, path));
-  return NUMBER.test(id) ? id : undefined;
+  const id = memberOf(payload, path);
+  const text = typeof id === 'number' || typeof id === 'string' ? String(id) : '';
+  return ID.test(text) ? text : undefined;
 }
 
 function senderAt(payload: unknown, path: string): TrackerSender {

@@ -199,6 +199,18 @@ describe('an event', () => {
     }
   });
 
+  test('may have its ids as numbers; what is no id is none', async () => {
+    await open();
+    const { comment, ...rest } = commentCreated('x') as ReturnType<typeof commentCreated> & {
+      readonly comment: object;
+    };
+    const idOf = async (id: unknown) =>
+      (await read({ ...rest, timestamp: Math.random(), comment: { ...comment, id } })).context['comment.id'];
+    expect(await idOf(10_019)).toBe('10019');
+    expect(await idOf('10019')).toBe('10019');
+    for (const none of ['../x', '', null, {}, ['1']]) expect(await idOf(none)).toBeUndefined();
+  });
+
   test('names nothing that has no value', async () => {
     await open();
     const bare = issueCreated({ fields: { priority: null, status: undefined, labels: [], reporter: null } });
