@@ -9,14 +9,8 @@
 
 import { steadyNow } from '../../steady-clock.ts';
 import type { Store } from '../../store/store.ts';
+import type { KnownHook } from '../repositories/failed-deliveries.ts';
 import type { WebhookRequest } from '../webhook.ts';
-
-export interface KnownHook {
-  /** Of the API, without a slash at the end: `/repos/acme/shop/hooks/12`. */
-  readonly path: string;
-  /** Whose it is: `acme/shop`, or an organisation. */
-  readonly owner: string;
-}
 
 const SPACE = 'repohost-hooks';
 /** The host keeps deliveries for three days; one that has been silent for so long has nothing to tell. */

@@ -4,12 +4,13 @@
 import type { RepoHostTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { htmlMarks } from '../../outbound/resend-mark.ts';
 import type { Adapter } from '../adapter.ts';
+import { AskedFor, askForFailed } from '../repositories/failed-deliveries.ts';
 import { type RepoAdapterOptions, repoAdapter } from '../repositories/repo-adapter.ts';
 import type { RepoHost } from '../repositories/repo-host.ts';
-import { AskedFor, askForFailed } from './failed-deliveries.ts';
 import { KnownHooks } from './known-hooks.ts';
 import { RepoHostApi } from './repohost-api.ts';
 import { repoHostEvents } from './repohost-facts.ts';
+import { repoHostHooks } from './repohost-hooks.ts';
 import { repoHostDelivery, repoHostVerifier, SIGNATURE } from './repohost-path.ts';
 
 const ASK_LOGIN_EVERY_MS = 60_000;
@@ -30,6 +31,7 @@ export function repoHostAdapter({
 
 function repoHost(askLoginEveryMs: number): RepoHost<RepoHostTrigger, RepoHostApi> {
   const hooks = new KnownHooks();
+  const hooksOf = repoHostHooks(hooks);
   const asked = new AskedFor();
   return {
     type: 'RepoHost',
@@ -44,6 +46,6 @@ function repoHost(askLoginEveryMs: number): RepoHost<RepoHostTrigger, RepoHostAp
     mentions: { pattern: MENTION },
     reviews: { verdicts: ['approve', 'request_changes'], haveWords: true },
     noteDelivery: ({ store }, ...delivery) => hooks.note(store, ...delivery),
-    recover: (recovery) => askForFailed({ ...recovery, asked, hooks }),
+    recover: (recovery) => askForFailed({ ...recovery, asked, hooksOf }),
   };
 }

@@ -4,11 +4,13 @@
 import type { RepoHostBTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { htmlMarks } from '../../outbound/resend-mark.ts';
 import type { Adapter } from '../adapter.ts';
+import { AskedFor, askForFailed } from '../repositories/failed-deliveries.ts';
 import { type RepoAdapterOptions, repoAdapter } from '../repositories/repo-adapter.ts';
 import type { RepoHost } from '../repositories/repo-host.ts';
 import { withoutQuickActions } from './quick-actions.ts';
 import { RepoHostBApi } from './repohostb-api.ts';
 import { repoHostBEvents } from './repohostb-facts.ts';
+import { repoHostBHooks } from './repohostb-hooks.ts';
 import { repoHostBDelivery, repoHostBVerifier } from './repohostb-path.ts';
 
 const ASK_NAME_EVERY_MS = 60_000;
@@ -28,6 +30,7 @@ export function repoHostBAdapter({
 }
 
 function repoHostB(askNameEveryMs: number): RepoHost<RepoHostBTrigger, RepoHostBApi> {
+  const asked = new AskedFor();
   return {
     type: 'RepoHostB',
     events: repoHostBEvents,
@@ -41,5 +44,7 @@ function repoHostB(askNameEveryMs: number): RepoHost<RepoHostBTrigger, RepoHostB
     maxComment: 1_000_000,
     harmless: withoutQuickActions,
     mentions: { pattern: MENTION },
+    reviews: { verdicts: ['approve'], haveWords: false },
+    recover: (recovery) => askForFailed({ ...recovery, asked, hooksOf: repoHostBHooks }),
   };
 }

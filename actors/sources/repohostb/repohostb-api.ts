@@ -10,6 +10,8 @@ import { memberOf, numberMember, textMember } from '../payload-member.ts';
 import { nextPage } from '../repositories/next-page.ts';
 import type { CommentSearch, RepoApi, RepoPlace, RepoSender } from '../repositories/repo-host.ts';
 import { RepoRest } from '../repositories/repo-rest.ts';
+import { nameOf, projectOf } from './repohostb-place.ts';
+import { RepoHostBReviews } from './repohostb-reviews.ts';
 
 /** Of the notes since the row was made: more than these in one conversation, and it is posted again. */
 const MAX_PAGES = 10;
@@ -23,6 +25,7 @@ export class RepoHostBApi implements RepoApi {
   /** Whose token it is, by user name. */
   readonly own: OwnAccount;
   readonly rest: RepoRest;
+  readonly reviews: RepoHostBReviews;
 
   /** `askNameEveryMs` is the least pause between two questions whose token it is. */
   constructor(apiUrl: string, token: string, askNameEveryMs: number) {
@@ -35,6 +38,7 @@ export class RepoHostBApi implements RepoApi {
     const name = async () =>
       textMember((await this.rest.read('/user', 'the name of its own user')).data, 'username');
     this.own = new OwnAccount(name, askNameEveryMs);
+    this.reviews = new RepoHostBReviews(this.rest);
   }
 
   async postComment(place: RepoPlace, body: string, signal: AbortSignal): Promise<string> {
@@ -120,10 +124,6 @@ function withRight(fault: DeliveryError, repository: string): DeliveryError {
       : `the token must be one of a member of ${repository} with scope api, to know who may command`;
   return new DeliveryError(`${message}: ${right}`, { cause: fault, platformCode, isFinal: true });
 }
-
-const nameOf = ({ repository, sign, number }: RepoPlace) => `${repository}${sign}${number}`;
-
-export const projectOf = (repository: string) => path`/projects/${repository}`;
 
 function notesOf({ repository, sign, number }: RepoPlace): string {
   return `${projectOf(repository)}/${sign === '!' ? 'merge_requests' : 'issues'}/${number}/notes`;
