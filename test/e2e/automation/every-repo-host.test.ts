@@ -161,7 +161,7 @@ describe.concurrent.each(hosts)('%s', (name) => {
     await desk.take({ kind: 'request comment', text: 'second', sender: 'bob' });
     await eventually(() => expect(desk.asked()).toHaveLength(2));
     await desk.take({ kind: 'request comment', number: 6 });
-    await desk.take({ kind: 'request comment', repository: 'acme/other' });
+    await desk.take({ kind: 'request comment', repository: `other/${desk.name}` });
     if (host.isNumberedApart) await desk.take({ kind: 'issue comment' });
     await eventually(() => expect(desk.asked()).toHaveLength(host.isNumberedApart ? 5 : 4));
     const [first, second, ...others] = desk.asked().map(({ body }) => body);
