@@ -30,7 +30,11 @@ const incident = fc.record(
   },
   { requiredKeys: ['id', 'type'] },
 );
-const data = fc.oneof(incident, fc.record({ incident, id: anything, content: anything }), anything);
+const data = fc.oneof(
+  { arbitrary: incident, weight: 3 },
+  { arbitrary: fc.record({ incident, id: anything, content: anything }), weight: 3 },
+  { arbitrary: anything, weight: 1 },
+);
 const payload = fc.record({
   event: fc.record({
     id: mostly('01A', '01B', '../x', 'a b'),
@@ -68,5 +72,5 @@ test('any payload is read or passed over', () => {
     }),
     { numRuns: 2_000 },
   );
-  expect(read).toBeGreaterThan(100);
+  expect(read).toBeGreaterThan(20);
 });
