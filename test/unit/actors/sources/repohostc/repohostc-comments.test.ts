@@ -200,7 +200,8 @@ describe('a comment that takes the place of an earlier one', () => {
     expect(platform.askedFor('PUT', /comments\/1$/)).toHaveLength(1);
   });
 
-  test('is told when it is gone', async () => {
+  test.each([true, false])('is told when it is gone, and the host shows it so: %s', async (showsDeleted) => {
+    platform.showsDeleted = showsDeleted;
     const row = await rowFor('Thinking…');
     const receipt = await send(row);
     platform.deleted.add(Number(receipt.id));

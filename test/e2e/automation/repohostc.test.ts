@@ -1,0 +1,119 @@
+// What a repository host of type RepoHostC has of its own, with the whole program: names of events in both spellings, verdicts without
+// words, commands of people whom the host knows by id, tokens that are nobody's.
+
+import { afterAll, expect, test } from 'vitest';
+import {
+  type AgentRequest,
+  eventually,
+  httpAgent,
+  startAgent,
+  startAutomation,
+  trigger,
+} from '../../fixtures/automation/automation.ts';
+import { type Happening, post } from '../../fixtures/repositories/local-repo-host.ts';
+import { LocalRepoHostC } from '../../fixtures/repositories/local-repohostc.ts';
+
+const hosts: LocalRepoHostC[] = [];
+afterAll(() => Promise.all(hosts.map((host) => host.stop())));
+
+const echo = { agent: 'echo' };
+
+async function start(
+  {
+    config,
+    ...spec
+  }: { readonly config?: object; readonly commands?: object; readonly default_agent?: string },
+  answer?: (request: AgentRequest) => object,
+) {
+  const host = await new LocalRepoHostC().start();
+  hosts.push(host);
+  const access = host.access('reviews');
+  const agent = await startAgent(answer);
+  const gateway = await startAutomation({
+    resources: [
+      trigger('reviews', {
+        type: 'Bitbucket',
+        config: { ...host.config(access), ...config },
+        retry: { attempts: 3, min_backoff_seconds: 0.05, max_backoff_seconds: 0.1 },
+        ...spec,
+      }),
+      httpAgent('echo', agent.url),
+    ],
+  });
+  const send = (happening: Happening, id?: string) =>
+    post(`${gateway.url}${access.path}`, host.delivery(happening, access.secret, id));
+  const record = async (id: string) => {
+    const response = await fetch(`${gateway.url}/deliveries/${encodeURIComponent(id)}`);
+    return (await response.json()) as { readonly state: string; readonly note?: string };
+  };
+  const comments = () => host.comments('acme/shop!5').map(({ text }) => text);
+  return { host, agent, send, record, comments };
+}
+
+test.concurrent('a command is the binding that was found, as its file spells it; the event keeps the host’s name', async () => {
+  const { agent, send } = await start({
+    config: { bitbucket_events: ['pullrequest.created', 'pullrequest:rejected'] },
+    commands: { 'pullrequest.created': echo, pullrequest: echo },
+  });
+  for (const kind of ['request opened', 'request closed', 'request comment'] as const)
+    expect(await send({ kind })).toBe(202);
+  await eventually(() => expect(agent.requests).toHaveLength(2));
+  expect(agent.requests.map(({ body }) => [body.command, body.event.name])).toEqual([
+    ['pullrequest.created', 'pullrequest:created'],
+    ['pullrequest', 'pullrequest:rejected'],
+  ]);
+});
+
+test.concurrent('an answer that approves is a comment and then a verdict, and neither comes back to us', async () => {
+  const { host, agent, send, record, comments } = await start(
+    { config: { reviews: 'allow' }, default_agent: 'echo' },
+    () => ({ text: 'Reads well.', data: { actions: [{ id: 'approve' }] } }),
+  );
+  host.hidesUser();
+  expect(await send({ kind: 'request opened' }, 'r-1')).toBe(202);
+  await eventually(async () => {
+    expect(host.api.states.get('acme/shop!5')).toEqual(new Map([['the-bot', 'approved']]));
+  });
+  expect(comments()).toEqual(['Reads well.']);
+  for (const part of [1, 2])
+    await eventually(async () =>
+      expect(await record(`outbox:repohostc:reviews/r-1/${part}`)).toMatchObject({ state: 'done' }),
+    );
+  const writing = host.api.asked.filter(({ method }) => method === 'POST').map(({ path }) => path);
+  expect(writing).toEqual([
+    '/2.0/repositories/acme/shop/pullrequests/5/comments',
+    '/2.0/repositories/acme/shop/pullrequests/5/approve',
+  ]);
+  expect(await send({ kind: 'request closed', sender: host.api.login })).toBe(200);
+  expect(agent.requests).toHaveLength(1);
+});
+
+test.concurrent('a command is taken from whom the host lists by id, and from no namesake; a token that may not ask is told of', async () => {
+  const { host, agent, send, record } = await start({ commands: { '/deploy': echo } });
+  host.api.writers.add('ada');
+  const say = (sender: string, id: string) =>
+    send({ kind: 'request comment', text: '/deploy now', sender }, id);
+  for (const [sender, id] of [
+    ['ada', 'd-1'],
+    ['eve', 'd-2'],
+  ] as const)
+    expect(await say(sender, id)).toBe(202);
+  await eventually(async () =>
+    expect(await record('repohostc:reviews/d-1')).toMatchObject({ state: 'done' }),
+  );
+  await eventually(async () =>
+    expect(await record('repohostc:reviews/d-2')).toMatchObject({
+      state: 'ignored',
+      note: expect.stringContaining('eve may not write to acme/shop, so /deploy is not carried out'),
+    }),
+  );
+  expect(agent.requests.map(({ body }) => [body.command, body.input])).toEqual([['/deploy', '/deploy now']]);
+  host.api.mayAdministrate = false;
+  expect(await say('carl', 'd-3')).toBe(202);
+  await eventually(async () =>
+    expect(await record('repohostc:reviews/d-3')).toMatchObject({
+      state: 'dead',
+      note: expect.stringContaining('the token must be one that may administrate acme/shop'),
+    }),
+  );
+});
