@@ -103,8 +103,8 @@ describe('a comment', () => {
   test.concurrent('is answered by one comment in the format of the tracker, also when it comes twice; that comment by none', async () => {
     const text = 'Hello\n**Mia**:\n\n```sh\nls  -l\n```\n\n- one\n- two';
     const desk = await startDesk(() => ({ text }));
-    await desk.say('please help', 'event-1');
-    await desk.say('please help', 'event-1');
+    await desk.say('please help', 'the-same');
+    await desk.say('please help', 'the-same');
     await eventually(() => expect(answersIn(desk)).toHaveLength(1));
     await eventually(async () =>
       expect(await (await fetch(`${desk.gateway.url}/deliveries?state=ignored`)).json()).toMatchObject({
