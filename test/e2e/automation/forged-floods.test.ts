@@ -1,5 +1,5 @@
-// A flood of forged requests to each chat whose platform sends to us: what one of them costs in time and memory, and how long people
-// wait meanwhile. One after the other, since they are measured.
+// A flood of forged requests to each chat and repository host that sends to us: what one of them costs in time and memory, and how long
+// what is true waits meanwhile. One after the other, since they are measured.
 
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
@@ -11,9 +11,12 @@ import {
   startAutomation,
   trigger,
 } from '../../fixtures/automation/automation.ts';
+import type { Forgery, LocalChat } from '../../fixtures/chats/local-chat.ts';
 import { localChats } from '../../fixtures/chats/local-chats.ts';
 import { postForgery } from '../../fixtures/chats/post-forgery.ts';
 import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
+import { type Happening, type LocalRepoHost, post } from '../../fixtures/repositories/local-repo-host.ts';
+import { localRepoHosts } from '../../fixtures/repositories/local-repo-hosts.ts';
 
 const REQUESTS = 1_600;
 const SENDERS = 16;
@@ -22,22 +25,69 @@ const PADDING = ' '.repeat(200_000);
 /** Measured were 0.1 to 0.2 ms, up to 20 MiB, and 15 to 30 ms; a check in plain JavaScript would take 5 ms. */
 const MOST = { cpuMs: 3, grownMiB: 150, waitedMs: 3_000 };
 
-const chats = Object.entries(localChats)
-  .map(([name, make]) => ({ name, chat: make() }))
-  .filter(({ chat }) => chat.forgeries !== undefined);
+interface Flooded {
+  start(): Promise<unknown>;
+  stop(): Promise<void>;
+  /** Its `spec`. */
+  trigger(): Readonly<Record<string, unknown>>;
+  attach(gatewayUrl: string): Promise<void>;
+  /** Of the path that is named as the trigger is. */
+  forgeries(text: string): Promise<readonly Forgery[]>;
+  /** Resolves when it is taken. */
+  say(text: string): Promise<void>;
+  /** What came of it. */
+  answers(): readonly string[];
+}
+
 let gateway: GatewayProcess;
 let program: AgentProgram;
 
+const ofChat = (chat: LocalChat): Flooded => ({
+  start: () => chat.start(),
+  stop: () => chat.stop(),
+  trigger: () => ({ ...chat.trigger('echo') }),
+  attach: (url) => chat.attach(url),
+  forgeries: async (text) => (await chat.forgeries?.('Flood', text)) ?? [],
+  say: (text) => chat.say('Flood', text),
+  answers: () => chat.seen('Flood').map(({ text }) => text),
+});
+
+function ofRepoHost(name: string, host: LocalRepoHost): Flooded {
+  const access = host.access(name);
+  const commented = (text: string): Happening => ({ kind: 'request comment', text });
+  return {
+    start: () => host.start(),
+    stop: () => host.stop(),
+    trigger: () => ({ type: host.type, config: host.config(access) }),
+    attach: async () => {},
+    forgeries: async (text) => host.forgeries(commented(text), access.secret),
+    async say(text) {
+      const sent = host.delivery(commented(text), access.secret);
+      expect(await post(gateway.url + access.path, sent)).toBe(202);
+    },
+    // Its comments leave at the pace of its token.
+    answers: () => program.requests.filter(({ body }) => body.trigger === name).map(({ body }) => body.input),
+  };
+}
+
+const flooded = [
+  ...Object.entries(localChats)
+    .map(([name, make]) => ({ name, chat: make() }))
+    .filter(({ chat }) => chat.forgeries !== undefined)
+    .map(({ name, chat }) => ({ name, source: ofChat(chat) })),
+  ...Object.entries(localRepoHosts).map(([name, make]) => ({ name, source: ofRepoHost(name, make()) })),
+];
+
 beforeAll(async () => {
   program = await startAgent();
-  for (const { chat } of chats) await chat.start();
-  const triggers = chats.map(({ name, chat }) =>
-    trigger(name, { ...chat.trigger('echo'), default_agent: 'echo' }),
+  for (const { source } of flooded) await source.start();
+  const triggers = flooded.map(({ name, source }) =>
+    trigger(name, { ...source.trigger(), default_agent: 'echo' }),
   );
   gateway = await startAutomation({ resources: [...triggers, httpAgent('echo', program.url)] });
-  for (const { chat } of chats) await chat.attach(gateway.url);
+  for (const { source } of flooded) await source.attach(gateway.url);
 });
-afterAll(() => Promise.all(chats.map(({ chat }) => chat.stop())));
+afterAll(() => Promise.all(flooded.map(({ source }) => source.stop())));
 
 /** Of the whole process until now. */
 function cpuMs(): number {
@@ -52,9 +102,9 @@ function residentMiB(): number {
   return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) / 1024;
 }
 
-describe.each(chats)('$name', ({ name, chat }) => {
+describe.each(flooded)('$name', ({ name, source }) => {
   test('a flood of forged requests costs little each, keeps nothing, and holds up nobody', async () => {
-    const forgeries = (await chat.forgeries?.('Flood', `${name} forged`)) ?? [];
+    const forgeries = await source.forgeries(`${name} forged`);
     const statuses = new Map<string, number>();
     let sent = 0;
     const flood = async (count: number) => {
@@ -78,7 +128,7 @@ describe.each(chats)('$name', ({ name, chat }) => {
     });
     do {
       const begun = performance.now();
-      await chat.say('Flood', `real ${waited.length}`);
+      await source.say(`real ${waited.length}`);
       waited.push(performance.now() - begun);
     } while (!isOver && waited.length < 5);
     await ended;
@@ -90,7 +140,7 @@ describe.each(chats)('$name', ({ name, chat }) => {
     expect([...statuses].filter(([, status]) => status !== 401)).toEqual([]);
     for (const [what, most] of Object.entries(MOST))
       expect(cost[what as keyof typeof cost], what).toBeLessThan(most);
-    await eventually(() => expect(chat.seen('Flood').map(({ text }) => text)).toHaveLength(waited.length));
+    await eventually(() => expect(source.answers()).toHaveLength(waited.length));
     const heard = program.requests.map(({ body }) => JSON.stringify([body.input, body.parameters]));
     expect(heard.filter((each) => each.includes(`${name} forged`))).toEqual([]);
   });
