@@ -6,9 +6,16 @@ import type { ApiAnswer } from '../../../rest/api-answer.ts';
 import { limitOf } from '../../../rest/rate-limit.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
 
-/** `answer` is how `host` refused `what`. */
-export function deliveryErrorOf(answer: ApiAnswer, host: string, what: string): DeliveryError {
+/** What is in between answers so when it has waited too long, or has lost its way: the host may go on, and write. */
+const GIVEN_UP: readonly number[] = [500, 502, 504];
+
+/** `answer` is how `host` refused `what`, which was to write something if `isWriting`. */
+export function deliveryErrorOf(
+  answer: ApiAnswer,
+  { host, what, isWriting }: { readonly host: string; readonly what: string; readonly isWriting: boolean },
+): DeliveryError {
   const { status } = answer;
+  const isOutcomeUnknown = isWriting && GIVEN_UP.includes(status);
   const message = `${host} answered ${status} to ${what}`;
   const isPlatformDown = status >= 500;
   // Whoever asks for a pause has done nothing, whatever the status says.
@@ -18,9 +25,10 @@ export function deliveryErrorOf(answer: ApiAnswer, host: string, what: string): 
       platformCode: status,
       isTooSoon: true,
       retryAfterMs,
+      isOutcomeUnknown,
       isPlatformDown,
     });
   // 401 and 403 do not mend by themselves; 404 is also what a token without the right sees.
   const isFinal = !isPlatformDown && status !== 408;
-  return new DeliveryError(message, { platformCode: status, isFinal, isPlatformDown });
+  return new DeliveryError(message, { platformCode: status, isFinal, isOutcomeUnknown, isPlatformDown });
 }

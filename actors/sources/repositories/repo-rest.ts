@@ -85,7 +85,9 @@ export class RepoRest {
       const answer = await this.#api.request(request);
       const leftInMs = usedUpMs(answer.headers);
       if (leftInMs !== undefined) this.#pace.hold(leftInMs);
-      if (!answer.isOk) throw deliveryErrorOf(answer, this.#api.host, what);
+      const { host } = this.#api;
+      if (!answer.isOk)
+        throw deliveryErrorOf(answer, { host, what, isWriting: request.method !== undefined });
       return answer;
     };
     try {
