@@ -118,9 +118,19 @@ class Facts implements RepoFacts {
   get item(): RepoItem | undefined {
     const { issues = [] } = this.#shape;
     const request = this.#request;
-    if (request !== undefined) return itemAt(this.payload, request, '!');
+    if (request !== undefined) return this.#itemAt(request, '!');
     const at = issues.find((each) => numberMember(this.payload, `${each}.iid`) !== undefined);
-    return at === undefined ? undefined : itemAt(this.payload, at, '#');
+    return at === undefined ? undefined : this.#itemAt(at, '#');
+  }
+
+  /** An internal note of what others see as well; whoever may see a confidential issue sees all that is said there. */
+  #itemAt(path: string, sign: RepoItem['sign']): RepoItem | undefined {
+    const number = numberMember(this.payload, `${path}.iid`);
+    if (number === undefined) return undefined;
+    const isInternal =
+      textMember(this.payload, 'event_type') === 'confidential_note' &&
+      memberOf(this.payload, `${path}.confidential`) !== true;
+    return { sign, number, ...(isInternal && { isInternal }) };
   }
 
   get pull(): RepoFacts['pull'] {
@@ -224,11 +234,6 @@ function listed(name: string | undefined): readonly string[] {
   return name === undefined ? [] : [name];
 }
 
-function itemAt(payload: unknown, path: string, sign: RepoItem['sign']): RepoItem | undefined {
-  const number = numberMember(payload, `${path}.iid`);
-  return number === undefined ? undefined : { sign, number };
-}
-
 function textAt(payload: unknown, path: string | undefined): string | undefined {
   return path === undefined ? undefined : textMember(payload, path);
 }
@@ -240,7 +245,15 @@ function commitOf(sha: string | undefined): string | undefined {
 
 const allPaths: readonly string[] = [
   ...new Set([
-    ...['object_kind', 'event_name', 'project.path_with_namespace', 'project.id', 'user.username', 'user.id'],
+    ...[
+      'object_kind',
+      'event_name',
+      'event_type',
+      'project.path_with_namespace',
+      'project.id',
+      'user.username',
+      'user.id',
+    ],
     ...['object_attributes.system', 'changes.title', 'changes.description'],
     ...Object.values(shapes).flatMap(pathsOf),
   ]),
@@ -254,7 +267,7 @@ function pathsOf({ requests = [], issues = [], sha = [], words = [], ...shape }:
   const own = [action, ref, isTag, tag, sourceId, sender, senderId];
   return [
     ...ofRequests,
-    ...issues.map((at) => `${at}.iid`),
+    ...issues.flatMap((at) => [`${at}.iid`, `${at}.confidential`]),
     ...sha,
     ...words,
     ...own.filter((path) => path !== undefined),

@@ -8,6 +8,8 @@ export interface RepoItem {
   /** `!` where requests are numbered apart from issues; hosts that number both together have `#` for all. */
   readonly sign: '#' | '!';
   readonly number: number;
+  /** What is said of it here is for those who work on the repository alone, on hosts that have such comments. */
+  readonly isInternal?: boolean;
 }
 
 /** Each fact is read when it is asked for: at the door few are, and each event passes there. */

@@ -25,11 +25,15 @@ import {
 } from './repo-host.ts';
 import { REVIEWS, RefusedReviews, sendReview, UNJUDGED_ROOM, verdictOf } from './repo-reviews.ts';
 
+/** Where answers are for those alone who work on the repository: in the target beside the place of its comments. */
+const INTERNAL = 'internal';
+
 interface Comment {
   readonly repository: string;
   readonly number: number;
   /** In rows of an older version it is not there: `#`. */
   readonly sign?: RepoPlace['sign'];
+  readonly isInternal?: boolean;
   readonly text: string;
   /** In rows of an older version, in place of the text: with its mark. */
   readonly body?: string;
@@ -52,6 +56,8 @@ export function repoOutbound<T extends RepoTrigger, Api extends RepoApi>(
       const { item, pull } = factsOf(inbound);
       if (config.token === undefined || item === undefined || hasComments?.(item) === false) return undefined;
       const target = targetOf(inbound, item);
+      // Who sees an approval cannot be chosen: what is internal judges nothing.
+      if (item.isInternal === true) return { ...target, thread: INTERNAL };
       const mayJudge = config.reviews === 'allow' && reviews !== undefined && pull !== undefined;
       return mayJudge ? { ...target, thread: REVIEWS } : target;
     },
@@ -98,6 +104,7 @@ function rendered(message: OutboundMessage, host: Parameters<typeof commentText>
     throw new UnrenderableError(`a comment on ${target.place} can be written and changed, not reacted to`);
   return {
     ...repoPlaceIn(message),
+    ...(target.thread === INTERNAL && { isInternal: true }),
     text: commentText(withCardText(text, card), host),
     ...(action.do === 'edit' && { of: action.of }),
   };
@@ -122,7 +129,9 @@ export function commentText(
 
 const markedHead = (marks: ResendMarks, rowId: string) => `${marks.of(rowId)}\n\n`;
 
-const placeOf = ({ repository, number, sign = '#' }: Comment): RepoPlace => ({ repository, number, sign });
+const placeOf = ({ repository, number, sign = '#', isInternal = false }: Comment): RepoPlace => ({
+  ...{ repository, number, sign, isInternal },
+});
 
 async function sendComment(
   api: RepoApi,

@@ -99,6 +99,32 @@ describe('an answer', () => {
     expect(rest.carriedOut).toEqual([{ place: `${PROJECT}!5`, action: 'close' }]);
   });
 
+  test('to an internal note is internal, and judges nothing', async () => {
+    trigger = { ...trigger, config: { ...trigger.config, reviews: 'allow' } };
+    const data = { actions: [{ id: 'approve', title: 'Approve' }] };
+    const internal = { ...noteOnRequest(), event_type: 'confidential_note' };
+    const [row, ...others] = await rowsFor(internal, 'Between us.', data);
+    if (row === undefined) throw new Error('there is no row');
+    expect(Buffer.from(row.body).toString()).toMatch(/internal/i);
+    await sendRow(adapter, trigger, row);
+    expect(rest.askedFor('POST', /notes$/)).toMatchObject([{ body: { internal: true } }]);
+    expect(others).toEqual([]);
+  });
+
+  test('to a note on a confidential issue is seen by whoever sees that', async () => {
+    const note = noteOnIssue() as { issue: object };
+    const confidential = {
+      ...note,
+      event_type: 'confidential_note',
+      issue: { ...note.issue, confidential: true },
+    };
+    for (const payload of [confidential, noteOnIssue()]) {
+      const [row] = await rowsFor(payload, 'Thank you.');
+      expect(Buffer.from(row?.body ?? '').toString()).toContain('Thank you.');
+      expect(Buffer.from(row?.body ?? '').toString()).not.toMatch(/internal/i);
+    }
+  });
+
   test('is changed where it stands, and told apart where it is gone', async () => {
     const id = await api.postComment(request, 'one', signal);
     await expect(api.changeComment(request, '999', 'two', signal)).rejects.toMatchObject({ isTooSoon: true });

@@ -1,6 +1,7 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: references are what is tested.
 // Triggers of the repository host whose groups stand in groups.
 
+import { join, resolve } from 'node:path';
 import { afterAll, describe, expect, test } from 'vitest';
 import { triggerTypes } from '../../../../../config/resources/triggers/trigger-types.ts';
 import { repoHostBTrigger } from '../../../../fixtures/automation/triggers.ts';
@@ -90,6 +91,19 @@ describe('a trigger of type RepoHostB', () => {
   test('needs a secret', async () => {
     const { errors } = await folder.loadConfig('RepoHostB', 'repo_events: [push]');
     expect(errors.join()).toContain('webhook_secret');
+  });
+
+  test('has an example that is good with nothing but its credentials', async () => {
+    const root = resolve(import.meta.dirname, '../../../../..');
+    const files = [join(root, 'examples/repositories/merge-requests.yaml'), join(root, 'examples/agents')];
+    const given = { REPOHOSTB_WEBHOOK_SECRET: env.SIGNING, REPOHOSTB_TOKEN: 'a-token-of-it' };
+    const { lines, triggers } = await folder.load({ files, env: given });
+    expect(lines).toEqual([
+      expect.stringMatching(
+        /warning: spec\.type: RepoHostB is Experimental: try it before you depend on it$/,
+      ),
+    ]);
+    expect(triggers).toMatchObject([{ config: { repositories: ['acme/**'] }, commands: { length: 3 } }]);
   });
 
   test('is experimental, and says so', async () => {
