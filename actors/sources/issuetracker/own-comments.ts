@@ -5,8 +5,8 @@
 //      known whatever process has written it, and however that ended.
 // OC2  the ids that the tracker gave are remembered besides, for a tracker that keeps no properties, and an event waits for what is
 //      just being written to its issue.
-// OC3  what cannot be found out now rejects, and is asked again with the event; a comment under our own account of which the tracker
-//      says nothing at all counts as ours.
+// OC3  of a comment under our own account it is asked until it is known, with the event; one of which the tracker says nothing at all counts
+//      as ours. While nobody knows which account that is, ids decide where the tracker says nothing: no person's comment waits for that.
 
 import { createHash } from 'node:crypto';
 import { path } from '../../../rest/path.ts';
@@ -73,14 +73,19 @@ export class OwnComments {
     }
   }
 
-  /** Rejects with a DeliveryError while it cannot be found out. */
+  /** Rejects with a DeliveryError while it cannot be found out of our own account. */
   async isOurs({ issue, id, isOwnAccount }: CommentAsked): Promise<boolean> {
     if (isOwnAccount === false) return false;
     // Requests that write have a deadline of their own.
     await Promise.all(this.#writing.get(issue) ?? []);
     if ((await this.#store?.get(SPACE, this.#key(id))) !== undefined) return true;
-    const keys = await this.#properties(id);
-    return keys === undefined ? isOwnAccount === true : keys.includes(COMMENT_PROPERTY);
+    try {
+      const keys = await this.#properties(id);
+      return keys === undefined ? isOwnAccount === true : keys.includes(COMMENT_PROPERTY);
+    } catch (error) {
+      if (isOwnAccount === true) throw error;
+      return false;
+    }
   }
 
   /** Undefined where the tracker does not know the comment, or may not be asked for it. */

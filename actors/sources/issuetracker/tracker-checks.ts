@@ -8,6 +8,7 @@
 // TC4  what our own account does is not answered, so that an agent that changes issues under it is not asked about its own changes; of
 //      comments that depends on who wrote them (own-comments.ts).
 
+import { setTimeout as pause } from 'node:timers/promises';
 import type { IssueTrackerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { DeliveryError } from '../../outbound/delivery-error.ts';
 import type { InboundEvent } from '../adapter.ts';
@@ -19,6 +20,8 @@ import type { TrackerAccess } from './tracker-access.ts';
 
 type AccessOf = (trigger: IssueTrackerTrigger) => TrackerAccess | undefined;
 
+/** For so long an event waits to learn whose token it is; where that is not known by then it is taken. */
+const OWN_ACCOUNT_MS = 3_000;
 /** By the clocks of both sides. The vendor speaks of seconds, and of minutes where much is changed at once. */
 const FRESH_MS = 120_000;
 const OURS = 'comment:ours';
@@ -66,7 +69,8 @@ async function checked(
   for (const access of new Set(triggers.map(accessOf))) {
     if (access === undefined) continue;
     const own = triggers.filter((trigger) => accessOf(trigger) === access);
-    await access.own.asked();
+    if (!access.own.isKnown)
+      await Promise.race([access.own.asked(), pause(OWN_ACCOUNT_MS, undefined, { ref: false })]);
     if (await isOurComment(access, event)) return { ...event, checks: { [OURS]: true } };
     if (unaskable(event) !== undefined || isOfOwnAccount(access, event)) continue;
     const queries = new Set(own.flatMap(({ config: { jql_filter } }) => jql_filter ?? []));

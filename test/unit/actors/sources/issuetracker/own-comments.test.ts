@@ -45,6 +45,7 @@ describe('a comment', () => {
 
   test.each([
     ['is down', answerOf(503)],
+    ['answers something else', answerOf(200)],
     ['takes no more', answerOf(429, {}, { 'retry-after': '7' })],
     [
       'is not there',
@@ -52,10 +53,13 @@ describe('a comment', () => {
     ],
   ])('is neither while the tracker %s: the event comes again', async (_, answer) => {
     const { ask } = askedOf(answer);
-    const fault = await new OwnComments(ask, 'tracker.example').isOurs(comment).catch((error) => error);
+    const own = new OwnComments(ask, 'tracker.example');
+    const fault = await own.isOurs(comment).catch((error) => error);
     expect(fault).toBeInstanceOf(DeliveryError);
     expect(fault.isFinal).toBe(false);
     expect(fault.message).toMatch(/^whether a comment is one of our own is not known: /);
+    // A person's comment does not wait for that.
+    expect(await own.isOurs({ ...comment, isOwnAccount: undefined })).toBe(false);
   });
 });
 

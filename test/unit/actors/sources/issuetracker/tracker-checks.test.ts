@@ -213,6 +213,15 @@ describe('what our own account does', () => {
   });
 });
 
+test('a tracker that hangs when it is asked whose token it is holds up no event for long', async () => {
+  void tracker.fail({ kind: 'hang' }, 'GET', /myself/);
+  const trigger = await open();
+  const begun = performance.now();
+  expect(await taken(issueCreated(), trigger)).toBe(true);
+  expect(performance.now() - begun).toBeLessThan(8_000);
+  tracker.cutHung();
+});
+
 test('no token stands in what is told of a refusal', async () => {
   const trigger = await open({ jql_filter: HIGH, api_token: 'a wrong token' });
   const fault = await taken(issueCreated(), trigger).catch((error: unknown) => error);
