@@ -83,6 +83,7 @@ export function repoType({
       for (const each of all) checkWriters(each);
     },
     hasEventNames: true,
+    plainCommand: (command) => events.plain(command),
     commandFault: (command) => events.commandFaultOf(command),
   };
 }

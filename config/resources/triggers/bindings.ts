@@ -29,9 +29,10 @@ export function readBindings(
     const path = joinPath(commandsPath, key);
     const isBare = !key.startsWith('/') || type.hasEventNames === true;
     const command = isBare ? key : key.slice(1);
-    const twin = earlier.get(command);
+    const plain = type.plainCommand?.(command) ?? command;
+    const twin = earlier.get(plain);
     if (twin !== undefined) reader.reportKey(path, `is the same command as ${twin}`);
-    earlier.set(command, key);
+    earlier.set(plain, key);
     const fault = type.commandFault?.(key);
     if (fault !== undefined) reader.reportKey(path, fault);
     checkTarget(reader, binding, path);

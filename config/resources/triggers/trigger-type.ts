@@ -71,6 +71,8 @@ export interface TriggerType<Config = object> {
    * elsewhere both are one.
    */
   readonly hasEventNames?: boolean;
+  /** Of several spellings of one command the one by which they are compared. @default the command itself */
+  plainCommand?(command: string): string;
   /** What is wrong with the name of a command as written; undefined when nothing is. */
   commandFault?(command: string): string | undefined;
   /** What the platform's menu of commands holds, for a type that has one. */

@@ -4,7 +4,7 @@
 import { afterAll, describe, expect, test } from 'vitest';
 import { triggerTypes } from '../../../../../config/resources/triggers/trigger-types.ts';
 import { repoHostCTrigger } from '../../../../fixtures/automation/triggers.ts';
-import { ResourceFolder } from '../resource-folder.ts';
+import { ResourceFolder, triggerText } from '../resource-folder.ts';
 
 const folder = new ResourceFolder();
 afterAll(() => folder.remove());
@@ -64,6 +64,12 @@ describe('a trigger of type RepoHostC', () => {
     const { errors } = await folder.loadConfig('RepoHostC', `${proof}, ${config}`, { env });
     expect(errors.join('\n')).toContain(problem);
   });
+});
+
+test('one command in both spellings stands in a trigger once', async () => {
+  const commands = '  commands: { "pullrequest:created": { agent: a }, pullrequest.created: { agent: a } }';
+  const { errors } = await folder.loadText(triggerText('RepoHostC', secret, commands), { env });
+  expect(errors.join('\n')).toContain('is the same command as pullrequest:created');
 });
 
 describe('two triggers of type RepoHostC', () => {
