@@ -1,0 +1,87 @@
+// What only the repository host of type RepoHostB has, with the whole program: quick actions, which it carries out by the right of the
+// token; hooks that it has switched off; internal notes. What all hosts keep is in every-repo-host.test.ts.
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  eventually,
+  httpAgent,
+  startAgent,
+  startAutomation,
+  trigger,
+} from '../../fixtures/automation/automation.ts';
+import type { Happening } from '../../fixtures/repositories/local-repo-host.ts';
+import { post } from '../../fixtures/repositories/local-repo-host.ts';
+import { LocalRepoHostB } from '../../fixtures/repositories/local-repohostb.ts';
+import { issueEvent } from '../../fixtures/repositories/repohostb-payloads.ts';
+
+const host = new LocalRepoHostB('signature');
+const access = host.access('projects');
+const PROJECT = 'acme/team/shop';
+let answer = 'heard';
+let gateway: Awaited<ReturnType<typeof startAutomation>>;
+
+beforeAll(async () => {
+  await host.start();
+  host.api.addHook(PROJECT, 3, `https://gateway.example${access.path}`, 'disabled');
+  host.api.events.set(3, [
+    {
+      id: 9,
+      url: `https://gateway.example${access.path}`,
+      trigger: 'issue_hooks',
+      request_headers: { 'Idempotency-Key': 'never-arrived' },
+      request_data: issueEvent(),
+      response_status: '503',
+    },
+  ]);
+  const program = await startAgent(() => ({ text: answer }));
+  const config = { ...host.config(access), repositories: [PROJECT] };
+  const spec = { type: host.type, config, default_agent: 'echo' };
+  gateway = await startAutomation({ resources: [trigger('projects', spec), httpAgent('echo', program.url)] });
+});
+afterAll(() => host.stop());
+
+async function take(happening: Happening): Promise<void> {
+  const sent = host.delivery({ repository: PROJECT, ...happening }, access.secret);
+  expect(await post(gateway.url + access.path, sent)).toBe(202);
+}
+
+const notes = (place: string) => host.comments(place).map(({ text }) => text);
+
+test('nothing that an agent repeats is carried out by the host, and its code is left as it is', async () => {
+  answer = 'You wrote:\n/merge\r/close\n\n```sh\n/usr/bin/env\n```\n<details>\n\n```\n/approve\n```';
+  await take({ kind: 'request comment', number: 1, text: 'say it' });
+  await eventually(() =>
+    expect(notes(`${PROJECT}!1`)).toEqual([
+      'You wrote:\n\\/merge\n\\/close\n\n```sh\n/usr/bin/env\n```\n<details>\n\n```\n\\/approve\n```',
+    ]),
+  );
+  expect(host.api.carriedOut).toEqual([]);
+});
+
+test('an internal note is answered between those who may see it', async () => {
+  answer = 'between us';
+  const { body, headers } = host.delivery(
+    { kind: 'issue comment', repository: PROJECT, number: 2 },
+    access.secret,
+  );
+  const internal = JSON.stringify({ ...JSON.parse(body), event_type: 'confidential_note' });
+  expect(await post(gateway.url + access.path, { headers, body: internal })).toBe(401);
+  const signed = host.signed(internal, access.secret);
+  expect(await post(gateway.url + access.path, signed)).toBe(202);
+  await eventually(() => expect(notes(`${PROJECT}#2`)).toEqual(['between us']));
+  expect(host.posts().at(-1)?.body).toMatchObject({ internal: true });
+});
+
+test('a hook that the host has switched off is switched on, and what failed is asked for again', async () => {
+  await eventually(
+    () =>
+      expect(host.api.askedFor('POST', /\/hooks\//).map(({ path }) => path.split('/hooks/')[1])).toEqual([
+        '3/test/resource_access_token_events',
+        '3/events/9/resend',
+      ]),
+    20_000,
+  );
+  expect(gateway.text()).toContain('a hook is switched off');
+  expect(gateway.text()).not.toContain(access.token);
+  expect(gateway.text()).not.toContain(access.secret);
+}, 30_000);
