@@ -15,7 +15,8 @@ import {
 } from './plan.ts';
 
 const root = resolve(import.meta.dirname, '..');
-const startsGateway = /\bstart(Gateway|Automation)\(/;
+/** Itself, or by what all tests of a platform begin with. */
+const startsGateway = /\b(?:start(?:Gateway|Automation|Incidents)|new RepoDesks)\(/;
 const named = Object.values(onOneFilling).flat().map(endToEnd);
 
 test('every end-to-end test runs on both fillings by itself, a second time, or is named with a reason', () => {

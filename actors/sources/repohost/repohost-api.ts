@@ -1,7 +1,7 @@
 // The host's REST API: comments on issues and pull requests, which it numbers and writes alike; and who may write to a repository.
 //
-// RA5  a comment that was made later than it is at the host was made by a clock that was wrong: then all comments are looked at.
-// RA6  what is not there is also what a token without the right sees: of a person that is told from one who may not write.
+// A comment that was made later than it is at the host was made by a clock that was wrong: then all comments are looked at.
+// What is not there is also what a token without the right sees: of a person that is told from one who may not write.
 
 import { DeliveryError } from '../../outbound/delivery-error.ts';
 import { OwnAccount } from '../own-account.ts';

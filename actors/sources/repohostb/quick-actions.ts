@@ -1,10 +1,10 @@
 // The host carries out lines of a note that begin with a slash (`/merge`, `/close`), by the right of the token; what an agent
 // repeats may be a stranger's. So no such line leaves: a backslash goes before the slash, and nobody sees it on the page.
 //
-// QA1  in code nothing is changed, since people copy it, where it is certain that every version of the host reads it as code: a block
-//      between lines of three backticks, and before it nothing that only the whole of Markdown would tell. In doubt it is text,
-//      of which only what may be the name of a command is changed.
-// QA2  the host takes carriage returns out before it looks for lines, so they are line ends here; zeros it does not take at all.
+// In code nothing is changed, since people copy it, where it is certain that every version of the host reads it as code: a block
+// between lines of three backticks, and before it nothing that only the whole of Markdown would tell. In doubt it is text,
+// of which only what may be the name of a command is changed.
+// The host takes carriage returns out before it looks for lines, so they are line ends here; zeros it does not take at all.
 
 /** What may begin a block of code, in whatever list or quotation. */
 const FENCE = /`{3}|~{3}/;

@@ -1,7 +1,7 @@
 // The second host's REST API: notes on issues and merge requests, which it numbers apart, and who may write to a repository.
 //
-// RA5  a note that was made later than it is at the host was made by a clock that was wrong: then all notes are looked at.
-// RA6  what is not there is also what a token without the right sees: of a person that is told from one who may not write.
+// A note that was made later than it is at the host was made by a clock that was wrong: then all notes are looked at.
+// What is not there is also what a token without the right sees: of a person that is told from one who may not write.
 
 import { path } from '../../../rest/path.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';

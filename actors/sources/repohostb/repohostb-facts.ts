@@ -1,8 +1,8 @@
 // What the events of the second repository host say, as one table: where in the payload of each kind its issue or merge request
 // stands, its branches, its commit, its words. Everything else here only reads the table.
 //
-// RF1  `object_kind` of the payload decides which event it is; system hooks of older versions have an `event_name` alone.
-// RF2  what is authentic and no event of a repository (members, groups, epics) is for nobody here, and no mistake.
+// `object_kind` of the payload decides which event it is; system hooks of older versions have an `event_name` alone.
+// What is authentic and no event of a repository (members, groups, epics) is for nobody here, and no mistake.
 
 import { memberOf, numberMember, textMember } from '../payload-member.ts';
 import { branchOf, type RepoEvents, type RepoFacts, type RepoItem } from '../repositories/repo-facts.ts';

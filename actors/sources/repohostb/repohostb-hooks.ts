@@ -1,7 +1,7 @@
 // Deliveries of the host's hooks, which it lists for seven days, and hooks that it has switched off since they failed too often.
 //
-// RH1  a hook is switched on again by an event that it is asked to send, of a kind that the gateway does not know: it is authentic,
-//      answered 200 and dropped. What else can be asked for looks like something that has happened.
+// A hook is switched on again by an event that it is asked to send, of a kind that the gateway does not know: it is authentic,
+// answered 200 and dropped. What else can be asked for looks like something that has happened.
 
 import type { RepoHostBTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { memberOf, textMember } from '../payload-member.ts';

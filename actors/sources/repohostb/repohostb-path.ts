@@ -1,7 +1,7 @@
 // What the host's headers say of a delivery, and what proves it: a token that is sent as it is, or a signature. Which of the two
 // a secret is for is told by its form.
 //
-// RP1  where there is a signature, the event is known by the id that is signed with it: under another name it would come again.
+// Where there is a signature, the event is known by the id that is signed with it: under another name it would come again.
 
 import { createHash } from 'node:crypto';
 import type { RepoHostBTrigger } from '../../../config/resources/triggers/trigger.ts';

@@ -1,6 +1,6 @@
 // The host's REST API: comments on pull requests and reviews of them, and who may write to a repository.
 //
-// RA5  a comment that was made later than it is at the host was made by a clock that was wrong: then all comments are looked at.
+// A comment that was made later than it is at the host was made by a clock that was wrong: then all comments are looked at.
 
 import { DeliveryError } from '../../outbound/delivery-error.ts';
 import { OwnAccount } from '../own-account.ts';

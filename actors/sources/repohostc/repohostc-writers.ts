@@ -1,8 +1,8 @@
 // Who may write to a repository. The host tells whoever may administrate it, and lists all who may; the rights that somebody was
 // given by name are told apart from those, to tokens that may not see the list.
 //
-// RW1  rights by name are less than those one has, by groups or a project: they may prove that somebody may write, and not that
-//      nobody may.
+// Rights by name are less than those one has, by groups or a project: they may prove that somebody may write, and not that
+// nobody may.
 
 import { DeliveryError } from '../../outbound/delivery-error.ts';
 import { memberOf, textMember } from '../payload-member.ts';

@@ -6,8 +6,8 @@
 //      for now it comes again, since comments go before.
 // FD2  what is in the store already is not asked for, unless it is dead there; what comes twice the store knows.
 // FD3  each failed attempt of the host is asked for once, whatever number of triggers would have it.
-// FD4  a hook that the host has switched off is told of, and switched on again where that can be asked for, before what failed is:
-//      what happens meanwhile is not even tried.
+// A hook that the host has switched off is told of, and switched on again where that can be asked for, before what failed is:
+// what happens meanwhile is not even tried.
 
 import { setTimeout } from 'node:timers/promises';
 import { forgetOldest } from '../../forget-oldest.ts';

@@ -5,8 +5,8 @@
 // HF2  what this gateway wrote itself is never taken, or its answers would be answered. It writes comments, which are known by their
 //      mark alone; and reviews, which decide what is merged: the mark in one counts only where it is by whose token writes reviews
 //      for a trigger here, or that is not known yet. A mark in any other words is a stranger's, who would like not to be seen.
-// HF3  what a person commands in a comment is taken from those whom the host lets write to the repository, unless the trigger's
-//      file says otherwise; while nobody knows, from nobody.
+// What a person commands in a comment is taken from those whom the host lets write to the repository, unless the trigger's
+// file says otherwise; while nobody knows, from nobody.
 
 import { compileGlobs } from '../../../globs/glob.ts';
 import type { ResendMarks } from '../../outbound/resend-mark.ts';

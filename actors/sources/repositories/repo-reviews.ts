@@ -1,9 +1,9 @@
 // What an agent's answer judges: an action `approve` or `request_changes` makes a review of it, where the file lets it. Of a host
 // whose verdicts have no words the words are a comment that goes before, in a row of its own.
 //
-// RR1  a review is looked for before a second attempt, as a comment is (COM1).
-// RR2  what is said is not lost with its verdict: where the host takes no review (nobody may approve what is their own) it is a
-//      comment, whose first line and whose record say so.
+// A review is looked for before a second attempt, as a comment is (COM1).
+// What is said is not lost with its verdict: where the host takes no review (nobody may approve what is their own) it is a
+// comment, whose first line and whose record say so.
 
 import { forgetOldest } from '../../forget-oldest.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';

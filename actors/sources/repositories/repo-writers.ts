@@ -1,10 +1,10 @@
 // Who may command in comments: the host is asked, once for many events, before any trigger takes what they say.
 //
-// RW1  what could not be asked is no answer: the event is tried again, and taken by nobody meanwhile. Where the host refuses to
-//      answer for good nobody takes it either, unless the answer of another host lets somebody.
-// RW2  of one host any token may ask, since all get the same answer: those of the triggers that have the command, the next where
-//      one is refused.
-// RW3  an answer is good for a minute at most: who is let in may at once, who was thrown out commands no longer than that.
+// What could not be asked is no answer: the event is tried again, and taken by nobody meanwhile. Where the host refuses to
+// answer for good nobody takes it either, unless the answer of another host lets somebody.
+// Of one host any token may ask, since all get the same answer: those of the triggers that have the command, the next where
+// one is refused.
+// An answer is good for a minute at most: who is let in may at once, who was thrown out commands no longer than that.
 
 import { forgetOldest } from '../../forget-oldest.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
@@ -43,7 +43,7 @@ export class RepoWriters {
 
   /**
    * The event with the answers that these triggers need, which have the command that it is; undefined where none of them can ask.
-   * Rejects with a DeliveryError (RW1).
+   * Rejects with a DeliveryError.
    */
   complete<T extends RepoTrigger>(
     event: InboundEvent,
