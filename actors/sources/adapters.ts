@@ -18,7 +18,7 @@ import { repoHostCAdapter } from './repohostc/repohostc-adapter.ts';
 import { scheduleAdapter } from './schedule/schedule-adapter.ts';
 import { teamChatAdapter } from './teamchat/teamchat-adapter.ts';
 
-/** No two events of a repository host or a tracker say the same: there are ids and times in them. */
+/** No two events of this repository host say the same: there are ids and times in them. */
 const REPLAY_WINDOW_MS = 3_600_000;
 
 export interface Adapters {
@@ -35,8 +35,8 @@ export function makeAdapters({ maxBodyBytes }: { readonly maxBodyBytes: number }
   const adapters: { readonly [Name in TypeName]: Adapter<TriggerOfType<Name>> } = {
     HTTP: httpAdapter(maxBodyBytes),
     RepoHost: repoHostAdapter({ maxBodyBytes, replayWindowMs: REPLAY_WINDOW_MS }),
-    RepoHostC: repoHostCAdapter({ maxBodyBytes, replayWindowMs: REPLAY_WINDOW_MS }),
-    IssueTracker: issueTrackerAdapter({ maxBodyBytes, replayWindowMs: REPLAY_WINDOW_MS }),
+    RepoHostC: repoHostCAdapter({ maxBodyBytes }),
+    IssueTracker: issueTrackerAdapter({ maxBodyBytes }),
     RepoHostB: repoHostBAdapter({ maxBodyBytes }),
     BotMessenger: botMessengerAdapter(maxBodyBytes),
     BusinessMessenger: businessMessengerAdapter(maxBodyBytes),

@@ -15,15 +15,10 @@ import { trackerProof } from './tracker-proof.ts';
 
 export interface IssueTrackerOptions {
   readonly maxBodyBytes: number;
-  /** For how long what was signed is known under other ids too, where a trigger does not say so. @default 0 */
-  readonly replayWindowMs?: number;
 }
 
-export function issueTrackerAdapter({
-  maxBodyBytes,
-  replayWindowMs = 0,
-}: IssueTrackerOptions): Adapter<IssueTrackerTrigger> {
-  const table = new WebhookTable<TrackerSubscriber>(issueTrackerPath(maxBodyBytes, replayWindowMs));
+export function issueTrackerAdapter({ maxBodyBytes }: IssueTrackerOptions): Adapter<IssueTrackerTrigger> {
+  const table = new WebhookTable<TrackerSubscriber>(issueTrackerPath(maxBodyBytes));
   const { of: accessOf, digestOf } = new ClientsByCredential<IssueTrackerTrigger, TrackerAccess>(
     ({ config: { base_url, email, api_token } }) =>
       email === undefined || api_token === undefined ? undefined : [base_url, email, api_token],

@@ -1,7 +1,8 @@
 // What a path of an issue tracker takes: events of its webhooks, and what its rules send, not all of which is an event for anybody here.
 //
 // The tracker's identifier of a delivery stays the same when it comes again, and is not signed. What has none, as requests of
-// rules, is an event each time; of what was signed the same body under another identifier is none (seen-bodies.ts).
+// rules, is an event each time; of what was signed the same body under another identifier is none where the trigger says for how
+// long (seen-bodies.ts).
 
 import { createHash, randomUUID } from 'node:crypto';
 import type { IssueTrackerTrigger } from '../../../config/resources/triggers/trigger.ts';
@@ -16,8 +17,7 @@ const IDENTIFIER = 'x-atlassian-webhook-identifier';
 
 export type TrackerSubscriber = WebhookSubscriber<IssueTrackerTrigger>;
 
-/** `replayWindowMs`: for how long what was signed is known under other ids too, where a trigger does not say so. */
-export function issueTrackerPath(maxBodyBytes: number, replayWindowMs: number): PathUse<TrackerSubscriber> {
+export function issueTrackerPath(maxBodyBytes: number): PathUse<TrackerSubscriber> {
   const seen = new SeenBodies();
   return {
     maxBodyBytes,
@@ -37,7 +37,7 @@ export function issueTrackerPath(maxBodyBytes: number, replayWindowMs: number): 
         signature: request.headers[SIGNATURE] ?? '',
         id,
         isNamed,
-        windowMs: windowOf(first, replayWindowMs),
+        windowMs: windowOf(first),
       };
       const taken = await seen.takeOnce(signed, () =>
         first.host.accept(
@@ -82,8 +82,7 @@ function identifierOf({ headers }: WebhookRequest): { identifier: string; isName
 }
 
 /** Neither what nobody has signed nor what a header or a token proves is known again: they say nothing of the body. */
-function windowOf({ trigger, verifier }: TrackerSubscriber, byDefault: number): number {
-  const { auth_mode, replay_window_seconds: seconds } = trigger.config;
-  if (verifier.isOpen || auth_mode !== 'hmac') return 0;
-  return seconds === undefined ? byDefault : seconds * 1000;
+function windowOf({ trigger, verifier }: TrackerSubscriber): number {
+  const { auth_mode, replay_window_seconds: seconds = 0 } = trigger.config;
+  return verifier.isOpen || auth_mode !== 'hmac' ? 0 : seconds * 1000;
 }

@@ -24,6 +24,8 @@ export interface RepoConfigWords {
   /** What it is for, besides answers. */
   readonly token: string;
   readonly apiUrl: string;
+  /** What holds where `replay_window_seconds` is not written. */
+  readonly replayWindow: string;
 }
 
 export function repoConfigSchema({
@@ -58,8 +60,7 @@ export function repoConfigSchema({
       }),
       replay_window_seconds: Type.Optional(
         Type.Number({
-          description:
-            'For so long the same signed body under another id is the same event; without it an hour. 0: it is another event.',
+          description: `For so long the same signed body under another id is the same event; ${words.replayWindow}`,
           minimum: 0,
           maximum: maxTimerSeconds,
         }),

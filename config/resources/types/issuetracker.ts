@@ -68,7 +68,7 @@ const issueTrackerConfigSchema = Type.Object(
     replay_window_seconds: Type.Optional(
       Type.Number({
         description:
-          'For so long the same signed body under another id is the same event; without it an hour. 0: it is another event.',
+          'For so long the same signed body under another id is the same event; without it, or with 0, it is another event.',
         minimum: 0,
         maximum: maxTimerSeconds,
       }),

@@ -12,6 +12,7 @@ export const repoHostType = repoType({
     path: '/webhook/repohost',
     token: 'Token of the API: to answer with comments, and to ask for failed deliveries again.',
     apiUrl: 'https://api.github.com',
+    replayWindow: 'without it an hour. 0: it is another event.',
   },
   maturity: 'Stable',
   events: repoHostEventNames,

@@ -13,6 +13,7 @@ export const repoHostCType = repoType({
     token:
       'Token of the API, to answer with comments: an access token, or email:token of a user. To know who may command it must be one that may administrate.',
     apiUrl: 'https://api.bitbucket.org/2.0',
+    replayWindow: 'without it, or with 0, it is another event.',
   },
   maturity: 'Experimental',
   events: repoHostCEventNames,

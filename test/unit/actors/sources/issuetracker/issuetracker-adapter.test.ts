@@ -31,7 +31,7 @@ let adapter: Adapter<IssueTrackerTrigger>;
 
 beforeEach(async () => {
   host = await new TestSourceHost().start();
-  adapter = issueTrackerAdapter({ maxBodyBytes: 16_777_216, replayWindowMs: 60_000 });
+  adapter = issueTrackerAdapter({ maxBodyBytes: 16_777_216 });
 });
 afterEach(() => host.stop());
 
@@ -301,8 +301,8 @@ describe('what comes again', () => {
     });
   });
 
-  test('as it was signed is known under another identifier, and without one', async () => {
-    await open();
+  test('as it was signed is known under another identifier, and without one, for as long as the trigger says', async () => {
+    await open({ replay_window_seconds: 60 });
     const payload = issueCreated();
     await send(payload, { id: 'w-1' });
     for (const id of ['w-2', ''])
@@ -313,12 +313,14 @@ describe('what comes again', () => {
     expect((await send(issueCreated(), { id: '' })).status).toBe(202);
   });
 
-  test('is an event where replay_window_seconds is 0', async () => {
-    await open({ replay_window_seconds: 0 });
-    const payload = issueCreated();
-    expect((await send(payload, { id: 'w-1' })).status).toBe(202);
-    expect((await send(payload, { id: 'w-2' })).status).toBe(202);
-  });
+  test.each([undefined, 0])(
+    'under another identifier is an event, and without one, where replay_window_seconds is %s',
+    async (seconds) => {
+      await open(seconds === undefined ? {} : { replay_window_seconds: seconds });
+      const payload = issueCreated();
+      for (const id of ['w-1', 'w-2', '', '']) expect((await send(payload, { id })).status).toBe(202);
+    },
+  );
 
   test('for a trigger with a path of its own is an event for that, too', async () => {
     await open();
@@ -332,7 +334,7 @@ describe('what comes again', () => {
   });
 
   test('under an identifier of strange form is known as well', async () => {
-    await open({ replay_window_seconds: 0 });
+    await open();
     const id = `../${'x'.repeat(300)}`;
     const first = await send(issueCreated(), { id });
     expect(first.body.id).toMatch(/^issuetracker:desk\/digest:[0-9a-f]{64}$/);
