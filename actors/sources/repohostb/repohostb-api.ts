@@ -45,8 +45,8 @@ export class RepoHostBApi implements RepoApi {
     const what = `a note on ${nameOf(place)}`;
     const note = place.isInternal === true ? { body, internal: true } : { body };
     const { status, data } = await this.rest.write(notesOf(place), note, what, signal);
-    // A redirect turns a POST into a GET, which is answered 200 and has posted nothing; 202 is for commands without a note.
-    if (status !== 201)
+    // A redirect turns a POST into a GET, which is answered 200 and gives a list; 202 is for commands without a note.
+    if (status !== 201 && idOf(data) === '')
       throw new DeliveryError(`the note on ${nameOf(place)} was answered ${status} instead of 201`, {
         platformCode: status,
         isFinal: true,

@@ -43,8 +43,8 @@ export class RepoHostCApi implements RepoApi {
   async postComment(place: RepoPlace, body: string, signal: AbortSignal): Promise<string> {
     const what = `a comment on ${nameOf(place)}`;
     const { status, data } = await this.rest.write(commentsOf(place), contentOf(body), what, signal);
-    // A redirect turns a POST into a GET, which is answered 200 and has posted nothing.
-    if (status !== 201)
+    // A redirect turns a POST into a GET, which is answered 200 and gives a list.
+    if (status !== 201 && idOf(data) === '')
       throw new DeliveryError(`the comment on ${nameOf(place)} was answered ${status} instead of 201`, {
         platformCode: status,
         isFinal: true,
