@@ -43,26 +43,14 @@ export class RepoHostApi implements RepoApi {
 
   async postComment(place: RepoPlace, body: string, signal: AbortSignal): Promise<string> {
     const what = `a comment on ${nameOf(place)}`;
-    const { status, data } = await this.rest.write(commentsOf(place), { body }, what, signal);
-    // A redirect turns a POST into a GET, which is answered 200 and has posted nothing.
-    if (status !== 201)
-      throw new DeliveryError(`the comment on ${nameOf(place)} was answered ${status} instead of 201`, {
-        platformCode: status,
-        isFinal: true,
-      });
+    const data = await this.rest.create(commentsOf(place), { body }, what, signal);
     this.own.note(textMember(data, 'user.login'));
     return idOf(data);
   }
 
   async changeComment(place: RepoPlace, id: string, body: string, signal: AbortSignal): Promise<void> {
     const path = `/repos/${place.repository}/issues/comments/${id}`;
-    try {
-      await this.rest.write(path, { body }, `a comment on ${nameOf(place)}`, signal, 'PATCH');
-    } catch (error) {
-      const fault = error as DeliveryError;
-      if (fault.platformCode !== 404 && fault.platformCode !== 410) throw fault;
-      throw fault.with({ isFinal: true, isTooSoon: false, isTargetGone: true });
-    }
+    await this.rest.change('PATCH', path, { body }, `a comment on ${nameOf(place)}`, signal);
   }
 
   async findComment(place: RepoPlace, { mark, madeAt, signal }: CommentSearch): Promise<string | undefined> {

@@ -57,13 +57,7 @@ export class RepoHostBApi implements RepoApi {
 
   async changeComment(place: RepoPlace, id: string, body: string, signal: AbortSignal): Promise<void> {
     const note = `${notesOf(place)}/${encodeURIComponent(id)}`;
-    try {
-      await this.rest.write(note, { body }, `a note on ${nameOf(place)}`, signal, 'PUT');
-    } catch (error) {
-      const fault = error as DeliveryError;
-      if (fault.platformCode !== 404 && fault.platformCode !== 410) throw fault;
-      throw fault.with({ isFinal: true, isTooSoon: false, isTargetGone: true });
-    }
+    await this.rest.change('PUT', note, { body }, `a note on ${nameOf(place)}`, signal);
   }
 
   async findComment(place: RepoPlace, { mark, madeAt, signal }: CommentSearch): Promise<string | undefined> {

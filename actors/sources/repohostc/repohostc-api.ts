@@ -42,13 +42,7 @@ export class RepoHostCApi implements RepoApi {
 
   async postComment(place: RepoPlace, body: string, signal: AbortSignal): Promise<string> {
     const what = `a comment on ${nameOf(place)}`;
-    const { status, data } = await this.rest.write(commentsOf(place), contentOf(body), what, signal);
-    // A redirect turns a POST into a GET, which is answered 200 and gives a list.
-    if (status !== 201 && idOf(data) === '')
-      throw new DeliveryError(`the comment on ${nameOf(place)} was answered ${status} instead of 201`, {
-        platformCode: status,
-        isFinal: true,
-      });
+    const data = await this.rest.create(commentsOf(place), contentOf(body), what, signal);
     this.own.note(accountOf(memberOf(data, 'user')));
     return idOf(data);
   }
@@ -56,14 +50,8 @@ export class RepoHostCApi implements RepoApi {
   async changeComment(place: RepoPlace, id: string, body: string, signal: AbortSignal): Promise<void> {
     const what = `a comment on ${nameOf(place)}`;
     const path = `${commentsOf(place)}/${encodeURIComponent(id)}`;
-    try {
-      const { data } = await this.rest.write(path, contentOf(body), what, signal, 'PUT');
-      if (memberOf(data, 'deleted') !== true) return;
-    } catch (error) {
-      const fault = error as DeliveryError;
-      if (fault.platformCode !== 404 && fault.platformCode !== 410) throw fault;
-      throw fault.with({ isFinal: true, isTooSoon: false, isTargetGone: true });
-    }
+    const data = await this.rest.change('PUT', path, contentOf(body), what, signal);
+    if (memberOf(data, 'deleted') !== true) return;
     throw new DeliveryError(`${what} was deleted`, { isFinal: true, isTargetGone: true });
   }
 

@@ -79,6 +79,32 @@ export class RepoRest {
     }
   }
 
+  /** POST of something new, which is given as the host made it; as `write`, and final where the host says anything but that it did. */
+  async create(path: string, body: object, what: string, signal: AbortSignal): Promise<unknown> {
+    const { status, data } = await this.write(path, body, what, signal);
+    // A redirect turns a POST into a GET, which is answered 200 and has written nothing.
+    if (status === 201) return data;
+    const message = `${what} was answered ${status} instead of 201`;
+    throw new DeliveryError(message, { platformCode: status, isFinal: true });
+  }
+
+  /** As `write`; `isTargetGone` where the host has nothing there any more. */
+  async change(
+    method: 'PUT' | 'PATCH',
+    path: string,
+    body: object,
+    what: string,
+    signal: AbortSignal,
+  ): Promise<unknown> {
+    try {
+      return (await this.write(path, body, what, signal, method)).data;
+    } catch (error) {
+      const fault = error as DeliveryError;
+      if (fault.platformCode !== 404 && fault.platformCode !== 410) throw fault;
+      throw fault.with({ isFinal: true, isTooSoon: false, isTargetGone: true });
+    }
+  }
+
   async #request(request: ApiRequest, what: string): Promise<ApiResponse> {
     if (this.#pace.isHeld) throw this.#tooSoon(this.#pace.putOff());
     const ask = async () => {
