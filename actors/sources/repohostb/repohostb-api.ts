@@ -44,13 +44,8 @@ export class RepoHostBApi implements RepoApi {
   async postComment(place: RepoPlace, body: string, signal: AbortSignal): Promise<string> {
     const what = `a note on ${nameOf(place)}`;
     const note = place.isInternal === true ? { body, internal: true } : { body };
-    const { status, data } = await this.rest.write(notesOf(place), note, what, signal);
-    // A redirect turns a POST into a GET, which is answered 200 and gives a list; 202 is for commands without a note.
-    if (status !== 201 && idOf(data) === '')
-      throw new DeliveryError(`the note on ${nameOf(place)} was answered ${status} instead of 201`, {
-        platformCode: status,
-        isFinal: true,
-      });
+    // 202 is for commands without a note.
+    const data = await this.rest.create(notesOf(place), note, what, signal);
     this.own.note(textMember(data, 'author.username'));
     return idOf(data);
   }
