@@ -12,6 +12,7 @@ import { Pace } from '../../../rest/pace.ts';
 import { usedUpMs } from '../../../rest/rate-limit.ts';
 import { DeliveryError } from '../../outbound/delivery-error.ts';
 import { sendingFault } from '../../outbound/platform-errors.ts';
+import { memberOf } from '../payload-member.ts';
 import { deliveryErrorOf } from './repo-errors.ts';
 
 const REQUEST_MS = 20_000;
@@ -79,11 +80,11 @@ export class RepoRest {
     }
   }
 
-  /** POST of something new, which is given as the host made it; as `write`, and final where the host says anything but that it did. */
+  /** POST of something new, which is given as the host made it; as `write`, and final where the host does not say that it did. */
   async create(path: string, body: object, what: string, signal: AbortSignal): Promise<unknown> {
     const { status, data } = await this.write(path, body, what, signal);
-    // A redirect turns a POST into a GET, which is answered 200 and has written nothing.
-    if (status === 201) return data;
+    // A redirect turns a POST into a GET, which is answered 200 and gives a list.
+    if (status === 201 || memberOf(data, 'id') !== undefined) return data;
     const message = `${what} was answered ${status} instead of 201`;
     throw new DeliveryError(message, { platformCode: status, isFinal: true });
   }
