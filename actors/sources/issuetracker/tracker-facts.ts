@@ -118,15 +118,15 @@ function sprintFacts(event: TrackerFacts['event'], payload: unknown): TrackerFac
   if (sprint === undefined) return undefined;
   const sender = senderAt(payload, 'user');
   const context = knownContext({
-    'event.name': event,
+    'tracker.event': event,
     'sprint.id': sprint,
     'sprint.name': textMember(payload, 'sprint.name'),
     'sprint.state': textMember(payload, 'sprint.state'),
     'sprint.goal': wordsAt(payload, 'sprint.goal'),
     'sprint.start': textMember(payload, 'sprint.startDate'),
     'sprint.end': textMember(payload, 'sprint.endDate'),
-    'sender.id': sender.id,
-    'sender.name': sender.name,
+    'tracker.sender.id': sender.id,
+    'tracker.sender.name': sender.name,
   });
   return { event, issue: undefined, sprint, comment: undefined, sender, text: undefined, context };
 }
@@ -179,7 +179,7 @@ function issueContext(payload: unknown, at: string, { event, issue, comment, sen
   const field = (name: string) => textMember(payload, `${at}fields.${name}`);
   const labels = memberOf(payload, `${at}fields.labels`);
   return knownContext({
-    'event.name': event === UNNAMED ? undefined : event,
+    'tracker.event': event === UNNAMED ? undefined : event,
     'issue.key': issue.key,
     'issue.id': issue.id,
     'issue.summary': field('summary'),
@@ -194,8 +194,8 @@ function issueContext(payload: unknown, at: string, { event, issue, comment, sen
     'issue.changed': event === 'tracker:issue_updated' ? changesIn(payload) : undefined,
     'comment.id': comment?.id,
     'comment.author': comment?.author.name,
-    'sender.id': sender.id,
-    'sender.name': sender.name,
+    'tracker.sender.id': sender.id,
+    'tracker.sender.name': sender.name,
   });
 }
 

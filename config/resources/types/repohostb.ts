@@ -17,7 +17,7 @@ export const repoHostBType = repoType({
     token:
       'Token of the API: to answer with notes, to ask who may write, and to ask for failed deliveries again.',
     apiUrl: 'https://gitlab.com/api/v4',
-    replayWindow: 'without it, or with 0, it is another event.',
+    replayWindow: 'no effect here, where ids are signed or nothing is.',
   },
   maturity: 'Experimental',
   events: repoHostBEventNames,

@@ -89,7 +89,7 @@ describe('an event', () => {
       user: '712020:ada',
       userAliases: ['Ada Lovelace'],
       context: {
-        'event.name': 'tracker:issue_created',
+        'tracker.event': 'tracker:issue_created',
         'issue.key': 'TES-41',
         'issue.id': '10040',
         'issue.summary': 'The checkout is slow',
@@ -100,8 +100,8 @@ describe('an event', () => {
         'issue.reporter': 'Ada Lovelace',
         'issue.labels': ['checkout', 'slow'],
         'issue.url': 'https://acme.example/browse/TES-41',
-        'sender.id': '712020:ada',
-        'sender.name': 'Ada Lovelace',
+        'tracker.sender.id': '712020:ada',
+        'tracker.sender.name': 'Ada Lovelace',
       },
       payload,
       payloadJson: undefined,
@@ -140,7 +140,7 @@ describe('an event', () => {
       'issue.status': 'In Progress',
       'comment.id': '10019',
       'comment.author': 'Grace Hopper',
-      'sender.name': 'Grace Hopper',
+      'tracker.sender.name': 'Grace Hopper',
     });
     expect(context).not.toHaveProperty(['issue.reporter']);
   });
@@ -216,7 +216,7 @@ describe('an event', () => {
     const bare = issueCreated({ fields: { priority: null, status: undefined, labels: [], reporter: null } });
     const { context } = await read({ ...bare, user: undefined });
     expect(Object.keys(context)).toEqual([
-      'event.name',
+      'tracker.event',
       'issue.key',
       'issue.id',
       'issue.summary',
@@ -253,7 +253,7 @@ describe('what a rule of the tracker sends', () => {
       text: 'The checkout is slow\n\nIt takes *ten* seconds.',
       context: { 'issue.key': 'TES-41', 'issue.id': '10040', 'issue.type': 'Bug', 'issue.project': 'TES' },
     });
-    expect(inbound.context).not.toHaveProperty(['event.name']);
+    expect(inbound.context).not.toHaveProperty(['tracker.event']);
     expect(adapter.takes?.(trigger, inbound)).toBe(true);
   });
 
