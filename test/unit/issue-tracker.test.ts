@@ -67,6 +67,10 @@ describe('a tracker', () => {
     expect(page.comments?.[0]?.properties).toBeUndefined();
     const next = await client.issueComments.getComments({ ...asked, startAt: 2 });
     expect(next.comments?.map(({ body }) => body)).toEqual([said('one')]);
+    tracker.pageSize = 1;
+    const small = await client.issueComments.getComments({ ...asked, maxResults: 50 });
+    tracker.pageSize = 100;
+    expect(small).toMatchObject({ maxResults: 1, total: 3, comments: [{ body: said('three') }] });
   });
 
   test('has a comment changed', async () => {

@@ -307,6 +307,19 @@ describe('what the gateway wrote itself', () => {
     expect((await bench.sender.send(told[0] ?? {})).status).toBe(200);
   });
 
+  test('a state is known by the time that the platform tells of it, though its answer was lost', async () => {
+    await bench.open(events);
+    const incident = bench.platform.add();
+    const told: Members[] = [];
+    bench.platform.onEvent = (event) => void told.push(event);
+    bench.platform.fail(/enqueue/, { kind: 'cut', isTaken: true });
+    const actions = [{ id: 'resolve', title: 'Resolve' }];
+    const [, row] = await bench.rows(incidentEvent('triggered', incident), 'Done.', { actions });
+    await expect(bench.send(row!)).rejects.toMatchObject({ isOutcomeUnknown: true });
+    expect(told).toHaveLength(1);
+    expect((await bench.sender.send(told[0] ?? {})).status).toBe(200);
+  });
+
   test.each([
     ['with the key of a user', notes, byUser(bot), byUser(ada)],
     ['with a routing key', events, {}, byUser(ada)],

@@ -166,6 +166,7 @@ describe('with an api_key an answer', () => {
     await bench.open(notes);
     bench.platform.fail(POST_NOTE, fault);
     expect(await failure(await oneRow())).toMatchObject({ isFinal: false, isTooSoon: false, ...expected });
+    expect(bench.platform.asked(POST_NOTE)).toHaveLength(1);
   });
 
   test('that never hears an answer ends with its signal', async () => {
@@ -197,6 +198,18 @@ describe('with an api_key an answer', () => {
       expect(bench.adapter.outbound?.limits?.(bench.trigger).held).toMatchObject([{ of: 'account' }]);
     },
   );
+
+  test('that leaves nothing of what the key may ask for is the last until there is more', async () => {
+    await bench.open(notes);
+    const row = await oneRow();
+    const headers = { 'ratelimit-limit': '960', 'ratelimit-remaining': '0', 'ratelimit-reset': '9' };
+    bench.platform.refuse(POST_NOTE, { status: 200, body: { note: { id: 'PN' } }, headers });
+    expect(await bench.send(row)).toEqual({ id: 'PN' });
+    const next = await failure(row);
+    expect(next).toMatchObject({ isTooSoon: true, isUnasked: true });
+    expect(next.retryAfterMs).toBeGreaterThan(7_000);
+    expect(bench.platform.asked(POST_NOTE)).toHaveLength(1);
+  });
 
   test('goes to any incident that is named', async () => {
     const trigger = await bench.open(notes);

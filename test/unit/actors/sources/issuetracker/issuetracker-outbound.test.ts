@@ -357,6 +357,7 @@ describe('a tracker that', () => {
     const error = await failure(row);
     expect(error).toMatchObject({ isFinal: false, isPlatformDown: true, isTooSoon: false });
     expect(error.message).toContain(String(status));
+    expect(tracker.callsOf('POST', POST)).toHaveLength(1);
   });
 
   test('is replaced by a page of something else has taken nothing', async () => {
