@@ -92,11 +92,22 @@ export function warnOfLiteralSecrets(
   for (const { key, keyOffset, value } of config.pairs) {
     const meant = Object.hasOwn(aliases, key) ? (aliases[key] ?? key) : key;
     const member = Object.hasOwn(rules.config.properties, meant) ? rules.config.properties[meant] : undefined;
-    const isSecret = member !== undefined && 'writeOnly' in member && member.writeOnly === true;
-    const text = textOf(value);
-    if (!isSecret || text === undefined || text === '' || text.includes('${')) continue;
     const path = joinPath('spec.config', key);
-    if (meant !== key) reader.place(path, keyOffset, value.offset);
-    reader.report(path, `is written out; keep it in the environment and write \${NAME}`, 'warning');
+    const written = isSecret(member)
+      ? [{ at: path, offset: value.offset, text: textOf(value) }]
+      : isSecret(itemsOf(member)) && value.kind === 'list'
+        ? value.items.map((item, i) => ({ at: joinPath(path, i), offset: item.offset, text: textOf(item) }))
+        : [];
+    for (const { at, offset, text = '' } of written) {
+      if (text === '' || text.includes('${')) continue;
+      if (meant !== key) reader.place(at, keyOffset, offset);
+      reader.report(at, `is written out; keep it in the environment and write \${NAME}`, 'warning');
+    }
   }
 }
+
+const isSecret = (schema: object | undefined): boolean =>
+  schema !== undefined && 'writeOnly' in schema && schema.writeOnly === true;
+
+const itemsOf = (schema: object | undefined): object | undefined =>
+  schema !== undefined && 'items' in schema ? (schema.items as object) : undefined;

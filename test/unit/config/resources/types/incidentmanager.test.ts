@@ -36,6 +36,16 @@ describe('a trigger of type IncidentManager', () => {
     });
   });
 
+  test('is warned of each of its secrets that is written out', async () => {
+    const config = 'routing_key: "${KEY}", webhook_secrets: ["${SECRET}", written-out]';
+    const { lines } = await folder.loadConfig('IncidentManager', config, { env });
+    expect(lines).toEqual([
+      expect.stringMatching(
+        /^t\.yaml:6:\d+: warning: spec\.config\.webhook_secrets\[1\]: is written out; keep it/,
+      ),
+    ]);
+  });
+
   test('takes every field under the name of the vendor', async () => {
     const config = `api_key: "\${KEY}", email: bot@example.com, routing_key: "\${KEY}",
       webhook_secrets: ["\${SECRET}", "\${OTHER}"], service_ids: [PF9KMXH], urgencies: [high, low],
