@@ -11,6 +11,8 @@ import type { CommentSearch, RepoApi, RepoPlace, RepoSender } from '../repositor
 import { RepoRest } from '../repositories/repo-rest.ts';
 import { RepoHostReviews } from './repohost-reviews.ts';
 
+/** As the host asks for. */
+const WRITE_EVERY_MS = 3_000;
 /** Of the comments since the row was made: more than these in one conversation, and it is posted again. */
 const MAX_PAGES = 10;
 /** The host's clock may be behind ours. */
@@ -28,6 +30,7 @@ export class RepoHostApi implements RepoApi {
     this.rest = new RepoRest({
       baseUrl: apiUrl,
       token,
+      writeEveryMs: WRITE_EVERY_MS,
       headers: {
         accept: 'application/vnd.github+json',
         authorization: `token ${token}`,

@@ -15,6 +15,8 @@ import { RepoHostBReviews } from './repohostb-reviews.ts';
 
 /** Of the notes since the row was made: more than these in one conversation, and it is posted again. */
 const MAX_PAGES = 10;
+/** The host takes 300 notes a minute of one user. */
+const WRITE_EVERY_MS = 250;
 /** The host's clock may be behind ours. */
 const CLOCK_SKEW_MS = 600_000;
 /** Developer: the least role that may push. */
@@ -32,6 +34,7 @@ export class RepoHostBApi implements RepoApi {
     this.rest = new RepoRest({
       baseUrl: apiUrl,
       token,
+      writeEveryMs: WRITE_EVERY_MS,
       // Tokens of persons, projects, groups and apps are all taken this way; in PRIVATE-TOKEN those of apps are not.
       headers: { authorization: `Bearer ${token}` },
     });

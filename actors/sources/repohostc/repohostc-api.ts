@@ -14,6 +14,8 @@ import { mayWrite } from './repohostc-writers.ts';
 
 /** Of the newest comments: more than these on one pull request since the row was made, and it is posted again. */
 const MAX_PAGES = 10;
+/** The host takes about 1,000 requests an hour under one token, and more of them at once. */
+const WRITE_EVERY_MS = 1_000;
 /** The host's clock may be behind ours. */
 const CLOCK_SKEW_MS = 600_000;
 
@@ -31,6 +33,7 @@ export class RepoHostCApi implements RepoApi {
     this.rest = new RepoRest({
       baseUrl: apiUrl,
       token,
+      writeEveryMs: WRITE_EVERY_MS,
       otherSecrets: basic === undefined ? [] : [basic, token.slice(token.indexOf(':') + 1)],
       headers: { authorization: basic === undefined ? `Bearer ${token}` : `Basic ${basic}` },
     });

@@ -16,9 +16,6 @@ import { memberOf } from '../payload-member.ts';
 import { deliveryErrorOf } from './repo-errors.ts';
 
 const REQUEST_MS = 20_000;
-/** What notifies people may not come more often, or the host takes nothing for a while. */
-const WRITE_EVERY_MS = 3_000;
-
 /** A page of a hundred comments, each as long as they may be. */
 const MAX_ANSWER_BYTES = 33_554_432;
 
@@ -36,6 +33,8 @@ export interface RepoRestOptions {
   readonly token: string;
   /** Other forms of it in the headers, which must be seen as little. */
   readonly otherSecrets?: readonly string[];
+  /** What notifies people may not come more often, or the host takes nothing for a while. */
+  readonly writeEveryMs: number;
   /** Of every request, the one with the token among them. */
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -43,10 +42,11 @@ export interface RepoRestOptions {
 /** One for each token. */
 export class RepoRest {
   readonly #api: HttpApi;
-  readonly #pace = new Pace(WRITE_EVERY_MS);
+  readonly #pace: Pace;
   #isWriting = false;
 
-  constructor({ baseUrl, token, otherSecrets = [], headers }: RepoRestOptions) {
+  constructor({ baseUrl, token, otherSecrets = [], writeEveryMs, headers }: RepoRestOptions) {
+    this.#pace = new Pace(writeEveryMs);
     this.#api = new HttpApi({
       baseUrl,
       headers,

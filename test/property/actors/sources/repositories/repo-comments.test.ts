@@ -19,8 +19,6 @@ import type { Refusal } from '../../../../fixtures/repositories/fake-repo-api.ts
 import type { Happening, LocalRepoHost } from '../../../../fixtures/repositories/local-repo-host.ts';
 import { localRepoHosts } from '../../../../fixtures/repositories/local-repo-hosts.ts';
 
-/** A token's writes are so far apart. */
-const WRITE_EVERY_MS = 3_000;
 const LONGEST_MS = 36_000_000;
 const PLACES = 2;
 
@@ -206,7 +204,7 @@ describe.each(Object.entries(localRepoHosts))('%s', (_, make) => {
         // Who comes late at a turn has had it all the same.
         const [{ at: first } = { at: 0 }] = posts;
         for (const [i, { at }] of posts.entries())
-          expect(at - first).toBeGreaterThanOrEqual(i * WRITE_EVERY_MS - 1);
+          expect(at - first).toBeGreaterThanOrEqual(i * host.writeEveryMs - 1);
       }),
       { numRuns: 60, examples: [[doubtWithPause]] },
     );
