@@ -28,7 +28,7 @@ const clientWith = (apiToken: string) =>
   });
 
 describe('a tracker', () => {
-  test('takes a comment with properties, lists it, and says what is in them', async () => {
+  test('takes a comment with properties, lists it, and says what is in them (IT1)', async () => {
     tracker.addIssue('OPS-1');
     const properties = [{ key: 'mark', value: { row: 'a' } }];
     const comment = await client.issueComments.addComment({
@@ -57,7 +57,7 @@ describe('a tracker', () => {
     ).rejects.toMatchObject({ status: 404 });
   });
 
-  test('gives comments in pages, the newest first where that is asked for', async () => {
+  test('gives comments in pages, the newest first where that is asked for (IT2)', async () => {
     tracker.addIssue('OPS-2');
     for (const text of ['one', 'two', 'three']) tracker.addComment('OPS-2', said(text), person);
     const asked = { issueIdOrKey: 'OPS-2', orderBy: '-created' } as const;
@@ -109,7 +109,7 @@ describe('a tracker', () => {
     ['an empty text', { issueIdOrKey: 'OPS-5', comment: said('') }, 400],
     ['no words', { issueIdOrKey: 'OPS-5', comment: said(' ') }, 400],
     ['what is longer than a comment', { issueIdOrKey: 'OPS-5', comment: said('x'.repeat(32_767)) }, 400],
-  ])('refuses %s', async (_, parameters, status) => {
+  ])('refuses %s (IT1)', async (_, parameters, status) => {
     tracker.addIssue('OPS-5');
     await expect(client.issueComments.addComment(parameters)).rejects.toMatchObject({ status });
     expect(tracker.commentsOf('OPS-5')).toEqual([]);

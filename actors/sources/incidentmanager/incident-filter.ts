@@ -1,7 +1,7 @@
 // Which triggers take an event: by the service, the urgency and the state of its incident.
 //
-// What a filter asks for and nobody knows is no match: it passes nothing that it was written to keep out, and says so.
-// What this gateway wrote itself is never taken, or its answers would be answered.
+// IMF1  what a filter asks for and nobody knows is no match: it passes nothing that it was written to keep out, and says so.
+// IMF2  what this gateway wrote itself is never taken, or its answers would be answered.
 
 import type { IncidentManagerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { InboundEvent } from '../adapter.ts';

@@ -1,8 +1,8 @@
 // What an event does not say and somebody needs to know: of an incident that it only refers to, what filters ask for; of a note that
 // the platform has cut, its words in full, at the end of which stands whether it is one of our own.
 //
-// While that cannot be had the event waits, and is tried again; it is never taken unfiltered. Where the platform says that
-// it cannot be had at all, what is unknown stays so, and the filters decide.
+// IL1  while that cannot be had the event waits, and is tried again; it is never taken unfiltered. Where the platform says that
+//      it cannot be had at all, what is unknown stays so, and the filters decide.
 
 import type { IncidentManagerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { path } from '../../../rest/path.ts';

@@ -1,7 +1,7 @@
 // What proves a webhook of the incident manager: `v1=<hex>`, the HMAC-SHA256 of the raw body, once for each secret that the
 // platform has while one takes the place of another. Ours may be several, too: any of them against any of those.
 //
-// What is of another version is passed over, so that one can come beside v1.
+// IS1  what is of another version is passed over, so that one can come beside v1.
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { loopbackOnly, notProven, signer, type Verifier } from '../verified-subscribers.ts';

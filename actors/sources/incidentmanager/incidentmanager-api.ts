@@ -1,10 +1,10 @@
 // The incident manager's two APIs, each at the pace of its key: REST, with a key in `Authorization` and a user in `From`, and
 // events, with a routing key in the body.
 //
-// Nothing is sent twice from here: whether the first arrived is for whoever sends to find out.
-// Every request has a deadline; none waits here for its turn, the outbox keeps it.
-// What is refused for having been too much is refused to the key: nothing leaves under it meanwhile, nor where an answer says
-// that nothing is left.
+// IMA1  nothing is sent twice from here: whether the first arrived is for whoever sends to find out.
+// IMA2  no request waits here for its turn: the outbox keeps it. Every one has a deadline.
+// IMA3  what is refused for having been too much is refused to the key: nothing leaves under it meanwhile, nor where an answer says
+//       that nothing is left.
 
 import type { TriggerRetry } from '../../../config/resources/triggers/trigger.ts';
 import type { ApiAnswer } from '../../../rest/api-answer.ts';

@@ -1,9 +1,9 @@
 // How answers leave for the incident manager: notes and states by its REST API, events by the other.
 //
-// Where an attempt was begun before, it is looked first whether the note is there already: that one may have written it and
-// have ended before it could say so, whether it counts as an attempt or not.
-// Before an incident is given a state it is asked for the one that it has: acknowledging a resolved one would open it again.
-// An event may be sent twice: it joins the open alert of its key, and changes nothing the second time.
+// IO1  where an attempt was begun before, it is looked first whether the note is there already: that one may have written it and
+//      have ended before it could say so, whether it counts as an attempt or not.
+// IO2  before an incident is given a state it is asked for the one that it has: acknowledging a resolved one would open it again.
+// IO3  an event may be sent twice: it joins the open alert of its key, and changes nothing the second time.
 
 import type { IncidentManagerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { path } from '../../../rest/path.ts';

@@ -1,7 +1,7 @@
 // What a path of the incident manager takes: one event in each request, not all of which are about an incident.
 //
-// What is authentic is answered 2xx, whatever it is about: after a few other answers the platform switches the hook off for
-// a day, and what happens meanwhile is lost.
+// IP1  what is authentic is answered 2xx, whatever it is about: after a few other answers the platform switches the hook off for
+//      a day, and what happens meanwhile is lost.
 
 import type { IncidentManagerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { jsonObjectIn } from '../json-object.ts';

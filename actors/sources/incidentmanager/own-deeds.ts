@@ -1,11 +1,11 @@
 // What this gateway did at the platform itself: its notes, and the states that it gave to incidents. Both come back as events,
 // and whoever answered them would talk to itself for ever.
 //
-// A note is known by the id that the platform gave it, and by the mark in its words (note-mark.ts), which is there even
-// where the gateway ended before it heard of an id.
-// A state is written down before it is asked for. For a while an event that tells of it is ours, unless it names a person
-// of whom nobody knows that we are that one: two people may acknowledge one incident, and neither is to be unheard. What is
-// answered for want of that knowledge is answered once: a state that is there already is not given again.
+// OD1  a note is known by the id that the platform gave it, and by the mark in its words (note-mark.ts), which is there even
+//      where the gateway ended before it heard of an id.
+// OD2  a state is written down before it is asked for. For a while an event that tells of it is ours, unless it names a person
+//      of whom nobody knows that we are that one: two people may acknowledge one incident, and neither is to be unheard. What is
+//      answered for want of that knowledge is answered once: a state that is there already is not given again.
 
 import type { Store } from '../../store/store.ts';
 import { textMember } from '../payload-member.ts';

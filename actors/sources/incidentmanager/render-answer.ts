@@ -1,10 +1,10 @@
 // An answer as requests to the incident manager, in the order in which they are sent: the note, or without an api_key the event that
 // stands for one, and then what the answer's actions have done to the incident.
 //
-// One answer is said once: with an api_key its words are a note and no event.
-// No event is triggered for an incident that is resolved, or that has no key: it would open a new one, whose webhook asks
-// the agent again.
-// Nothing is beyond the platform's limits: it would refuse the whole.
+// IMR1  one answer is said once: with an api_key its words are a note and no event.
+// IMR2  no event is triggered for an incident that is resolved, or that has no key: it would open a new one, whose webhook asks
+//       the agent again.
+// IMR3  nothing is beyond the platform's limits: it would refuse the whole.
 
 import type { IncidentManagerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { withCardText } from '../../outbound/card-text.ts';

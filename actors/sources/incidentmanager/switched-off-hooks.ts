@@ -1,9 +1,11 @@
 // The platform switches a hook off for a day when three deliveries in a row have failed, and drops what happens meanwhile. Where the
 // key may, hooks that lead to our path are switched on again: when a trigger has opened, and every so often while it is open.
 //
-// It runs in the background, within bounds, and whatever goes wrong is a line in the log.
-// What a person has switched off stays so, and is told of once.
-// What is told once is not told again until it is otherwise.
+// IMH1  it runs in the background, and whatever goes wrong there is a line in the log.
+// IMH2  what a person has switched off stays so, and is told of once.
+// IMH3  what is told once is not told again until it is otherwise.
+//
+// Pages, hooks and pauses have bounds.
 
 import { setTimeout } from 'node:timers/promises';
 import type { IncidentManagerTrigger } from '../../../config/resources/triggers/trigger.ts';

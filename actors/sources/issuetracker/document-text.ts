@@ -1,8 +1,8 @@
 // The text of a document in the tracker's own format, for an agent: what a person sees there, in the markdown that agents write
 // themselves. Most events bring plain text or wiki markup, and need none of this.
 //
-// Whatever is not as it should be is passed over, and never a fault; of an unknown node its text and what is in it are shown.
-// What is nested deeper than MAX_DEPTH is left out.
+// DT1  whatever is not as it should be is passed over, and never a fault; of an unknown node its text and what is in it are shown.
+// DT2  what is nested deeper than MAX_DEPTH is left out.
 
 import { memberOf, textMember } from '../payload-member.ts';
 

@@ -1,8 +1,8 @@
 // Whether a comment was written by an attempt that did not live to say so. It is known by its property; where the tracker does not tell
 // of properties, by what it says.
 //
-// Comments are looked through from the newest to those older than the row, in pages, and only so many.
-// A row that was made later than it is at the tracker was made by a clock that was wrong: then age ends nothing.
+// ITL1  comments are looked through from the newest to those older than the row, in pages, and only so many.
+// ITL2  a row that was made later than it is at the tracker was made by a clock that was wrong: then age ends nothing.
 
 import { memberOf } from '../payload-member.ts';
 import { plainText, type TrackerDocument } from './document/document-nodes.ts';

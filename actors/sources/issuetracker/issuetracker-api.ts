@@ -1,6 +1,7 @@
 // The tracker's REST API, as far as comments go. Whoever asks has the token in the Authorization header and nowhere else.
 //
-// Nothing is sent twice from here: whether the first arrived is found out by whoever comes again.
+// TA1  nothing is sent twice from here: whether the first arrived is found out by whoever comes again.
+//
 // Every request has a deadline; none waits here for its turn.
 
 import type { ApiAnswer } from '../../../rest/api-answer.ts';

@@ -1,7 +1,7 @@
 // Which triggers take an event of an issue tracker: by the project and the type of its issue, and by who has caused it.
 //
-// A sprint has neither a project nor a type of issues: it passes both filters, and the query, which is about issues.
-// An issue whose type is not told passes no filter of types.
+// ITF1  a sprint has neither a project nor a type of issues: it passes both filters, and the query, which is about issues.
+// ITF2  an issue whose type is not told passes no filter of types.
 
 import type { IssueTrackerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { InboundEvent } from '../adapter.ts';

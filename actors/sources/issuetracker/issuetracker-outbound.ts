@@ -1,9 +1,9 @@
 // Answers as comments on issues. Each has a property that people do not see, by which a second attempt finds what a first one may have
 // written, and by which our own comments are known.
 //
-// Where an attempt was begun before, it is looked first whether the comment is there already: that one may have written it and
-// have ended before it could say so, whether it counts as an attempt or not.
-// Nothing in a comment mentions anybody: the tracker's format has nodes for that, and none are made.
+// TO1  where an attempt was begun before, it is looked first whether the comment is there already: that one may have written it and
+//      have ended before it could say so, whether it counts as an attempt or not.
+// TO2  nothing in a comment mentions anybody: the tracker's format has nodes for that, and none are made.
 
 import type { IssueTrackerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { MAX_PARTS } from '../../outbound/bounded-parts.ts';

@@ -1,8 +1,8 @@
 // What a path of an issue tracker takes: events of its webhooks, and what its rules send, not all of which is an event for anybody here.
 //
-// The tracker's identifier of a delivery stays the same when it comes again, and is not signed. What has none, as requests of
-// rules, is an event each time; of what was signed the same body under another identifier is none where the trigger says for how
-// long (seen-bodies.ts).
+// ITP1  the tracker's identifier of a delivery stays the same when it comes again, and is not signed. What has none, as requests of
+//       rules, is an event each time; of what was signed the same body under another identifier is none where the trigger says for
+//       how long (seen-bodies.ts).
 
 import { createHash, randomUUID } from 'node:crypto';
 import type { IssueTrackerTrigger } from '../../../config/resources/triggers/trigger.ts';

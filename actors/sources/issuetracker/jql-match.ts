@@ -1,12 +1,12 @@
 // Whether an issue matches a query of the tracker: only the tracker can say that, and is asked when an event is handled.
 //
-// What it has said holds for the event it was asked about: for a while in memory, and a yes in the store, so that an agent whose
-// own work takes the issue out of the query is not cut off at its next attempt.
-// A query that the tracker refuses is refused for good, and says so for itself alone; what cannot be found out now rejects, and
-// is asked again with the event. Nothing counts as a match that the tracker has not called one.
-// The tracker's search may be behind by some seconds, and then knows nothing of what an event tells. So a no to an event that has
-// just happened is asked for once more, of the search that first looks at the issue itself; where that is refused the no stands.
-// Every question has a deadline, and so many at most are under way; who comes beyond that comes again.
+// JQ1  what it has said holds for the event it was asked about: for a while in memory, and a yes in the store, so that an agent whose
+//      own work takes the issue out of the query is not cut off at its next attempt.
+// JQ2  a query that the tracker refuses is refused for good, and says so for itself alone; what cannot be found out now rejects, and
+//      is asked again with the event. Nothing counts as a match that the tracker has not called one.
+// JQ3  the tracker's search may be behind by some seconds, and then knows nothing of what an event tells. So a no to an event that has
+//      just happened is asked for once more, of the search that first looks at the issue itself; where that is refused the no stands.
+// JQ4  every question has a deadline, and so many at most are under way; who comes beyond that comes again.
 
 import { createHash } from 'node:crypto';
 import { forgetOldest } from '../../forget-oldest.ts';

@@ -1,12 +1,12 @@
 // Which comments this gateway has written: they come back as events, and must not be answered. By the account alone they are not
 // known, since a person may write under the one whose token it is.
 //
-// Each comment is written with a property that people do not see, and that stands there as soon as the comment does: so it is
-// known whatever process has written it, and however that ended.
-// The ids that the tracker gave are remembered besides, for a tracker that keeps no properties, and an event waits for what is
-// just being written to its issue.
-// Of a comment under our own account it is asked until it is known, with the event; one of which the tracker says nothing at all counts
-// as ours. While nobody knows which account that is, ids decide where the tracker says nothing: no person's comment waits for that.
+// ITC1  each comment is written with a property that people do not see, and that stands there as soon as the comment does: so it is
+//       known whatever process has written it, and however that ended.
+// ITC2  the ids that the tracker gave are remembered besides, for a tracker that keeps no properties, and an event waits for what is
+//       just being written to its issue.
+// ITC3  of a comment under our own account it is asked until it is known, with the event; one of which the tracker says nothing at all counts
+//       as ours. While nobody knows which account that is, ids decide where the tracker says nothing: no person's comment waits for that.
 
 import { createHash } from 'node:crypto';
 import { path } from '../../../rest/path.ts';

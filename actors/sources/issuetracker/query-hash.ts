@@ -1,9 +1,9 @@
 // The hash of a request that the tracker puts into its tokens (`qsh`), so that a token proves one address only: SHA-256 of method,
 // path and query in the one spelling that the vendor's documents give ("Query string hash").
 //
-// The path is without a slash at its end, but for the lone one, and has `%26` for `&`.
-// Of the query `jwt` is left out; names and values are decoded and encoded anew (RFC 3986), names are in order, and values of
-// one name, in order too, are one with commas between them.
+// QH1  the path is without a slash at its end, but for the lone one, and has `%26` for `&`.
+// QH2  of the query `jwt` is left out; names and values are decoded and encoded anew (RFC 3986), names are in order, and values of
+//      one name, in order too, are one with commas between them.
 
 import { createHash } from 'node:crypto';
 

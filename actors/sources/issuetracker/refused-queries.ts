@@ -1,7 +1,7 @@
 // Queries that the tracker has refused for good, for an operator: another trigger may take what such a trigger misses, and then no
 // record tells of it.
 //
-// Each reason of a trigger is told once, until there is another one or the trigger is opened anew.
+// RQ1  each reason of a trigger is told once, until there is another one or the trigger is opened anew.
 
 import { forgetOldest } from '../../forget-oldest.ts';
 import type { Log } from '../../log.ts';

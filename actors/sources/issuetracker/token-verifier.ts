@@ -1,10 +1,10 @@
 // What proves a webhook whose tracker sends a token signed with a secret of ours (JWT, HS256): apps and webhooks that programs
 // have made. The body is not signed with it.
 //
-// Only HS256 under the secrets of the trigger is taken; what a token says of keys and of its algorithm changes nothing.
-// `exp` and `nbf` count where they are there, with a tolerance. A hash of the address (`qsh`) must be that of the request: one
-// that fits any address is a token of a page for its reader.
-// What is said of a refused token repeats nothing of it.
+// TV1  only HS256 under the secrets of the trigger is taken; what a token says of keys and of its algorithm changes nothing.
+// TV2  `exp` and `nbf` count where they are there, with a tolerance. A hash of the address (`qsh`) must be that of the request: one
+//      that fits any address is a token of a page for its reader.
+// TV3  what is said of a refused token repeats nothing of it.
 
 import { timingSafeEqual } from 'node:crypto';
 import { errors, jwtVerify } from 'jose';

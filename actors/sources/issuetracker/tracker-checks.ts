@@ -1,12 +1,12 @@
 // What filters ask and only the tracker knows: whether an issue matches a trigger's query, and whether a comment is one of our own.
 // The answers stand in the event as checks; a trigger takes nothing of which a check is missing.
 //
-// Only triggers are asked for that would take the event by what it says itself.
-// What cannot be found out now rejects, and the event is tried again. What never can be shuts out the trigger that asks it: where
-// another takes the event it does, else the event is dead with the tracker's reason.
-// Of an issue that was deleted nothing can be asked: no query takes it, and the record says so.
-// What our own account does is not answered, so that an agent that changes issues under it is not asked about its own changes; of
-// comments that depends on who wrote them (own-comments.ts).
+// TC1  only triggers are asked for that would take the event by what it says itself.
+// TC2  what cannot be found out now rejects, and the event is tried again. What never can be shuts out the trigger that asks it: where
+//      another takes the event it does, else the event is dead with the tracker's reason.
+// TC3  of an issue that was deleted nothing can be asked: no query takes it, and the record says so.
+// TC4  what our own account does is not answered, so that an agent that changes issues under it is not asked about its own changes; of
+//      comments that depends on who wrote them (own-comments.ts).
 
 import { setTimeout as pause } from 'node:timers/promises';
 import type { IssueTrackerTrigger } from '../../../config/resources/triggers/trigger.ts';

@@ -1,9 +1,9 @@
 // What an event of an issue tracker says: of which issue, comment or sprint it is, who has caused it, what was written, and what
 // an agent is told of all that. Where no value is the context has no name.
 //
-// A body without `webhookEvent` is what a rule of the tracker sends: the issue as such, or an object with the issue in it. It is an
-// event of the name that its address gives, or one without a name, which a default agent takes.
-// The key of an issue becomes a part of addresses and of names of conversations, so that what does not read like one is none.
+// TF1  a body without `webhookEvent` is what a rule of the tracker sends: the issue as such, or an object with the issue in it. It is an
+//      event of the name that its address gives, or one without a name, which a default agent takes.
+// TF2  the key of an issue becomes a part of addresses and of names of conversations, so that what does not read like one is none.
 
 import { type TrackerEvent, trackerEventOf } from '../../../config/resources/fields/tracker-events.ts';
 import { knownContext } from '../known-context.ts';

@@ -1,7 +1,7 @@
 // What an agent wrote, as documents of the tracker: one for each comment that it takes.
 //
-// Only so much of a text is read as Markdown, since the gateway does nothing else meanwhile. What follows stands as it was written, in
-// a block of code: nobody reads that far but who looks for something in it.
+// CD1  only so much of a text is read as Markdown, since the gateway does nothing else meanwhile. What follows stands as it was written, in
+//      a block of code: nobody reads that far but who looks for something in it.
 
 import { fittingEnd } from '../../../outbound/text-size.ts';
 import { blocksOf, codeBlockOf } from './document-blocks.ts';

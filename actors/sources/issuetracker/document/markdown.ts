@@ -1,9 +1,9 @@
 // Markdown as agents write it, read by markdown-it: CommonMark with tables and strikethrough, and bare addresses as links. The
 // parser takes time in proportion to the text, whatever the text is. What it would leave out, since no page shows it, is kept:
 //
-// HTML is text; `<br>`, as it stands in cells of tables, is the end of a line.
-// A line that defines a link is left out where the link is used, and is text otherwise.
-// What is nested deeper than anybody nests is text as it was written: the parser would drop it.
+// MD1  HTML is text; `<br>`, as it stands in cells of tables, is the end of a line.
+// MD2  a line that defines a link is left out where the link is used, and is text otherwise.
+// MD3  what is nested deeper than anybody nests is text as it was written: the parser would drop it.
 
 import MarkdownIt, { type StateBlock, type StateInline, type Token } from 'markdown-it';
 

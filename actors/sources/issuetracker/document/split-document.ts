@@ -1,10 +1,10 @@
 // A document that is longer than one comment of the tracker may be, as several. It is counted as JSON: how the tracker counts is
 // nowhere written down, and no way of counting gives more.
 //
-// No document is larger than the limit; none is without blocks.
-// It is divided between blocks as long as these fit; then between items, rows and lines of code; then between words. What is
-// divided is the same kind of block on both sides: code is code again, numbers go on, a table has its head again.
-// Nothing is lost but the blank or the end of a line at a cut.
+// ITS1  no document is larger than the limit; none is without blocks.
+// ITS2  it is divided between blocks as long as these fit; then between items, rows and lines of code; then between words. What is
+//       divided is the same kind of block on both sides: code is code again, numbers go on, a table has its head again.
+// ITS3  nothing is lost but the blank or the end of a line at a cut.
 
 import { fittingEnd } from '../../../outbound/text-size.ts';
 import { rowInWords } from './document-blocks.ts';

@@ -47,7 +47,7 @@ describe('the client of the vendor', () => {
     expect(platform.contentsOn(id)).toEqual(['changed', 'second']);
   });
 
-  test('acknowledges and resolves, and opens again what was resolved', async () => {
+  test('acknowledges and resolves, and opens again what was resolved (IMP1)', async () => {
     const { id } = platform.add();
     const put = (status: string) =>
       rest().put(`/incidents/${id}`, { data: { incident: { type: 'incident_reference', status } } });
@@ -76,7 +76,7 @@ describe('the client of the vendor', () => {
     expect(data.webhook_subscription.delivery_method).toMatchObject({ temporarily_disabled: false });
   });
 
-  test('sends events: one joins what is open under its key, or opens an incident', async () => {
+  test('sends events: one joins what is open under its key, or opens an incident (IMP1)', async () => {
     const { id, incident_key: dedup_key } = platform.add();
     const before = platform.incidents.size;
     expect((await send('trigger', { dedup_key, payload })).data).toMatchObject({

@@ -105,7 +105,7 @@ describe('a webhook', () => {
     ['an event of something new', eventOf('escalation_policy.updated', { id: 'P1' })],
     ['an event of an incident without an id', eventOf('incident.triggered', { type: 'incident' })],
     ['an incident whose id leads elsewhere', eventOf('incident.triggered', { type: 'incident', id: '../x' })],
-  ])('with %s is answered 200 and reaches nobody', async (_, event) => {
+  ])('with %s is answered 200 and reaches nobody (IP1)', async (_, event) => {
     await bench.open();
     expect((await bench.sender.send(event)).status).toBe(200);
     expect(bench.host.store.events).toEqual([]);
@@ -213,7 +213,7 @@ describe('filters', () => {
 
   const note = { id: 'PNOTE01', content: 'What now?' };
 
-  test('say of an event that has no more than a reference that they cannot be told', async () => {
+  test('say of an event that has no more than a reference that they cannot be told (IMF1)', async () => {
     const trigger = await bench.open({ ...events, service_ids: ['PSHOP01'] });
     const event = await bench.read(noteEvent(incident, note));
     expect(bench.adapter.complete?.(event, [trigger])).toBeUndefined();
@@ -244,12 +244,12 @@ describe('filters', () => {
     expect(bench.platform.calls).toEqual([]);
   });
 
-  test('take none of what the key may not see', async () => {
+  test('take none of what the key may not see (IL1, IMF1)', async () => {
     bench.platform.refuse(/^GET/, restRefusal(2010));
     expect((await completed({ urgencies: ['high'] })).takes).toMatch(/^urgencies cannot be told/);
   });
 
-  test('have an event wait while the platform cannot be asked', async () => {
+  test('have an event wait while the platform cannot be asked (IL1)', async () => {
     bench.platform.fail(/^GET/, { kind: 'html', status: 503 });
     await expect(completed({ urgencies: ['high'] })).rejects.toMatchObject({
       isFinal: false,
@@ -261,7 +261,7 @@ describe('filters', () => {
 describe('what the gateway wrote itself', () => {
   const mark = noteMark('outbox:x/1');
 
-  test('is taken by no trigger: a note is known by its last line', async () => {
+  test('is taken by no trigger: a note is known by its last line (IMF2, OD1)', async () => {
     const trigger = await bench.open(notes);
     const own = await bench.read(
       noteEvent(incidentOf(), { id: 'PN1', content: `Done.\n\n${mark}` }, byUser(bot)),
@@ -288,7 +288,7 @@ describe('what the gateway wrote itself', () => {
     await other.stop();
   });
 
-  test('is known by its id, too, and is not even kept', async () => {
+  test('is known by its id, too, and is not even kept (OD1)', async () => {
     await bench.open(notes);
     const incident = bench.platform.add();
     const [receipt] = await bench.answer(incidentEvent('triggered', incident), 'Done.');
@@ -307,7 +307,7 @@ describe('what the gateway wrote itself', () => {
     expect((await bench.sender.send(told[0] ?? {})).status).toBe(200);
   });
 
-  test('a state is known by the time that the platform tells of it, though its answer was lost', async () => {
+  test('a state is known by the time that the platform tells of it, though its answer was lost (OD2)', async () => {
     await bench.open(events);
     const incident = bench.platform.add();
     const told: Members[] = [];
@@ -323,7 +323,7 @@ describe('what the gateway wrote itself', () => {
   test.each([
     ['with the key of a user', notes, byUser(bot), byUser(ada)],
     ['with a routing key', events, {}, byUser(ada)],
-  ])('a state %s, unless it is of somebody else', async (_, config, ours, others) => {
+  ])('a state %s, unless it is of somebody else (OD2)', async (_, config, ours, others) => {
     await bench.open(config);
     const incident = bench.platform.add();
     const actions = [{ id: 'acknowledge', title: 'Acknowledge' }];

@@ -49,7 +49,7 @@ async function failure(row: NewEvent, more?: Parameters<IncidentBench['send']>[1
 const asked = () => bench.platform.calls.map(({ what }) => what);
 
 describe('with an api_key an answer', () => {
-  test('is one note on the incident, with a mark, in the name of the user', async () => {
+  test('is one note on the incident, with a mark, in the name of the user (IMR1)', async () => {
     await bench.open({ ...notes, ...events });
     const row = await oneRow('Thank **you**.');
     const place = `${new URL(bench.platform.url).host}/${incident.id}`;
@@ -86,7 +86,7 @@ describe('with an api_key an answer', () => {
     expect(await bench.rows(incidentEvent('triggered', incident), ' ')).toEqual([]);
   });
 
-  test('that was written before, and of which nobody heard, is found and not written again', async () => {
+  test('that was written before, and of which nobody heard, is found and not written again (IO1)', async () => {
     await bench.open(notes);
     const row = await oneRow();
     bench.platform.fail(POST_NOTE, { kind: 'cut', isTaken: true });
@@ -162,7 +162,7 @@ describe('with an api_key an answer', () => {
     ['a cut connection', { kind: 'cut' }, { isPlatformDown: true, isOutcomeUnknown: true }],
     ['a fault of the platform', { kind: 'refuse', refusal: restRefusal(2000) }, { isOutcomeUnknown: true }],
     ['too slow a platform', { kind: 'refuse', refusal: restRefusal(2016) }, { isOutcomeUnknown: true }],
-  ] as const)('that meets %s may be tried again', async (_, fault, expected) => {
+  ] as const)('that meets %s may be tried again (IMA1)', async (_, fault, expected) => {
     await bench.open(notes);
     bench.platform.fail(POST_NOTE, fault);
     expect(await failure(await oneRow())).toMatchObject({ isFinal: false, isTooSoon: false, ...expected });
@@ -185,7 +185,7 @@ describe('with an api_key an answer', () => {
     ['ratelimit-reset', rateLimited(7), 7_000],
     ['nothing, as the trigger has it', restRefusal(2020), 5_000],
   ] as const)(
-    'that is too much waits for what %s says, and with it all of the key',
+    'that is too much waits for what %s says, and with it all of the key (IMA2, IMA3)',
     async (_, refusal, ms) => {
       await bench.open(notes);
       bench.platform.refuse(POST_NOTE, refusal);
@@ -199,7 +199,7 @@ describe('with an api_key an answer', () => {
     },
   );
 
-  test('that leaves nothing of what the key may ask for is the last until there is more', async () => {
+  test('that leaves nothing of what the key may ask for is the last until there is more (IMA3)', async () => {
     await bench.open(notes);
     const row = await oneRow();
     const headers = { 'ratelimit-limit': '960', 'ratelimit-remaining': '0', 'ratelimit-reset': '9' };
@@ -255,7 +255,7 @@ describe('with a routing_key alone an answer', () => {
     ['of a resolved incident', 'resolved', { status: 'resolved' }],
     ['of one without a key', 'triggered', { incident_key: undefined }],
     ['of one whose key is too long', 'triggered', { incident_key: 'k'.repeat(256) }],
-  ] as const)('%s is nothing: it would open another one', async (_, what, more) => {
+  ] as const)('%s is nothing: it would open another one (IMR2)', async (_, what, more) => {
     await bench.open(events);
     const event = incidentEvent(what, { ...incident, ...more });
     expect(await bench.rows(event, 'Why?', action('trigger', 'acknowledge'))).toEqual([]);
@@ -276,7 +276,7 @@ describe('with a routing_key alone an answer', () => {
     });
   });
 
-  test('is sent again under the same key after a doubt', async () => {
+  test('is sent again under the same key after a doubt (IO3)', async () => {
     await bench.open(events);
     const row = await oneRow();
     bench.platform.fail(ENQUEUE, { kind: 'cut', isTaken: true });
@@ -318,7 +318,7 @@ describe('actions of an answer', () => {
     expect(bench.platform.events[2]).toMatchObject({ payload: { summary: 'Rolled back.' } });
   });
 
-  test('are events alone where there is a routing_key alone, and the answer is triggered once', async () => {
+  test('are events alone where there is a routing_key alone, and the answer is triggered once (IMR1)', async () => {
     await bench.open(events);
     await bench.answer(incidentEvent('triggered', incident), 'Seen.', action('trigger', 'acknowledge'));
     const key = incident.incident_key;
@@ -357,7 +357,7 @@ describe('actions of an answer', () => {
     expect([incident.status, said()]).toEqual(['resolved', []]);
   });
 
-  test('do not open again what was resolved meanwhile, and are done where it is so already', async () => {
+  test('do not open again what was resolved meanwhile, and are done where it is so already (IO2, OD2)', async () => {
     await bench.open(notes);
     const [, row] = await bench.rows(incidentEvent('triggered', incident), 'On it.', action('acknowledge'));
     incident.status = 'resolved';

@@ -37,7 +37,7 @@ const words = fc.oneof(
 );
 
 describe('a note', () => {
-  test('holds the whole answer and its mark, or says that it was cut', () => {
+  test('holds the whole answer and its mark, or says that it was cut (IMR3)', () => {
     fc.assert(
       fc.property(words, (text) => {
         const [note] = notesOf(text);
@@ -81,7 +81,7 @@ describe('an event', () => {
     );
   });
 
-  test('holds no more than the platform takes of a very long answer', () => {
+  test('holds no more than the platform takes of a very long answer (IMR3)', () => {
     const [event] = eventsOf('"😀\n'.repeat(400_000));
     const bytes = Buffer.byteLength(JSON.stringify({ routing_key: 'r', payload: event?.payload }));
     expect(bytes).toBeLessThan(512 * 1024);

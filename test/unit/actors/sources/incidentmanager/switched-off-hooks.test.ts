@@ -79,7 +79,7 @@ describe('a hook that was switched off', () => {
     expect(bench.platform.calls).toHaveLength(length);
   });
 
-  test('by a person stays so, and is remarked on once', async () => {
+  test('by a person stays so, and is remarked on once (IMH2)', async () => {
     add('PINACT1', { active: false });
     await open(20);
     await vi.waitFor(() => expect(bench.platform.asked(LIST).length).toBeGreaterThan(2));
@@ -106,7 +106,7 @@ describe('a hook that was switched off', () => {
 });
 
 describe('where hooks cannot be looked for', () => {
-  test('it is said once for each reason', async () => {
+  test('it is said once for each reason (IMH1, IMH3)', async () => {
     bench.platform.refuse(LIST, restRefusal(2010), 3);
     bench.platform.refuse(LIST, restRefusal(2006), 2);
     await open(15);
@@ -127,7 +127,7 @@ describe('where hooks cannot be looked for', () => {
     expect(remarks()).toHaveLength(2);
   });
 
-  test('it is said again when it had gone well in between', async () => {
+  test('it is said again when it had gone well in between (IMH3)', async () => {
     bench.platform.refuse(LIST, restRefusal(2010));
     bench.platform.fail(LIST, { kind: 'refuse', refusal: restRefusal(2010) }, 1, 2);
     await open(15);

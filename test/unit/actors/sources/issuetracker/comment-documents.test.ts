@@ -109,7 +109,7 @@ describe('Markdown', () => {
     expect(contentOf(markdown)).toEqual([p(text(words))]);
   });
 
-  test('has links that are defined elsewhere; a definition that nothing uses, and a footnote, are read', () => {
+  test('has links that are defined elsewhere; a definition that nothing uses, and a footnote, are read (MD2)', () => {
     const page = 'https://a.example/x';
     expect(contentOf(`see [one][1] [^2]\n\n[1]: ${page}\n[3]: ${page}\n\n[^2]: a note`)).toEqual([
       p(text('see '), text('one', link(page)), text(' [^2]')),
@@ -207,7 +207,7 @@ describe('Markdown', () => {
     ]);
   });
 
-  test('has tables and rules', () => {
+  test('has tables and rules (MD1)', () => {
     const cell = (type: string, ...content: readonly object[]) => ({ type, content: [p(...content)] });
     expect(contentOf('|a|b|\n|:-:|-|\n|**c**|d<br>e|\n|f|\n\n---')).toEqual([
       {
@@ -225,7 +225,7 @@ describe('Markdown', () => {
     ]);
   });
 
-  test('shows HTML, mentions and entities as what they are written', () => {
+  test('shows HTML, mentions and entities as what they are written (MD1)', () => {
     expect(contentOf('<details>\n<b>x</b> <!-- y --> @ada [~accountid:1] &lt;&amp;')).toEqual([
       p(text('<details>'), br, text('<b>x</b> <!-- y --> @ada [~accountid:1] <&')),
     ]);
@@ -371,7 +371,7 @@ describe('whatever is written', () => {
     expect(spent).toBeLessThan(LIMIT_OF_TIME_MS);
   });
 
-  test('what is nested deeper than anybody nests is read', () => {
+  test('what is nested deeper than anybody nests is read (MD3)', () => {
     const all = commentDocuments(`${nested}\n\n${'>'.repeat(200)} end`, 100);
     for (const each of all) expect(documentFaults(each)).toBe('');
     const read = all.map(everyWord).join(' ');
@@ -384,7 +384,7 @@ describe('a text that is longer than anybody reads', () => {
   const lines = (from: number, to: number) =>
     Array.from({ length: to - from }, (_, n) => `- **w${from + n}x** and more`).join('\n');
 
-  test('is Markdown at its beginning, and behind that in a block of code as it was written', () => {
+  test('is Markdown at its beginning, and behind that in a block of code as it was written (CD1)', () => {
     const all = commentDocuments(lines(0, 5_000), 100);
     for (const each of all) expect(documentFaults(each)).toBe('');
     const types = all.flatMap(({ content }) => content).map(({ type }) => type);

@@ -86,7 +86,7 @@ describe('a document', () => {
       'note\n\nDetails\n\nmore',
     ],
     [
-      'what is new at the tracker is shown as far as it has text',
+      'what is new at the tracker is shown as far as it has text (DT1)',
       [node('hologram', [paragraph('inside')]), node('sticker', [], { text: 'words' })],
       'inside\n\nwords',
     ],
@@ -111,14 +111,14 @@ describe('a document', () => {
     expect(textOfDocument(value)).toBe('');
   });
 
-  test('that is nested deeper than anybody writes is cut off there', () => {
+  test('that is nested deeper than anybody writes is cut off there (DT2)', () => {
     let deep: unknown = paragraph('deep');
     for (let level = 0; level < 200; level += 1) deep = node('blockquote', [deep]);
     expect(textOfDocument(document(paragraph('shallow'), deep))).not.toContain('deep');
     expect(textOfDocument(document(paragraph('shallow'), deep))).toContain('shallow');
   });
 
-  test('is never a fault, whatever it is made of', () => {
+  test('is never a fault, whatever it is made of (DT1)', () => {
     const types = [
       'doc',
       'paragraph',

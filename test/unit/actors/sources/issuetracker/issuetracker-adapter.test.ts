@@ -166,7 +166,7 @@ describe('an event', () => {
   });
 
   test.each(['sprint_started', 'sprint_closed'] as const)(
-    '%s has a conversation of its own',
+    '%s has a conversation of its own (ITF1)',
     async (name) => {
       const trigger = await open({
         base_url: 'https://acme.example',
@@ -244,7 +244,7 @@ describe('what a rule of the tracker sends', () => {
   const rule = (payload: unknown, query = '') =>
     send(payload, { id: '', headers: { 'x-webhook-secret': SECRET }, path: PATH + query });
 
-  test('is an issue without a name, which only a default agent takes', async () => {
+  test('is an issue without a name, which only a default agent takes (TF1)', async () => {
     const trigger = await open({ auth_mode: 'static', projects: ['TES'], issue_types: ['bug'] });
     expect((await rule(issueOfRule())).status).toBe(202);
     const inbound = adapter.read(host.event());
@@ -258,7 +258,7 @@ describe('what a rule of the tracker sends', () => {
   });
 
   test.each(['tracker:issue_created', 'jira:issue_created'])(
-    'may be named %s by its address',
+    'may be named %s by its address (TF1)',
     async (name) => {
       await open({ auth_mode: 'static' });
       await rule(issueOfRule(), `?event=${encodeURIComponent(name)}`);
@@ -272,7 +272,7 @@ describe('what a rule of the tracker sends', () => {
     expect(adapter.read(host.event())).toMatchObject({ names: ['tracker:issue_updated'] });
   });
 
-  test('may have the issue in it, and a comment', async () => {
+  test('may have the issue in it, and a comment (TF1)', async () => {
     await open({ auth_mode: 'static' });
     const { webhookEvent: _, ...body } = commentCreated('Please look at it.');
     await rule(body);
@@ -282,7 +282,7 @@ describe('what a rule of the tracker sends', () => {
     });
   });
 
-  test('is an event each time', async () => {
+  test('is an event each time (ITP1)', async () => {
     await open({ auth_mode: 'static' });
     const [one, other] = [await rule(issueOfRule()), await rule(issueOfRule())];
     expect([one.status, other.status]).toEqual([202, 202]);
@@ -291,7 +291,7 @@ describe('what a rule of the tracker sends', () => {
 });
 
 describe('what comes again', () => {
-  test('under the identifier that it had is known, whatever else it says', async () => {
+  test('under the identifier that it had is known, whatever else it says (ITP1)', async () => {
     await open();
     const first = await send(issueCreated(), { id: 'w-1' });
     expect(first).toEqual({ status: 202, body: { id: 'issuetracker:desk/w-1', status: 'accepted' } });
@@ -301,7 +301,7 @@ describe('what comes again', () => {
     });
   });
 
-  test('as it was signed is known under another identifier, and without one, for as long as the trigger says', async () => {
+  test('as it was signed is known under another identifier, and without one, for as long as the trigger says (ITP1)', async () => {
     await open({ replay_window_seconds: 60 });
     const payload = issueCreated();
     await send(payload, { id: 'w-1' });
@@ -314,7 +314,7 @@ describe('what comes again', () => {
   });
 
   test.each([undefined, 0])(
-    'under another identifier is an event, and without one, where replay_window_seconds is %s',
+    'under another identifier is an event, and without one, where replay_window_seconds is %s (ITP1)',
     async (seconds) => {
       await open(seconds === undefined ? {} : { replay_window_seconds: seconds });
       const payload = issueCreated();
@@ -358,7 +358,7 @@ describe('answers to the tracker', () => {
     ['no object', '[]'],
     ['an object of nothing', '{}'],
     ['an event without its issue', { webhookEvent: 'jira:issue_created' }],
-    ['an event whose issue has no key of one', issueCreated({ key: '../../myself' })],
+    ['an event whose issue has no key of one (TF2)', issueCreated({ key: '../../myself' })],
     ['a comment without a comment', { ...issueUpdated(), webhookEvent: 'comment_created' }],
     ['a sprint without one', { webhookEvent: 'sprint_started' }],
     ['a name that is none', { ...issueCreated(), webhookEvent: 7 }],
@@ -443,7 +443,7 @@ describe('a fixed header', () => {
 });
 
 describe('a token', () => {
-  test('proves an event, and a wrong one is refused in words that repeat nothing of it', async () => {
+  test('proves an event, and a wrong one is refused in words that repeat nothing of it (TV3)', async () => {
     await open({ auth_mode: 'jwt' });
     const exp = Math.floor(Date.now() / 1000) + 60;
     const by = (token: string) => send(issueCreated(), { headers: { authorization: `JWT ${token}` } });
@@ -476,7 +476,7 @@ describe('filters', () => {
     expect(await takes(config, issueCreated())).toBe(isTaken);
   });
 
-  test('know the project of an issue by its key where nothing else tells it, and no type by anything', async () => {
+  test('know the project of an issue by its key where nothing else tells it, and no type by anything (ITF2)', async () => {
     const bare = issueCreated({ fields: { project: undefined, issuetype: undefined } });
     expect(await takes({ projects: ['TES'] }, bare)).toBe(true);
     expect(

@@ -88,7 +88,7 @@ const paragraph = (text: string) => ({
 });
 
 describe('an answer', () => {
-  test('becomes one row for its issue, and the row a comment that has a mark nobody sees', async () => {
+  test('becomes one row for its issue, and the row a comment that has a mark nobody sees (ITC1)', async () => {
     const row = await rowFor('Thank **you**.');
     const account = new URL(tracker.url).host;
     expect(row).toMatchObject({ key: `outbox/issuetracker/${account}/${KEY}` });
@@ -161,7 +161,7 @@ describe('an answer', () => {
     expect(JSON.stringify(tracker.commentsOf(KEY))).toContain('"href":"https://ci.example/1"');
   });
 
-  test('mentions nobody, whatever is written', async () => {
+  test('mentions nobody, whatever is written (TO2)', async () => {
     await send(await rowFor(`@mia [~accountid:${person.accountId}] <@mia> @all`));
     expect(texts()).toEqual([`@mia [~accountid:${person.accountId}] <@mia> @all`]);
     expect(JSON.stringify(tracker.commentsOf(KEY))).not.toContain('"mention"');
@@ -188,7 +188,7 @@ describe('an answer', () => {
 });
 
 describe('a comment whose answer was lost', () => {
-  test('is found by its mark, and not written again', async () => {
+  test('is found by its mark, and not written again (TO1)', async () => {
     const row = await rowFor('Thank you.');
     tracker.fail({ kind: 'cut', isTaken: true }, 'POST', POST);
     expect(await failure(row)).toMatchObject({ isOutcomeUnknown: true, isFinal: false });
@@ -207,7 +207,7 @@ describe('a comment whose answer was lost', () => {
     expect(texts()).toEqual(['Done.', 'Done.', 'Done.']);
   });
 
-  test('is found among many others, in pages', async () => {
+  test('is found among many others, in pages (ITL1)', async () => {
     tracker.pageSize = 2;
     const row = await rowFor('Thank you.');
     await send(row);
@@ -217,7 +217,7 @@ describe('a comment whose answer was lost', () => {
     expect(tracker.callsOf('GET', POST)).toHaveLength(3);
   });
 
-  test('is looked for no further than when its row was made; where the clocks differ further', async () => {
+  test('is looked for no further than when its row was made; where the clocks differ further (ITL1, ITL2)', async () => {
     tracker.pageSize = 1;
     const row = { ...(await rowFor('Thank you.')), at: Date.now() + 3_600_000 };
     await send(row);
@@ -234,7 +234,7 @@ describe('a comment whose answer was lost', () => {
     expect(texts()).toHaveLength(6);
   });
 
-  test('may stand there twice where there are too many to look through, and says so', async () => {
+  test('may stand there twice where there are too many to look through, and says so (ITL1)', async () => {
     tracker.pageSize = 1;
     for (let n = 0; n < 12; n += 1) tracker.addComment(KEY, paragraph(`no ${n}`), person);
     const receipt = await send(again(await rowFor('Thank you.')));
@@ -351,7 +351,7 @@ describe('a tracker that', () => {
     expect(adapter.outbound?.limits?.(trigger).held).toMatchObject([{ of: KEY }]);
   });
 
-  test.each([500, 502, 503, 504])('is down with %i is asked again', async (status) => {
+  test.each([500, 502, 503, 504])('is down with %i is asked again (TA1)', async (status) => {
     const row = await rowFor('hello');
     tracker.fail({ kind: 'page', status }, 'POST', POST);
     const error = await failure(row);

@@ -21,7 +21,7 @@ async function faultOf(verdicts: Promise<unknown>): Promise<DeliveryError> {
 }
 
 describe('the tracker', () => {
-  test('is asked for all queries at once, by the number of the issue', async () => {
+  test('is asked for all queries at once, by the number of the issue (JQ4)', async () => {
     const { ask, requests } = askedOf(matches([10040], [], [1, 10040]));
     const found = await new JqlMatch(ask, 'tracker.example', 'bot').verdicts(issue, ['a', 'b', 'c']);
     expect(Object.fromEntries(found)).toEqual({ a: true, b: false, c: true });
@@ -45,7 +45,7 @@ describe('the tracker', () => {
     expect(requests).toHaveLength(3);
   });
 
-  test('refuses one query, and says what of the others', async () => {
+  test('refuses one query, and says what of the others (JQ2)', async () => {
     const { ask } = askedOf(matches([10040], "The value 'X' does not exist for the field 'project'."));
     const found = await new JqlMatch(ask, 'tracker.example', 'bot').verdicts(issue, ['good', 'bad']);
     expect(found.get('good')).toBe(true);
@@ -100,14 +100,14 @@ describe('the tracker', () => {
       new RequestFault('tracker.example gave no answer', { kind: 'timeout', mayHaveArrived: true }),
       { isFinal: false, isOutcomeUnknown: false },
     ],
-  ])('%s: the event is to come again', async (_, answer, kind) => {
+  ])('%s: the event is to come again (JQ2)', async (_, answer, kind) => {
     const { ask } = askedOf(answer);
     const fault = await faultOf(new JqlMatch(ask, 'tracker.example', 'bot').verdicts(issue, ['a', 'b']));
     expect(fault).toMatchObject(kind);
     expect(fault.message).toMatch(/^whether TES-41 matches jql_filter is not known: /);
   });
 
-  test('is asked so many questions at once, and no more', async () => {
+  test('is asked so many questions at once, and no more (JQ4)', async () => {
     let answer = () => {};
     const asked = new Promise<void>((resolve) => {
       answer = resolve;
@@ -143,7 +143,7 @@ describe('a no to what has just happened', () => {
     return { verdict: verdicts.get(query), asked: requests[1]?.json };
   };
 
-  test('is no where the search says so, or has nothing to say', async () => {
+  test('is no where the search says so, or has nothing to say (JQ3)', async () => {
     expect((await verdict(found('10040'))).verdict).toBe(true);
     for (const answer of [found(), found('10041'), answerOf(400), answerOf(404), answerOf(200, 'a page')])
       expect((await verdict(answer)).verdict).toBe(false);
@@ -162,7 +162,7 @@ describe('a no to what has just happened', () => {
 });
 
 describe('what was said', () => {
-  test('holds for a minute for the event, and for no other', async () => {
+  test('holds for a minute for the event, and for no other (JQ1)', async () => {
     let now = 0;
     const { ask, requests } = askedOf(matches([]));
     const match = new JqlMatch(ask, 'tracker.example', 'bot', () => now);
@@ -178,7 +178,7 @@ describe('what was said', () => {
     expect(await count()).toBe(5);
   });
 
-  test('holds a day where it was yes, also in another process: work on an issue may take it out of a query', async () => {
+  test('holds a day where it was yes, also in another process: work on an issue may take it out of a query (JQ1)', async () => {
     const store = new MemoryStore();
     const before = new JqlMatch(askedOf(matches([10040], [])).ask, 'tracker.example', 'bot');
     before.use(store);

@@ -13,7 +13,7 @@ const comment = { issue: 'TES-41', id: '10019', isOwnAccount: true };
 const keys = (...names: readonly string[]) => answerOf(200, { keys: names.map((key) => ({ key })) });
 
 describe('a comment', () => {
-  test('with our property is one of ours, whoever is said to have written it', async () => {
+  test('with our property is one of ours, whoever is said to have written it (ITC1)', async () => {
     const { ask, requests } = askedOf(keys('sd.public.comment', COMMENT_PROPERTY));
     const own = new OwnComments(ask, 'tracker.example');
     expect(await own.isOurs(comment)).toBe(true);
@@ -34,7 +34,7 @@ describe('a comment', () => {
   });
 
   test.each([404, 403, 401])(
-    'of which the tracker says nothing but %i counts as ours under our account alone',
+    'of which the tracker says nothing but %i counts as ours under our account alone (ITC3)',
     async (status) => {
       const { ask } = askedOf(answerOf(status));
       const own = new OwnComments(ask, 'tracker.example');
@@ -51,7 +51,7 @@ describe('a comment', () => {
       'is not there',
       new RequestFault('tracker.example refused', { kind: 'unreachable', mayHaveArrived: false }),
     ],
-  ])('is neither while the tracker %s: the event comes again', async (_, answer) => {
+  ])('is neither while the tracker %s: the event comes again (ITC3)', async (_, answer) => {
     const { ask } = askedOf(answer);
     const own = new OwnComments(ask, 'tracker.example');
     const fault = await own.isOurs(comment).catch((error) => error);
@@ -64,7 +64,7 @@ describe('a comment', () => {
 });
 
 describe('what was written', () => {
-  test('is known by its id where a tracker keeps no properties, after a restart too', async () => {
+  test('is known by its id where a tracker keeps no properties, after a restart too (ITC2)', async () => {
     const store = new MemoryStore();
     const { ask } = askedOf(answerOf(404));
     const before = new OwnComments(ask, 'tracker.example');
@@ -76,7 +76,7 @@ describe('what was written', () => {
     expect(await after.isOurs({ ...comment, id: '10020', isOwnAccount: undefined })).toBe(false);
   });
 
-  test('is waited for while it is being written to the issue, and to that one alone', async () => {
+  test('is waited for while it is being written to the issue, and to that one alone (ITC2)', async () => {
     const { ask } = askedOf(answerOf(404));
     const own = new OwnComments(ask, 'tracker.example');
     own.use(new MemoryStore());

@@ -18,7 +18,7 @@ beforeEach(() => {
   refused.begin('b', log);
 });
 
-test('a reason is told once of each trigger, whatever issue was asked about', () => {
+test('a reason is told once of each trigger, whatever issue was asked about (RQ1)', () => {
   for (const issue of ['TES-1', 'TES-2', 'TES-3']) refused.note('a', refusal('no such field', issue));
   refused.note('b', refusal('no such field'));
   expect(said).toEqual([
@@ -28,7 +28,7 @@ test('a reason is told once of each trigger, whatever issue was asked about', ()
   expect(refused.of('a')).toMatchObject([{ text: 'the tracker refuses jql_filter: no such field' }]);
 });
 
-test('another reason is told, and the same again of a trigger that was opened anew', () => {
+test('another reason is told, and the same again of a trigger that was opened anew (RQ1)', () => {
   refused.note('a', refusal('no such field'));
   refused.note('a', refusal('no such project'));
   refused.begin('a', log);

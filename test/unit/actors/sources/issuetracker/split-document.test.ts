@@ -40,12 +40,12 @@ describe('an answer', () => {
     expect(commentDocuments(`${just}x`, 100)).toHaveLength(2);
   });
 
-  test('is divided between paragraphs, and its heading stays with what it heads', () => {
+  test('is divided between paragraphs, and its heading stays with what it heads (ITS2)', () => {
     const all = parts(`${'a'.repeat(300)}\n\n# head\n\n${'b'.repeat(300)}`, 600);
     expect(all.map((each) => plainText(each))).toEqual(['a'.repeat(300), `head\n${'b'.repeat(300)}`]);
   });
 
-  test('has code again where code was cut, at ends of lines', () => {
+  test('has code again where code was cut, at ends of lines (ITS2, ITS3)', () => {
     const code = counted(200, (n) => `  line ${n} "quoted"`);
     const all = parts(`\`\`\`ts\n${code}\n\`\`\``, 1_000);
     const blocks = all.flatMap(({ content }) => content);
@@ -54,7 +54,7 @@ describe('an answer', () => {
     expect(blocks.map((block) => plainText(block)).join('\n')).toBe(code);
   });
 
-  test('counts on in its numbers', () => {
+  test('counts on in its numbers (ITS2)', () => {
     const all = parts(
       counted(100, (n) => `${n + 5}. w${n}x`),
       700,
@@ -72,7 +72,7 @@ describe('an answer', () => {
     expect(next).toBe(105);
   });
 
-  test('has the head of a table above each part of it; a row that is too large is said in words', () => {
+  test('has the head of a table above each part of it; a row that is too large is said in words (ITS2)', () => {
     const row = (n: number) => `|w${n}x|${n === 20 ? 'long '.repeat(800) : 'b'}|`;
     const all = parts(`|one|two|\n|-|-|\n${counted(40, row)}`, 3_000);
     const blocks = all.flatMap(({ content }) => content);
@@ -109,7 +109,7 @@ describe('an answer', () => {
   });
 });
 
-test('whatever is divided is valid, within the limit, and has all words in their order', () => {
+test('whatever is divided is valid, within the limit, and has all words in their order (ITS1, ITS3)', () => {
   const line = fc.nat(9).chain((kind) =>
     fc
       .array(fc.constantFrom('w ', '**w** ', '`w` ', '[w](https://a.example/) ', '"\\\\" '), {

@@ -62,14 +62,14 @@ describe('a token', () => {
     expect(await isTaken(requestOf(`JWT ${tokenOf({}, 'another')}`), both)).toBe(false);
   });
 
-  test('that has expired, or does not hold yet, is refused, within a tolerance for clocks', async () => {
+  test('that has expired, or does not hold yet, is refused, within a tolerance for clocks (TV2)', async () => {
     expect(await isTaken(requestOf(`JWT ${tokenOf({ exp: now() - 120 })}`))).toBe(false);
     expect(await isTaken(requestOf(`JWT ${tokenOf({ exp: now() - 5 })}`))).toBe(true);
     expect(await isTaken(requestOf(`JWT ${tokenOf({ nbf: now() + 120 })}`))).toBe(false);
     expect(await isTaken(requestOf(`JWT ${tokenOf({ nbf: now() + 5 })}`))).toBe(true);
   });
 
-  test('for another address, another method, or any address at all is refused', async () => {
+  test('for another address, another method, or any address at all is refused (TV2)', async () => {
     for (const qsh of [
       hashOf('https://gateway.example/webhook/other'),
       hashOf(`https://gateway.example${PATH}?event=comment_created`),
@@ -82,7 +82,7 @@ describe('a token', () => {
       expect(await isTaken(requestOf(`JWT ${tokenOf({ qsh })}`)), String(qsh)).toBe(false);
   });
 
-  test('signs the query as well, but for the token in it', async () => {
+  test('signs the query as well, but for the token in it (QH2)', async () => {
     const query = 'event=tracker:issue_created&b=2&a=1&a=0';
     const qsh = hashOf(`https://gateway.example${PATH}?${query}`);
     expect(await isTaken(requestOf(`JWT ${tokenOf({ qsh })}`, { query }))).toBe(true);
@@ -102,7 +102,7 @@ describe('a token', () => {
     ).toBe(true);
   });
 
-  test('without a signature, with another algorithm or with a key of its own is refused', async () => {
+  test('without a signature, with another algorithm or with a key of its own is refused (TV1)', async () => {
     const encoded = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
     const hmac = (algorithm: string, text: string) =>
       createHmac(algorithm, SECRET).update(text).digest('base64url');
@@ -157,7 +157,7 @@ test('without a secret nothing is verified, unless that was asked for, and then 
   expect(open.mayFit(requestOf(undefined))).toBe(false);
 });
 
-test('the hash of an address is the one that the vendor makes, whatever its path and query', () => {
+test('the hash of an address is the one that the vendor makes, whatever its path and query (QH1, QH2)', () => {
   const text = fc.string({ unit: fc.constantFrom(..."aZ09 -_.~!*()'+/?:@$,;=&%é☂") });
   // Of others the vendor's documents have the order of what is encoded, and its library that of what is not.
   const word = fc.string({ unit: fc.constantFrom(...'aZ09-_.~'), minLength: 1 });

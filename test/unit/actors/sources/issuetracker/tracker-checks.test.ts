@@ -75,7 +75,7 @@ describe('a query', () => {
     expect(questions().map(({ body }) => body)).toContainEqual({ issueIds: [10_041], jqls: [HIGH] });
   });
 
-  test('is asked only of what the other filters let pass, once for all triggers that have it', async () => {
+  test('is asked only of what the other filters let pass, once for all triggers that have it (TC1)', async () => {
     tracker.queries.set('type = Bug', () => true);
     const triggers = [
       await open({ jql_filter: HIGH }, 'a'),
@@ -88,7 +88,7 @@ describe('a query', () => {
     expect(questions().map(({ body }) => body)).toEqual([{ issueIds: [10_040], jqls: [HIGH, 'type = Bug'] }]);
   });
 
-  test('about what has just happened is asked once more of the search that looks at the issue', async () => {
+  test('about what has just happened is asked once more of the search that looks at the issue (JQ3)', async () => {
     const trigger = await open({ jql_filter: HIGH });
     tracker.isSearchBehind = true;
     const now = { timestamp: Date.now() };
@@ -103,7 +103,7 @@ describe('a query', () => {
     expect(await taken({ ...issueCreated(), ...later }, trigger)).toBe('the issue does not match jql_filter');
   });
 
-  test('is nothing for sprints, and nothing can be asked of an issue that is gone', async () => {
+  test('is nothing for sprints, and nothing can be asked of an issue that is gone (ITF1, TC3)', async () => {
     const trigger = await open({ jql_filter: HIGH });
     expect(await taken(sprint('sprint_started'), trigger)).toBe(true);
     expect(await taken(issueDeleted(), trigger)).toBe(
@@ -122,7 +122,7 @@ describe('a query', () => {
     );
   });
 
-  test('has the event come again while the tracker is away, and is asked then', async () => {
+  test('has the event come again while the tracker is away, and is asked then (TC2)', async () => {
     const trigger = await open({ jql_filter: HIGH });
     const payload = issueCreated();
     const inbound = await read(payload);
@@ -134,7 +134,7 @@ describe('a query', () => {
     expect(whole && adapter.takes?.(trigger, whole)).toBe(true);
   });
 
-  test('that the tracker refuses ends the event with its reason, unless another trigger takes it', async () => {
+  test('that the tracker refuses ends the event with its reason, unless another trigger takes it (TC2)', async () => {
     tracker.queries.set('broken', "The value 'X' does not exist for the field 'project'.");
     const broken = await open({ jql_filter: 'broken' }, 'a');
     const good = await open({ jql_filter: HIGH }, 'b');
@@ -172,7 +172,7 @@ describe('a query', () => {
 describe('what our own account does', () => {
   const own = (more: object = {}) => ({ user: tracker.user, ...more });
 
-  test('is not answered where it is no comment', async () => {
+  test('is not answered where it is no comment (TC4)', async () => {
     const trigger = await open();
     expect(await taken(issueCreated({}, own()), trigger)).toBe('it was done under the account of the token');
     expect(await taken(issueCreated(), trigger)).toBe(true);
@@ -180,7 +180,7 @@ describe('what our own account does', () => {
     expect(await taken(issueCreated({}, own()), other)).toBe(true);
   });
 
-  test('in comments is not answered where this gateway has written them, and is where a person has', async () => {
+  test('in comments is not answered where this gateway has written them, and is where a person has (TC4)', async () => {
     const trigger = await open();
     tracker.addIssue('TES-41');
     const body = { version: 1, type: 'doc', content: [] };
