@@ -3,9 +3,9 @@
 //
 // Where there is a signature, the event is known by the id that is signed with it: under another name it would come again.
 
-import { createHash } from 'node:crypto';
 import type { RepoHostBTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { headerVerifier } from '../header-verifier.ts';
+import { deliveryIdOf } from '../repositories/delivery-id.ts';
 import type { Delivery } from '../repositories/repo-host.ts';
 import { standardVerifier } from '../standard-verifier.ts';
 import { loopbackOnly, notProven, type Verifier } from '../verified-subscribers.ts';
@@ -20,14 +20,11 @@ const SIGNING_TOKEN = 'whsec_';
 /** The payload says which event it is. Hooks that were called by hooks have the UUID of the first event, but keys of their own. */
 export function repoHostBDelivery({ headers }: WebhookRequest): Delivery {
   const signed = headers['webhook-signature'] === undefined ? undefined : headers['webhook-id'];
-  const id = idOf(signed) ?? idOf(headers['idempotency-key']) ?? idOf(headers['x-gitlab-event-uuid']);
+  const id =
+    deliveryIdOf(signed) ??
+    deliveryIdOf(headers['idempotency-key']) ??
+    deliveryIdOf(headers['x-gitlab-event-uuid']);
   return { event: HOOK, id };
-}
-
-/** Of any form and length, since whoever has sent it has proven themselves. */
-function idOf(header: string | undefined): string | undefined {
-  if (header === undefined || header === '') return undefined;
-  return /^[\w.:-]{1,128}$/.test(header) ? header : createHash('sha256').update(header).digest('hex');
 }
 
 /** Throws where nothing would prove who sends, unless that was asked for. */

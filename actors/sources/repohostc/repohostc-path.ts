@@ -2,6 +2,7 @@
 
 import type { RepoHostCTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { hubVerifier } from '../hub-verifier.ts';
+import { deliveryIdOf } from '../repositories/delivery-id.ts';
 import type { Delivery } from '../repositories/repo-host.ts';
 import type { Verifier } from '../verified-subscribers.ts';
 import type { WebhookRequest } from '../webhook.ts';
@@ -12,8 +13,7 @@ const SIGNATURE = 'x-hub-signature';
 export function repoHostCDelivery({ headers }: WebhookRequest): Delivery {
   const { 'x-event-key': event = '', 'x-request-uuid': id } = headers;
   if (!/^\w[\w:.-]{0,127}$/.test(event)) return { fault: 'X-Event-Key is missing, or names no event' };
-  if (id !== undefined && !/^[\w.:{}-]{1,128}$/.test(id)) return { fault: 'X-Request-UUID is no id' };
-  return { event, id };
+  return { event, id: deliveryIdOf(id) };
 }
 
 /** Bodies of two events may be the same, byte for byte: what happened stands in the event's key alone, which nobody signs. */

@@ -39,6 +39,12 @@ export const repoHostBType = repoType({
 /** Of Standard Webhooks: base64 behind whsec_. Any other secret is sent as it is. */
 function signingTokenFault(secret: string): string | undefined {
   const key = /^whsec_(.*)$/s.exec(secret)?.[1];
-  if (key === undefined || /^[A-Za-z0-9+/]+={0,2}$/.test(key)) return undefined;
+  if (key === undefined || isBase64(key)) return undefined;
   return 'is a signing token by its whsec_, and behind that no base64; copy it whole';
+}
+
+/** As a whole, to the last bit: of what was cut a key could be made that nobody signs with. */
+function isBase64(key: string): boolean {
+  const unpadded = key.replace(/=+$/, '');
+  return unpadded !== '' && Buffer.from(key, 'base64').toString('base64').replace(/=+$/, '') === unpadded;
 }

@@ -111,7 +111,6 @@ describe('a request', () => {
   test.each([
     ['without the name of an event', { headers: { 'x-event-key': undefined } }, /X-Event-Key is missing/],
     ['with a name that is none', { headers: { 'x-event-key': 'repo push' } }, /X-Event-Key is missing/],
-    ['with an id that is none', { headers: { 'x-request-uuid': 'a b' } }, /X-Request-UUID is no id/],
     ['without JSON', { body: '{' }, /not the payload of an event repo:push/],
     ['without a repository', { body: '{}' }, /not the payload of an event repo:push/],
   ])('%s is malformed', async (_, more, message) => {
@@ -163,6 +162,14 @@ describe('a request that comes again', () => {
       id: 'repohostc:reviews/r-1',
       status: 'duplicate',
     });
+    expect(host.store.events).toHaveLength(1);
+  });
+
+  test('is known by an id of any form', async () => {
+    await open();
+    const id = `a b/${'x'.repeat(200)}`;
+    expect((await send('repo:push', { id })).status).toBe(202);
+    expect((await send('repo:push', { id })).body).toMatchObject({ status: 'duplicate' });
     expect(host.store.events).toHaveLength(1);
   });
 

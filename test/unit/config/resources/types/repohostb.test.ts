@@ -13,7 +13,7 @@ afterAll(() => folder.remove());
 const env = {
   SECRET: 'a-secret-of-the-trigger',
   SIGNING: `whsec_${btoa('a key of the tests')}`,
-  BAD: 'whsec_not base64',
+  BAD: 'whsec_secret',
 };
 const load = (config: string) =>
   folder.loadConfig('RepoHostB', `webhook_secret: "\${SECRET}"${config}`, { env });
