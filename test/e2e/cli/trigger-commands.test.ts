@@ -341,7 +341,11 @@ describe('deliveries', () => {
       ['--state', 'late', 'there are queued, running'],
       ['--since', 'yesterday', 'since should be a time'],
       ['--limit', '0', 'limit should be a whole number'],
-      ['--source', 'shop', 'repohost, http, schedule, manual'],
+      [
+        '--source',
+        'shop',
+        'repohost, repohostb, repohostc, issuetracker, incidentmanager, http, schedule, manual',
+      ],
     ] as const) {
       const { code, stdout, stderr } = await run('deliveries', 'list', option, value);
       expect([code, stdout, stderr]).toEqual([2, '', expect.stringContaining(words)]);
