@@ -111,7 +111,7 @@ export class IssueTrackerApi {
       'the properties of comments',
     );
     const listed = memberOf(answer.json, 'values');
-    if (answer.isOk && Array.isArray(listed)) return listed.map(listedIn);
+    if (answer.isOk) return Array.isArray(listed) ? listed.map(listedIn) : [];
     const fault = deliveryErrorOf(answer);
     if (fault.isFinal) return [];
     throw fault;

@@ -251,9 +251,12 @@ describe('a comment whose answer was lost', () => {
     expect(tracker.callsOf('POST', /comment\/list$/)).toHaveLength(1);
   });
 
-  test('is found by what it says where nothing tells of properties', async () => {
+  test.each([
+    { kind: 'refuse', refusal: refusal(404, []) },
+    { kind: 'page', status: 200 },
+  ] as const)('is found by what it says where nothing tells of properties: $kind', async (fault) => {
     tracker.hidesProperties = true;
-    tracker.fail({ kind: 'refuse', refusal: refusal(404, []) }, 'POST', /comment\/list$/);
+    tracker.fail(fault, 'POST', /comment\/list$/);
     const row = await rowFor('Thank **you**.\n\n- a');
     await send(row);
     tracker.addComment(KEY, paragraph('no'), person);
