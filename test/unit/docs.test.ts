@@ -162,6 +162,7 @@ test('there are examples for remote servers, for the file of a desktop client, a
       'automation-gateway.yaml',
       'chat-automation.yaml',
       'tracker-automation.yaml',
+      'incident-automation.yaml',
     ]),
   );
 });
@@ -187,6 +188,9 @@ const variables = {
   TRACKER_URL: 'https://example.atlassian.net',
   TRACKER_EMAIL: 'agent@example.com',
   TRACKER_API_TOKEN: 'a-token',
+  INCIDENT_WEBHOOK_SECRET: 'a-secret',
+  INCIDENT_API_KEY: 'a-key',
+  INCIDENT_EMAIL: 'oncall-bot@example.com',
 };
 
 function checked(name: string, more: Readonly<Record<string, string>> = {}) {
