@@ -21,8 +21,9 @@ export interface MentionRule {
 const UNSEEN = '\u2060';
 /** A block of code that no list, quotation or page can end, or be around. */
 const OPENING = /^(`{3,}(?=[^`]*$)|~{3,})/;
+/** With one plain word behind the marks at most. */
+const PLAIN_OPENING = /^[`~]{3,} *(?:[\w#.+-]+ *)?$/;
 /** What may make code of what follows, or text of it, in a way that only the whole of Markdown would tell. */
-const PLAIN_OPENING = /^[`~]{3,} *[\w#.+-]* *$/;
 const MAY_MISLEAD = /`{3}|~{3}|^[\s>]*</;
 
 /** Whatever people would see of it. */
@@ -53,7 +54,8 @@ export function withoutMentions(
 ): string {
   // Most texts have none.
   if (text.search(pattern) === -1) return text;
-  if (isReadInCode) return takenApart(text, pattern);
+  // A lone carriage return ends a line for some platforms, and so a block of code, and none for others.
+  if (isReadInCode || /\r(?!\n)/.test(text)) return takenApart(text, pattern);
   let closing: string | undefined;
   let isCertain = true;
   let isPlainParagraph = true;
@@ -84,12 +86,9 @@ function isClosing(line: string, opening: string): boolean {
 /** Whether a block of code that begins at the line is one in the strictest reading too. */
 function isClosedAlike(lines: readonly string[], index: number, marks: string): boolean {
   if (!PLAIN_OPENING.test(lines[index] ?? '')) return false;
-  return (
-    lines
-      .slice(index + 1)
-      .find((line) => isClosing(line, marks))
-      ?.trimEnd() === marks
-  );
+  let end = index + 1;
+  while (end < lines.length && !isClosing(lines[end] ?? '', marks)) end += 1;
+  return lines[end]?.trimEnd() === marks;
 }
 
 /** Single backticks in pairs, and nothing that goes before them: each second piece is code. */

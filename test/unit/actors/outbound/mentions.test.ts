@@ -63,3 +63,19 @@ describe('code', () => {
     expect(withoutMentions('`@ada`', { pattern, isReadInCode: true })).toBe('`@\u2060ada`');
   });
 });
+
+test.each([
+  ['a block', '```\n@ada\r```\r@bob\n```'],
+  ['code in a line', '`a\r\r@ada`'],
+])('what a carriage return may end is text: %s (MEN1)', (_, text) => {
+  expect(withoutMentions(text, { pattern })).not.toMatch(pattern);
+});
+
+test.each([
+  ['blanks behind an opening', `@ada\n\`\`\`${' '.repeat(200_000)}!`],
+  ['many blocks', `@ada\n${'```\na\n```\n'.repeat(60_000)}`],
+])('a long text takes no time: %s', (_, text) => {
+  const before = process.cpuUsage();
+  withoutMentions(text, { pattern, isCodeClosed: true });
+  expect(process.cpuUsage(before).user).toBeLessThan(2_000_000);
+});
