@@ -10,7 +10,7 @@ export class ResendMarks {
   readonly #end: string;
   readonly #harmless: string;
 
-  /** `begin` stands before every mark and in nothing else; `harmless` is written where a text has it. */
+  /** `begin` stands before every mark and in nothing else; `harmless` is written where a text has it, and makes none with what follows. */
   constructor({
     begin,
     end,
@@ -45,5 +45,5 @@ export class ResendMarks {
 export const htmlMarks = new ResendMarks({
   begin: '<!-- actor-gateway:',
   end: ' -->',
-  harmless: '<!-- ',
+  harmless: '<!-- actor-gateway ',
 });

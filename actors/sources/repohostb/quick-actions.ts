@@ -5,6 +5,7 @@
 // between lines of three backticks, and before it nothing that only the whole of Markdown would tell. In doubt it is text,
 // of which only what may be the name of a command is changed.
 // The host takes carriage returns out before it looks for lines, so they are line ends here; zeros it does not take at all.
+// They are replaced, not left out: what they part must not become a name, or a mark of ours.
 
 /** What may begin a block of code, in whatever list or quotation. */
 const FENCE = /`{3}|~{3}/;
@@ -39,7 +40,7 @@ export function withoutQuickActions(text: string): string {
 }
 
 function cleaned(text: string): string {
-  return text.replace(/\r\n?/g, '\n').replaceAll('\0', '');
+  return text.replace(/\r\n?/g, '\n').replaceAll('\0', '\ufffd');
 }
 
 /** By a line that ends it for every version, before any that does for some, and with something in it. */

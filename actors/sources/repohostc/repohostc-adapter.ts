@@ -19,7 +19,7 @@ const MENTION = /(?<![A-Za-z0-9])(?:@|&commat;|&#0*64;|&#[xX]0*40;)(?=[A-Za-z0-9
 const linkMarks = new ResendMarks({
   begin: '[//]: # (actor-gateway:',
   end: ')',
-  harmless: '[//]: # (',
+  harmless: '[//]: # (actor-gateway ',
 });
 
 export interface RepoHostCOptions extends RepoAdapterOptions {

@@ -14,3 +14,8 @@ test('a text that repeats a mark does not pass for that row', () => {
   expect(htmlMarks.takenOut(text)).not.toContain(htmlMarks.of('a'));
   expect(htmlMarks.areIn(htmlMarks.takenOut(text))).toBe(false);
 });
+
+test('what is left of a mark is no mark with what stands behind it', () => {
+  const text = htmlMarks.of('a').replace('actor-gateway:', 'actor-gateway:actor-gateway:');
+  expect(htmlMarks.areIn(htmlMarks.takenOut(text))).toBe(false);
+});

@@ -16,7 +16,7 @@ describe('a line that begins with a slash', () => {
     ['in any case', '/MERGE', '\\/MERGE'],
     ['with blanks before it', '  /close', '  \\/close'],
     ['of any kind of line', 'a\r/close\r\n/merge', 'a\n\\/close\n\\/merge'],
-    ['behind a zero', '\0/close', '\\/close'],
+    ['behind a zero', '\0/close', '\ufffd/close'],
     ['in a list that goes on lazily', '- a\n/close', '- a\n\\/close'],
     ['in a quotation that goes on lazily', '> a\n/close', '> a\n\\/close'],
     ['in a quotation of the host’s own', '>>>\n/close\n>>>', '>>>\n\\/close\n>>>'],
@@ -118,4 +118,8 @@ test('a long text takes no long time', () => {
   const before = performance.now();
   expect(withoutQuickActions(text)).toBe(text);
   expect(performance.now() - before).toBeLessThan(2_000);
+});
+
+test('what a zero parts is no name afterwards', () => {
+  expect(withoutQuickActions('@\0all')).toBe('@\ufffdall');
 });
