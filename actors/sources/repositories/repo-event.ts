@@ -122,7 +122,9 @@ class Parsed {
 export function readRepoEvent(events: RepoEvents, stored: StoredEvent): InboundEvent {
   const { triggers, event, isForm: isInForm, spans } = JSON.parse(stored.meta) as RepoMeta;
   const { parsed } = stored;
-  const bytes = payloadBytes(stored.body, isInForm && !(parsed instanceof Parsed));
+  // Of what is known the JSON is needed where it goes on as it came.
+  const isNeeded = spans !== undefined || !(parsed instanceof Parsed);
+  const bytes = payloadBytes(stored.body, isInForm && isNeeded);
   const facts = parsed instanceof Parsed ? parsed.facts : factsIn(events, event, bytes, spans);
   if (typeof facts !== 'object')
     throw new Error(`the payload is not that of an event ${event} of a repository`);
