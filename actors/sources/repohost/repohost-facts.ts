@@ -2,7 +2,13 @@
 // pull request stands, its branches, its commit, its words. Everything else here only reads the table.
 
 import { memberOf, numberMember, textMember } from '../payload-member.ts';
-import { branchOf, type RepoEvents, type RepoFacts, type RepoItem } from '../repositories/repo-facts.ts';
+import {
+  branchOf,
+  type RepoEvents,
+  type RepoFacts,
+  type RepoItem,
+  writtenText,
+} from '../repositories/repo-facts.ts';
 
 /** Paths into the payload. */
 interface Shape {
@@ -216,11 +222,5 @@ function homeOf({ branchHome }: Shape, payload: unknown, repository: string): st
 }
 
 function wordsOf(shape: Shape, payload: unknown): string | undefined {
-  const words = (shape.words ?? []).flatMap((path) => textMember(payload, path) ?? []);
-  // The first line keeps what stands before it: four spaces make it code.
-  const text = words
-    .join('\n\n')
-    .replace(/^(?:[^\S\n]*\n)+/, '')
-    .trimEnd();
-  return text === '' ? undefined : text;
+  return writtenText((shape.words ?? []).flatMap((path) => textMember(payload, path) ?? []));
 }

@@ -5,7 +5,13 @@
 // What is authentic and no event of a repository (members, groups, epics) is for nobody here, and no mistake.
 
 import { memberOf, numberMember, textMember } from '../payload-member.ts';
-import { branchOf, type RepoEvents, type RepoFacts, type RepoItem } from '../repositories/repo-facts.ts';
+import {
+  branchOf,
+  type RepoEvents,
+  type RepoFacts,
+  type RepoItem,
+  writtenText,
+} from '../repositories/repo-facts.ts';
 
 /** What a delivery is called before its payload is read. */
 export const HOOK = 'hook';
@@ -180,9 +186,7 @@ class Facts implements RepoFacts {
     const { action } = this;
     if (this.#isOfSystem || (action !== undefined && !writing.has(action))) return undefined;
     if (action === 'update' && this.event !== 'note' && !this.#areWordsChanged) return undefined;
-    const words = (this.#shape.words ?? []).flatMap((path) => textMember(this.payload, path) ?? []);
-    const text = words.join('\n\n').trim();
-    return text === '' ? undefined : text;
+    return writtenText((this.#shape.words ?? []).flatMap((path) => textMember(this.payload, path) ?? []));
   }
 
   get comment(): RepoFacts['comment'] {

@@ -3,7 +3,7 @@
 
 import { repoHostCEventNames } from '../../../config/resources/repositories/repohostc-events.ts';
 import { memberOf, numberMember, textMember } from '../payload-member.ts';
-import type { RepoEvents, RepoFacts, RepoItem } from '../repositories/repo-facts.ts';
+import { type RepoEvents, type RepoFacts, type RepoItem, writtenText } from '../repositories/repo-facts.ts';
 
 type Word = 'pullrequest' | 'repo' | 'issue';
 
@@ -96,9 +96,7 @@ class Facts implements RepoFacts {
 
   get text(): string | undefined {
     const paths = writing[`${this.event}:${this.action}`] ?? [];
-    const said = paths.flatMap((each) => listOf(textMember(this.payload, ...each)));
-    const text = said.join('\n\n').trim();
-    return text === '' ? undefined : text;
+    return writtenText(paths.flatMap((each) => listOf(textMember(this.payload, ...each))));
   }
 
   get comment(): RepoFacts['comment'] {

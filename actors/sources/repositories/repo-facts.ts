@@ -93,6 +93,15 @@ export function placeOf({ repository, item, ref, home }: RepoFacts): string {
   return home === undefined ? `${repository}@${ref}` : `${repository}@${home}:${ref}`;
 }
 
+/** What was written, put together of these; undefined where nothing was. The first line keeps what stands before it: four spaces make it code. */
+export function writtenText(words: readonly string[]): string | undefined {
+  const text = words
+    .join('\n\n')
+    .replace(/^(?:[^\S\n]*\n)+/, '')
+    .trimEnd();
+  return text === '' ? undefined : text;
+}
+
 /**
  * `/deploy`, where somebody has just written a comment that begins with it; what is changed later, quoted, or code, as a line with
  * four spaces before it is, is no command.

@@ -257,3 +257,8 @@ test('every path that is read is one that is looked for in large payloads', () =
     ]);
   }
 });
+
+test('a line with four spaces before it is code, and no command', () => {
+  expect(spokenIn(read(noteOnRequest({ text: '    /deploy' })))).toBeUndefined();
+  expect(spokenIn(read(noteOnRequest({ text: ' \n  /deploy' })))).toBe('/deploy');
+});

@@ -272,3 +272,7 @@ function put(payload: Members, path: string, value: unknown): void {
   }
   into[last] = value;
 }
+
+test('a line with four spaces before it is code, and no command', () => {
+  expect(spokenIn(saidBy('pullrequest:comment_created', { text: '    /deploy' }))).toBeUndefined();
+});
