@@ -101,7 +101,7 @@ function code(node: unknown, depth: number): string {
     .map((child) => textMember(child, 'text') ?? shown(child, depth + 1))
     .join('');
   const runs = text.match(/`{3,}/g) ?? [];
-  const fence = '`'.repeat(Math.max(3, ...runs.map((run) => run.length + 1)));
+  const fence = '`'.repeat(runs.reduce((longest, run) => Math.max(longest, run.length + 1), 3));
   return `${fence}${textMember(node, 'attrs.language') ?? ''}\n${text}\n${fence}`;
 }
 

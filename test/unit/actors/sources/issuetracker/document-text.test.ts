@@ -172,3 +172,8 @@ test('what the gateway writes reads as it was written, word by word', () => {
     }),
   );
 });
+
+test('code with any number of fences in it is code (DT1)', () => {
+  const code = '``` '.repeat(200_000);
+  expect(textOfDocument(document(node('codeBlock', [text(code)])))).toContain(`\n${code}\n`);
+});
