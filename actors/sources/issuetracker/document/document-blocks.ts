@@ -31,10 +31,7 @@ type ReadBlock = Exclude<Block, TaskList>;
 
 /** None for a text of which nothing is seen. */
 export function blocksOf(markdown: string): readonly Block[] {
-  const text = markdown
-    .toWellFormed()
-    .replace(/[\v\f]/g, ' ')
-    .replace(UNSEEN, '');
+  const text = seenIn(markdown);
   if (text.trim() === '') return [];
   const names = new TaskNames(text);
   const blocks = new BlockReader(tokensOf(text))

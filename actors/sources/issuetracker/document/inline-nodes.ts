@@ -8,7 +8,8 @@ import { shownAddress, type Token } from './markdown.ts';
 const MAX_ADDRESS = 2_000;
 const MAX_TITLE = 500;
 const SAFE_ADDRESS = /^(https?:\/\/|mailto:)[^\s]/i;
-const MARKS: Readonly<Record<string, Mark['type'] & ('strong' | 'em' | 'strike')>> = {
+type Emphasis = Mark['type'] & ('strong' | 'em' | 'strike');
+const MARKS: Readonly<Record<string, Emphasis>> = {
   strong: 'strong',
   em: 'em',
   s: 'strike',
@@ -28,8 +29,8 @@ export function inlineNodes(tokens: readonly Token[]): readonly InlineNode[] {
 
 class InlineReader {
   readonly #nodes: InlineNode[] = [];
-  /** Open ones, the innermost last; one within another of its kind is in it twice. */
-  readonly #open: (Mark['type'] & ('strong' | 'em' | 'strike'))[] = [];
+  /** Open ones, in the order in which they were opened, and how many of each: one may stand within another of its kind. */
+  readonly #open = new Map<Emphasis, number>();
   #link: OpenLink | undefined;
 
   read(tokens: readonly Token[]): readonly InlineNode[] {
@@ -45,14 +46,20 @@ class InlineReader {
     else if (type === 'image') this.#image(token);
     else if (type === 'link_open') this.#openLink(token);
     else if (type === 'link_close') this.#closeLink();
-    else if (mark !== undefined && nesting === 1) this.#open.push(mark);
-    else if (mark !== undefined && nesting === -1) this.#open.splice(this.#open.lastIndexOf(mark), 1);
+    else if (mark !== undefined && nesting === 1) this.#open.set(mark, (this.#open.get(mark) ?? 0) + 1);
+    else if (mark !== undefined && nesting === -1) this.#close(mark);
     else this.#text(content);
+  }
+
+  #close(mark: Emphasis): void {
+    const left = (this.#open.get(mark) ?? 0) - 1;
+    if (left > 0) this.#open.set(mark, left);
+    else this.#open.delete(mark);
   }
 
   #text(text: string, link = this.#link?.mark): void {
     if (text === '') return;
-    const marks: Mark[] = [...new Set(this.#open)].map((type) => ({ type }));
+    const marks: Mark[] = [...this.#open.keys()].map((type) => ({ type }));
     if (link !== undefined) marks.push(link);
     this.#nodes.push(textNode(text, marks));
   }

@@ -9,18 +9,20 @@ const BOX = /^\[([ xX])\](?: +|$)/;
 
 /** Tasks are told apart by names, which differ from text to text and are the same each time one is rendered. */
 export class TaskNames {
-  readonly #text: string;
+  readonly #ofText: string;
   #count = 0;
 
   constructor(text: string) {
-    this.#text = text;
+    this.#ofText = digest(text);
   }
 
   next(): string {
     this.#count += 1;
-    return createHash('sha256').update(`${this.#count} ${this.#text}`).digest('hex').slice(0, 32);
+    return digest(`${this.#count} ${this.#ofText}`).slice(0, 32);
   }
 }
+
+const digest = (text: string) => createHash('sha256').update(text).digest('hex');
 
 /** Undefined for a list of anything else. */
 export function taskListOf({ content }: BulletList, names: TaskNames): TaskList | undefined {
