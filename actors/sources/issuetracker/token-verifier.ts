@@ -65,6 +65,8 @@ async function verdictOf(
       return isSameHash(qsh, expected) ? holder : wrong(ELSEWHERE);
     } catch (error) {
       refusal = refusalOf(error);
+      // Whatever else is wrong is so under every secret.
+      if (!(error instanceof errors.JWSSignatureVerificationFailed)) return refusal;
     }
   return refusal;
 }

@@ -42,6 +42,12 @@ const tokenOf = (more: object = {}, secret = SECRET) => encodeSymmetric(claims(m
 const hashOf = (url: string, base = 'https://gateway.example', method: 'post' | 'get' = 'post') =>
   createQueryStringHash(fromMethodAndUrl(method, url), false, base);
 
+test('what is wrong with a token under its own secret is said, whatever other secrets there are (TV3)', async () => {
+  const both = verifier({ secrets: [SECRET, 'the one before'] });
+  const verdict = await both.verify(requestOf(`JWT ${tokenOf({ exp: now() - 60 })}`), Buffer.from('{}'));
+  expect(verdict).toEqual({ refused: 'wrong', why: 'the token has expired' });
+});
+
 describe('a token', () => {
   test('of an app is taken under either scheme, with the hash of the address that it is for', async () => {
     const qsh = hashOf(`https://gateway.example${PATH}`);
