@@ -5,6 +5,7 @@
 
 import type { RepoHostBTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { memberOf, textMember } from '../payload-member.ts';
+import { deliveryIdOf } from '../repositories/delivery-id.ts';
 import type { Attempt, Hook, HookHost } from '../repositories/failed-deliveries.ts';
 import { nextPage } from '../repositories/next-page.ts';
 import type { RepoHostBApi } from './repohostb-api.ts';
@@ -53,7 +54,7 @@ function whyOff(hook: unknown): Hook['isOff'] {
 /** Undefined for one that is known by no name, or by which nothing would be handled here. */
 function attemptOf(event: unknown): Attempt | undefined {
   const headers = memberOf(event, 'request_headers');
-  const name = textMember(headers, 'Idempotency-Key', 'X-Gitlab-Event-UUID');
+  const name = deliveryIdOf(textMember(headers, 'Idempotency-Key', 'X-Gitlab-Event-UUID'));
   const facts = repoHostBEvents.facts('', memberOf(event, 'request_data'));
   if (name === undefined || typeof facts !== 'object') return undefined;
   // What has had no answer has words here.

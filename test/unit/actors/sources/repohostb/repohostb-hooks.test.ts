@@ -3,6 +3,7 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import type { OpenTrigger } from '../../../../../actors/sources/adapter.ts';
 import { repoHostBAdapter } from '../../../../../actors/sources/repohostb/repohostb-adapter.ts';
+import { deliveryIdOf } from '../../../../../actors/sources/repositories/delivery-id.ts';
 import type { RepoHostBTrigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { repoHostBTrigger } from '../../../../fixtures/automation/triggers.ts';
@@ -69,10 +70,12 @@ test('those of our hook that never arrived are asked for, the oldest first, on a
     tried(4, 'is-here', '500'),
     tried(3, 'is-dead', '500'),
     tried(2, 'never', '401', push()),
+    tried(1, 'is here, too', '500'),
   ]);
   rest.events.set(2, [tried(20, 'of-another', '500')]);
   for (const [id, outcome] of [
     ['repohostb:reviews/is-here', 'done'],
+    [`repohostb:reviews/${deliveryIdOf('is here, too')}`, 'done'],
     ['repohostb:reviews/is-dead', 'dead'],
   ] as const) {
     await host.store.append([{ id, key: id, meta: '{}', body: new Uint8Array(), trace: '' }]);
