@@ -7,8 +7,14 @@ import { DeliveryError } from '../../outbound/delivery-error.ts';
 import { OwnAccount } from '../own-account.ts';
 import { memberOf, textMember } from '../payload-member.ts';
 import { nextPage } from '../repositories/next-page.ts';
-import type { CommentSearch, RepoApi, RepoPlace, RepoSender } from '../repositories/repo-host.ts';
-import { RepoRest } from '../repositories/repo-rest.ts';
+import {
+  type CommentSearch,
+  nameOf,
+  type RepoApi,
+  type RepoPlace,
+  type RepoSender,
+} from '../repositories/repo-host.ts';
+import { idOf, RepoRest } from '../repositories/repo-rest.ts';
 import { RepoHostReviews } from './repohost-reviews.ts';
 
 /** As the host asks for. */
@@ -109,10 +115,4 @@ function withRight(fault: DeliveryError, repository: string): DeliveryError {
   return new DeliveryError(`${message}: ${right}`, { cause: fault, platformCode, isFinal: true });
 }
 
-const nameOf = ({ repository, sign, number }: RepoPlace) => `${repository}${sign}${number}`;
 const commentsOf = ({ repository, number }: RepoPlace) => `/repos/${repository}/issues/${number}/comments`;
-
-function idOf(comment: unknown): string {
-  const id = memberOf(comment, 'id');
-  return typeof id === 'number' || typeof id === 'string' ? String(id) : '';
-}

@@ -4,7 +4,13 @@ import { DeliveryError } from '../../outbound/delivery-error.ts';
 import type { OwnAccount } from '../own-account.ts';
 import { memberOf, textMember } from '../payload-member.ts';
 import { nextPage } from '../repositories/next-page.ts';
-import type { CommentSearch, RepoPlace, RepoReviews, Verdict } from '../repositories/repo-host.ts';
+import {
+  type CommentSearch,
+  nameOf,
+  type RepoPlace,
+  type RepoReviews,
+  type Verdict,
+} from '../repositories/repo-host.ts';
 import type { RepoRest } from '../repositories/repo-rest.ts';
 
 /** They come in the order in which they were made: more than these of one request, and the last ones are not looked at. */
@@ -66,7 +72,6 @@ export class RepoHostReviews implements RepoReviews {
   }
 }
 
-const nameOf = ({ repository, sign, number }: RepoPlace) => `${repository}${sign}${number}`;
 const reviewsOf = ({ repository, number }: RepoPlace) => `/repos/${repository}/pulls/${number}/reviews`;
 
 function idOf(review: unknown): string | undefined {

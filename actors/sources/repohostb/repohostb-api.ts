@@ -8,9 +8,15 @@ import { DeliveryError } from '../../outbound/delivery-error.ts';
 import { OwnAccount } from '../own-account.ts';
 import { memberOf, numberMember, textMember } from '../payload-member.ts';
 import { nextPage } from '../repositories/next-page.ts';
-import type { CommentSearch, RepoApi, RepoPlace, RepoSender } from '../repositories/repo-host.ts';
-import { RepoRest } from '../repositories/repo-rest.ts';
-import { nameOf, projectOf } from './repohostb-place.ts';
+import {
+  type CommentSearch,
+  nameOf,
+  type RepoApi,
+  type RepoPlace,
+  type RepoSender,
+} from '../repositories/repo-host.ts';
+import { idOf, RepoRest } from '../repositories/repo-rest.ts';
+import { projectOf } from './repohostb-place.ts';
 import { RepoHostBReviews } from './repohostb-reviews.ts';
 
 /** Of the notes since the row was made: more than these in one conversation, and it is posted again. */
@@ -120,9 +126,4 @@ function withRight(fault: DeliveryError, repository: string): DeliveryError {
 
 function notesOf({ repository, sign, number }: RepoPlace): string {
   return `${projectOf(repository)}/${sign === '!' ? 'merge_requests' : 'issues'}/${number}/notes`;
-}
-
-function idOf(note: unknown): string {
-  const id = memberOf(note, 'id');
-  return typeof id === 'number' || typeof id === 'string' ? String(id) : '';
 }

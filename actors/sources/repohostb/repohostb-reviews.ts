@@ -3,9 +3,15 @@
 
 import { DeliveryError } from '../../outbound/delivery-error.ts';
 import { memberOf } from '../payload-member.ts';
-import type { CommentSearch, RepoPlace, RepoReviews, Verdict } from '../repositories/repo-host.ts';
+import {
+  type CommentSearch,
+  nameOf,
+  type RepoPlace,
+  type RepoReviews,
+  type Verdict,
+} from '../repositories/repo-host.ts';
 import type { RepoRest } from '../repositories/repo-rest.ts';
-import { nameOf, projectOf } from './repohostb-place.ts';
+import { projectOf } from './repohostb-place.ts';
 
 /** What an approval is called in records. */
 const APPROVED = 'approved';

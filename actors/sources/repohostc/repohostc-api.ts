@@ -5,8 +5,14 @@
 import { DeliveryError } from '../../outbound/delivery-error.ts';
 import { OwnAccount } from '../own-account.ts';
 import { memberOf, textMember } from '../payload-member.ts';
-import type { CommentSearch, RepoApi, RepoPlace, RepoSender } from '../repositories/repo-host.ts';
-import { RepoRest } from '../repositories/repo-rest.ts';
+import {
+  type CommentSearch,
+  nameOf,
+  type RepoApi,
+  type RepoPlace,
+  type RepoSender,
+} from '../repositories/repo-host.ts';
+import { idOf, RepoRest } from '../repositories/repo-rest.ts';
 import { accountOf } from './repohostc-account.ts';
 import { pageAfter } from './repohostc-pages.ts';
 import { RepoHostCReviews } from './repohostc-reviews.ts';
@@ -82,11 +88,5 @@ export class RepoHostCApi implements RepoApi {
 }
 
 const contentOf = (raw: string) => ({ content: { raw } });
-const nameOf = ({ repository, sign, number }: RepoPlace) => `${repository}${sign}${number}`;
 const commentsOf = ({ repository, number }: RepoPlace) =>
   `/repositories/${repository}/pullrequests/${number}/comments`;
-
-function idOf(comment: unknown): string {
-  const id = memberOf(comment, 'id');
-  return typeof id === 'number' || typeof id === 'string' ? String(id) : '';
-}

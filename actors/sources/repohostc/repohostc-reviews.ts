@@ -4,7 +4,13 @@
 import { DeliveryError } from '../../outbound/delivery-error.ts';
 import type { OwnAccount } from '../own-account.ts';
 import { memberOf, textMember } from '../payload-member.ts';
-import type { CommentSearch, RepoPlace, RepoReviews, Verdict } from '../repositories/repo-host.ts';
+import {
+  type CommentSearch,
+  nameOf,
+  type RepoPlace,
+  type RepoReviews,
+  type Verdict,
+} from '../repositories/repo-host.ts';
 import type { RepoRest } from '../repositories/repo-rest.ts';
 import { accountOf } from './repohostc-account.ts';
 
@@ -66,6 +72,5 @@ export class RepoHostCReviews implements RepoReviews {
   }
 }
 
-const nameOf = ({ repository, sign, number }: RepoPlace) => `${repository}${sign}${number}`;
 const pathOf = ({ repository, number }: RepoPlace) => `/repositories/${repository}/pullrequests/${number}`;
 const idOf = (who: string, state: string) => (who === '' ? state : `${state} by ${who}`);

@@ -137,3 +137,6 @@ export function repoPlaceIn({ target: { place } }: Pick<OutboundMessage, 'target
   if (sign !== '#' && sign !== '!') throw new Error('the place of a comment is no issue and no request');
   return { repository, sign, number: Number(number) };
 }
+
+/** As `repoPlaceIn` reads it, for people and for rows. */
+export const nameOf = ({ repository, sign, number }: RepoPlace): string => `${repository}${sign}${number}`;

@@ -140,3 +140,9 @@ export class RepoRest {
 function refusedForMs(error: unknown): number | undefined {
   return error instanceof DeliveryError && error.isTooSoon ? error.retryAfterMs : undefined;
 }
+
+/** The host's id of what it has made, or has listed; '' where it names none. */
+export function idOf(made: unknown): string {
+  const id = memberOf(made, 'id');
+  return typeof id === 'number' || typeof id === 'string' ? String(id) : '';
+}
