@@ -8,6 +8,8 @@ export abstract class GatewayError extends Error {
   readonly rpcCode: number = -32000;
   /** When to try again, in whole seconds; becomes the `Retry-After` header. */
   readonly retryAfterSeconds: number | undefined = undefined;
+  /** The server has certainly not been asked: to ask again repeats nothing. False where nobody knows. */
+  readonly isUnsent: boolean = false;
   /** Members for the `data` of a JSON-RPC error. */
   get data(): Record<string, unknown> {
     return { reason: this.code };
@@ -57,6 +59,20 @@ export class StartTimeoutError extends GatewayError {
   readonly code = 'ERR_START_TIMEOUT';
 }
 
+/** Says of `cause` that the request was certainly not sent; in everything else it is what that is. */
+export class UnsentError extends GatewayError {
+  readonly code: string;
+  override readonly rpcCode: number;
+  override readonly retryAfterSeconds: number | undefined;
+  override readonly isUnsent = true;
+  constructor(cause: GatewayError) {
+    super(cause.message, { cause });
+    this.code = cause.code;
+    this.rpcCode = cause.rpcCode;
+    this.retryAfterSeconds = cause.retryAfterSeconds;
+  }
+}
+
 /** A request ran past its deadline. */
 export class DeadlineError extends GatewayError {
   readonly code = 'ERR_DEADLINE';
@@ -92,6 +108,7 @@ export class MessageTooLargeError extends GatewayError {
 /** No server of that name is in the catalog. */
 export class UnknownServerError extends GatewayError {
   readonly code = 'ERR_UNKNOWN_SERVER';
+  override readonly isUnsent = true;
 }
 
 /** The client session has ended; its client should initialise again. */
@@ -126,6 +143,17 @@ export class InvalidQueryError extends GatewayError {
 /** No trigger, agent or delivery of that name. */
 export class NotFoundError extends GatewayError {
   readonly code = 'ERR_NOT_FOUND';
+}
+
+/** The servers of an agent offer more tools than a model can be told of; the message says how to narrow them. */
+export class TooManyToolsError extends GatewayError {
+  readonly code = 'ERR_TOO_MANY_TOOLS';
+  override readonly isUnsent = true;
+}
+
+/** Whoever was named may not do that; an operator by their own name may. */
+export class ForbiddenError extends GatewayError {
+  readonly code = 'ERR_FORBIDDEN';
 }
 
 /** It is there, but its state does not allow what was asked. */

@@ -26,3 +26,12 @@ export function childOf(supervisor: AnyActorRef | undefined, key: string): Child
   const context: SupervisorContext | undefined = supervisor?.getSnapshot().context;
   return context?.children.get(key);
 }
+
+/** Ends a supervisor and all its children. Resolves when it has ended, also where it had before, or was never there. */
+export function drainSupervisor(supervisor: AnyActorRef | undefined): Promise<void> {
+  if (supervisor === undefined || supervisor.getSnapshot().status !== 'active') return Promise.resolve();
+  return new Promise((resolve) => {
+    supervisor.subscribe({ complete: resolve, error: () => resolve() });
+    supervisor.send({ type: 'shutdown' });
+  });
+}

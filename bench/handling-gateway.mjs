@@ -1,4 +1,4 @@
-// A gateway with one trigger whose agent answers nothing, for the measures of events.
+// A gateway with one trigger, whose agent `nobody` answers nothing, for the measures of events.
 
 import { strictEqual } from 'node:assert';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -7,27 +7,33 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { startGateway } from './gateway.mjs';
 import { secret } from './signed-events.mjs';
 
-/** `spec` is of the trigger; its secret is `${WEBHOOK_SECRET}`. `options` are those of startGateway. */
-export async function startHandling(bench, spec, options = {}) {
-  const folder = bench.makeFolder();
-  const write = (place, resource) => {
-    mkdirSync(join(folder, place), { recursive: true });
-    writeFileSync(
-      join(folder, place, 'resource.yaml'),
-      JSON.stringify({ apiVersion: 'example.com/v1', ...resource }),
-    );
+/**
+ * `spec` is of the trigger; its secret is `${WEBHOOK_SECRET}`. `script` is of `nobody`, `agents` are specs of further ones by name,
+ * `options` those of startGateway.
+ */
+export async function startHandling(
+  bench,
+  spec,
+  { agents = {}, script = [{ answer: '' }], ...options } = {},
+) {
+  const { folder = bench.makeFolder() } = options;
+  const write = (kind, name, of) => {
+    const place = join(folder, `${kind.toLowerCase()}s`);
+    mkdirSync(place, { recursive: true });
+    const resource = { apiVersion: 'example.com/v1', kind, metadata: { name }, spec: of };
+    writeFileSync(join(place, `${name}.yaml`), JSON.stringify(resource));
   };
-  write('triggers', { kind: 'Trigger', metadata: { name: 'events' }, spec });
-  write('agents', {
-    kind: 'Agent',
-    metadata: { name: 'nobody' },
-    spec: { model: 'scripted:../nobody.json' },
-  });
-  writeFileSync(join(folder, 'nobody.json'), JSON.stringify([{ answer: '' }]));
+  write('Trigger', 'events', spec);
+  const all = { nobody: { model: 'scripted:../nobody.json' }, ...agents };
+  for (const [name, of] of Object.entries(all)) write('Agent', name, of);
+  writeFileSync(join(folder, 'nobody.json'), JSON.stringify(script));
   const gateway = await startGateway(bench, {
     ...options,
     folder,
-    config: { spec: { triggers: { directory: './triggers' }, agents: { directory: './agents' } } },
+    config: {
+      ...options.config,
+      spec: { triggers: { directory: './triggers' }, agents: { directory: './agents' } },
+    },
     env: { WEBHOOK_SECRET: secret },
   });
   let handled = 0;

@@ -8,6 +8,7 @@ import { readCatalog } from './catalog/read-catalog.ts';
 import { platformsIn } from './gateway-file/daemon-form.ts';
 import type { GatewayConfig } from './gateway-file/gateway-schema.ts';
 import { readGateway, warnOfExposure } from './gateway-file/read-gateway.ts';
+import { resourceFolders } from './gateway-file/resource-folders.ts';
 import type { Written } from './reader/fill-defaults.ts';
 import { ConfigError, hasError, type Problem } from './reader/problem.ts';
 import { SchemaReader } from './reader/schema-reader.ts';
@@ -71,7 +72,8 @@ export async function loadConfig(path: string, env: Environment, options: LoadOp
   }
   const all = [...inOrder(problems), ...(catalog ? inOrder(catalog.problems) : [])];
   if (!catalog || hasError(all)) {
-    if (hasTriggers && !isBroken) all.push(...(await resourceProblems(reader, config, env, secrets)));
+    if (hasTriggers && !isBroken)
+      all.push(...(await resourceProblems(reader, config, env, secrets, serverIds(catalog))));
     throw new ConfigError(all);
   }
   return {
@@ -98,9 +100,8 @@ async function readConfig(
 
 /** A folder that is not there is a slip in this file. */
 async function checkFolders(reader: SchemaReader, { spec }: Written<GatewayConfig>): Promise<void> {
-  if (spec?.triggers?.directory === undefined) return;
   for (const kind of ['triggers', 'agents'] as const) {
-    const folder = spec[kind]?.directory;
+    const folder = spec?.[kind]?.directory;
     const fault = folder === undefined ? undefined : await placeFault(folder);
     if (fault !== undefined) reader.report(`spec.${kind}.directory`, `${folder}: ${fault}`);
   }
@@ -112,13 +113,20 @@ async function resourceProblems(
   config: Written<GatewayConfig>,
   env: Environment,
   secrets: SecretValues,
+  servers: readonly string[] | undefined,
 ): Promise<readonly Problem[]> {
-  if (config.spec?.triggers?.directory === undefined) return [];
-  if (reader.isFaulty('spec') || reader.isFaulty('platforms')) return [];
+  if (resourceFolders(config.spec).length === 0) return [];
+  if (['spec', 'platforms', 'providers', 'prices'].some((path) => reader.isFaulty(path))) return [];
   const listen_addr = reader.isFaulty('listen_addr') ? undefined : config.listen_addr;
   const { loadGatewayResources } = await import('./resources/gateway-resources.ts');
   const settings = { ...config, listen_addr } as ResourceSettings;
-  return (await loadGatewayResources(settings, env, secrets)).problems;
+  return (await loadGatewayResources(settings, env, secrets, servers)).problems;
+}
+
+/** Undefined where the catalog is bad: an entry that is may be the one that is meant. */
+function serverIds(catalog: LoadedCatalog | undefined | ''): readonly string[] | undefined {
+  if (!catalog || catalog.value === undefined || hasError(catalog.problems)) return undefined;
+  return Object.keys(catalog.value.servers);
 }
 
 interface LoadedCatalog {

@@ -1,5 +1,5 @@
 // Writes what documents say of the program from a build of it, so that it cannot go stale: the tables of fields in
-// docs/configuration.md and docs/triggers.md from the JSON Schemas, and the diagrams in ARCHITECTURE.md from the state
+// docs/configuration.md, docs/triggers.md and docs/agents.md from the JSON Schemas, and the diagrams in ARCHITECTURE.md from the state
 // machines. Each part stands between two markers, such as `<!-- fields: NAME -->` and `<!-- end of fields -->`; the rest
 // of a page is written by hand. `--check` changes nothing and exits 1 when a page is out of date; the other options read
 // elsewhere.
@@ -18,11 +18,15 @@ const { values } = parseArgs({
     diagrams: { type: 'string' },
     configuration: { type: 'string', default: join(root, 'docs', 'configuration.md') },
     triggers: { type: 'string', default: join(root, 'docs', 'triggers.md') },
+    agents: { type: 'string', default: join(root, 'docs', 'agents.md') },
     /** A folder with a page for each type of trigger that is built, NAME.md. */
     sources: { type: 'string', default: join(root, 'docs', 'sources') },
     architecture: { type: 'string', default: join(root, 'ARCHITECTURE.md') },
   },
 });
+
+/** What stands for a key that people choose, in mappings whose members have fields. */
+const keyWords = { providers: 'NAME', prices: '"PROVIDER:MODEL"' };
 
 const gateway = readSchema('gateway');
 const catalog = readSchema('catalog').properties;
@@ -67,12 +71,12 @@ const triggerTables = {
   command: table(command),
   parameter: table(command.properties.parameters.items),
   ...Object.fromEntries(Object.entries(typeTables).filter(([type]) => !sources.includes(type))),
-  agent: table(readSchema('agent')),
 };
 
 const pages = [
   { file: values.configuration, kind: 'fields', parts: tables },
   { file: values.triggers, kind: 'fields', parts: triggerTables },
+  { file: values.agents, kind: 'fields', parts: { agent: table(readSchema('agent')) } },
   ...sources.map((type) => ({
     file: join(values.sources, `${type}.md`),
     kind: 'fields',
@@ -143,9 +147,16 @@ function rows({ properties, required = [] }, prefix) {
     if (name === 'platforms')
       return [['`platforms.PLATFORM.FIELD`', 'as in the trigger', '', schema.description]];
     if (schema.properties !== undefined) return rows(schema, `${name}.`);
-    return [
-      [`\`${name}\``, kindOf(schema), defaultOf(schema, required.includes(key)), schema.description ?? ''],
+    if (keyWords[name] !== undefined)
+      return rows(Object.values(schema.patternProperties)[0], `${name}.${keyWords[name]}.`);
+    const own = [
+      `\`${name}\``,
+      kindOf(schema),
+      defaultOf(schema, required.includes(key)),
+      schema.description ?? '',
     ];
+    const fields = schema.anyOf?.find((option) => option.properties !== undefined);
+    return [own, ...(fields === undefined ? [] : rows(fields, `${name}.`))];
   });
 }
 

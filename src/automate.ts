@@ -1,8 +1,9 @@
-// Makes the automation of a gateway whose configuration names a folder of triggers. Loaded only then: a gateway without
-// triggers starts without the code for them.
+// Makes the automation of a gateway whose configuration names a folder of triggers or agents. Loaded only then: a gateway with
+// neither starts without the code for them.
 
 import { Automation } from '../actors/automation/automation.ts';
 import type { GatewayConfig } from '../config/gateway-file/gateway-schema.ts';
+import { resourceFolders } from '../config/gateway-file/resource-folders.ts';
 import { ConfigError, hasError, type Problem } from '../config/reader/problem.ts';
 import { SecretValues } from '../config/reader/secret-values.ts';
 import { loadGatewayResources } from '../config/resources/gateway-resources.ts';
@@ -12,6 +13,8 @@ import { TriggersFront } from './http/triggers-front.ts';
 
 export interface AutomateOptions {
   readonly config: GatewayConfig;
+  /** Ids of the servers of the catalog, as it is now. */
+  servers(): readonly string[];
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly front: Front;
   /** Takes values that must not be shown, before anything could show them (A9). */
@@ -27,10 +30,10 @@ export interface Automated {
 /** Reads the triggers and agents. Throws ConfigError with every problem of them; the store and the rest come with its boot. */
 export async function automate(options: AutomateOptions): Promise<Automated> {
   const { config, front } = options;
-  const { triggers, agents } = config.spec;
+  const { triggers } = config.spec;
   const resources = await readResources(options);
   if (hasError(resources.problems)) throw new ConfigError(resources.problems);
-  const folders = [triggers.directory, agents.directory].filter((folder) => folder !== undefined);
+  const folders = resourceFolders(config.spec);
   const automation = new Automation({
     resources,
     load: () => readResources(options),
@@ -38,6 +41,10 @@ export async function automate(options: AutomateOptions): Promise<Automated> {
     watched: triggers.watch ? [...new Set(folders)] : [],
     maxBodyBytes: config.limits.body_bytes,
     concurrency: config.deliveries.concurrency,
+    modelServices: async () => {
+      const { modelServices } = await import('./model-services.ts');
+      return modelServices(config, options.environment, options.addSecrets);
+    },
   });
   front.triggers = new TriggersFront(automation, front);
   return { automation, problems: async () => (await readResources(options)).problems };
@@ -45,7 +52,12 @@ export async function automate(options: AutomateOptions): Promise<Automated> {
 
 async function readResources(options: AutomateOptions): Promise<LoadedResources> {
   const secrets = new SecretValues();
-  const resources = await loadGatewayResources(options.config, options.environment, secrets);
+  const resources = await loadGatewayResources(
+    options.config,
+    options.environment,
+    secrets,
+    options.servers(),
+  );
   options.addSecrets(secrets.list());
   return resources;
 }

@@ -4,6 +4,7 @@
 
 import { Gateway } from '../actors/gateway/gateway.ts';
 import type { OpenStore } from '../actors/store/store-part.ts';
+import { resourceFolders } from '../config/gateway-file/resource-folders.ts';
 import { type Loaded, loadConfig } from '../config/load-config.ts';
 import { ConfigError, formatProblem } from '../config/reader/problem.ts';
 import type { Automated } from './automate.ts';
@@ -51,15 +52,16 @@ const openStore: OpenStore = async (config, host) => {
   return engine.openStore(config, host);
 };
 
-/** Undefined without a folder of triggers: then their code is not even loaded. */
+/** Undefined without a folder of triggers or agents: then their code is not even loaded. */
 async function automationOf(
   config: Loaded['config'],
+  servers: () => readonly string[],
   front: Front,
   addSecrets: (secrets: readonly string[]) => void,
 ): Promise<Automated | undefined> {
-  if (config.spec.triggers.directory === undefined) return undefined;
+  if (resourceFolders(config.spec).length === 0) return undefined;
   const { automate } = await import('./automate.ts');
-  return automate({ config, environment: process.env, front, addSecrets });
+  return automate({ config, servers, environment: process.env, front, addSecrets });
 }
 
 async function run(loaded: Loaded): Promise<number | undefined> {
@@ -70,9 +72,16 @@ async function run(loaded: Loaded): Promise<number | undefined> {
   const front = new Front({ reload: () => reloads.ask() });
   const triggerSecrets: string[] = [];
   let addSecrets = (values: readonly string[]): void => void triggerSecrets.push(...values);
+  // Of the catalog that was read last: both halves of a reload are read before either is applied (RL2).
+  let servers = Object.keys(catalog.servers);
   let automated: Automated | undefined;
   try {
-    automated = await automationOf(config, front, (values) => addSecrets(values));
+    automated = await automationOf(
+      config,
+      () => servers,
+      front,
+      (values) => addSecrets(values),
+    );
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     printProblems([...loaded.warnings, ...error.problems]);
@@ -97,7 +106,11 @@ async function run(loaded: Loaded): Promise<number | undefined> {
 
   const reloads = new Reloads({
     catalog: {
-      read: () => loadConfig(loaded.configPath, process.env),
+      read: async () => {
+        const next = await loadConfig(loaded.configPath, process.env);
+        servers = Object.keys(next.catalog.servers);
+        return next;
+      },
       apply: (next) => {
         for (const warning of next.warnings) log.warn({}, formatProblem(warning));
         if (JSON.stringify(next.config) !== JSON.stringify(config)) {

@@ -107,7 +107,7 @@ describe('the rooms', () => {
       const target = from.startsWith('.') ? relative(root, resolve(root, dirname(file), from)) : from;
       if (target.startsWith('src/inspector/page/')) return false;
       return (
-        !(isTypeOnly && target === 'src/inspector/wire.ts') &&
+        !(isTypeOnly && /^src\/inspector\/(?:run-)?wire\.ts$/.test(target)) &&
         !/^(preact(\/hooks)?|@dagrejs\/dagre)$/.test(from)
       );
     });

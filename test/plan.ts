@@ -14,6 +14,8 @@ const root = resolve(import.meta.dirname, '..');
 export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
   'the command line, and front ends that are not HTTP': [
     'cli/automation-commands',
+    'cli/agent-approvals-asked',
+    'cli/chat',
     'cli/cli',
     'cli/operator-commands',
     'cli/trigger-commands',
@@ -63,6 +65,10 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'remote/invalid-tools',
   ],
   'requests to platforms, which no listener of ours has to do with': [
+    'agents/agent-commits',
+    'agents/agent-injection',
+    'agents/agent-streams',
+    'agents/approvals-in-chats',
     'automation/bot-messenger',
     'automation/bot-connections',
     'automation/workspace-connections',
@@ -70,6 +76,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'automation/bot-progress',
     'automation/comment-commands',
     'automation/comments-once',
+    'automation/model-runs',
     'automation/every-chat',
     'automation/every-chat-operated',
     'automation/every-repo-host-kept',
@@ -91,11 +98,18 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
   ],
   'servers as processes: starts, ends, idleness, failures, what is kept of them': [
     'mcp/abandoned-sessions',
+    'automation/agent-runs-killed',
+    'automation/approvals',
     'automation/automation-killed',
     'automation/businessmessenger-killed',
     'automation/businessmessenger-platform',
     'automation/automation-operated',
     'automation/automation-swept',
+    'agents/agent-approvals',
+    'agents/agent-approvals-killed',
+    'agents/agent-reloads',
+    'agents/agent-servers',
+    'agents/agent-stops',
     'servers/children',
     'servers/cold-start',
     'servers/idle-and-hung',
@@ -132,6 +146,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
   'the page of the inspector; its addresses and streams have tests of their own': [
     'inspector/inspector',
     'inspector/inspector-automation',
+    'inspector/inspector-runs',
   ],
 };
 

@@ -7,28 +7,39 @@
 import type { AnyActorRef } from 'xstate';
 import { formatProblem } from '../../config/reader/problem.ts';
 import type { Agent } from '../../config/resources/agents/agent.ts';
+import type { ModelRuntime } from '../../config/resources/agents/model-runtime.ts';
 import type { LoadedResources } from '../../config/resources/load-resources.ts';
-import type { Trigger } from '../../config/resources/triggers/trigger.ts';
+import type { ManualTrigger, Trigger } from '../../config/resources/triggers/trigger.ts';
 import { supervisorMachine } from '../../machines/supervisor.ts';
+import { AgentToolBoxes } from '../agents/agent-tool-boxes.ts';
+import type { ModelAgentServices } from '../agents/model-agent.ts';
+import type { ToolBoxes } from '../agents/tool-box.ts';
+import { type ApprovalPlaces, Approvals } from '../approvals/approvals.ts';
+import { OperatorApprovals, type OperatorApprovalsHost } from '../approvals/operator-approvals.ts';
 import { InProcessClient } from '../client/in-process-client.ts';
 import { CONNECTIONS, ConnectionRegistry } from '../connections/connection-registry.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { Part } from '../gateway/life.ts';
 import { guarded } from '../guarded.ts';
+import type { Handler } from '../handlers/handler.ts';
+import { LateHandler } from '../handlers/late-handler.ts';
 import { Dispatcher } from '../inbox/dispatcher.ts';
 import { type CircuitStatus, Circuits } from '../outbound/circuits.ts';
+import { RunFeed } from '../runs/run-feed.ts';
+import { Runs } from '../runs/runs.ts';
 import { type Adapter, accountOf, type OpenTrigger } from '../sources/adapter.ts';
 import { type Adapters, makeAdapters } from '../sources/adapters.ts';
 import type { Store } from '../store/store.ts';
+import { drainSupervisor } from '../supervision.ts';
 import { Handlers } from './conversations/handlers.ts';
 import type { Routing } from './conversations/routing.ts';
 import type { HandlerServices } from './conversations/run-context.ts';
-import { drainSupervisor } from './drain-supervisor.ts';
 import { type DeliveryControl, localDeliveryControl } from './operator/delivery-control.ts';
 import { Operator } from './operator/operator.ts';
 import { FolderWatch } from './reloads/folder-watch.ts';
 import { newWarnings } from './reloads/new-warnings.ts';
 import { ResourceReloads } from './reloads/resource-reloads.ts';
+import { AgentTriggers } from './triggers/agent-triggers.ts';
 import { Pauses } from './triggers/pauses.ts';
 import { type ConnectionObserver, sourceHost } from './triggers/source-host.ts';
 import { TriggerCounters } from './triggers/trigger-counters.ts';
@@ -47,6 +58,8 @@ export interface AutomationOptions {
   readonly watched: readonly string[];
   /** Of one request to a webhook. */
   readonly maxBodyBytes: number;
+  /** What agents with a model need besides their tools; asked when the first of them is. */
+  modelServices(): Promise<Omit<ModelAgentServices, 'toolBoxes'>>;
   /** Conversations that are worked at the same time. */
   readonly concurrency: number;
 }
@@ -60,18 +73,24 @@ export class Automation implements Part {
   readonly name = 'automation';
   readonly triggers: TriggerRegistry;
   readonly operator = new Operator(this);
+  readonly feed = new RunFeed();
+  readonly runs = new Runs(this);
+  readonly approvals = new OperatorApprovals(() => this.#approvalsHost());
   readonly listeners: WebhookListeners;
   readonly #options: AutomationOptions;
   readonly #adapters: Adapters;
   readonly #connections: ConnectionRegistry;
-  readonly #handlers = new Handlers();
+  readonly #handlers: Handlers;
+  readonly #agentTriggers = new AgentTriggers();
   readonly #pauses = new Pauses();
   readonly #counters = new TriggerCounters();
   #circuits: Circuits | undefined;
+  #decisions: Approvals | undefined;
   readonly #watches: FolderWatch[] = [];
   readonly #reloads: ResourceReloads;
   #gateway: Gateway | undefined;
   #store: Store | undefined;
+  #toolBoxes: AgentToolBoxes | undefined;
   #works: Works | undefined;
   #dispatcher: Dispatcher | undefined;
   #deliveries: DeliveryControl | undefined;
@@ -82,6 +101,7 @@ export class Automation implements Part {
   constructor(options: AutomationOptions) {
     this.#options = options;
     this.#resources = options.resources;
+    this.#handlers = new Handlers((runtime, file) => new LateHandler(() => this.#modelAgent(runtime, file)));
     this.listeners = new WebhookListeners(options.openListener);
     this.triggers = new TriggerRegistry({
       log: () => this.gateway.log,
@@ -127,6 +147,12 @@ export class Automation implements Part {
     return this.#deliveries;
   }
 
+  /** The tools of agents with a model. */
+  get toolBoxes(): ToolBoxes {
+    if (this.#toolBoxes === undefined) throw new Error('the tools of agents are there from the boot on');
+    return this.#toolBoxes;
+  }
+
   /** How long records of what has ended are kept. */
   get keepMs(): number {
     return this.gateway.config.deliveries.retention_days * DAY_MS;
@@ -134,6 +160,11 @@ export class Automation implements Part {
 
   get agents(): readonly Agent[] {
     return this.#handlers.agents;
+  }
+
+  /** The trigger that an agent has by itself. */
+  triggerOf(agent: string): ManualTrigger | undefined {
+    return this.#agentTriggers.of(agent);
   }
 
   adapterOf(trigger: Trigger): Adapter {
@@ -156,6 +187,7 @@ export class Automation implements Part {
       onThereLate: () => this.#onStoreLate(),
     });
     this.#store = store;
+    this.#toolBoxes = new AgentToolBoxes(this.gateway);
     const { maxBodyBytes } = this.#options;
     const { platforms } = this.#adapters;
     const circuits = new Circuits({ log });
@@ -168,6 +200,7 @@ export class Automation implements Part {
       log,
       redact,
       queues: this.#works.queues,
+      onSettled: (id, settled) => this.feed.settled(id, settled),
     });
     this.#deliveries = localDeliveryControl({
       store,
@@ -203,10 +236,12 @@ export class Automation implements Part {
     await this.listeners.end();
     this.#works?.close();
     await this.#dispatcher?.drain(Math.max(0, endsAt - performance.now()));
+    this.#toolBoxes?.servers.close();
   }
 
   /** Requests that wait for the end of an event are answered now: it is accepted, and they would only be cut off. */
   endWaits(): void {
+    this.feed.close();
     this.#deliveries?.endWaits();
   }
 
@@ -232,20 +267,38 @@ export class Automation implements Part {
   #use(resources: LoadedResources): TriggerDifference {
     this.#resources = resources;
     this.#handlers.use(resources.agents);
+    this.#toolBoxes?.servers.want(withModel(resources.agents));
+    this.#agentTriggers.use(resources.agents);
     const difference = this.triggers.apply(resources.triggers, (name) => this.deliveries.isPaused(name));
     this.#works?.judgeAnew();
     return difference;
   }
 
-  #routing(): Routing & OutboxRouting {
+  #approvalsHost(): OperatorApprovalsHost {
+    const { store, gateway } = this;
+    this.#decisions ??= new Approvals({ ...{ store, places: this.#places() }, ...this.#services() });
+    return { store, gateway, approvals: this.#decisions };
+  }
+
+  #places(): ApprovalPlaces {
     const { triggers } = this;
+    const agentTriggers = this.#agentTriggers;
     return {
       adapterOf: (platform) => this.#adapters.ofPlatform(platform),
       trigger: (name) => {
-        const trigger = triggers.get(name);
+        const trigger = triggers.get(name) ?? agentTriggers.get(name);
         return trigger?.enabled === true ? trigger : undefined;
       },
       triggers: () => triggers.all().filter(({ enabled }) => enabled),
+    };
+  }
+
+  #routing(): Routing & OutboxRouting {
+    const { triggers, feed } = this;
+    const agentTriggers = this.#agentTriggers;
+    return {
+      feed,
+      ...this.#places(),
       isPaused: (name) => this.deliveries.isPaused(name),
       onHeld: (name) => void this.#onHeld(name),
       handlerOf: (target) => this.#handlers.of(target),
@@ -255,9 +308,16 @@ export class Automation implements Part {
       services: this.#services(),
       count: (trigger, kind) => this.deliveries.count(trigger, kind),
       get longestTimeoutMs() {
-        return triggers.longestTimeoutMs;
+        return Math.max(triggers.longestTimeoutMs, agentTriggers.longestTimeoutMs);
       },
     };
+  }
+
+  async #modelAgent(runtime: ModelRuntime, file: string): Promise<Handler> {
+    const loading = import('../agents/model-agent.ts');
+    const services = await this.#options.modelServices();
+    const { ModelAgent } = await loading;
+    return new ModelAgent(runtime, file, { ...services, toolBoxes: this.toolBoxes });
   }
 
   async #stop(id: string, note: string): Promise<boolean> {
@@ -266,7 +326,8 @@ export class Automation implements Part {
 
   #services(): HandlerServices {
     const { gateway } = this;
-    return { log: gateway.log, tools: new InProcessClient(gateway) };
+    const redact = (text: string) => gateway.redactor.redact(text);
+    return { log: gateway.log, redact, tools: new InProcessClient(gateway) };
   }
 
   async #onHeld(trigger: string): Promise<void> {
@@ -307,4 +368,11 @@ export class Automation implements Part {
       this.gateway.log.warn({ reason: (error as Error).message }, 'store could not be swept');
     }
   }
+}
+
+/** Those that the gateway runs itself, with the servers that they bring along. */
+function withModel(agents: readonly Agent[]) {
+  return agents.flatMap(({ name, runtime }) =>
+    runtime?.kind === 'model' ? { name, servers: runtime.servers } : [],
+  );
 }

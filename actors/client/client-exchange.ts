@@ -39,7 +39,7 @@ export interface ExchangeOptions {
 export class ClientExchange implements Exchange, Linked<ClientExchange> {
   readonly rawId: string;
   readonly outlet: Outlet;
-  /** The server the request was sent to, once that is known. */
+  /** The server the request is sent to, once that is known and the request on its way. */
   server: string | undefined;
   call: Cancellable | undefined;
   /** Only for modern clients. */
@@ -83,8 +83,12 @@ export class ClientExchange implements Exchange, Linked<ClientExchange> {
     if (!this.isDone) this.outlet.send(message);
   }
 
-  fail(error: GatewayError): void {
+  fail(error: GatewayError, isUnsent = this.server === undefined): void {
     if (!this.#end('failed', error)) return;
+    if (this.outlet.fail !== undefined) {
+      this.outlet.fail(error, isUnsent);
+      return;
+    }
     const data = this.server === undefined ? error.data : { ...error.data, server: this.server };
     const message = this.#options.redact(error.message);
     this.outlet.finish(errorMessage(this.rawId, error.rpcCode, message, data), error);
@@ -126,6 +130,11 @@ export class ClientExchange implements Exchange, Linked<ClientExchange> {
         undefined,
         fault.code,
       );
+  }
+
+  /** Whether the server has certainly not been asked, while nothing has come of it. */
+  get isUnsent(): boolean {
+    return this.server === undefined || this.call?.connection === undefined;
   }
 
   /** The client has cancelled the request. */

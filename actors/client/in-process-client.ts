@@ -4,11 +4,19 @@
 // IPC1  each request ends once: by its answer, its signal or its deadline; in the latter two it is cancelled at its server.
 // IPC2  a tool that says of itself that it has failed is an answer; who could not be asked, or knows no such tool, is an error.
 // IPC3  an answer that is none fails its request, and nothing else: it is read on the way of all messages of its server.
+// IPC4  the error of a request that was certainly not sent says so (`isUnsent`); where that is not known, it does not.
 
-import { DeadlineError, type GatewayError, StoppedError, UpstreamProtocolError } from '../errors.ts';
+import {
+  DeadlineError,
+  type GatewayError,
+  StoppedError,
+  UnsentError,
+  UpstreamProtocolError,
+} from '../errors.ts';
 import { modernMeta } from '../jsonrpc/modern-meta.ts';
-import { readClientMessage } from '../jsonrpc/read-message.ts';
+import { readClientMessage, readServerMessage } from '../jsonrpc/read-message.ts';
 import { RpcFault, rpcCodes } from '../jsonrpc/rpc-fault.ts';
+import { type Message, whole } from '../jsonrpc/span.ts';
 import type { ManagedServer } from '../server/managed-server.ts';
 import type { MessageRouter } from './message-router.ts';
 import type { Outlet } from './outlet.ts';
@@ -22,14 +30,27 @@ export interface InProcessHost {
 }
 
 export interface InProcessOptions {
-  /** Of all servers, whose names stand before those of their tools, unless one is named. */
-  readonly server?: string | undefined;
+  /** By its id, or one that has none in the catalog. Without it all servers, whose names stand before those of their tools. */
+  readonly server?: string | ManagedServer | undefined;
   readonly signal?: AbortSignal | undefined;
   /** @default 60000 */
   readonly timeoutMs?: number | undefined;
   /** W3C traceparent. */
   readonly trace?: string | undefined;
 }
+
+export interface InProcessCallOptions extends InProcessOptions {
+  /** Of the call, the same for each repetition: its server finds it at KEY_MEMBER of `_meta`. */
+  readonly key?: string | undefined;
+  /** What the tool says of its progress. */
+  readonly onProgress?: ((message: string) => void) | undefined;
+}
+
+interface RequestExtras extends Pick<InProcessCallOptions, 'onProgress'> {
+  readonly meta?: Readonly<Record<string, unknown>>;
+}
+
+const KEY_MEMBER = 'actor-gateway/key';
 
 /** As the server gave it (`tools/list`). */
 export interface Tool {
@@ -66,16 +87,17 @@ export class InProcessClient {
       cursor = result.nextCursor;
       if (cursor === undefined) return tools;
     }
-    throw new UpstreamProtocolError(`the list of tools of ${options.server ?? 'all servers'} has no end`);
+    throw new UpstreamProtocolError(`the list of tools of ${nameOf(options.server)} has no end`);
   }
 
   /** Rejects with a GatewayError, with an RpcFault where the server refused the request, or for what `signal` was aborted. */
   async callTool(
     name: string,
     args: Readonly<Record<string, unknown>>,
-    options: InProcessOptions = {},
+    { key, onProgress, ...options }: InProcessCallOptions = {},
   ): Promise<ToolResult> {
-    const result = await this.#request('tools/call', { name, arguments: args }, options);
+    const more = { meta: key === undefined ? {} : { [KEY_MEMBER]: key }, onProgress };
+    const result = await this.#request('tools/call', { name, arguments: args }, options, more);
     if (result.resultType === 'input_required')
       throw new StoppedError(`the tool ${name} asks its caller something, and nobody is there to answer`);
     return result as ToolResult;
@@ -85,16 +107,22 @@ export class InProcessClient {
     method: string,
     params: Readonly<Record<string, unknown>>,
     { server, signal, timeoutMs = TIMEOUT_MS, trace }: InProcessOptions,
+    { meta, onProgress }: RequestExtras = {},
   ): Promise<Readonly<Record<string, unknown>>> {
     signal?.throwIfAborted();
     const { router, serverInfo } = this.#host;
     this.#lastId += 1;
     const id = this.#lastId;
     const caller = { clientInfo: { name: serverInfo.name, version: serverInfo.version }, capabilities: {} };
-    const request = { jsonrpc: '2.0', id, method, params: { ...params, _meta: modernMeta(caller) } };
+    const request = {
+      jsonrpc: '2.0',
+      id,
+      method,
+      params: { ...params, _meta: { progressToken: id, ...meta, ...modernMeta(caller) } },
+    };
     const envelope = readClientMessage(Buffer.from(JSON.stringify(request)));
-    const target = server === undefined ? undefined : this.#host.server(server);
-    const waiting = new Waiting();
+    const target = typeof server === 'string' ? this.#host.server(server) : server;
+    const waiting = new Waiting(onProgress);
     const running = router.stateless(envelope, target, waiting, {
       requestId: `in-process-${id}`,
       traceparent: trace,
@@ -104,10 +132,11 @@ export class InProcessClient {
       running?.cancel('the caller does not wait for it any more');
     };
     const onAbort = () => giveUp(signal?.reason);
-    const timer = setTimeout(
-      () => giveUp(new DeadlineError(`${method} took more than ${timeoutMs} ms`)),
-      timeoutMs,
-    );
+    const onTime = () => {
+      const late = new DeadlineError(`${method} took more than ${timeoutMs} ms`);
+      giveUp(running?.isUnsent === true ? new UnsentError(late) : late);
+    };
+    const timer = setTimeout(onTime, timeoutMs);
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
       return await waiting.result;
@@ -118,13 +147,16 @@ export class InProcessClient {
   }
 }
 
-/** The way back of one request. What comes before its answer, progress and log messages, is of no use here. */
+/** The way back of one request. */
 class Waiting implements Outlet {
   readonly result: Promise<Readonly<Record<string, unknown>>>;
   reject: (error: unknown) => void = () => {};
   #resolve: (result: Readonly<Record<string, unknown>>) => void = () => {};
 
-  constructor() {
+  readonly #onProgress: ((message: string) => void) | undefined;
+
+  constructor(onProgress: ((message: string) => void) | undefined) {
+    this.#onProgress = onProgress;
     this.result = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.reject = reject;
@@ -133,13 +165,24 @@ class Waiting implements Outlet {
     this.result.catch(() => {});
   }
 
-  send(): void {}
-
-  finish(message: Buffer, error?: GatewayError): void {
-    if (error !== undefined) {
-      this.reject(error);
-      return;
+  /** Of what comes before an answer only the words of its progress are of use here. */
+  send(message: Message): void {
+    if (this.#onProgress === undefined) return;
+    try {
+      const told = readServerMessage(whole(message));
+      if (told.method !== 'notifications/progress') return;
+      const { message: words } = told.parse(told.params) as { readonly message?: unknown };
+      if (typeof words === 'string') this.#onProgress(words);
+    } catch {
+      // What a server says besides is no matter of the call.
     }
+  }
+
+  fail(error: GatewayError, isUnsent: boolean): void {
+    this.reject(isUnsent && !error.isUnsent ? new UnsentError(error) : error);
+  }
+
+  finish(message: Buffer): void {
     try {
       this.#resolve(resultIn(message));
     } catch (failure) {
@@ -150,6 +193,11 @@ class Waiting implements Outlet {
   drop(): void {
     this.reject(new StoppedError('the request was cancelled'));
   }
+}
+
+function nameOf(server: string | ManagedServer | undefined): string {
+  if (server === undefined) return 'all servers';
+  return typeof server === 'string' ? server : server.id;
 }
 
 /** Throws an RpcFault for a refusal, and for what no client could use. */

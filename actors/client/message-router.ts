@@ -107,15 +107,15 @@ export class MessageRouter {
   }
 
   /**
-   * A request of the modern era, to one server or, without one, to all of them. Gives what cancels it; undefined when
-   * it is over already. Throws RpcFault for wrong metadata, OverloadedError when too many clients listen.
+   * A request of the modern era, to one server or, without one, to all of them. Gives what cancels it, and knows whether it
+   * was sent; undefined when it is over already. Throws RpcFault for wrong metadata, OverloadedError when too many clients listen.
    */
   stateless(
     envelope: Envelope,
     server: ManagedServer | undefined,
     outlet: Outlet,
     origin: Origin,
-  ): { cancel(reason?: string): void } | undefined {
+  ): { readonly isUnsent?: boolean; cancel(reason?: string): void } | undefined {
     const caller = readCaller(envelope, shownPrincipal(origin));
     if (envelope.method === 'subscriptions/listen')
       return listen(this.#gateway, { envelope, caller, server, outlet });

@@ -15,6 +15,11 @@ export interface Outlet {
   finish(message: Buffer, error?: GatewayError, rpcCode?: number): void;
   /** As `finish`, for a large answer that need not be put together; without this method it is. */
   finishInPieces?(pieces: readonly Buffer[], rpcCode?: number): void;
+  /**
+   * As `finish` with an error that the gateway made up, for whoever needs no message of it; without this method it is one.
+   * `isUnsent`: the server has certainly not been asked.
+   */
+  fail?(error: GatewayError, isUnsent: boolean): void;
   /** There will be no answer: the client has cancelled. */
   drop(): void;
 }

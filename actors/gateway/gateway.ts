@@ -22,9 +22,11 @@ import type { ManagedServer } from '../server/managed-server.ts';
 import { StartTime } from '../start-time.ts';
 import { StateFolder } from '../state/state-folder.ts';
 import { type OpenStore, StorePart } from '../store/store-part.ts';
+import { drainSupervisor } from '../supervision.ts';
 import { Life, type Part, REAP_MS, type RootRef } from './life.ts';
 import { ServerFactory } from './server-factory.ts';
 import { type CatalogDifference, SERVERS, ServerRegistry } from './server-registry.ts';
+import { SupervisedServers } from './supervised-servers.ts';
 
 export interface GatewayOptions {
   readonly config: GatewayConfig;
@@ -46,6 +48,7 @@ export interface GatewayOptions {
 }
 
 const FILES_AT_A_TIME = 8;
+const AGENT_SERVERS = 'agent servers';
 
 export class Gateway {
   readonly config: GatewayConfig;
@@ -53,6 +56,8 @@ export class Gateway {
   readonly log: Log;
   readonly redactor: Redactor;
   readonly servers: ServerRegistry;
+  /** Those of agents, which nobody else reaches: in no list, at no address, and untouched by the catalog. */
+  readonly agentServers: SupervisedServers;
   readonly sessions: Sessions;
   readonly aggregate: Aggregate;
   readonly discovery: Discovery;
@@ -83,11 +88,18 @@ export class Gateway {
     this.serverInfo = { name: 'actor-gateway', title: 'actor-gateway', version: options.version };
     this.log = log;
     this.redactor = new Redactor(options.secrets);
+    const shutdownMs = config.shutdown_seconds * 1000 + REAP_MS + 1000;
     this.servers = new ServerRegistry({
       log,
-      shutdownMs: config.shutdown_seconds * 1000 + REAP_MS + 1000,
+      shutdownMs,
       make: (...what) => this.#serverFactory.make(...what),
       onLeft: (server) => this.#onServerLeft(server),
+    });
+    this.agentServers = new SupervisedServers({
+      name: AGENT_SERVERS,
+      log,
+      shutdownMs,
+      make: (...what) => this.#serverFactory.makeHidden(...what),
     });
     this.#stateFolder = new StateFolder({
       stateDir: config.state_dir,
@@ -95,7 +107,7 @@ export class Gateway {
       listenAddr: config.listen_addr,
       environment: options.environment,
       log,
-      usedHashes: () => this.servers.hashes(),
+      usedHashes: () => new Set([...this.servers.supervised.hashes(), ...this.agentServers.hashes()]),
     });
     this.store = new StorePart({
       config,
@@ -133,7 +145,7 @@ export class Gateway {
     });
     this.#life = new Life({
       parts: [...this.#ownParts(), ...(options.parts ?? [])],
-      servers: this.servers.supervisorInput(),
+      servers: this.servers.supervised.supervisorInput(),
       shutdownMs: config.shutdown_seconds * 1000,
     });
   }
@@ -173,7 +185,7 @@ export class Gateway {
   /** The very last resort: kills every process at once. */
   kill(): void {
     const error = new StoppedError('the gateway was stopped at once');
-    for (const { handle, pool, eras } of this.servers.everyone()) {
+    for (const { handle, pool, eras } of this.#everyone()) {
       // First, or a call that waits would have another process started.
       handle.close();
       eras.kill();
@@ -183,7 +195,7 @@ export class Gateway {
 
   /** Ends every call, waiting or sent, with the same error; the servers stay as they are. */
   failCalls(error: GatewayError): void {
-    for (const { handle, pool, eras } of this.servers.everyone()) {
+    for (const { handle, pool, eras } of this.#everyone()) {
       eras.kill();
       handle.failWaiting(() => true, error);
       for (const member of pool.members) member.connection.failAll(error);
@@ -244,14 +256,15 @@ export class Gateway {
 
   async #bootServers(): Promise<void> {
     await loadToolFilters(Object.values(this.#catalog.servers).map(({ tools }) => tools));
-    this.servers.attach(this.root.system);
+    this.servers.supervised.attach(this.root.system);
+    this.agentServers.attach(this.root.system);
     this.servers.apply(this.#catalog);
     await loadKnown(this.servers.all());
     this.#stateFolder.sweepLists();
   }
 
   #flush(): Promise<unknown> {
-    return Promise.all([...this.servers.everyone()].map(({ cache }) => cache.flush()));
+    return Promise.all([...this.#everyone()].map(({ cache }) => cache.flush()));
   }
 
   #endClients(): void {
@@ -259,15 +272,17 @@ export class Gateway {
     this.sessions.close();
   }
 
-  #drainServers(): Promise<void> {
+  async #drainServers(): Promise<void> {
     // A server is asked for its eras before its actor has anything to end.
-    for (const { eras } of this.servers.everyone()) eras.kill();
-    const supervisor = this.root.getSnapshot().children[SERVERS];
-    if (supervisor === undefined || supervisor.getSnapshot().status !== 'active') return Promise.resolve();
-    return new Promise((resolve) => {
-      supervisor.subscribe({ complete: resolve, error: () => resolve() });
-      supervisor.send({ type: 'shutdown' });
-    });
+    for (const { eras } of this.#everyone()) eras.kill();
+    const names = [this.servers.supervised.name, this.agentServers.name];
+    await Promise.all(names.map((name) => drainSupervisor(this.root.system.get(name))));
+  }
+
+  /** Those included that are on their way out. */
+  *#everyone(): Iterable<ManagedServer> {
+    yield* this.servers.supervised.everyone();
+    yield* this.agentServers.everyone();
   }
 }
 

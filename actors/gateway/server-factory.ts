@@ -10,6 +10,7 @@ import { ServerCache } from '../server/cache/server-cache.ts';
 import { redactedError } from '../server/calls/redacted-error.ts';
 import { ALL_LIST_BYTES, ListBudget } from '../server/lists/bounded-list.ts';
 import { InvalidTools } from '../server/lists/invalid-tools.ts';
+import type { ListKind } from '../server/lists/lists.ts';
 import { ManagedServer } from '../server/managed-server.ts';
 import { SubscriptionBudget } from '../server/notifications/subscription-budget.ts';
 import { Subscriptions } from '../server/notifications/subscriptions.ts';
@@ -30,6 +31,22 @@ export interface ServerSurroundings {
   readonly onLearned: () => void;
 }
 
+/** Who hears of a server. */
+interface Audience {
+  isWatched(): boolean;
+  /** Lists of it are known, or are others; `isFirst` where nothing was known of it. */
+  onLists(kinds: readonly ListKind[], isFirst: boolean): void;
+  announce(kinds: readonly ListKind[]): void;
+  onLearned(): void;
+}
+
+const nobody: Audience = {
+  isWatched: () => false,
+  onLists: () => {},
+  announce: () => {},
+  onLearned: () => {},
+};
+
 export class ServerFactory {
   readonly #surroundings: ServerSurroundings;
   readonly #subscriptionBudget = new SubscriptionBudget();
@@ -48,16 +65,43 @@ export class ServerFactory {
     wake: () => void,
     previous: ManagedServer | undefined,
   ): ManagedServer {
-    const { log, redactor, sessions, stateFolder, maxMessageBytes, version, environment } =
-      this.#surroundings;
+    const { sessions, onLearned } = this.#surroundings;
+    return this.#make(id, entry, hash, wake, previous, {
+      isWatched: () => sessions.isWatching(id),
+      onLists: (kinds, isFirst) => sessions.announce(isFirst ? EVERY_SERVER : id, kinds, isFirst),
+      announce: (kinds) => sessions.announceAt(id, kinds),
+      onLearned,
+    });
+  }
+
+  /** The same for a server that no client hears of. */
+  makeHidden(
+    id: string,
+    entry: ServerEntry,
+    hash: string,
+    wake: () => void,
+    previous: ManagedServer | undefined,
+  ): ManagedServer {
+    return this.#make(id, entry, hash, wake, previous, nobody);
+  }
+
+  #make(
+    id: string,
+    entry: ServerEntry,
+    hash: string,
+    wake: () => void,
+    previous: ManagedServer | undefined,
+    audience: Audience,
+  ): ManagedServer {
+    const { log, redactor, stateFolder, maxMessageBytes, version, environment } = this.#surroundings;
     const cache = new ServerCache(
       stateFolder.listFile(hash),
       (kinds, isFirst) => {
         if (kinds.includes('tools')) invalidTools.tell();
-        sessions.announce(isFirst ? EVERY_SERVER : id, kinds, isFirst);
+        audience.onLists(kinds, isFirst);
       },
       (what) => log.warn({ server: id }, redactor.redact(what)),
-      this.#surroundings.onLearned,
+      audience.onLearned,
       new ListBudget(this.#listBudget),
     );
     const server: ManagedServer = new ManagedServer({
@@ -81,8 +125,8 @@ export class ServerFactory {
           log,
         }),
       wake,
-      isWatched: () => sessions.isWatching(id),
-      announce: (kinds) => sessions.announceAt(id, kinds),
+      isWatched: audience.isWatched,
+      announce: audience.announce,
     });
     const invalidTools = new InvalidTools(() => server, log);
     return server;

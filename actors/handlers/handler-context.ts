@@ -1,5 +1,6 @@
 // What a handler has beside its job: what was kept of the event, and what it may do while it runs.
 
+import type { RunApprovals } from '../approvals/run-approvals.ts';
 import type { InProcessClient } from '../client/in-process-client.ts';
 import type { Effects } from '../inbox/work.ts';
 import type { Log } from '../log.ts';
@@ -13,10 +14,14 @@ export interface HandlerContext {
   readonly log: Log;
   /** What the handler kept of this event last; the history of the conversation is another thing. */
   readonly state: string | undefined;
+  /** The rows of its journal, in order; none before it has written one. Rejects as the store does. */
+  steps(): Promise<readonly string[]>;
   /** What woke the event last; the same for each attempt, until it is parked again. */
   readonly woken: Waker | undefined;
   /** The gateway's own servers, called in this process. */
   readonly tools: InProcessClient;
+  /** People who are asked before anything is done. Where no platform reaches them operators decide; undefined: not even they. */
+  readonly approvals?: RunApprovals | undefined;
   /**
    * Keeps a state for the attempts after this one; the run goes on once that is durable. Rejects when it could not be kept, or
    * the event is not handled here any more: the run is to end then.
@@ -35,7 +40,7 @@ export interface Parked {
   readonly holdsConversation?: boolean | undefined;
   /** As with a checkpoint. */
   readonly state?: string | null | undefined;
-  readonly emit?: Effects['emit'];
+  readonly effects?: Pick<Effects, 'emit' | 'steps' | 'run' | 'asks'> | undefined;
   /** For the record. */
   readonly note?: string | undefined;
 }

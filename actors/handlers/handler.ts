@@ -1,6 +1,7 @@
 // A handler answers events: this is the seam behind which agents (and later fleets and flows) are. A handler is called
 // once per attempt; all attempts carry the same key, so that it can tell a repetition (`Idempotency-Key`).
 
+import type { Effects } from '../inbox/work.ts';
 import type { HandlerContext, Parked } from './handler-context.ts';
 
 export interface HistoryMessage {
@@ -30,6 +31,8 @@ export interface Job {
     readonly payloadJson?: Uint8Array | undefined;
   };
   readonly trigger: string;
+  /** Who sent it, as its platform calls them; undefined where nobody did, or nobody can say. */
+  readonly requester: string | undefined;
   readonly agent: string;
   /** Key of the conversation, without the prefix of the mailbox. */
   readonly conversation: string;
@@ -46,6 +49,8 @@ export interface AgentReply {
   readonly text: string;
   /** What a runtime gave beside the text. */
   readonly data?: unknown;
+  /** The end of its journal: committed with the answer. */
+  readonly effects?: Pick<Effects, 'steps' | 'run'> | undefined;
 }
 
 /** A handler could not answer; `message` may be shown and carries no secret. */

@@ -18,6 +18,15 @@ export function checkState(state: string | null | undefined): void {
   );
 }
 
+/** Nothing but the effects of what a work gives. Throws TypeError for a row of a journal that is too long. */
+export function effectsOf(of: Effects): Effects {
+  const { snapshot, emit, timers, cancelTimers, steps, run, asks } = of;
+  for (const text of steps ?? [])
+    if (text.length > MAX_STATE)
+      throw new TypeError(`a step may have ${MAX_STATE} characters, and this one has ${text.length}`);
+  return { snapshot, emit, timers, cancelTimers, steps, run, asks };
+}
+
 export interface CheckpointOptions {
   readonly claim: TurnRef;
   readonly event: StoredEvent;
@@ -36,10 +45,8 @@ export class Checkpoint implements Commit {
   constructor(options: CheckpointOptions) {
     this.#options = options;
     const { claim, event, state, effects } = options;
-    const { snapshot, emit, timers, cancelTimers } = effects;
     const { key, fence } = claim;
-    const outcome = 'checkpoint';
-    this.#result = { key, fence, seq: event.seq, outcome, state, snapshot, emit, timers, cancelTimers };
+    this.#result = { key, fence, seq: event.seq, outcome: 'checkpoint', state, ...effectsOf(effects) };
   }
 
   get result(): TurnResult {

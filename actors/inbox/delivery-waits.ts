@@ -20,10 +20,13 @@ export class DeliveryWaits {
   /** The shares of triggers for whose deliveries somebody waits. */
   readonly #shares = new Map<string, Share>();
   readonly #waits = new Map<string, Set<Wait>>();
+  readonly #onSettled: ((id: string, settled: Settled) => void) | undefined;
   #isClosed = false;
 
-  constructor(max: number) {
+  /** `onSettled` hears of each, whether somebody waits for it or not. */
+  constructor(max: number, onSettled?: (id: string, settled: Settled) => void) {
     this.#places = new Budget(max);
+    this.#onSettled = onSettled;
   }
 
   get size(): number {
@@ -58,6 +61,7 @@ export class DeliveryWaits {
 
   /** Ends the waits for a delivery that has ended or parked so. */
   settle(id: string, settled: Settled): void {
+    this.#onSettled?.(id, settled);
     if (this.size === 0) return;
     for (const wait of this.#waits.get(id) ?? []) this.#end(id, wait, settled);
   }

@@ -43,6 +43,8 @@ export interface DispatcherOptions {
   readonly patienceMs?: number;
   /** How many may wait for the end of an event. @default 1024 */
   readonly maxWaiting?: number;
+  /** Hears of each event that has ended, or parks. */
+  readonly onSettled?: (id: string, settled: Settled) => void;
   /** How often deadlines are checked; they are kept with this precision. @default 100 */
   readonly tickMs?: number;
 }
@@ -68,7 +70,7 @@ export class Dispatcher {
     this.#options = options;
     this.#pollMs = options.pollMs ?? 1_000;
     this.#committer = new Committer(store, log);
-    this.#deliveryWaits = new DeliveryWaits(options.maxWaiting ?? 1_024);
+    this.#deliveryWaits = new DeliveryWaits(options.maxWaiting ?? 1_024, options.onSettled);
     this.#keeper = new ClaimKeeper(store, { leaseMs, renewMs }, log, performance.now());
     const host = {
       store,

@@ -8,7 +8,7 @@
 
 import { deferral, redelivery } from '../../machines/redelivery.ts';
 import type { StoredEvent, TurnRef, TurnResult } from '../store/store.ts';
-import { checkState } from './checkpoint.ts';
+import { checkState, effectsOf } from './checkpoint.ts';
 import type { Outcome } from './work.ts';
 
 /**
@@ -28,7 +28,7 @@ export function turnResult(
   switch (outcome.kind) {
     case 'done':
     case 'ignored': {
-      const { kind, trigger, note, answer, receipt, snapshot, emit, timers, cancelTimers } = outcome;
+      const { kind, trigger, note, answer, receipt } = outcome;
       return {
         key,
         fence,
@@ -38,17 +38,14 @@ export function turnResult(
         note: note === undefined ? undefined : noteOf(note),
         answer,
         receipt,
-        snapshot,
-        emit,
-        timers,
-        cancelTimers,
         isLast,
+        ...effectsOf(outcome),
       };
     }
     case 'parked': {
-      const { parkedOn, holdsKey, state, trigger, note, snapshot, emit, timers, cancelTimers } = outcome;
+      const { parkedOn, holdsKey, state, trigger, note } = outcome;
       checkState(state);
-      const kept = { state, snapshot, emit, timers, cancelTimers };
+      const kept = { ...effectsOf(outcome), state };
       const said = { trigger, note: note === undefined ? undefined : noteOf(note) };
       return { key, fence, seq, outcome: 'parked', parkedOn, holdsKey, ...kept, ...said, isLast };
     }

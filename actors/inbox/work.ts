@@ -5,7 +5,10 @@ import type { TriggerRetry } from '../../config/resources/triggers/trigger.ts';
 import type { NewEvent, StoredEvent, TurnResult } from '../store/store.ts';
 
 /** What is to happen with a checkpoint, together with it. */
-export type Effects = Pick<TurnResult, 'snapshot' | 'emit' | 'timers' | 'cancelTimers'>;
+export type Effects = Pick<
+  TurnResult,
+  'snapshot' | 'emit' | 'timers' | 'cancelTimers' | 'steps' | 'run' | 'asks'
+>;
 
 export interface Assignment {
   readonly event: StoredEvent;
@@ -14,8 +17,8 @@ export interface Assignment {
   readonly signal: AbortSignal;
   /**
    * Keeps a state for the attempts after this one, which find it in `event.state`; undefined leaves it as it is, null removes
-   * it. The attempt goes on once that is durable. Rejects when the claim is lost, and when the store refuses it: then
-   * nothing of it was taken. What is not awaited is waited for before the outcome is committed.
+   * it; `steps` are rows for its journal. The attempt goes on once that is durable. Rejects when the claim is lost, and when
+   * the store refuses it: then nothing of it was taken. What is not awaited is waited for before the outcome is committed.
    */
   checkpoint(state: string | null | undefined, effects?: Effects): Promise<void>;
 }
@@ -41,18 +44,17 @@ export type Outcome =
       readonly kind: 'done' | 'ignored';
       /** Whoever sent it is told so. */
       readonly notice?: Notice | undefined;
-    } & Pick<
-      TurnResult,
-      'trigger' | 'note' | 'answer' | 'receipt' | 'snapshot' | 'emit' | 'timers' | 'cancelTimers'
-    >)
+    } & Pick<TurnResult, 'trigger' | 'note' | 'answer' | 'receipt'> &
+      Effects)
   /**
    * It is to go on when an event of its key wakes that name, and gives its claim and its place back until then. The name is
    * unique among what waits in its key; where a timer is to wake it, that is one of `timers`.
    */
   | ({ readonly kind: 'parked'; readonly parkedOn: string } & Pick<
       TurnResult,
-      'state' | 'holdsKey' | 'trigger' | 'note' | 'snapshot' | 'emit' | 'timers' | 'cancelTimers'
-    >)
+      'state' | 'holdsKey' | 'trigger' | 'note'
+    > &
+      Effects)
   /** A paused trigger would take it: it stays first until that trigger is resumed. */
   | ({ readonly kind: 'held'; readonly trigger: string } & NotAfter)
   /** There is no place for it at present (work-places.ts): it was no attempt, and waits until that name is released. */

@@ -1,6 +1,9 @@
 // What an agent gave beside its text, as far as a chat has a form for it: title, fields, and actions to choose from. Anything
 // else, and whatever has another shape, stays data of the answer and is passed over here.
+//
+// RCD1  an answer has no button that decides about an approval: whoever pressed it, under whatever title, would have decided.
 
+import { decisionIn } from '../approvals/decision-action.ts';
 import type { Card, CardAction, CardField } from './outbound-message.ts';
 
 /** More than any platform shows. */
@@ -31,7 +34,7 @@ function fieldOf(item: unknown): readonly CardField[] {
 function actionOf(item: unknown): readonly CardAction[] {
   if (!isObject(item)) return [];
   const id = wordsIn(item, 'id');
-  if (id === undefined) return [];
+  if (id === undefined || decisionIn(id) !== undefined) return [];
   const { style } = item;
   return [
     {

@@ -4,6 +4,7 @@
 import type { Trigger } from '../../config/resources/triggers/trigger.ts';
 import { platformOf } from '../../config/resources/triggers/trigger-types.ts';
 import type { Filters } from '../../machines/matching.ts';
+import type { DecisionInbound } from '../approvals/decision-inbound.ts';
 import type { ConnectedAccount, Connections } from '../connections/connector.ts';
 import type { Log } from '../log.ts';
 import type { Outbound } from '../outbound/outbound.ts';
@@ -34,6 +35,8 @@ export interface InboundEvent {
   readonly text: string | undefined;
   /** Somebody pressed, chose or filled in something: `text` is what that holds, and `patterns` are about what people write. */
   readonly isChoice?: boolean | undefined;
+  /** By that they approve or deny what we had asked: it goes to nobody else, whatever commands there are. Whether they may is not the adapter's to know. */
+  readonly decision?: DecisionInbound | undefined;
   /** A large text as JSON. */
   readonly textJson?: Uint8Array | undefined;
   /** Why nothing here can answer it, whatever the filters of triggers say; it is ignored with this note. */

@@ -18,11 +18,22 @@
 // S11  an event that ran when the process ended waits for a pause, which begins anew at each start, and then for those that are
 //      suspected as it is; that it ran is an attempt, and a crash. What has ended the process too often is still given a
 //      few times, to be given up; what ends it in that as well is dead.
-// S12  a checkpoint is kept: the event goes on under its claim, and each later attempt begins with what it kept.
+// S12  a checkpoint is kept: the event goes on under its claim, and each later attempt begins with what it kept. One that had
+//      died and comes again begins without that, but with its journal.
 // S13  an event that is parked has no claim and no attempt until the first event of its key that wakes by its name is there,
 //      before or after the park. That one never runs, and ends with it; it wakes one event, once.
 // S14  while a parked event holds its key nothing of the key runs, but what wakes it does so.
+// S15  rows of a journal are numbered without a gap, and never change; those of a lost claim are not among them. Only a
+//      replay drops them, and the sweep of their event.
+// S16  an approval is decided once. One whose event has ended, or begins anew, is not pending.
 
+import type {
+  ApprovalFilter,
+  DecidedApproval,
+  NewApproval,
+  NewDecision,
+  StoredApproval,
+} from './approval.ts';
 import type {
   Delivery,
   DeliveryCounts,
@@ -31,6 +42,7 @@ import type {
   DeliveryState,
   Undelivered,
 } from './delivery.ts';
+import type { Run, RunFilter, RunNote, RunPage, Step } from './run.ts';
 
 /** What an event is told apart by in its key: `inbound` is of a platform, and its adapter reads it; `timer`, `decision`, … */
 export const INBOUND = 'inbound';
@@ -96,6 +108,8 @@ export interface StoredEvent extends NewEvent {
   readonly state?: string | undefined;
   /** What woke it last. It is the same for each attempt, until the event is parked again. */
   readonly woken?: Waker | undefined;
+  /** How many rows its journal has; undefined where it has none. */
+  readonly steps?: number | undefined;
 }
 
 /** Of the event that woke another one. */
@@ -169,6 +183,12 @@ export interface TurnResult extends TurnRef {
   readonly emit?: readonly NewEvent[] | undefined;
   readonly timers?: readonly NewTimer[] | undefined;
   readonly cancelTimers?: readonly string[] | undefined;
+  /** Rows for the journal of the event, JSON text each. */
+  readonly steps?: readonly string[] | undefined;
+  /** What lists show of the event as a run, from now on; what has rows has to have been given one. */
+  readonly run?: RunNote | undefined;
+  /** With `checkpoint` and `parked`: approvals that are pending from now on, until somebody decides or the event ends. */
+  readonly asks?: readonly NewApproval[] | undefined;
   /** Gives the claim back although more may wait: the gateway is stopping. */
   readonly isLast?: boolean | undefined;
 }
@@ -243,14 +263,27 @@ export interface Store {
   ): Promise<(Delivery & { readonly meta: string; readonly body: Uint8Array }) | undefined>;
   /**
    * Has a delivery that is done, dead, ignored or waiting run again from its beginning, in its old place and with all its
-   * attempts before it; false for any other. What it emitted before keeps its ids, and is not emitted twice.
+   * attempts before it; false for any other. What it emitted before keeps its ids, and is not emitted twice. With `keepsJournal`
+   * it goes on where it was instead: what was kept of it, its journal and what it waits to be approved stay.
    */
-  requeue(id: string): Promise<boolean>;
+  requeue(id: string, options?: { readonly keepsJournal?: boolean }): Promise<boolean>;
+  /** The rows of its journal after the first `after`, as many as fit into some megabytes; none for one without. */
+  steps(id: string, after?: number): Promise<readonly Step[]>;
+  /** Of a bounded number of records: there may be fewer than `limit`, or none, and yet more beyond. */
+  runs(filter: RunFilter): Promise<RunPage>;
+  run(id: string): Promise<Run | undefined>;
+  /** The newest first. */
+  approvals(filter: ApprovalFilter): Promise<readonly StoredApproval[]>;
+  approval(id: string): Promise<StoredApproval | undefined>;
+  /** The first decision counts. Undefined for one that is not known. */
+  decide(id: string, decision: NewDecision): Promise<DecidedApproval | undefined>;
   /**
    * What is done with that receipt, in a key that begins so, has not arrived: it is dead, with the note. One that is not done any
    * more stays as it is. Gives the ids of those that have the receipt, undefined where nothing has it.
    */
   undeliver(keyPrefix: string, messages: readonly Undelivered[]): Promise<readonly (string | undefined)[]>;
+  /** The newest that has that receipt in a key that begins so, by its id; undefined where nothing has it. */
+  withReceipt(keyPrefix: string, receipt: string): Promise<string | undefined>;
   /**
    * Ends a delivery that waits for anything, is held or dead as `ignored`; false for any other. What is to happen with it happens
    * together with it, but nothing for one that was dead: that has had its end.

@@ -8,18 +8,18 @@ import { headersByName, text, variablesByName } from '../text-schema.ts';
 
 export const serverIdPattern = '^[A-Za-z0-9._-]{1,64}$';
 
+/** A pattern of names of tools. */
+export const toolPattern = Type.String({
+  minLength: 1,
+  maxLength: 1024,
+  // Taken literally, what other programs give a meaning would let tools through that a `deny` is to hold back.
+  pattern: '^(?!.*\\[\\[:)(?!.*\\{[^{}]*\\.\\.)[^()]*$',
+  patternErrorMessage: 'a pattern of * ? [a-z] [!a-z] {a,b}, without ( ), {1..3} and [[:alpha:]]',
+});
+
 /** Without a default one can tell whether it was written. */
 const toolPatterns = (description: string, byDefault?: string[]) =>
-  Type.Array(
-    Type.String({
-      minLength: 1,
-      maxLength: 1024,
-      // Taken literally, what other programs give a meaning would let tools through that a `deny` is to hold back.
-      pattern: '^(?!.*\\[\\[:)(?!.*\\{[^{}]*\\.\\.)[^()]*$',
-      patternErrorMessage: 'a pattern of * ? [a-z] [!a-z] {a,b}, without ( ), {1..3} and [[:alpha:]]',
-    }),
-    { description, ...(byDefault === undefined ? {} : { default: byDefault }) },
-  );
+  Type.Array(toolPattern, { description, ...(byDefault === undefined ? {} : { default: byDefault }) });
 
 // `Type.Partial` would bring TypeBox's type engine with it, 8 ms of each start.
 const partial = <P extends Type.TProperties>(properties: P) =>
@@ -188,8 +188,8 @@ const writtenFields = {
 /** What may stand in an entry under `servers`; `command` and `url` exclude each other. */
 export const writtenEntrySchema = partial(writtenFields);
 
-/** What may stand in an entry under `mcpServers`: the same, and the words that desktop clients write. */
-export const desktopEntrySchema = partial({
+/** The same, and the words that desktop clients write. */
+export const desktopFields = {
   ...writtenFields,
   type: Type.Enum(['stdio', 'http', 'streamable-http', 'streamableHttp', 'sse'], {
     description: "A desktop client's word for runtime.",
@@ -200,7 +200,10 @@ export const desktopEntrySchema = partial({
   excludeTools: toolPatterns('The same, of another client.'),
   enabledTools: toolPatterns("A desktop client's word for tools.allow."),
   includeTools: toolPatterns('The same, of another client.'),
-});
+};
+
+/** What may stand in an entry under `mcpServers`. */
+export const desktopEntrySchema = partial(desktopFields);
 
 /** A local server: `command` with a slash and `cwd` are absolute. */
 export type StdioEntry = Omit<Type.Static<typeof stdioEntrySchema>, 'inherit_env'> & {

@@ -31,6 +31,24 @@ export function withoutPlatforms(root: YamlTree): YamlTree {
   return withMember(root, 'spec', (spec) => withoutMembers(spec, ['platforms']));
 }
 
+/** What may stand in `spec` as well, beside `platforms`. */
+const anywhere = ['providers', 'prices'];
+
+/** The tree with all of what may stand in `spec` as well where it is read. */
+export function withAllOnTop(reader: SchemaReader, root: YamlTree): YamlTree {
+  const spec = memberOf(root, 'spec');
+  if (root.kind !== 'map' || spec?.kind !== 'map') return root;
+  const moved = spec.pairs.filter(({ key }) => anywhere.includes(key));
+  for (const { key, keyOffset, value } of moved) {
+    if (memberOf(root, key) === undefined) continue;
+    reader.place(`spec.${key}`, keyOffset, value.offset);
+    reader.reportKey(`spec.${key}`, `is there twice: ${key} stands beside spec too`);
+  }
+  const own = moved.filter(({ key }) => memberOf(root, key) === undefined);
+  const rest = withMember(root, 'spec', () => withoutMembers(spec, anywhere));
+  return rest.kind === 'map' ? { ...rest, pairs: [...rest.pairs, ...own] } : rest;
+}
+
 /** Where a file of this form listens, as `listen_addr` says it; undefined when that was written badly. */
 export function daemonListenAddr(reader: SchemaReader, config: Written<GatewayConfig>): string | undefined {
   const { listen_addr, http_port } = config;

@@ -8,6 +8,7 @@ import { jwtSchema } from '../jwt-schema.ts';
 import type { Platforms } from '../resources/resource-context.ts';
 import { text, textByKey } from '../text-schema.ts';
 import { listenAddrPattern } from './listen-addr.ts';
+import { pricesSchema, providersSchema } from './provider-schema.ts';
 
 const count = (description: string, byDefault: number) =>
   Type.Integer({ description, default: byDefault, minimum: 1, maximum: 1_000_000 });
@@ -212,7 +213,8 @@ export const gatewaySchema = Type.Object(
           }),
         ),
         commands: Type.Boolean({
-          description: 'Let the page start and stop servers and reload the catalog.',
+          description:
+            'Let the page start and stop servers, pause triggers, cancel runs, decide approvals and reload the catalog.',
           default: false,
         }),
         stately: Type.Boolean({
@@ -228,6 +230,8 @@ export const gatewaySchema = Type.Object(
       },
       { description: 'The page that shows what the gateway is doing.', default: {} },
     ),
+    providers: providersSchema,
+    prices: pricesSchema,
     ...daemonFields,
   },
   { description: 'Configuration of the gateway.' },

@@ -7,7 +7,7 @@ import type { SchemaReader } from '../reader/schema-reader.ts';
 import { shellForm } from '../reader/substitute.ts';
 import { memberOf, textOf, withoutMembers } from '../reader/yaml-members.ts';
 import type { YamlTree } from '../reader/yaml-tree.ts';
-import { daemonListenAddr, isDaemonForm, withoutPlatforms } from './daemon-form.ts';
+import { daemonListenAddr, isDaemonForm, withAllOnTop, withoutPlatforms } from './daemon-form.ts';
 import { type GatewayConfig, gatewaySchema } from './gateway-schema.ts';
 import { isLoopback, parseListenAddr } from './listen-addr.ts';
 
@@ -17,7 +17,7 @@ export function readGateway(reader: SchemaReader, root: YamlTree, file: string):
   const isDaemon = isDaemonForm(root);
   // In the form of a resource there is a default for where to listen, and servers are not what it is about.
   const schema = isDaemon ? { ...gatewaySchema, required: [] } : gatewaySchema;
-  const own = withoutCatalog(reader, isDaemon ? withoutPlatforms(root) : root);
+  const own = withoutCatalog(reader, isDaemon ? withAllOnTop(reader, withoutPlatforms(root)) : root);
   const written = reader.read(schema, own, '') as Written<GatewayConfig> | undefined;
   if (written === undefined) return {};
   const filled: Written<GatewayConfig> = fillDefaults(gatewaySchema, written);

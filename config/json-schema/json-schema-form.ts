@@ -30,7 +30,9 @@ function withReferences(schema: SchemaNode): SchemaNode {
 /** A reference is checked when its value is known, so an editor takes any text with one. */
 function orReference(schema: SchemaNode): SchemaNode {
   const { description, default: byDefault, writeOnly, anyOf, ...check } = schema;
-  const options = anyOf?.map((option) => (option.items ? withReferences(option) : option)) ?? [check];
+  const options = anyOf?.map((option) =>
+    option.items || option.properties ? withReferences(option) : option,
+  ) ?? [check];
   return {
     ...(description === undefined ? {} : { description }),
     ...(byDefault === undefined ? {} : { default: byDefault }),

@@ -3,7 +3,7 @@
 
 import { joinPath } from './field-path.ts';
 import type { SchemaReader } from './schema-reader.ts';
-import type { YamlMap, YamlTree } from './yaml-tree.ts';
+import type { YamlMap, YamlScalar, YamlTree } from './yaml-tree.ts';
 
 /** The value of a member, if `tree` is a mapping that has it. */
 export function memberOf(tree: YamlTree | undefined, key: string): YamlTree | undefined {
@@ -14,6 +14,19 @@ export function memberOf(tree: YamlTree | undefined, key: string): YamlTree | un
 /** The text of a scalar. */
 export function textOf(tree: YamlTree | undefined): string | undefined {
   return tree?.kind === 'scalar' && typeof tree.value === 'string' ? tree.value : undefined;
+}
+
+/** What JSON would have in the place of the tree. */
+export function plainValue(tree: YamlTree): unknown {
+  if (tree.kind === 'scalar') return tree.value;
+  if (tree.kind === 'list') return tree.items.map(plainValue);
+  return Object.fromEntries(tree.pairs.map(({ key, value }) => [key, plainValue(value)]));
+}
+
+/** A value in the place of another one, at which its problems are reported. */
+export function scalarLike(tree: YamlTree, value: string | number): YamlScalar {
+  const { offset } = tree;
+  return { kind: 'scalar', offset, end: tree.kind === 'scalar' ? tree.end : offset, value };
 }
 
 /** The tree with one member changed; itself when it has none of that key. */

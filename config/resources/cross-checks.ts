@@ -2,7 +2,6 @@
 // paths that two types want, and triggers between which only their names decide.
 
 import { suggest } from '../reader/suggest.ts';
-import type { Agent } from './agents/agent.ts';
 import type { ReadResource } from './resource-context.ts';
 import { agentTarget, isSameTarget, type Target } from './triggers/target.ts';
 import type { Trigger } from './triggers/trigger.ts';
@@ -41,20 +40,15 @@ function checkAgents(
   defaultAgent: string | undefined,
   mayLackAgents: boolean,
 ): void {
-  const agents = new Map<string, Agent | undefined>();
-  for (const { kind, name, agent } of resources)
-    if (kind === 'Agent' && name !== undefined) agents.set(name, agent);
+  const agents = new Set<string>();
+  for (const { kind, name } of resources) if (kind === 'Agent' && name !== undefined) agents.add(name);
   const severity = mayLackAgents && agents.size === 0 ? 'warning' : 'error';
   const faultOf = ({ name }: Target): string | undefined => {
-    if (!agents.has(name)) {
-      const near = suggest(name, [...agents.keys()]);
-      return near === undefined
-        ? `there is no agent ${name}`
-        : `there is no agent ${name}; did you mean ${near}?`;
-    }
-    const agent = agents.get(name);
-    if (agent === undefined || agent.runtime !== undefined) return undefined;
-    return `agent ${name} cannot run: models such as its ${agent.model} are not supported; give it spec.runtime.http.url, or a model scripted:FILE`;
+    if (agents.has(name)) return undefined;
+    const near = suggest(name, [...agents]);
+    return near === undefined
+      ? `there is no agent ${name}`
+      : `there is no agent ${name}; did you mean ${near}?`;
   };
   for (const { reader, references = [] } of resources)
     for (const { target, path } of references) {

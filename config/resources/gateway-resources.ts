@@ -2,21 +2,27 @@
 
 import type { GatewayConfig } from '../gateway-file/gateway-schema.ts';
 import { parseListenAddr } from '../gateway-file/listen-addr.ts';
+import { usableProviders } from '../gateway-file/providers.ts';
 import type { SecretValues } from '../reader/secret-values.ts';
 import type { Environment } from '../reader/substitute.ts';
 import { type LoadedResources, loadResources } from './load-resources.ts';
 
 /** `listen_addr` is undefined where it is not known; then nothing is said of loopback. */
-export type ResourceSettings = Pick<GatewayConfig, 'spec' | 'platforms'> & {
+export type ResourceSettings = Pick<GatewayConfig, 'spec' | 'platforms' | 'providers' | 'prices'> & {
   readonly listen_addr: string | undefined;
 };
 
-/** Never rejects for what is in the files. */
+/**
+ * Never rejects for what is in the files. `servers` are the ids of the catalog, undefined where it is not known. Keys of providers
+ * are among the `secrets` then, those of the usual variables too.
+ */
 export function loadGatewayResources(
-  { spec, platforms, listen_addr }: ResourceSettings,
+  { spec, platforms, listen_addr, providers, prices }: ResourceSettings,
   env: Environment,
   secrets: SecretValues,
+  servers: readonly string[] | undefined,
 ): Promise<LoadedResources> {
+  usableProviders(providers, env, secrets);
   return loadResources({
     triggers: spec.triggers.directory,
     agents: spec.agents.directory,
@@ -24,6 +30,7 @@ export function loadGatewayResources(
     secrets,
     defaultAgent: spec.runtime.default_agent,
     platforms,
+    given: { providers, prices, servers },
     listen: listen_addr === undefined ? undefined : parseListenAddr(listen_addr),
   });
 }

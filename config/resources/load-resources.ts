@@ -13,8 +13,10 @@ import { suggest } from '../reader/suggest.ts';
 import { memberOf, textOf } from '../reader/yaml-members.ts';
 import { parseYamlDocuments, type YamlTree } from '../reader/yaml-tree.ts';
 import type { Agent } from './agents/agent.ts';
+import { checkModels, type GivenToAgents } from './agents/model-checks.ts';
 import { readAgent } from './agents/read-agent.ts';
 import { unsupportedKinds } from './aliases.ts';
+import { checkApprovers } from './approver-checks.ts';
 import { crossCheck } from './cross-checks.ts';
 import type { Platforms, ReadResource, ResourceContext } from './resource-context.ts';
 import { resourceFiles } from './resource-files.ts';
@@ -36,6 +38,8 @@ export interface LoadResourcesOptions {
   readonly isLenient?: boolean | undefined;
   readonly defaultAgent?: string | undefined;
   readonly platforms?: Platforms | undefined;
+  /** What the gateway has for agents with models; as far as it is not known, nothing is said of it. */
+  readonly given?: GivenToAgents | undefined;
   /** Where the gateway listens; without it nothing is said of loopback. */
   readonly listen?: ListenAddress | undefined;
 }
@@ -50,6 +54,7 @@ export interface LoadedResources {
 
 const MAX_DOCUMENTS = 1000;
 const MAX_RESOURCES = 5000;
+const NAMESPACE = 'metadata.namespace';
 const kinds = ['Trigger', 'Agent', ...Object.keys(unsupportedKinds)];
 
 /** Never rejects for what is in the files. */
@@ -74,6 +79,8 @@ export async function loadResources(options: LoadResourcesOptions): Promise<Load
     }
   }
   crossCheck(resources, defaultAgent, isLenient && agents === undefined);
+  checkApprovers(resources);
+  checkModels(resources, { ...options.given, env: options.env, isLenient });
   problems.push(...resources.flatMap(({ reader }) => reader.problems));
   const good = resources.filter(({ reader }) => !hasError(reader.problems));
   return {
@@ -98,7 +105,9 @@ async function readFile(
     if (root === undefined || isEmpty(root) || isBroken) continue;
     const reader = new SchemaReader(source, options.env, options.secrets);
     if (options.isLenient === true) reader.unsetVariables = 'warning';
-    resources.push(await readResource(reader, root, file, context));
+    resources.push(await readResource(reader, root, file, context, options.secrets));
+    if (reader.has(NAMESPACE))
+      reader.reportKey(NAMESPACE, 'has no effect: a gateway has one for all its resources', 'warning');
   }
   // A key that is there twice, say, belongs to no field, and yet what was read is not what was meant.
   const isWhole = !hasError(problems);
@@ -120,11 +129,12 @@ async function readResource(
   root: YamlTree,
   file: string,
   context: ResourceContext,
+  secrets: SecretValues,
 ): Promise<ReadResource> {
   const kindTree = memberOf(root, 'kind');
   const kind = textOf(kindTree);
   if (kind === 'Trigger') return readTrigger(reader, root, file, context);
-  if (kind === 'Agent') return readAgent(reader, root, file);
+  if (kind === 'Agent') return readAgent(reader, root, file, secrets);
   const offset = kindTree?.offset ?? root.offset;
   reader.place('kind', offset, offset);
   reader.report('kind', kindFault(root, kind));

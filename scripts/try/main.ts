@@ -1,4 +1,5 @@
-// A chat in this terminal: a local platform, a gateway with the example trigger of that chat, and an agent that answers by rules.
+// A chat in this terminal: a local platform, a gateway with the example trigger of that chat, and an agent that answers by rules. Or a
+// stand-in for a model.
 // However it ends (`/quit`, the end of the input, Ctrl-C, a closed terminal or pipe, a gateway that fails), nothing of it is left
 // behind; what a kill -9 leaves the next one removes.
 
@@ -9,8 +10,11 @@ import { localChats } from '../../test/fixtures/chats/local-chats.ts';
 import { Conversation } from './conversation.ts';
 import { removeLeft } from './folders.ts';
 import { startGateway } from './gateway.ts';
+import { serveModel } from './model.ts';
 
 const names = Object.keys(localChats);
+/** The one that the examples of agents with a model ask at. */
+const MODEL_PORT = '8791';
 
 const help = `Usage: npm run try -- NAME
 
@@ -22,6 +26,11 @@ ${names.map((name) => `  ${name}`).join('\n')}
 
 Spellings that a trigger's type may have are understood as well.
 What you type is said; /NAME … is a command, #2 or its title presses a button. /help lists the rest.
+
+Or: npm run try -- model [--port ${MODEL_PORT}]
+
+A stand-in for a model, that speaks the OpenAI protocol on this machine and follows rules, for the agents of
+examples/assistant-automation.yaml.
 `;
 
 /** Gives the exit code. `root` is the folder of the project. */
@@ -42,6 +51,13 @@ export async function main(args: readonly string[], root: string): Promise<numbe
   }
   const [name, ...more] = parsed.positionals;
   if (name === undefined) return complain('which chat?');
+  if (name === 'model' && more.length === 0) {
+    const port = parsed.values.port ?? MODEL_PORT;
+    if (!/^\d{1,5}$/.test(port) || Number(port) > 65_535)
+      return complain(`${JSON.stringify(port)} is no port`);
+    return tryModel(Number(port));
+  }
+  if (parsed.values.port !== undefined) return complain('only model has a port');
   const type = typeMeant(name);
   const known = Object.hasOwn(localChats, name) || type === undefined ? name : platformOf(type);
   const make = Object.hasOwn(localChats, known) ? localChats[known] : undefined;
@@ -69,11 +85,23 @@ export async function main(args: readonly string[], root: string): Promise<numbe
   }
 }
 
+async function tryModel(port: number): Promise<number> {
+  const { signal, release } = untilTold();
+  try {
+    return await serveModel(port, signal);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    return 1;
+  } finally {
+    release();
+  }
+}
+
 const parse = (args: readonly string[]) =>
   parseArgs({
     args: [...args],
     allowPositionals: true,
-    options: { help: { type: 'boolean', short: 'h', default: false } },
+    options: { help: { type: 'boolean', short: 'h', default: false }, port: { type: 'string' } },
   });
 
 /**

@@ -16,6 +16,9 @@ export type CommandName =
   | 'top'
   | 'get'
   | 'run'
+  | 'chat'
+  | 'runs'
+  | 'approvals'
   | 'send'
   | 'deliveries'
   | 'triggers'
@@ -34,7 +37,13 @@ export const commandList: Readonly<Record<CommandName, CommandSummary>> = {
     usage: '<triggers|agents>',
     description: 'the triggers or agents of a running gateway, or of files',
   },
-  run: { usage: 'trigger <name>', description: 'run a trigger of type Manual, and print the answer' },
+  run: {
+    usage: '<trigger|agent> <name>',
+    description: 'run a trigger of type Manual, or ask an agent, and print the answer',
+  },
+  chat: { usage: '<agent>', description: 'talk with an agent in the terminal' },
+  runs: { usage: '<verb> [id]', description: 'list, show, cancel or retry what agents have done' },
+  approvals: { usage: '<verb> [id]', description: 'list, show, approve or deny what waits for approval' },
   send: { usage: '<trigger>', description: 'send a message to a conversation of a trigger' },
   deliveries: { usage: '<verb> [id]', description: 'list, show, replay or discard what has been accepted' },
   triggers: {

@@ -38,7 +38,7 @@ export interface FrontOptions {
 }
 
 /** The paths of triggers; what is there is known where there are some. */
-const OF_TRIGGERS = /^\/(?:triggers|agents|deliveries)(?:\/|$)/;
+const OF_TRIGGERS = /^\/(?:triggers|agents|deliveries|runs|approvals)(?:\/|$)/;
 
 const DRAIN_POLL_MS = 20;
 /** For the answers to calls that were given up to leave; a client that takes none must not hold up the end. */
@@ -74,6 +74,11 @@ export class Front implements Part {
   get gateway(): Gateway {
     if (this.#gateway === undefined) throw new Error('the front has not been attached to a gateway');
     return this.#gateway;
+  }
+
+  /** Keeps streams alive. */
+  get heartbeat(): Heartbeat {
+    return this.#heartbeat;
   }
 
   /** For bodies of which nobody knows yet who sends them. */
@@ -153,6 +158,7 @@ export class Front implements Part {
     const deadline = performance.now() + graceMs;
     // Streams that only listen would never end by themselves; their clients come back to the next gateway.
     this.gateway.sessions.closeStreams();
+    this.triggers?.closeStreams();
     this.#inspector?.close();
     const settled = async (until: number) => {
       while (listener.open > 0 && performance.now() < until)
@@ -255,7 +261,10 @@ export class Front implements Part {
     const found = this.triggers?.routeAt(path);
     if (found !== undefined) return this.triggers?.answer(context, found);
     if (this.triggers === undefined && OF_TRIGGERS.test(path))
-      context.error(404, 'this gateway has no triggers; spec.triggers.directory names their folder');
+      context.error(
+        404,
+        'this gateway has no triggers or agents; spec.triggers.directory and spec.agents.directory name their folders',
+      );
     else
       context.error(404, `nothing is at ${JSON.stringify(path.slice(0, 200))}; ${this.#whereToLook(path)}`);
     return undefined;

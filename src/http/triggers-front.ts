@@ -14,10 +14,10 @@ import { webhook } from './webhook-endpoint.ts';
 export class TriggersFront {
   readonly automation: Automation;
   readonly figures: AutomationFigures;
-  readonly #front: Pick<Front, 'gateway' | 'unproven' | 'fail'>;
+  readonly #front: Pick<Front, 'gateway' | 'unproven' | 'heartbeat' | 'fail'>;
   readonly #refused = new RefusedEvents(() => this.#front.gateway.log);
 
-  constructor(automation: Automation, front: Pick<Front, 'gateway' | 'unproven' | 'fail'>) {
+  constructor(automation: Automation, front: Pick<Front, 'gateway' | 'unproven' | 'heartbeat' | 'fail'>) {
     this.automation = automation;
     this.figures = new AutomationFigures(automation);
     this.#front = front;
@@ -35,7 +35,15 @@ export class TriggersFront {
 
   /** The second step of a request to a route of triggers; undefined when it has been answered. */
   answer(context: ExchangeContext, found: FoundRoute): BodyHandler | undefined {
-    return answerAutomation(this.automation.operator, context, found, this.#front.fail);
+    const { operator, runs, approvals } = this.automation;
+    const { heartbeat, gateway } = this.#front;
+    const host = { operator, runs, approvals, heartbeat, isDraining: gateway.isDraining };
+    return answerAutomation(host, context, found, this.#front.fail);
+  }
+
+  /** Ends the streams of runs, which would never end by themselves; who reads them comes back to the next gateway. */
+  closeStreams(): void {
+    this.automation.feed.close();
   }
 
   /** The same for a request to a webhook. */

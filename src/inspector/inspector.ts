@@ -11,23 +11,27 @@
 //   GET  /inspector/dead-letters        the last events that reached nobody, by type and target
 //   GET  /inspector/dead-deliveries     the last events that were given up, without what came in them
 //   GET  /inspector/waiting-deliveries  the last that are parked, with what they wait for
-//   POST /inspector/servers/ID/start, …/stop, /inspector/triggers/NAME/pause, …/resume, and /inspector/reload, with
-//        inspector.commands only
+//   GET  /inspector/runs, /approvals, /agents   all of these; /inspector/runs/ID one run, and …/feed tells of it as it goes on
+//   POST /inspector/servers/ID/start, …/stop, /inspector/triggers/NAME/pause, …/resume, /inspector/runs/ID/cancel, …/retry,
+//        /inspector/approvals/ID/approve, …/deny, and /inspector/reload, with inspector.commands only
 //
 // IN1  without the key nothing is served but the form that asks for it and what that is made of.
 
 import { deadLettersOf } from '../../actors/dead-letters.ts';
 import type { Gateway } from '../../actors/gateway/gateway.ts';
+import type { Principal } from '../../actors/principal.ts';
 import type { Redactor } from '../../actors/redact.ts';
 import type { Delivery, DeliveryState } from '../../actors/store/delivery.ts';
 import { ConfigError, formatProblem } from '../../config/reader/problem.ts';
 import { serverDetails } from '../http/api/records.ts';
-import type { BodyHandler, HeaderList, HttpStream } from '../http/listener/seam.ts';
+import type { BodyHandler, HttpStream } from '../http/listener/seam.ts';
 import type { ExchangeContext } from '../http/mcp/exchange-context.ts';
 import type { TriggersFront } from '../http/triggers-front.ts';
 import { FORM_PATH, type InspectorAccess } from './access.ts';
 import { ActorNames } from './actor-names.ts';
+import { NOTHING_THERE, securityHeaders, streamHeaders } from './answer-headers.ts';
 import { PageFiles } from './page-files.ts';
+import { RunRoutes } from './run-routes.ts';
 import { numbersOf } from './server-numbers.ts';
 import { MAX_COUNT, readQuery, sessionList, sessionPlace, wholeNumber } from './session-list.ts';
 import { deadDelivery, triggerNumbers, waitingDelivery } from './trigger-numbers.ts';
@@ -39,18 +43,6 @@ const MAX_DELIVERIES = 50;
 
 /** What the form that asks for the key is made of, besides itself. */
 const formFiles: ReadonlySet<string> = new Set(['key.css', 'icon.svg']);
-
-const securityHeaders: HeaderList = [
-  [
-    'content-security-policy',
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
-      "base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
-  ],
-  ['x-content-type-options', 'nosniff'],
-  // Not `no-referrer`: browsers would send the key form with `Origin: null`.
-  ['referrer-policy', 'same-origin'],
-  ['cache-control', 'no-store'],
-];
 
 export interface InspectorOptions {
   readonly gateway: Gateway;
@@ -69,6 +61,7 @@ export class Inspector {
   readonly #reload: () => Promise<unknown>;
   readonly #files = new PageFiles();
   readonly #watchers: Watchers;
+  readonly #runs: RunRoutes;
 
   constructor({ gateway, access, triggers, reload }: InspectorOptions) {
     this.#gateway = gateway;
@@ -77,6 +70,7 @@ export class Inspector {
     this.#automation = triggers?.automation;
     this.#names = new ActorNames(gateway.redactor);
     this.#watchers = new Watchers(gateway, triggers?.figures);
+    this.#runs = new RunRoutes(gateway, triggers?.automation);
   }
 
   /** Answers a request for a path under /inspector; Host and Origin have been checked. */
@@ -118,8 +112,9 @@ export class Inspector {
       void this.#deliveries(context, 'waiting', waitingDelivery);
     else if (isRead && head === 'sessions' && rest.length <= 1) void this.#sessions(context, rest[0]);
     else if (isRead && head === 'servers' && rest.length === 1) this.#server(context, rest[0] ?? '');
-    else if (method === 'POST') return () => void this.#command(context, [head, ...rest]);
-    else context.error(404, 'the inspector has nothing there; its page is at /inspector');
+    else if (isRead && this.#runs.has(head)) return this.#runs.get(context, [head, ...rest]);
+    else if (method === 'POST') return (_, body) => void this.#command(context, [head, ...rest], body);
+    else context.error(404, NOTHING_THERE);
     return undefined;
   }
 
@@ -146,22 +141,31 @@ export class Inspector {
     else if (this.#watchers.isFull)
       context.error(503, 'too many watch already; close one of them', [['retry-after', '5']]);
     else {
-      const type = ['content-type', 'text/event-stream'] as const;
-      const headers = [...securityHeaders, type, ['x-accel-buffering', 'no'] as const];
-      context.reply.onAbort(begin(context.reply.stream(200, context.headers(headers))));
+      context.reply.onAbort(begin(context.reply.stream(200, context.headers(streamHeaders))));
     }
   }
 
   /** What an operator may do here when the configuration lets them. */
-  async #command(context: ExchangeContext, words: readonly string[]): Promise<void> {
+  async #command(
+    context: ExchangeContext,
+    words: readonly string[],
+    body: Parameters<BodyHandler>[1],
+  ): Promise<void> {
     const { config, redactor, isDraining } = this.#gateway;
-    const act = this.#action(words);
     try {
+      const act = await this.#action(
+        words,
+        typeof body === 'string' ? Buffer.alloc(0) : body,
+        context.principal,
+      );
       if (!config.inspector.commands)
         context.error(403, 'set inspector.commands: true in the gateway file to act from here');
       else if (isDraining) context.refuseWhileDraining();
       else if (act === undefined)
-        context.error(404, 'there is no such server or trigger, or nothing like that to be done with it');
+        context.error(
+          404,
+          'there is no such server, trigger, run or approval, or nothing like that to be done with it',
+        );
       else context.json(200, await act(), securityHeaders);
     } catch (error) {
       const problems = error instanceof ConfigError ? error.problems.map(formatProblem) : [];
@@ -174,8 +178,14 @@ export class Inspector {
   }
 
   /** What the words of a path ask for; what it gives is the answer. Undefined when there is no such thing. */
-  #action([head, name = '', verb]: readonly string[]): (() => Promise<unknown>) | undefined {
+  async #action(
+    words: readonly string[],
+    body: Buffer,
+    principal: Principal,
+  ): Promise<(() => Promise<unknown>) | undefined> {
+    const [head = '', name = '', verb] = words;
     if (head === 'reload') return this.#reload;
+    if (this.#runs.has(head)) return this.#runs.action(words, body, principal);
     if (head === 'servers') {
       const server = this.#gateway.servers.get(name);
       if (server === undefined || (verb !== 'start' && verb !== 'stop')) return undefined;

@@ -42,9 +42,11 @@ function copyPages(): { configuration: string; architecture: string; options: st
   const folder = mkdtempSync(join(scratch, 'pages-'));
   const configuration = join(folder, 'configuration.md');
   const triggers = join(folder, 'triggers.md');
+  const agents = join(folder, 'agents.md');
   const architecture = join(folder, 'ARCHITECTURE.md');
   const sources = join(folder, 'sources');
   cpSync(join(root, 'docs/triggers.md'), triggers);
+  cpSync(join(root, 'docs/agents.md'), agents);
   cpSync(join(root, 'docs/sources'), sources, { recursive: true });
   cpSync(join(root, 'docs/configuration.md'), configuration);
   cpSync(join(root, 'ARCHITECTURE.md'), architecture);
@@ -56,6 +58,8 @@ function copyPages(): { configuration: string; architecture: string; options: st
       configuration,
       '--triggers',
       triggers,
+      '--agents',
+      agents,
       '--sources',
       sources,
       '--architecture',
@@ -153,7 +157,7 @@ const examples = readdirSync(join(root, 'examples')).filter((name) =>
   /(gateway|automation)\.yaml$/.test(name),
 );
 
-test('there are examples for remote servers, for the file of a desktop client, and for triggers', () => {
+test('there are examples for remote servers, for the file of a desktop client, for triggers, and for agents with a model', () => {
   expect(examples).toEqual(
     expect.arrayContaining([
       'desktop-gateway.yaml',
@@ -163,6 +167,8 @@ test('there are examples for remote servers, for the file of a desktop client, a
       'chat-automation.yaml',
       'tracker-automation.yaml',
       'incident-automation.yaml',
+      'assistant-automation.yaml',
+      'ticket-automation.yaml',
     ]),
   );
 });
@@ -191,6 +197,7 @@ const variables = {
   INCIDENT_WEBHOOK_SECRET: 'a-secret',
   INCIDENT_API_KEY: 'a-key',
   INCIDENT_EMAIL: 'oncall-bot@example.com',
+  GEMINI_API_KEY: 'a-key',
 };
 
 function checked(name: string, more: Readonly<Record<string, string>> = {}) {

@@ -152,8 +152,10 @@ export class BuiltInAnswers {
   }
 }
 
+/** Who is asked by a command that has to be approved is not asked by this way without. */
 function targetsOf({ commands, rules = [], default_target }: Trigger): readonly Target[] {
-  const targets = [...commands, ...rules].map(({ target }) => target);
+  const open = commands.filter(({ approval }) => approval === undefined);
+  const targets = [...open, ...rules].map(({ target }) => target);
   return default_target === undefined ? targets : [...targets, default_target];
 }
 

@@ -38,6 +38,13 @@ function inWords({ payload, payloadJson }: InboundEvent): string {
   }
 }
 
+/** All that was said with the event, or the beginning of what it is where nobody said anything. */
+export function wordsOf(inbound: InboundEvent): string {
+  const { text, textJson } = inbound;
+  if (textJson !== undefined) return JSON.parse(Buffer.from(textJson).toString('utf8')) as string;
+  return text ?? inWords(inbound);
+}
+
 /** What the agent is asked about the event. */
 export function jobOf(
   event: StoredEvent,
@@ -66,6 +73,7 @@ export function jobOf(
       payloadJson: inbound.payloadJson,
     },
     trigger: trigger.name,
+    requester: inbound.user,
     agent: target.name,
     conversation: event.key.slice(CONVERSATION.length),
     history,

@@ -11,16 +11,19 @@
 //      ended before that, and nothing is put off beyond it.
 // CW5  only what is inbound is read by the platform's adapter; what is of another kind was to wake an event that does not wait.
 
+import { Approvals } from '../../approvals/approvals.ts';
+import type { DecisionInbound } from '../../approvals/decision-inbound.ts';
 import type { BuiltInCommand } from '../../handlers/built-in-commands.ts';
 import type { Assignment, Notice, Outcome, Work } from '../../inbox/work.ts';
 import type { WorkPlaces } from '../../inbox/work-places.ts';
-import type { InboundEvent } from '../../sources/adapter.ts';
+import type { Adapter, InboundEvent } from '../../sources/adapter.ts';
 import { INBOUND, type NewEvent, type Store, type StoredEvent } from '../../store/store.ts';
 import { EventTriggers } from '../triggers/event-triggers.ts';
 import { askedInVain, tooLate } from '../works/attempts.ts';
 import { type AnswerTime, answerTime } from './answer-time.ts';
 import { BuiltInAnswers } from './built-in-answers.ts';
 import { CONVERSATION } from './conversation-job.ts';
+import { type DecidedInChatOptions, decidedInChat } from './decided-in-chat.ts';
 import { HandlerRuns } from './handler-runs.ts';
 import { endLate, OVERDUE, overdueEvent } from './overdue.ts';
 import { noticeRows, said, type Taken } from './replies.ts';
@@ -36,6 +39,7 @@ export class ConversationWork implements Work {
   readonly #places: WorkPlaces;
   readonly #records: Pick<Store, 'delivery'>;
   readonly #runs: HandlerRuns;
+  readonly #decided: DecidedInChatOptions;
   readonly #triggers: EventTriggers;
   readonly #builtIns: BuiltInAnswers;
 
@@ -43,14 +47,18 @@ export class ConversationWork implements Work {
   constructor(
     routing: Routing,
     places: WorkPlaces,
-    records: Pick<Store, 'delivery' | 'deliveries'>,
+    records: Pick<Store, 'delivery' | 'deliveries' | 'steps' | 'approval' | 'decide' | 'withReceipt'>,
     draftAfterMs?: number,
   ) {
     this.#routing = routing;
     this.#places = places;
     this.#records = records;
+    this.#decided = {
+      approvals: new Approvals({ ...{ store: records, places: routing }, ...routing.services }),
+      store: records,
+    };
     this.#runs = new HandlerRuns({
-      ...{ routing, places, records, draftAfterMs },
+      ...{ routing, places, records, draftAfterMs, approvals: this.#decided.approvals },
       late: (event, taker) => this.notice(event, 'late', taker),
     });
     this.#triggers = new EventTriggers(routing);
@@ -114,6 +122,7 @@ export class ConversationWork implements Work {
     } catch (error) {
       return { kind: 'failed', isFinal: true, note: `it cannot be read: ${messageOf(error)}`, retry: ONCE };
     }
+    if (inbound.decision !== undefined) return this.#decide(event, adapter, inbound, inbound.decision);
     const completing = this.#triggers.completing(adapter, inbound);
     if (completing !== undefined)
       try {
@@ -136,6 +145,21 @@ export class ConversationWork implements Work {
       return { kind: 'held', trigger: trigger.name, notAfter: time?.endsAt };
     if (inbound.isArrival === true) return { kind: 'done', ...said(taken, welcomeOf(trigger) ?? '') };
     return this.#runs.run(assignment, taken, match, time);
+  }
+
+  async #decide(
+    event: StoredEvent,
+    adapter: Adapter,
+    inbound: InboundEvent,
+    decision: DecisionInbound,
+  ): Promise<Outcome> {
+    const trigger = this.#triggers.spokesman(adapter, inbound);
+    if (trigger === undefined) return ignored('the triggers it came for are gone or switched off');
+    try {
+      return await decidedInChat({ adapter, trigger, event, inbound }, decision, this.#decided);
+    } catch (error) {
+      return { kind: 'failed', trigger: trigger.name, note: messageOf(error), retry: trigger.retry };
+    }
   }
 
   /** Comes in the mailbox beside the conversation, where it has its turn while the event waits for its trigger or a place. */

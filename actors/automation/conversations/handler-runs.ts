@@ -3,22 +3,28 @@
 //
 // CW3  nothing runs without a place (inbox/work-places.ts), which is given back when the handler has really ended.
 
-import { agentTarget, targetText } from '../../../config/resources/triggers/target.ts';
+import { agentTarget, type Target, targetText } from '../../../config/resources/triggers/target.ts';
+import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
 import type { Match } from '../../../machines/matching.ts';
-import { type AgentReply, HandlerError, type Job } from '../../handlers/handler.ts';
+import type { ApprovalPlaces, Approvals } from '../../approvals/approvals.ts';
+import { RunAsking } from '../../approvals/run-asking.ts';
+import { type AgentReply, type Handler, HandlerError, type Job } from '../../handlers/handler.ts';
 import { isParked } from '../../handlers/handler-context.ts';
 import type { Assignment, Outcome } from '../../inbox/work.ts';
 import type { WorkPlaces } from '../../inbox/work-places.ts';
-import { UnrenderableError } from '../../outbound/delivery-error.ts';
+import { DeliveryError, UnrenderableError } from '../../outbound/delivery-error.ts';
+import type { LiveAttempt } from '../../runs/run-feed.ts';
+import { stepsOf } from '../../store/run.ts';
 import type { NewEvent, Store, StoredEvent } from '../../store/store.ts';
-import { givenUp, TOO_SOON_MS, withoutPlace } from '../works/attempts.ts';
+import { askedInVain, givenUp, TOO_SOON_MS, withoutPlace } from '../works/attempts.ts';
 import type { AnswerTime } from './answer-time.ts';
+import { endedRow, passGate } from './command-gate.ts';
 import { jobOf, parametersOf } from './conversation-job.ts';
 import { Draft } from './draft.ts';
 import { historyOf, snapshotAfter } from './history.ts';
 import { answerRows, mayHaveDraft, said, type Taken } from './replies.ts';
 import type { Routing } from './routing.ts';
-import { parkedOutcome, RunContext } from './run-context.ts';
+import { parkedOutcome, RunContext, type RunLimits } from './run-context.ts';
 import { RunDeadline } from './run-deadline.ts';
 import { ShownWhileAnswering } from './shown-while-answering.ts';
 import { timeLimit } from './time-limit.ts';
@@ -27,9 +33,10 @@ import { timeLimit } from './time-limit.ts';
 const NOBODY = agentTarget('');
 
 export interface HandlerRunsOptions {
-  readonly routing: Pick<Routing, 'handlerOf' | 'services' | 'longestTimeoutMs'>;
+  readonly routing: Pick<Routing, 'handlerOf' | 'services' | 'longestTimeoutMs' | 'feed'> & ApprovalPlaces;
   readonly places: WorkPlaces;
-  readonly records: Pick<Store, 'delivery'>;
+  readonly records: Pick<Store, 'delivery' | 'steps' | 'approval' | 'decide'>;
+  readonly approvals: Approvals;
   /** As in draft.ts. */
   readonly draftAfterMs: number | undefined;
   /** What is sent to whoever waits for an answer that comes too late, by the trigger of that name. */
@@ -51,10 +58,9 @@ export class HandlerRuns {
     match: Match,
     time: AnswerTime | undefined,
   ): Promise<Outcome> {
-    const { routing, places } = this.#options;
-    const { snapshot, signal } = assignment;
+    const { routing, records } = this.#options;
     const { trigger, event, inbound } = taken;
-    const { binding, rule, command } = match;
+    const { binding, rule } = match;
     const given = parametersOf(match, inbound);
     if (given.isMissing) {
       const told = said(taken, given.help, { status: 'warning' });
@@ -69,6 +75,29 @@ export class HandlerRuns {
     if (end !== undefined) return end;
     if (handler === undefined)
       return { kind: 'failed', trigger: trigger.name, note: `there is no ${whom}`, retry, notAfter };
+    const approvals = this.#askingOf(taken, target.name, time);
+    const rules = binding?.approval;
+    const asked = { taken, match, target, parameters: given.values, handler, approvals, time };
+    if (rules === undefined) return this.#ask(assignment, asked);
+    try {
+      const journal = await stepsOf(records, event.id, event.steps ?? 0);
+      const mostMs = time?.leftMs;
+      const verdict = await passGate({ assignment, ...asked, rules, journal, mostMs });
+      return 'outcome' in verdict ? verdict.outcome : this.#ask(verdict.assignment, asked);
+    } catch (error) {
+      return { ...notAsked(trigger, error), notAfter };
+    }
+  }
+
+  async #ask(assignment: Assignment, asked: Asked): Promise<Outcome> {
+    const { routing, places, records } = this.#options;
+    const { snapshot, signal } = assignment;
+    const { taken, match, target, parameters, handler, approvals, time } = asked;
+    const { trigger, event, inbound } = taken;
+    const { command, binding } = match;
+    const { retry } = trigger;
+    const notAfter = time?.endsAt;
+    const whom = targetText(target);
     const place = places.take(whom, trigger.name, event);
     if (typeof place === 'string') return withoutPlace(place, trigger, `the ${whom}`, notAfter);
     const limit = timeLimit(trigger);
@@ -78,18 +107,26 @@ export class HandlerRuns {
     });
     let endShown: (() => void) | undefined;
     let draft: Draft | undefined;
+    const live = routing.feed?.begin(event.id, target.name);
     try {
       endShown = this.#shown.begin(taken);
       const history = historyOf(snapshot);
-      const job = jobOf(event, inbound, { command, parameters: given.values, trigger, target, history });
+      const job = jobOf(event, inbound, { command, parameters, trigger, target, history });
       draft = this.#draftOf(taken, assignment, deadline.signal);
-      const limits = { signal: deadline.signal, limitMs: deadline.limitMs, show: draft && showing(draft) };
-      const answer = await handler.run(job, new RunContext(assignment, routing.services, limits));
+      const limits = { signal: deadline.signal, limitMs: deadline.limitMs, ...telling(live, draft) };
+      const context = new RunContext(assignment, routing.services, limits, records, approvals);
+      const answer = await handler.run(job, context);
       const isInDoubt = await draft?.end();
-      if (isParked(answer)) return parkedOutcome(event, trigger, answer, time?.leftMs);
+      if (isParked(answer)) {
+        live?.parked(answer.effects);
+        return parkedOutcome(event, trigger, answer, time?.leftMs);
+      }
+      live?.replied(answer);
       const replacesDraft = isInDoubt !== true && (draft?.wasBegun === true || mayHaveDraft(taken));
-      return { kind: 'done', ...answered(taken, answer, job, replacesDraft) };
+      const steps = answer.effects?.steps ?? (binding?.approval && [endedRow(answer.text)]);
+      return { kind: 'done', ...answered(taken, answer, job, replacesDraft), steps };
     } catch (error) {
+      live?.failed();
       const { lateNote } = deadline;
       const { name } = trigger;
       if (lateNote !== undefined)
@@ -103,8 +140,15 @@ export class HandlerRuns {
       deadline.end();
       endShown?.();
       await draft?.end();
+      live?.end();
       place.end();
     }
+  }
+
+  #askingOf(taken: Taken, agent: string, time: AnswerTime | undefined): RunAsking {
+    const { routing, records, approvals } = this.#options;
+    const run = { ...taken, agent, mostMs: time?.leftMs };
+    return new RunAsking(run, { approvals, places: routing, store: records });
   }
 
   /** Best effort: the run may end yet, and says it then. */
@@ -126,9 +170,29 @@ export class HandlerRuns {
   }
 }
 
+/** A handler, and what it is to be asked. */
+interface Asked {
+  readonly taken: Taken;
+  readonly match: Match;
+  readonly target: Target;
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly handler: Handler;
+  readonly approvals: RunAsking;
+  readonly time: AnswerTime | undefined;
+}
+
+/** Nobody could be asked whether it may run: it does not. */
+function notAsked(trigger: Trigger, error: unknown) {
+  if (error instanceof DeliveryError) return askedInVain(trigger, error);
+  const { isFinal, retryAfterMs } = faultOf(error);
+  const { name, retry } = trigger;
+  return { kind: 'failed', trigger: name, note: messageOf(error), isFinal, retryAfterMs, retry } as const;
+}
+
 /** What is to be kept and sent of an answer. */
 function answered(taken: Taken, answer: AgentReply, job: Job, replacesDraft: boolean) {
   return {
+    ...answer.effects,
     trigger: taken.trigger.name,
     answer: answer.text,
     emit: answerRows(taken, answer, { replacesDraft }),
@@ -136,7 +200,17 @@ function answered(taken: Taken, answer: AgentReply, job: Job, replacesDraft: boo
   };
 }
 
-const showing = (draft: Draft) => (text: string) => draft.show(text);
+/** Who is told of an answer under way. */
+function telling(
+  live: LiveAttempt | undefined,
+  draft: Draft | undefined,
+): Pick<RunLimits, 'show' | 'onRows'> {
+  const show = (text: string) => {
+    live?.text(text);
+    draft?.show(text);
+  };
+  return { show, onRows: live?.rows };
+}
 
 function faultOf(error: unknown): Pick<HandlerError, 'isFinal' | 'isTooSoon' | 'retryAfterMs'> {
   if (error instanceof HandlerError) return error;

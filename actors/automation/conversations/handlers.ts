@@ -4,7 +4,7 @@
 import type { Agent } from '../../../config/resources/agents/agent.ts';
 import type { Target } from '../../../config/resources/triggers/target.ts';
 import type { Handler } from '../../handlers/handler.ts';
-import { makeHandler } from '../../handlers/make-handler.ts';
+import { type MakeModelAgent, makeHandler } from '../../handlers/make-handler.ts';
 
 interface Kept {
   readonly agent: Agent;
@@ -12,7 +12,12 @@ interface Kept {
 }
 
 export class Handlers {
+  readonly #modelAgent: MakeModelAgent | undefined;
   #kept: ReadonlyMap<string, Kept> = new Map();
+
+  constructor(modelAgent?: MakeModelAgent) {
+    this.#modelAgent = modelAgent;
+  }
 
   /** Of all agents that were loaded, in the order of their files. */
   get agents(): readonly Agent[] {
@@ -30,7 +35,7 @@ export class Handlers {
       agents.map((agent) => {
         const kept = before.get(agent.name);
         if (kept?.agent.hash === agent.hash) return [agent.name, kept];
-        return [agent.name, { agent, handler: makeHandler(agent) }];
+        return [agent.name, { agent, handler: makeHandler(agent, this.#modelAgent) }];
       }),
     );
   }

@@ -76,6 +76,11 @@ export function said(taken: Taken, text: string, form: AnswerForm = {}) {
   return { trigger: taken.trigger.name, answer: text, emit: answerRows(taken, { text }, form) };
 }
 
+/** A word beside the answer that is still to come, once for each `about`. Throws UnrenderableError. */
+export function asideRows(taken: Taken, text: string, about: string): readonly NewEvent[] {
+  return rowsOf(taken, { text, status: 'warning', mentions: 'none' }, POST, { about });
+}
+
 /** None where nobody is to be told and there is no draft that would stay, or nowhere to say it. Throws UnrenderableError. */
 export function noticeRows(taken: Taken, notice: Notice): readonly NewEvent[] {
   const words = { text: TEXTS[notice], status: 'warning' } as const;

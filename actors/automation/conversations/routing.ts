@@ -3,6 +3,7 @@
 import type { Target } from '../../../config/resources/triggers/target.ts';
 import type { Handler } from '../../handlers/handler.ts';
 import type { Outcome } from '../../inbox/work.ts';
+import type { RunFeed } from '../../runs/run-feed.ts';
 import type { Adapter } from '../../sources/adapter.ts';
 import type { TriggerLookup } from '../triggers/event-triggers.ts';
 import type { BuiltInHost } from './built-in-answers.ts';
@@ -17,6 +18,8 @@ export interface Routing extends TriggerLookup, BuiltInHost {
   onHeld(trigger: string): void;
   handlerOf(target: Target): Handler | undefined;
   readonly services: HandlerServices;
+  /** Undefined where nobody can look. */
+  readonly feed?: RunFeed | undefined;
   /** An attempt of this trigger has ended so. */
   count(trigger: string, kind: Outcome['kind']): void;
   /** The longest of all triggers, in milliseconds. */

@@ -2,31 +2,49 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
+import type { RunApprovals } from '../../approvals/run-approvals.ts';
 import type { InProcessClient } from '../../client/in-process-client.ts';
 import type { HandlerContext, Parked } from '../../handlers/handler-context.ts';
 import type { Assignment, Effects, Outcome } from '../../inbox/work.ts';
 import type { Log } from '../../log.ts';
-import type { NewEvent, StoredEvent, Waker } from '../../store/store.ts';
+import { stepsOf } from '../../store/run.ts';
+import type { NewEvent, Store, StoredEvent, Waker } from '../../store/store.ts';
 
 /** The same for all handlers. */
 export interface HandlerServices {
   readonly log: Log;
+  /** Takes out of a text what may not be shown (A9). */
+  redact(text: string): string;
   readonly tools: InProcessClient;
 }
 
 export class RunContext implements HandlerContext {
   readonly signal: AbortSignal;
+  readonly approvals: RunApprovals;
   readonly #assignment: Assignment;
   readonly #services: HandlerServices;
   readonly #endsAt: number;
   readonly #show: ((text: string) => void) | undefined;
+  readonly #onRows: RunLimits['onRows'];
+  readonly #records: Pick<Store, 'steps'>;
+  /** Of this attempt. */
+  readonly #steps: string[] = [];
 
-  constructor(assignment: Assignment, services: HandlerServices, { signal, limitMs, show }: RunLimits) {
+  constructor(
+    assignment: Assignment,
+    services: HandlerServices,
+    { signal, limitMs, show, onRows }: RunLimits,
+    records: Pick<Store, 'steps'>,
+    approvals: RunApprovals,
+  ) {
     this.signal = signal;
+    this.approvals = approvals;
     this.#assignment = assignment;
+    this.#records = records;
     this.#services = services;
     this.#endsAt = performance.now() + limitMs;
     this.#show = show;
+    this.#onRows = onRows;
   }
 
   get leftMs(): number {
@@ -49,8 +67,19 @@ export class RunContext implements HandlerContext {
     return this.#assignment.event.woken;
   }
 
-  checkpoint(state: string | null | undefined, effects?: Effects): Promise<void> {
-    return this.#assignment.checkpoint(state, effects);
+  async steps(): Promise<readonly string[]> {
+    const { id, steps } = this.#assignment.event;
+    const before = steps === undefined ? [] : await stepsOf(this.#records, id, steps);
+    return [...before, ...this.#steps];
+  }
+
+  async checkpoint(state: string | null | undefined, effects?: Effects): Promise<void> {
+    await this.#assignment.checkpoint(state, effects);
+    const { steps: rows = [] } = effects ?? {};
+    if (rows.length === 0) return;
+    const first = (this.#assignment.event.steps ?? 0) + this.#steps.length + 1;
+    this.#steps.push(...rows);
+    this.#onRows?.(first, rows);
   }
 
   progress(text: string): void {
@@ -61,8 +90,10 @@ export class RunContext implements HandlerContext {
 export interface RunLimits {
   readonly signal: AbortSignal;
   readonly limitMs: number;
-  /** Undefined where the platform has nothing of that kind. */
+  /** Undefined where nobody could see it. */
   readonly show?: ((text: string) => void) | undefined;
+  /** Told of rows of the journal once they are durable, the first of which has that number. */
+  readonly onRows?: ((first: number, rows: readonly string[]) => void) | undefined;
 }
 
 /** The outcome of an attempt whose handler has parked the event, for `mostMs` at most. */
@@ -72,12 +103,12 @@ export function parkedOutcome(
   parked: Parked,
   mostMs = Number.POSITIVE_INFINITY,
 ): Outcome {
-  const { parkedOn, holdsConversation: holdsKey, state, emit, note } = parked;
+  const { parkedOn, holdsConversation: holdsKey, state, effects, note } = parked;
   const inMs = Math.min(parked.wakeInMs ?? mostMs, mostMs);
   const wakeInMs = Number.isFinite(inMs) ? inMs : undefined;
   const timers =
     wakeInMs === undefined ? [] : [{ id: timerOf(event), inMs: wakeInMs, event: alarm(event, parkedOn) }];
-  return { kind: 'parked', trigger: name, parkedOn, holdsKey, state, emit, note, timers };
+  return { ...effects, kind: 'parked', trigger: name, parkedOn, holdsKey, state, note, timers };
 }
 
 /** An event is parked once at a time. */

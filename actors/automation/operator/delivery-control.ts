@@ -32,8 +32,8 @@ export interface DeliveryControl {
   cancel(id: string, note: string): Promise<boolean>;
   /** Ends an event that waits, is held or dead, as `ignored`, and tells whoever sent it or waits for it; false for any other. */
   discard(id: string, note: string): Promise<boolean>;
-  /** Has an event that has ended run again; false for any other. */
-  requeue(id: string): Promise<boolean>;
+  /** Has an event that has ended, or is parked, run again, or with `keepsJournal` go on where it was; false for any other. */
+  requeue(id: string, options?: { readonly keepsJournal?: boolean }): Promise<boolean>;
   /**
    * A platform has said of messages that it had taken that they did not arrive: what was sent under these receipts, in a key that
    * begins so, is dead. Gives the ids, undefined where nothing was.
@@ -84,7 +84,7 @@ export function localDeliveryControl({
       return (await discard(id, note)) || dispatcher.cancel(id, note);
     },
     discard,
-    requeue: (id) => store.requeue(id),
+    requeue: (id, options) => store.requeue(id, options),
     undeliver: (keyPrefix, messages) =>
       store.undeliver(
         keyPrefix,

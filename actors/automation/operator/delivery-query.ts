@@ -4,6 +4,7 @@
 import { platformOf, typeNames } from '../../../config/resources/triggers/trigger-types.ts';
 import { InvalidQueryError } from '../../errors.ts';
 import type { DeliveryFilter, DeliveryState } from '../../store/delivery.ts';
+import { oneOf, queryValues, wholeNumber } from './query-values.ts';
 
 const STATES: readonly DeliveryState[] = [
   'queued',
@@ -23,14 +24,7 @@ const units: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_
 
 /** `state` (several by commas), `trigger`, `source`, `conversation`, `since` (ISO time, or `15m` ago), `before`, `limit`. */
 export function deliveryFilter(query: string, now: number): DeliveryFilter {
-  const asked = new Map<string, string>();
-  for (const [name, value] of new URLSearchParams(query)) {
-    if (!known.has(name))
-      throw new InvalidQueryError(
-        `there is no parameter ${JSON.stringify(name.slice(0, 40))}; there are ${[...known].join(', ')}`,
-      );
-    asked.set(name, value);
-  }
+  const asked = queryValues(query, known);
   const trigger = asked.get('trigger');
   const source = asked.get('source');
   const conversation = asked.get('conversation');
@@ -50,15 +44,7 @@ export function deliveryFilter(query: string, now: number): DeliveryFilter {
   };
 }
 
-const known: ReadonlySet<string> = new Set([
-  'state',
-  'trigger',
-  'source',
-  'conversation',
-  'since',
-  'before',
-  'limit',
-]);
+const known: readonly string[] = ['state', 'trigger', 'source', 'conversation', 'since', 'before', 'limit'];
 
 /**
  * The agents' word for a conversation, which begins with that of its platform, or a mailbox's key as the records show it: that
@@ -70,20 +56,6 @@ function mailboxPrefix(conversation: string): string {
 }
 
 const platforms: ReadonlySet<string> = new Set(typeNames.map(platformOf));
-
-function oneOf<Word extends string>(name: string, words: readonly Word[], text: string): Word {
-  const word = words.find((each) => each === text.trim());
-  if (word !== undefined) return word;
-  throw new InvalidQueryError(
-    `${name}: there is no ${JSON.stringify(text.slice(0, 40))}; there are ${words.join(', ')}`,
-  );
-}
-
-function wholeNumber(name: string, text: string, most: number): number {
-  const value = Number(text);
-  if (/^[0-9]+$/.test(text) && value >= 1 && value <= most) return value;
-  throw new InvalidQueryError(`${name} should be a whole number from 1 to ${most}`);
-}
 
 function instant(text: string, now: number): number {
   const ago = /^([0-9]{1,6})([smhd])$/.exec(text);

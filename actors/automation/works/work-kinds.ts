@@ -21,7 +21,7 @@ export interface WorkKind {
 }
 
 export interface WorkKindsOptions {
-  readonly store: Pick<Store, 'delivery' | 'deliveries'>;
+  readonly store: Pick<Store, 'delivery' | 'deliveries' | 'steps' | 'approval' | 'decide' | 'withReceipt'>;
   /** Words of those that messages are sent to. */
   readonly platforms: readonly string[];
   readonly routing: Routing & OutboxRouting;

@@ -1,11 +1,12 @@
 // Which tools of a server clients may see and call: `tools: { allow, deny }` in the catalog. What matches the patterns is loaded
 // where there are any: it would cost every other start 10 ms.
 
-import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';
-
 export type ToolFilter = (name: string) => boolean;
 
-type ToolPatterns = ServerEntry['tools'];
+interface ToolPatterns {
+  readonly allow: readonly string[];
+  readonly deny: readonly string[];
+}
 
 /** The protocol asks for at most 128 characters; servers, and clients that call, may send millions. */
 const MAX_NAME_LENGTH = 256;

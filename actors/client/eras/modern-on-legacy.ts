@@ -135,8 +135,8 @@ export class ModernOnLegacy implements Exchange, Cancellable, ExclusiveUser, Sus
     }
   }
 
-  fail(error: GatewayError): void {
-    this.#finish((exchange) => exchange.fail(error), true);
+  fail(error: GatewayError, isUnsent?: boolean): void {
+    this.#finish((exchange) => exchange.fail(error, isUnsent), true);
   }
 
   drop(): void {

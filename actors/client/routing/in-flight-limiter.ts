@@ -82,7 +82,10 @@ export class InFlightLimiter {
     if (!budget.take(1, serverShare, sessionShare)) {
       const isServers = !budget.hasRoom(1, serverShare);
       const who = isServers ? (server === undefined ? 'lists' : `server ${server.id}`) : 'this session';
-      exchange.fail(this.#refusal(budget, who, isServers ? serverShare : (sessionShare ?? serverShare)));
+      exchange.fail(
+        this.#refusal(budget, who, isServers ? serverShare : (sessionShare ?? serverShare)),
+        true,
+      );
       return false;
     }
     if (exchange.bytes >= LARGE_BYTES && !this.#takeLarge(exchange, session, server)) {
@@ -110,6 +113,7 @@ export class InFlightLimiter {
           `large requests in flight take ${taken} of the ${total} bytes they may, and the rest is for other servers and ` +
             `sessions than that of this one with ${bytes}; try again when some have ended, or raise limits.body_bytes`,
         ),
+        true,
       );
       return false;
     }

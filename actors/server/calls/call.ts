@@ -20,8 +20,8 @@ export interface Exchange {
   answer(envelope: Envelope): void;
   /** A message that belongs to this call and comes before its answer; ready to be sent. */
   relay(message: Buffer): void;
-  /** The gateway could not get an answer. */
-  fail(error: GatewayError): void;
+  /** The gateway could not get an answer. `isUnsent`: the server has certainly not been asked. */
+  fail(error: GatewayError, isUnsent?: boolean): void;
   /** The client has cancelled and expects nothing more. */
   drop(): void;
 }
@@ -75,6 +75,7 @@ export class Call implements Waiting<Call> {
   readonly acceptedAt = performance.now();
   /** Our id on the connection, once sent. */
   id = 0;
+  /** Where it may have been carried out. */
   connection: Connection | undefined;
   /** The pool's member it was sent on. */
   member: PoolMember | undefined;
@@ -147,7 +148,7 @@ export class Call implements Waiting<Call> {
 
   fail(error: GatewayError): void {
     if (!this.#end('failed')) return;
-    this.#exchange.fail(error);
+    this.#exchange.fail(error, this.connection === undefined);
   }
 
   /** A message that comes before the answer. */

@@ -289,6 +289,7 @@ export class Connection {
     const call = this.#calls.get(callId);
     if (call === undefined) return;
     this.#calls.delete(callId);
+    if (!wasCarriedOut) call.connection = undefined;
     // The gateway's own requests are on no member: they concern this very connection, and no other can answer them.
     if (wasCarriedOut || call.attempts > 1 || call.member === undefined) call.fail(error);
     else this.#events.onUndelivered(this, call, error);

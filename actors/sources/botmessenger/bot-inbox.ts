@@ -8,6 +8,7 @@ import type { Principal } from '../../principal.ts';
 import type { Appended, NewEvent } from '../../store/store.ts';
 import { acceptAll } from '../accept-all.ts';
 import type { SourceHost } from '../adapter.ts';
+import { isAnybodyAsked } from '../chat-decisions.ts';
 import type { BotAccount } from './bot-account.ts';
 import { botMessageOf, migrationOf, queryIdOf } from './bot-update.ts';
 import type { BotApi } from './botmessenger-api.ts';
@@ -30,18 +31,22 @@ export class BotInbox {
   /** `principal` is who brings it. Undefined for what is nothing for an agent. Rejects as the store does. */
   async take(update: unknown, triggers: Triggers, principal: Principal): Promise<Appended | undefined> {
     await this.#heed(update, triggers);
-    const event = this.#eventOf(update, triggers, principal);
+    const event = await this.#eventOf(update, triggers, principal);
     return event && this.#host.accept(event);
   }
 
   /** Several, in their order. When it rejects some of them may be there already, and may be brought again. */
   async takeAll(updates: readonly unknown[], triggers: Triggers, principal: Principal): Promise<void> {
     for (const update of updates) await this.#heed(update, triggers);
-    const events = updates.flatMap((update) => this.#eventOf(update, triggers, principal) ?? []);
+    const events: NewEvent[] = [];
+    for (const update of updates) {
+      const event = await this.#eventOf(update, triggers, principal);
+      if (event !== undefined) events.push(event);
+    }
     await acceptAll(this.#host, events);
   }
 
-  #eventOf(update: unknown, triggers: Triggers, principal: Principal): NewEvent | undefined {
+  async #eventOf(update: unknown, triggers: Triggers, principal: Principal): Promise<NewEvent | undefined> {
     const { turns } = this.#account;
     const message = botMessageOf(update);
     if (message === undefined) return undefined;
@@ -50,6 +55,11 @@ export class BotInbox {
       return triggers.some(({ welcome = '' }) => welcome !== '')
         ? this.#made(update, triggers, principal)
         : undefined;
+    // Nor is a mark.
+    if (message.kind === 'message_reaction') {
+      const event = this.#made(update, triggers, principal);
+      return event !== undefined && (await isAnybodyAsked(this.#host.store)) ? event : undefined;
+    }
     const { chat, topic = '', isByBot } = message;
     const about = { bot: this.#account.name, chat };
     const isTaken = turns.take({ conversation: `${chat}/${topic}`, isByBot }, this.#host.log, about);

@@ -1,13 +1,18 @@
-// What an update of the platform is about, as far as it can be anything for a trigger: a message with words, a pressed button, or
-// that the bot was brought into a chat. Everything else (edits, members, channels' posts, inline queries, kinds nobody knows yet) is
+// What an update of the platform is about, as far as it can be anything for a trigger: a message with words, a pressed button, a mark
+// on a message, or that the bot was brought into a chat. Everything else (edits, members, channels' posts, inline queries, kinds nobody knows yet) is
 // none of these.
 
 import { memberOf, textMember } from '../payload-member.ts';
 
-export type UpdateKind = 'message' | 'callback_query' | 'my_chat_member';
+export type UpdateKind = 'message' | 'callback_query' | 'message_reaction' | 'my_chat_member';
 
 /** The kinds that are asked for. */
-export const updateKinds: readonly UpdateKind[] = ['message', 'callback_query', 'my_chat_member'];
+export const updateKinds: readonly UpdateKind[] = [
+  'message',
+  'callback_query',
+  'message_reaction',
+  'my_chat_member',
+];
 
 const ABSENT: ReadonlySet<unknown> = new Set(['left', 'kicked']);
 const PRESENT: ReadonlySet<unknown> = new Set(['member', 'administrator']);
@@ -18,7 +23,7 @@ export interface BotMessage {
   readonly chat: string;
   /** Of the topic, where the chat has topics and it is in one. In other chats a thread leads nowhere. */
   readonly topic: string | undefined;
-  /** The message that was written, or the one whose button was pressed. */
+  /** The message that was written, or the one whose button was pressed, or that was marked. */
   readonly messageId: string | undefined;
   /** A person, or the chat in whose name somebody wrote. */
   readonly sender: {
@@ -29,8 +34,10 @@ export interface BotMessage {
   /** A program wrote it. */
   readonly isByBot: boolean;
   readonly isPrivate: boolean;
-  /** The text, the words under a picture, or the data of the button; empty where the bot was brought into a chat. */
+  /** The text, the words under a picture, or the data of the button; empty for anything else. */
   readonly text: string;
+  /** Marks that somebody has put on the message, beside those that were there before. */
+  readonly marks: readonly string[];
 }
 
 /** The id of an update; undefined for what is none. */
@@ -44,11 +51,25 @@ export function botMessageOf(update: unknown): BotMessage | undefined {
   const change = memberOf(update, 'my_chat_member');
   if (change !== undefined)
     return isArrival(change) ? messageIn('my_chat_member', change, change, '') : undefined;
+  const reaction = memberOf(update, 'message_reaction');
+  // Whoever marks it in the name of a chat is nobody that is known.
+  if (reaction !== undefined) return messageIn('message_reaction', reaction, reaction, '');
   const query = memberOf(update, 'callback_query');
   if (query !== undefined)
     return messageIn('callback_query', memberOf(query, 'message'), query, textMember(query, 'data'));
   const message = memberOf(update, 'message');
   return messageIn('message', message, message, textMember(message, 'text', 'caption'));
+}
+
+const WORDLESS: ReadonlySet<UpdateKind> = new Set(['my_chat_member', 'message_reaction']);
+
+/** More than anybody can put on one message. */
+const MAX_MARKS = 100;
+
+function marksIn(reaction: unknown, path: string): readonly string[] {
+  const marks = memberOf(reaction, path);
+  const all: readonly unknown[] = Array.isArray(marks) ? marks : [];
+  return all.slice(0, MAX_MARKS).flatMap((mark) => textMember(mark, 'emoji') ?? []);
 }
 
 function isArrival(change: unknown): boolean {
@@ -79,7 +100,7 @@ export function migrationOf(update: unknown): Migration | undefined {
   return from === undefined ? undefined : { from, to: chat };
 }
 
-/** `said` holds who did it, and `message` where. */
+/** `said` holds who did it and what, and `message` where. */
 function messageIn(
   kind: UpdateKind,
   message: unknown,
@@ -89,11 +110,12 @@ function messageIn(
   const chat = idAt(message, 'chat.id');
   // Whoever writes in the name of a chat is shown with a bot of the platform as the sender.
   const asChat = kind === 'message' ? memberOf(message, 'sender_chat') : undefined;
-  const sender = asChat ?? memberOf(said, 'from');
+  const sender = asChat ?? memberOf(said, kind === 'message_reaction' ? 'user' : 'from');
   const id = idAt(sender, 'id');
-  const isWordless = text === undefined || (text.trim() === '' && kind !== 'my_chat_member');
+  const isWordless = text === undefined || (text.trim() === '' && !WORDLESS.has(kind));
   if (chat === undefined || id === undefined || isWordless) return undefined;
   const isInTopic = memberOf(message, 'is_topic_message') === true;
+  const before = marksIn(said, 'old_reaction');
   const names = [textMember(sender, 'first_name', 'title'), textMember(sender, 'last_name')];
   return {
     kind,
@@ -108,6 +130,7 @@ function messageIn(
     isByBot: asChat === undefined && memberOf(sender, 'is_bot') === true,
     isPrivate: textMember(message, 'chat.type') === 'private',
     text,
+    marks: marksIn(said, 'new_reaction').filter((mark) => !before.includes(mark)),
   };
 }
 

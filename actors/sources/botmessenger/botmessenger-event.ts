@@ -3,11 +3,15 @@
 // BE1  an event is known by its bot and its update: two bots in one group get a copy each, with ids that may be equal by chance.
 // BE2  what is for nobody here (another bot's command, what the bot wrote itself) is no event.
 // BE3  a group that has become a supergroup goes on under the id it had at first: that of its conversation does not change.
+// BE4  a decision about an approval stands beside its conversation, which may wait for just that; a mark that decides nothing is no event.
 
 import { commandWordOf } from '../../../machines/command-word.ts';
+import type { DecisionInbound } from '../../approvals/decision-inbound.ts';
+import { controlKey } from '../../handlers/built-in-commands.ts';
 import { type Principal, principalText } from '../../principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/store.ts';
 import type { InboundEvent } from '../adapter.ts';
+import { onlyDecides, pressedDecision, reactedDecision } from '../chat-decisions.ts';
 import { knownContext } from '../known-context.ts';
 import { newTrace } from '../new-trace.ts';
 import { storedPayload } from '../stored-payload.ts';
@@ -42,6 +46,8 @@ export function botEvent({ bot, triggers, principal, update, formerIdsOf }: BotU
   const message = botMessageOf(update);
   if (updateId === undefined || message === undefined || message.sender.id === bot.id) return undefined;
   if (isForAnotherBot(message, bot.username)) return undefined;
+  const decision = decisionOf(message);
+  if (message.kind === 'message_reaction' && decision === undefined) return undefined;
   const { chat, topic } = message;
   const formerIds = formerIdsOf(chat);
   const meta: BotMeta = {
@@ -52,9 +58,10 @@ export function botEvent({ bot, triggers, principal, update, formerIdsOf }: BotU
     ...(formerIds.length > 0 && { formerIds }),
   };
   const place = [bot.account, formerIds.at(-1) ?? chat, ...(topic === undefined ? [] : [topic])];
+  const key = `conversation/botmessenger/${place.join('/')}`;
   return {
     id: `botmessenger:${bot.account}/${updateId}`,
-    key: `conversation/botmessenger/${place.join('/')}`,
+    key: decision === undefined ? key : controlKey(key),
     meta: JSON.stringify(meta),
     body: Buffer.from(JSON.stringify(update)),
     trace: newTrace(),
@@ -67,10 +74,12 @@ export function readBotEvent(stored: StoredEvent): InboundEvent {
   const { triggers, account, username, formerIds } = JSON.parse(stored.meta) as BotMeta;
   const update = storedPayload(stored);
   const message = botMessageOf(update);
-  if (message === undefined) throw new Error('the update holds no message, no pressed button and no arrival');
+  if (message === undefined)
+    throw new Error('the update holds no message, no pressed button, no mark and no arrival');
   const { chat, sender } = message;
   const isArrival = message.kind === 'my_chat_member';
   const { names, rest, words } = commandsOf(message, username);
+  const decision = decisionOf(message);
   return {
     platform: 'botmessenger',
     account,
@@ -87,7 +96,14 @@ export function readBotEvent(stored: StoredEvent): InboundEvent {
     payload: update,
     commandRest: rest,
     parameters: {},
+    ...(decision !== undefined && onlyDecides(decision)),
   };
+}
+
+function decisionOf({ kind, text, marks, messageId, isByBot }: BotMessage): DecisionInbound | undefined {
+  if (isByBot) return undefined;
+  if (kind === 'callback_query') return pressedDecision(text);
+  return messageId === undefined ? undefined : reactedDecision(marks, messageId);
 }
 
 function isForAnotherBot({ kind, text }: BotMessage, username: string | undefined): boolean {

@@ -1,15 +1,21 @@
 // The event that a message of the business messenger becomes, and how that event reads later.
+//
+// BME1  a decision about an approval stands beside its conversation, which may wait for just that. It is of the chat with its person.
 
+import { controlKey } from '../../handlers/built-in-commands.ts';
 import { type Principal, principalText } from '../../principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/store.ts';
 import type { InboundEvent } from '../adapter.ts';
+import { onlyDecides } from '../chat-decisions.ts';
 import { memberOf, textMember } from '../payload-member.ts';
 import type { WebhookRequest } from '../webhook.ts';
-import { type ReceivedMessage, senderOf, wordsOf } from './notification.ts';
+import { decisionOf, type ReceivedMessage, senderOf, wordsOf } from './notification.ts';
 
 interface MessengerMeta {
   readonly triggers: readonly string[];
   readonly principal: string;
+  /** It is what `decisionOf` says of it, and nothing else. */
+  readonly isDecision?: true;
 }
 
 /** Names with dots, as an agent is told them. */
@@ -28,18 +34,25 @@ export function messageEvent(
     triggers,
     conversation,
     principal,
+    isDecision,
   }: {
     readonly triggers: readonly string[];
     readonly conversation: string;
     readonly principal: Principal;
+    readonly isDecision: boolean;
   },
   { id, phoneNumberId, alone }: ReceivedMessage,
   request: WebhookRequest,
 ): NewEvent {
-  const meta: MessengerMeta = { triggers, principal: principalText(principal) };
+  const meta: MessengerMeta = {
+    triggers,
+    principal: principalText(principal),
+    ...(isDecision && { isDecision }),
+  };
+  const key = `conversation/businessmessenger/${phoneNumberId}/${conversation}`;
   return {
     id: `businessmessenger:${triggers[0]}/${id}`,
-    key: `conversation/businessmessenger/${phoneNumberId}/${conversation}`,
+    key: isDecision ? controlKey(key) : key,
     meta: JSON.stringify(meta),
     body: Buffer.from(JSON.stringify(alone)),
     trace: request.traceparent,
@@ -48,7 +61,7 @@ export function messageEvent(
 
 /** Throws for an event that is none of these. */
 export function readMessageEvent(stored: StoredEvent): InboundEvent {
-  const { triggers } = JSON.parse(stored.meta) as MessengerMeta;
+  const { triggers, isDecision } = JSON.parse(stored.meta) as MessengerMeta;
   const payload: unknown = JSON.parse(Buffer.from(stored.body).toString('utf8'));
   const value = memberOf(payload, VALUE);
   const message = memberOf(value, 'messages.0');
@@ -56,6 +69,8 @@ export function readMessageEvent(stored: StoredEvent): InboundEvent {
   if (words === undefined) throw new Error('the payload is no message');
   const sender = senderOf(message, memberOf(value, 'contacts.0'));
   const phoneNumberId = textMember(value, 'metadata.phone_number_id');
+  const decision = isDecision === true ? decisionOf(message) : undefined;
+  const names = [sender.number, sender.userId].filter((name) => name !== undefined);
   return {
     platform: 'businessmessenger',
     account: phoneNumberId,
@@ -81,6 +96,8 @@ export function readMessageEvent(stored: StoredEvent): InboundEvent {
     }),
     payload,
     parameters: {},
+    // People are asked in the chat with one of them, and decide there.
+    ...(decision !== undefined && { ...onlyDecides(decision), channelAliases: names }),
   };
 }
 

@@ -4,6 +4,7 @@
 import type { BusinessMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { NewEvent, Store } from '../../store/store.ts';
 import { acceptAll } from '../accept-all.ts';
+import { isAnybodyAsked } from '../chat-decisions.ts';
 import { isSameSecret } from '../header-verifier.ts';
 import type { Verified } from '../verified-subscribers.ts';
 import type { WebhookReply, WebhookRequest } from '../webhook.ts';
@@ -41,7 +42,7 @@ export function businessMessengerPath(
       const [{ host }] = verified.subscribers;
       const notification = readNotification(body);
       if (notification === undefined) return malformed('the body is no notification of the platform');
-      const events = await eventsOf(notification, verified, request, aliasesIn(host.store));
+      const events = await eventsOf(notification, verified, request, aliasesIn(host.store), host.store);
       await acceptAll(host, events);
       await faults.note(notification.faults, verified.subscribers);
       return { status: 200, body: { status: events.length === 0 ? 'ignored' : 'accepted' } };
@@ -55,15 +56,18 @@ async function eventsOf(
   { subscribers, principal }: Verified<MessengerSubscriber>,
   request: WebhookRequest,
   aliases: SenderAliases,
+  store: Store,
 ): Promise<readonly NewEvent[]> {
   const events = messages.map(async (message) => {
-    const { phoneNumberId, sender } = message;
+    const { phoneNumberId, sender, decision } = message;
     const triggers = namesOf(
       subscribers.filter(({ trigger }) => trigger.config.phone_number_id === phoneNumberId),
     );
     if (triggers.length === 0) return undefined;
+    const isMark = decision !== undefined && 'message' in decision.about;
+    const isDecision = decision !== undefined && (!isMark || (await isAnybodyAsked(store)));
     const conversation = await aliases.nameOf(phoneNumberId, sender);
-    return messageEvent({ triggers, conversation, principal }, message, request);
+    return messageEvent({ triggers, conversation, principal, isDecision }, message, request);
   });
   return (await Promise.all(events)).filter((event) => event !== undefined);
 }

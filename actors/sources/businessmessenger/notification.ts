@@ -5,6 +5,8 @@
 // NO1  a message without an id, without a sender or without words where its kind has words is none: it never becomes an event.
 // NO2  of each message no more is kept than the notification would have been had it come alone.
 
+import type { DecisionInbound } from '../../approvals/decision-inbound.ts';
+import { pressedDecision, reactedDecision } from '../chat-decisions.ts';
 import { memberOf, textMember } from '../payload-member.ts';
 
 /** Whoever has a user name may have no number; of somebody who wrote before such names existed only the number is known. */
@@ -20,6 +22,8 @@ export interface ReceivedMessage {
   readonly id: string;
   readonly phoneNumberId: string;
   readonly sender: Sender;
+  /** What is decided by it about an approval. */
+  readonly decision: DecisionInbound | undefined;
   /** The notification as if this message had come alone. */
   readonly alone: object;
 }
@@ -97,7 +101,19 @@ function readMessage(
       },
     ],
   };
-  return { id, phoneNumberId, sender, alone };
+  return { id, phoneNumberId, sender, decision: decisionOf(message), alone };
+}
+
+/** By a tap on a button of ours, or a mark on a message; undefined for what decides about no approval. */
+export function decisionOf(message: unknown): DecisionInbound | undefined {
+  if (memberOf(message, 'group_id') !== undefined) return undefined;
+  const kind = textMember(message, 'type');
+  if (kind === 'interactive' && textMember(message, 'interactive.type') === 'button_reply')
+    return pressedDecision(textMember(message, 'interactive.button_reply.id') ?? '');
+  const marked = textMember(message, 'reaction.message_id');
+  if (kind !== 'reaction' || marked === undefined || marked.length > MAX_ID) return undefined;
+  // Without one it was taken away.
+  return reactedDecision([textMember(message, 'reaction.emoji') ?? ''], marked);
 }
 
 /** What a message says, in the words of the contract. */

@@ -53,8 +53,10 @@ export function isUndecided(bots: readonly WorkspaceBot[], payload: unknown): bo
 
 /** Whether one of them has said it, or has come; undefined while nobody knows. */
 export function isOurs(said: Said, bots: readonly WorkspaceBot[], payload: unknown): boolean | undefined {
-  if (said.what !== 'message' && said.what !== 'arrival') return false;
+  if (said.what !== 'message' && said.what !== 'arrival' && said.what !== 'reaction') return false;
   if (usersOf(bots, payload).includes(said.sender.id)) return true;
+  // None of ours puts marks on messages.
+  if (said.what === 'reaction') return false;
   if (said.what === 'message' && said.botId !== undefined) {
     const { botId, appId } = said;
     const app = textMember(payload, 'api_app_id');
@@ -66,6 +68,15 @@ export function isOurs(said: Said, bots: readonly WorkspaceBot[], payload: unkno
   if (isNamed && authorizedBots(payload).length > 0) return false;
   const teams = teamsOf(payload);
   return bots.some((bot) => isUnknown(bot) && mayBeFor(bot, bots, teams)) ? undefined : false;
+}
+
+/** Whether a message may be one of ours, by who the platform says has written it. */
+export function mayBeByUs(
+  author: string | undefined,
+  bots: readonly WorkspaceBot[],
+  payload: unknown,
+): boolean {
+  return author === undefined || bots.some(isUnknown) || usersOf(bots, payload).includes(author);
 }
 
 const isUnknown = ({ identity }: WorkspaceBot) => identity === undefined;

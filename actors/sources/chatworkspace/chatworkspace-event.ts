@@ -3,11 +3,15 @@
 // CE1  an utterance is one event of its app, by channel and time, whether it comes as a mention, as a message or as both.
 // CE2  of two apps in one channel each has its copy, in a conversation of its own.
 // CE3  nothing is kept that lets somebody write in our name: the addresses for answers, and the tokens of the payload.
+// CE4  a decision about an approval stands beside its conversation, which may wait for just that.
 
 import { commandWordOf } from '../../../machines/command-word.ts';
+import type { DecisionInbound } from '../../approvals/decision-inbound.ts';
+import { controlKey } from '../../handlers/built-in-commands.ts';
 import { type Principal, principalText } from '../../principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/store.ts';
 import type { InboundEvent } from '../adapter.ts';
+import { onlyDecides, pressedDecision, reactedDecision } from '../chat-decisions.ts';
 import { knownContext } from '../known-context.ts';
 import { newTrace } from '../new-trace.ts';
 import { memberOf } from '../payload-member.ts';
@@ -41,9 +45,10 @@ export function workspaceEvent(come: WorkspacePayload): NewEvent {
   const meta: WorkspaceMeta = { triggers, principal: principalText(principal), account, kind, bots };
   const payload = withoutCredentials(come.payload);
   const place = [account, said.channel, ...(said.thread === undefined ? [] : [said.thread])];
+  const key = `conversation/chatworkspace/${place.join('/')}`;
   return {
     id: `chatworkspace:${account}/${said.id}`,
-    key: `conversation/chatworkspace/${place.join('/')}`,
+    key: decisionOf(said) === undefined ? key : controlKey(key),
     meta: JSON.stringify(meta),
     body: Buffer.from(JSON.stringify(payload)),
     trace: newTrace(),
@@ -56,8 +61,9 @@ export function readWorkspaceEvent(stored: StoredEvent, users: readonly string[]
   const { triggers, account, kind, bots } = JSON.parse(stored.meta) as WorkspaceMeta;
   const payload = storedPayload(stored);
   const said = saidIn(kind, payload);
-  if (said === undefined) throw new Error('the payload holds no message, no command and no choice');
+  if (said === undefined) throw new Error('the payload holds no message, no command, no choice and no mark');
   const { channel, channelName, sender } = said;
+  const decision = decisionOf(said);
   return {
     platform: 'chatworkspace',
     account,
@@ -72,7 +78,14 @@ export function readWorkspaceEvent(stored: StoredEvent, users: readonly string[]
     isAwaited: said.what === 'command' || undefined,
     isArrival: said.what === 'arrival' || undefined,
     unsupported: unsupportedIn(said),
+    ...(decision !== undefined && onlyDecides(decision)),
   };
+}
+
+/** Undefined for what decides about no approval. */
+export function decisionOf(said: Said): DecisionInbound | undefined {
+  if (said.what === 'reaction') return reactedDecision([said.mark], said.ts);
+  return said.what === 'choice' && said.chosen.isButton ? pressedDecision(said.chosen.id) : undefined;
 }
 
 /** The app that an event came to. */

@@ -1,5 +1,5 @@
 // The slash commands of an app stand in its manifest, which a person keeps at the platform: what belongs there for the commands of
-// the triggers.
+// the triggers, and what it needs besides so that marks decide about approvals.
 
 import type { ChatWorkspaceTrigger } from '../../../config/resources/triggers/trigger.ts';
 import type { MenuByHand } from '../adapter.ts';
@@ -11,6 +11,11 @@ interface SlashCommand {
   readonly url?: string;
   readonly should_escape: boolean;
 }
+
+/** Beside the scopes and events that stand there. */
+const FOR_MARKS = [
+  '# Where marks on messages are to decide about approvals: the bot scope reactions:read, and the bot event reaction_added.',
+];
 
 /** Of two of one name the first. */
 export function slashCommands(triggers: readonly ChatWorkspaceTrigger[]): MenuByHand {
@@ -29,7 +34,8 @@ export function slashCommands(triggers: readonly ChatWorkspaceTrigger[]): MenuBy
       });
     }
   const lines = [...commands.values()].flatMap(linesOf);
-  return { where: 'the manifest of the app', text: ['features:', '  slash_commands:', ...lines].join('\n') };
+  const text = ['features:', '  slash_commands:', ...lines, ...FOR_MARKS].join('\n');
+  return { where: 'the manifest of the app', text };
 }
 
 /** YAML, of which each value is JSON as well. */

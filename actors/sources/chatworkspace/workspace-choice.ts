@@ -20,6 +20,8 @@ export interface Chosen {
   /** What was chosen or filled in besides; empty where nothing was. */
   readonly value: string;
   readonly isOfChannel: boolean;
+  /** A button, whose id is ours to give; what was chosen from a list is not. */
+  readonly isButton: boolean;
 }
 
 /** The first that says something. */
@@ -31,8 +33,9 @@ export function choiceIn(payload: unknown): Chosen | undefined {
     // The platform gives entities for what was written without.
     const value = plain(chosenValue(action));
     const isOfChannel = textMember(action, 'block_id')?.startsWith(ownBlock.ofChannel) === true;
-    if (!id.startsWith(ownBlock.list)) return { id, value, isOfChannel };
-    if (value !== '') return { id: value, value: '', isOfChannel };
+    const isButton = textMember(action, 'type') === 'button';
+    if (!id.startsWith(ownBlock.list)) return { id, value, isOfChannel, isButton };
+    if (value !== '') return { id: value, value: '', isOfChannel, isButton: false };
   }
   return undefined;
 }

@@ -8,8 +8,9 @@ import type { ChatWorkspaceTrigger } from '../../../config/resources/triggers/tr
 import type { Principal } from '../../principal.ts';
 import type { Appended } from '../../store/store.ts';
 import type { SourceHost } from '../adapter.ts';
-import { isOurs, usersOf } from './app-bots.ts';
-import { workspaceEvent } from './chatworkspace-event.ts';
+import { isAnybodyAsked } from '../chat-decisions.ts';
+import { isOurs, mayBeByUs, usersOf } from './app-bots.ts';
+import { decisionOf, workspaceEvent } from './chatworkspace-event.ts';
 import type { WorkspaceAccount } from './workspace-account.ts';
 import { type PayloadKind, type Said, saidIn } from './workspace-payload.ts';
 
@@ -43,6 +44,10 @@ export class WorkspaceInbox {
     const isOwn = isOurs(said, bots, payload);
     if (said.what === 'message' && isOwn === true) return undefined;
     if (said.what === 'arrival' && isOwn === false) return undefined;
+    if (said.what === 'reaction') {
+      const isDecision = decisionOf(said) !== undefined && mayBeByUs(said.author, bots, payload);
+      if (isOwn === true || !isDecision || !(await isAnybodyAsked(host.store))) return undefined;
+    }
     const isByBot = said.what === 'message' && said.isByBot;
     const hearing = isByBot ? triggers.filter(({ config }) => config.bots === 'allow') : triggers;
     if (hearing.length === 0) return undefined;

@@ -1,5 +1,5 @@
 // What a payload of the platform is about, as far as it can be anything for an agent: a message with words, a slash command, a
-// pressed button or a choice; and that our bot was brought into a channel. Everything else is none of these.
+// pressed button or a choice, a mark on a message; and that our bot was brought into a channel. Everything else is none of these.
 
 import { createHash } from 'node:crypto';
 import { memberOf, textMember } from '../payload-member.ts';
@@ -58,6 +58,17 @@ export interface SaidChoice extends SaidSomewhere {
   readonly chosen: Chosen;
 }
 
+/** Somebody has put a mark on a message. */
+export interface SaidReaction extends SaidSomewhere {
+  readonly what: 'reaction';
+  /** The message. */
+  readonly ts: string;
+  /** As the platform names it: `+1`. */
+  readonly mark: string;
+  /** Who wrote the message, as far as the platform says it. */
+  readonly author: string | undefined;
+}
+
 /** Somebody was brought into a channel: whether that is our bot its identity says. */
 export interface SaidArrival extends SaidSomewhere {
   readonly what: 'arrival';
@@ -69,7 +80,7 @@ export interface SaidOther extends SaidSomewhere {
   readonly note: string;
 }
 
-export type Said = SaidMessage | SaidCommand | SaidChoice | SaidArrival | SaidOther;
+export type Said = SaidMessage | SaidCommand | SaidChoice | SaidReaction | SaidArrival | SaidOther;
 
 /** Others (edits, deletions, joins, topics) are not what somebody says. */
 const SPOKEN_SUBTYPES: ReadonlySet<string | undefined> = new Set([
@@ -87,6 +98,7 @@ export function saidIn(kind: PayloadKind, payload: unknown): Said | undefined {
   const event = memberOf(payload, 'event');
   const type = textMember(event, 'type');
   if (type === 'app_mention' || type === 'message') return messageIn(event, type === 'app_mention');
+  if (type === 'reaction_added') return reactionIn(event);
   return type === 'member_joined_channel' ? arrivalIn(event) : undefined;
 }
 
@@ -143,6 +155,29 @@ function messageIn(event: unknown, isMention: boolean): SaidMessage | undefined 
     appId: idIn(event, 'app_id') ?? idIn(event, 'bot_profile.app_id'),
     text,
     hasFiles,
+  };
+}
+
+function reactionIn(event: unknown): SaidReaction | undefined {
+  const channel = idIn(event, 'item.channel');
+  const ts = idIn(event, 'item.ts');
+  const user = idIn(event, 'user');
+  const mark = textMember(event, 'reaction') ?? '';
+  const at = idIn(event, 'event_ts');
+  if (textMember(event, 'item.type') !== 'message' || !/^[^\s/]{1,200}$/.test(mark)) return undefined;
+  if (channel === undefined || ts === undefined || user === undefined || at === undefined) return undefined;
+  return {
+    what: 'reaction',
+    // A mark that was taken away and put there again is another one.
+    id: `${channel}/${ts}/reaction/${user}/${mark}/${at}`,
+    channel,
+    channelName: undefined,
+    thread: undefined,
+    answerThread: undefined,
+    sender: { id: user, name: undefined },
+    ts,
+    mark,
+    author: idIn(event, 'item_user'),
   };
 }
 

@@ -2,15 +2,18 @@
 //
 // CCE1  what is stored has no token: the credential of an interaction is kept apart (interaction-tokens.ts).
 // CCE2  an answer is of use until 15 minutes after the interaction came: the platform takes none after that.
+// CCE3  a decision about an approval stands beside its conversation, which may wait for just that. What is said of it is no answer to the
+//       press: that would take the place of the message with the button.
 
 import { controlKey } from '../../handlers/built-in-commands.ts';
 import { type Principal, principalText } from '../../principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/store.ts';
 import type { InboundEvent } from '../adapter.ts';
+import { onlyDecides } from '../chat-decisions.ts';
 import { knownContext } from '../known-context.ts';
 import { textMember } from '../payload-member.ts';
 import { storedPayload } from '../stored-payload.ts';
-import { channelAliasesOf, channelOf, interactionOf, senderOf } from './interaction.ts';
+import { channelAliasesOf, channelOf, decisionOf, interactionOf, senderOf } from './interaction.ts';
 import { TOKEN_LASTS_MS } from './interaction-tokens.ts';
 
 interface InteractionMeta {
@@ -64,11 +67,11 @@ export function readInteractionEvent(stored: StoredEvent): InboundEvent {
   const payload = storedPayload(stored);
   const said = saidIn(payload);
   if (said.context[INTERACTION_ID] === '') throw new Error('the payload is no interaction');
+  const decision = decisionOf(payload);
+  const from = { ...said, platform: 'communitychat', account, triggers };
+  if (decision !== undefined) return { ...from, ...onlyDecides(decision) };
   return {
-    ...said,
-    platform: 'communitychat',
-    account,
-    triggers,
+    ...from,
     isAwaited: true,
     answerBy: stored.at + TOKEN_LASTS_MS,
   };

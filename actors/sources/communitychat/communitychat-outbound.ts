@@ -39,7 +39,8 @@ export function communityChatOutbound(
 ): Outbound<CommunityChatTrigger, CommunityMessage> {
   const unsent = new UnsentRows({ isAskedFirst: false });
   return {
-    target(_, { channel, context }): OutboundTarget | undefined {
+    target(_, { channel, context, decision }): OutboundTarget | undefined {
+      if (decision !== undefined) return channel === undefined ? undefined : { place: channel };
       const interaction = context[INTERACTION_ID];
       return channel === undefined || typeof interaction !== 'string'
         ? undefined

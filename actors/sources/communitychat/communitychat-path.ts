@@ -3,6 +3,7 @@
 //
 // CCP1  acknowledged with type 5 is whatever is authentic and asks for an answer, also what nobody takes: people are told so.
 // CCP2  a ping, a question for completions and a press that opens a form are answered at once; nothing is kept of them.
+// CCP3  a press that decides about an approval is acknowledged with type 6: the message stays as it is until it says what came of it.
 
 import type { CommunityChatTrigger } from '../../../config/resources/triggers/trigger.ts';
 import { isControlCall } from '../../handlers/built-in-commands.ts';
@@ -16,7 +17,7 @@ import { namesOf, type PathUse, type WebhookSubscriber } from '../webhook-table.
 import { interactionEvent, saidIn } from './communitychat-event.ts';
 import { SIGNATURE, skewMsOf, TIMESTAMP } from './ed25519-verifier.ts';
 import { formFor } from './form.ts';
-import { AUTOCOMPLETE, credentialOf, PING } from './interaction.ts';
+import { AUTOCOMPLETE, credentialOf, decisionOf, PING } from './interaction.ts';
 import type { InteractionTokens } from './interaction-tokens.ts';
 import { matchNow } from './who-may.ts';
 
@@ -25,6 +26,7 @@ export type CommunityChatSubscriber = WebhookSubscriber<CommunityChatTrigger>;
 /** Numbers of the platform. */
 const pong: WebhookReply = { status: 200, body: { type: 1 } };
 const answerFollows: WebhookReply = { status: 200, body: { type: 5 } };
+const taken: WebhookReply = { status: 200, body: { type: 6 } };
 const MODAL = 9;
 const noCompletions: WebhookReply = { status: 200, body: { type: 8, data: { choices: [] } } };
 
@@ -49,18 +51,21 @@ export function communityChatPath(
       const [{ trigger, host }] = ofApplication;
       const account = trigger.config.application_id;
       const triggers = ofApplication.map((each) => each.trigger);
-      const form = formFor(triggers, payload);
-      if (form !== undefined) return { status: 200, body: { type: MODAL, data: form } };
-      await tokens.keep(account, credential.id, credential.token);
-      const isControl = isControlOf(payload, triggers);
       const from = {
         account,
         triggers: namesOf(ofApplication),
         principal,
         trace: request.traceparent,
-        isControl,
       };
-      await host.accept(interactionEvent(from, payload));
+      if (decisionOf(payload) !== undefined) {
+        await host.accept(interactionEvent({ ...from, isControl: true }, payload));
+        return taken;
+      }
+      const form = formFor(triggers, payload);
+      if (form !== undefined) return { status: 200, body: { type: MODAL, data: form } };
+      await tokens.keep(account, credential.id, credential.token);
+      const isControl = isControlOf(payload, triggers);
+      await host.accept(interactionEvent({ ...from, isControl }, payload));
       return answerFollows;
     },
   };

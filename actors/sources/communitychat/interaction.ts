@@ -1,6 +1,8 @@
 // What the platform sends when somebody gives a command, presses, chooses or fills in something, as far as it matters here.
 // Nothing of it is sure: what is not where it should be is left out.
 
+import type { DecisionInbound } from '../../approvals/decision-inbound.ts';
+import { pressedDecision } from '../chat-decisions.ts';
 import { memberOf, textMember } from '../payload-member.ts';
 
 /** Numbers of the platform. */
@@ -11,6 +13,8 @@ export const COMPONENT = 3;
 const MODAL = 5;
 /** Kinds of `data.type` of commands that are found in a menu of a person or a message. */
 const MENU_KINDS: Readonly<Record<number, string>> = { 2: 'user command', 3: 'message command' };
+/** Of `data.component_type`. */
+const BUTTON = 2;
 /** Rows, and labels around one field. */
 const ROW = 1;
 const LABEL = 18;
@@ -99,6 +103,13 @@ export function interactionOf(payload: unknown): Interaction {
   if (type === MODAL) return { id, ...modalOf(data) };
   const unknown = { names: [], rest: '', values: {}, customId: undefined, isKnown: false };
   return { id, kind: `type ${String(type)}`, text: '', ...unknown };
+}
+
+/** What is decided by a press of a button of ours about an approval; undefined for anything else. */
+export function decisionOf(payload: unknown): DecisionInbound | undefined {
+  if (memberOf(payload, 'type') !== COMPONENT || memberOf(payload, 'data.component_type') !== BUTTON)
+    return undefined;
+  return pressedDecision(textMember(payload, 'data.custom_id') ?? '');
 }
 
 type Said = Omit<Interaction, 'id'>;

@@ -26,7 +26,7 @@ interface ManualMeta {
 export function manualEvent(
   trigger: ManualTrigger,
   run: ManualInput,
-  { id, trace, principal }: ManualOrigin,
+  { id, trace, session, principal }: ManualOrigin,
 ): NewEvent {
   const { name, config } = trigger;
   const command = run.command.trim().replace(/^\//, '');
@@ -44,7 +44,7 @@ export function manualEvent(
   const meta: ManualMeta = { trigger: name, principal: principalText(principal) };
   return {
     id: `manual:${id}`,
-    key: `conversation/manual/${name}`,
+    key: `conversation/manual/${name}${session === undefined ? '' : `/${session}`}`,
     meta: JSON.stringify(meta),
     body: Buffer.from(JSON.stringify(body)),
     trace,

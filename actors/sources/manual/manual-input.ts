@@ -18,6 +18,8 @@ export interface ManualOrigin {
   readonly id: string;
   /** W3C traceparent. */
   readonly trace: string;
+  /** The conversation that it is of, beside that of its trigger; of characters that a key may have. */
+  readonly session?: string | undefined;
   /** Who runs it. */
   readonly principal: Principal;
 }

@@ -24,6 +24,11 @@ const MAX_NAME = 200;
 /** Where a name is found in data that others made. */
 const NAMES = [ACTION_ID, 'action', 'verb', 'id'];
 
+/** The id of an action of ours that was pressed, in `value` of a message or an invoke; undefined for what others have made. */
+export function pressedIn(value: unknown): string | undefined {
+  return textMember(value, ACTION_ID, `action.data.${ACTION_ID}`);
+}
+
 /** `value` of a message. Undefined for what is none. */
 export function submittedIn(value: unknown): Choice | undefined {
   if (value === undefined || value === null) return undefined;

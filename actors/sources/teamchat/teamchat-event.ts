@@ -3,17 +3,30 @@
 // TCE1  an event is known by its app, its conversation and its activity: ids of activities are unique in a conversation only. What
 //       happens to a message may come under the message's id, whoever does it and how often: who did it and when tell it apart.
 // TCE2  what nobody here can answer is an event all the same, ignored with a note: the platform may send what nobody expects.
+// TCE3  a decision about an approval stands beside its conversation, which may wait for just that. Only the people of a directory
+//       decide: whom another product names nobody vouches for.
 
 import { commandWordOf } from '../../../machines/command-word.ts';
+import type { DecisionInbound } from '../../approvals/decision-inbound.ts';
+import { controlKey } from '../../handlers/built-in-commands.ts';
 import { partsOfConversation } from '../../outbound/conversation-name.ts';
 import { type Principal, principalText } from '../../principal.ts';
 import type { NewEvent, StoredEvent } from '../../store/store.ts';
 import type { InboundEvent } from '../adapter.ts';
+import { onlyDecides, pressedDecision, reactedDecision } from '../chat-decisions.ts';
 import { knownContext } from '../known-context.ts';
 import { memberOf, textMember } from '../payload-member.ts';
 import { storedPayload } from '../stored-payload.ts';
-import { type Activity, activityIn, channelOf, hasMember, PROGRAM, reactionsIn } from './activity.ts';
-import { type Choice, invokedIn, submittedIn } from './activity-choice.ts';
+import {
+  type Activity,
+  activityIn,
+  channelOf,
+  hasMember,
+  PROGRAM,
+  reactionsIn,
+  WITH_DIRECTORY,
+} from './activity.ts';
+import { type Choice, invokedIn, pressedIn, submittedIn } from './activity-choice.ts';
 import { wordsOf } from './activity-text.ts';
 
 export const PLATFORM = 'teamchat';
@@ -25,6 +38,8 @@ interface ActivityMeta {
   readonly triggers: readonly string[];
   readonly principal: string;
   readonly app: string;
+  /** It is what `decisionOf` says of it, and nothing else. */
+  readonly isDecision?: true;
 }
 
 /** `triggers`: those that may take it, at least one, all of one app. */
@@ -35,25 +50,48 @@ export function activityEvent(
     app,
     principal,
     trace,
+    isDecision,
   }: {
     readonly triggers: readonly string[];
     readonly app: string;
     readonly principal: Principal;
     readonly trace: string;
+    readonly isDecision: boolean;
   },
   body: Buffer,
 ): NewEvent {
   const { conversation, payload } = activity;
-  const meta: ActivityMeta = { triggers, principal: principalText(principal), app };
+  const meta: ActivityMeta = {
+    triggers,
+    principal: principalText(principal),
+    app,
+    ...(isDecision && { isDecision }),
+  };
   const place = [app, conversation].map(inKey).join('/');
+  const id = `${PLATFORM}:${[place, ...nameOf(activity).map(inKey)].join('/')}`;
+  const key = `conversation/${PLATFORM}/${place}`;
   return {
-    id: `${PLATFORM}:${[place, ...nameOf(activity).map(inKey)].join('/')}`,
-    key: `conversation/${PLATFORM}/${place}`,
+    id: isDecision ? `${id}/decision` : id,
+    key: isDecision ? controlKey(key) : key,
     meta: JSON.stringify(meta),
     body,
     trace,
     parsed: payload,
   };
+}
+
+/** What a person decides by it about an approval, as far as it says that; undefined for anything else. */
+export function decisionOf(activity: Activity): DecisionInbound | undefined {
+  const { type, id, channelId, speaker, botId, payload } = activity;
+  if (channelId !== WITH_DIRECTORY || speaker !== 'person') return undefined;
+  if (type === REACTION) {
+    const message = textMember(payload, 'replyToId') ?? id;
+    return message === undefined
+      ? undefined
+      : reactedDecision(reactionsIn(activity, 'reactionsAdded'), message);
+  }
+  const isPress = type === 'invoke' || (type === 'message' && wordsOf(payload, botId) === undefined);
+  return isPress ? pressedDecision(pressedIn(payload.value) ?? '') : undefined;
 }
 
 /** Types whose activities come under the id of the message that they are about. */
@@ -76,17 +114,18 @@ export function conversationIn(name: string, app: string): string | undefined {
 
 /** Throws for an event that is none of these. */
 export function readActivityEvent(stored: StoredEvent): InboundEvent {
-  const { triggers, app } = JSON.parse(stored.meta) as ActivityMeta;
+  const { triggers, app, isDecision } = JSON.parse(stored.meta) as ActivityMeta;
   const payload = storedPayload(stored) as Activity['payload'];
   const activity = activityIn(payload);
   if (activity === undefined) throw new Error('the payload is no activity');
   const { conversation, senderId, directoryId } = activity;
   const channel = channelOf(conversation);
+  const decision = isDecision === true ? decisionOf(activity) : undefined;
   return {
     platform: PLATFORM,
     account: app,
     triggers,
-    ...saidBy(activity, app),
+    ...(decision === undefined ? saidBy(activity, app) : onlyDecides(decision)),
     channel,
     channelAliases: channel === conversation ? undefined : [conversation],
     user: senderId,

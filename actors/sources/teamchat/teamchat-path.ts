@@ -9,6 +9,7 @@ import type { TeamChatTrigger } from '../../../config/resources/triggers/trigger
 import type { Log } from '../../log.ts';
 import type { Principal } from '../../principal.ts';
 import { BotTurns } from '../bot-turns.ts';
+import { isAnybodyAsked } from '../chat-decisions.ts';
 import { textMember } from '../payload-member.ts';
 import type { WebhookReply, WebhookRequest } from '../webhook.ts';
 import { duplicate, malformed } from '../webhook-replies.ts';
@@ -17,7 +18,7 @@ import { type Activity, activityIn, payloadOf } from './activity.ts';
 import { invokedIn } from './activity-choice.ts';
 import type { KnownConversations } from './known-conversations.ts';
 import { isServiceAllowed } from './service-urls.ts';
-import { activityEvent, CARD_ACTION } from './teamchat-event.ts';
+import { activityEvent, CARD_ACTION, decisionOf, REACTION } from './teamchat-event.ts';
 import { areTenantsAllowed } from './who-may.ts';
 
 export type TeamChatSubscriber = WebhookSubscriber<TeamChatTrigger>;
@@ -75,13 +76,19 @@ export function teamChatPath(
   ): Promise<WebhookReply> {
     const [{ host, trigger }] = subscribers;
     const app = trigger.config.app_id;
+    const isReaction = activity.type === REACTION;
+    const isDecision =
+      decisionOf(activity) !== undefined && (!isReaction || (await isAnybodyAsked(host.store)));
     const about = { triggers: namesOf(subscribers), app, principal, trace: request.traceparent };
-    const event = activityEvent(activity, about, body);
+    const event = activityEvent(activity, { ...about, isDecision }, body);
     if (!isItsTurn(activity, event.id, app, host.log))
       return activity.type === 'invoke' ? invokeTaken : nothingToKeep;
     const triggers = subscribers.map((subscriber) => subscriber.trigger);
     await conversations.note(host.store, app, triggers, activity);
     const { outcome } = await host.accept(event);
+    // Whether the message asks for an approval nobody knows here.
+    if (isReaction && isDecision && triggers.some(({ config }) => config.reactions === 'allow'))
+      await host.accept(activityEvent(activity, { ...about, isDecision: false }, body));
     if (activity.type === 'invoke') return invokeTaken;
     return outcome === 'duplicate'
       ? duplicate(event.id)

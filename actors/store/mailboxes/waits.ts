@@ -39,8 +39,8 @@ export class Waits {
   }
 
   /** Gives as which attempt the turn goes on. */
-  checkpoint({ seq, state, trigger, note }: TurnResult): number {
-    return this.#records.checkpoint(seq, state, trigger, note);
+  checkpoint(result: TurnResult): number {
+    return this.#records.checkpoint(result, (result.steps?.length ?? 0) > 0);
   }
 
   /**

@@ -22,6 +22,7 @@ export class SqliteClock {
       'UPDATE delivery SET retry_at = retry_at + ? WHERE state < 4 AND retry_at IS NOT NULL',
       'UPDATE delivery SET retry_at = retry_at + ? WHERE waits_for IS NOT NULL AND retry_at IS NOT NULL',
       'UPDATE timer SET due = due + ?',
+      'UPDATE approval SET expires = expires + ? WHERE state = 0 AND expires IS NOT NULL',
       'UPDATE kv SET until = until + ? WHERE until IS NOT NULL',
     ].map((sql) => connection.prepare(sql));
     this.#moveLeases = connection.prepare('UPDATE lease SET until = until + ?');

@@ -9,7 +9,7 @@ import { type Appended, INBOUND, type NewEvent, type StoredEvent, type TurnResul
 import { firstSettled, stateCodes, stateOf } from './delivery-states.ts';
 import type { SqliteConnection, Statement } from './sqlite-connection.ts';
 import { storable } from './sqlite-connection.ts';
-import { SqliteOutcomes } from './sqlite-outcomes.ts';
+import { type OnEnded, SqliteOutcomes } from './sqlite-outcomes.ts';
 import type { SqliteWaits } from './sqlite-waits.ts';
 
 export interface FirstOfKey {
@@ -73,9 +73,9 @@ export class SqliteDeliveries {
   readonly #count: Statement<readonly [number]>;
   #unfinished: number;
 
-  constructor(connection: SqliteConnection, waits: SqliteWaits) {
+  constructor(connection: SqliteConnection, waits: SqliteWaits, onEnded: OnEnded) {
     this.#waits = waits;
-    this.#outcomes = new SqliteOutcomes(connection);
+    this.#outcomes = new SqliteOutcomes(connection, onEnded);
     const { queued, running } = stateCodes;
     this.#insert = connection.prepare(
       `INSERT INTO delivery (id, key, trace, at, state, attempts, started) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -115,7 +115,7 @@ export class SqliteDeliveries {
     this.#waitLonger = connection.prepare('UPDATE delivery SET retry_at = max(retry_at, ?) WHERE seq = ?');
     this.#again = connection.prepare(
       `UPDATE delivery SET state = ${queued}, attempts = 0, crashes = 0, ended = NULL, retry_at = NULL, note = NULL,
-         answer = NULL, has_progress = NULL WHERE seq = ?`,
+         answer = NULL WHERE seq = ?`,
     );
     this.#release = connection.prepare(
       `UPDATE delivery SET state = ${queued}, held_by = NULL, note = NULL WHERE seq = ?`,
@@ -237,10 +237,13 @@ export class SqliteDeliveries {
     this.#waitLonger.run([retryAt, seq]);
   }
 
-  /** Has a record that is over, or parked, wait for its turn again, from its beginning and with all its attempts before it. */
-  again(seq: number, state: DeliveryState): void {
+  /**
+   * Has a record that is over, or parked, wait for its turn again, with all its attempts before it: from its beginning, or with
+   * `keepsState` from what was kept of it.
+   */
+  again(seq: number, state: DeliveryState, keepsState = false): void {
     this.#again.run([seq]);
-    this.#waits.drop(seq);
+    if (!keepsState) this.#waits.drop(seq);
     if (state !== 'waiting') this.#unfinished += 1;
   }
 

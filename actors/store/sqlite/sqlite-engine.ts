@@ -3,11 +3,13 @@
 //
 // Operations run inside `transaction` only (engine-transactions.ts has what holds for those).
 
+import type { ApprovalFilter, DecidedApproval, NewDecision, StoredApproval } from '../approval.ts';
 import type { Delivery, DeliveryCounts, DeliveryFilter, DeliveryPage, Undelivered } from '../delivery.ts';
 import type { Entered, Ledger, SweptPart } from '../ledger.ts';
 import { Appender } from '../mailboxes/appender.ts';
 import { Mailboxes } from '../mailboxes/mailboxes.ts';
 import { Waits } from '../mailboxes/waits.ts';
+import type { Run, RunFilter, RunPage, Step } from '../run.ts';
 import type {
   Committed,
   Lease,
@@ -21,6 +23,7 @@ import type {
 } from '../store.ts';
 import { EngineClock } from './engine-clock.ts';
 import { EngineTransactions } from './engine-transactions.ts';
+import { SqliteApprovals } from './sqlite-approvals.ts';
 import { SqliteConnection, storable } from './sqlite-connection.ts';
 import { SqliteCounter } from './sqlite-counter.ts';
 import { SqliteDeliveries } from './sqlite-deliveries.ts';
@@ -29,6 +32,7 @@ import { faultOf } from './sqlite-faults.ts';
 import { SqliteHistory } from './sqlite-history.ts';
 import { SqliteLeases } from './sqlite-leases.ts';
 import { SqliteReceipts } from './sqlite-receipts.ts';
+import { SqliteRuns } from './sqlite-runs.ts';
 import { migrate, refuseForeign } from './sqlite-schema.ts';
 import { SqliteSnapshots } from './sqlite-snapshots.ts';
 import { SqliteTicks } from './sqlite-ticks.ts';
@@ -73,6 +77,8 @@ export class SqliteEngine implements Ledger {
   readonly #history: SqliteHistory;
   readonly #receipts: SqliteReceipts;
   readonly #snapshots: SqliteSnapshots;
+  readonly #runs: SqliteRuns;
+  readonly #approvals: SqliteApprovals;
   readonly #waits: Waits;
   readonly #appender: Appender;
   readonly #transactions: EngineTransactions;
@@ -89,12 +95,17 @@ export class SqliteEngine implements Ledger {
       const counter = new SqliteCounter(connection);
       this.#connection = connection;
       const waiting = new SqliteWaits(connection);
-      this.#deliveries = new SqliteDeliveries(connection, waiting);
+      this.#approvals = new SqliteApprovals(connection);
+      this.#deliveries = new SqliteDeliveries(connection, waiting, (seq) => this.#cancelApprovals(seq));
       this.#timers = new SqliteTimers(connection);
       this.#leases = new SqliteLeases(connection, counter);
       this.#ticks = new SqliteTicks(connection);
       this.#values = new SqliteValues(connection, counter);
-      this.#history = new SqliteHistory(connection);
+      this.#runs = new SqliteRuns(connection);
+      this.#history = new SqliteHistory(connection, (seq) => {
+        this.#approvals.remove(seq);
+        return this.#runs.drop(seq);
+      });
       this.#receipts = new SqliteReceipts(connection);
       this.#snapshots = new SqliteSnapshots(connection);
       this.#mailboxes = new Mailboxes(this.#deliveries, this.#snapshots, counter);
@@ -167,6 +178,7 @@ export class SqliteEngine implements Ledger {
   }
 
   commit(results: readonly TurnResult[]): readonly Committed[] {
+    for (const result of results) this.#runs.checkRoom(result);
     this.#transactions.noteTime();
     let bytes = 0;
     return results.map((result) => {
@@ -224,14 +236,50 @@ export class SqliteEngine implements Ledger {
     return this.#history.find(id);
   }
 
-  requeue(id: string): boolean {
+  requeue(id: string, { keepsJournal = false }: { readonly keepsJournal?: boolean } = {}): boolean {
     const found = this.#deliveries.find(id);
     if (found === undefined || !['done', 'dead', 'ignored', 'waiting'].includes(found.state)) return false;
     const { seq, key, state } = found;
     if (state === 'waiting') this.#waits.end(seq, key);
-    this.#deliveries.again(seq, state);
+    this.#deliveries.again(seq, state, keepsJournal);
+    if (!keepsJournal) {
+      this.#cancelApprovals(seq);
+      this.#runs.drop(seq);
+      this.#approvals.remove(seq);
+    }
     if (!this.#waits.onQueued(seq, key, this.#time)) this.#mailboxes.reconsider(key, this.#time);
     return true;
+  }
+
+  steps(id: string, after = 0): readonly Step[] {
+    return this.#runs.steps(id, after);
+  }
+
+  runs(filter: RunFilter): RunPage {
+    return this.#runs.page(filter, (id) => this.#history.record(id));
+  }
+
+  run(id: string): Run | undefined {
+    return this.#runs.run(id, (each) => this.#history.record(each));
+  }
+
+  approvals(filter: ApprovalFilter): readonly StoredApproval[] {
+    return this.#approvals.list(filter);
+  }
+
+  approval(id: string): StoredApproval | undefined {
+    return this.#approvals.find(id);
+  }
+
+  decide(id: string, { state, decision, emit }: NewDecision): DecidedApproval | undefined {
+    const isFirst = this.#approvals.decide(id, state, decision, this.#time);
+    if (isFirst) for (const event of emit) this.#appender.add(event, this.#time);
+    const approval = this.#approvals.find(id);
+    return approval && { isFirst, approval };
+  }
+
+  withReceipt(keyPrefix: string, receipt: string): string | undefined {
+    return this.#receipts.find(storable(keyPrefix), receipt);
   }
 
   undeliver(keyPrefix: string, messages: readonly Undelivered[]): readonly (string | undefined)[] {
@@ -301,12 +349,19 @@ export class SqliteEngine implements Ledger {
     return this.#transactions.time;
   }
 
+  #cancelApprovals(seq: number): void {
+    for (const event of this.#approvals.cancel(seq, this.#time)) this.#appender.add(event, this.#time);
+  }
+
   #commit(result: TurnResult): Committed {
     const key = storable(result.key);
     if (!this.#mailboxes.isCurrent(key, result)) return { isCurrent: false, next: undefined };
     let attempt: number | undefined;
     if (result.outcome === 'checkpoint') attempt = this.#waits.checkpoint(result);
     else if (result.outcome !== 'parked') this.#deliveries.settle(result, this.#time);
+    this.#runs.keep(result, this.#time);
+    if (attempt !== undefined || result.outcome === 'parked')
+      for (const asked of result.asks ?? []) this.#approvals.ask(result.seq, asked, this.#time);
     this.#snapshots.keep(key, result.snapshot, this.#time);
     for (const name of result.cancelTimers ?? []) this.#timers.cancel(key, name);
     for (const timer of result.timers ?? []) this.#timers.set(key, timer, this.#time);

@@ -17,6 +17,8 @@ const PAGE_LIMIT = 1_000;
 const LOOKED_AT = 10_000;
 /** Records looked at for one part of a sweep: each that is removed may take a body with it. */
 const SWEPT_AT_ONCE = 500;
+/** Of the journals that are removed in one part; one may go beyond. */
+const SWEPT_BYTES = 16 * 1024 * 1024;
 
 const columns = `seq, id, key, trace, state, attempts, crashes, at, started, ended, retry_at, trigger, note, answer,
   receipt, deferrals, failures, kind, waits_for`;
@@ -55,9 +57,12 @@ export class SqliteHistory {
   readonly #remove: Statement<readonly []>;
   readonly #removeBody: Statement<readonly []>;
   readonly #removeProgress: Statement<readonly []>;
+  readonly #onRemoved: (seq: number) => number;
 
-  constructor(connection: SqliteConnection) {
+  /** `onRemoved` removes what else there is of an event that has more than most, and gives how many bytes that was. */
+  constructor(connection: SqliteConnection, onRemoved: (seq: number) => number) {
     this.#connection = connection;
+    this.#onRemoved = onRemoved;
     this.#one = connection.prepare(`SELECT ${columns} FROM delivery WHERE id = ?`);
     this.#body = connection.prepare('SELECT meta, body FROM body WHERE seq = ?');
     this.#counts = connection.prepare(
@@ -104,6 +109,12 @@ export class SqliteHistory {
     return { ...deliveryOf(row), meta: body[0], body: body[1] };
   }
 
+  /** Without its body. */
+  record(id: string): Delivery | undefined {
+    const row = this.#one.get([storable(id)]);
+    return row && this.#listed(row)[0];
+  }
+
   /** A record that cannot be understood is left out: the others are worth their list. */
   #listed(row: DeliveryRow): readonly Delivery[] {
     try {
@@ -128,6 +139,7 @@ export class SqliteHistory {
   sweep(afterSeq: number, before: number, now: number): SweptPart {
     const rows = this.#oldest.all([afterSeq, SWEPT_AT_ONCE]);
     let removed = 0;
+    let bytes = 0;
     for (const [seq, at, ended, hasProgress] of rows) {
       // Records lie in the order in which they came: none after this one can have ended before. One that came when the
       // clock was ahead says nothing of those after it.
@@ -135,8 +147,12 @@ export class SqliteHistory {
       if (ended === null || ended >= before) continue;
       this.#remove.run([seq]);
       this.#removeBody.run([seq]);
-      if (hasProgress !== null) this.#removeProgress.run([seq]);
+      if (hasProgress !== null) {
+        this.#removeProgress.run([seq]);
+        bytes += this.#onRemoved(seq);
+      }
       removed += 1;
+      if (bytes >= SWEPT_BYTES) return { removed, afterSeq: seq };
     }
     return { removed, afterSeq: rows.length < SWEPT_AT_ONCE ? undefined : rows.at(-1)?.[0] };
   }

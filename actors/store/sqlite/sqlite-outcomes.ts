@@ -21,6 +21,9 @@ export const withFailure = `failures = json_insert(
 
 type Nothing = readonly [];
 
+/** Hears of each event that ends, in whatever way; `now` is epoch ms. */
+export type OnEnded = (seq: number, now: number) => void;
+
 export class SqliteOutcomes {
   readonly #end: Statement<Nothing>;
   readonly #fail: Statement<Nothing>;
@@ -30,8 +33,10 @@ export class SqliteOutcomes {
   readonly #keepReceipt: Statement<Nothing>;
   readonly #break: Statement<Nothing>;
   readonly #crash: Statement<Nothing>;
+  readonly #onEnded: OnEnded;
 
-  constructor(connection: SqliteConnection) {
+  constructor(connection: SqliteConnection, onEnded: OnEnded) {
+    this.#onEnded = onEnded;
     const { queued, retrying, held } = stateCodes;
     this.#end = connection.prepare(
       `UPDATE delivery SET state = ?, ended = ?, trigger = coalesce(?, trigger), note = ?, answer = ?,
@@ -91,6 +96,7 @@ export class SqliteOutcomes {
       this.#end.run([stateCodes[outcome], now, trigger, note, answer, seq]);
     else throw new TypeError(`${outcome} is no end of a turn`);
     if (result.receipt !== undefined) this.#keepReceipt.run([bounded(result.receipt, NAME_LENGTH), seq]);
+    this.#onEnded(seq, now);
     return true;
   }
 
@@ -104,11 +110,13 @@ export class SqliteOutcomes {
     const { retrying, dead } = stateCodes;
     const state = retryAt === undefined ? [dead, now, null] : [retrying, null, retryAt];
     this.#crash.run([...state, note, crashes, now, note, seq]);
+    if (retryAt === undefined) this.#onEnded(seq, now);
   }
 
   /** The record is over without an attempt. */
   end(seq: number, state: 'done' | 'ignored', note: string, now: number): void {
     this.#end.run([stateCodes[state], now, null, bounded(note, NOTE_LENGTH), null, seq]);
+    this.#onEnded(seq, now);
   }
 }
 

@@ -23,6 +23,11 @@ export class SqliteReceipts {
   }
 
   /** Gives the id of what has the receipt. */
+  find(keyPrefix: string, receipt: string): string | undefined {
+    return this.#find.get([storable(receipt), keyPrefix, keyPrefix])?.[1];
+  }
+
+  /** The same. */
   undeliver(keyPrefix: string, { receipt, note }: Undelivered, now: number): string | undefined {
     const row = this.#find.get([storable(receipt), keyPrefix, keyPrefix]);
     if (row === undefined) return undefined;

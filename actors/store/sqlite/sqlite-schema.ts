@@ -130,6 +130,30 @@ const migrations: readonly string[] = [
   `,
   // For what a platform says of a message afterwards.
   'CREATE INDEX delivery_receipt ON delivery (receipt) WHERE receipt IS NOT NULL;',
+  // Journals, and who was asked. Only few events have either.
+  `
+  CREATE TABLE run (seq INTEGER PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, figures TEXT NOT NULL);
+  CREATE INDEX run_name ON run (name, seq);
+  -- total: the bytes of the journal, this row included. Before the text, which may go on in other pages.
+  CREATE TABLE step (seq INTEGER NOT NULL, n INTEGER NOT NULL, at INTEGER NOT NULL, total INTEGER NOT NULL,
+    text TEXT NOT NULL, PRIMARY KEY (seq, n));
+
+  CREATE TABLE approval (
+    id TEXT PRIMARY KEY,
+    seq INTEGER NOT NULL,
+    state INTEGER NOT NULL,
+    asked INTEGER NOT NULL,
+    expires INTEGER,
+    decided INTEGER,
+    body TEXT NOT NULL,
+    decision TEXT,
+    on_cancel TEXT
+  );
+  CREATE INDEX approval_asked ON approval (asked, id);
+  CREATE INDEX approval_seq ON approval (seq);
+  CREATE INDEX approval_state ON approval (state, asked, id);
+  CREATE INDEX approval_pending_seq ON approval (seq) WHERE state = 0;
+  `,
 ];
 
 export const schemaVersion = migrations.length;

@@ -4,7 +4,7 @@
 // SQW1  `waits_for` is there exactly while the state is `waiting`.
 // SQW2  the event that woke another one is copied: the retention of its own record may end first.
 
-import type { StoredEvent } from '../store.ts';
+import type { StoredEvent, TurnResult } from '../store.ts';
 import { stateCodes } from './delivery-states.ts';
 import { type SqliteConnection, type Statement, storable } from './sqlite-connection.ts';
 
@@ -23,7 +23,7 @@ export interface Wait {
 }
 
 /** What a stored event has that most events have not. */
-export type Extras = Pick<StoredEvent, 'kind' | 'wakes' | 'state' | 'woken'>;
+export type Extras = Pick<StoredEvent, 'kind' | 'wakes' | 'state' | 'woken' | 'steps'>;
 
 type Nothing = readonly [];
 
@@ -37,6 +37,7 @@ export class SqliteWaits {
       wokenKind: string | null,
       wokenMeta: string | null,
       wokenBody: Uint8Array | null,
+      steps: number | null,
     ]
   >;
   readonly #stateOf: Statement<readonly [string | null]>;
@@ -59,7 +60,8 @@ export class SqliteWaits {
   constructor(connection: SqliteConnection) {
     const { queued, waiting } = stateCodes;
     this.#extras = connection.prepare(
-      `SELECT kind, wakes, progress.state, woken_id, woken_kind, woken_meta, woken_body
+      `SELECT kind, wakes, progress.state, woken_id, woken_kind, woken_meta, woken_body,
+         (SELECT max(n) FROM step WHERE step.seq = delivery.seq)
        FROM delivery LEFT JOIN progress ON progress.seq = delivery.seq WHERE delivery.seq = ?`,
     );
     this.#stateOf = connection.prepare('SELECT state FROM progress WHERE seq = ?');
@@ -112,23 +114,19 @@ export class SqliteWaits {
   extras(seq: number): Extras {
     const row = this.#extras.get([seq]);
     if (row === undefined) return {};
-    const [kind, wakes, state, id, wokenKind, meta, body] = row;
+    const [kind, wakes, state, id, wokenKind, meta, body, steps] = row;
     return {
       kind: kind ?? undefined,
       wakes: wakes ?? undefined,
       state: state ?? undefined,
       woken: id === null ? undefined : { id, kind: wokenKind ?? '', meta: meta ?? '', body: body ?? NO_BODY },
+      steps: steps ?? undefined,
     };
   }
 
-  /** Gives as which attempt the turn goes on. */
-  checkpoint(
-    seq: number,
-    state: string | null | undefined,
-    trigger: string | undefined,
-    note: string | undefined,
-  ): number {
-    const isProgress = this.#keepState(seq, state);
+  /** Gives as which attempt the turn goes on; with `hasSteps` it has got on, whatever is kept. */
+  checkpoint({ seq, state, trigger, note }: TurnResult, hasSteps: boolean): number {
+    const isProgress = this.#keepState(seq, state) || hasSteps;
     const row = this.#checkpoint.get([isProgress ? 1 : 0, stored(trigger), stored(note), seq]);
     if (row === undefined) throw new Error('the event of a checkpoint is gone');
     return row[0];

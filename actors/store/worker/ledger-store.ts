@@ -1,8 +1,10 @@
 // A Store over a ledger behind a channel. The calls are the same, but those that would take long inside one transaction
 // are made as many short ones.
 
+import type { ApprovalFilter, DecidedApproval, NewDecision, StoredApproval } from '../approval.ts';
 import type { Delivery, DeliveryCounts, DeliveryFilter, DeliveryPage, Undelivered } from '../delivery.ts';
 import type { Arguments, Entered, Operation, Result } from '../ledger.ts';
+import type { Run, RunFilter, RunPage, Step } from '../run.ts';
 import type {
   Appended,
   AppendOptions,
@@ -28,7 +30,7 @@ export interface LedgerChannel {
   close(): Promise<void>;
 }
 
-/** The most that `deliveries` gives, and `deliveryPage`. */
+/** The most that `deliveries` gives, and `deliveryPage` and `runs`. */
 const DELIVERIES_LIMIT = 1_000;
 /** Pages of the ledger in one of the store: 200,000 records, which takes some tenths of a second. */
 const PAGES_AT_ONCE = 20;
@@ -115,8 +117,45 @@ export class LedgerStore implements Store {
     return this.#channel.call('delivery', [id]);
   }
 
-  requeue(id: string): Promise<boolean> {
-    return this.#channel.call('requeue', [id]);
+  requeue(id: string, options?: { readonly keepsJournal?: boolean }): Promise<boolean> {
+    return this.#channel.call('requeue', [id, options]);
+  }
+
+  steps(id: string, after?: number): Promise<readonly Step[]> {
+    return this.#channel.call('steps', [id, after]);
+  }
+
+  async runs(filter: RunFilter): Promise<RunPage> {
+    const runs: Run[] = [];
+    const limit = Math.max(1, Math.min(DELIVERIES_LIMIT, Math.floor(filter.limit)));
+    let beforeSeq: number | undefined = filter.beforeSeq ?? Number.MAX_SAFE_INTEGER;
+    for (let count = 0; count < PAGES_AT_ONCE && runs.length < limit && beforeSeq !== undefined; count += 1) {
+      const rest = { ...filter, beforeSeq, limit: limit - runs.length };
+      const page: RunPage = await this.#channel.call('runs', [rest]);
+      runs.push(...page.runs);
+      beforeSeq = page.beforeSeq;
+    }
+    return { runs, beforeSeq };
+  }
+
+  run(id: string): Promise<Run | undefined> {
+    return this.#channel.call('run', [id]);
+  }
+
+  approvals(filter: ApprovalFilter): Promise<readonly StoredApproval[]> {
+    return this.#channel.call('approvals', [filter]);
+  }
+
+  approval(id: string): Promise<StoredApproval | undefined> {
+    return this.#channel.call('approval', [id]);
+  }
+
+  decide(id: string, decision: NewDecision): Promise<DecidedApproval | undefined> {
+    return this.#channel.call('decide', [id, decision]);
+  }
+
+  withReceipt(keyPrefix: string, receipt: string): Promise<string | undefined> {
+    return this.#channel.call('withReceipt', [keyPrefix, receipt]);
   }
 
   undeliver(keyPrefix: string, messages: readonly Undelivered[]): Promise<readonly (string | undefined)[]> {

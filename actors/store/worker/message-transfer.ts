@@ -60,6 +60,11 @@ export function argumentsToPost<O extends Operation>(
       bytes: results.reduce((sum, result) => sum + weightOfResult(result), 0),
     };
   }
+  if (operation === 'decide') {
+    const [id, { state, decision, emit }] = args as Arguments<'decide'>;
+    const content = [id, { state, decision, emit: emit.map(copiedEvent) }] as unknown as Arguments<O>;
+    return { content, moved: nothingMoved, bytes: weightOf(emit) + decision.length };
+  }
   if (operation === 'discard') {
     const [id, note, { emit = [], cancelTimers } = {}] = args as Arguments<'discard'>;
     const content = [id, note, { emit: emit.map(copiedEvent), cancelTimers }] as unknown as Arguments<O>;
@@ -109,9 +114,13 @@ function resultToPost(result: TurnResult): TurnResult {
     cancelTimers: result.cancelTimers,
     isLast: result.isLast,
   };
-  if (result.outcome !== 'checkpoint' && result.outcome !== 'parked') return posted;
-  const { state, parkedOn, holdsKey } = result;
-  return { ...posted, state, parkedOn, holdsKey };
+  const { state, parkedOn, holdsKey, steps, run, asks } = result;
+  const hasMore =
+    result.outcome === 'checkpoint' ||
+    result.outcome === 'parked' ||
+    steps !== undefined ||
+    run !== undefined;
+  return hasMore ? { ...posted, state, parkedOn, holdsKey, steps, run, asks } : posted;
 }
 
 function copiedEvent(event: NewEvent): NewEvent {
@@ -146,7 +155,10 @@ function weightOf(events: readonly NewEvent[]): number {
   return bytes;
 }
 
-function weightOfResult({ emit, timers, snapshot, state }: TurnResult): number {
+function weightOfResult({ emit, timers, snapshot, state, steps, run, asks }: TurnResult): number {
   const timed = timers === undefined ? 0 : weightOf(timers.map(({ event }) => event));
-  return (emit === undefined ? 0 : weightOf(emit)) + timed + (snapshot?.length ?? 0) + (state?.length ?? 0);
+  let kept = (snapshot?.length ?? 0) + (state?.length ?? 0) + (run?.figures.length ?? 0);
+  for (const text of steps ?? []) kept += text.length;
+  for (const { body } of asks ?? []) kept += body.length;
+  return (emit === undefined ? 0 : weightOf(emit)) + timed + kept;
 }

@@ -1,14 +1,10 @@
 // An agent as the rest of the program sees it.
 
-export interface ToolServerEntry {
-  readonly name: string;
-  readonly command: string;
-  readonly args: readonly string[];
-  readonly env: Readonly<Record<string, string>>;
-}
+import type { ModelRuntime } from './model-runtime.ts';
 
-/** Who answers for an agent: a program behind a URL, or a script that stands in for one. */
+/** Who answers for an agent: a program behind a URL, a script that stands in for one, or the gateway with a model. */
 export type AgentRuntime =
+  | ModelRuntime
   | {
       readonly kind: 'http';
       readonly url: string;
@@ -20,14 +16,13 @@ export type AgentRuntime =
 export interface Agent {
   readonly name: string;
   readonly description: string | undefined;
+  /** As written, PROVIDER:MODEL. */
   readonly model: string | undefined;
-  /** Undefined: parsed, checked, and cannot run yet. */
-  readonly runtime: AgentRuntime | undefined;
-  readonly mcp_servers: readonly ToolServerEntry[];
-  readonly system_prompt: string | undefined;
-  readonly temperature: number | undefined;
-  readonly max_tokens: number | undefined;
+  readonly runtime: AgentRuntime;
+  /** As written; what holds for the gateway's own agents is in their runtime. */
   readonly tools: readonly string[];
+  /** Their names. */
+  readonly mcp_servers: readonly string[];
   readonly labels: Readonly<Record<string, string>>;
   readonly annotations: Readonly<Record<string, string>>;
   /** Absolute path. */

@@ -1,58 +1,81 @@
-// From the tree of one document to an agent. Who runs it is decided here: a program behind an address, or a script.
+// From the tree of one document to an agent. Who runs it is decided here: a program behind an address, a script, or the gateway
+// with a model.
 
 import { dirname, resolve } from 'node:path';
-import type { Static } from 'typebox';
 import { contentHash } from '../../content-hash.ts';
 import { joinPath } from '../../reader/field-path.ts';
-import { fillDefaults, type Written } from '../../reader/fill-defaults.ts';
 import { hasError } from '../../reader/problem.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
+import type { SecretValues } from '../../reader/secret-values.ts';
 import { readSourceFile, SourceFile } from '../../reader/source-file.ts';
 import type { YamlTree } from '../../reader/yaml-tree.ts';
 import { checkAddress } from '../fields/address.ts';
 import type { ReadResource } from '../resource-context.ts';
 import { Fields } from '../triggers/trigger-type.ts';
-import type { Agent, AgentRuntime, ToolServerEntry } from './agent.ts';
-import { agentSchema, agentSpecSchema } from './agent-schema.ts';
+import type { Agent, AgentRuntime } from './agent.ts';
+import { type AgentSpec, modelFields } from './agent-schema.ts';
+import { readServers } from './agent-servers.ts';
+import { readModel } from './read-model.ts';
+import { readSpec } from './read-spec.ts';
 import { readScript } from './script.ts';
-
-type WrittenAgent = Written<Static<typeof agentSchema>>;
-type AgentSpec = Static<typeof agentSpecSchema>;
-
-/** What is bad has been left out; a whole item that is bad is undefined. */
-type WrittenToolServer = Partial<AgentSpec['mcp_servers'][number]>;
 
 const SCRIPTED = 'scripted:';
 const RUNTIME_PATH = 'spec.runtime.http';
 
 /** Reports to `reader`; `file` is an absolute path, to which paths in it are relative. Never rejects. */
-export async function readAgent(reader: SchemaReader, root: YamlTree, file: string): Promise<ReadResource> {
-  const written = reader.read(agentSchema, root, '') as WrittenAgent | undefined;
-  const name = written?.metadata?.name;
-  const spec = fillDefaults(agentSpecSchema, (written?.spec ?? {}) as Written<AgentSpec>);
+export async function readAgent(
+  reader: SchemaReader,
+  root: YamlTree,
+  file: string,
+  secrets: SecretValues,
+): Promise<ReadResource> {
+  const written = readSpec(reader, root);
+  const { spec, document } = written;
+  const name = document?.metadata?.name;
   if (!reader.has('spec.model') && !reader.has('spec.runtime') && reader.has('spec'))
-    reader.report('spec', 'nobody runs it: give it a runtime, or a model');
+    reader.report('spec', 'nobody runs it: give it a model, or a runtime');
   const script = await scriptOf(reader, spec.model, file);
-  const runtime = runtimeOf(reader, spec, script?.path);
-  const mcp_servers = toolServers(reader, spec);
+  const runtime =
+    runtimeElsewhere(reader, spec, script?.path) ??
+    (reader.has('spec.runtime') ? undefined : readModel(reader, written, file, secrets));
+  if (runtime !== undefined && runtime.kind !== 'model') {
+    refuseModelFields(reader);
+    // They are its own affair; what is wrong with them is told all the same.
+    readServers(reader, spec, file, secrets);
+  }
   const read = { kind: 'Agent', name, reader };
-  if (name === undefined || hasError(reader.problems)) return read;
-  const { labels = {}, annotations = {} } = written?.metadata ?? {};
+  if (name === undefined || runtime === undefined || hasError(reader.problems)) return read;
+  const { labels = {}, annotations = {} } = document?.metadata ?? {};
   const content = {
     name,
     description: spec.description,
     model: spec.model,
     runtime,
-    mcp_servers,
-    system_prompt: spec.system_prompt,
-    temperature: spec.temperature,
-    max_tokens: spec.max_tokens,
     tools: spec.tools,
+    mcp_servers: namesOf(spec.mcp_servers),
     labels: labels as Readonly<Record<string, string>>,
     annotations: annotations as Readonly<Record<string, string>>,
   };
   const agent: Agent = { ...content, file, hash: contentHash({ content, script: script?.text }) };
   return { ...read, agent };
+}
+
+function namesOf(servers: AgentSpec['mcp_servers']): string[] {
+  return servers.flatMap((each) =>
+    typeof each === 'object' ? (each.name ?? each.server ?? []) : (each ?? []),
+  );
+}
+
+/** What would hold an agent back must not be written where nobody heeds it. */
+function refuseModelFields(reader: SchemaReader): void {
+  for (const key of Object.keys(modelFields)) {
+    const path = joinPath('spec', key);
+    if (reader.has(path))
+      reader.reportKey(
+        path,
+        'is for agents whose model the gateway asks; who answers for this one decides that',
+      );
+  }
 }
 
 /** The script's text counts for the hash: a changed script is a changed agent. */
@@ -70,7 +93,7 @@ async function scriptOf(
   return isThere ? { path, text: source.text } : undefined;
 }
 
-function runtimeOf(
+function runtimeElsewhere(
   reader: SchemaReader,
   spec: AgentSpec,
   script: string | undefined,
@@ -81,10 +104,12 @@ function runtimeOf(
       reader.reportKey('spec.runtime', 'contradicts model, which names a script');
     return { kind: 'scripted', script };
   }
-  if (http?.url === undefined) return undefined;
-  checkAddress(new Fields(reader, RUNTIME_PATH), 'url', http.url);
-  checkHeaderNames(reader, http.headers);
-  return { kind: 'http', url: http.url, headers: http.headers, timeout_seconds: http.timeout_seconds };
+  if (http === undefined) return undefined;
+  // Without one there is an error, or its variable will be set where the file is used.
+  const { url, headers, timeout_seconds }: Partial<typeof http> = http;
+  checkAddress(new Fields(reader, RUNTIME_PATH), 'url', url);
+  checkHeaderNames(reader, headers ?? {});
+  return { kind: 'http', url: url ?? '', headers: headers ?? {}, timeout_seconds: timeout_seconds ?? 0 };
 }
 
 /** They frame the request, or are the gateway's own word to the program. */
@@ -111,16 +136,4 @@ function checkHeaderNames(reader: SchemaReader, headers: Readonly<Record<string,
     if (seen.has(key)) reader.reportKey(path, 'is there twice, in another spelling');
     seen.add(key);
   }
-}
-
-function toolServers(reader: SchemaReader, spec: AgentSpec): ToolServerEntry[] {
-  const names = new Set<string>();
-  return spec.mcp_servers.flatMap((server: WrittenToolServer | undefined, index) => {
-    if (server === undefined) return [];
-    const { name = '', command = '', args = [], env = {} } = server;
-    const path = joinPath('spec.mcp_servers', index);
-    if (names.has(name)) reader.report(joinPath(path, 'name'), `is there twice: ${name}`);
-    if (name !== '') names.add(name);
-    return [{ name, command, args, env }];
-  });
 }

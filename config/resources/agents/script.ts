@@ -3,7 +3,8 @@
 // when it has changed.
 
 import type { SourceFile } from '../../reader/source-file.ts';
-import { parseYamlTree, type YamlTree } from '../../reader/yaml-tree.ts';
+import { plainValue } from '../../reader/yaml-members.ts';
+import { parseYamlTree } from '../../reader/yaml-tree.ts';
 import { compilePattern, type Pattern } from '../fields/patterns.ts';
 
 /** What a chat may show with an answer, as agents give it. */
@@ -58,12 +59,6 @@ export function readScript(source: SourceFile): Script {
     }
   }
   return { rules, faults };
-}
-
-function plainValue(tree: YamlTree): unknown {
-  if (tree.kind === 'scalar') return tree.value;
-  if (tree.kind === 'list') return tree.items.map(plainValue);
-  return Object.fromEntries(tree.pairs.map(({ key, value }) => [key, plainValue(value)]));
 }
 
 function ruleOf(value: unknown): ScriptRule {

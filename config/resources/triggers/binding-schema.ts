@@ -2,6 +2,7 @@
 
 import * as Type from 'typebox';
 import { text } from '../../text-schema.ts';
+import { approvalFields } from '../approval-rules.ts';
 
 const parameterSchema = Type.Object({
   name: Type.String({
@@ -20,10 +21,10 @@ export const bindingSchema = Type.Object({
   flow: Type.Optional(text('Flow that is run; not supported.')),
   description: Type.Optional(Type.String({ description: 'Help text.' })),
   requires_approval: Type.Boolean({
-    description: 'Somebody must approve each run; not supported.',
+    description: 'Somebody must approve each run before it begins.',
     default: false,
   }),
-  approval_channel: Type.Optional(text('Channel in which approval is asked for.')),
+  ...approvalFields,
   parameters: Type.Array(parameterSchema, {
     description: 'Values that the command takes.',
     default: [],
@@ -31,9 +32,12 @@ export const bindingSchema = Type.Object({
   }),
 });
 
+export const approvalSchema = Type.Object(approvalFields);
+
 /** As `SchemaReader` gives it: what is bad has been left out, an item of a list by undefined in its place. */
 export type WrittenParameter = Partial<Type.Static<typeof parameterSchema>>;
 
-export type WrittenBinding = Omit<Partial<Type.Static<typeof bindingSchema>>, 'parameters'> & {
+export type WrittenBinding = Omit<Partial<Type.Static<typeof bindingSchema>>, 'parameters' | 'approvers'> & {
+  readonly approvers?: readonly (string | undefined)[];
   readonly parameters?: readonly (WrittenParameter | undefined)[];
 };

@@ -1,8 +1,8 @@
-// The commands of a trigger, from what was written to bindings. Whatever would have to guard a run and is not supported
-// is refused: nothing guarded ever runs unguarded.
+// The commands of a trigger, from what was written to bindings.
 
 import { joinPath } from '../../reader/field-path.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
+import { readApproval } from './binding-approval.ts';
 import type { WrittenBinding, WrittenParameter } from './binding-schema.ts';
 import { agentTarget, type Target } from './target.ts';
 import type { Binding, Parameter } from './trigger.ts';
@@ -16,11 +16,12 @@ export interface TargetReference {
   readonly path: string;
 }
 
-/** What is good of them; problems are reported. */
+/** What is good of them; problems are reported. `approvers` are the users whom the trigger lets approve. */
 export function readBindings(
   reader: SchemaReader,
   written: Readonly<Record<string, WrittenBinding>>,
   type: TriggerType,
+  approvers: readonly string[],
 ): { readonly bindings: readonly Binding[]; readonly references: readonly TargetReference[] } {
   const earlier = new Map<string, string>();
   const bindings: Binding[] = [];
@@ -35,13 +36,14 @@ export function readBindings(
     earlier.set(plain, key);
     const fault = type.commandFault?.(key);
     if (fault !== undefined) reader.reportKey(path, fault);
-    checkTarget(reader, binding, path);
+    checkTarget(reader, path);
     checkMenu(reader, binding, path, earlier.size, type);
     const parameters = readParameters(reader, binding, path);
+    const approval = readApproval(reader, binding, path, approvers);
     const { agent, description } = binding;
     if (agent === undefined) continue;
     const target = agentTarget(agent);
-    bindings.push({ command, target, description, parameters });
+    bindings.push({ command, target, description, parameters, ...(approval && { approval }) });
     references.push({ target, path: joinPath(path, target.kind) });
   }
   return { bindings, references };
@@ -68,7 +70,7 @@ function checkMenu(
 
 const unsupportedTargets = { fleet: 'fleets', flow: 'flows' } as const;
 
-function checkTarget(reader: SchemaReader, binding: WrittenBinding, path: string): void {
+function checkTarget(reader: SchemaReader, path: string): void {
   const targets = (['agent', 'fleet', 'flow'] as const).filter((key) => reader.has(joinPath(path, key)));
   if (targets.length === 0) reader.reportKey(path, 'leads nowhere: give it an agent');
   if (targets.length > 1)
@@ -80,17 +82,6 @@ function checkTarget(reader: SchemaReader, binding: WrittenBinding, path: string
     const at = joinPath(path, key);
     if (reader.has(at)) reader.report(at, `${words} are not supported; let an agent answer`);
   }
-  if (binding.requires_approval === true)
-    reader.report(
-      joinPath(path, 'requires_approval'),
-      'approvals are not supported, and nothing that needs one is run without; take the command out',
-    );
-  else if (binding.approval_channel !== undefined)
-    reader.reportKey(
-      joinPath(path, 'approval_channel'),
-      'has no effect without requires_approval',
-      'warning',
-    );
 }
 
 function readParameters(

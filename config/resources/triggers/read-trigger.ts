@@ -8,6 +8,7 @@ import type { SchemaReader } from '../../reader/schema-reader.ts';
 import { memberOf, renamed, textOf, withMember } from '../../reader/yaml-members.ts';
 import type { YamlTree } from '../../reader/yaml-tree.ts';
 import { fieldAliases, typeMeant } from '../aliases.ts';
+import { approversOf } from '../approval-rules.ts';
 import type { ReadResource, ResourceContext } from '../resource-context.ts';
 import { readBindings } from './bindings.ts';
 import { readMessengerForm } from './messenger-form.ts';
@@ -60,7 +61,7 @@ function readOfType(
   const asWritten = memberOf(memberOf(document, 'spec'), 'config');
   warnOfLiteralSecrets(reader, asWritten, rules, fieldAliases[type] ?? {});
   const config = readConfig(reader, spec.config, given, rules, context.listen);
-  const { bindings, references } = readBindings(reader, spec.commands ?? {}, rules);
+  const { bindings, references } = readBindings(reader, spec.commands ?? {}, rules, approversOf(config));
   const { enabled, ...options } = readOptions(reader, spec, rules);
   const default_target = optionalAgent(spec.default_agent ?? context.defaultAgent);
   if (bindings.length === 0 && default_target === undefined && !reader.has('spec.commands'))

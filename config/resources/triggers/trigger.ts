@@ -1,5 +1,6 @@
 // A trigger as the rest of the program sees it: read, checked, filled, with the variables in it replaced.
 
+import type { ApprovalRules } from '../approval-rules.ts';
 import type { Target } from './target.ts';
 import type { ConfigOf, TypeName } from './trigger-types.ts';
 
@@ -10,13 +11,15 @@ export interface Parameter {
   readonly default: string | undefined;
 }
 
-/** A command and what it leads to. Fleets, flows and approvals are load errors. */
+/** A command and what it leads to. Fleets and flows are load errors. */
 export interface Binding {
   /** As written, without a leading slash; where commands are names of events, what people write keeps it. */
   readonly command: string;
   readonly target: Target;
   readonly description: string | undefined;
   readonly parameters: readonly Parameter[];
+  /** Of a command that nobody runs before it was approved; the trigger's users are among the approvers where it names none. */
+  readonly approval?: ApprovalRules | undefined;
 }
 
 /** Of the form with `spec.routing`. */

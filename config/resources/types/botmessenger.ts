@@ -3,6 +3,7 @@
 import * as Type from 'typebox';
 import { isLoopback } from '../../gateway-file/listen-addr.ts';
 import { secret } from '../../text-schema.ts';
+import { approval_allowed_users } from '../approval-rules.ts';
 import { address, checkAddress } from '../fields/address.ts';
 import { botMenu, checkBots } from '../fields/bot-checks.ts';
 import { bots, patterns, users } from '../fields/chat-filters.ts';
@@ -20,6 +21,7 @@ const botMessengerConfigSchema = Type.Object(
     users: { ...users, description: 'Ids or names of users to respond to; none, or *, = everybody.' },
     patterns,
     bots,
+    approval_allowed_users,
     mode: Type.Enum(['polling', 'webhook'], {
       description: 'How messages come: they are asked for, or sent.',
       default: 'polling',

@@ -2,6 +2,7 @@
 
 import * as Type from 'typebox';
 import { secret, text } from '../../text-schema.ts';
+import { approval_allowed_users } from '../approval-rules.ts';
 import { address, checkAddress } from '../fields/address.ts';
 import type { Filled } from '../fields/filled.ts';
 import { warnOfTwoCredentials } from '../fields/one-credential.ts';
@@ -26,6 +27,7 @@ const businessMessengerConfigSchema = Type.Object(
     path: webhookPath('Path of the webhook.', '/webhook/businessmessenger'),
     allowed_numbers: list('Phone numbers that are answered; with allowed_users beside it, these and those.'),
     allowed_users: list('Users that are answered, by their ids (US.1349…); with neither list, everybody.'),
+    approval_allowed_users,
     api_version: Type.String({
       description: 'Version of the cloud API.',
       default: 'v18.0',

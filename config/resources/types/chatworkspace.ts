@@ -2,6 +2,7 @@
 
 import * as Type from 'typebox';
 import { secret } from '../../text-schema.ts';
+import { approval_allowed_users } from '../approval-rules.ts';
 import { address, checkAddress } from '../fields/address.ts';
 import { bots, channels, patterns, users } from '../fields/chat-filters.ts';
 import type { Filled } from '../fields/filled.ts';
@@ -38,6 +39,7 @@ const chatWorkspaceConfigSchema = Type.Object(
     }),
     patterns,
     bots,
+    approval_allowed_users,
     path: webhookPath('Path of the webhook, under mode http.', '/webhook/chatworkspace'),
     api_root: address('Base of the API, before the method.', 'https://slack.com/api'),
   },

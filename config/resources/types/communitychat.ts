@@ -3,6 +3,7 @@
 import * as Type from 'typebox';
 import { seconds } from '../../duration-schema.ts';
 import { secret } from '../../text-schema.ts';
+import { approval_allowed_users } from '../approval-rules.ts';
 import { address, checkAddress } from '../fields/address.ts';
 import { channels } from '../fields/chat-filters.ts';
 import { chatMenu, checkMenus } from '../fields/chat-menus.ts';
@@ -35,6 +36,7 @@ const communityChatConfigSchema = Type.Object(
     guild_ids: ids('Servers to listen to; none = all, and direct messages.'),
     allowed_roles: ids('Ids of roles that may run commands; none = everybody.'),
     channels,
+    approval_allowed_users,
     register: Type.Enum(['global', 'guilds', 'never'], {
       description:
         'Where the platform is to show the commands: everywhere, on the servers of guild_ids, or where somebody else sees to it.',

@@ -3,6 +3,7 @@
 import * as Type from 'typebox';
 import { isLoopback } from '../../gateway-file/listen-addr.ts';
 import { secret, text } from '../../text-schema.ts';
+import { approval_allowed_users } from '../approval-rules.ts';
 import { address, checkAddress } from '../fields/address.ts';
 import { bots } from '../fields/chat-filters.ts';
 import type { Filled } from '../fields/filled.ts';
@@ -32,7 +33,7 @@ const teamChatConfigSchema = Type.Object(
     ),
     allowed_tenants: ids('Tenants to listen to; none = all.'),
     allowed_channels: ids('Conversations to listen to, their threads included; none = all.'),
-    approval_allowed_users: ids('Users who may approve.'),
+    approval_allowed_users,
     bots,
     reactions: Type.Enum(['ignore', 'allow'], {
       description: 'Whether reactions to messages are handed to the agent.',

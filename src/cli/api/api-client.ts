@@ -1,8 +1,9 @@
 // Asks a running gateway over its HTTP API, and says in plain words why there is no good answer: what happened, where,
 // and what to do. Each request has a deadline, and an answer has a bound.
 
-import { Agent, type ClientRequest, request as httpRequest } from 'node:http';
+import { Agent, type ClientRequest, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest, Agent as TlsAgent } from 'node:https';
+import { SseParser } from '../../../actors/upstream/sse/sse-parser.ts';
 
 export interface Target {
   readonly url: URL;
@@ -76,12 +77,37 @@ export class ApiClient {
     throw this.#refusal(answer);
   }
 
+  /**
+   * Calls `onEvent` with each event of a stream until it ends, or is cut. `timeoutMs` is for its beginning; one that is silent
+   * for longer than any gateway leaves it is cut. Rejects like `ask` where there is no stream.
+   */
+  async follow(
+    method: 'GET' | 'POST',
+    path: string,
+    timeoutMs: number,
+    options: AskOptions,
+    onEvent: (name: string, data: unknown) => void,
+  ): Promise<void> {
+    const headers = { accept: 'text/event-stream', ...options.headers };
+    const answer = await this.#send(method, path, timeoutMs, { ...options, headers }, onEvent);
+    if (answer !== STREAMED) throw this.#refusal(answer);
+  }
+
+  #send(method: string, path: string, timeoutMs: number, options: AskOptions): Promise<ApiResponse>;
+  #send(
+    method: string,
+    path: string,
+    timeoutMs: number,
+    options: AskOptions,
+    onEvent: (name: string, data: unknown) => void,
+  ): Promise<ApiResponse | typeof STREAMED>;
   #send(
     method: string,
     path: string,
     timeoutMs: number,
     { signal, body, headers }: AskOptions,
-  ): Promise<ApiResponse> {
+    onEvent?: (name: string, data: unknown) => void,
+  ): Promise<ApiResponse | typeof STREAMED> {
     const { url, key } = this.#target;
     const text = body === undefined ? undefined : JSON.stringify(body);
     const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
@@ -100,6 +126,11 @@ export class ApiClient {
         ...(signal === undefined ? {} : { signal }),
       };
       const request: ClientRequest = send(url, options, (response) => {
+        if (onEvent !== undefined && isStream(response)) {
+          clearTimeout(deadline);
+          readEvents(request, response, onEvent, () => done(STREAMED));
+          return;
+        }
         const chunks: Buffer[] = [];
         let size = 0;
         response.on('data', (chunk: Buffer) => {
@@ -168,6 +199,33 @@ function hintForMcp({ origin, pathname }: URL): string {
 }
 
 const TIMEOUT = 'timeout';
+const STREAMED = Symbol('streamed');
+/** A gateway says something every 15 seconds. */
+const SILENCE_MS = 60_000;
+const MAX_EVENT_BYTES = 16 * 1024 * 1024;
+
+function isStream({ statusCode, headers }: IncomingMessage): boolean {
+  return statusCode === 200 && headers['content-type']?.startsWith('text/event-stream') === true;
+}
+
+/** Until it has ended, in whatever way. */
+function readEvents(
+  request: ClientRequest,
+  response: IncomingMessage,
+  onEvent: (name: string, data: unknown) => void,
+  onEnd: () => void,
+): void {
+  const parser = new SseParser(
+    MAX_EVENT_BYTES,
+    { lastEventId: '', retryMs: undefined },
+    { onEvent: (name, data) => onEvent(name, parsed(data.toString('utf8'))), onOversizedEvent: () => {} },
+  );
+  response.on('data', (chunk: Buffer) => parser.feed(chunk));
+  response.on('error', () => {});
+  response.on('close', onEnd);
+  request.on('error', onEnd);
+  request.setTimeout(SILENCE_MS, () => request.destroy());
+}
 
 function lines(list: unknown, prefix: string): string[] {
   return Array.isArray(list) ? list.map((line) => `${prefix}${String(line)}`) : [];

@@ -1,5 +1,6 @@
 // What the HTTP API answers, as docs/http-api.md describes it; the types are those of the code that writes it.
 
+import type { approvalRecord } from '../../http/api/approval-records.ts';
 import type { AutomationStats } from '../../http/api/automation-figures.ts';
 import type {
   agentRecord,
@@ -10,6 +11,12 @@ import type {
   triggerRecord,
 } from '../../http/api/automation-records.ts';
 import type { serverDetails, serverRecord, serverStats } from '../../http/api/records.ts';
+import type {
+  answerRecord,
+  runDetails,
+  runRecord as runLine,
+  stepRecord,
+} from '../../http/api/run-records.ts';
 
 export type ServerRecord = ReturnType<typeof serverRecord>;
 
@@ -62,3 +69,24 @@ export interface SendResponse {
 }
 
 export type RunResponse = ReturnType<typeof runRecord>;
+
+export type RunRecord = ReturnType<typeof runLine>;
+
+export interface RunList {
+  readonly runs: readonly RunRecord[];
+  /** For --before; null at the end. */
+  readonly next_before: number | null;
+}
+
+export type ApprovalRecord = ReturnType<typeof approvalRecord>;
+
+export interface ApprovalList {
+  readonly approvals: readonly ApprovalRecord[];
+}
+
+export type RunDetails = ReturnType<typeof runDetails>;
+
+export type StepRecord = ReturnType<typeof stepRecord>;
+
+/** POST /agents/:name/runs, and the end of its events. */
+export type RunAnswer = ReturnType<typeof answerRecord>;

@@ -2,6 +2,7 @@
 
 import { Redactor } from '../../../actors/redact.ts';
 import type { GatewayConfig } from '../../../config/gateway-file/gateway-schema.ts';
+import { resourceFolders } from '../../../config/gateway-file/resource-folders.ts';
 import { loadConfig } from '../../../config/load-config.ts';
 import { ConfigError, formatProblem, hasError, type Problem } from '../../../config/reader/problem.ts';
 import { SecretValues } from '../../../config/reader/secret-values.ts';
@@ -21,7 +22,7 @@ export async function check({ config, isJson }: CliOptions): Promise<number> {
       catalogPath,
       secrets,
     } = await loadConfig(config, process.env, { hasTriggers: true, isListening: true });
-    const resources = await resourcesOf(settings);
+    const resources = await resourcesOf(settings, Object.keys(catalog.servers));
     const problems = [...warnings, ...(resources?.problems ?? [])];
     if (hasError(problems)) throw new ConfigError(problems);
     const servers = Object.entries(catalog.servers);
@@ -54,11 +55,14 @@ export async function check({ config, isJson }: CliOptions): Promise<number> {
   }
 }
 
-/** The triggers and agents, read as a start would read them; undefined without a folder of triggers. */
-async function resourcesOf(config: GatewayConfig): Promise<LoadedResources | undefined> {
-  if (config.spec.triggers.directory === undefined) return undefined;
+/** The triggers and agents, read as a start would read them; undefined without a folder of either. */
+async function resourcesOf(
+  config: GatewayConfig,
+  servers: readonly string[],
+): Promise<LoadedResources | undefined> {
+  if (resourceFolders(config.spec).length === 0) return undefined;
   const { loadGatewayResources } = await import('../../../config/resources/gateway-resources.ts');
-  return loadGatewayResources(config, process.env, new SecretValues());
+  return loadGatewayResources(config, process.env, new SecretValues(), servers);
 }
 
 /** One line per problem on stderr, as compilers write them. */

@@ -2,7 +2,7 @@
 
 import type { Command } from 'commander';
 import type { LoadedResources } from '../../../config/resources/load-resources.ts';
-import { ApiProblem, type ApiResponse } from '../api/api-client.ts';
+import { type ApiClient, ApiProblem, type ApiResponse } from '../api/api-client.ts';
 import type { AgentList, AgentRecord, TriggerList, TriggerRecord } from '../api/api-responses.ts';
 import { UsageError } from '../api/target-options.ts';
 import { explainUnknown, hintFor } from '../api/unknown-name.ts';
@@ -62,8 +62,19 @@ export function explainUnknownTrigger(problem: ApiProblem, situation: Situation)
   });
 }
 
+export function explainUnknownAgent(problem: ApiProblem, situation: Situation): Promise<ApiProblem> {
+  return explainUnknown(problem, situation, 'agent', async ({ client, timeoutMs }) => {
+    const { body } = await client.ask('GET', agentPath, timeoutMs);
+    return (body as AgentList).agents.map(({ name }) => name);
+  });
+}
+
 /** The API has no address for one agent: there are few. */
-async function askAgents({ client, args: [name], timeoutMs }: Situation): Promise<ApiResponse> {
+export async function askAgents(
+  client: ApiClient,
+  name: string | undefined,
+  timeoutMs: number,
+): Promise<ApiResponse> {
   const answer = await client.ask('GET', agentPath, timeoutMs);
   if (name === undefined) return answer;
   const { agents } = answer.body as AgentList;
@@ -101,7 +112,7 @@ export const getOperations = {
     declare: declareFiles,
     ask: (situation) =>
       filesOf(situation) === undefined
-        ? askAgents(situation)
+        ? askAgents(situation.client, situation.args[0], situation.timeoutMs)
         : fromFiles(situation, 'agent', ({ agentInFile }, { agents }) => agents.map(agentInFile)),
     show: ({ body }, situation) => {
       const { args, width } = situation;

@@ -23,6 +23,10 @@ export interface Operation {
   readonly args: readonly (readonly [syntax: string, meaning: string])[];
   /** Command lines for the help, without the program's name. */
   readonly examples?: readonly string[];
+  /** With -f it asks a gateway of its own (chat/with-gateway.ts). */
+  readonly isWithOwnGateway?: boolean;
+  /** Said in the help besides, after the examples. */
+  readonly help?: string;
   /** How long it waits for an answer without --timeout. */
   readonly timeoutSeconds: number;
   /** Options of its own. */

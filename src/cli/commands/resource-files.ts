@@ -38,7 +38,7 @@ export function agentInFile({ name, description, model, runtime, file }: Agent) 
     name,
     description: description ?? null,
     model: model ?? null,
-    runtime: runtime?.kind ?? null,
+    runtime: runtime.kind,
     file,
   };
 }

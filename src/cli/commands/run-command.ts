@@ -10,16 +10,26 @@ import {
   targetHelp,
   UsageError,
 } from '../api/target-options.ts';
+import { withGateway } from '../chat/with-gateway.ts';
 import { type Parsed, parseProgram } from '../command.ts';
 import { commandHelp, commandList } from '../command-list.ts';
 import { complain, print, printJson } from '../views/output.ts';
 import { columnsOf, isTerminal, paintFor } from '../views/paint.ts';
 import { printable } from '../views/terminal-text.ts';
+import { approvalOperations } from './approval-operations.ts';
 import { automationOperations } from './automation-operations.ts';
 import type { Operation } from './operation.ts';
 import { serverOperations } from './operations.ts';
+import { runAgent } from './run-agent.ts';
+import { runOperations } from './run-operations.ts';
 
-const operations: Readonly<Record<string, Operation>> = { ...serverOperations, ...automationOperations };
+const operations: Readonly<Record<string, Operation>> = {
+  ...serverOperations,
+  ...automationOperations,
+  ...runOperations,
+  ...approvalOperations,
+  'run agent': runAgent,
+};
 
 /** Runs `name` with the arguments after it, and gives the exit code. */
 export async function runCommand(name: string, args: readonly string[], version: string): Promise<number> {
@@ -36,6 +46,7 @@ export async function runCommand(name: string, args: readonly string[], version:
   try {
     if (name === 'machines') return await (await import('./machines.ts')).machines(args, version);
     if (name === 'top') return await (await import('../top/top.ts')).top(args, version);
+    if (name === 'chat') return await (await import('../chat/chat.ts')).chat(args, version);
     if (name === 'validate') return await (await import('./validate.ts')).validate(args, version);
     if (name === 'register') return await (await import('./register.ts')).register(args, version);
     if (Object.hasOwn(operations, name))
@@ -120,7 +131,15 @@ async function operate(
   const parsed = parse(name, operation, args, version);
   if (parsed.do === 'exit') return parsed.code;
   const { options } = parsed;
-  const client = new ApiClient(await readTarget(options, process.env));
+  // What reads files itself needs no gateway for it.
+  const { file: files } = options.own;
+  if (operation.isWithOwnGateway !== true || files === undefined)
+    return perform(operation, options, new ApiClient(await readTarget(options, process.env)));
+  const target = { ...options, file: files as readonly string[] };
+  return withGateway(target, (client) => perform(operation, options, client));
+}
+
+async function perform(operation: Operation, options: Options, client: ApiClient): Promise<number> {
   const { stdout } = process;
   const isScreen = isTerminal(stdout, process.env);
   const situation = {
@@ -134,7 +153,10 @@ async function operate(
   try {
     const answer = await operation.ask(situation);
     if (options.isJson) await printJson(asJson(answer.text, isScreen));
-    else await print(`${(await operation.show(answer, situation)).join('\n')}\n`);
+    else {
+      const lines = await operation.show(answer, situation);
+      if (lines.length > 0) await print(`${lines.join('\n')}\n`);
+    }
     return operation.exitCode?.(answer) ?? 0;
   } catch (error) {
     if (!(error instanceof ApiProblem)) throw error;
@@ -144,9 +166,10 @@ async function operate(
   }
 }
 
-function helpAfter({ examples = [] }: Operation): string {
-  if (examples.length === 0) return targetHelp;
-  return ['', 'Examples:', ...examples.map((line) => `  node dist/main.js ${line}`), targetHelp].join('\n');
+function helpAfter({ examples = [], help = '' }: Operation): string {
+  if (examples.length === 0) return `${help}${targetHelp}`;
+  const lines = examples.map((line) => `  node dist/main.js ${line}`);
+  return ['', 'Examples:', ...lines, ...(help === '' ? [] : [help.trimEnd()]), targetHelp].join('\n');
 }
 
 function parse(

@@ -9,11 +9,10 @@ import { deliveryLine } from '../views/automation-views.ts';
 import { printable } from '../views/terminal-text.ts';
 import { explainUnknownTrigger, triggerPath } from './get-operations.ts';
 import type { Operation, Situation } from './operation.ts';
+import { readStdin } from './stdin-text.ts';
 
 const SEND_SECONDS = 30;
 const ASK_AGAIN_MS = 300;
-/** More than the gateway takes, so that this is for it to say. */
-const MAX_STDIN_BYTES = 131_072;
 /** None of these is changed by waiting longer. */
 const ENDED = ['done', 'dead', 'ignored'];
 
@@ -96,15 +95,4 @@ async function ended(
     if (ENDED.includes(delivery.state) || performance.now() + ASK_AGAIN_MS > endsAt) return delivery;
     await pause(ASK_AGAIN_MS);
   }
-}
-
-async function readStdin(): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of process.stdin as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
-    size += chunk.length;
-    if (size > MAX_STDIN_BYTES) throw new UsageError('what stands on stdin is too long for a message');
-  }
-  return Buffer.concat(chunks).toString('utf8').replace(/\s+$/, '');
 }

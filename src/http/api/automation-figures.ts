@@ -6,6 +6,7 @@
 import type { Automation } from '../../../actors/automation/automation.ts';
 import type { TriggerStatus } from '../../../actors/automation/operator/operator.ts';
 import type { QueueStats } from '../../../actors/inbox/work-queue.ts';
+import type { AgentCounts } from '../../../actors/runs/agent-counters.ts';
 import type { DeliveryCounts } from '../../../actors/store/delivery.ts';
 import { statsTogether } from './queue-sum.ts';
 
@@ -16,11 +17,23 @@ export function triggerStats({ state, isPaused, counts, connection, circuit }: T
   return { state, paused: isPaused, handled, failed, ...states };
 }
 
+/** One agent in GET /stats: since the start, but for what is under way. */
+function agentStats(counts: AgentCounts) {
+  const { runs, running, failed, iterations, toolCalls, inputTokens, outputTokens, cost } = counts;
+  return {
+    ...{ runs, running, failed, iterations, cost },
+    tool_calls: toolCalls,
+    input_tokens: inputTokens,
+    output_tokens: outputTokens,
+  };
+}
+
 /** Names of the queues of platforms begin so. */
 const OUTBOX = 'outbox/';
 
 export interface AutomationStats {
   readonly triggers: Readonly<Record<string, ReturnType<typeof triggerStats>>>;
+  readonly agents: Readonly<Record<string, ReturnType<typeof agentStats>>>;
   /** Null when the store did not answer in time. */
   readonly deliveries: DeliveryCounts | null;
   readonly conversations: QueueStats;
@@ -33,11 +46,11 @@ export interface AutomationStats {
 type Works = Readonly<Record<string, QueueStats>> & Pick<AutomationStats, 'conversations' | 'outbox'>;
 
 export class AutomationFigures {
-  readonly #automation: Pick<Automation, 'operator' | 'dispatcher'>;
+  readonly #automation: Pick<Automation, 'operator' | 'dispatcher' | 'agents' | 'feed'>;
   #asking: Promise<DeliveryCounts | null> | undefined;
   #latest: DeliveryCounts | null = null;
 
-  constructor(automation: Pick<Automation, 'operator' | 'dispatcher'>) {
+  constructor(automation: Pick<Automation, 'operator' | 'dispatcher' | 'agents' | 'feed'>) {
     this.#automation = automation;
   }
 
@@ -45,7 +58,14 @@ export class AutomationFigures {
   async stats(timeoutMs: number): Promise<AutomationStats> {
     const deliveries = await this.deliveries(timeoutMs);
     const triggers = this.triggers().map((status) => [status.trigger.name, triggerStats(status)] as const);
-    return { triggers: Object.fromEntries(triggers), deliveries, ...this.queues() };
+    const { agents, feed } = this.#automation;
+    const counts = agents.map(({ name }) => [name, agentStats(feed.counters.of(name))] as const);
+    return {
+      triggers: Object.fromEntries(triggers),
+      agents: Object.fromEntries(counts),
+      deliveries,
+      ...this.queues(),
+    };
   }
 
   triggers(): readonly TriggerStatus[] {

@@ -125,9 +125,9 @@ export function agentRecord(agent: Agent) {
     name,
     description,
     model,
-    runtime: runtime?.kind ?? null,
+    runtime: runtime.kind,
     tools,
-    mcp_servers: mcp_servers.map((server) => server.name),
+    mcp_servers,
   };
 }
 

@@ -1,4 +1,4 @@
-// The routes of triggers and deliveries: /triggers, /agents, /deliveries. They need the key like the rest of the API.
+// The routes of triggers, agents, deliveries, runs and approvals. They need the key like the rest of the API.
 // Without `spec.triggers` in the configuration they answer that there are none.
 
 import { deliveryFilter } from '../../../actors/automation/operator/delivery-query.ts';
@@ -9,6 +9,7 @@ import { InvalidQueryError } from '../../../actors/errors.ts';
 import { isJson } from '../listener/framing.ts';
 import type { BodyHandler } from '../listener/seam.ts';
 import type { ExchangeContext } from '../mcp/exchange-context.ts';
+import { approvalRoutes } from './approval-routes.ts';
 import {
   agentRecord,
   deliveryDetails,
@@ -17,32 +18,28 @@ import {
   triggerDetails,
   triggerRecord,
 } from './automation-records.ts';
-
-/** `body` is what came with it, JSON or nothing. */
-type Answering = (
-  operator: Operator,
-  context: ExchangeContext,
-  id: string,
-  body: unknown,
-) => Promise<unknown>;
-
-interface AutomationRoute {
-  readonly method: 'GET' | 'POST';
-  /** Of a good answer. */
-  readonly status: number;
-  readonly answer: Answering;
-}
+import { ANSWERED, type Answering, type ApiHost, type AutomationRoute } from './automation-route.ts';
+import { runRoutes } from './run-routes.ts';
 
 /** A run, or what is asked of a delivery, is small. */
 const MAX_BODY_BYTES = 262_144;
 
-const get = (answer: Answering): AutomationRoute => ({ method: 'GET', status: 200, answer });
-const post = (answer: Answering): AutomationRoute => ({ method: 'POST', status: 200, answer });
+const get = (answer: Asking): AutomationRoute => ({ method: 'GET', status: 200, answer: asking(answer) });
+const post = (answer: Asking): AutomationRoute => ({ method: 'POST', status: 200, answer: asking(answer) });
 /** What was asked for is kept, and done later. */
-const accept = (answer: Answering): AutomationRoute => ({ method: 'POST', status: 202, answer });
+const accept = (answer: Asking): AutomationRoute => ({ method: 'POST', status: 202, answer: asking(answer) });
+
+type Asking = (operator: Operator, context: ExchangeContext, id: string, body: unknown) => Promise<unknown>;
+
+const asking =
+  (answer: Asking): Answering =>
+  ({ operator }, context, id, body) =>
+    answer(operator, context, id, body);
 
 /** By the shape of the path, `*` for a segment that is a name. */
 const routes: ReadonlyMap<string, AutomationRoute> = new Map([
+  ...runRoutes,
+  ...approvalRoutes,
   ['/triggers', get(async (operator) => ({ triggers: operator.triggers().map(triggerRecord) }))],
   ['/triggers/*', get(async (operator, _, name) => triggerDetails(await operator.details(name)))],
   ['/triggers/*/pause', post(async (operator, _, name) => triggerRecord(await operator.pause(name)))],
@@ -97,7 +94,7 @@ export function automationRouteOf(path: string): FoundRoute | undefined {
 
 /** `fail` answers what was thrown. */
 export function answerAutomation(
-  operator: Operator,
+  host: ApiHost,
   context: ExchangeContext,
   { route, id }: FoundRoute,
   fail: (context: ExchangeContext, error: unknown) => void,
@@ -112,19 +109,22 @@ export function answerAutomation(
       context.refuseBody(typeof body === 'string' ? body : 'too_large', MAX_BODY_BYTES);
       return;
     }
-    answered(operator, context, { route, id }, parsed(headers, body)).catch((error: unknown) =>
+    answered(host, context, { route, id }, parsed(headers, body)).catch((error: unknown) =>
       fail(context, error),
     );
   };
 }
 
 async function answered(
-  operator: Operator,
+  host: ApiHost,
   context: ExchangeContext,
   { route, id }: FoundRoute,
   body: () => unknown,
 ): Promise<void> {
-  context.json(route.status, await route.answer(operator, context, id, body()));
+  const answer = await route.answer(host, context, id, body());
+  if (answer === ANSWERED) return;
+  const { status } = route;
+  context.json(typeof status === 'number' ? status : status(answer), answer);
 }
 
 /** Put off, so that what is wrong with it is answered like any other error. */

@@ -3,7 +3,8 @@
 // actor has a `~` before its name, which no id of a server has: however servers are called, each address is one actor's. Triggers
 // may be called anything as well, and have a word before theirs. A slash in a name, as in the keys of conversations, is none
 // in the address.
-// Sessions are no actors; theirs begin with the `~sessions` of an actor that there is not.
+// Sessions, runs, approvals and agents are no actors; theirs begin with the names of actors that there are not: `~sessions`, `~runs`,
+// `~approvals`, `~agents`.
 
 import type { ActorNode } from '../wire.ts';
 
@@ -33,6 +34,37 @@ export function sessionAt(address: string): number | undefined {
 /** Whether an address is that of sessions, of all or of one. */
 export function isOfSessions(address: string): boolean {
   return address === SESSIONS || sessionAt(address) !== undefined;
+}
+
+/** What is shown in the place of actors. */
+export const sections = ['runs', 'approvals', 'agents'] as const;
+export type Section = (typeof sections)[number];
+
+export function sectionView(section: Section): View {
+  return { actor: `~${section}`, tab: 'details' };
+}
+
+/** Which of them an address belongs to; undefined for that of an actor or of sessions. */
+export function sectionAt(address: string): Section | undefined {
+  const isOfRuns = address.startsWith(RUN);
+  return isOfRuns ? 'runs' : sections.find((section) => address === `~${section}`);
+}
+
+const RUN = '~runs/';
+
+export function runView(id: string): View {
+  return { actor: RUN + partOf(id), tab: 'details' };
+}
+
+/** Which run an address names; undefined for any other. */
+export function runAt(address: string): string | undefined {
+  const part = address.startsWith(RUN) ? address.slice(RUN.length) : '';
+  return part === '' ? undefined : nameIn(part);
+}
+
+/** Of the mailbox of that key, while there is one. */
+export function mailboxAddress(key: string): string {
+  return `~${partOf(key)}`;
 }
 
 const START = '/inspector/view/';
@@ -77,6 +109,9 @@ export function triggerAt(address: string): string | undefined {
   const part = address.startsWith(TRIGGER) ? address.slice(TRIGGER.length) : '';
   return part === '' || part.includes('/') ? undefined : nameIn(part);
 }
+
+/** Of a server by its id; that of an agent's own has a slash. */
+export const serverAddress = partOf;
 
 /** Of the actor under which the mailboxes of a kind of work stand. */
 export function workAddress(name: string): string {

@@ -6,7 +6,9 @@ import {
   addressOf,
   isOfSessions,
   nameAt,
+  runAt,
   SESSIONS,
+  sectionAt,
   sessionAt,
   type Tab,
   tabs,
@@ -23,6 +25,8 @@ import type { PageStore } from './feed/page-store.ts';
 import type { ActorView, PageState, ServerView } from './feed/store.ts';
 import { Link } from './link.tsx';
 import { Pill } from './pill.tsx';
+import { SectionsNav } from './runs/sections-nav.tsx';
+import { SectionsView } from './runs/sections-view.tsx';
 import { stateText } from './state-words.ts';
 import { DetailsTab } from './tabs/details-tab.tsx';
 import { LogTab } from './tabs/log-tab.tsx';
@@ -42,6 +46,7 @@ export function App({ store }: { readonly store: PageStore }) {
   const charts = useAsked(`machines ${state.startedAt}`, machines, HOUR_MS);
   const chosen = actorAt(view.actor, state.actors);
   const session = sessionAt(view.actor);
+  const section = sectionAt(view.actor);
   const title = titleOf(view, chosen, session, state);
   const server = state.servers.get(view.actor.split('/')[0] ?? '');
   const trigger = state.triggers.get(triggerAt(view.actor) ?? '');
@@ -50,55 +55,60 @@ export function App({ store }: { readonly store: PageStore }) {
   });
   useEffect(() => {
     const onKey = (event: KeyboardEvent) => {
-      if (event.key !== '/' || event.target instanceof HTMLInputElement) return;
+      const filter = document.getElementById('filter');
+      if (event.key !== '/' || filter === null || event.target instanceof HTMLInputElement) return;
       event.preventDefault();
-      document.getElementById('filter')?.focus();
+      filter.focus();
     };
     addEventListener('keydown', onKey);
     return () => removeEventListener('keydown', onKey);
   }, []);
   return (
     <>
-      <Header state={state} go={go} />
+      <Header state={state} view={view} go={go} />
       <Banners state={state} link={link} go={go} />
-      <main class={link.status === 'live' ? '' : 'stale'}>
-        <TreePane state={state} view={view} chosen={chosen} go={go} />
-        <section class="pane middle" aria-label="State chart">
-          <div class="bar">
-            <h1>{title}</h1>
-            {chosen !== undefined && <Pill state={chosen.state} />}
-            {chosen === undefined && !isOfSessions(view.actor) && <span class="aside">not there</span>}
-            {server !== undefined && state.totals?.commands === true && (
-              <Commands
-                key={server.id}
-                commands={[
-                  ['Start', `servers/${encodeURIComponent(server.id)}/start`],
-                  ['Stop', `servers/${encodeURIComponent(server.id)}/stop`],
-                ]}
+      {section !== undefined ? (
+        <SectionsView section={section} view={view} state={state} isStale={link.status !== 'live'} go={go} />
+      ) : (
+        <main class={link.status === 'live' ? '' : 'stale'}>
+          <TreePane state={state} view={view} chosen={chosen} go={go} />
+          <section class="pane middle" aria-label="State chart">
+            <div class="bar">
+              <h1>{title}</h1>
+              {chosen !== undefined && <Pill state={chosen.state} />}
+              {chosen === undefined && !isOfSessions(view.actor) && <span class="aside">not there</span>}
+              {server !== undefined && state.totals?.commands === true && (
+                <Commands
+                  key={server.id}
+                  commands={[
+                    ['Start', `servers/${encodeURIComponent(server.id)}/start`],
+                    ['Stop', `servers/${encodeURIComponent(server.id)}/stop`],
+                  ]}
+                />
+              )}
+              {trigger !== undefined && state.totals?.commands === true && (
+                <Commands
+                  key={`trigger ${trigger.name}`}
+                  commands={[
+                    ['Pause', `triggers/${encodeURIComponent(trigger.name)}/pause`],
+                    ['Resume', `triggers/${encodeURIComponent(trigger.name)}/resume`],
+                  ]}
+                />
+              )}
+            </div>
+            {session !== undefined && <SessionPane key={session} number={session} go={go} />}
+            {view.actor === SESSIONS && <SessionsPane totals={state.totals} />}
+            {chosen !== undefined && (
+              <ChartPane
+                actor={chosen}
+                definition={charts.value?.find(({ id }) => id === chosen.machine)}
+                isWork={workAt(state.totals?.automation, view.actor) !== undefined}
               />
             )}
-            {trigger !== undefined && state.totals?.commands === true && (
-              <Commands
-                key={`trigger ${trigger.name}`}
-                commands={[
-                  ['Pause', `triggers/${encodeURIComponent(trigger.name)}/pause`],
-                  ['Resume', `triggers/${encodeURIComponent(trigger.name)}/resume`],
-                ]}
-              />
-            )}
-          </div>
-          {session !== undefined && <SessionPane key={session} number={session} go={go} />}
-          {view.actor === SESSIONS && <SessionsPane totals={state.totals} />}
-          {chosen !== undefined && (
-            <ChartPane
-              actor={chosen}
-              definition={charts.value?.find(({ id }) => id === chosen.machine)}
-              isWork={workAt(state.totals?.automation, view.actor) !== undefined}
-            />
-          )}
-        </section>
-        <TabsPane store={store} view={view} chosen={chosen} server={server} go={go} />
-      </main>
+          </section>
+          <TabsPane store={store} view={view} chosen={chosen} server={server} go={go} />
+        </main>
+      )}
     </>
   );
 }
@@ -111,10 +121,12 @@ function titleOf(
 ): string {
   if (session !== undefined) return `session ${session}`;
   if (view.actor === SESSIONS) return 'sessions';
+  if (sectionAt(view.actor) !== undefined)
+    return runAt(view.actor) === undefined ? nameAt(view.actor) : 'run';
   return nameAt(chosen === undefined ? view.actor || 'gateway' : addressOf(chosen, actors));
 }
 
-function Header({ state, go }: { readonly state: PageState; readonly go: Go }) {
+function Header({ state, view, go }: { readonly state: PageState; readonly view: View; readonly go: Go }) {
   const { totals, dropped, missed } = state;
   const lost = [
     ...(dropped > 0 ? [`${count(dropped)} steps dropped by the feed`] : []),
@@ -123,6 +135,7 @@ function Header({ state, go }: { readonly state: PageState; readonly go: Go }) {
   return (
     <header>
       <span class="brand">actor-gateway</span>
+      <SectionsNav view={view} hasAgents={totals?.automation != null} go={go} />
       {totals !== null && (
         <span class="aside">
           {totals.version} · {counted(state.servers.size, 'server')} ·{' '}

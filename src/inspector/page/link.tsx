@@ -9,16 +9,18 @@ export interface LinkProps {
   readonly go: Go;
   readonly children: ComponentChildren;
   readonly class?: string;
+  /** It leads to what is shown already. */
+  readonly isCurrent?: boolean;
 }
 
-export function Link({ to, go, children, class: name = '' }: LinkProps) {
+export function Link({ to, go, children, class: name = '', isCurrent = false }: LinkProps) {
   const onClick = (event: MouseEvent) => {
     if (event.button !== 0 || event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
     go(to);
   };
   return (
-    <a href={pathOf(to)} class={name} onClick={onClick}>
+    <a href={pathOf(to)} class={name} aria-current={isCurrent ? 'page' : undefined} onClick={onClick}>
       {children}
     </a>
   );

@@ -51,6 +51,17 @@ const tones: Readonly<Record<string, Tone>> = {
   'busy.overrun': 'bad',
   'busy.leaving': 'warn',
   ready: 'calm',
+  // Runs, calls of tools, approvals. One that is running is told by the colour of servers.
+  queued: 'calm',
+  waiting: 'warn',
+  done: 'good',
+  cancelled: 'off',
+  called: 'busy',
+  interrupted: 'bad',
+  pending: 'warn',
+  approved: 'good',
+  denied: 'bad',
+  expired: 'off',
 };
 
 /** Which colour a state has. The colour is never all: the word stands beside it. */

@@ -2,6 +2,7 @@
 // said, once, whatever fails on the way.
 
 import { expect, test } from 'vitest';
+import { decisionActionId } from '../../../actors/approvals/decision-action.ts';
 import {
   eventually,
   startAgent,
@@ -75,15 +76,32 @@ test('messages, commands, groups, topics and buttons are answered where they wer
   await eventually(() => expect(bot.queries.get(query)?.answeredAt).toBeDefined());
   await says(platform, bot, forum, '- {} ask', 'deploy {"env":"prod"} deploy prod');
 
+  // Nothing was asked: a press of such a button is no talk, and a text that looks like one is.
+  const approve = decisionActionId('0b5e7a1c-1d2e-4f30-8a41-5b6c7d8e9f00', 'approve');
+  const pressed = platform.press(bot, ann, answer!, approve);
+  await eventually(() => expect(bot.queries.get(pressed)?.answeredAt).toBeDefined());
+  await eventually(() => expect(texts(platform, bot, forum)[2]).toContain('is not known any more.'));
+  platform.say(group, ann, approve);
+  await eventually(() => expect(texts(platform, bot, group)[1]).toBe(`- {} ${approve}`));
+  expect(texts(platform, bot, forum).length).toBe(3);
+
   const account = `${bot.id}@${new URL(platform.url).host}`;
   const conversations = program.requests.map(({ body }) => body.conversation);
   expect(new Set(conversations)).toEqual(
-    new Set([`botmessenger/${account}/${chat.id}`, `botmessenger/${account}/${forum.id}/${topic}`]),
+    new Set(
+      [`${chat.id}`, `${group.id}`, `${forum.id}/${topic}`].map(
+        (place) => `botmessenger/${account}/${place}`,
+      ),
+    ),
   );
   const { deliveries } = (await (await fetch(`${gateway.url}/deliveries?source=botmessenger`)).json()) as {
-    deliveries: { id: string; state: string }[];
+    deliveries: { id: string; conversation: string; state: string }[];
   };
-  expect(deliveries.filter(({ id }) => id.startsWith('botmessenger:')).length).toBe(6);
+  expect(deliveries.filter(({ id }) => id.startsWith('botmessenger:')).length).toBe(8);
+  const decision = `conversation/botmessenger/${account}/${forum.id}/${topic}/commands`;
+  expect(deliveries.filter(({ conversation }) => conversation === decision)).toMatchObject([
+    { state: 'ignored' },
+  ]);
   expect(gateway.text()).not.toContain(bot.token.split(':')[1]);
 });
 

@@ -1,6 +1,7 @@
 // The business messenger with the whole program: messages of its platform come in, an agent answers, and people see it.
 
 import { describe, expect, it } from 'vitest';
+import { decisionActionId } from '../../../actors/approvals/decision-action.ts';
 import { eventually, httpAgent, startAgent, startAutomation } from '../../fixtures/automation/automation.ts';
 import {
   APP_SECRET,
@@ -35,6 +36,25 @@ async function sees({ platform }: Messenger, person: Person, texts: readonly str
 }
 
 describe('a person who writes', () => {
+  it('and taps a button of an approval is no talk where nothing was asked; words that look like one are', async () => {
+    const desk = await startMessenger();
+    const id = decisionActionId('0b5e7a1c-1d2e-4f30-8a41-5b6c7d8e9f00', 'approve');
+    const tap = buttonReply(ada, id, 'Approve');
+    await desk.say(ada, tap);
+    const told = '⚠️ What this asked for is not known any more.';
+    await sees(desk, ada, [told]);
+    await desk.say(ada, textMessage(ada, id));
+    await sees(desk, ada, [told, `✅ heard: ${id}`]);
+    const delivery = await eventually(async () => {
+      const found = await desk.delivery(`businessmessenger:desk/${tap.id}`);
+      expect(found.state).toBe('ignored');
+      return found;
+    });
+    expect(delivery.conversation).toBe(
+      `conversation/businessmessenger/${business.phone_number_id}/${ada.number}/commands`,
+    );
+  });
+
   it('is answered in the conversation, with its history, once, however often and in whatever order it is delivered', async () => {
     const desk = await startMessenger({ spec: { commands: { '/status': { agent: 'desk' } } } });
     await desk.sender.subscribe();

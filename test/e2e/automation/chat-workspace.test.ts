@@ -1,6 +1,7 @@
 // A gateway and a workspace chat whose events come by HTTP: what only this platform has. What every chat keeps is in every-chat.test.ts.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { decisionActionId } from '../../../actors/approvals/decision-action.ts';
 import {
   type AgentProgram,
   eventually,
@@ -124,6 +125,28 @@ describe.concurrent('in a channel', () => {
     expect(pressed?.body.conversation).toBe(`chatworkspace/A0DESK/${channel.id}`);
     expect(pressed?.body.history.map(({ text }) => text)).toEqual(['prod', 'Sure?']);
     expect(pressed?.body.event.payload).toMatchObject({ type: 'block_actions' });
+  });
+
+  test('a press of a button of an approval is acknowledged with nothing, and is no talk where nothing was asked', async () => {
+    const channel = platform.addChannel('decisions', [app]);
+    const { ts } = await mention(channel, 'hello');
+    await sees(channel, 'heard: hello');
+    const [shown] = answers(channel);
+    const id = decisionActionId('0b5e7a1c-1d2e-4f30-8a41-5b6c7d8e9f00', 'deny');
+    await platform.press(app, channel, ANN, shown!, { type: 'button', action_id: id, block_id: 'b' });
+    const told = 'What this asked for is not known any more.';
+    await sees(channel, 'heard: hello', told);
+    await platform.react(channel, ANN, shown!, 'x');
+    await mention(channel, id);
+    await sees(channel, 'heard: hello', told, `heard: ${id}`);
+    expect(asked(id)).toHaveLength(1);
+    const conversation = `conversation/chatworkspace/A0DESK/${channel.id}/${ts}/commands`;
+    await eventually(async () => {
+      const response = await fetch(`${gateway.url}/deliveries?source=chatworkspace&state=ignored`);
+      const { deliveries } = (await response.json()) as { deliveries: { conversation: string }[] };
+      const ofChannel = deliveries.filter((each) => each.conversation.includes(channel.id));
+      expect(ofChannel).toMatchObject([{ conversation }]);
+    });
   });
 
   test('who brings the bot in is greeted there, and nobody is asked', async () => {

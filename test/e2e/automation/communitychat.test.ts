@@ -2,6 +2,7 @@
 // others is in every-chat.test.ts.
 
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { decisionActionId } from '../../../actors/approvals/decision-action.ts';
 import {
   type AgentProgram,
   eventually,
@@ -105,6 +106,21 @@ const delivery = async (id: string) =>
     readonly note: string;
   };
 const eventId = ({ id }: { readonly id: string }) => `communitychat:${platform.world.applicationId}/${id}`;
+
+test('a press of a button of an approval leaves its message alone, and is no talk where nothing was asked', async () => {
+  const channel = room('decisions');
+  await ask('hello', channel);
+  await sees(channel, 'heard: hello');
+  const id = decisionActionId('0b5e7a1c-1d2e-4f30-8a41-5b6c7d8e9f00', 'approve');
+  const pressed = await platform.send({ act: click(id), channel, person: boss });
+  expect(pressed).toMatchObject({ status: 200, body: { type: 6 } });
+  tokens.push(pressed.token);
+  await eventually(async () => expect((await delivery(eventId(pressed))).state).toBe('ignored'));
+  const told = 'What this asked for is not known any more.';
+  await sees(channel, 'heard: hello', told);
+  await ask(id, channel);
+  await sees(channel, 'heard: hello', told, `heard: ${id}`);
+});
 
 test('a ping is answered, and the commands are in the menu, put there once', async () => {
   expect(await platform.post(JSON.stringify(ping))).toMatchObject({ status: 200, body: { type: 1 } });

@@ -2,6 +2,7 @@
 
 import { setTimeout as pause } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { decisionActionId } from '../../../actors/approvals/decision-action.ts';
 import { eventually } from '../../fixtures/automation/automation.ts';
 import { atRest } from '../../fixtures/automation/killed.ts';
 import { seeded } from '../../fixtures/seeded.ts';
@@ -56,6 +57,21 @@ test.concurrent('an invoke is answered at once, and what the agent says comes as
   });
 });
 
+test.concurrent('a press of a button of an approval is received, and is no talk where nothing was asked', async () => {
+  const place = personalChat('decisions');
+  const actionId = decisionActionId('0b5e7a1c-1d2e-4f30-8a41-5b6c7d8e9f00', 'approve');
+  const { activities } = team.platform;
+  expect(await team.sender.send(activities.submit(place, ada, { actionId }))).toMatchObject({ status: 202 });
+  const told = 'What this asked for is not known any more.';
+  await eventually(() => expect(texts(place)).toEqual([told]));
+  await say(place, actionId);
+  await eventually(() => expect(texts(place)).toEqual([told, `heard: ${actionId}`]));
+  await eventually(async () => {
+    const ignored = await team.deliveries('state=ignored&source=teamchat');
+    expect(JSON.stringify(ignored)).toContain('it decides about nothing that is known');
+  });
+});
+
 test.concurrent('an invoke that has been received is not followed by silence when nothing is answered', async () => {
   const place = personalChat('silence');
   const action = { type: 'Action.Execute', verb: 'nothing' };
@@ -83,7 +99,11 @@ test.concurrent('the three forms of a command, and the same reaction of two peop
     });
   const note = expect.stringContaining('no filter');
   await eventually(async () =>
-    expect(await team.deliveries('state=ignored&source=teamchat')).toMatchObject([{ note }, { note }]),
+    expect(
+      (await team.deliveries('state=ignored&source=teamchat')).filter(({ id }) =>
+        id.includes('messageReaction'),
+      ),
+    ).toMatchObject([{ note }, { note }]),
   );
   const conversations = team.agent.requests.map(({ body }) => body.conversation);
   expect(conversations.filter((each) => each.endsWith(place.id))).toHaveLength(2);

@@ -156,3 +156,34 @@ test.concurrent('in a terminal it has colours and a prompt, and Ctrl-C ends all 
   expect(await isServed(url)).toBe(false);
   expect(readdirSync(folder)).toEqual([]);
 });
+
+test.concurrent('the stand-in for a model answers the examples of agents, and is gone with a signal', async () => {
+  const root = resolve(import.meta.dirname, '../../..');
+  const folder = scratch();
+  const env = { ...process.env, TMPDIR: folder };
+  const child = spawn(process.execPath, [script, 'model', '--port', '0'], { env });
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+    output += chunk;
+  });
+  await eventually('it listens', () => /http:\S+\/v1/.test(output));
+  const LOCAL_MODEL_URL = /http:\S+\/v1/.exec(output)?.[0];
+  const main = join(resolve(root, process.env.ACTOR_GATEWAY_DIST ?? 'dist'), 'main.js');
+  const question = ['run', 'agent', 'helper', '--input', 'what does hello.txt say?'];
+  const files = ['-f', 'examples/assistants/helper.yaml', '--config', 'examples/assistant-automation.yaml'];
+  const asking = spawn(process.execPath, [main, ...question, ...files], {
+    cwd: root,
+    env: { ...env, MODEL: 'local:stand-in', LOCAL_MODEL_URL },
+  });
+  let answer = '';
+  for (const stream of [asking.stdout, asking.stderr])
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      answer += chunk;
+    });
+  const code = await new Promise((done) => asking.once('close', done));
+  expect([code, answer]).toEqual([0, expect.stringContaining('served by the example filesystem server.')]);
+  expect(output).toMatch(/calls read_text_file \{"path":"hello\.txt"\}[\s\S]*says "By my rules/);
+  child.kill('SIGTERM');
+  expect(await new Promise((done) => child.once('close', done))).toBe(0);
+  expect(readdirSync(folder)).toEqual([]);
+});

@@ -1,11 +1,17 @@
 // What a gateway with tool servers alone loads at its start: each kilobyte is read, compiled and kept by everybody. Counted in
 // bytes and files as the engine tells them, not by the clock.
 
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { beforeAll, expect, it } from 'vitest';
-import { startGateway, temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
+import { httpAgent, SECRET, startAutomation, trigger } from '../../fixtures/automation/automation.ts';
+import {
+  type GatewayProcess,
+  type GatewaySetup,
+  startGateway,
+  temporaryFolder,
+} from '../../fixtures/gateway/gateway-process.ts';
 import { fault } from '../../fixtures/server/fault-servers.ts';
 
 const root = resolve(import.meta.dirname, '../../..');
@@ -14,32 +20,49 @@ const MAX_BYTES = 1_400_000;
 
 /** What is of use to triggers only; tokens are taken where `auth.jwt` says so. */
 const OF_TRIGGERS =
-  /^(?:rest|actors\/(?:automation|connections|handlers|inbox|jwt|outbound|sources)|config\/resources\/types|node_modules\/(?:croner|jose|node-schedule))\/|^config\/resources\/trigger|^machines\/(?:trigger|connection|conversation)|^src\/(?:automate|http\/(?:triggers-front|webhook-endpoint|api\/automation))|^actors\/store\/(?:open-store|sqlite)/;
+  /^(?:rest|actors\/(?:agents|approvals|automation|connections|handlers|inbox|jwt|models|outbound|runs|sources)|config\/resources\/types|node_modules\/(?:@ai-sdk|ai|croner|jose|node-schedule))\/|^config\/resources\/trigger|^machines\/(?:agent-run|trigger|connection|conversation)|^src\/(?:automate|http\/(?:triggers-front|webhook-endpoint|api\/automation))|^actors\/store\/(?:open-store|sqlite)/;
 /** Two lines that tell a token from a key. */
 const ALLOWED = new Set(['actors/jwt/bearer-token.ts']);
 
+/** What only an agent with a model needs. */
+const OF_MODELS =
+  /^(?:actors\/models|node_modules\/(?:ai|@ai-sdk))\/|^actors\/agents\/(?:model-agent|agent-run)|^machines\/agent-run\/plan/;
+
 let loaded: readonly string[];
+let loadedWithTriggers: readonly string[];
 
 beforeAll(async () => {
+  [loaded, loadedWithTriggers] = await Promise.all([
+    loadedBy((setup) => startGateway({ ...setup, servers: { echo: fault('echo') } })),
+    loadedBy((setup) => {
+      const config = { path: '/hooks/orders', webhook_secret: SECRET };
+      const orders = trigger('orders', { type: 'HTTP', config, default_agent: 'clerk' });
+      return startAutomation({ ...setup, resources: [orders, httpAgent('clerk', 'http://127.0.0.1:9/')] });
+    }),
+  ]);
+});
+
+async function loadedBy(start: (setup: GatewaySetup) => Promise<GatewayProcess>): Promise<readonly string[]> {
   const folder = temporaryFolder();
-  const gateway = await startGateway({
-    servers: { echo: fault('echo') },
-    // The engine lists its scripts at the end.
-    env: { NODE_V8_COVERAGE: folder, NODE_OPTIONS: '' },
-  });
+  // The engine lists its scripts at the end.
+  const gateway = await start({ env: { NODE_V8_COVERAGE: folder, NODE_OPTIONS: '' } });
   expect((await fetch(`${gateway.url}/health`)).status).toBe(200);
   expect((await fetch(`${gateway.url}/stats`)).status).toBe(200);
   await gateway.stop();
-  loaded = scriptsIn(folder, gateway.pid);
-});
+  return scriptsIn(folder, gateway.pid);
+}
 
+/** Its threads list their own. */
 function scriptsIn(folder: string, pid: number): string[] {
-  const [report] = readdirSync(folder).filter((name) => name.startsWith(`coverage-${pid}-`));
-  if (report === undefined) throw new Error('the gateway left no list of its scripts');
-  const { result } = JSON.parse(readFileSync(join(folder, report), 'utf8')) as {
-    readonly result: readonly { readonly url: string }[];
-  };
-  return result.flatMap(({ url }) => (url.startsWith('file:') ? [fileURLToPath(url)] : []));
+  const reports = readdirSync(folder).filter((name) => name.startsWith(`coverage-${pid}-`));
+  if (reports.length === 0) throw new Error('the gateway left no list of its scripts');
+  const scripts = reports.flatMap((report) => {
+    const { result } = JSON.parse(readFileSync(join(folder, report), 'utf8')) as {
+      readonly result: readonly { readonly url: string }[];
+    };
+    return result.flatMap(({ url }) => (url.startsWith('file:') ? [fileURLToPath(url)] : []));
+  });
+  return [...new Set(scripts)];
 }
 
 function sourcesOf(script: string): string[] {
@@ -49,12 +72,22 @@ function sourcesOf(script: string): string[] {
   return sources.map((source) => resolve(dirname(script), source).slice(root.length + 1));
 }
 
-it('a gateway with tool servers alone loads no code of triggers', () => {
-  const sources = loaded
+/** Of what was built its sources; a package that is loaded as it is stands for itself. */
+const sourcesIn = (scripts: readonly string[]) =>
+  scripts
     .filter((script) => script.startsWith(root) && script.endsWith('.js'))
-    .flatMap(sourcesOf);
+    .flatMap((script) => (existsSync(`${script}.map`) ? sourcesOf(script) : [script.slice(root.length + 1)]));
+
+it('a gateway with tool servers alone loads no code of triggers', () => {
+  const sources = sourcesIn(loaded);
   expect(sources).toContain('src/main.ts');
   expect(sources.filter((source) => OF_TRIGGERS.test(source) && !ALLOWED.has(source))).toEqual([]);
+});
+
+it('a gateway with triggers and no agent with a model loads no code of models', () => {
+  const sources = sourcesIn(loadedWithTriggers);
+  expect(sources).toContain('actors/handlers/late-handler.ts');
+  expect(sources.filter((source) => OF_MODELS.test(source))).toEqual([]);
 });
 
 it('what it loads stays small', () => {

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { drawn } from '../../../scripts/try/drawing.ts';
+import { standIn } from '../../../scripts/try/stand-in-rules.ts';
 import { typed } from '../../../scripts/try/typed.ts';
 
 const commands = new Map([
@@ -118,5 +119,43 @@ describe('a message', () => {
       '  ```',
       '  noharm',
     ]);
+  });
+});
+
+describe('the stand-in for a model', () => {
+  const offered = (...names: string[]) => names.map((name) => ({ function: { name } }));
+  const tools = offered('read_text_file', 'list_directory', 'write_file');
+  const user = (content: unknown) => ({ role: 'user', content });
+
+  test.each([
+    ['what does hello.txt say?', 'read_text_file', { path: 'hello.txt' }],
+    ['read notes/today.md', 'read_text_file', { path: 'notes/today.md' }],
+    ['which files are there?', 'list_directory', { path: '.' }],
+    ['write "buy milk" to shopping.txt', 'write_file', { path: 'shopping.txt', content: 'buy milk\n' }],
+    ['please write milk into a/b.txt', 'write_file', { path: 'a/b.txt', content: 'milk\n' }],
+  ])('asked %s calls %s', (words, name, input) => {
+    expect(standIn({ messages: [user(words)], tools })).toEqual({ calls: [{ name, input }] });
+    expect(standIn({ messages: [user([{ type: 'text', text: words }])], tools }).calls).toHaveLength(1);
+  });
+
+  test('TRY1: calls no tool that it was not offered', () => {
+    const answer = standIn({ messages: [user('write "x" to y.txt')], tools: offered('read_text_file') });
+    expect(answer.calls).toBeUndefined();
+    expect(answer.text?.join('')).toContain('write_file, which I have not');
+  });
+
+  test('says what tools have told it since it was asked, slowly where it is asked to, and that it is no model', () => {
+    const messages = [
+      user('read a.txt'),
+      { role: 'tool', content: 'of before' },
+      { role: 'assistant', content: 'said' },
+      user('slowly: read b.txt'),
+      { role: 'assistant', content: null },
+      { role: 'tool', content: 'it is green\n' },
+    ];
+    const answer = standIn({ messages, tools });
+    expect(answer.text?.join('')).toBe('By my rules, what the tool told me:\n\nit is green');
+    expect(answer.delayMs).toBe(10_000);
+    expect(standIn({ messages: [user('hello')], tools }).text?.join('')).toContain('I am no model');
   });
 });

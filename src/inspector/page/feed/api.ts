@@ -1,5 +1,6 @@
 // What the page asks the gateway beside the feed: machines, one server in detail, dead letters, and the commands.
 
+import type { AgentList, ApprovalList, RunDetails, RunList } from '../../run-wire.ts';
 import type {
   DeadDelivery,
   MachineDefinition,
@@ -69,9 +70,41 @@ export async function waitingDeliveries(): Promise<readonly WaitingDelivery[]> {
   return (await get<{ recent: WaitingDelivery[] }>('/inspector/waiting-deliveries')).recent;
 }
 
+export interface RunsAsked {
+  /** '' for all, as `agent`. */
+  readonly state: string;
+  readonly agent: string;
+  readonly limit: number;
+}
+
+/** The newest runs. */
+export function runs({ state, agent, limit }: RunsAsked): Promise<RunList> {
+  const filter = Object.entries({ state, agent }).filter(([, value]) => value !== '');
+  return get(`/inspector/runs?${new URLSearchParams([...filter, ['limit', `${limit}`]])}`);
+}
+
+/** Rejects with the gateway's words where it is none. */
+export async function run(id: string): Promise<RunDetails> {
+  return (await get<{ run: RunDetails }>(`${runPath(id)}?after=999999`)).run;
+}
+
+export const runPath = (id: string) => `/inspector/runs/${encodeURIComponent(id)}`;
+
+export function approvals(): Promise<ApprovalList> {
+  return get('/inspector/approvals');
+}
+
+export function agents(): Promise<AgentList> {
+  return get('/inspector/agents');
+}
+
 /** Rejects with the gateway's own words. */
-export async function command(path: string): Promise<void> {
-  await answered(await fetch(`/inspector/${path}`, { method: 'POST' }));
+export async function command(path: string, body?: object): Promise<void> {
+  const content = body && {
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  };
+  await answered(await fetch(`/inspector/${path}`, { method: 'POST', ...content }));
 }
 
 async function get<T>(path: string): Promise<T> {

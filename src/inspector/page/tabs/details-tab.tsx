@@ -2,7 +2,7 @@
 // work the last deliveries that are parked or dead.
 
 import type { TriggerNumbers } from '../../wire.ts';
-import { addressOf, triggerAddress, triggerAt } from '../address.ts';
+import { addressOf, runView, triggerAddress, triggerAt } from '../address.ts';
 import { triggerFigures, workAt } from '../automation-words.ts';
 import { deadDeliveries, deadLetters, type ServerDetails, waitingDeliveries } from '../feed/api.ts';
 import { type Asked, type Go, useAsked } from '../feed/hooks.ts';
@@ -133,7 +133,13 @@ function WaitingDeliveries({ go, now }: { readonly go: Go; readonly now: number 
         {value.map(({ id, trigger, waiting_for, until, note }) => (
           <Fact key={id} name={id}>
             <TriggerLink name={trigger} go={go} />
-            {`for ${waiting_for}`}
+            {waiting_for.startsWith('approval ') ? (
+              <Link to={runView(id)} go={go}>
+                for an approval
+              </Link>
+            ) : (
+              `for ${waiting_for}`
+            )}
             {until !== null && `, until in ${span(Math.max(0, until - now))}`}
             {note !== null && <div>{note}</div>}
           </Fact>

@@ -2,9 +2,10 @@
 
 import { MemoryStore } from '../../../fixtures/store/memory-store.ts';
 import { describeStore } from '../../../fixtures/store/store-conformance.ts';
+import { describeRuns } from '../../../fixtures/store/store-runs-conformance.ts';
 import { describeWaits } from '../../../fixtures/store/store-waits-conformance.ts';
 
-for (const describeIt of [describeStore, describeWaits])
+for (const describeIt of [describeStore, describeWaits, describeRuns])
   describeIt(
     'the store in memory',
     async (limits) => {

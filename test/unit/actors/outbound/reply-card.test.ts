@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { decisionActionId } from '../../../../actors/approvals/decision-action.ts';
 import { replyCard } from '../../../../actors/outbound/reply-card.ts';
 
 describe('the card of an answer', () => {
@@ -46,6 +47,12 @@ describe('the card of an answer', () => {
   test('has whole characters only, by which two ids may be the same', () => {
     const actions = [{ id: 'cut \ud83d', title: 'one' }, { id: 'cut \ude00' }];
     expect(replyCard({ actions })?.actions).toEqual([{ id: 'cut \ufffd', title: 'one' }]);
+  });
+
+  test('has no button by which whoever presses it would decide about an approval (RCD1)', () => {
+    const id = decisionActionId('0b5e7a1c-1d2e-4f30-8a41-5b6c7d8e9f00', 'approve');
+    const actions = [{ id, title: 'Show more' }, { id: ` ${id}` }, { id: 'ok' }];
+    expect(replyCard({ actions })?.actions).toEqual([{ id: 'ok', title: 'ok' }]);
   });
 
   test('is made of any JSON without a fault', () => {

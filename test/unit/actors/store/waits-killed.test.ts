@@ -1,10 +1,12 @@
-// A run that is kept along its way and parked, ended by kill -9 at each of its steps: begun anew it comes to the same end.
+// A run that is kept along its way and parked, ended by kill -9 at each of its steps: begun anew it comes to the same
+// end, and each row of its journal is there once.
 
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { stepsOf } from '../../../../actors/store/run.ts';
 import { openEngineStore, storeFolder } from '../../../fixtures/store/engine-store.ts';
 import { bundledStoreChild, start } from '../../../fixtures/store/store-child.ts';
-import { ANSWERED, runToTheEnd } from '../../../fixtures/store/waiting-run.ts';
+import { ANSWERED, JOURNAL, runToTheEnd } from '../../../fixtures/store/waiting-run.ts';
 
 const PAUSE_MS = 10_000;
 
@@ -18,6 +20,8 @@ async function goOn(file: string): Promise<void> {
   const records = await store.deliveries({ limit: 100 });
   expect(records.map(({ id }) => id).sort()).toEqual([...ANSWERED].sort());
   expect(await store.delivery('run:1')).toMatchObject({ state: 'done', answer: 'body of decision:1' });
+  expect(await stepsOf(store, 'run:1')).toEqual(JOURNAL);
+  expect(await store.run('run:1')).toMatchObject({ name: 'oncall', steps: JOURNAL.length });
   expect(await store.delivery('decision:1')).toMatchObject({ state: 'done' });
   expect(await store.counts()).toMatchObject({ queued: 2, running: 0, retrying: 0, waiting: 0, dead: 0 });
   // Nor is there a timer left of the wait.

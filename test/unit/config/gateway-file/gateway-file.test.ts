@@ -34,6 +34,8 @@ describe('the gateway file', () => {
       inspector: { commands: false, stately: false, insecure: false },
       spec: { triggers: { watch: false }, agents: {}, runtime: {}, server: {} },
       platforms: {},
+      providers: {},
+      prices: {},
       deliveries: { retention_days: 7, remember_days: 30, max_waiting: 100_000, concurrency: 256 },
     });
     expect(loaded?.configPath).toBe(join(folder.path, 'gateway.yaml'));

@@ -2,6 +2,7 @@
 
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import type { Automation } from '../../../../actors/automation/automation.ts';
+import { RunFeed } from '../../../../actors/runs/run-feed.ts';
 import type { DeliveryCounts } from '../../../../actors/store/delivery.ts';
 import { AutomationFigures } from '../../../../src/http/api/automation-figures.ts';
 
@@ -17,13 +18,22 @@ const trigger = {
   counts: { handled: 7, failed: 1, lastAt: 1 },
 };
 
+const answerRow = JSON.stringify({ kind: 'answer', usage: { input: 10, output: 3 }, cost: 0.5 });
+
 function figuresOf(ask: () => Promise<DeliveryCounts>): AutomationFigures {
   const operator = { triggers: () => [trigger], counts: ask };
   const dispatcher = {
     stats: () => ({ conversations: queue, 'outbox/repohost': queue, 'outbox/botmessenger': other }),
     statsByParent: () => ({ conversations: [queue], outbox: [queue, other], runs: [other] }),
   };
-  return new AutomationFigures({ operator, dispatcher } as unknown as Automation);
+  const feed = new RunFeed();
+  const attempt = feed.begin('r1', 'oncall');
+  attempt.rows(1, [answerRow, JSON.stringify({ kind: 'called', id: 'c1' }), '{"kind":"result"}']);
+  attempt.replied({ text: 'Fine.', effects: { steps: [answerRow] } });
+  feed.begin('r2', 'oncall').failed();
+  attempt.end();
+  const agents = [{ name: 'oncall' }];
+  return new AutomationFigures({ operator, dispatcher, agents, feed } as unknown as Automation);
 }
 
 beforeEach(() => {
@@ -37,6 +47,12 @@ test('the figures have every trigger, the deliveries and what is at work', async
   expect(await figuresOf(async () => counts).stats(1_000)).toEqual({
     triggers: {
       orders: { state: 'paused', paused: true, handled: 7, failed: 1, connection: null, circuit: null },
+    },
+    agents: {
+      oncall: {
+        ...{ runs: 1, running: 1, failed: 1, iterations: 2, tool_calls: 1 },
+        ...{ input_tokens: 20, output_tokens: 6, cost: 1 },
+      },
     },
     deliveries: counts,
     conversations: queue,

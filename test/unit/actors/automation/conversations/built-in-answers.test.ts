@@ -113,6 +113,22 @@ describe('an agent is asked', () => {
     expect(asked).toHaveLength(1);
   });
 
+  test('not around an approval that the command which leads to it requires', async () => {
+    const approval = {
+      approvers: ['ada'],
+      approval_channel: undefined,
+      approval_timeout_seconds: 60,
+      self_approval: false,
+    };
+    const guarded = leading('staff', undefined, [{ ...binding('deploy', 'deployer'), approval }]);
+    const here = begin({ triggers: [leading('chat', 'desk'), guarded] });
+    const run = { action: 'run', agent_id: 'deployer', input: 'go' };
+    expect(await call(here, 'agent', run, { user: 'ada' })).toBe(
+      'There is no agent "deployer" here. Agents that can be asked: desk.',
+    );
+    expect(asked).toHaveLength(0);
+  });
+
   test('not while a trigger that leads to it is paused', async () => {
     const here = begin();
     await here.pauses.pause(here.store, 'staff');

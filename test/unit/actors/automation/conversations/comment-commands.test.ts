@@ -11,7 +11,7 @@ import type { Adapter } from '../../../../../actors/sources/adapter.ts';
 import { repoHostAdapter } from '../../../../../actors/sources/repohost/repohost-adapter.ts';
 import { agentTarget } from '../../../../../config/resources/triggers/target.ts';
 import type { Binding, RepoHostTrigger } from '../../../../../config/resources/triggers/trigger.ts';
-import { noServices } from '../../../../fixtures/automation/contexts.ts';
+import { noRecords, noServices } from '../../../../fixtures/automation/contexts.ts';
 import {
   commentPayload,
   REPOSITORY,
@@ -71,10 +71,7 @@ function bench(...triggers: readonly RepoHostTrigger[]) {
     longestTimeoutMs: 60_000,
   };
   const places = new WorkPlaces({ places: 16, bytes: 1_000_000, release: async () => 0 });
-  const work = new ConversationWork(routing, places, {
-    delivery: async () => undefined,
-    deliveries: async () => [],
-  });
+  const work = new ConversationWork(routing, places, noRecords);
   const perform = (payload: object): Promise<Outcome> =>
     work.perform({
       event: storedRepoEvent(

@@ -18,12 +18,11 @@ import type { Agent } from '../../../../../config/resources/agents/agent.ts';
 import { agentTarget, type Target } from '../../../../../config/resources/triggers/target.ts';
 import type { ManualTrigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { CRASH_LIMIT } from '../../../../../machines/crashes.ts';
-import { noServices } from '../../../../fixtures/automation/contexts.ts';
+import { noRecords, noServices } from '../../../../fixtures/automation/contexts.ts';
 import { manualTrigger } from '../../../../fixtures/automation/triggers.ts';
 
 const places = new WorkPlaces({ places: 16, bytes: 1_000_000, release: async () => 0 });
 
-const noRecords = { delivery: async () => undefined, deliveries: async () => [] };
 const origin = { id: '1', trace: '', principal: anonymous };
 const run = { command: '', input: {}, text: 'go', isConfirmed: true };
 

@@ -1,6 +1,7 @@
 // What updates of a bot become: events of a conversation with the names a command may have, or nothing (BE1–BE3).
 
 import { describe, expect, test } from 'vitest';
+import { decisionActionId } from '../../../../../actors/approvals/decision-action.ts';
 import { botEvent, readBotEvent } from '../../../../../actors/sources/botmessenger/botmessenger-event.ts';
 import { commandFormOf } from '../../../../../actors/sources/botmessenger/command-form.ts';
 import type { StoredEvent } from '../../../../../actors/store/store.ts';
@@ -174,5 +175,73 @@ describe('an update', () => {
     expect(
       eventOf({ update_id: 'x', message: { message_id: 1, chat: team, from: ann, text: 'hi' } }),
     ).toBeUndefined();
+  });
+});
+
+describe('what people decide', () => {
+  const approval = '0b5e7a1c-1d2e-4f30-8a41-5b6c7d8e9f00';
+  const message = { message_id: 8, date: 0, chat: team, message_thread_id: 42, is_topic_message: true };
+  const press = (data: string, from: object = ann) =>
+    eventOf({ callback_query: { id: '1', from, chat_instance: '2', data, message } });
+  const marked = (before: readonly string[], now: readonly string[], more: object = { user: ann }) => {
+    const listOf = (all: readonly string[]) => all.map((emoji) => ({ type: 'emoji', emoji }));
+    const lists = { old_reaction: listOf(before), new_reaction: listOf(now) };
+    return eventOf({ message_reaction: { chat: team, message_id: 8, date: 1, ...lists, ...more } });
+  };
+
+  test('by one of our buttons stands beside the conversation of its message, and says nothing else (BE4, CHD1)', () => {
+    const event = press(decisionActionId(approval, 'deny'));
+    expect(event?.key).toBe('conversation/botmessenger/77/-1001/42/commands');
+    expect(readBack(event)).toMatchObject({
+      decision: { verdict: 'deny', about: { approval } },
+      names: [],
+      text: undefined,
+      user: '5',
+      userAliases: ['annlee'],
+      channel: '-1001',
+      triggers: ['ops'],
+      account: '77',
+    });
+  });
+
+  test('by a text that looks like a button of ours is a text (CHD1)', () => {
+    const id = decisionActionId(approval, 'approve');
+    const event = say(id);
+    expect(event?.key).toBe('conversation/botmessenger/77/-1001');
+    expect(readBack(event)).toMatchObject({ text: id, isChoice: false });
+    expect(readBack(event).decision).toBeUndefined();
+  });
+
+  test('by a mark on a message names that message as its receipt does, beside the conversation of the chat (BE4)', () => {
+    const event = marked(['❤'], ['❤', '👍']);
+    expect(event?.key).toBe('conversation/botmessenger/77/-1001/commands');
+    expect(readBack(event)).toMatchObject({
+      decision: { verdict: 'approve', about: { message: '8' } },
+      names: [],
+      text: undefined,
+      user: '5',
+      channel: '-1001',
+      context: { 'chat.event': 'message_reaction', 'chat.message': '8' },
+    });
+    expect(readBack(marked([], ['👎'])).decision).toMatchObject({ verdict: 'deny' });
+  });
+
+  test.each<[string, readonly string[], readonly string[], object | undefined]>([
+    ['that was there before', ['👍'], ['👍', '❤'], undefined],
+    ['that was taken away', ['👍'], [], undefined],
+    ['that says nothing', [], ['❤'], undefined],
+    ['beside its opposite', [], ['👍', '👎'], undefined],
+    ['in the name of a chat', [], ['👍'], { actor_chat: team }],
+    ['of our bot', [], ['👍'], { user: { id: 77, is_bot: true, first_name: 'Ops' } }],
+    ['of another program', [], ['👍'], { user: { id: 78, is_bot: true, first_name: 'Other' } }],
+  ])('is nothing by a mark %s (CHD2, CHD4)', (_what, before, now, more) => {
+    expect(marked(before, now, more)).toBeUndefined();
+  });
+
+  test('is nothing by a list of marks in another shape', () => {
+    for (const list of [undefined, 'x', [7, null, { emoji: 5 }, { type: 'paid' }]])
+      expect(
+        eventOf({ message_reaction: { chat: team, message_id: 8, user: ann, new_reaction: list } }),
+      ).toBeUndefined();
   });
 });

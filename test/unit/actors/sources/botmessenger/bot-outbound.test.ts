@@ -17,6 +17,7 @@ import { BotError, tooManyRequests } from '../../../../fixtures/bot-platform/bot
 import { BotPlatform } from '../../../../fixtures/bot-platform/bot-platform.ts';
 import type { Chat } from '../../../../fixtures/bot-platform/chat.ts';
 import type { Fault } from '../../../../fixtures/bot-platform/fault.ts';
+import { buttonsOf } from '../../../../fixtures/bot-platform/methods-message.ts';
 
 let platform: BotPlatform;
 let bot: Bot;
@@ -90,6 +91,14 @@ test('what was sent has the platform’s id, by which it is edited; an edit that
   expect(platform.saidBy(bot, chat).map(({ text }) => text)).toEqual(['second']);
   await send('third', { action: { do: 'edit', of: 'outbox:none/1' } });
   expect(platform.saidBy(bot, chat).map(({ text }) => text)).toEqual(['second', 'third']);
+});
+
+test('a message that is edited to have no buttons any more has none', async () => {
+  const card = { actions: [{ id: 'a', title: 'A' }] };
+  receipts.set('outbox:e/1', (await send('asked', { card }))!);
+  expect(buttonsOf(platform.saidBy(bot, chat)[0]!).length).toBe(1);
+  await send('decided', { action: { do: 'edit', of: 'outbox:e/1' } });
+  expect(buttonsOf(platform.saidBy(bot, chat)[0]!)).toEqual([]);
 });
 
 test.each(['message to edit not found', "message can't be edited", 'MESSAGE_ID_INVALID'])(

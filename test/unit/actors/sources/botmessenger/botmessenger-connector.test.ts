@@ -10,6 +10,7 @@ import {
   botConnector,
   pollTimes,
 } from '../../../../../actors/sources/botmessenger/botmessenger-connector.ts';
+import type { StoredApproval } from '../../../../../actors/store/approval.ts';
 import type { BotMessengerTrigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { eventually } from '../../../../fixtures/automation/automation.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
@@ -50,6 +51,29 @@ async function open(bot: Bot, commands: readonly object[] = [], at = host) {
 const ids = () => host.store.events.map(({ id }) => id.replace(/^botmessenger:(\d+)@[^/]*/, '$1'));
 
 describe('what comes', () => {
+  test('as a mark on a message is kept only while something waits to be approved (CHD3)', async () => {
+    const bot = platform.addBot('a_bot', 9_000);
+    const ann = platform.person('Ann');
+    const chat = platform.privateChat(ann, bot);
+    const said = platform.say(chat, ann, 'one');
+    await open(bot);
+    platform.react(chat, ann, said, '👍');
+    platform.react(chat, ann, said, '❤');
+    platform.say(chat, ann, 'two');
+    await eventually(() => expect(host.store.events.length).toBe(2));
+    host.store.approvals = async () => [{} as StoredApproval];
+    platform.react(chat, ann, said, '👎');
+    platform.react(chat, ann, said, '❤');
+    platform.say(chat, ann, 'three');
+    await eventually(() => expect(host.store.events.length).toBe(4));
+    expect(host.store.events.map(({ key }) => key.endsWith('/commands'))).toEqual([
+      false,
+      false,
+      true,
+      false,
+    ]);
+  });
+
   test.each([
     [undefined, 0],
     ['', 0],

@@ -1,9 +1,11 @@
 // What comes to a trigger of type BusinessMessenger over real sockets, from the fake of its platform.
 
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { decisionActionId } from '../../../../../actors/approvals/decision-action.ts';
 import { OverloadedError } from '../../../../../actors/errors.ts';
 import type { Adapter } from '../../../../../actors/sources/adapter.ts';
 import { businessMessengerAdapter } from '../../../../../actors/sources/businessmessenger/businessmessenger-adapter.ts';
+import type { StoredApproval } from '../../../../../actors/store/approval.ts';
 import type { BusinessMessengerTrigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { matched } from '../../../../../machines/matching.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
@@ -84,6 +86,56 @@ describe('the handshake', () => {
       status: 400,
     });
     expect((await fetch(host.url + PATH, { method: 'PUT' })).status).toBe(405);
+  });
+});
+
+describe('what people decide', () => {
+  const approval = '0b5e7a1c-1d2e-4f30-8a41-5b6c7d8e9f00';
+  const id = decisionActionId(approval, 'deny');
+  const mark = (emoji: string | undefined, person: Person = ada) =>
+    message(person, 'reaction', { message_id: 'wamid.asked', ...(emoji !== undefined && { emoji }) });
+
+  it('by one of our buttons stands beside the conversation, and is of the chat with its person (BME1, CHD1)', async () => {
+    await open({ allowed_numbers: ['1'] });
+    await say(both, buttonReply(both, id, 'Deny'));
+    expect(host.event().key).toMatch(/^conversation\/businessmessenger\/100000000000001\/[^/]+\/commands$/);
+    expect(last()).toMatchObject({
+      decision: { verdict: 'deny', about: { approval } },
+      names: [],
+      text: undefined,
+      user: both.userId,
+      userAliases: [both.number],
+      channel: business.phone_number_id,
+      channelAliases: [both.number, both.userId],
+      account: business.phone_number_id,
+      triggers: ['desk'],
+    });
+  });
+
+  it('is nothing by what looks like such a tap: a text, a row of a list (CHD1)', async () => {
+    await open();
+    for (const said of [textMessage(ada, id), textMessage(ada, `button:${id}`), listReply(ada, id, 'Deny')]) {
+      await say(ada, said);
+      expect(host.event().key).not.toMatch(/commands$/);
+      expect(last().decision).toBeUndefined();
+      expect(last().text).toContain(id);
+    }
+  });
+
+  it('by a mark names the message as its receipt does, only while something waits to be approved (CHD2, CHD3)', async () => {
+    await open();
+    await say(ada, mark('👍'));
+    expect(last()).toMatchObject({ unsupported: 'UnsupportedMessageType: reaction' });
+    expect(last().decision).toBeUndefined();
+    host.store.approvals = async () => [{} as StoredApproval];
+    await say(ada, mark('👍🏾'));
+    expect(host.event().key).toMatch(/\/commands$/);
+    expect(last()).toMatchObject({ decision: { verdict: 'approve', about: { message: 'wamid.asked' } } });
+    for (const none of ['😀', '', undefined]) {
+      await say(ada, mark(none));
+      expect(last().decision).toBeUndefined();
+      expect(last().unsupported).toBe('UnsupportedMessageType: reaction');
+    }
   });
 });
 

@@ -4,6 +4,7 @@ import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Adapter, InboundEvent } from '../../../../../actors/sources/adapter.ts';
 import { chatWorkspaceAdapter } from '../../../../../actors/sources/chatworkspace/chatworkspace-adapter.ts';
+import type { StoredApproval } from '../../../../../actors/store/approval.ts';
 import type { ChatWorkspaceTrigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { eventually } from '../../../../fixtures/automation/automation.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
@@ -54,6 +55,29 @@ const senderOf = (of = app) =>
 const last = () => adapter.read(host.event());
 const identified = () => eventually(() => expect(platform.called('auth.test')).not.toHaveLength(0));
 const ids = () => host.store.events.map(({ id }) => id);
+
+describe('a mark on a message', () => {
+  test('is kept only while something waits to be approved, if it decides, and if the message may be ours (CHD3)', async () => {
+    await open();
+    await identified();
+    const ours = channel.add({ user: app.user, bot_id: app.bot, text: 'May I?' });
+    const theirs = channel.add({ user: 'U0BEN', text: 'May I?' });
+    await platform.react(channel, 'U0ANN', ours, '+1');
+    expect(host.store.events).toEqual([]);
+    host.store.approvals = async () => [{} as StoredApproval];
+    await platform.react(channel, 'U0ANN', ours, 'eyes');
+    await platform.react(channel, 'U0ANN', theirs, '+1');
+    await platform.react(channel, app.user, ours, '+1');
+    expect(host.store.events).toEqual([]);
+    await platform.react(channel, 'U0ANN', ours, 'x');
+    expect(last()).toMatchObject({
+      decision: { verdict: 'deny', about: { message: ours.ts } },
+      user: 'U0ANN',
+      triggers: ['desk'],
+    });
+    expect(host.store.events.length).toBe(1);
+  });
+});
 
 describe('a request', () => {
   test('that proves nothing is refused, the handshake as well', async () => {

@@ -24,6 +24,7 @@ test('slash commands are written for the manifest, each once, with an address wh
   };
   const { where, text } = slashCommands([socket, http]);
   expect(where).toBe('the manifest of the app');
+  expect(text).toMatch(/^# .*reactions:read.*reaction_added/m);
   expect(parse(text)).toEqual({
     features: {
       slash_commands: [

@@ -3,6 +3,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { decisionActionId } from '../../../../../actors/approvals/decision-action.ts';
 import {
   readWorkspaceEvent,
   workspaceEvent,
@@ -100,7 +101,7 @@ describe('an utterance', () => {
     ['one without a text', { text: '' }],
     ['one without a channel', { channel: undefined }],
     ['one in a channel whose id is a path', { channel: '../x' }],
-    ['a reaction', { type: 'reaction_added' }],
+    ['a mark on nothing', { type: 'reaction_added' }],
   ])('is none: %s', (_, event) => {
     expect(message(event)).toBeUndefined();
   });
@@ -324,4 +325,88 @@ test('nothing that comes is a fault', () => {
       if (event !== undefined) readBack(event);
     }),
   );
+});
+
+describe('what people decide', () => {
+  const approval = '0b5e7a1c-1d2e-4f30-8a41-5b6c7d8e9f00';
+  const press = (action: object, container: object = {}) =>
+    eventOf('interactive', {
+      type: 'block_actions',
+      user: { id: 'UANN', team_id: 'T1' },
+      api_app_id: 'A1',
+      container: { type: 'message', message_ts: '5.6', channel_id: 'C1', ...container },
+      trigger_id: '1.2.3',
+      team: { id: 'T1' },
+      channel: { id: 'C1', name: 'ops' },
+      actions: [{ type: 'button', block_id: 'b', action_ts: '7.8', ...action }],
+    });
+  const item = { type: 'message', channel: 'C1', ts: '5.6' };
+  const mark = (reaction: string, more: object = {}) =>
+    eventOf('events_api', {
+      ...callback({}),
+      event: {
+        type: 'reaction_added',
+        user: 'UANN',
+        reaction,
+        item,
+        item_user: 'UBOT',
+        event_ts: '9.1',
+        ...more,
+      },
+    });
+
+  test('by one of our buttons stands beside the conversation of its message, and says nothing else (CE4, CHD1)', () => {
+    const event = press({ action_id: decisionActionId(approval, 'approve') }, { thread_ts: '3.4' });
+    expect(event?.key).toBe('conversation/chatworkspace/A1/C1/3.4/commands');
+    expect(readBack(event)).toMatchObject({
+      decision: { verdict: 'approve', about: { approval } },
+      names: [],
+      text: undefined,
+      user: 'UANN',
+      channel: 'C1',
+      channelAliases: ['ops'],
+      account: 'A1',
+      triggers: ['ops'],
+    });
+  });
+
+  test('is nothing by what looks like such a button: a text, a choice from a list, a value (CHD1)', () => {
+    const id = decisionActionId(approval, 'approve');
+    for (const event of [
+      message({ text: id }),
+      press({ type: 'static_select', action_id: 'actor-gateway.list.1', selected_option: { value: id } }),
+      press({ type: 'static_select', action_id: id, selected_option: { value: 'x' } }),
+      press({ action_id: 'deploy', value: id }),
+    ]) {
+      expect(event?.key).not.toMatch(/commands$/);
+      expect(readBack(event).decision).toBeUndefined();
+      expect(readBack(event).text).toContain(id);
+    }
+  });
+
+  test('by a mark names the message as its receipt does, beside the conversation of its channel (CE4)', () => {
+    const event = mark('+1::skin-tone-3');
+    expect(event?.key).toBe('conversation/chatworkspace/A1/C1/commands');
+    expect(readBack(event)).toMatchObject({
+      decision: { verdict: 'approve', about: { message: '5.6' } },
+      names: [],
+      text: undefined,
+      user: 'UANN',
+      channel: 'C1',
+      context: { 'chat.event': 'reaction', 'chat.message': '5.6' },
+    });
+    expect(readBack(mark('no_entry')).decision).toMatchObject({ verdict: 'deny' });
+    expect(mark('+1')?.id).toBe(mark('+1')?.id);
+    expect(mark('+1')?.id).not.toBe(mark('+1', { event_ts: '9.2' })?.id);
+  });
+
+  test.each<[string, object]>([
+    ['on a file', { item: { type: 'file', file: 'F1' } }],
+    ['by nobody', { user: undefined }],
+    ['that has no name', { reaction: '' }],
+    ['whose name is a path', { reaction: '../x' }],
+    ['that was taken away', { type: 'reaction_removed' }],
+  ])('is nothing by a mark %s (CHD2)', (_, more) => {
+    expect(mark('+1', more)).toBeUndefined();
+  });
 });

@@ -2,6 +2,7 @@
 
 import { verifyKey } from 'discord-interactions';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { decisionActionId } from '../../../../../actors/approvals/decision-action.ts';
 import type { Adapter } from '../../../../../actors/sources/adapter.ts';
 import { communityChatAdapter } from '../../../../../actors/sources/communitychat/communitychat-adapter.ts';
 import type { CommunityChatTrigger } from '../../../../../config/resources/triggers/trigger.ts';
@@ -63,6 +64,46 @@ const post = (body: unknown, headers?: Readonly<Record<string, string>>) => {
   const text = typeof body === 'string' ? body : JSON.stringify(body);
   return platform.post(text, headers ?? platform.signed(text));
 };
+
+describe('what people decide', () => {
+  const approval = '0b5e7a1c-1d2e-4f30-8a41-5b6c7d8e9f00';
+  const id = decisionActionId(approval, 'approve');
+
+  it('by one of our buttons leaves its message as it is, and stands beside the conversation (CCP3, CCE3, CHD1)', async () => {
+    const trigger = await open({ channels: ['elsewhere'], guild_ids: ['1'] });
+    const reply = await platform.send({ act: click(id) });
+    expect(reply).toMatchObject({ status: 200, body: { type: 6 } });
+    expect(platform.thinkingIn()).toBe(0);
+    const { applicationId } = platform.world;
+    expect(host.event().key).toBe(`conversation/communitychat/${applicationId}/${platform.ops.id}/commands`);
+    expect(last()).toMatchObject({
+      decision: { verdict: 'approve', about: { approval } },
+      names: [],
+      text: undefined,
+      user: platform.ann.id,
+      channel: platform.ops.id,
+      account: applicationId,
+      triggers: ['desk'],
+    });
+    expect(last().isAwaited).toBeUndefined();
+    expect(last().answerBy).toBeUndefined();
+    expect(adapter.outbound?.target(trigger, last())).toEqual({ place: platform.ops.id });
+  });
+
+  it('is nothing by what looks like such a press: a word, a choice, a form (CHD1)', async () => {
+    await open();
+    const acts = [
+      command('ask', { text: id }),
+      choice('actions:1', [id]),
+      choice(id, ['x']),
+      modal(id, { a: 'b' }, 'labels'),
+    ];
+    for (const act of acts) {
+      expect((await hear(act)).decision).toBeUndefined();
+      expect(host.event().key).not.toMatch(/commands$/);
+    }
+  });
+});
 
 describe('a request', () => {
   it('with a ping is answered at once, and one for completions with none; nothing is kept of them (CCP2)', async () => {

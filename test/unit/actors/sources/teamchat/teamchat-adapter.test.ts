@@ -1,9 +1,11 @@
 // Activities on their way in: what is answered to the platform, what becomes an event, and how that reads.
 
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { decisionActionId } from '../../../../../actors/approvals/decision-action.ts';
 import { proactiveMessage } from '../../../../../actors/automation/operator/proactive-message.ts';
 import type { InboundEvent } from '../../../../../actors/sources/adapter.ts';
 import { teamChatAdapter } from '../../../../../actors/sources/teamchat/teamchat-adapter.ts';
+import type { StoredApproval } from '../../../../../actors/store/approval.ts';
 import type { TeamChatTrigger } from '../../../../../config/resources/triggers/trigger.ts';
 import { TestSourceHost } from '../../../../fixtures/automation/source-host.ts';
 import { teamChatTrigger } from '../../../../fixtures/automation/triggers.ts';
@@ -261,6 +263,84 @@ describe('what a program says', () => {
     ]);
     await send(platform.activities.message(chat, ada, 'stop it'));
     expect(await say()).toMatchObject({ status: 'accepted' });
+  });
+});
+
+describe('what people decide', () => {
+  const approval = '0b5e7a1c-1d2e-4f30-8a41-5b6c7d8e9f00';
+  const actionId = decisionActionId(approval, 'approve');
+  const decision = { verdict: 'approve', about: { approval } };
+
+  test('by one of our buttons stands beside the conversation of its card, and says nothing else (TCE3, CHD1)', async () => {
+    const { send, last, adapter, trigger } = await open({ allowed_channels: ['elsewhere'] });
+    expect(await send(platform.activities.submit(channel, ada, { actionId }))).toMatchObject({ status: 202 });
+    expect(host.event().key).toBe(`conversation/teamchat/${APP_ID}/${channel.id}/commands`);
+    expect(last()).toMatchObject({
+      decision,
+      names: [],
+      text: undefined,
+      user: ada.id,
+      userAliases: [ada.aadObjectId],
+      channelAliases: [channel.id],
+      account: APP_ID,
+      triggers: ['desk-0'],
+    });
+    expect(adapter.outbound?.target(trigger, last())).toMatchObject({ place: channel.id });
+    const invoke = platform.activities.invoke(channel, ada, { type: 'Action.Execute', data: { actionId } });
+    expect(await send(invoke)).toMatchObject({ status: 200, body: { value: 'Received.' } });
+    expect(last()).toMatchObject({ decision });
+    expect(last().isAwaited).toBeUndefined();
+  });
+
+  test('is nothing by what looks like such a press: a text, other data, a program, a product without a directory (CHD1, CHD4)', async () => {
+    const { send, last } = await open();
+    const { submit, message, of } = platform.activities;
+    const activities = platform.activities;
+    for (const said of [
+      message.call(activities, chat, ada, actionId),
+      message.call(activities, chat, ada, 'hi', { value: { actionId } }),
+      submit.call(activities, chat, ada, { id: actionId, action: actionId, verb: actionId }),
+      submit.call(activities, chat, ada, { nested: { actionId } }),
+      of.call(activities, 'message', chat, ada, { value: { actionId }, channelId: 'webchat' }),
+      of.call(activities, 'message', chat, ada, { value: { actionId }, from: { ...ada, role: 'bot' } }),
+    ]) {
+      await send(said);
+      expect(last().decision).toBeUndefined();
+      expect(host.event().key).toBe(`conversation/teamchat/${APP_ID}/${chat.id.replace(/\//g, '%2F')}`);
+    }
+    expect(host.store.events).toHaveLength(6);
+  });
+
+  test('by a mark on our message names it as its receipt does, only while something waits to be approved (CHD3)', async () => {
+    const { send, last } = await open();
+    const id = newActivityId();
+    let second = 10;
+    const mark = (type: string, list = 'reactionsAdded') => {
+      second += 1;
+      const about = { id, replyToId: id, timestamp: `2026-01-02T03:55:${second}.9534472Z` };
+      return platform.activities.of('messageReaction', channel, ada, { ...about, [list]: [{ type }] });
+    };
+    await send(mark('like'));
+    expect(last().decision).toBeUndefined();
+    host.store.approvals = async () => [{} as StoredApproval];
+    await send(mark('1f44e_thumbsdown'));
+    expect(host.event().key).toMatch(/\/commands$/);
+    expect(last()).toMatchObject({ decision: { verdict: 'deny', about: { message: id } }, text: undefined });
+    for (const none of [mark('heart'), mark('like', 'reactionsRemoved')]) {
+      await send(none);
+      expect(last().decision).toBeUndefined();
+    }
+    expect(host.store.events).toHaveLength(4);
+  });
+
+  test('by a mark is told to an agent that hears of marks as well', async () => {
+    const { send } = await open({ reactions: 'allow' });
+    host.store.approvals = async () => [{} as StoredApproval];
+    const about = { id: newActivityId(), reactionsAdded: [{ type: 'like' }] };
+    const mark = platform.activities.of('messageReaction', channel, ada, about);
+    expect(await send(mark)).toMatchObject({ status: 202 });
+    expect(await send(mark)).toMatchObject({ status: 200 });
+    expect(host.store.events.map(({ key }) => key.endsWith('/commands'))).toEqual([true, false]);
   });
 });
 

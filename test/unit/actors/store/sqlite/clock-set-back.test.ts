@@ -33,6 +33,20 @@ test('what waits is claimed when the clock was set back while nothing ran', asyn
   await store.close();
 });
 
+test('what is asked of people expires as long after that as it would have', async () => {
+  const { store, setClock, now } = open();
+  await store.append([newEvent('conversation/a', 'a1')]);
+  const [turn] = await store.claim(1, 1_000);
+  if (turn === undefined) throw new Error('nothing was claimed');
+  const { key, fence, event } = turn;
+  const asks = [{ id: 'one', body: '{}', expiresInMs: 60_000 }];
+  await store.commit([{ key, fence, seq: event.seq, outcome: 'parked', parkedOn: 'yes', asks }]);
+  setClock(-HOUR_MS);
+  await store.append([newEvent('conversation/b', 'b1')]);
+  expect((await store.approval('one'))?.expiresAt).toBe(now() + 60_000);
+  await store.close();
+});
+
 test('a claim that holds is not given out again by it, and a retry keeps its pause', async () => {
   const { store, advance } = open();
   await store.append([newEvent('conversation/a', 'a1'), newEvent('conversation/b', 'b1')]);

@@ -50,7 +50,7 @@ async function fill(file: string): Promise<void> {
 function makeVersion4(file: string): void {
   const db = new Database(file);
   db.exec(
-    'DROP INDEX delivery_receipt; DROP INDEX delivery_waiting; DROP INDEX delivery_waker; DROP TABLE progress;',
+    'DROP INDEX delivery_receipt; DROP INDEX delivery_waiting; DROP INDEX delivery_waker; DROP TABLE progress; DROP TABLE run; DROP TABLE step; DROP TABLE approval;',
   );
   for (const column of ['kind', 'wakes', 'waits_for', 'holds_key', 'has_progress', 'receipt', 'deferrals'])
     db.exec(`ALTER TABLE delivery DROP COLUMN ${column}`);

@@ -33,6 +33,7 @@ describe('a trigger of type ChatWorkspace', () => {
       signing_secret: undefined,
       app_id: undefined,
       mode: 'socket',
+      approval_allowed_users: [],
       channels: [],
       users: [],
       events: [],

@@ -1,0 +1,202 @@
+// One attempt at the run of an agent: does what its plan says next, until there is an answer, nothing left to do but wait, or a
+// failure.
+
+import type { ModelRuntime } from '../../config/resources/agents/model-runtime.ts';
+import type { JournalRow, ModelAnswerRow } from '../../machines/agent-run/journal.ts';
+import { messagesOf } from '../../machines/agent-run/messages.ts';
+import { type NextStep, nextStep, type PlannedCall } from '../../machines/agent-run/plan.ts';
+import { type AgentReply, HandlerError, type Job } from '../handlers/handler.ts';
+import type { HandlerContext, Parked } from '../handlers/handler-context.ts';
+import type { ModelAnswer, Models } from '../models/model.ts';
+import { parkAsking, parkUndecided } from './ask-people.ts';
+import { begunRow } from './begin-run.ts';
+import { makeCalls } from './make-calls.ts';
+import { answerReader } from './read-answer.ts';
+import type { RunJournal } from './run-journal.ts';
+import { ShownRun } from './shown-run.ts';
+import type { ToolBox } from './tool-box.ts';
+
+export interface AgentRunOptions {
+  /** As the run began with it. */
+  readonly runtime: ModelRuntime;
+  readonly job: Job;
+  readonly context: HandlerContext;
+  readonly journal: RunJournal;
+  readonly models: Models;
+  readonly tools: ToolBox;
+}
+
+type Begun = Extract<JournalRow, { readonly kind: 'begun' }>;
+
+/** Of a row, in UTF-16 units; the store takes a little more. */
+const MAX_ROW = 1_000_000;
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+export class AgentRun {
+  readonly #options: AgentRunOptions;
+  readonly #shown: ShownRun;
+  readonly #overtime = new AbortController();
+  /** Of the attempt, or of the time that the agent has. */
+  readonly #signal: AbortSignal;
+
+  constructor(options: AgentRunOptions) {
+    this.#options = options;
+    const { context } = options;
+    this.#shown = new ShownRun((text) => context.progress(text));
+    this.#signal = AbortSignal.any([context.signal, this.#overtime.signal]);
+  }
+
+  async work(): Promise<AgentReply | Parked> {
+    const { runtime, context, journal } = this.#options;
+    const left = Math.min(this.#ownLeftMs(), LONGEST_TIMER_MS);
+    const timer = setTimeout(() => this.#overtime.abort(this.#tooLong()), left);
+    const readAnswer = answerReader(runtime.output_schema);
+    try {
+      for (;;) {
+        this.#signal.throwIfAborted();
+        const end = await this.#carryOut(nextStep(this.#rows, runtime, readAnswer));
+        if (end !== undefined) return end;
+      }
+    } catch (error) {
+      // It may be the last that is ever heard of this attempt; where it cannot be kept the next one begins before it.
+      await journal.flush().catch(() => {});
+      // What ended it says more than what failed by that.
+      if (this.#overtime.signal.aborted && !context.signal.aborted) throw this.#overtime.signal.reason;
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  get #rows(): readonly JournalRow[] {
+    return this.#options.journal.rows;
+  }
+
+  get #begun(): Begun | undefined {
+    return this.#rows.find((row): row is Begun => row.kind === 'begun');
+  }
+
+  /** Undefined: the run goes on. */
+  async #carryOut(next: NextStep): Promise<AgentReply | Parked | undefined> {
+    const { job, runtime, journal, tools } = this.#options;
+    switch (next.do) {
+      case 'begin':
+        journal.add(await begunRow(job, runtime, tools, this.#signal));
+        return undefined;
+      case 'note':
+        journal.add(...next.rows);
+        return undefined;
+      case 'ask':
+        journal.add(this.#answerRow(next.iteration, await this.#askWhileKept(next.hasTools)));
+        return undefined;
+      case 'call':
+        await this.#call(next.calls);
+        return undefined;
+      case 'people':
+        return this.#askPeople(next.calls);
+      case 'wait':
+        return this.#lookOrPark(next.approvals);
+      case 'end':
+        await journal.flush();
+        if (!this.#rows.some(({ kind }) => kind === 'ended'))
+          journal.add({ kind: 'ended', text: next.text, data: next.data });
+        return { text: next.text, data: next.data, effects: journal.take() };
+      case 'fail':
+        await journal.flush();
+        throw new HandlerError(`agent ${job.agent}: ${next.reason}`, { isFinal: true });
+    }
+  }
+
+  /** A question changes nothing in the world, so it need not wait for the disk; its answer is not taken before. */
+  async #askWhileKept(hasTools: boolean): Promise<ModelAnswer> {
+    const unkept = new AbortController();
+    const kept = this.#options.journal.flush();
+    kept.catch((error: unknown) => unkept.abort(error));
+    const answer = await this.#ask(hasTools, AbortSignal.any([this.#signal, unkept.signal]));
+    await kept;
+    return answer;
+  }
+
+  #ask(hasTools: boolean, signal: AbortSignal): Promise<ModelAnswer> {
+    const { runtime, models } = this.#options;
+    const { models: names, retries, system_prompt, temperature, max_tokens, output_schema } = runtime;
+    return models.ask(
+      {
+        system: system_prompt,
+        messages: messagesOf(this.#rows),
+        tools: hasTools ? (this.#begun?.tools ?? []) : [],
+        temperature,
+        maxTokens: max_tokens,
+        outputSchema: output_schema,
+      },
+      { models: names, retries, leftMs: this.#leftMs(), signal, onText: this.#shown.text },
+    );
+  }
+
+  /** Ids of calls are the run's own: providers repeat theirs, or leave them out. */
+  #answerRow(iteration: number, answer: ModelAnswer): ModelAnswerRow {
+    const calls = answer.calls.map((call, n) => ({ ...call, id: `call_${iteration}_${n}` }));
+    const row: ModelAnswerRow = { kind: 'answer', iteration, ...answer, calls };
+    if (JSON.stringify(row).length <= MAX_ROW) return row;
+    const small = { ...row, raw: undefined };
+    if (JSON.stringify(small).length <= MAX_ROW) return small;
+    throw new HandlerError(
+      `agent ${this.#options.job.agent}: an answer of ${answer.model} is too large to be kept`,
+      {
+        isFinal: true,
+      },
+    );
+  }
+
+  #call(calls: readonly PlannedCall[]): Promise<void> {
+    const { journal, tools, job } = this.#options;
+    const { nonce = '' } = this.#begun ?? {};
+    return makeCalls(calls, {
+      journal,
+      tools,
+      shown: this.#shown,
+      signal: this.#signal,
+      trace: job.trace,
+      leftMs: () => this.#leftMs(),
+      keyOf: (call) => `${job.event.id}/${nonce}/${call}`,
+    });
+  }
+
+  async #askPeople(calls: readonly PlannedCall[]): Promise<Parked | undefined> {
+    const { context, runtime, journal, job } = this.#options;
+    const { approvals } = context;
+    if (approvals !== undefined)
+      return parkAsking(calls, approvals, runtime.policy, { event: job.event.id, journal });
+    const text = 'not called: it has to be approved, and nobody can be asked here';
+    for (const { id } of calls)
+      journal.add({ kind: 'result', id, text, isError: true, how: 'refused', tookMs: 0 });
+    return undefined;
+  }
+
+  async #lookOrPark(ids: readonly string[]): Promise<Parked | undefined> {
+    const { context, journal, job } = this.#options;
+    if (context.approvals === undefined)
+      throw new HandlerError(`agent ${job.agent} waits for an approval, and nobody can be asked here`, {
+        isFinal: true,
+      });
+    return parkUndecided(ids, context.approvals, { event: job.event.id, journal });
+  }
+
+  #leftMs(): number {
+    return Math.max(0, Math.min(this.#options.context.leftMs, this.#ownLeftMs()));
+  }
+
+  #ownLeftMs(): number {
+    const { runtime, journal } = this.#options;
+    return Math.max(0, runtime.timeout_seconds * 1000 - journal.workedMs);
+  }
+
+  #tooLong(): HandlerError {
+    const { job, runtime } = this.#options;
+    const { timeout_seconds } = runtime;
+    return new HandlerError(
+      `agent ${job.agent} has worked for timeout_seconds (${timeout_seconds}) and has no answer; give it more, and replay its event`,
+      { isFinal: true },
+    );
+  }
+}

@@ -1,0 +1,61 @@
+// How a run begins: with the definition of its agent, what it is asked, and the tools that there are, each with its name towards the
+// model and the verdict of the policy. All of that stands in its first row, and nothing changes it afterwards (R4).
+
+import { randomBytes } from 'node:crypto';
+import type { ModelRuntime } from '../../config/resources/agents/model-runtime.ts';
+import type { JournaledTool, JournalRow } from '../../machines/agent-run/journal.ts';
+import { toolNames } from '../../machines/agent-run/tool-names.ts';
+import { GatewayError } from '../errors.ts';
+import { HandlerError, type Job } from '../handlers/handler.ts';
+import { RpcFault } from '../jsonrpc/rpc-fault.ts';
+import { messagesFor } from './run-input.ts';
+import type { FoundTool, ToolBox } from './tool-box.ts';
+import { policyOf } from './tool-policy.ts';
+
+const NONCE_BYTES = 9;
+
+/** The first row. Rejects with a HandlerError while its tools cannot be listed. */
+export async function begunRow(
+  job: Job,
+  runtime: ModelRuntime,
+  tools: ToolBox,
+  signal: AbortSignal,
+): Promise<JournalRow> {
+  return {
+    kind: 'begun',
+    agent: job.agent,
+    nonce: randomBytes(NONCE_BYTES).toString('base64url'),
+    definition: runtime.definition,
+    messages: messagesFor(job, runtime.memory),
+    tools: runtime.servers.length === 0 ? [] : journaled(await found(job, tools, signal), runtime),
+  };
+}
+
+async function found({ agent }: Job, tools: ToolBox, signal: AbortSignal): Promise<readonly FoundTool[]> {
+  try {
+    return await tools.list(signal);
+  } catch (error) {
+    if (signal.aborted || !(error instanceof GatewayError || error instanceof RpcFault)) throw error;
+    const isFinal = error instanceof GatewayError && error.code === 'ERR_TOO_MANY_TOOLS';
+    const seconds = error instanceof GatewayError ? error.retryAfterSeconds : undefined;
+    throw new HandlerError(`agent ${agent} cannot list its tools: ${error.message}`, {
+      isFinal,
+      retryAfterMs: seconds && seconds * 1000,
+      cause: error,
+    });
+  }
+}
+
+/** What is denied the model is not even told of. */
+function journaled(tools: readonly FoundTool[], { policy }: ModelRuntime): readonly JournaledTool[] {
+  const verdictOn = policyOf(policy);
+  const allowed = tools.flatMap((tool) => {
+    const verdict = verdictOn(tool);
+    return verdict === 'deny' ? [] : [{ ...tool, verdict }];
+  });
+  const names = toolNames(allowed);
+  return allowed.map((tool, n) => {
+    const { server, description, inputSchema, hints, verdict } = tool;
+    return { name: names[n] ?? '', server, tool: tool.tool, description, inputSchema, hints, verdict };
+  });
+}

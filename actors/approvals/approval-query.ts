@@ -1,0 +1,52 @@
+// Parses what is asked about approvals: the query of a list, and the body of a decision. Every bound is checked here.
+
+import { oneOf, queryValues, wholeNumber } from '../automation/operator/query-values.ts';
+import { InvalidQueryError } from '../errors.ts';
+import type { ApprovalFilter, ApprovalState } from '../store/approval.ts';
+
+const STATES: readonly ApprovalState[] = ['pending', 'approved', 'denied', 'expired', 'cancelled'];
+const MAX_LIMIT = 1_000;
+const DEFAULT_LIMIT = 50;
+const MAX_NAME = 200;
+const MAX_COMMENT = 2_000;
+
+/** `state` (several by commas), `run`, `limit`. Throws InvalidQueryError. */
+export function approvalFilter(query: string): ApprovalFilter {
+  const asked = queryValues(query, ['state', 'run', 'limit']);
+  const states = asked.get('state');
+  const run = asked.get('run');
+  return {
+    limit: wholeNumber('limit', asked.get('limit') ?? String(DEFAULT_LIMIT), MAX_LIMIT),
+    ...(states === undefined
+      ? {}
+      : { states: states.split(',').map((state) => oneOf('state', STATES, state)) }),
+    ...(run === undefined ? {} : { run }),
+  };
+}
+
+export interface AskedDecision {
+  /** In whose name; undefined: the operator's own. */
+  readonly by: string | undefined;
+  readonly comment: string | undefined;
+}
+
+/** Of a body that may be missing. Throws InvalidQueryError. */
+export function askedDecision(body: unknown): AskedDecision {
+  if (body === undefined) return { by: undefined, comment: undefined };
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw new InvalidQueryError('the body should be an object with by, comment, or neither');
+  const unknown = Object.keys(body).find((name) => name !== 'by' && name !== 'comment');
+  if (unknown !== undefined)
+    throw new InvalidQueryError(
+      `there is no member ${JSON.stringify(unknown.slice(0, 40))}; there are by, comment`,
+    );
+  const { by, comment } = body as { readonly by?: unknown; readonly comment?: unknown };
+  if (
+    by !== undefined &&
+    !(typeof by === 'string' && by.length <= MAX_NAME && /^[^\p{C}]*[^\p{C}@\s][^\p{C}]*$/u.test(by))
+  )
+    throw new InvalidQueryError(`by should be a name of at most ${MAX_NAME} printable characters`);
+  if (comment !== undefined && !(typeof comment === 'string' && comment.length <= MAX_COMMENT))
+    throw new InvalidQueryError(`comment should be a text of at most ${MAX_COMMENT} characters`);
+  return { by, comment: comment?.trim() === '' ? undefined : comment?.toWellFormed() };
+}

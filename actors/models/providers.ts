@@ -1,0 +1,42 @@
+// The client of each provider's protocol, loaded when a model of it is asked for the first time.
+//
+// PQ1  all that a client could look up in the environment is given: key and address come from the settings, and where there is
+//      no key none is sent.
+// PQ2  an answer is not kept at the provider where that can be said, so a run can go on from its journal alone.
+
+import type { LanguageModel, streamText } from 'ai';
+import type { ResolvedProvider } from '../../config/gateway-file/providers.ts';
+
+/** Never a name: that would go to the gateway of the vendor of `ai`. */
+export type ModelClient = Extract<LanguageModel, { readonly specificationVersion: 'v3' }>;
+export type ProviderOptions = NonNullable<Parameters<typeof streamText>[0]['providerOptions']>;
+
+export async function modelClient(
+  settings: ResolvedProvider,
+  model: string,
+  fetch: typeof globalThis.fetch,
+): Promise<ModelClient> {
+  const { base_url: baseURL, headers, api_key: apiKey = '' } = settings;
+  const common = { baseURL, headers: { ...headers }, apiKey, fetch };
+  if (settings.type === 'openai') return (await import('@ai-sdk/openai')).createOpenAI(common)(model);
+  if (settings.type === 'anthropic')
+    return (await import('@ai-sdk/anthropic')).createAnthropic(common)(model);
+  if (settings.type === 'google')
+    return (await import('@ai-sdk/google')).createGoogleGenerativeAI(common)(model);
+  const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
+  return createOpenAICompatible({
+    ...common,
+    name: COMPATIBLE,
+    includeUsage: true,
+    supportsStructuredOutputs: settings.structured_output === 'json_schema',
+  })(model);
+}
+
+/** Under which the client finds its options. */
+const COMPATIBLE = 'compatible';
+
+/** Schemas are those of operators, seldom in the subset that a provider could promise to keep: whoever asks checks them. */
+export const providerOptions: ProviderOptions = {
+  openai: { store: false, strictJsonSchema: false },
+  [COMPATIBLE]: { strictJsonSchema: false },
+};

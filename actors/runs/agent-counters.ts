@@ -1,0 +1,76 @@
+// What each agent has done since the start, for the statistics. As many entries as agents were asked: names of files, a bounded few.
+
+import { rowOf } from './shown-step.ts';
+
+export interface AgentCounts {
+  /** That were answered. */
+  readonly runs: number;
+  /** Attempts that failed. */
+  readonly failed: number;
+  /** Attempts under way. */
+  readonly running: number;
+  readonly iterations: number;
+  readonly toolCalls: number;
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** In the unit of `prices`, of answers whose price is known. */
+  readonly cost: number;
+}
+
+type Kept = { -readonly [name in keyof AgentCounts]: AgentCounts[name] };
+
+const NONE: AgentCounts = {
+  ...{ runs: 0, failed: 0, running: 0 },
+  ...{ iterations: 0, toolCalls: 0, inputTokens: 0, outputTokens: 0, cost: 0 },
+};
+
+/** What is read of rows; the others say nothing that is counted. */
+const COUNTED = /^\{"kind":"(?:answer|called)"/;
+
+export class AgentCounters {
+  readonly #counts = new Map<string, Kept>();
+
+  /** Of one attempt; `end` is to be called once. */
+  begin(agent: string) {
+    const counts = this.#kept(agent);
+    counts.running += 1;
+    return {
+      rows: (rows: readonly string[]) => countRows(counts, rows),
+      replied: () => {
+        counts.runs += 1;
+      },
+      failed: () => {
+        counts.failed += 1;
+      },
+      end: () => {
+        counts.running -= 1;
+      },
+    };
+  }
+
+  of(agent: string): AgentCounts {
+    return this.#counts.get(agent) ?? NONE;
+  }
+
+  #kept(agent: string): Kept {
+    let counts = this.#counts.get(agent);
+    if (counts === undefined) {
+      counts = { ...NONE };
+      this.#counts.set(agent, counts);
+    }
+    return counts;
+  }
+}
+
+function countRows(counts: Kept, rows: readonly string[]): void {
+  for (const text of rows) {
+    const row = COUNTED.test(text) ? rowOf({ text }) : undefined;
+    if (row?.kind === 'called') counts.toolCalls += 1;
+    if (row?.kind !== 'answer') continue;
+    const { input = 0, output = 0 } = row.usage;
+    counts.iterations += 1;
+    counts.inputTokens += input;
+    counts.outputTokens += output;
+    counts.cost += row.cost ?? 0;
+  }
+}

@@ -1,0 +1,80 @@
+// Parses what is asked about runs: the query of a list and of one run, and the body of a request that begins one.
+
+import { oneOf, queryValues, wholeNumber } from '../automation/operator/query-values.ts';
+import { InvalidQueryError } from '../errors.ts';
+import type { RunFilter } from '../store/run.ts';
+import { deliveryStatesOf, runStates } from './run-state.ts';
+
+const MAX_LIMIT = 1_000;
+const DEFAULT_LIMIT = 50;
+const NUMBER = Number.MAX_SAFE_INTEGER;
+
+/** `state` (several by commas), `agent`, `before`, `limit`. Throws InvalidQueryError. */
+export function runFilter(query: string): RunFilter {
+  const asked = queryValues(query, ['state', 'agent', 'before', 'limit']);
+  const states = asked.get('state');
+  const agent = asked.get('agent');
+  const before = asked.get('before');
+  return {
+    limit: wholeNumber('limit', asked.get('limit') ?? String(DEFAULT_LIMIT), MAX_LIMIT),
+    ...(states === undefined
+      ? {}
+      : {
+          states: states.split(',').flatMap((state) => deliveryStatesOf(oneOf('state', runStates, state))),
+        }),
+    ...(agent === undefined ? {} : { kind: 'agent', name: agent }),
+    ...(before === undefined ? {} : { beforeSeq: wholeNumber('before', before, NUMBER) }),
+  };
+}
+
+export interface StepsQuery {
+  /** Rows as they are stored. */
+  readonly isRaw: boolean;
+  /** Steps after that one. */
+  readonly after: number;
+}
+
+/** `raw`, `after`. Throws InvalidQueryError. */
+export function stepsQuery(query: string): StepsQuery {
+  const asked = queryValues(query, ['raw', 'after']);
+  return {
+    isRaw: oneOf('raw', ['true', 'false'], asked.get('raw') ?? 'false') === 'true',
+    after: wholeNumber('after', asked.get('after') ?? '0', NUMBER, 0),
+  };
+}
+
+/** What an agent is asked without a trigger. */
+export interface AgentRequest {
+  readonly input: string;
+  /** The conversation; undefined: one of its own. */
+  readonly session: string | undefined;
+  /** Who asks, as approvals and the agent are told. */
+  readonly user: string | undefined;
+  /** Answer when the run has ended, or after this long; 0: at once. */
+  readonly waitSeconds: number;
+}
+
+const MAX_WAIT_SECONDS = 600;
+const MEMBERS = ['input', 'session', 'wait_seconds', 'user'];
+
+/** Throws InvalidQueryError. */
+export function agentRequest(body: unknown): AgentRequest {
+  if (typeof body !== 'object' || body === null || Array.isArray(body))
+    throw new InvalidQueryError('the body should be an object with the member input');
+  const given = body as Readonly<Record<string, unknown>>;
+  const unknown = Object.keys(given).find((name) => !MEMBERS.includes(name));
+  if (unknown !== undefined)
+    throw new InvalidQueryError(
+      `there is no member ${JSON.stringify(unknown.slice(0, 40))}; there are ${MEMBERS.join(', ')}`,
+    );
+  const { input, session, user, wait_seconds = 0 } = given;
+  if (typeof input !== 'string' || input.trim() === '')
+    throw new InvalidQueryError('input should be text, and not empty');
+  if (session !== undefined && !(typeof session === 'string' && /^[\w.:@+-]{1,128}$/.test(session)))
+    throw new InvalidQueryError('session should be 1 to 128 letters, digits or characters of . _ : @ + -');
+  if (user !== undefined && !(typeof user === 'string' && /^[^\p{C}]{1,128}$/u.test(user)))
+    throw new InvalidQueryError('user should be 1 to 128 printable characters');
+  const isWait = typeof wait_seconds === 'number' && wait_seconds >= 0 && wait_seconds <= MAX_WAIT_SECONDS;
+  if (!isWait) throw new InvalidQueryError(`wait_seconds should be a number from 0 to ${MAX_WAIT_SECONDS}`);
+  return { input, session, user, waitSeconds: wait_seconds };
+}

@@ -1,0 +1,274 @@
+// The runs for an operator, and agents that are asked without a trigger of a file. The API and the commands go through here.
+//
+// A run is a delivery with a journal; what an agent was asked here is shown like one even where it has none.
+
+import { randomUUID } from 'node:crypto';
+import type { Agent } from '../../config/resources/agents/agent.ts';
+import type { ManualTrigger } from '../../config/resources/triggers/trigger.ts';
+import type { DeliveryControl } from '../automation/operator/delivery-control.ts';
+import { ConflictError, InvalidQueryError, NotFoundError } from '../errors.ts';
+import type { Principal } from '../principal.ts';
+import type { Redactor } from '../redact.ts';
+import { manualEvent } from '../sources/manual/manual-event.ts';
+import type { RunFilter, Step } from '../store/run.ts';
+import { INBOUND, type NewEvent, type Store } from '../store/store.ts';
+import { conversationOf } from './run-conversation.ts';
+import type { LiveReply, RunFeed, RunNews } from './run-feed.ts';
+import type { AgentRequest, StepsQuery } from './run-query.ts';
+import { hasEnded } from './run-state.ts';
+import { type RunReader, RunWatch } from './run-watch.ts';
+import { type RunAnswer, type ShownRun, shownRun, withoutJournal } from './shown-run.ts';
+import { rowOf, type ShownStep, ShownSteps } from './shown-step.ts';
+
+export interface RunsHost {
+  readonly store: Pick<Store, 'delivery' | 'run' | 'runs' | 'steps' | 'approvals'>;
+  readonly deliveries: Pick<DeliveryControl, 'accept' | 'cancel' | 'discard' | 'requeue'>;
+  readonly feed: RunFeed;
+  readonly agents: readonly Agent[];
+  readonly gateway: { readonly redactor: Redactor };
+  /** The trigger that an agent has by itself. */
+  triggerOf(agent: string): ManualTrigger | undefined;
+}
+
+export interface StepPage {
+  readonly steps: readonly (ShownStep | RawStep)[];
+  /** Where to go on; undefined at the end. */
+  readonly nextAfter: number | undefined;
+}
+
+/** A row as it is stored, without secrets. */
+export interface RawStep {
+  readonly n: number;
+  readonly at: number;
+  readonly row: unknown;
+}
+
+export interface RunOrigin {
+  readonly trace: string;
+  readonly principal: Principal;
+  /** Who asks again under it is told of the same run. */
+  readonly idempotencyKey?: string | undefined;
+}
+
+const MAX_STEPS = 500;
+/** Of rows as they are stored, in UTF-16 units; one may go beyond. */
+const MAX_RAW = 4 * 1024 * 1024;
+const CANCELLED = 'cancelled by an operator';
+
+export class Runs {
+  readonly #host: RunsHost;
+
+  constructor(host: RunsHost) {
+    this.#host = host;
+  }
+
+  async list(
+    filter: RunFilter,
+  ): Promise<{ readonly runs: readonly ShownRun[]; readonly beforeSeq: number | undefined }> {
+    const { runs, beforeSeq } = await this.#host.store.runs(filter);
+    return { runs: runs.map(shownRun), beforeSeq };
+  }
+
+  /** Rejects with NotFoundError for what is no run. */
+  async run(id: string): Promise<ShownRun> {
+    const { store } = this.#host;
+    const run = await store.run(id);
+    if (run !== undefined) return shownRun(run);
+    const delivery = await store.delivery(id);
+    const asked = delivery && conversationOf(delivery.key);
+    if (asked !== undefined && delivery?.kind === INBOUND) return withoutJournal(delivery, asked.agent);
+    const shown = JSON.stringify(id.slice(0, 200));
+    throw new NotFoundError(
+      delivery === undefined
+        ? `there is no run ${shown}; GET /runs lists them, and their records end with the retention time`
+        : `${shown} is a delivery without a journal, so no run; GET /deliveries has it`,
+    );
+  }
+
+  async answer(id: string): Promise<RunAnswer> {
+    return this.#answered(await this.run(id));
+  }
+
+  async steps(id: string, { isRaw, after }: StepsQuery): Promise<StepPage> {
+    const { store, gateway } = this.#host;
+    const readable = new ShownSteps((text, most) => gateway.redactor.excerpt(text, most));
+    const steps: (ShownStep | RawStep)[] = [];
+    let room = MAX_RAW;
+    // What a call was stands in an earlier row.
+    let read = isRaw ? after : 0;
+    for (;;) {
+      const page = await store.steps(id, read);
+      if (page.length === 0) return { steps, nextAfter: undefined };
+      for (const step of page) {
+        if (steps.length >= MAX_STEPS || room <= 0) return { steps, nextAfter: read };
+        read = step.n;
+        const shown = isRaw ? rawStep(step, gateway.redactor) : readable.next(step);
+        if (step.n <= after) continue;
+        steps.push(shown);
+        if (isRaw) room -= step.text.length;
+      }
+    }
+  }
+
+  /** Rejects with ConflictError for one that has ended. */
+  async cancel(id: string): Promise<ShownRun> {
+    const { deliveries } = this.#host;
+    const { state } = await this.run(id);
+    const isDone =
+      !hasEnded(state) &&
+      ((await deliveries.cancel(id, CANCELLED)) || (await deliveries.discard(id, CANCELLED)));
+    if (!isDone)
+      throw new ConflictError(`the run is ${(await this.run(id)).state}; there is nothing to cancel`);
+    return this.run(id);
+  }
+
+  /** Has one that failed, or was cancelled, go on where it was. Rejects with ConflictError for any other. */
+  async retry(id: string): Promise<ShownRun> {
+    const { state } = await this.run(id);
+    const mayGoOn = state === 'failed' || state === 'cancelled';
+    if (!mayGoOn || !(await this.#host.deliveries.requeue(id, { keepsJournal: true })))
+      throw new ConflictError(
+        `the run is ${state}; one that failed or was cancelled goes on, and "deliveries replay" begins another`,
+      );
+    return this.run(id);
+  }
+
+  /** Has an agent answer, and tells how far it has come, at the latest after `waitSeconds`. */
+  async ask(agent: string, request: AgentRequest, origin: RunOrigin): Promise<RunAnswer> {
+    const event = this.#eventFor(agent, request, origin);
+    const { waitSeconds } = request;
+    if (waitSeconds === 0) {
+      await this.#accept(event);
+      return this.answer(event.id);
+    }
+    const waiting = new AbortController();
+    const settled = this.#settled(event.id, agent, waitSeconds * 1000, waiting.signal);
+    try {
+      if (!(await this.#accept(event))) {
+        const before = await this.answer(event.id);
+        if (hasEnded(before.state) || before.state === 'waiting') return before;
+      }
+      const reply = await settled;
+      const now = await this.answer(event.id);
+      // The record has no more than the beginning of a long answer, and nothing that came beside it.
+      return now.state === 'done' && reply !== undefined
+        ? { ...now, answer: reply.text, data: reply.data ?? now.data }
+        : now;
+    } finally {
+      waiting.abort();
+    }
+  }
+
+  /** The same, told to `reader` as it happens. Whoever goes away leaves the run as it is. */
+  async askAndWatch(
+    agent: string,
+    request: AgentRequest,
+    origin: RunOrigin,
+    begin: () => RunReader,
+  ): Promise<RunWatch> {
+    const event = this.#eventFor(agent, request, origin);
+    const watch = new RunWatch(this.#watchHost(), event.id, agent);
+    try {
+      await this.#accept(event);
+      await watch.begin(await this.run(event.id), begin);
+      return watch;
+    } catch (error) {
+      watch.close();
+      throw error;
+    }
+  }
+
+  /** What there is of a run, and what happens in it from then on. */
+  async watch(id: string, begin: () => RunReader): Promise<RunWatch> {
+    const run = await this.run(id);
+    const watch = new RunWatch(this.#watchHost(), id, run.name);
+    try {
+      await watch.begin(await this.run(id), begin);
+      return watch;
+    } catch (error) {
+      watch.close();
+      throw error;
+    }
+  }
+
+  /** Throws NotFoundError for an agent that is not there, ConflictError for one that nobody answers for. */
+  #eventFor(name: string, request: AgentRequest, { trace, principal, idempotencyKey }: RunOrigin): NewEvent {
+    const agent = this.#host.agents.find((each) => each.name === name);
+    const trigger = this.#host.triggerOf(name);
+    if (agent === undefined || trigger === undefined)
+      throw new NotFoundError(
+        `there is no agent ${JSON.stringify(name.slice(0, 64))}; GET /agents lists them`,
+      );
+    if (agent.runtime === undefined)
+      throw new ConflictError(`${name} has neither a model nor a runtime, so that nobody answers for it`);
+    if (idempotencyKey !== undefined && !/^[\x20-\x7e]{1,255}$/.test(idempotencyKey))
+      throw new InvalidQueryError('Idempotency-Key should be 1 to 255 printable characters');
+    const id = idempotencyKey === undefined ? randomUUID() : `${trigger.name}/${idempotencyKey}`;
+    const { input: text, user, session = randomUUID() } = request;
+    const run = { command: '', input: {}, text, isConfirmed: true, user };
+    const event = manualEvent(trigger, run, { id, trace, principal, session });
+    // What has failed is told of as it is; "runs retry" has it go on.
+    return { ...event, isOnce: true };
+  }
+
+  /** False where it had been accepted before. Rejects with ConflictError where that was something else. */
+  async #accept(event: NewEvent): Promise<boolean> {
+    // It is empty for us afterwards where it is large.
+    const body = Buffer.from(event.body);
+    const { outcome } = await this.#host.deliveries.accept(event);
+    if (outcome !== 'duplicate') return true;
+    const before = await this.#host.store.delivery(event.id);
+    if (before !== undefined && !body.equals(before.body))
+      throw new ConflictError('something else was asked under this Idempotency-Key; give each its own');
+    return false;
+  }
+
+  /** Resolves when that run has ended or parks, or after the time. Throws OverloadedError when too many wait. */
+  #settled(
+    id: string,
+    agent: string,
+    timeoutMs: number,
+    givenUp: AbortSignal,
+  ): Promise<LiveReply | undefined> {
+    let end: (reply?: LiveReply) => void = () => {};
+    const settled = new Promise<LiveReply | undefined>((resolve) => {
+      end = resolve;
+    });
+    const stop = this.#host.feed.watch(id, agent, (news: RunNews) => {
+      if (news.kind === 'settled') end(news.reply);
+      else if (news.kind === 'closed') end();
+    });
+    const timer = setTimeout(end, timeoutMs);
+    givenUp.addEventListener('abort', () => end(), { once: true });
+    return settled.finally(() => {
+      clearTimeout(timer);
+      stop();
+    });
+  }
+
+  async #answered(run: ShownRun): Promise<RunAnswer> {
+    const { id, answer } = run.delivery;
+    const end = run.state === 'done' && run.stepCount > 0 ? await this.#end(id, run.stepCount) : undefined;
+    return { ...run, answer: end?.text ?? answer, data: end?.data };
+  }
+
+  /** The last row of a journal that has come to its end. */
+  async #end(id: string, count: number) {
+    const [step] = await this.#host.store.steps(id, count - 1);
+    const row = step && rowOf(step);
+    return row?.kind === 'ended' ? row : undefined;
+  }
+
+  #watchHost() {
+    const { store, feed, gateway } = this.#host;
+    return { store, feed, redactor: gateway.redactor, answer: (id: string) => this.answer(id) };
+  }
+}
+
+function rawStep({ n, at, text }: Step, redactor: Redactor): RawStep {
+  try {
+    return { n, at, row: JSON.parse(redactor.redact(text)) };
+  } catch {
+    return { n, at, row: redactor.redact(text) };
+  }
+}

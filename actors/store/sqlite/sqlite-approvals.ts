@@ -1,0 +1,194 @@
+// Approvals in the file: who was asked, and what was decided. The numbers of states stand in files on disk.
+//
+// SQA1  one is pending from the commit that asks until the first decision, or until its event ends or begins anew. Of those that
+//       a run that goes on had asked before its end it asks again: they are pending once more.
+
+import type { ApprovalFilter, ApprovalState, Decided, NewApproval, StoredApproval } from '../approval.ts';
+import type { NewEvent } from '../store.ts';
+import {
+  DamagedRecordError,
+  type SqliteConnection,
+  type SqlValue,
+  type Statement,
+  storable,
+} from './sqlite-connection.ts';
+
+const stateCodes = {
+  pending: 0,
+  approved: 1,
+  denied: 2,
+  expired: 3,
+  cancelled: 4,
+} as const satisfies Record<ApprovalState, number>;
+
+const names = Object.keys(stateCodes) as readonly ApprovalState[];
+
+const MAX_LISTED = 1_000;
+
+const columns = `approval.id, delivery.id, delivery.key, delivery.trigger, approval.state, asked, expires, decided,
+  approval.body, decision`;
+
+type ApprovalRow = readonly [
+  id: string,
+  run: string,
+  key: string,
+  trigger: string | null,
+  state: number,
+  asked: number,
+  expires: number | null,
+  decided: number | null,
+  body: string,
+  decision: string | null,
+];
+
+export class SqliteApprovals {
+  readonly #connection: SqliteConnection;
+  readonly #ask: Statement<readonly []>;
+  readonly #one: Statement<ApprovalRow>;
+  readonly #decide: Statement<readonly []>;
+  readonly #toldOfCancel: Statement<readonly [string]>;
+  readonly #cancel: Statement<readonly []>;
+  readonly #remove: Statement<readonly []>;
+  /** There may be some: most gateways have none, and each event that ends would ask for them. */
+  #hasPending: boolean;
+
+  constructor(connection: SqliteConnection) {
+    this.#connection = connection;
+    this.#ask = connection.prepare(
+      `INSERT INTO approval (id, seq, state, asked, expires, body, on_cancel)
+       VALUES (?, ?, ${stateCodes.pending}, ?, ?, ?, ?)
+       ON CONFLICT (id) DO UPDATE SET state = excluded.state, asked = excluded.asked, expires = excluded.expires,
+         body = excluded.body, on_cancel = excluded.on_cancel, decided = NULL
+         WHERE approval.state = ${stateCodes.cancelled} AND approval.seq = excluded.seq`,
+    );
+    this.#one = connection.prepare(
+      `SELECT ${columns} FROM approval JOIN delivery ON delivery.seq = approval.seq WHERE approval.id = ?`,
+    );
+    this.#decide = connection.prepare(
+      `UPDATE approval SET state = ?, decided = ?, decision = ?, on_cancel = NULL WHERE id = ? AND state = ${stateCodes.pending}`,
+    );
+    this.#toldOfCancel = connection.prepare(
+      `SELECT on_cancel FROM approval WHERE seq = ? AND state = ${stateCodes.pending} AND on_cancel IS NOT NULL`,
+    );
+    this.#cancel = connection.prepare(
+      `UPDATE approval SET state = ${stateCodes.cancelled}, decided = ?, on_cancel = NULL WHERE seq = ? AND state = ${stateCodes.pending}`,
+    );
+    this.#remove = connection.prepare('DELETE FROM approval WHERE seq = ?');
+    this.#hasPending =
+      connection
+        .prepare<readonly [number]>(`SELECT 1 FROM approval WHERE state = ${stateCodes.pending} LIMIT 1`)
+        .get([]) !== undefined;
+  }
+
+  ask(seq: number, { id, body, expiresInMs, onCancel = [] }: NewApproval, now: number): void {
+    const expires = expiresInMs === undefined ? null : now + Math.max(0, Math.ceil(expiresInMs));
+    this.#hasPending = true;
+    const told = onCancel.length === 0 ? null : storable(JSON.stringify(onCancel.map(writtenEvent)));
+    this.#ask.run([storable(id), seq, now, expires, storable(body), told]);
+  }
+
+  find(id: string): StoredApproval | undefined {
+    const row = this.#one.get([storable(id)]);
+    return row && approvalOf(row);
+  }
+
+  /** Gives whether it was the first decision. */
+  decide(id: string, state: Decided, decision: string, now: number): boolean {
+    return this.#decide.run([stateCodes[state], now, storable(decision), storable(id)]).changes > 0;
+  }
+
+  /** Its event needs none of them any more. Gives what is to be appended for that. */
+  cancel(seq: number, now: number): readonly NewEvent[] {
+    if (!this.#hasPending) return [];
+    const told = this.#toldOfCancel.all([seq]);
+    this.#cancel.run([now, seq]);
+    return told.flatMap(([events]) => (JSON.parse(events) as readonly WrittenEvent[]).map(readEvent));
+  }
+
+  remove(seq: number): void {
+    this.#remove.run([seq]);
+  }
+
+  list({ states = [], ...filter }: ApprovalFilter): readonly StoredApproval[] {
+    if (states.length === 0) return this.#listOf(undefined, filter);
+    // Each state has its own part of an index, whatever there is of the others.
+    const found = [...new Set(states)].flatMap((state) => this.#listOf(state, filter));
+    return found.sort(newestFirst).slice(0, limitOf(filter));
+  }
+
+  #listOf(
+    state: ApprovalState | undefined,
+    { run, before, limit }: Omit<ApprovalFilter, 'states'>,
+  ): readonly StoredApproval[] {
+    const parts = ['true'];
+    const values: SqlValue[] = [];
+    if (state !== undefined) parts.push(`approval.state = ${stateCodes[state]}`);
+    if (run !== undefined) {
+      parts.push('approval.seq = (SELECT seq FROM delivery WHERE id = ?)');
+      values.push(storable(run));
+    }
+    if (before !== undefined) {
+      parts.push('(asked, approval.id) < (?, ?)');
+      values.push(before.askedAt, storable(before.id));
+    }
+    const most = limitOf({ limit });
+    const index =
+      run !== undefined ? 'approval_seq' : state === undefined ? 'approval_asked' : 'approval_state';
+    return this.#connection
+      .prepare<ApprovalRow>(
+        `SELECT ${columns} FROM approval INDEXED BY ${index} CROSS JOIN delivery ON delivery.seq = approval.seq
+         WHERE ${parts.join(' AND ')}
+         ORDER BY asked DESC, approval.id DESC LIMIT ${most}`,
+      )
+      .all(values)
+      .flatMap((row) => this.#listed(row));
+  }
+
+  /** A record that cannot be understood is left out: the others are worth their list. */
+  #listed(row: ApprovalRow): readonly StoredApproval[] {
+    try {
+      return [approvalOf(row)];
+    } catch (error) {
+      if (!(error instanceof DamagedRecordError)) throw error;
+      this.#connection.tellDamage(`the approval ${row[0]} is left out of lists: ${error.message}`);
+      return [];
+    }
+  }
+}
+
+const limitOf = ({ limit }: Pick<ApprovalFilter, 'limit'>) =>
+  Math.max(1, Math.min(MAX_LISTED, Math.floor(limit)));
+
+/** By the bytes of the id, as the file has them. */
+function newestFirst(a: StoredApproval, b: StoredApproval): number {
+  return b.askedAt - a.askedAt || Buffer.compare(Buffer.from(b.id), Buffer.from(a.id));
+}
+
+type WrittenEvent = Omit<NewEvent, 'body' | 'parsed'> & { readonly body: string };
+
+function writtenEvent({ parsed: _, body, ...event }: NewEvent): WrittenEvent {
+  return { ...event, body: Buffer.from(body).toString('base64') };
+}
+
+const readEvent = ({ body, ...event }: WrittenEvent): NewEvent => ({
+  ...event,
+  body: Buffer.from(body, 'base64'),
+});
+
+function approvalOf(row: ApprovalRow): StoredApproval {
+  const [id, run, key, trigger, code, askedAt, expires, decided, body, decision] = row;
+  const state = names.find((name) => stateCodes[name] === code);
+  if (state === undefined) throw new DamagedRecordError('an approval has an unknown state');
+  return {
+    id,
+    run,
+    key,
+    trigger: trigger ?? undefined,
+    state,
+    askedAt,
+    expiresAt: expires ?? undefined,
+    decidedAt: decided ?? undefined,
+    body,
+    decision: decision ?? undefined,
+  };
+}

@@ -1,0 +1,149 @@
+// The journals of events, row by row, and what lists show of the events that have one.
+//
+// SQR1  rows of an event are numbered from 1 without a gap; what was written is never written over.
+// SQR2  a journal has at most 10,000 rows and 64 MiB: it is removed in one transaction, which others wait for.
+
+import { InternalError } from '../../errors.ts';
+import type { Delivery } from '../delivery.ts';
+import type { Run, RunFilter, RunNote, RunPage, Step } from '../run.ts';
+import type { TurnResult } from '../store.ts';
+import { stateCodes } from './delivery-states.ts';
+import { type SqliteConnection, type SqlValue, type Statement, storable } from './sqlite-connection.ts';
+
+const PAGE_LIMIT = 1_000;
+/** Runs looked at for one page. */
+const LOOKED_AT = 10_000;
+/** Of the rows of one call, in UTF-16 units; one may go beyond. */
+const READ_AT_ONCE = 8 * 1024 * 1024;
+const NAME_LENGTH = 256;
+const MAX_ROWS = 10_000;
+const MAX_BYTES = 64 * 1024 * 1024;
+
+type RunRow = readonly [seq: number, id: string, kind: string, name: string, figures: string, steps: number];
+
+const columns = `run.seq, delivery.id, run.kind, run.name, run.figures,
+  (SELECT coalesce(max(n), 0) FROM step WHERE step.seq = run.seq)`;
+
+export class SqliteRuns {
+  readonly #connection: SqliteConnection;
+  readonly #last: Statement<readonly [n: number, total: number]>;
+  readonly #add: Statement<readonly []>;
+  readonly #note: Statement<readonly []>;
+  readonly #mark: Statement<readonly []>;
+  readonly #rows: Statement<readonly [number, number, string]>;
+  readonly #one: Statement<RunRow>;
+  readonly #removeSteps: Statement<readonly []>;
+  readonly #removeRun: Statement<readonly []>;
+
+  constructor(connection: SqliteConnection) {
+    this.#connection = connection;
+    this.#last = connection.prepare('SELECT n, total FROM step WHERE seq = ? ORDER BY n DESC LIMIT 1');
+    this.#add = connection.prepare('INSERT INTO step (seq, n, at, total, text) VALUES (?, ?, ?, ?, ?)');
+    this.#note = connection.prepare(
+      `INSERT INTO run (seq, kind, name, figures) VALUES (?, ?, ?, ?)
+       ON CONFLICT (seq) DO UPDATE SET kind = excluded.kind, name = excluded.name, figures = excluded.figures`,
+    );
+    this.#mark = connection.prepare('UPDATE delivery SET has_progress = 1 WHERE seq = ?');
+    this.#rows = connection.prepare(
+      'SELECT n, at, text FROM step WHERE seq = (SELECT seq FROM delivery WHERE id = ?) AND n > ? ORDER BY n LIMIT 1000',
+    );
+    this.#one = connection.prepare(
+      `SELECT ${columns} FROM run JOIN delivery ON delivery.seq = run.seq WHERE delivery.id = ?`,
+    );
+    this.#removeSteps = connection.prepare('DELETE FROM step WHERE seq = ?');
+    this.#removeRun = connection.prepare('DELETE FROM run WHERE seq = ?');
+  }
+
+  /** What a turn says of the run that its event is. */
+  keep({ seq, steps = [], run }: TurnResult, now: number): void {
+    if (run === undefined && steps.length === 0) return;
+    this.#mark.run([seq]);
+    if (run !== undefined)
+      this.#note.run([seq, run.kind, storable(run.name.slice(0, NAME_LENGTH)), storable(run.figures)]);
+    let [n, total] = this.#last.get([seq]) ?? EMPTY;
+    for (const text of steps) {
+      n += 1;
+      total += Buffer.byteLength(text);
+      this.#add.run([seq, n, now, total, storable(text)]);
+    }
+  }
+
+  /** Throws InternalError where the rows do not fit into the journal any more: whoever writes one ends before that. */
+  checkRoom({ seq, steps = [] }: TurnResult): void {
+    if (steps.length === 0) return;
+    const [n, total] = this.#last.get([seq]) ?? EMPTY;
+    const bytes = steps.reduce((sum, text) => sum + Buffer.byteLength(text), total);
+    if (n + steps.length > MAX_ROWS || bytes > MAX_BYTES)
+      throw new InternalError(
+        `a journal has at most ${MAX_ROWS} rows and ${MAX_BYTES} bytes, and this one would have ${n + steps.length} and ${bytes}`,
+      );
+  }
+
+  /** Its journal is forgotten: it begins anew, or is gone. Gives how many bytes it had. */
+  drop(seq: number): number {
+    const [, bytes] = this.#last.get([seq]) ?? EMPTY;
+    this.#removeSteps.run([seq]);
+    this.#removeRun.run([seq]);
+    return bytes;
+  }
+
+  steps(id: string, after: number): readonly Step[] {
+    const found: Step[] = [];
+    let room = READ_AT_ONCE;
+    for (const [n, at, text] of this.#rows.all([storable(id), after])) {
+      if (room <= 0) break;
+      room -= text.length;
+      found.push({ n, at, text });
+    }
+    return found;
+  }
+
+  run(id: string, deliveryOf: (id: string) => Delivery | undefined): Run | undefined {
+    const row = this.#one.get([storable(id)]);
+    return row && runOf(row, deliveryOf);
+  }
+
+  page(filter: RunFilter, deliveryOf: (id: string) => Delivery | undefined): RunPage {
+    const { states = [], kind, name, beforeSeq = Number.MAX_SAFE_INTEGER } = filter;
+    const limit = Math.max(1, Math.min(PAGE_LIMIT, Math.floor(filter.limit)));
+    const parts = ['true'];
+    const values: SqlValue[] = [];
+    if (states.length > 0) parts.push(`state IN (${states.map((state) => stateCodes[state]).join(', ')})`);
+    if (kind !== undefined) {
+      parts.push('run.kind = ?');
+      values.push(kind);
+    }
+    // The inner part bounds what is looked at.
+    const looked = `SELECT seq FROM ${sourceOf(filter)} seq < ? ORDER BY seq DESC LIMIT ${LOOKED_AT}`;
+    const from: SqlValue[] = name === undefined ? [beforeSeq] : [storable(name), beforeSeq];
+    const rows = this.#connection
+      .prepare<RunRow>(
+        `SELECT ${columns} FROM run JOIN delivery ON delivery.seq = run.seq
+         WHERE run.seq IN (${looked}) AND ${parts.join(' AND ')} ORDER BY run.seq DESC LIMIT ${limit}`,
+      )
+      .all([...from, ...values]);
+    const runs = rows.flatMap((row) => runOf(row, deliveryOf) ?? []);
+    if (rows.length === limit) return { runs, beforeSeq: rows.at(-1)?.[0] };
+    const end = this.#connection
+      .prepare<readonly [number | null, number]>(`SELECT min(seq), count(*) FROM (${looked})`)
+      .get(from);
+    const isEnd = (end?.[1] ?? 0) < LOOKED_AT;
+    return { runs, beforeSeq: isEnd ? undefined : (end?.[0] ?? undefined) };
+  }
+}
+
+const EMPTY = [0, 0] as const;
+
+/** Where an index knows the name, or the state, only its records are looked at. */
+function sourceOf({ name, states = [] }: RunFilter): string {
+  if (name !== undefined) return 'run INDEXED BY run_name WHERE name = ? AND';
+  if (states.length > 0 && states.every((state) => state === 'dead'))
+    return `delivery INDEXED BY delivery_dead WHERE state = ${stateCodes.dead} AND`;
+  return 'run WHERE';
+}
+
+function runOf(row: RunRow, deliveryOf: (id: string) => Delivery | undefined): Run | undefined {
+  const [, id, kind, name, figures, steps] = row;
+  const delivery = deliveryOf(id);
+  return delivery && { delivery, kind: kind as RunNote['kind'], name, figures, steps };
+}

@@ -1,0 +1,93 @@
+// Runs of an agent with a model and a tool: by the gateway, and by the bare loop beside it, both before the same model.
+
+import { strictEqual } from 'node:assert';
+import { join } from 'node:path';
+import { startHandling } from './handling-gateway.mjs';
+import { startProcess, until } from './processes.mjs';
+import { signatureOf } from './signed-events.mjs';
+
+const echo = join(import.meta.dirname, 'upstreams/raw-echo.mjs');
+
+/** The model of all of them; `stepsOf` resolves with the milliseconds between the questions of a run, once that is over. */
+export async function startModel(bench) {
+  const { url, stop } = await startListening(bench, 'model-server.mjs');
+  return {
+    url,
+    stop,
+    async stepsOf(run) {
+      return (await fetch(`${url}/steps?run=${run}`)).json();
+    },
+  };
+}
+
+/** `ask(run, steps)` resolves once the run has begun, `ended(count)` once so many more are over. */
+export async function startBareAgent(bench, model) {
+  const { url, stop, cpuSeconds } = await startListening(bench, 'bare-agent.mjs', [`${model.url}/v1`, echo]);
+  const running = [];
+  return {
+    stop,
+    cpuSeconds,
+    async ask(run, steps) {
+      running.push(fetch(`${url}/${run}/${steps}`, { method: 'POST' }).then((answer) => answer.text()));
+    },
+    async ended() {
+      for (const text of await Promise.all(running.splice(0))) strictEqual(text, 'That is all.');
+    },
+  };
+}
+
+/** The same of a gateway; `policy` is that of its agent, `options` are those of startGateway. */
+export async function startAgentGateway(bench, model, policy = {}, options = {}) {
+  const gateway = await startHandling(
+    bench,
+    {
+      type: 'HTTP',
+      config: { path: '/events', webhook_secret: `\${WEBHOOK_SECRET}`, key: 'header:x-conversation' },
+      default_agent: 'worker',
+    },
+    {
+      ...options,
+      agents: {
+        worker: {
+          model: 'bench:quick',
+          max_iterations: 1000,
+          timeout_seconds: 600,
+          mcp_servers: [{ name: 'echo', command: process.execPath, args: [echo] }],
+          policy,
+        },
+      },
+      config: { providers: { bench: { base_url: `${model.url}/v1` } } },
+    },
+  );
+  return {
+    ...gateway,
+    async ask(run, steps) {
+      const body = JSON.stringify({ text: `run-${run}-steps-${steps}` });
+      const headers = {
+        'content-type': 'application/json',
+        'x-hub-signature-256': signatureOf(body),
+        'x-conversation': run,
+      };
+      const answer = await fetch(`${gateway.url}/events`, { method: 'POST', body, headers });
+      if (!answer.ok) throw new Error(`status ${answer.status}: ${await answer.text()}`);
+      await answer.text();
+    },
+    ended: gateway.settled,
+  };
+}
+
+async function startListening(bench, file, args = []) {
+  const started = startProcess(
+    bench.makeFolder(),
+    process.execPath,
+    [join(import.meta.dirname, file), ...args],
+    { env: { NODE_ENV: 'production' } },
+  );
+  const port = await until(
+    started,
+    `${file} did not start`,
+    () => /listening at (\d+)/.exec(started.log())?.[1],
+  );
+  const { stop, cpuSeconds } = started;
+  return { url: `http://127.0.0.1:${port}`, stop, cpuSeconds };
+}

@@ -1,0 +1,90 @@
+// The tool servers of an agent, filled: those of its own by the reader of the catalog, with all that may be said there; of the
+// catalog only the name, and what of it the agent may see.
+
+import { dirname } from 'node:path';
+import type { ServerEntry } from '../../catalog/catalog-schema.ts';
+import { normaliseEntry } from '../../catalog/normalise-entry.ts';
+import { joinPath } from '../../reader/field-path.ts';
+import type { SchemaReader } from '../../reader/schema-reader.ts';
+import type { SecretValues } from '../../reader/secret-values.ts';
+import type { AgentSpec } from './agent-schema.ts';
+import type { AgentServer } from './model-runtime.ts';
+import type { WrittenToolServer } from './tool-server-schema.ts';
+
+/** Of one of the catalog. */
+const referenceKeys = ['name', 'server', 'tools', 'enabled', 'disabled'];
+
+/** In the order of the file, without those that are switched off. `file` is the agent's: paths are relative to its folder. */
+export function readServers(
+  reader: SchemaReader,
+  { mcp_servers, env }: Pick<AgentSpec, 'mcp_servers' | 'env'>,
+  file: string,
+  secrets: SecretValues,
+): readonly AgentServer[] {
+  const names = new Set<string>();
+  const servers = mcp_servers.flatMap((written, index) => {
+    const path = joinPath('spec.mcp_servers', index);
+    const server = written === undefined ? undefined : readServer(reader, written, path, file, secrets);
+    if (server === undefined) return [];
+    if (names.has(server.name)) {
+      const key = ['name', 'server'].map((each) => joinPath(path, each)).find((each) => reader.has(each));
+      reader.report(key ?? path, `is there twice: ${server.name}`);
+    }
+    names.add(server.name);
+    return [withVariables(server, env)];
+  });
+  return servers.filter(({ entry }) => entry?.enabled !== false);
+}
+
+function readServer(
+  reader: SchemaReader,
+  written: string | WrittenToolServer,
+  path: string,
+  file: string,
+  secrets: SecretValues,
+): AgentServer | undefined {
+  if (typeof written === 'string') return { name: written, entry: undefined, tools: all };
+  if (reader.has(joinPath(path, 'server'))) return readReference(reader, written, path);
+  const { name, server: _, ...fields } = written;
+  if (!reader.has(joinPath(path, 'name'))) reader.report(joinPath(path, 'name'), 'required, but missing');
+  if (!reader.has(joinPath(path, 'command')) && !reader.has(joinPath(path, 'url'))) {
+    const advice = name === undefined ? '' : `; of the catalog write - server: ${name}`;
+    reader.reportKey(path, `needs a command, or a url${advice}`);
+    return undefined;
+  }
+  // The agent is its only client.
+  const entry = normaliseEntry(reader, { isolation: 'shared', ...fields }, path, dirname(file), secrets);
+  return entry === undefined || name === undefined ? undefined : { name, entry, tools: entry.tools };
+}
+
+const all = { allow: ['*'], deny: [] };
+
+function readReference(
+  reader: SchemaReader,
+  written: WrittenToolServer,
+  path: string,
+): AgentServer | undefined {
+  const { name, server, tools } = written;
+  for (const key of Object.keys(written)) {
+    if (!referenceKeys.includes(key))
+      reader.reportKey(joinPath(path, key), 'is for servers of its own; what the catalog has is said there');
+  }
+  if (server === undefined || written.enabled === false || written.disabled === true) return undefined;
+  if (name !== undefined && name !== server)
+    reader.report(
+      joinPath(path, 'name'),
+      `is another name than the catalog's, which is ${server}; take it out`,
+    );
+  return {
+    name: server,
+    entry: undefined,
+    tools: { allow: tools?.allow ?? all.allow, deny: tools?.deny ?? all.deny },
+  };
+}
+
+function withVariables(server: AgentServer, env: Readonly<Record<string, string>>): AgentServer {
+  const { entry } = server;
+  if (entry === undefined || entry.runtime !== 'stdio') return server;
+  const filled: ServerEntry = { ...entry, env: { ...env, ...entry.env } };
+  return { ...server, entry: filled };
+}

@@ -1,0 +1,108 @@
+// The JSON Schema of an agent's answer, as it stands in its file: checked as far as models are asked by it and answers are held
+// against it. It is taken literally: `${NAME}` in it is no reference.
+//
+// JSO1  a pattern in it is one that RE2 takes, so that no answer makes a check take long.
+
+import { joinPath } from '../../reader/field-path.ts';
+import type { SchemaReader } from '../../reader/schema-reader.ts';
+import { plainValue } from '../../reader/yaml-members.ts';
+import type { YamlTree } from '../../reader/yaml-tree.ts';
+import { compilePattern } from '../fields/patterns.ts';
+
+type Json = Readonly<Record<string, unknown>>;
+
+const MAX_CHARACTERS = 65_536;
+
+const types = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'null'];
+/** Schemas, lists of schemas, schemas by name. */
+const inner = new Set(['items', 'additionalProperties', 'not']);
+const innerLists = new Set(['anyOf', 'oneOf', 'allOf', 'prefixItems']);
+const innerMaps = new Set(['properties']);
+const numbers = [
+  ...['minLength', 'maxLength', 'minItems', 'maxItems', 'minProperties', 'maxProperties'],
+  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'multipleOf'],
+];
+/** Said of a value, and nothing that could fail. */
+const notes = ['$schema', 'title', 'description', 'default', 'examples', 'format', 'deprecated', '$comment'];
+const others = ['type', 'enum', 'const', 'required', 'pattern', 'uniqueItems'];
+const known = new Set([...inner, ...innerLists, ...innerMaps, ...numbers, ...notes, ...others]);
+
+/** The schema as a value; undefined where it was reported, or not written. */
+export function readOutputSchema(
+  reader: SchemaReader,
+  tree: YamlTree | undefined,
+  path: string,
+): Json | undefined {
+  if (tree === undefined) return undefined;
+  const schema = plainValue(tree);
+  if (tree.kind !== 'map' || (schema as Json).type !== 'object') {
+    reader.report(path, 'should be a JSON Schema with type: object, since an answer is one JSON object');
+    return undefined;
+  }
+  const length = JSON.stringify(schema).length;
+  if (length > MAX_CHARACTERS) {
+    reader.report(path, `has ${length} characters as JSON, and at most ${MAX_CHARACTERS} are taken`);
+    return undefined;
+  }
+  const before = reader.problems.length;
+  check(reader, schema, path);
+  return reader.problems.length === before ? (schema as Json) : undefined;
+}
+
+function check(reader: SchemaReader, schema: unknown, path: string): void {
+  if (typeof schema === 'boolean') return;
+  if (!isJson(schema)) reader.report(path, 'should be a schema: a mapping');
+  else checkKeywords(reader, schema, path);
+}
+
+function checkKeywords(reader: SchemaReader, schema: Json, path: string): void {
+  for (const [key, value] of Object.entries(schema)) {
+    const at = joinPath(path, key);
+    if (!known.has(key)) reader.report(at, unknownFault(key));
+    else if (inner.has(key)) check(reader, value, at);
+    else if (innerLists.has(key)) checkEach(reader, value, at);
+    else if (innerMaps.has(key)) checkMembers(reader, value, at);
+    else {
+      const fault = faultOf(key, value);
+      if (fault !== undefined) reader.report(at, fault);
+    }
+  }
+}
+
+function checkEach(reader: SchemaReader, value: unknown, path: string): void {
+  if (!Array.isArray(value) || value.length === 0) reader.report(path, 'should be a list of schemas');
+  else for (const [index, each] of value.entries()) check(reader, each, joinPath(path, index));
+}
+
+function checkMembers(reader: SchemaReader, value: unknown, path: string): void {
+  if (!isJson(value)) reader.report(path, 'should be a mapping from names to schemas');
+  else for (const [name, each] of Object.entries(value)) check(reader, each, joinPath(path, name));
+}
+
+function faultOf(key: string, value: unknown): string | undefined {
+  if (numbers.includes(key)) return typeof value === 'number' ? undefined : 'should be a number';
+  if (key === 'type')
+    return isType(value) ? undefined : `should be one of ${types.join(', ')}, or a list of them`;
+  if (key === 'enum')
+    return Array.isArray(value) && value.length > 0 ? undefined : 'should be a list of values';
+  if (key === 'required') return isTexts(value) ? undefined : 'should be a list of names';
+  if (key === 'uniqueItems') return typeof value === 'boolean' ? undefined : 'should be true or false';
+  if (key !== 'pattern') return undefined;
+  if (typeof value !== 'string') return 'should be a regular expression';
+  const compiled = compilePattern(value);
+  return typeof compiled === 'object' ? compiled.fault : undefined;
+}
+
+const unknownFault = (key: string) =>
+  key.startsWith('$') || key === 'definitions'
+    ? 'is not supported: write the schema out where it is used'
+    : `is not supported; what is: ${[...known].filter((each) => !notes.includes(each)).join(', ')}`;
+
+const isJson = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
+
+const isTexts = (value: unknown) => Array.isArray(value) && value.every((each) => typeof each === 'string');
+
+const isType = (value: unknown) =>
+  (Array.isArray(value) ? value : [value]).every((each) => types.includes(each)) &&
+  (!Array.isArray(value) || value.length > 0);

@@ -1,0 +1,55 @@
+// Reads the definition of a run back, whatever the agent's file says by now: the same reader, over the text that the run began with,
+// with the variables as they are today.
+
+import { ConfigError, hasError } from '../../reader/problem.ts';
+import { SchemaReader } from '../../reader/schema-reader.ts';
+import type { SecretValues } from '../../reader/secret-values.ts';
+import { SourceFile } from '../../reader/source-file.ts';
+import type { Environment } from '../../reader/substitute.ts';
+import { definitionTree } from './definition-text.ts';
+import type { ModelRuntime } from './model-runtime.ts';
+import { readModel } from './read-model.ts';
+import { readSpec } from './read-spec.ts';
+
+/**
+ * What `text`, a `ModelRuntime.definition`, says in this environment; `file` is the agent's, absolute, to which paths in it are
+ * relative. What came from variables is added to `secrets`. Throws ConfigError where a variable is not set any longer, and for
+ * a text that is no definition.
+ */
+export function readDefinition(
+  text: string,
+  env: Environment,
+  secrets: SecretValues,
+  file: string,
+): ModelRuntime {
+  const source = new SourceFile(file, '');
+  const reader = new SchemaReader(source, env, secrets);
+  const runtime = fromText(reader, text, file, secrets);
+  if (runtime === undefined || hasError(reader.problems))
+    throw new ConfigError(
+      reader.problems.length > 0
+        ? reader.problems
+        : [source.problem(0, 'the definition of the run cannot be read')],
+    );
+  return runtime;
+}
+
+function fromText(
+  reader: SchemaReader,
+  text: string,
+  file: string,
+  secrets: SecretValues,
+): ModelRuntime | undefined {
+  try {
+    const spec = { key: 'spec', keyOffset: 0, value: definitionTree(text) };
+    return readModel(
+      reader,
+      readSpec(reader, { kind: 'map', offset: 0, pairs: [spec] }, true),
+      file,
+      secrets,
+    );
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
+  }
+}

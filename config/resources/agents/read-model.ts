@@ -1,0 +1,89 @@
+// An agent with a model, from what was read of its `spec` to what runs it: names of models apart, servers filled, and the rules
+// that a schema cannot say.
+
+import { fillDefaults } from '../../reader/fill-defaults.ts';
+import type { SchemaReader } from '../../reader/schema-reader.ts';
+import type { SecretValues } from '../../reader/secret-values.ts';
+import { type AgentSpec, memorySchema } from './agent-schema.ts';
+import { readServers } from './agent-servers.ts';
+import { definitionOf } from './definition-text.ts';
+import type { AgentMemory, AgentServer, ModelName, ModelRuntime } from './model-runtime.ts';
+import type { WrittenSpec } from './read-spec.ts';
+import { builtInFault, isBuiltInElsewhere } from './tool-spellings.ts';
+
+/** `file` is the agent's. Undefined without a model. */
+export function readModel(
+  reader: SchemaReader,
+  { spec, output_schema, tree }: WrittenSpec,
+  file: string,
+  secrets: SecretValues,
+): ModelRuntime | undefined {
+  const servers = readServers(reader, spec, file, secrets);
+  checkTools(reader, spec, servers);
+  checkVariables(reader, spec, servers);
+  if (!reader.has('spec.model') || tree === undefined) return undefined;
+  const { approval_channel, ...policy } = spec.policy;
+  const { tokens, tool_calls, cost } = spec.budget;
+  return {
+    kind: 'model',
+    models: [
+      modelName(spec.model ?? UNKNOWN),
+      ...spec.fallback.filter((each) => each !== undefined).map(modelName),
+    ],
+    system_prompt: spec.system_prompt ?? '',
+    temperature: spec.temperature,
+    max_tokens: spec.max_tokens,
+    max_iterations: spec.max_iterations,
+    timeout_seconds: spec.timeout_seconds,
+    retries: spec.retries,
+    servers,
+    tools: spec.tools,
+    policy: { ...policy, approval_channel },
+    interrupted_calls: spec.interrupted_calls,
+    memory: memoryOf(spec.memory),
+    output_schema,
+    budget: { tokens, tool_calls, cost },
+    definition: definitionOf(tree),
+  };
+}
+
+/** Of a model that was reported, or whose variable will be set where the file is used. */
+const UNKNOWN = ':';
+
+/** Up to the first colon: names of models may have more of them. */
+function modelName(text: string): ModelName {
+  const at = text.indexOf(':');
+  return { provider: text.slice(0, at), model: text.slice(at + 1) };
+}
+
+function memoryOf(written: AgentSpec['memory']): AgentMemory {
+  const filled = fillDefaults(memorySchema, written === 'none' || written === undefined ? {} : written);
+  return written === 'none' ? { ...filled, messages: 0 } : filled;
+}
+
+function checkTools(
+  reader: SchemaReader,
+  { tools, mcp_servers }: AgentSpec,
+  servers: readonly AgentServer[],
+): void {
+  const names = tools.filter((each) => each !== undefined);
+  if (mcp_servers.length === 0 && names.length > 0 && !reader.isFaulty('spec.mcp_servers')) {
+    reader.report('spec.tools', builtInFault(names));
+    return;
+  }
+  for (const [index, name] of tools.entries())
+    if (name !== undefined && isBuiltInElsewhere(name)) {
+      const [server] = servers;
+      const hint = server === undefined ? '' : `; a tool of a server is written ${server.name}/${name}`;
+      reader.report(`spec.tools[${index}]`, `${builtInFault([name])}${hint}`);
+    }
+}
+
+function checkVariables(reader: SchemaReader, { env }: AgentSpec, servers: readonly AgentServer[]): void {
+  if (Object.keys(env).length === 0 || servers.some(({ entry }) => entry?.runtime === 'stdio')) return;
+  reader.reportKey(
+    'spec.env',
+    'has no effect: it is for local servers of its own, and there is none under mcp_servers',
+    'warning',
+  );
+}

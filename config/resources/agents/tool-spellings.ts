@@ -1,0 +1,78 @@
+// Tool servers and tools as others write them. A tool that is built in elsewhere is none here: what runs commands is a tool
+// server, which says itself what it offers, and which people can look at.
+
+import { joinPath } from '../../reader/field-path.ts';
+import type { SchemaReader } from '../../reader/schema-reader.ts';
+import { memberOf, renamed, scalarLike, textOf, withMember } from '../../reader/yaml-members.ts';
+import type { YamlMap, YamlTree } from '../../reader/yaml-tree.ts';
+
+const serverAliases: Readonly<Record<string, string>> = {
+  transport: 'type',
+  endpoint: 'url',
+  timeout_secs: 'request_timeout_seconds',
+  timeout_seconds: 'request_timeout_seconds',
+};
+
+/** Built in elsewhere; to be told from tools of those names that a server has, which are written SERVER/TOOL. */
+const builtInElsewhere = new Set([
+  ...['shell', 'bash', 'exec', 'http', 'file', 'filesystem', 'git', 'kubectl', 'helm', 'docker', 'terraform'],
+  ...['argocd', 'flux', 'aws', 'gcloud', 'az', 'slack', 'github', 'pagerduty', 'prometheus', 'grafana'],
+]);
+
+/** Entries of `mcp_servers`: `transport` is `type`, and a list of tools is what is allowed. */
+export function toolServersMeant(reader: SchemaReader, servers: YamlTree, path: string): YamlTree {
+  if (servers.kind !== 'list') return servers;
+  const items = servers.items.map((item, index) => {
+    if (item.kind !== 'map') return item;
+    const at = joinPath(joinPath(path, 'mcp_servers'), index);
+    reader.place(at, item.offset, item.offset);
+    reader.alsoKnown(at, Object.keys(serverAliases));
+    const named = renamed(reader, item, at, (key) =>
+      Object.hasOwn(serverAliases, key) ? serverAliases[key] : undefined,
+    );
+    return withMember(named, 'tools', (tools) => (tools.kind === 'list' ? allowing(tools) : tools));
+  });
+  return { ...servers, items };
+}
+
+function allowing(tools: YamlTree): YamlMap {
+  return {
+    kind: 'map',
+    offset: tools.offset,
+    pairs: [{ key: 'allow', keyOffset: tools.offset, value: tools }],
+  };
+}
+
+/** Items of `tools`: `- name: x` is `- x`. What would be built in is refused. */
+export function toolsMeant(reader: SchemaReader, tools: YamlTree, path: string): YamlTree {
+  if (tools.kind !== 'list') return tools;
+  const items = tools.items.flatMap((item, index) => {
+    if (item.kind !== 'map') return [item];
+    const at = joinPath(joinPath(path, 'tools'), index);
+    reader.place(at, item.offset, item.offset);
+    const name = textOf(memberOf(item, 'name'));
+    const isPlain = item.pairs.every(({ key }) => ['name', 'enabled', 'description', 'source'].includes(key));
+    const enabled = memberOf(item, 'enabled');
+    if (enabled?.kind === 'scalar' && enabled.value === false) return [];
+    if (name !== undefined && isPlain) return [scalarLike(memberOf(item, 'name') ?? item, name)];
+    reader.report(at, mappingFault(item));
+    return [];
+  });
+  return { ...tools, items };
+}
+
+function mappingFault(item: YamlMap): string {
+  const word = textOf(memberOf(item, 'type')) ?? textOf(memberOf(item, 'name')) ?? '';
+  if (/^mcp/i.test(word) || memberOf(item, 'mcp') !== undefined || memberOf(item, 'server') !== undefined)
+    return 'is a tool server: write it under mcp_servers, as - { name: NAME, command: PROGRAM, args: [ARGUMENT] }';
+  return builtInFault([word === '' ? 'it' : word.slice(0, 60)]);
+}
+
+/** What to do about tools of which no server is known. */
+export function builtInFault(names: readonly string[]): string {
+  const list = names.slice(0, 5).join(', ');
+  return `${list} ${names.length === 1 ? 'is' : 'are'} not built in: put what is needed into a tool server, write that under mcp_servers, and name its tools here, or leave tools out`;
+}
+
+/** Whether a name means what others have built in, and not a tool of a server. */
+export const isBuiltInElsewhere = (name: string) => builtInElsewhere.has(name.toLowerCase());

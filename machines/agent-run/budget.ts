@@ -1,0 +1,25 @@
+// What a run may use. Nothing more is begun once that is used up; the answer that used it up still counts.
+//
+// BG1  no model is asked and no tool called when tokens or cost are used up, and no more tools than `tool_calls` says.
+
+import type { RunFigures } from './journal.ts';
+
+/** Undefined is without a bound. */
+export interface RunBudget {
+  readonly tokens: number | undefined;
+  readonly tool_calls: number | undefined;
+  readonly cost: number | undefined;
+}
+
+/** What is used up, in words; `moreCalls` are to be made now. */
+export function usedUp(budget: RunBudget, used: RunFigures, moreCalls: number): string | undefined {
+  const { tokens, tool_calls, cost } = budget;
+  const usedTokens = used.input_tokens + used.output_tokens;
+  if (tokens !== undefined && usedTokens >= tokens)
+    return `budget.tokens (${tokens}) is used up: it has used ${usedTokens}`;
+  if (cost !== undefined && (used.cost ?? 0) >= cost)
+    return `budget.cost (${cost}) is used up: it has used ${used.cost}`;
+  if (tool_calls !== undefined && used.tool_calls + moreCalls > tool_calls)
+    return `budget.tool_calls (${tool_calls}) is used up: it has made ${used.tool_calls}, and its model wants ${moreCalls} more`;
+  return undefined;
+}

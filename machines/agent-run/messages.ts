@@ -1,0 +1,59 @@
+// What a model is told of a run, from its journal: what was said before it, and each answer with the results of its calls.
+//
+// MS1  every call of an answer has one result, in the order of the calls: no provider takes a history with a gap.
+
+import type { JournalRow, ModelAnswerRow, ToolCall } from './journal.ts';
+
+export type ModelMessage =
+  | { readonly role: 'user'; readonly text: string }
+  /** `raw` as in its row of the journal; undefined for one that another run has given. */
+  | {
+      readonly role: 'assistant';
+      readonly text: string;
+      readonly calls: readonly ToolCall[];
+      readonly raw?: unknown;
+    }
+  /** Results of all calls of the answer before it, in the same order. */
+  | { readonly role: 'tool'; readonly results: readonly ToolOutput[] };
+
+export interface ToolOutput {
+  readonly id: string;
+  readonly name: string;
+  readonly text: string;
+  readonly isError: boolean;
+}
+
+type Row<K extends JournalRow['kind']> = Extract<JournalRow, { readonly kind: K }>;
+
+/** Of rows in which no call is open. */
+export function messagesOf(rows: readonly JournalRow[]): readonly ModelMessage[] {
+  const results = new Map<string, Row<'result'>>();
+  for (const row of rows) if (row.kind === 'result') results.set(row.id, row);
+  return rows.flatMap((row): ModelMessage[] => {
+    if (row.kind === 'begun')
+      return row.messages.map(({ role, text }) =>
+        role === 'user' ? { role, text } : { role, text, calls: [] },
+      );
+    if (row.kind === 'answer') return answered(row, results);
+    if (row.kind === 'unfit') return [{ role: 'user', text: correction(row.reason) }];
+    return [];
+  });
+}
+
+function answered(
+  { text, calls, raw }: ModelAnswerRow,
+  results: ReadonlyMap<string, Row<'result'>>,
+): ModelMessage[] {
+  const answer = { role: 'assistant', text, calls, raw } as const;
+  if (calls.length === 0) return [answer];
+  const outputs = calls.map(({ id, name }) => {
+    const { text: said = NO_RESULT, isError = true } = results.get(id) ?? {};
+    return { id, name, text: said, isError };
+  });
+  return [answer, { role: 'tool', results: outputs }];
+}
+
+const NO_RESULT = 'there is no result';
+
+const correction = (reason: string) =>
+  `Your answer does not fit the schema that it has to fit: ${reason}. Answer again, with the JSON object and nothing else.`;

@@ -1,0 +1,21 @@
+// The arguments of a call as a model wrote them. What is no JSON object the model is told, and no tool is called with.
+
+type Arguments = Readonly<Record<string, unknown>>;
+
+/** In UTF-16 units. */
+const MAX_ARGUMENTS = 262_144;
+
+/** The arguments, or what is wrong with them. No text is no arguments. */
+export function toolArguments(input: string): Arguments | string {
+  if (input.length > MAX_ARGUMENTS)
+    return `they have ${input.length} characters, and at most ${MAX_ARGUMENTS} are taken`;
+  if (input.trim() === '') return {};
+  let value: unknown;
+  try {
+    value = JSON.parse(input);
+  } catch (error) {
+    return `they are no JSON: ${(error as Error).message}`;
+  }
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject ? (value as Arguments) : 'they are no JSON object';
+}

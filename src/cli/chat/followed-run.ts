@@ -1,0 +1,104 @@
+// One run of an agent as a terminal follows it: from the question to its end, over breaks of the connection. What was told before a
+// break is told once more by the gateway, and not by this.
+
+import { setTimeout as pause } from 'node:timers/promises';
+import { type ApiClient, ApiProblem } from '../api/api-client.ts';
+import type { RunAnswer, RunRecord } from '../api/api-responses.ts';
+
+export const agentPath = (name: string): string => `agents/${encodeURIComponent(name)}/runs`;
+export const runPath = (id: string, ...verb: readonly string[]): string =>
+  ['runs', encodeURIComponent(id), ...verb].join('/');
+
+export interface ToolNews {
+  readonly call: string;
+  readonly name?: string;
+  /** JSON text, bounded. */
+  readonly arguments?: string;
+  readonly state: 'called' | 'done' | 'failed' | 'interrupted' | 'refused';
+  readonly took_ms?: number;
+}
+
+export interface ApprovalNews {
+  readonly id: string;
+  readonly state: string;
+  readonly by?: string;
+  readonly title?: string;
+  readonly command?: { readonly name: string; readonly parameters: Readonly<Record<string, string>> };
+  readonly tool?: { readonly server: string; readonly tool: string; readonly arguments: unknown };
+}
+
+export interface RunListener {
+  onBegun?(run: RunRecord): void;
+  /** All of a text that begins anew. */
+  onText?(text: string): void;
+  /** What is added to it. */
+  onMore?(delta: string): void;
+  onTool?(tool: ToolNews): void;
+  onApproval?(approval: ApprovalNews): void;
+  onState?(run: RunRecord): void;
+}
+
+export interface Question {
+  readonly agent: string;
+  readonly input: string;
+  readonly session?: string | undefined;
+  readonly user?: string | undefined;
+}
+
+const BEGIN_MS = 30_000;
+const RECONNECTS = 5;
+const RECONNECT_MS = 500;
+
+/**
+ * Asks, and resolves with the end of the run. Rejects with an ApiProblem, and with the reason of `signal` when that is aborted: the run
+ * goes on then.
+ */
+export async function followRun(
+  client: ApiClient,
+  { agent, input, session, user }: Question,
+  listener: RunListener,
+  signal: AbortSignal,
+): Promise<RunAnswer> {
+  let id: string | undefined;
+  let end: RunAnswer | undefined;
+  let isAgain = false;
+  const known = new Set<string>();
+  const isNew = (key: string) => !known.has(key) && known.add(key) !== undefined;
+  const onEvent = (name: string, data: unknown): void => {
+    if (name === 'run') {
+      ({ id } = data as RunRecord);
+      if (!isAgain) listener.onBegun?.(data as RunRecord);
+    } else if (name === 'end') end = data as RunAnswer;
+    else if (name === 'state') listener.onState?.(data as RunRecord);
+    else if (name === 'tool') {
+      const tool = data as ToolNews;
+      if (isNew(`${tool.call} ${tool.state}`)) listener.onTool?.(tool);
+    } else if (name === 'approval') {
+      const approval = data as ApprovalNews;
+      if (isNew(`${approval.id} ${approval.state}`)) listener.onApproval?.(approval);
+    } else if (name === 'text' && !isAgain) {
+      const { text, delta } = data as { readonly text?: string; readonly delta?: string };
+      if (text !== undefined) listener.onText?.(text);
+      else listener.onMore?.(delta ?? '');
+    }
+  };
+  const body = { input, session, user };
+  await client.follow('POST', agentPath(agent), BEGIN_MS, { body, signal }, onEvent);
+  for (let count = 0; end === undefined; count += 1) {
+    signal.throwIfAborted();
+    if (id === undefined || count === RECONNECTS)
+      throw new ApiProblem(
+        `the connection was cut${id === undefined ? '' : `; the run goes on, and "runs show ${id}" tells how it ends`}`,
+        true,
+      );
+    isAgain = true;
+    await pause(RECONNECT_MS * 2 ** count, undefined, { signal });
+    await client.follow('GET', runPath(id, 'events'), BEGIN_MS, { signal }, onEvent).catch(passing);
+  }
+  return end;
+}
+
+/** A gateway that restarts is asked again. */
+function passing(error: unknown): void {
+  if (!(error instanceof ApiProblem && error.isPassing)) throw error;
+}

@@ -1,0 +1,72 @@
+// What a terminal shows of a run: the text as it grows, and between its parts a faint line for each call of a tool.
+
+import type { RunAnswer } from '../api/api-responses.ts';
+import { latency } from '../views/figures.ts';
+import type { Paint } from '../views/paint.ts';
+import { printable, printableLines } from '../views/terminal-text.ts';
+import type { ApprovalNews, RunListener, ToolNews } from './followed-run.ts';
+
+const MAX_ARGUMENTS = 120;
+
+export class RunPrinter implements RunListener {
+  readonly #write: (text: string) => void;
+  readonly #paint: Paint;
+  /** All of the newest text. */
+  #whole = '';
+  #isLineBegun = false;
+
+  /** `write` gets text of which a terminal obeys nothing but our own colours. */
+  constructor(write: (text: string) => void, paint: Paint) {
+    this.#write = write;
+    this.#paint = paint;
+  }
+
+  onText(text: string): void {
+    this.#endLine();
+    this.#whole = '';
+    this.onMore(text);
+  }
+
+  onMore(delta: string): void {
+    this.#whole += delta;
+    const shown = printableLines(delta);
+    if (shown === '') return;
+    this.#write(shown);
+    this.#isLineBegun = !shown.endsWith('\n');
+  }
+
+  onTool({ name = 'a tool', arguments: given = '', state, took_ms }: ToolNews): void {
+    if (state === 'called') this.#line(`${name} ${shortened(given)}`, 'faint');
+    else if (state === 'done') this.#line(`  ${name}: done in ${latency(took_ms ?? null)}`, 'faint');
+    else this.#line(`  ${name}: ${state}`, 'busy');
+  }
+
+  onApproval({ state, id, by }: ApprovalNews): void {
+    if (state === 'pending') return;
+    this.#line(`${id} is ${state}${by === undefined ? '' : ` by ${by}`}`, 'faint');
+  }
+
+  /** What has not been shown yet of how it has ended. */
+  onEnd({ state, answer, note, id }: RunAnswer): void {
+    if (state === 'done' && answer !== null && answer !== this.#whole) {
+      if (answer.startsWith(this.#whole)) this.onMore(answer.slice(this.#whole.length));
+      else this.onText(answer);
+    }
+    this.#endLine();
+    if (state === 'done') return;
+    this.#line(`${id} is ${state}${note === null ? '' : `: ${note}`}`, state === 'failed' ? 'bad' : 'busy');
+  }
+
+  #line(text: string, style: 'faint' | 'busy' | 'bad'): void {
+    this.#endLine();
+    this.#write(`${this.#paint(style, printable(text))}\n`);
+  }
+
+  #endLine(): void {
+    if (this.#isLineBegun) this.#write('\n');
+    this.#isLineBegun = false;
+  }
+}
+
+const shortened = (text: string) =>
+  text.length <= MAX_ARGUMENTS ? text : `${text.slice(0, MAX_ARGUMENTS)}…`;

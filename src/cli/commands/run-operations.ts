@@ -1,0 +1,79 @@
+// `runs`: what agents and commands with a journal have done and are at, and what an operator does with one.
+
+import type { ApiProblem } from '../api/api-client.ts';
+import type { RunDetails, RunList, RunRecord } from '../api/api-responses.ts';
+import { UsageError } from '../api/target-options.ts';
+import { runPath } from '../chat/followed-run.ts';
+import { runLine, runPage, runTable } from '../views/run-views.ts';
+import { printable } from '../views/terminal-text.ts';
+import type { Operation, Situation } from './operation.ts';
+
+const READ_SECONDS = 10;
+const CHANGE_SECONDS = 30;
+const RUN = 'id of a run, as the list shows it';
+const filters = ['state', 'agent', 'before', 'limit'];
+
+function queryOf(options: Situation['options'], names: readonly string[]): string {
+  const given = names.flatMap((name) => {
+    const value = options[name];
+    return typeof value === 'string' ? [[name, value] as [string, string]] : [];
+  });
+  return given.length === 0 ? '' : `?${new URLSearchParams(given)}`;
+}
+
+/** The gateway knows which values the options may have. */
+async function explainBadFilter(problem: ApiProblem): Promise<ApiProblem | UsageError> {
+  return problem.answer?.status === 400 ? new UsageError(printable(problem.message)) : problem;
+}
+
+export const runOperations = {
+  'runs list': {
+    description: 'Runs of agents with a model, and of commands that were approved, the newest first.',
+    args: [],
+    timeoutSeconds: READ_SECONDS,
+    examples: ['runs list --state waiting', 'runs list --agent oncall --limit 10 --json'],
+    declare: (command) => {
+      command
+        .option(
+          '--state <states>',
+          'only these, by commas: queued, running, waiting, done, failed, cancelled',
+        )
+        .option('--agent <name>', 'only of this agent')
+        .option('--before <seq>', 'the page after one that ended with this number')
+        .option('--limit <count>', 'at most this many (default: 50)');
+    },
+    ask: ({ client, options, timeoutMs }) => client.ask('GET', `runs${queryOf(options, filters)}`, timeoutMs),
+    show: ({ body }, { paint, width }) => runTable(body as RunList, paint, width),
+    explain: explainBadFilter,
+  },
+  'runs show': {
+    description: 'One run: how it stands, what it has used, and each of its steps.',
+    args: [['<id>', RUN]],
+    timeoutSeconds: READ_SECONDS,
+    declare: (command) => {
+      command
+        .option('--after <step>', 'only steps after that one')
+        .option('--raw', 'rows of the journal as they are stored');
+    },
+    ask: ({ client, args: [id = ''], options, timeoutMs }) => {
+      const raw = options.raw === true ? { raw: 'true' } : {};
+      return client.ask('GET', runPath(id) + queryOf({ ...options, ...raw }, ['after', 'raw']), timeoutMs);
+    },
+    show: ({ body }, { paint, width }) => runPage(body as RunDetails, paint, width),
+    explain: explainBadFilter,
+  },
+  'runs cancel': {
+    description: 'End a run that has not ended, whatever it is at.',
+    args: [['<id>', RUN]],
+    timeoutSeconds: CHANGE_SECONDS,
+    ask: ({ client, args: [id = ''], timeoutMs }) => client.ask('POST', runPath(id, 'cancel'), timeoutMs),
+    show: ({ body }) => [runLine(body as RunRecord)],
+  },
+  'runs retry': {
+    description: 'Have a run that failed or was cancelled go on where it was; nothing of it is done again.',
+    args: [['<id>', RUN]],
+    timeoutSeconds: CHANGE_SECONDS,
+    ask: ({ client, args: [id = ''], timeoutMs }) => client.ask('POST', runPath(id, 'retry'), timeoutMs),
+    show: ({ body }) => [runLine(body as RunRecord)],
+  },
+} satisfies Readonly<Record<string, Operation>>;

@@ -1,0 +1,60 @@
+// What `approvals` prints for people: the list, one approval with all that is to be approved, what was decided.
+
+import type { ApprovalList, ApprovalRecord } from '../api/api-responses.ts';
+import type { Paint, Style } from './paint.ts';
+import { type Column, table } from './table.ts';
+import { printable, printableLines } from './terminal-text.ts';
+
+const styles: Readonly<Record<ApprovalRecord['state'], Style>> = {
+  pending: 'busy',
+  approved: 'good',
+  denied: 'bad',
+  expired: 'faint',
+  cancelled: 'faint',
+};
+
+export function approvalTable({ approvals }: ApprovalList, paint: Paint, width?: number): string[] {
+  if (approvals.length === 0) return ['no approvals'];
+  const columns: Column<ApprovalRecord>[] = [
+    { title: 'REQUESTED', text: ({ requested_at }) => requested_at ?? '-' },
+    { title: 'STATE', text: ({ state }) => state, paint: ({ state }, text) => paint(styles[state], text) },
+    { title: 'KIND', text: ({ kind }) => kind },
+    { title: 'BY', text: ({ requested_by }) => requested_by?.user ?? '-' },
+    { title: 'DECIDED BY', text: decidedBy },
+    { title: 'ID', text: ({ id }) => id },
+    { title: 'TITLE', text: ({ title }) => title },
+  ];
+  return table(columns, approvals, width);
+}
+
+export function approvalLine({ id, state }: Pick<ApprovalRecord, 'id' | 'state'>): string {
+  return `${printable(id)} is ${state}`;
+}
+
+export function approvalPage(approval: ApprovalRecord, paint: Paint): string[] {
+  const { requested_by: asked, command, tool, comment } = approval;
+  const entries: readonly (readonly [string, string | null])[] = [
+    ['approval', approval.id],
+    ['state', paint(styles[approval.state], approval.state)],
+    [approval.kind, printable(approval.title)],
+    ['agent', printable(approval.agent)],
+    ['run', printable(approval.run)],
+    ['requested by', asked === null ? '-' : printable([asked.user, ...asked.aliases].join(', '))],
+    ['requested', approval.requested_at],
+    ['expires', approval.expires_at ?? 'never'],
+    ['approvers', printable(approval.approvers.join(', ') || approval.approval_channel || 'operators')],
+    ['decided', approval.decided_at],
+    ['decided by', approval.decided_by === null ? null : printable(decidedBy(approval))],
+    ['comment', comment === null ? null : printable(comment)],
+    ['digest', approval.digest],
+  ];
+  const lines = entries.flatMap(([name, text]) => (text === null ? [] : [`${name.padEnd(12)}  ${text}`]));
+  const whole = JSON.stringify(tool === null ? command : tool.arguments, null, 2) ?? 'null';
+  return [...lines, '', tool === null ? 'command' : 'arguments', printableLines(whole)];
+}
+
+function decidedBy({ decided_by, decided_name, via }: ApprovalRecord): string {
+  if (decided_by === null) return '-';
+  const name = decided_name === null ? decided_by : `${decided_name} (${decided_by})`;
+  return via === null ? name : `${name}, ${via}`;
+}

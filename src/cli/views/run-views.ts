@@ -1,0 +1,109 @@
+// What `runs` prints for people: the list, one run with its steps, what was done with one.
+
+import type { RunState } from '../../../actors/runs/run-state.ts';
+import type { RunDetails, RunList, RunRecord, StepRecord } from '../api/api-responses.ts';
+import { counted, latency } from './figures.ts';
+import type { Paint, Style } from './paint.ts';
+import { type Column, table } from './table.ts';
+import { printable, printableLines } from './terminal-text.ts';
+
+const styles: Readonly<Record<RunState, Style>> = {
+  queued: 'busy',
+  running: 'busy',
+  waiting: 'busy',
+  done: 'good',
+  failed: 'bad',
+  cancelled: 'faint',
+};
+
+export function runTable({ runs, next_before }: RunList, paint: Paint, width?: number): string[] {
+  if (runs.length === 0) return ['no runs'];
+  const columns: Column<RunRecord>[] = [
+    { title: 'RECEIVED', text: ({ received_at }) => received_at ?? '-' },
+    { title: 'STATE', text: stateText, paint: ({ state }, text) => paint(styles[state], text) },
+    { title: 'KIND', text: ({ kind }) => kind },
+    { title: 'NAME', text: ({ name }) => name },
+    { title: 'STEPS', isNumber: true, text: ({ steps_count }) => String(steps_count) },
+    { title: 'CALLS', isNumber: true, text: ({ usage }) => String(usage?.tool_calls ?? 0) },
+    { title: 'TOKENS', isNumber: true, text: tokens },
+    { title: 'COST', isNumber: true, text: ({ usage }) => costText(usage?.cost) },
+    { title: 'WORKED', isNumber: true, text: ({ usage }) => latency(usage?.worked_ms ?? null) },
+    { title: 'ID', text: ({ id }) => id },
+    { title: 'NOTE', text: ({ note }) => note ?? '' },
+  ];
+  const more = next_before === null ? [] : [paint('faint', `more: --before ${next_before}`)];
+  return [...table(columns, runs, width), ...more];
+}
+
+const stateText = ({ state, waiting_for }: RunRecord) =>
+  waiting_for === null ? state : `${state} (${waiting_for})`;
+
+const tokens = ({ usage }: RunRecord) =>
+  usage === null ? '-' : `${usage.input_tokens}+${usage.output_tokens}`;
+
+const costText = (cost: number | null | undefined) =>
+  cost === null || cost === undefined ? '-' : cost.toPrecision(3);
+
+export function runLine({ id, state }: Pick<RunRecord, 'id' | 'state'>): string {
+  return `${printable(id)} is ${state}`;
+}
+
+/** Characters of a text of a step, where the terminal does not say how wide it is. */
+const DEFAULT_WIDTH = 120;
+
+export function runPage(run: RunDetails, paint: Paint, width = DEFAULT_WIDTH): string[] {
+  const { usage, note, answer, until, steps, next_after } = run;
+  const entries: readonly (readonly [string, string])[] = [
+    ['run', printable(run.id)],
+    [run.kind, printable(run.name)],
+    ['state', paint(styles[run.state], stateText(run))],
+    ...(until === null ? [] : [['until', until] as const]),
+    ['trigger', printable(run.trigger ?? '-')],
+    ['conversation', printable(run.conversation)],
+    ['received', run.received_at ?? '-'],
+    ['started', run.started_at ?? '-'],
+    ['ended', run.ended_at ?? '-'],
+    ...(usage === null
+      ? []
+      : [
+          ['model', printable(usage.model ?? '-')] as const,
+          [
+            'usage',
+            `${counted(usage.iterations, 'model call')}, ${counted(usage.tool_calls, 'tool call')}, ${usage.input_tokens} tokens in, ${usage.output_tokens} out, cost ${costText(usage.cost)}, ${latency(usage.worked_ms)} of work`,
+          ] as const,
+        ]),
+    ...(note === null ? [] : [['note', printable(note)] as const]),
+    ...run.failures.map(
+      ({ attempt, at, note: why }) => [`attempt ${attempt}`, `${at ?? ''} ${printable(why)}`] as const,
+    ),
+  ];
+  return [
+    ...entries.map(([name, text]) => `${name.padEnd(12)}  ${text}`),
+    ...(steps.length === 0 ? [] : ['', 'steps']),
+    ...steps.map((step) => stepLine(step, paint, width)),
+    ...(next_after === null ? [] : [paint('faint', `more: --after ${next_after}`)]),
+    ...(answer === null ? [] : ['', 'answer', printableLines(answer)]),
+  ];
+}
+
+function stepLine(step: StepRecord, paint: Paint, width: number): string {
+  const n = String(step.n).padStart(4);
+  const at = (step.at ?? '').slice(11, 23);
+  if ('row' in step) return `${n}  ${at}  ${printable(JSON.stringify(step.row))}`;
+  const took = step.took_ms === undefined ? '' : latency(step.took_ms);
+  const head = `${n}  ${at}  ${step.kind.padEnd(7)}  ${took.padStart(6)}  `;
+  const state = step.state ?? '';
+  const isBad = state === 'failed' || state === 'denied' || state === 'interrupted';
+  const words = [
+    step.model ?? '',
+    step.tokens === undefined ? '' : `${step.tokens.input ?? '?'}+${step.tokens.output ?? '?'} tokens`,
+    step.tool ?? '',
+    step.approval ?? '',
+    state,
+    step.by === undefined ? '' : `by ${step.by}`,
+    step.kind === 'called' ? (step.arguments ?? '') : (step.result ?? step.text ?? ''),
+  ];
+  const text = printable(words.filter((word) => word !== '').join('  '));
+  const cut = text.slice(0, Math.max(20, width - head.length));
+  return head + (isBad ? paint('busy', cut) : cut);
+}

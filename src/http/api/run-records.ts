@@ -1,0 +1,73 @@
+// The JSON of GET /runs, and of what an agent was asked. Times are ISO 8601; what is measured of steps is milliseconds.
+
+import { conversationOf } from '../../../actors/runs/run-conversation.ts';
+import { waitsFor } from '../../../actors/runs/run-state.ts';
+import type { RawStep, StepPage } from '../../../actors/runs/runs.ts';
+import type { RunAnswer, ShownRun } from '../../../actors/runs/shown-run.ts';
+import type { ShownStep } from '../../../actors/runs/shown-step.ts';
+
+const iso = (epochMs: number | undefined) => (epochMs === undefined ? null : new Date(epochMs).toISOString());
+
+/** One line of GET /runs. */
+export function runRecord(run: ShownRun) {
+  const { delivery, kind, name, state, figures, stepCount } = run;
+  return {
+    id: delivery.id,
+    seq: delivery.seq,
+    kind,
+    name,
+    state,
+    waiting_for: waitsFor(delivery) ?? null,
+    until: iso(delivery.until),
+    conversation: delivery.key,
+    session: conversationOf(delivery.key)?.session ?? null,
+    trigger: delivery.trigger ?? null,
+    attempts: delivery.attempts,
+    steps_count: stepCount,
+    usage: usageRecord(figures),
+    received_at: iso(delivery.receivedAt),
+    started_at: iso(delivery.attempts === 0 ? undefined : delivery.startedAt),
+    ended_at: iso(delivery.endedAt),
+    next_attempt_at: iso(delivery.retryAt),
+    trace: delivery.trace,
+    note: delivery.note ?? null,
+  };
+}
+
+/** Null for one without a journal. */
+function usageRecord(figures: ShownRun['figures']) {
+  if (figures === undefined) return null;
+  const { model, iterations, tool_calls, input_tokens, output_tokens, cost, worked_ms } = figures;
+  return {
+    model: model ?? null,
+    iterations,
+    tool_calls,
+    input_tokens,
+    output_tokens,
+    cost: cost ?? null,
+    worked_ms,
+  };
+}
+
+/** POST /agents/:name/runs, and the end of its events. */
+export function answerRecord(run: RunAnswer) {
+  return { ...runRecord(run), answer: run.answer ?? null, data: run.data ?? null };
+}
+
+/** GET /runs/:id. */
+export function runDetails(run: RunAnswer, { steps, nextAfter }: StepPage) {
+  return {
+    ...answerRecord(run),
+    failures: run.delivery.failures.map(({ attempt, at, note }) => ({ attempt, at: iso(at), note })),
+    steps: steps.map(stepRecord),
+    next_after: nextAfter ?? null,
+  };
+}
+
+/** A step has the members that its kind has. */
+export function stepRecord(step: ShownStep | RawStep) {
+  if ('row' in step) return { n: step.n, at: iso(step.at), row: step.row };
+  const { at, tookMs, ...members } = step;
+  const { n, kind, ...others } = members;
+  return { n, at: iso(at), kind, ...others, ...(tookMs === undefined ? {} : { took_ms: tookMs }) };
+}

@@ -1,0 +1,23 @@
+// Headers of what the inspector answers.
+
+import type { HeaderList } from '../http/listener/seam.ts';
+
+export const securityHeaders: HeaderList = [
+  [
+    'content-security-policy',
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; " +
+      "base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+  ],
+  ['x-content-type-options', 'nosniff'],
+  // Not `no-referrer`: browsers would send the key form with `Origin: null`.
+  ['referrer-policy', 'same-origin'],
+  ['cache-control', 'no-store'],
+];
+
+export const streamHeaders: HeaderList = [
+  ...securityHeaders,
+  ['content-type', 'text/event-stream'],
+  ['x-accel-buffering', 'no'],
+];
+
+export const NOTHING_THERE = 'the inspector has nothing there; its page is at /inspector';

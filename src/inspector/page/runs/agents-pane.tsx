@@ -1,0 +1,91 @@
+// The agents: who answers for each, and the servers that it takes tools from.
+
+import type { AgentRow, AgentServerRow } from '../../run-wire.ts';
+import { serverAddress } from '../address.ts';
+import { agents } from '../feed/api.ts';
+import { type Go, useAsked } from '../feed/hooks.ts';
+import { Link } from '../link.tsx';
+import { Pill } from '../pill.tsx';
+import { agentLine } from './run-words.ts';
+
+const REFRESH_MS = 2_000;
+
+interface AgentsPaneProps {
+  readonly go: Go;
+  onRuns(agent: string): void;
+}
+
+export function AgentsPane({ go, onRuns }: AgentsPaneProps) {
+  const { value, problem } = useAsked('agents', agents, REFRESH_MS);
+  return (
+    <section class="pane" aria-label="Agents">
+      <div class="bar">
+        <h1>Agents</h1>
+      </div>
+      {value === undefined && <p class="empty">{problem ?? 'Asking …'}</p>}
+      {value?.agents.length === 0 && (
+        <p class="empty">
+          No agents are loaded. An agent is a file with kind: Agent in the folder that spec.agents names.
+        </p>
+      )}
+      {value !== undefined && value.agents.length > 0 && (
+        <ul class="scroll records" aria-label="The agents">
+          {value.agents.map((agent) => (
+            <Line key={agent.name} agent={agent} go={go} onRuns={onRuns} />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function Line({ agent, go, onRuns }: { readonly agent: AgentRow } & AgentsPaneProps) {
+  const { name, description, model, runtime, servers } = agent;
+  return (
+    <li data-agent={name}>
+      <strong>{name}</strong>{' '}
+      <span class="aside">{model ?? (runtime === 'http' ? 'over http' : runtime)}</span>{' '}
+      {runtime === 'model' && (
+        <button type="button" onClick={() => onRuns(name)}>
+          Its runs
+        </button>
+      )}
+      {description !== null && (
+        <div>
+          <bdi>{description}</bdi>
+        </div>
+      )}
+      <div class="aside">{agentLine(agent)}</div>
+      {servers.map((server) => (
+        <Server key={server.name} agent={name} server={server} go={go} />
+      ))}
+    </li>
+  );
+}
+
+function Server({ agent, server, go }: { agent: string; server: AgentServerRow; go: Go }) {
+  const { name, is_own, state, last_error } = server;
+  return (
+    <div>
+      {state === null ? (
+        name
+      ) : (
+        <Link to={{ actor: serverAddress(is_own ? `${agent}/${name}` : name), tab: 'log' }} go={go}>
+          {name}
+        </Link>
+      )}{' '}
+      <span class="aside">{is_own ? 'of its own' : 'of the catalog'}</span>{' '}
+      {state === null ? (
+        <span class="aside">{is_own ? 'not needed yet' : 'not there'}</span>
+      ) : (
+        <Pill state={state} />
+      )}
+      {last_error !== null && (
+        <span class="note">
+          {' '}
+          <bdi>{last_error}</bdi>
+        </span>
+      )}
+    </div>
+  );
+}

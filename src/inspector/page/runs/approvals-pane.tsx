@@ -1,0 +1,172 @@
+// What waits for somebody's approval, with exactly what is to be done, and what was decided lately.
+
+import { useState } from 'preact/hooks';
+import type { ApprovalRow } from '../../run-wire.ts';
+import { runView } from '../address.ts';
+import { approvals, command } from '../feed/api.ts';
+import { type Go, useAsked } from '../feed/hooks.ts';
+import { Link } from '../link.tsx';
+import { Pill } from '../pill.tsx';
+import { clock, span } from '../words.ts';
+
+const REFRESH_MS = 1_000;
+
+interface ApprovalsPaneProps {
+  readonly mayAct: boolean;
+  readonly go: Go;
+}
+
+export function ApprovalsPane({ mayAct, go }: ApprovalsPaneProps) {
+  const { value, problem } = useAsked('approvals', approvals, REFRESH_MS);
+  const isEmpty = value !== undefined && value.pending.length + value.decided.length === 0;
+  return (
+    <section class="pane" aria-label="Approvals">
+      <div class="bar">
+        <h1>Approvals</h1>
+        {!mayAct && (
+          <span class="aside">
+            To decide here, set inspector.commands: true; or use the command approvals, or the chat where it
+            was asked.
+          </span>
+        )}
+      </div>
+      {value === undefined && <p class="empty">{problem ?? 'Asking …'}</p>}
+      {isEmpty && (
+        <p class="empty" id="no-approvals">
+          Nothing has asked for an approval. What does: a command with requires_approval, and the tools that
+          the policy of an agent asks about.
+        </p>
+      )}
+      {value !== undefined && !isEmpty && (
+        <ul class="scroll records" aria-label="Pending and decided">
+          {value.pending.length === 0 && <li class="aside">None is pending.</li>}
+          {[...value.pending, ...value.decided].map((approval) => (
+            <Item key={approval.id} approval={approval} now={value.at} mayAct={mayAct} go={go} />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+interface ItemProps extends ApprovalsPaneProps {
+  readonly approval: ApprovalRow;
+  readonly now: number;
+}
+
+function Item({ approval, now, mayAct, go }: ItemProps) {
+  const { id, run, state, title, agent, requested_by, asked_at, request, is_cut } = approval;
+  const isPending = state === 'pending';
+  const shown = (
+    <>
+      <pre>{request}</pre>
+      {is_cut && (
+        <p class="note">It is too long to be shown whole here; the command approvals show has all of it.</p>
+      )}
+    </>
+  );
+  return (
+    <li data-approval={id}>
+      <strong>
+        <bdi>{title}</bdi>
+      </strong>{' '}
+      <Pill state={state} />{' '}
+      <Link to={runView(run)} go={go}>
+        the run
+      </Link>
+      <span class="aside when">{`asked ${span(now - asked_at)} ago`}</span>
+      <div class="aside">
+        {agent !== null && (
+          <>
+            of <bdi>{agent}</bdi>,{' '}
+          </>
+        )}
+        {requested_by !== null && (
+          <>
+            asked for by <bdi>{requested_by}</bdi>,{' '}
+          </>
+        )}
+        <Who approval={approval} now={now} />
+      </div>
+      {isPending ? (
+        shown
+      ) : (
+        <details>
+          <summary>what it was</summary>
+          {shown}
+        </details>
+      )}
+      {isPending && mayAct && <Decision id={id} mayApprove={!is_cut} />}
+    </li>
+  );
+}
+
+/** Who may decide, or who has. */
+function Who({ approval, now }: { readonly approval: ApprovalRow; readonly now: number }) {
+  const { state, approvers, channel, expires_at, decided_at, decided_by, via, comment } = approval;
+  if (state === 'pending') {
+    const whom = approvers.length > 0 ? approvers.join(', ') : `whoever is in ${channel ?? 'the chat'}`;
+    return (
+      <>
+        may be decided by <bdi>{whom}</bdi>, or an operator
+        {expires_at !== null && `, for ${span(Math.max(0, expires_at - now))}`}
+      </>
+    );
+  }
+  return (
+    <>
+      {state}
+      {decided_by !== null && (
+        <>
+          {' '}
+          by <bdi>{decided_by}</bdi>
+        </>
+      )}
+      {via !== null && ` (${via})`}
+      {decided_at !== null && ` at ${clock(decided_at).slice(0, 8)}`}
+      {comment !== null && (
+        <>
+          : <bdi>{comment}</bdi>
+        </>
+      )}
+    </>
+  );
+}
+
+function Decision({ id, mayApprove }: { readonly id: string; readonly mayApprove: boolean }) {
+  const [comment, setComment] = useState('');
+  const [isBusy, setBusy] = useState(false);
+  const [told, setTold] = useState('');
+  const decide = async (verb: 'approve' | 'deny'): Promise<void> => {
+    setBusy(true);
+    setTold('');
+    try {
+      await command(`approvals/${encodeURIComponent(id)}/${verb}`, { comment });
+    } catch (error) {
+      setTold((error as Error).message);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <p class="commands">
+      <input
+        type="text"
+        maxLength={2000}
+        placeholder="Comment"
+        aria-label="Comment on the decision"
+        value={comment}
+        onInput={({ currentTarget }) => setComment(currentTarget.value)}
+      />
+      <button type="button" disabled={isBusy || !mayApprove} onClick={() => void decide('approve')}>
+        Approve
+      </button>
+      <button type="button" disabled={isBusy} onClick={() => void decide('deny')}>
+        Deny
+      </button>
+      <span class="told" role="status">
+        {told}
+      </span>
+    </p>
+  );
+}

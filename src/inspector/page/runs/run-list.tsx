@@ -1,0 +1,132 @@
+// The newest runs, by state and agent, asked for again every second while they are shown.
+
+import type { RunRow } from '../../run-wire.ts';
+import { runView } from '../address.ts';
+import { runs as newestRuns, type RunsAsked } from '../feed/api.ts';
+import { type Go, useAsked } from '../feed/hooks.ts';
+import { Link } from '../link.tsx';
+import { Pill } from '../pill.tsx';
+import { clock, span } from '../words.ts';
+import { lasted, runLine } from './run-words.ts';
+
+const REFRESH_MS = 1_000;
+/** Of one page; as many more with each further one, up to what the gateway gives. */
+const PAGE = 50;
+const MOST = 200;
+const states = ['queued', 'running', 'waiting', 'done', 'failed', 'cancelled'] as const;
+
+export const allRuns: RunsAsked = { state: '', agent: '', limit: PAGE };
+
+interface RunListProps {
+  readonly asked: RunsAsked;
+  readonly agents: readonly string[];
+  readonly chosen: string | undefined;
+  readonly go: Go;
+  onAsk(asked: RunsAsked): void;
+}
+
+export function RunList({ asked, agents, chosen, go, onAsk }: RunListProps) {
+  const { value, problem } = useAsked(JSON.stringify(asked), () => newestRuns(asked), REFRESH_MS);
+  const isFiltered = asked.state !== '' || asked.agent !== '';
+  // One that is looked for stays in the list although it is loaded no more.
+  const names = asked.agent === '' || agents.includes(asked.agent) ? agents : [...agents, asked.agent];
+  return (
+    <section class="pane" aria-label="Runs">
+      <div class="bar">
+        <h1>Runs</h1>
+        <select
+          aria-label="State"
+          value={asked.state}
+          onChange={({ currentTarget }) => onAsk({ ...asked, state: currentTarget.value, limit: PAGE })}
+        >
+          <option value="">every state</option>
+          {states.map((state) => (
+            <option key={state}>{state}</option>
+          ))}
+        </select>
+        <select
+          aria-label="Agent"
+          value={asked.agent}
+          onChange={({ currentTarget }) => onAsk({ ...asked, agent: currentTarget.value, limit: PAGE })}
+        >
+          <option value="">every agent and command</option>
+          {names.map((name) => (
+            <option key={name}>{name}</option>
+          ))}
+        </select>
+      </div>
+      {problem !== undefined && <p class="empty">{problem}</p>}
+      {value === undefined && problem === undefined && <p class="empty">Asking …</p>}
+      {value?.runs.length === 0 && (isFiltered ? <p class="empty">No such runs.</p> : <NoRuns />)}
+      {value !== undefined && value.runs.length > 0 && (
+        <ul class="scroll records" aria-label="The newest runs">
+          {value.runs.map((run) => (
+            <Line key={run.id} run={run} now={value.at} isChosen={run.id === chosen} go={go} />
+          ))}
+          {value.has_more && asked.limit < MOST && (
+            <li>
+              <button type="button" onClick={() => onAsk({ ...asked, limit: asked.limit + PAGE })}>
+                Older ones
+              </button>
+            </li>
+          )}
+        </ul>
+      )}
+      {value !== undefined && (
+        <p class="foot">
+          {value.runs.length} {isFiltered ? 'of those' : 'runs'}
+          {value.has_more &&
+            (asked.limit < MOST ? '; there may be more' : '; the command `runs list` has the rest')}
+        </p>
+      )}
+    </section>
+  );
+}
+
+interface LineProps extends Pick<RunListProps, 'go'> {
+  readonly run: RunRow;
+  readonly now: number;
+  readonly isChosen: boolean;
+}
+
+function Line({ run, now, isChosen, go }: LineProps) {
+  return (
+    <li class={isChosen ? 'chosen' : ''}>
+      <Link to={runView(run.id)} go={go} isCurrent={isChosen}>
+        <bdi>{run.name}</bdi>
+      </Link>{' '}
+      <Pill state={run.state} />{' '}
+      {run.waiting_for === 'approval' && <span class="again">for an approval</span>}
+      <span class="aside when" title={`came at ${clock(run.received_at)}, ${lasted(run, now)}`}>
+        {span(now - run.received_at)} ago, {run.ended_at === null ? 'not over' : `took ${lasted(run, now)}`}
+      </span>
+      <div class="aside">
+        <bdi>{runLine(run)}</bdi>
+      </div>
+      {run.note !== null && run.state === 'failed' && (
+        <div class="note">
+          <bdi>{run.note}</bdi>
+        </div>
+      )}
+    </li>
+  );
+}
+
+/** What would be here, and how to get one. */
+export function NoRuns() {
+  return (
+    <div class="empty" id="no-runs">
+      <p>There are no runs yet.</p>
+      <p>
+        A run is the work of an agent with a model, or of a command that needs an approval: here stand its
+        steps, the calls of tools with what came of them, who approved what, and what it has cost.
+      </p>
+      <p>To see one, ask an agent that has a model:</p>
+      <pre>actor-gateway run agent NAME --input "Hello"</pre>
+      <p>
+        Agents that answer over http, or by a script, leave no journal; what they did stands among the
+        deliveries.
+      </p>
+    </div>
+  );
+}

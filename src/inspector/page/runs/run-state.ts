@@ -1,0 +1,116 @@
+// What the page knows of the run that it shows, and how each message changes it. No browser in here.
+//
+// RPS1  at most MAX_STEPS are kept: the newest.
+
+import type { RunDetails, RunMessage, RunStep } from '../../run-wire.ts';
+
+export const MAX_STEPS = 500;
+
+export interface ShownRunState {
+  /** Undefined before the first message. */
+  readonly run: RunDetails | undefined;
+  readonly steps: readonly RunStep[];
+  /** Of an answer that is being written. */
+  readonly text: string;
+}
+
+export const nothingShown: ShownRunState = { run: undefined, steps: [], text: '' };
+
+export function withMessage(state: ShownRunState, message: RunMessage): ShownRunState {
+  switch (message.kind) {
+    case 'run': {
+      const { run, is_anew } = message.data;
+      return is_anew ? { ...nothingShown, run } : { ...state, run };
+    }
+    case 'steps': {
+      const last = state.steps.at(-1)?.n ?? 0;
+      const fresh = message.data.steps.filter(({ n }) => n > last);
+      return { ...state, steps: [...state.steps, ...fresh].slice(-MAX_STEPS) };
+    }
+    case 'text':
+      return { ...state, text: message.data.text };
+  }
+}
+
+/** What is to be seen of some steps: a call with its result, and an approval with its decision, are one. */
+export type Card =
+  | {
+      readonly kind: 'text';
+      readonly n: number;
+      readonly at: number;
+      readonly title: string;
+      readonly text: string;
+    }
+  | { readonly kind: 'answer'; readonly n: number; readonly at: number; readonly step: RunStep }
+  | {
+      readonly kind: 'call';
+      readonly n: number;
+      readonly at: number;
+      readonly step: RunStep;
+      readonly state: string;
+    }
+  | {
+      readonly kind: 'approval';
+      readonly n: number;
+      readonly at: number;
+      readonly step: RunStep;
+      readonly state: string;
+      readonly decided: RunStep | undefined;
+    };
+
+/** In the order in which they began. `isOver`: nothing more comes of what has no end. */
+export function cardsOf(steps: readonly RunStep[], isOver = false): readonly Card[] {
+  const cards: Card[] = [];
+  const places = new Map<string, number>();
+  let lastText = '';
+  for (const step of steps) {
+    const { n, at, text = '' } = step;
+    const put = (key: string | undefined, card: Card): void => {
+      const place = key === undefined ? undefined : places.get(key);
+      if (place !== undefined) {
+        const { n: began, at: since } = cards[place] ?? card;
+        cards[place] = { ...card, n: began, at: since };
+        return;
+      }
+      if (key !== undefined) places.set(key, cards.length);
+      cards.push(card);
+    };
+    switch (step.kind) {
+      case 'begun':
+        put(undefined, { kind: 'text', n, at, title: 'asked', text });
+        break;
+      case 'answer':
+        lastText = text;
+        put(undefined, { kind: 'answer', n, at, step });
+        break;
+      case 'unfit':
+        put(undefined, { kind: 'text', n, at, title: 'the answer does not fit its schema', text });
+        break;
+      case 'called':
+        put(`call ${step.call}`, { kind: 'call', n, at, step, state: isOver ? 'no result' : 'running' });
+        break;
+      case 'result':
+        put(`call ${step.call}`, { kind: 'call', n, at, step, state: step.state ?? 'done' });
+        break;
+      case 'asked': {
+        const state = isOver ? 'cancelled' : 'pending';
+        put(`approval ${step.approval}`, { kind: 'approval', n, at, step, state, decided: undefined });
+        break;
+      }
+      case 'decided': {
+        const before = cards[places.get(`approval ${step.approval}`) ?? -1];
+        const asked = before?.kind === 'approval' ? before.step : step;
+        const state = step.state ?? 'decided';
+        put(`approval ${step.approval}`, { kind: 'approval', n, at, step: asked, state, decided: step });
+        break;
+      }
+      case 'ended':
+        // Where it is what the model said last, that stands above.
+        put(undefined, { kind: 'text', n, at, title: 'ended', text: text === lastText ? '' : text });
+        break;
+      default:
+        put(undefined, { kind: 'text', n, at, title: step.kind, text });
+    }
+  }
+  return cards;
+}

@@ -1,0 +1,44 @@
+// The ways to what stands in the place of actors: runs, approvals, agents; and back.
+
+import { type Section, sectionAt, sections, sectionView, type View } from '../address.ts';
+import { approvals } from '../feed/api.ts';
+import { type Go, useAsked } from '../feed/hooks.ts';
+import { Link } from '../link.tsx';
+
+interface SectionsNavProps {
+  readonly view: View;
+  /** The gateway may have runs. */
+  readonly hasAgents: boolean;
+  readonly go: Go;
+}
+
+const words: Readonly<Record<Section, string>> = {
+  runs: 'Runs',
+  approvals: 'Approvals',
+  agents: 'Agents',
+};
+
+const PENDING_MS = 5_000;
+
+export function SectionsNav({ view, hasAgents, go }: SectionsNavProps) {
+  const { value } = useAsked(
+    hasAgents ? 'pending approvals' : '',
+    () => (hasAgents ? approvals() : Promise.resolve(undefined)),
+    PENDING_MS,
+  );
+  const pending = value?.pending.length ?? 0;
+  const here = sectionAt(view.actor);
+  return (
+    <nav aria-label="What is shown">
+      <Link to={{ actor: '', tab: 'log' }} go={go} isCurrent={here === undefined}>
+        Actors
+      </Link>
+      {sections.map((section) => (
+        <Link key={section} to={sectionView(section)} go={go} isCurrent={here === section}>
+          {words[section]}
+          {section === 'approvals' && pending > 0 && <span class="chip">{pending}</span>}
+        </Link>
+      ))}
+    </nav>
+  );
+}

@@ -1,0 +1,67 @@
+// What stands in the place of actors: the runs with the one that is chosen, the approvals, the agents.
+
+import { useState } from 'preact/hooks';
+import { runAt, type Section, sectionView, type View } from '../address.ts';
+import { agents } from '../feed/api.ts';
+import { type Go, useAsked } from '../feed/hooks.ts';
+import type { PageState } from '../feed/store.ts';
+import { AgentsPane } from './agents-pane.tsx';
+import { ApprovalsPane } from './approvals-pane.tsx';
+import { allRuns, NoRuns, RunList } from './run-list.tsx';
+import { RunPane } from './run-pane.tsx';
+
+const AGENTS_MS = 10_000;
+
+interface SectionsViewProps {
+  readonly section: Section;
+  readonly view: View;
+  readonly state: PageState;
+  readonly isStale: boolean;
+  readonly go: Go;
+}
+
+export function SectionsView({ section, view, state, isStale, go }: SectionsViewProps) {
+  const [asked, setAsked] = useState(allRuns);
+  const hasAutomation = state.totals?.automation != null;
+  const known = useAsked(
+    hasAutomation ? 'names of agents' : '',
+    () => (hasAutomation ? agents() : Promise.resolve(undefined)),
+    AGENTS_MS,
+  );
+  const names = known.value?.agents.map(({ name }) => name) ?? [];
+  const id = runAt(view.actor);
+  const onRuns = (agent: string): void => {
+    setAsked({ ...allRuns, agent });
+    go(sectionView('runs'));
+  };
+  return (
+    <main class={`sections ${section} ${isStale ? 'stale' : ''}`}>
+      {state.totals !== null && !hasAutomation && <NoAgents />}
+      {hasAutomation && section === 'runs' && (
+        <>
+          <RunList asked={asked} agents={names} chosen={id} go={go} onAsk={setAsked} />
+          {id === undefined ? (
+            <section class="pane" aria-label="The run">
+              <p class="empty">Choose a run to see its steps.</p>
+            </section>
+          ) : (
+            <RunPane key={id} id={id} state={state} go={go} />
+          )}
+        </>
+      )}
+      {hasAutomation && section === 'approvals' && (
+        <ApprovalsPane mayAct={state.totals?.commands === true} go={go} />
+      )}
+      {hasAutomation && section === 'agents' && <AgentsPane go={go} onRuns={onRuns} />}
+    </main>
+  );
+}
+
+function NoAgents() {
+  return (
+    <section class="pane" aria-label="Runs">
+      <p class="empty">This gateway has no agents: its file names no folder of them (spec.agents).</p>
+      <NoRuns />
+    </section>
+  );
+}

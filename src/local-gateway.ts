@@ -1,0 +1,122 @@
+// A gateway for one command: it runs the agents of some files in this process, on loopback with a key that nobody else has, with a
+// state folder that is removed in the end. So whoever talks with it does that over the same HTTP API as with any other gateway:
+// there is one way of streaming, asking and deciding, and not a second one without a listener.
+//
+// LOC1  it says nothing on stdout, and leaves neither a process nor a file behind when it is stopped.
+
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Automation } from '../actors/automation/automation.ts';
+import { Gateway } from '../actors/gateway/gateway.ts';
+import { silentLog } from '../actors/log.ts';
+import { openStore } from '../actors/store/open-store.ts';
+import { usableProviders } from '../config/gateway-file/providers.ts';
+import { type Loaded, loadConfig } from '../config/load-config.ts';
+import { ConfigError, hasError, type Problem } from '../config/reader/problem.ts';
+import { SecretValues } from '../config/reader/secret-values.ts';
+import { type LoadedResources, loadResources } from '../config/resources/load-resources.ts';
+import { Front } from './http/front.ts';
+import { TriggersFront } from './http/triggers-front.ts';
+import { version } from './version.ts';
+
+export interface LocalGateway {
+  readonly url: URL;
+  readonly key: string;
+  readonly warnings: readonly Problem[];
+  stop(): Promise<void>;
+}
+
+export interface LocalGatewayOptions {
+  /** Files or folders with agents; triggers in them are left alone. */
+  readonly files: readonly string[];
+  /** The gateway file whose providers, prices and catalog are used. */
+  readonly config?: string | undefined;
+  readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+const GRACE_SECONDS = 5;
+
+/** Throws ConfigError for files that are wrong; rejects with what a gateway cannot start for. */
+export async function startLocalGateway(options: LocalGatewayOptions): Promise<LocalGateway> {
+  const folder = await mkdtemp(join(tmpdir(), 'actor-gateway-local-'));
+  const forget = () => rm(folder, { recursive: true, force: true });
+  try {
+    const started = await startIn(folder, options);
+    return { ...started, stop: () => started.stop().finally(forget) };
+  } catch (error) {
+    await forget();
+    throw error;
+  }
+}
+
+async function startIn(folder: string, options: LocalGatewayOptions): Promise<LocalGateway> {
+  const key = randomBytes(24).toString('base64url');
+  const loaded = await configIn(folder, options);
+  const { config, catalog } = loaded;
+  const own = {
+    ...config,
+    listen_addr: '127.0.0.1:0',
+    api_key: key,
+    auth: {},
+    allowed_hosts: [],
+    allowed_origins: [],
+    state_dir: join(folder, 'state'),
+    inspector: { ...config.inspector, enabled: false },
+    shutdown_seconds: GRACE_SECONDS,
+  } as Loaded['config'];
+  const secrets = new SecretValues();
+  const resources = await agentsOf(options, loaded, secrets);
+  const front = new Front({ reload: async () => ({}) });
+  const automation = new Automation({
+    resources,
+    load: async () => resources,
+    openListener: front.openWebhooks,
+    watched: [],
+    maxBodyBytes: own.limits.body_bytes,
+    concurrency: own.deliveries.concurrency,
+    modelServices: async () => {
+      const { modelServices } = await import('./model-services.ts');
+      return modelServices(own, options.environment, (values) => gateway.redactor.add(...values));
+    },
+  });
+  front.triggers = new TriggersFront(automation, front);
+  const gateway: Gateway = new Gateway({
+    config: own,
+    catalog,
+    secrets: [...loaded.secrets, ...secrets.list(), key],
+    log: silentLog,
+    version,
+    environment: options.environment,
+    openStore,
+    parts: [automation, front],
+  });
+  front.attach(gateway);
+  automation.attach(gateway);
+  await gateway.start();
+  const url = new URL(`http://127.0.0.1:${front.address?.port ?? 0}/`);
+  return { url, key, warnings: resources.problems, stop: () => gateway.stop() };
+}
+
+/** The settings of a file, or those that there are without one. */
+async function configIn(folder: string, { config, environment }: LocalGatewayOptions): Promise<Loaded> {
+  if (config !== undefined) return loadConfig(config, environment);
+  await writeFile(join(folder, 'catalog.yaml'), 'servers: {}\n');
+  const file = join(folder, 'gateway.yaml');
+  await writeFile(file, JSON.stringify({ listen_addr: '127.0.0.1:0', catalog_path: './catalog.yaml' }));
+  return loadConfig(file, environment);
+}
+
+async function agentsOf(
+  { files, environment }: LocalGatewayOptions,
+  { config, catalog }: Loaded,
+  secrets: SecretValues,
+): Promise<LoadedResources> {
+  const { providers, prices } = config;
+  usableProviders(providers, environment, secrets);
+  const given = { providers, prices, servers: Object.keys(catalog.servers) };
+  const resources = await loadResources({ files, env: environment, secrets, given });
+  if (hasError(resources.problems)) throw new ConfigError(resources.problems);
+  return { ...resources, triggers: [] };
+}

@@ -1,0 +1,205 @@
+// Agents that have asked, in a chat, and a gateway that is killed at every moment between the question and the answer: nothing is
+// called before somebody has said so or under two keys, and whoever asked has one answer.
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  answersSoFar,
+  MODEL,
+  runIs,
+  startModelGateway,
+  toldMessages,
+  toldResults,
+} from '../../fixtures/agents/model-gateway.ts';
+import { ReportedCalls } from '../../fixtures/agents/reported-calls.ts';
+import { agent, eventually } from '../../fixtures/automation/automation.ts';
+import { botTrigger, newPlatform } from '../../fixtures/automation/bots.ts';
+import { atRest, saidOnce } from '../../fixtures/automation/killed.ts';
+import type { Bot } from '../../fixtures/bot-platform/bot.ts';
+import type { BotPlatform } from '../../fixtures/bot-platform/bot-platform.ts';
+import type { Chat, Person } from '../../fixtures/bot-platform/chat.ts';
+import { ask } from '../../fixtures/clients/api-client.ts';
+import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
+import { ModelServer } from '../../fixtures/models/model-server.ts';
+
+/** By what is asked for: what becomes of it. */
+const CASES = {
+  'approved late': 'approved when the gateway has been killed twice',
+  'approved, killed': 'killed as soon as the decision was answered',
+  'denied, killed': 'the same',
+  'approved, asleep': 'killed between decision and wake: its conversation is busy with something else',
+  'under way': 'killed while the approved call is made',
+  'under way, repeated': 'the same, by an agent that repeats calls',
+  'under way, asked': 'the same, by an agent that asks again',
+} as const;
+type Case = keyof typeof CASES;
+const cases = Object.keys(CASES) as Case[];
+const isUnderWay = (words: unknown) => String(words).startsWith('under way');
+
+let model: ModelServer;
+let desk: ReportedCalls;
+let platform: BotPlatform;
+let bots: Readonly<Record<string, Bot>>;
+let letModelGo: () => void = () => {};
+const people = new Map<Case, { readonly person: Person; readonly chat: Chat; readonly bot: Bot }>();
+
+beforeAll(async () => {
+  desk = await ReportedCalls.start(({ args }) => isUnderWay(args.for));
+  const isLetGo = new Promise<void>((resolve) => {
+    letModelGo = resolve;
+  });
+  model = (await ModelServer.start()).answerWith(async (request) => {
+    const words = toldMessages(request).findLast(({ role }) => role === 'user')?.content ?? '';
+    if (words === 'take your time') {
+      await isLetGo;
+      return { text: 'Here I am.' };
+    }
+    if (answersSoFar(request) > 0) return { text: `${words}: ${toldResults(request).join()}` };
+    return { calls: [{ name: 'pay', input: { for: words, amount: 5 } }] };
+  });
+  platform = await newPlatform();
+  bots = {
+    tell: platform.addBot('tell_bot'),
+    repeat: platform.addBot('repeat_bot'),
+    ask: platform.addBot('ask_bot'),
+  };
+  for (const [n, each] of cases.entries()) {
+    const person = platform.person(`Person ${n}`);
+    const bot = bots[each.endsWith('repeated') ? 'repeat' : each.endsWith('asked') ? 'ask' : 'tell'] as Bot;
+    people.set(each, { person, chat: platform.privateChat(person, bot), bot });
+  }
+});
+
+afterAll(async () => {
+  desk[Symbol.dispose]();
+  await model[Symbol.asyncDispose]();
+});
+
+const say = (each: Case, text: string) => {
+  const { chat, person } = people.get(each) ?? {};
+  if (chat !== undefined && person !== undefined) platform.say(chat, person, text);
+};
+const saidIn = (each: Case) => {
+  const { chat, bot } = people.get(each) ?? {};
+  return chat === undefined || bot === undefined
+    ? []
+    : platform.saidBy(bot, chat).map(({ text }) => text ?? '');
+};
+const callsFor = (each: Case) => desk.calls.filter(({ args }) => args.for === each);
+
+interface Found {
+  readonly id: string;
+  readonly run: string;
+  readonly state: string;
+}
+
+async function approvalsFor({ url }: GatewayProcess, each: Case): Promise<readonly Found[]> {
+  const { json } = await ask(`${url}/approvals`);
+  return json.approvals.filter(
+    ({ tool }: { tool: { arguments: { for: string } } }) => tool.arguments.for === each,
+  );
+}
+
+const pendingFor = (gateway: GatewayProcess, each: Case): Promise<Found> =>
+  eventually(async () => {
+    const found = (await approvalsFor(gateway, each)).filter(({ state }) => state === 'pending');
+    expect([each, found.length]).toEqual([each, 1]);
+    return found[0] as Found;
+  });
+
+const decide = ({ url }: GatewayProcess, { id }: Found, verb: 'approve' | 'deny') =>
+  ask(`${url}/approvals/${id}/${verb}`, { method: 'POST' });
+
+test('whenever it is killed, each call is made after a word and under one key, and its answer is there once', async () => {
+  const clerk = (interrupted_calls: string) =>
+    agent(interrupted_calls, {
+      ...{ model: MODEL, mcp_servers: [desk.entry('desk')], interrupted_calls },
+      policy: { ask: ['pay'], approvers: ['boss'] },
+    });
+  const resources = Object.entries(bots).flatMap(([name, bot]) => [
+    botTrigger(name, platform, bot, { agent: name }),
+    clerk(name),
+  ]);
+  let gateway = await startModelGateway(model, { resources });
+  const { folder } = gateway;
+
+  // While they ask, at whatever moment of that.
+  for (const each of cases) say(each, each);
+  await eventually(() => expect(model.requests.length).toBeGreaterThan(0));
+  await new Promise((done) => setTimeout(done, Math.random() * 120));
+  await gateway.stop('SIGKILL');
+  gateway = await startModelGateway(model, { folder });
+  const found = new Map<Case, Found>();
+  for (const each of cases) found.set(each, await pendingFor(gateway, each));
+  const of = (each: Case) => found.get(each) as Found;
+  expect(desk.calls).toEqual([]);
+
+  // While calls are made, one run sleeps behind its conversation, and decisions have just been taken.
+  say('approved, asleep', 'take your time');
+  await eventually(() => expect(JSON.stringify(model.requests.at(-1)?.body)).toContain('take your time'));
+  for (const each of cases.filter(isUnderWay))
+    expect((await decide(gateway, of(each), 'approve')).status).toBe(200);
+  await eventually(() => expect(desk.calls).toHaveLength(3));
+  const last = await Promise.all([
+    decide(gateway, of('approved, asleep'), 'approve'),
+    decide(gateway, of('approved, killed'), 'approve'),
+    decide(gateway, of('denied, killed'), 'deny'),
+  ]);
+  await gateway.stop('SIGKILL');
+  expect(last.map(({ status }) => status)).toEqual([200, 200, 200]);
+  expect(callsFor('approved, asleep')).toEqual([]);
+  desk.letGo();
+  letModelGo();
+
+  gateway = await startModelGateway(model, { folder });
+  expect(await pendingFor(gateway, 'approved late')).toEqual(of('approved late'));
+  expect(callsFor('approved late')).toEqual([]);
+  expect((await decide(gateway, of('approved late'), 'approve')).status).toBe(200);
+  // Whether it is made again somebody has to say again.
+  const again = await pendingFor(gateway, 'under way, asked');
+  expect(again.run).toBe(of('under way, asked').run);
+  expect(callsFor('under way, asked')).toHaveLength(1);
+  expect((await decide(gateway, again, 'approve')).status).toBe(200);
+  const runs = new Map<Case, Awaited<ReturnType<typeof runIs>>>();
+  for (const each of cases) runs.set(each, await runIs(gateway, of(each).run, 'done'));
+  await atRest(gateway);
+
+  const unknown = /No result is known.*may have happened/;
+  const expected: Readonly<Record<Case, readonly [calls: number, answer: RegExp]>> = {
+    'approved late': [1, /: pay done$/],
+    'approved, killed': [1, unknown],
+    'denied, killed': [0, /denied/],
+    'approved, asleep': [1, /: pay done$/],
+    'under way': [1, unknown],
+    'under way, repeated': [2, /: pay done$/],
+    'under way, asked': [2, /: pay done$/],
+  };
+  for (const each of cases) {
+    const [calls, pattern] = expected[each];
+    const { answer, steps } = runs.get(each) ?? {};
+    const made = callsFor(each);
+    for (const { args } of made) expect(args).toEqual({ for: each, amount: 5 });
+    expect(new Set(made.map(({ key }) => key)).size).toBe(Math.min(1, made.length));
+    expect(steps?.filter(({ kind }) => kind === 'ended')).toHaveLength(1);
+    // Of what was decided at the very moment of the kill, the call may have been made, cut off, or neither.
+    if (each === 'approved, killed') {
+      expect(made.length).toBeLessThanOrEqual(1);
+      expect(answer).toMatch(made.length === 1 ? /: pay done$|No result is known/ : unknown);
+    } else {
+      expect([each, made.length]).toEqual([each, calls]);
+      expect([each, answer]).toEqual([each, expect.stringMatching(pattern)]);
+    }
+    const answers = saidIn(each).filter((text) => text.startsWith(`${each}: `));
+    const uncertain = each.endsWith(', killed') ? [String(answer)] : [];
+    saidOnce(answers, [String(answer)], uncertain);
+    // The questions are settled where they were asked.
+    const questions = saidIn(each).filter((text) => text.includes(`"for": "${each}"`));
+    expect(questions.length).toBeGreaterThan(0);
+  }
+  expect(saidIn('approved, asleep').filter((text) => text === 'Here I am.')).toHaveLength(1);
+  const all = (await ask(`${gateway.url}/approvals`)).json.approvals as readonly Found[];
+  expect(all).toHaveLength(cases.length + 1);
+  expect(gateway.logs().filter(({ level }) => level === 'error')).toEqual([]);
+  const keys = new Map(desk.calls.map(({ key, args }) => [key, args.for]));
+  expect(keys.size).toBe(new Set(keys.values()).size);
+  await gateway.stop();
+});

@@ -1,0 +1,239 @@
+// From a signed webhook to a comment: an agent whose model works through the file servers of this project and of others, and
+// commits through the server of the repository host, all of them real programs.
+
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  answersSoFar,
+  fromVariable,
+  keptAndWritten,
+  MODEL,
+  MODEL_KEY,
+  offeredTools,
+  runIs,
+  runsOf,
+  startModelGateway,
+  toldMessages,
+  toldResults,
+} from '../../fixtures/agents/model-gateway.ts';
+import { agent, eventually, trigger } from '../../fixtures/automation/automation.ts';
+import { ask } from '../../fixtures/clients/api-client.ts';
+import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
+import { ModelServer, type RecordedRequest } from '../../fixtures/models/model-server.ts';
+import type { Reply } from '../../fixtures/models/reply.ts';
+import { type Happening, type LocalRepoHost, post } from '../../fixtures/repositories/local-repo-host.ts';
+import { LocalRepoHostA } from '../../fixtures/repositories/local-repohost.ts';
+import { serverFile } from '../../fixtures/rest-host/host-client.ts';
+import { type Issue, openIssue } from '../../fixtures/rest-host/issue.ts';
+import type { Repository } from '../../fixtures/rest-host/repository.ts';
+import { RestHost } from '../../fixtures/rest-host/rest-host.ts';
+import { filesystemServer } from '../../fixtures/server/real-servers.ts';
+import { filesystemProgram, testFolder } from '../../fixtures/tool-servers/filesystem-server.ts';
+
+/** What it sends to hooks; its API is that of the host below. */
+const sender: LocalRepoHost = new LocalRepoHostA();
+const access = sender.access('shop');
+const REPOSITORY = 'ada/shop';
+const OPEN = 'Open from 9 to 5.\n';
+const work = testFolder();
+const file = join(work, 'hours.md');
+
+let model: ModelServer;
+let host: RestHost;
+let shop: Repository;
+let issue: Issue;
+let gateway: GatewayProcess;
+
+/** What the model says next; it knows what it has read, and nothing else. */
+function next(request: RecordedRequest): Reply {
+  const results = toldResults(request);
+  const usage = { input: 100, output: 20 };
+  const where = { owner: 'ada', repo: 'shop', path: 'hours.md' };
+  switch (answersSoFar(request)) {
+    case 0:
+      return {
+        text: 'I look at it.',
+        usage,
+        calls: [
+          { name: 'read_file', input: { path: file } },
+          { name: 'read_text_file', input: { path: file } },
+          { name: 'get_file_contents', input: where },
+        ],
+      };
+    case 1: {
+      const [ours = '', theirs = '', hosts = ''] = results;
+      if (![ours, theirs, hosts].every((text) => text.includes('9 to 5')))
+        return { text: 'I cannot read it.' };
+      const edits = [{ oldText: '9 to 5', newText: '9 to 7' }];
+      return {
+        text: ['Now ', 'I edit.'],
+        usage,
+        calls: [{ name: 'edit_file', input: { path: file, edits } }],
+      };
+    }
+    case 2:
+      return { usage, calls: [{ name: 'read_text_file', input: { path: file } }] };
+    case 3: {
+      const sha = /"sha":\s*"([0-9a-f]{40})"/.exec(
+        toldMessages(request)
+          .map(({ content }) => content)
+          .join(),
+      )?.[1];
+      const input = { ...where, content: results[0], message: 'Open until seven', branch: 'main', sha };
+      return { usage, calls: [{ name: 'create_or_update_file', input }] };
+    }
+    default: {
+      const sha = /"commit"[^}]*"sha":\s*"([0-9a-f]{40})"/.exec(results[0] ?? '')?.[1];
+      return { text: ['We are open until seven, ', `since ${sha}.`], usage };
+    }
+  }
+}
+
+beforeAll(async () => {
+  writeFileSync(file, OPEN);
+  model = (await ModelServer.start()).answerWith(next);
+  host = await RestHost.start();
+  host.addToken(access.token, 'the-bot');
+  shop = host.world.addRepository(REPOSITORY, { files: { 'hours.md': OPEN }, collaborators: ['the-bot'] });
+  issue = openIssue(host.world, shop, { title: 'Hours', body: 'Are they right?' });
+  const { token } = access;
+  const files = { name: 'files', command: process.execPath, args: [filesystemProgram, work] };
+  const desk = { name: 'desk', command: process.execPath, args: [serverFile] };
+  gateway = await startModelGateway(model, {
+    env: { TOKEN_OF_HOST: token },
+    resources: [
+      trigger('shop', {
+        type: 'RepoHost',
+        default_agent: 'keeper',
+        config: {
+          path: access.path,
+          webhook_secret: access.secret,
+          token: fromVariable('TOKEN_OF_HOST'),
+          api_url: host.url,
+          commands_from: 'everyone',
+        },
+      }),
+      agent('keeper', {
+        model: MODEL,
+        system_prompt: 'You keep the shop.',
+        mcp_servers: [
+          files,
+          { name: 'others', ...filesystemServer(work) },
+          {
+            ...desk,
+            env: {
+              REPOHOST_PERSONAL_ACCESS_TOKEN: fromVariable('TOKEN_OF_HOST'),
+              REPOHOST_API_URL: host.url,
+            },
+          },
+        ],
+        tools: [
+          'files/read_file',
+          'files/edit_file',
+          'others/read_text_file',
+          'get_file_contents',
+          'create_or_update_file',
+        ],
+      }),
+    ],
+  });
+});
+
+afterAll(async () => {
+  await host.stop();
+  await model[Symbol.asyncDispose]();
+});
+
+const asks: Happening = {
+  kind: 'issue comment',
+  repository: REPOSITORY,
+  number: 1,
+  text: 'We are open until 7 now. Please mend it.',
+};
+const shown = () =>
+  issue.comments.map(({ body }) => body.replace(/^<!-- actor-gateway:[0-9a-f]{32} -->\n\n/, ''));
+const runId = 'repohost:shop/one';
+
+test('a signed webhook has a file read, edited and committed, and its issue has the answer as one comment', async () => {
+  const sent = sender.delivery(asks, access.secret, 'one');
+  expect(await post(`${gateway.url}${access.path}`, sent)).toBe(202);
+  const run = await runIs(gateway, runId, 'done');
+  // What the host has.
+  const head = shop.head() ?? '';
+  expect(shop.read('hours.md')).toBe('Open from 9 to 7.\n');
+  expect(shop.refLog).toHaveLength(1);
+  expect(shop.resolve(head)).toMatchObject({ message: 'Open until seven' });
+  const answer = `We are open until seven, since ${head}.`;
+  await eventually(() => expect(shown()).toEqual([answer]));
+  expect(issue.comments[0]?.author.login).toBe('the-bot');
+  expect(readFileSync(file, 'utf8')).toBe('Open from 9 to 7.\n');
+  // What the gateway has.
+  expect(run).toMatchObject({
+    answer,
+    attempts: 1,
+    name: 'keeper',
+    trigger: 'shop',
+    conversation: `conversation/repohost/${REPOSITORY}#1`,
+    usage: { model: MODEL, iterations: 5, tool_calls: 6, input_tokens: 500, output_tokens: 100, cost: 0.002 },
+  });
+  const calls = (kind: string) => run.steps.filter((step) => step.kind === kind);
+  expect(run.steps.map(({ kind }) => kind)).toEqual([
+    ...['begun', 'answer', 'called', 'called', 'called', 'result', 'result', 'result'],
+    ...['answer', 'called', 'result'],
+    ...['answer', 'called', 'result'],
+    ...['answer', 'called', 'result'],
+    ...['answer', 'ended'],
+  ]);
+  expect(calls('result').map(({ state }) => state)).toEqual(Array(6).fill('done'));
+  expect(new Set(calls('result').map(({ call }) => call))).toEqual(
+    new Set(calls('called').map(({ call }) => call)),
+  );
+  // What the model was told.
+  const [first] = model.requests;
+  expect(first?.headers.authorization).toBe(`Bearer ${MODEL_KEY}`);
+  expect([...offeredTools(first as RecordedRequest)].sort()).toEqual([
+    ...['create_or_update_file', 'edit_file', 'get_file_contents', 'read_file', 'read_text_file'],
+  ]);
+  expect(toldMessages(first as RecordedRequest)).toMatchObject([
+    { role: 'system', content: expect.stringContaining('You keep the shop.') },
+    { role: 'user', content: expect.stringContaining('Please mend it.') },
+  ]);
+});
+
+test('the statistics of the agent have what its run took', async () => {
+  const { agents } = (await ask(`${gateway.url}/stats`)).json;
+  expect(agents.keeper).toMatchObject({
+    ...{ runs: 1, running: 0, failed: 0, iterations: 5, tool_calls: 6 },
+    ...{ input_tokens: 500, output_tokens: 100, cost: expect.closeTo(0.002) },
+  });
+});
+
+test('what the webhook brings again is the same run: nobody is asked, and nothing is written', async () => {
+  const before = model.requests.length;
+  const sent = sender.delivery(asks, access.secret, 'one');
+  expect(await post(`${gateway.url}${access.path}`, sent)).toBe(200);
+  // One that is no redelivery is worked after it.
+  model.answerWith(() => ({ text: 'Nothing to do.' }));
+  const other = sender.delivery({ ...asks, text: 'Thanks.' }, access.secret, 'two');
+  expect(await post(`${gateway.url}${access.path}`, other)).toBe(202);
+  await runIs(gateway, 'repohost:shop/two', 'done');
+  // One of each, of which the second waits for the pace of the host.
+  const rows = await ask(`${gateway.url}/deliveries?source=outbox`);
+  expect(rows.json.deliveries).toHaveLength(2);
+  expect(shown()).toHaveLength(1);
+  expect((await runsOf(gateway, 'keeper')).map(({ id }) => id).sort()).toEqual([runId, 'repohost:shop/two']);
+  expect(model.requests).toHaveLength(before + 1);
+  expect(shop.refLog).toHaveLength(1);
+  // The conversation goes on: what was answered is told, and the calls are not.
+  expect(toldMessages(model.requests.at(-1) as RecordedRequest).map(({ role }) => role)).toEqual([
+    ...['system', 'user', 'assistant', 'user'],
+  ]);
+});
+
+test('no secret is in the store, in a log or in what a model was told', async () => {
+  const told = JSON.stringify(model.requests.map(({ body }) => body));
+  const all = [keptAndWritten(gateway), told, JSON.stringify(await runsOf(gateway, 'keeper'))].join('\n');
+  expect(all).toContain('Open until seven');
+  for (const secret of [access.token, access.secret, MODEL_KEY]) expect(all).not.toContain(secret);
+});

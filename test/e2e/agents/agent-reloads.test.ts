@@ -1,0 +1,119 @@
+// The servers of agents, as the files of agents change under runs that use them.
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import type { ToolBox } from '../../../actors/agents/tool-box.ts';
+import { Gateway } from '../../../actors/gateway/gateway.ts';
+import { silentLog } from '../../../actors/log.ts';
+import { loadConfig } from '../../../config/load-config.ts';
+import type { AgentServer } from '../../../config/resources/agents/model-runtime.ts';
+import { type Automated, automate } from '../../../src/automate.ts';
+import { Front } from '../../../src/http/front.ts';
+import { agent, SECRET, trigger, writeResources } from '../../fixtures/automation/automation.ts';
+import { isAlive, until } from '../../fixtures/clients/raw-session.ts';
+import { temporaryFolder, writeConfiguration } from '../../fixtures/gateway/gateway-process.ts';
+import { fault } from '../../fixtures/server/fault-servers.ts';
+import { MemoryStore } from '../../fixtures/store/memory-store.ts';
+
+const folder = temporaryFolder();
+let gateway: Gateway;
+let automation: Automated['automation'];
+
+/** Triggers and an agent whose server says `word` at each start. */
+function write(word: string, more: Parameters<typeof writeResources>[1] = []): void {
+  const server = { name: 'echo', ...fault('echo', { env: { SAY: word } }) };
+  writeResources(folder, [
+    trigger('orders', {
+      type: 'HTTP',
+      default_agent: 'clerk',
+      config: { path: '/orders', webhook_secret: SECRET },
+    }),
+    agent('clerk', { model: 'ollama:small', mcp_servers: [server] }),
+    ...more,
+  ]);
+}
+
+beforeAll(async () => {
+  write('first');
+  const spec = { triggers: { directory: './triggers' }, agents: { directory: './agents' } };
+  const loaded = await loadConfig(writeConfiguration(folder, { servers: {}, settings: { spec } }), {});
+  const front = new Front({ reload: () => Promise.reject(new Error('nobody reloads')) });
+  const addSecrets = (secrets: readonly string[]) => gateway?.redactor.add(...secrets);
+  const made = await automate({
+    config: loaded.config,
+    servers: () => [],
+    environment: {},
+    front,
+    addSecrets,
+  });
+  automation = made.automation;
+  gateway = new Gateway({
+    ...loaded,
+    log: silentLog,
+    version: '0',
+    environment: process.env,
+    parts: [automation, front],
+    openStore: async (_, host) => {
+      const store = new MemoryStore();
+      await host.prepare(store);
+      return store;
+    },
+  });
+  front.attach(gateway);
+  automation.attach(gateway);
+  await gateway.start();
+});
+
+afterAll(async () => {
+  if (!gateway.isDraining) await gateway.stop();
+});
+
+const signal = new AbortController().signal;
+const serversNow = (): readonly AgentServer[] => {
+  const clerk = automation.agents.find(({ name }) => name === 'clerk');
+  return clerk?.runtime?.kind === 'model' ? clerk.runtime.servers : [];
+};
+const pidOf = async (box: ToolBox) => {
+  const options = { key: 'run/call', signal, timeoutMs: 20_000, trace: '' };
+  return Number((await box.call({ server: 'echo', tool: 'pid' }, {}, options)).text);
+};
+const tree = () => gateway.root.system.get('agent servers')?.getSnapshot().context.children.size as number;
+
+test('a run goes on with the servers it began with, and the next has those of the file', async () => {
+  expect(gateway.root.system.get('agent servers')).toBeUndefined();
+  const before = serversNow();
+  const first = automation.toolBoxes.open('clerk', before, []);
+  const pid = await pidOf(first);
+  write('second');
+  await automation.reload();
+  const second = automation.toolBoxes.open('clerk', serversNow(), []);
+  const pidOfSecond = await pidOf(second);
+  expect(pidOfSecond).not.toBe(pid);
+  expect(await pidOf(first)).toBe(pid);
+  expect(tree()).toBe(2);
+  first.release();
+  await until('the end of the first', () => !isAlive(pid) && tree() === 1);
+  second.release();
+  // What is loaded stays; what a reload has not changed is the same process.
+  write('second', [agent('other', { model: 'ollama:small' })]);
+  await automation.reload();
+  const third = automation.toolBoxes.open('clerk', serversNow(), []);
+  expect(await pidOf(third)).toBe(pidOfSecond);
+  third.release();
+});
+
+test('an agent that is taken out takes its servers with it, and a gateway that stops ends them', async () => {
+  const box = automation.toolBoxes.open('clerk', serversNow(), []);
+  const pid = await pidOf(box);
+  writeResources(folder, []);
+  await automation.reload();
+  expect(await pidOf(box)).toBe(pid);
+  box.release();
+  await until('its end', () => !isAlive(pid));
+  write('third');
+  await automation.reload();
+  const last = automation.toolBoxes.open('clerk', serversNow(), []);
+  const lastPid = await pidOf(last);
+  await gateway.stop();
+  expect(isAlive(lastPid)).toBe(false);
+  await expect(pidOf(last)).rejects.toMatchObject({ code: 'ERR_STOPPED', isUnsent: true });
+});

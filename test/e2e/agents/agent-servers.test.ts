@@ -1,0 +1,217 @@
+// Servers that an agent brings along, as real programs: they are for nobody else, and none outlives its gateway (A5).
+
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { AgentToolBoxes } from '../../../actors/agents/agent-tool-boxes.ts';
+import type { ToolBox } from '../../../actors/agents/tool-box.ts';
+import { Gateway } from '../../../actors/gateway/gateway.ts';
+import { silentLog } from '../../../actors/log.ts';
+import type { ServerEntry } from '../../../config/catalog/catalog-schema.ts';
+import { loadConfig } from '../../../config/load-config.ts';
+import type { AgentServer } from '../../../config/resources/agents/model-runtime.ts';
+import { Front } from '../../../src/http/front.ts';
+import { bundled } from '../../fixtures/children/bundled.ts';
+import { isAlive, json, RawSession, until } from '../../fixtures/clients/raw-session.ts';
+import { temporaryFolder, writeConfiguration } from '../../fixtures/gateway/gateway-process.ts';
+import { fault } from '../../fixtures/server/fault-servers.ts';
+import { everythingServer, filesystemServer, guardedFolder } from '../../fixtures/server/real-servers.ts';
+import { filesystemProgram } from '../../fixtures/tool-servers/filesystem-server.ts';
+
+const { folder, file, outside } = guardedFolder();
+const stateFolder = temporaryFolder();
+const strays = new Set<number>();
+let user: ReturnType<typeof bundled>;
+let gateway: Gateway;
+let boxes: AgentToolBoxes;
+let url: string;
+let servers: readonly AgentServer[];
+
+beforeAll(async () => {
+  user = bundled('agent-tools-user.ts');
+  const config = writeConfiguration(temporaryFolder(), {
+    servers: {
+      catalogued: fault('echo'),
+      ours: { command: process.execPath, args: [filesystemProgram, folder] },
+      theirs: filesystemServer(folder),
+      everything: everythingServer,
+    },
+  });
+  const loaded = await loadConfig(config, {});
+  const { catalogued, ...own } = loaded.catalog.servers;
+  servers = asAgentServers(own);
+  const front = new Front({ reload: () => Promise.reject(new Error('nobody reloads')) });
+  const catalog = { servers: catalogued === undefined ? {} : { catalogued } };
+  const environment = process.env;
+  gateway = new Gateway({ ...loaded, catalog, log: silentLog, version: '0', environment, parts: [front] });
+  front.attach(gateway);
+  await gateway.start();
+  url = `http://127.0.0.1:${front.address?.port}`;
+  boxes = new AgentToolBoxes(gateway);
+});
+
+afterAll(async () => {
+  boxes.servers.close();
+  await gateway.stop();
+  rmSync(user.folder, { recursive: true });
+  for (const pid of strays) if (isAlive(pid)) process.kill(pid, 'SIGKILL');
+});
+
+function asAgentServers(entries: Readonly<Record<string, ServerEntry>>): readonly AgentServer[] {
+  return Object.entries(entries).map(([name, entry]) => ({ name, entry, tools: entry.tools }));
+}
+
+const signal = new AbortController().signal;
+const call = (box: ToolBox, server: string, tool: string, args: object = {}) =>
+  box.call({ server, tool }, { ...args }, { key: 'run/call', signal, timeoutMs: 20_000, trace: '' });
+
+const running = (id: string) =>
+  [...gateway.agentServers.everyone()].filter((server) => server.id === id && server.isRunning);
+
+test('an agent works with the file servers of this project and of others, and with the reference server', async () => {
+  const box = boxes.open('clerk', servers, ['read_text_file', 'ours/*_file', 'everything/*']);
+  const tools = await box.list(signal);
+  const of = (server: string) => tools.filter((tool) => tool.server === server).map(({ tool }) => tool);
+  expect(of('theirs')).toEqual(['read_text_file']);
+  expect(of('ours')).toContain('write_file');
+  expect(of('everything').length).toBeGreaterThan(5);
+  const ours = tools.find(({ server, tool }) => server === 'ours' && tool === 'read_file');
+  expect(ours?.hints.isReadOnly).toBe(true);
+  const path = join(folder, 'written.txt');
+  expect(await call(box, 'ours', 'write_file', { path, content: 'by an agent' })).toMatchObject({
+    isError: false,
+  });
+  expect(readFileSync(path, 'utf8')).toBe('by an agent');
+  expect(await call(box, 'theirs', 'read_text_file', { path })).toEqual({
+    text: 'by an agent',
+    isError: false,
+  });
+  // Their own complaints, for the model to read.
+  expect(await call(box, 'ours', 'read_file', { path: outside })).toMatchObject({ isError: true });
+  expect((await call(box, 'theirs', 'read_text_file', { path: outside })).text).toMatch(/denied/i);
+  expect((await call(box, 'ours', 'read_file', { wrong: file })).text).toMatch(/path/);
+  expect((await call(box, 'everything', 'get-tiny-image')).text).toMatch(
+    /\(image of type image\/png, \d+ bytes\)/,
+  );
+  expect(await call(box, 'everything', 'get-sum', { a: 2, b: 3 })).toMatchObject({ isError: false });
+  box.release();
+});
+
+test('nobody sees them over HTTP, whatever name is tried', async () => {
+  const box = boxes.open('hidden', servers.slice(0, 1), []);
+  await call(box, 'ours', 'read_file', { path: file });
+  expect(running('hidden/ours')).toHaveLength(1);
+  const { body: list } = await json<{ servers: { id: string }[] }>(`${url}/servers`);
+  expect(list.servers.map(({ id }) => id)).toEqual(['catalogued']);
+  const { body: stats } = await json<{ servers: object }>(`${url}/stats`);
+  expect(Object.keys(stats.servers)).toEqual(['catalogued']);
+  const session = await RawSession.open(url, '/mcp');
+  const { text, body } = await session
+    .request('tools/list')
+    .then((answer) => ({ ...answer, text: answer.body.toString() }));
+  expect(body.length).toBeGreaterThan(0);
+  expect(text).toContain('catalogued__echo');
+  expect(text).not.toMatch(/hidden|write_file/);
+  for (const name of ['hidden/ours', 'hidden%2Fours', 'hidden%2fours', 'hidden%252Fours', 'ours', 'hidden'])
+    for (const path of [`/mcp/${name}`, `/rpc/${name}`, `/servers/${name}`, `/servers/${name}/stop`]) {
+      const method = path.startsWith('/servers') && !path.endsWith('stop') ? 'GET' : 'POST';
+      const request = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' });
+      const { status } = await fetch(`${url}${path}`, {
+        method,
+        headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream' },
+        ...(method === 'POST' ? { body: request } : {}),
+      });
+      expect([path, status]).toEqual([path, 404]);
+    }
+  box.release();
+});
+
+test('a reload of the catalog does not touch them', async () => {
+  const box = boxes.open('kept', servers.slice(0, 1), []);
+  await call(box, 'ours', 'read_file', { path: file });
+  const before = running('kept/ours');
+  expect(before).toHaveLength(1);
+  await gateway.reload({ servers: {} }, []);
+  expect(running('kept/ours')).toEqual(before);
+  box.release();
+});
+
+describe.concurrent('none outlives its gateway (A5)', () => {
+  test.each([
+    ['drained', (one: Gateway) => one.stop()],
+    ['killed by itself', async (one: Gateway) => one.kill()],
+  ])('that is %s, and calls of them end', async (_, end) => {
+    const stubborn = fault('stubborn', { env: { GRANDCHILD: '1' } });
+    const settings = { shutdown_seconds: 1 };
+    const path = writeConfiguration(temporaryFolder(), {
+      servers: { stubborn, echo: fault('echo') },
+      settings,
+    });
+    const { catalog, ...loaded } = await loadConfig(path, {});
+    const one = new Gateway({
+      ...loaded,
+      catalog: { servers: {} },
+      log: silentLog,
+      version: '0',
+      environment: {},
+    });
+    await one.start();
+    const own = new AgentToolBoxes(one);
+    const box = own.open('clerk', asAgentServers(catalog.servers), []);
+    const pids = JSON.parse((await call(box, 'stubborn', 'pids')).text) as number[];
+    for (const pid of pids) strays.add(pid);
+    const hanging = call(box, 'echo', 'hang').catch((error: unknown) => error);
+    const beganAt = performance.now();
+    own.servers.close();
+    await end(one);
+    expect(await hanging).toMatchObject({ code: 'ERR_STOPPED' });
+    await until('the end of its processes', async () => !pids.some(isAlive) || undefined);
+    expect(performance.now() - beganAt).toBeLessThan(6_000);
+    if (!one.isDraining) await one.stop();
+  });
+
+  test('that was killed and started again', async () => {
+    const stubborn = fault('stubborn', { env: { GRANDCHILD: '1' } });
+    const { config, catalog } = await loadConfig(
+      writeConfiguration(stateFolder, { servers: { one: stubborn, other: stubborn } }),
+      {},
+    );
+    const file = join(stateFolder, 'user.json');
+    writeFileSync(file, JSON.stringify({ config, servers: asAgentServers(catalog.servers) }));
+    const first = startUser(file);
+    const left = (await first.said(2)).flatMap(({ pids }) => pids as number[]);
+    for (const pid of left) strays.add(pid);
+    expect(left).toHaveLength(4);
+    first.process.kill('SIGKILL');
+    await once(first.process, 'exit');
+    expect(left.filter(isAlive)).toEqual(left);
+    const second = startUser(file);
+    const told = await second.said(4);
+    expect(left.filter(isAlive)).toEqual([]);
+    const ended = told.filter(({ message }) => /an earlier gateway had left behind/.test(String(message)));
+    expect(new Set(ended.map(({ server }) => server))).toEqual(new Set(['clerk/one', 'clerk/other']));
+    const fresh = told.flatMap(({ pids }) => (pids as number[] | undefined) ?? []);
+    for (const pid of fresh) strays.add(pid);
+    second.process.kill('SIGKILL');
+    await once(second.process, 'exit');
+  });
+});
+
+/** A gateway in a process of its own, which calls each of the servers of an agent. */
+function startUser(file: string) {
+  const process_: ChildProcess = spawn(process.execPath, [user.script, file], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const lines: Record<string, unknown>[] = [];
+  const told = createInterface({ input: process_.stdout as NodeJS.ReadableStream });
+  told.on('line', (line) => lines.push(JSON.parse(line)));
+  return {
+    process: process_,
+    said: async (count: number) => {
+      return until('its words', async () => (lines.length >= count ? lines : undefined));
+    },
+  };
+}

@@ -1,0 +1,164 @@
+// A gateway that is told to stop, or to read its files again, in the middle of a run: the run goes on by what it began with, with the
+// secrets that the environment has by then.
+
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, expect, test } from 'vitest';
+import {
+  answersSoFar,
+  fromVariable,
+  keptAndWritten,
+  MODEL,
+  MODEL_KEY,
+  offeredTools,
+  runIs,
+  startModelGateway,
+  toldMessages,
+  toldResults,
+} from '../../fixtures/agents/model-gateway.ts';
+import { agent, eventually, writeResources } from '../../fixtures/automation/automation.ts';
+import { ask } from '../../fixtures/clients/api-client.ts';
+import { type GatewayProcess, temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
+import { ModelServer, type RecordedRequest } from '../../fixtures/models/model-server.ts';
+import { fault } from '../../fixtures/server/fault-servers.ts';
+
+const models: ModelServer[] = [];
+afterAll(async () => {
+  for (const model of models) await model[Symbol.asyncDispose]();
+});
+
+/** Ended with the test file. */
+async function newModel(): Promise<ModelServer> {
+  const model = await ModelServer.start();
+  models.push(model);
+  return model;
+}
+
+const A_LONG_TIME_MS = 60_000;
+
+async function begin({ url }: GatewayProcess, input: string): Promise<string> {
+  const { status, json } = await ask(`${url}/agents/clerk/runs`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ input }),
+  });
+  expect(status).toBe(202);
+  return json.id;
+}
+
+/** Lines that a server has left in a file. */
+const linesOf = (file: string) => (existsSync(file) ? readFileSync(file, 'utf8').trimEnd().split('\n') : []);
+
+const system = (request: RecordedRequest | undefined) =>
+  request && toldMessages(request).find(({ role }) => role === 'system')?.content;
+
+test.concurrent('a stop in the middle of a model’s answer counts for nothing: it is asked again, once, and the run has its answer', async () => {
+  const [model, folder] = [await newModel(), temporaryFolder()];
+  const clerk = agent('clerk', { model: MODEL });
+  const first = await startModelGateway(model, { folder, resources: [clerk] });
+  model.answerWith(() => ({ text: ['Half ', 'of it'], pauseMs: A_LONG_TIME_MS }));
+  const id = await begin(first, 'why?');
+  await eventually(() => expect(model.requests).toHaveLength(1));
+  const beganAt = performance.now();
+  expect(await first.stop()).toBe(0);
+  expect(performance.now() - beganAt).toBeLessThan(10_000);
+  await eventually(() => expect(model.requests[0]?.wasGivenUp).toBe(true));
+  model.answerWith(() => ({ text: 'The whole of it.' }));
+  const second = await startModelGateway(model, { folder });
+  const run = await runIs(second, id, 'done');
+  expect(run).toMatchObject({ answer: 'The whole of it.', attempts: 1, usage: { iterations: 1 } });
+  expect(run.steps.map(({ kind }) => kind)).toEqual(['begun', 'answer', 'ended']);
+  expect(model.requests).toHaveLength(2);
+  expect(model.requests[1]?.body).toEqual(model.requests[0]?.body);
+});
+
+test.concurrent('a stop in the middle of a call makes it once: the model is told that nobody knows, and decides', async () => {
+  const [model, folder] = [await newModel(), temporaryFolder()];
+  const calls = join(folder, 'calls');
+  const desk = { name: 'desk', ...fault('echo', { env: { CALLS: calls } }) };
+  const clerk = agent('clerk', { model: MODEL, mcp_servers: [desk], tools: ['wait'] });
+  const first = await startModelGateway(model, { folder, resources: [clerk] });
+  model.answerWith((request) =>
+    answersSoFar(request) === 0
+      ? { calls: [{ name: 'wait', input: { ms: A_LONG_TIME_MS, label: 'made' } }] }
+      : { text: `It said: ${toldResults(request)[0]}` },
+  );
+  const id = await begin(first, 'wait for it');
+  await eventually(() => expect(linesOf(calls)).toEqual(['made']));
+  const beganAt = performance.now();
+  expect(await first.stop()).toBe(0);
+  expect(performance.now() - beganAt).toBeLessThan(10_000);
+  const second = await startModelGateway(model, { folder });
+  const run = await runIs(second, id, 'done');
+  expect(run).toMatchObject({
+    attempts: 1,
+    answer: expect.stringMatching(/No result is known.*may have happened/),
+  });
+  expect(run.steps.map(({ kind }) => kind)).toEqual([
+    'begun',
+    'answer',
+    'called',
+    'result',
+    'answer',
+    'ended',
+  ]);
+  expect(run.steps[3]).toMatchObject({ state: 'interrupted', tool: 'wait' });
+  expect(linesOf(calls)).toEqual(['made']);
+  expect(model.requests).toHaveLength(2);
+});
+
+test.concurrent('a run goes on by its old definition over a reload and a restart, with the secret of the new environment, and no secret is kept', async () => {
+  const [model, folder] = [await newModel(), temporaryFolder()];
+  const calls = join(folder, 'calls');
+  const listed = [{ name: 'look', inputSchema: { type: 'object' } }];
+  const env = {
+    CALLS: calls,
+    TOOLS: JSON.stringify(listed),
+    CLAIM: 'seen',
+    TOKEN: fromVariable('DESK_TOKEN'),
+  };
+  const desk = { name: 'desk', ...fault('claims', { env }) };
+  const old = agent('clerk', { model: MODEL, system_prompt: 'By the old words.', mcp_servers: [desk] });
+  const tokens = ['first-token-of-the-desk-8Hq', 'second-token-of-the-desk-3Wn'] as const;
+  const first = await startModelGateway(model, { folder, resources: [old], env: { DESK_TOKEN: tokens[0] } });
+  let isSlow = true;
+  model.answerWith((request) => {
+    const n = answersSoFar(request);
+    if (n === 1 && isSlow) return { text: 'never', delayMs: A_LONG_TIME_MS };
+    if (n < 2 && offeredTools(request).includes('look')) return { calls: [{ name: 'look' }] };
+    return { text: 'Looked.' };
+  });
+  const id = await begin(first, 'look twice');
+  await eventually(() => expect(model.requests).toHaveLength(2));
+  writeResources(folder, [agent('clerk', { model: MODEL, system_prompt: 'By the new words.' })]);
+  expect((await ask(`${first.url}/admin/reload`, { method: 'POST' })).status).toBe(200);
+  // Whoever comes now has the new file; the run goes on.
+  const other = await begin(first, 'look');
+  expect(await runIs(first, other, 'done')).toMatchObject({ answer: 'Looked.' });
+  expect(system(model.requests[2])).toContain('By the new words.');
+  expect(offeredTools(model.requests[2] as RecordedRequest)).toEqual([]);
+  expect(model.requests[1]?.wasGivenUp).toBe(false);
+  expect(await first.stop()).toBe(0);
+  isSlow = false;
+  const second = await startModelGateway(model, { folder, env: { DESK_TOKEN: tokens[1] } });
+  const run = await runIs(second, id, 'done');
+  expect(run).toMatchObject({ answer: 'Looked.', attempts: 1, usage: { iterations: 3, tool_calls: 2 } });
+  expect(model.requests).toHaveLength(5);
+  for (const n of [0, 1, 3, 4]) {
+    expect(system(model.requests[n])).toContain('By the old words.');
+    expect(offeredTools(model.requests[n] as RecordedRequest)).toEqual(['look']);
+  }
+  const noted = linesOf(calls).map((line) => JSON.parse(line));
+  expect(noted.map(({ token }) => token)).toEqual(tokens);
+  expect(new Set(noted.map(({ _meta }) => _meta['actor-gateway/key'])).size).toBe(2);
+  // What is kept of it, and what was written and told, while it runs and when it has ended.
+  const told = JSON.stringify([model.requests.map(({ body }) => body), run]);
+  const expectNoSecret = () => {
+    const all = [keptAndWritten(second), first.text(), told].join('\n');
+    expect(all).toContain('By the old words.');
+    for (const secret of [...tokens, MODEL_KEY]) expect(all).not.toContain(secret);
+  };
+  expectNoSecret();
+  expect(await second.stop()).toBe(0);
+  expectNoSecret();
+});

@@ -1,0 +1,204 @@
+// Commands that wait for somebody's word, with the built program and whole platforms: people are asked in another channel, press
+// buttons or put marks there, the question turns into the outcome, and whoever gave the command is answered where that was.
+
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import {
+  type AgentProgram,
+  eventually,
+  httpAgent,
+  startAgent,
+  startAutomation,
+  trigger,
+} from '../../fixtures/automation/automation.ts';
+import { botTrigger, newPlatform, texts } from '../../fixtures/automation/bots.ts';
+import { atRest } from '../../fixtures/automation/killed.ts';
+import type { Bot } from '../../fixtures/bot-platform/bot.ts';
+import type { BotPlatform } from '../../fixtures/bot-platform/bot-platform.ts';
+import type { Chat, Message, Person } from '../../fixtures/bot-platform/chat.ts';
+import { buttonsOf } from '../../fixtures/bot-platform/methods-message.ts';
+import { LocalChatWorkspace } from '../../fixtures/chats/local-chatworkspace.ts';
+import { ask } from '../../fixtures/clients/api-client.ts';
+import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
+import type { Channel, Message as WorkspaceMessage } from '../../fixtures/workspace-platform/channel.ts';
+
+let program: AgentProgram;
+let gateway: GatewayProcess;
+let platform: BotPlatform;
+let bot: Bot;
+let other: Bot;
+let ops: Chat;
+let ann: Person;
+let ben: Person;
+const workspace = new LocalChatWorkspace();
+let room: Channel;
+let direct: Channel;
+const ANN = 'U0ANN';
+const MIA = 'U0MIA';
+
+beforeAll(async () => {
+  program = await startAgent(({ body }) => ({ text: `shipped ${wordIn(body.input)}` }));
+  platform = await newPlatform();
+  [bot, other] = [platform.addBot('gate_bot'), platform.addBot('other_bot')];
+  [ann, ben] = [platform.person('Ann', 'ann'), platform.person('Ben', 'ben')];
+  ops = platform.supergroup('Ops', bot, other);
+  await workspace.start();
+  room = workspace.platform.addChannel('ops', [workspace.app]);
+  direct = workspace.platform.addDirect(workspace.app);
+  const gate = (approver: string, approval_channel: string) => ({
+    deploy: { agent: 'deployer', requires_approval: true, approvers: [approver], approval_channel },
+  });
+  const { type, config } = workspace.trigger();
+  gateway = await startAutomation({
+    resources: [
+      botTrigger('gate', platform, bot, { agent: 'deployer', commands: gate('@ann', String(ops.id)) }),
+      botTrigger('other', platform, other, { agent: 'deployer' }),
+      trigger('workspace', { type, config, default_agent: 'deployer', commands: gate(ANN, room.id) }),
+      httpAgent('deployer', program.url),
+    ],
+  });
+  await workspace.attach(gateway.url);
+});
+
+afterAll(async () => {
+  await gateway.stop();
+  await workspace.stop();
+});
+
+/** Behind the command, which one of the platforms leaves in the text. */
+const wordIn = (input: string) => input.split(' ').at(-1) ?? '';
+const timesDone = (word: string) => program.requests.filter(({ body }) => wordIn(body.input) === word).length;
+const approvals = async () => (await ask(`${gateway.url}/approvals`)).json.approvals;
+
+/** Somebody says it to the bot, alone; gives the question to the others. */
+async function askedByBot(
+  person: Person,
+  word: string,
+): Promise<{ readonly chat: Chat; readonly question: Message }> {
+  const chat = platform.privateChat(person, bot);
+  platform.say(chat, person, `/deploy ${word}`);
+  const question = await eventually(() => {
+    const found = platform.saidBy(bot, ops).find(({ text = '' }) => text.includes(`/deploy ${word}`));
+    expect(found && buttonsOf(found).map(({ text }) => text)).toEqual(['Approve', 'Deny']);
+    return found as Message;
+  });
+  await eventually(() =>
+    expect(texts(platform, bot, chat).at(-1)).toContain('This waits for approval of ann.'),
+  );
+  expect(question.text).toMatch(new RegExp(`^Command: /deploy ${word}$`, 'm'));
+  expect(timesDone(word)).toBe(0);
+  return { chat, question };
+}
+
+const buttonOf = (message: Message, title: string) =>
+  buttonsOf(message).find(({ text }) => text === title)?.callback_data ?? '';
+const nowOf = ({ message_id }: Message) => ops.messages.get(message_id) as Message;
+
+/** The question is the outcome, without buttons, and whoever asked has the answer once. */
+async function settledByBot(
+  { chat, question }: { readonly chat: Chat; readonly question: Message },
+  outcome: RegExp,
+  answer: RegExp,
+) {
+  await eventually(() => {
+    expect(nowOf(question).text).toMatch(outcome);
+    expect(buttonsOf(nowOf(question))).toEqual([]);
+  });
+  await eventually(() => expect(texts(platform, bot, chat).at(-1)).toMatch(answer));
+  expect(texts(platform, bot, chat).filter((text = '') => answer.test(text))).toHaveLength(1);
+}
+
+test('a messenger: who is named presses the button, and others press in vain, with another bot too', async () => {
+  const asked = await askedByBot(platform.person('Mia', 'mia'), 'one');
+  const approve = buttonOf(asked.question, 'Approve');
+  platform.press(bot, ben, asked.question, approve);
+  await eventually(() =>
+    expect(texts(platform, bot, ops).at(-1)).toBe('Sorry, only those who are named as approvers may decide.'),
+  );
+  // The same button, below a message of a bot that has not asked.
+  const elsewhere = platform.group('Elsewhere', other);
+  const copy = elsewhere.add({ from: other.person, text: 'Approve?' });
+  platform.press(other, ann, copy, approve);
+  await eventually(() =>
+    expect(texts(platform, other, elsewhere).at(-1)).toBe('Sorry, it is not decided here.'),
+  );
+  expect(await approvals()).toMatchObject([{ state: 'pending', approval_channel: String(ops.id) }]);
+  expect(timesDone('one')).toBe(0);
+  platform.press(bot, ann, asked.question, approve);
+  platform.press(bot, ann, asked.question, buttonOf(asked.question, 'Deny'));
+  await settledByBot(asked, /^Approved by ann at /m, /^shipped one$/);
+  expect(timesDone('one')).toBe(1);
+  expect(await approvals()).toMatchObject([{ state: 'approved', decided_name: 'ann', via: 'chat' }]);
+});
+
+test('a messenger: marks on the question decide as the buttons do', async () => {
+  const yes = await askedByBot(platform.person('Zoe', 'zoe'), 'two');
+  const no = await askedByBot(platform.person('Kai', 'kai'), 'three');
+  platform.react(ops, ben, yes.question, '👍');
+  platform.react(ops, ann, yes.question, '🤔');
+  platform.react(ops, ann, no.question, '👎');
+  await settledByBot(no, /^Denied by ann at /m, /^Denied by ann/);
+  expect(nowOf(yes.question).text).not.toMatch(/^Approved by/m);
+  platform.react(ops, ann, yes.question, '👍');
+  await settledByBot(yes, /^Approved by ann at /m, /^shipped two$/);
+  expect([timesDone('two'), timesDone('three')]).toEqual([1, 0]);
+});
+
+interface Element {
+  readonly type: string;
+  readonly action_id: string;
+  readonly text: { readonly text: string };
+}
+interface Block {
+  readonly block_id?: string;
+  readonly elements?: readonly Element[];
+}
+
+const buttonsIn = ({ blocks = [] }: WorkspaceMessage) =>
+  (blocks as unknown as readonly Block[]).flatMap(({ block_id, elements = [] }) =>
+    elements.filter(({ type }) => type === 'button').map((element) => ({ ...element, block_id })),
+  );
+const inRoom = () => workspace.platform.saidBy(workspace.app, room);
+const textOf = (message: WorkspaceMessage | undefined) => JSON.stringify([message?.text, message?.blocks]);
+
+async function askedInWorkspace(word: string): Promise<WorkspaceMessage> {
+  await workspace.platform.command(workspace.app, direct, MIA, '/deploy', word);
+  return eventually(() => {
+    const found = inRoom().find((message) => textOf(message).includes(`/deploy ${word}`));
+    expect(found && buttonsIn(found).map(({ text }) => text.text)).toEqual(['Approve', 'Deny']);
+    return found as WorkspaceMessage;
+  });
+}
+
+async function settledInWorkspace({ ts }: WorkspaceMessage, outcome: RegExp, answer: string): Promise<void> {
+  await eventually(() => {
+    const now = inRoom().find((each) => each.ts === ts);
+    expect(textOf(now)).toMatch(outcome);
+    expect(now && buttonsIn(now)).toEqual([]);
+  });
+  await eventually(() => {
+    const answers = workspace.platform
+      .saidBy(workspace.app, direct)
+      .filter((each) => textOf(each).includes(answer));
+    expect(answers).toHaveLength(1);
+  });
+}
+
+test('a workspace: buttons and marks of those who are named, and of nobody else', async () => {
+  const one = await askedInWorkspace('five');
+  const [approve] = buttonsIn(one);
+  await workspace.platform.press(workspace.app, room, MIA, one, { ...approve });
+  await eventually(() => expect(textOf(inRoom().at(-1))).toContain('Sorry, only those who are named'));
+  await workspace.platform.react(room, MIA, one, '+1');
+  expect(timesDone('five')).toBe(0);
+  await workspace.platform.press(workspace.app, room, ANN, one, { ...approve });
+  await settledInWorkspace(one, /Approved by /, 'shipped five');
+  const two = await askedInWorkspace('six');
+  await workspace.platform.react(room, ANN, two, '-1');
+  await settledInWorkspace(two, /Denied by /, 'Denied by ');
+  const three = await askedInWorkspace('seven');
+  await workspace.platform.react(room, ANN, three, '+1');
+  await settledInWorkspace(three, /Approved by /, 'shipped seven');
+  expect(['five', 'six', 'seven'].map(timesDone)).toEqual([1, 0, 1]);
+  await atRest(gateway);
+  expect(gateway.logs().filter(({ level }) => level === 'error')).toEqual([]);
+});

@@ -1,0 +1,218 @@
+// Agents that are asked over the API without a trigger of a file, and what is shown of it: at once, after a wait, as a stream.
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import {
+  type AgentProgram,
+  agent,
+  eventually,
+  httpAgent,
+  startAgent,
+  startAutomation,
+} from '../../fixtures/automation/automation.ts';
+import { ask, EventReader, postStream } from '../../fixtures/clients/api-client.ts';
+import { type GatewayProcess, temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
+
+/** Of a stream, so that a test says when it goes on. */
+let sendMore: () => void = () => {};
+
+async function* growing() {
+  yield 'data: {"text":"One, "}';
+  await new Promise<void>((resolve) => {
+    sendMore = resolve;
+  });
+  yield 'data: {"text":"two."}';
+}
+
+const rules = [
+  { match: { text: 'later' }, answer: 'It is time.', wait_ms: 300 },
+  { match: { text: 'for ever' }, answer: 'Never said.', wait_ms: 3_600_000 },
+  { match: { text: 'slow' }, answer: 'At last.', delay_ms: 60_000 },
+  { answer: 'You said {{input}} in {{conversation}}.' },
+];
+
+let program: AgentProgram;
+let gateway: GatewayProcess;
+beforeAll(async () => {
+  program = await startAgent(({ body }) => {
+    if (body.input === 'count') return { stream: growing() };
+    if (body.input === 'long') return { text: 'x'.repeat(60_000), data: { verdict: 'fine' } };
+    if (body.input === 'broken') return { status: 400 };
+    return { text: `heard ${body.input} after ${body.history.length}`, data: { of: body.trigger } };
+  });
+  const folder = temporaryFolder();
+  writeFileSync(join(folder, 'desk.yaml'), JSON.stringify(rules));
+  gateway = await startAutomation({
+    folder,
+    resources: [httpAgent('clerk', program.url), agent('desk', { model: 'scripted:../desk.yaml' })],
+  });
+});
+
+const sent = (body: object, headers: Readonly<Record<string, string>> = {}) => ({
+  method: 'POST',
+  headers: { 'content-type': 'application/json', ...headers },
+  body: JSON.stringify(body),
+});
+const runsOf = (name: string) => `${gateway.url}/agents/${name}/runs`;
+const post = (name: string, body: object, headers: Readonly<Record<string, string>> = {}) =>
+  ask(runsOf(name), sent(body, headers));
+const runPath = (id: string, verb = '') => `${gateway.url}/runs/${encodeURIComponent(id)}${verb}`;
+const stream = (name: string, body: object) =>
+  postStream(runsOf(name), JSON.stringify(body), { accept: 'text/event-stream' });
+
+/** Names and data of what a stream has told. */
+const told = ({ text }: EventReader) =>
+  [...text.matchAll(/^event: (\w+)\ndata: (.*)$/gm)].map(
+    ([, name = '', data = '']) => [name, JSON.parse(data)] as const,
+  );
+const named = (reader: EventReader, wanted: string) =>
+  told(reader).flatMap(([name, data]) => (name === wanted ? [data] : []));
+const until = (reader: EventReader, wanted: string) =>
+  reader.until(wanted, () => named(reader, wanted).at(-1));
+
+describe('an agent that is asked', () => {
+  test('answers, with what came beside its words', async () => {
+    const { status, json } = await post('clerk', { input: 'hello', wait_seconds: 10 });
+    expect([status, json.data]).toEqual([200, { of: 'agent/clerk' }]);
+    expect(json).toMatchObject({
+      kind: 'agent',
+      name: 'clerk',
+      state: 'done',
+      answer: 'heard hello after 0',
+    });
+  });
+
+  test('remembers what was said in a session, and nothing of another one', async () => {
+    const say = async (input: string, session?: string) =>
+      (await post('clerk', { input, wait_seconds: 10, session })).json;
+    expect((await say('one', 'ada')).answer).toBe('heard one after 0');
+    const second = await say('two', 'ada');
+    expect([second.answer, second.session]).toEqual(['heard two after 2', 'ada']);
+    expect(second.conversation).toBe('conversation/manual/agent/clerk/ada');
+    expect((await say('three')).answer).toBe('heard three after 0');
+  });
+
+  test('gives its whole answer, however much of it the record keeps', async () => {
+    const { json } = await post('clerk', { input: 'long', wait_seconds: 10 });
+    expect([json.answer.length, json.data]).toEqual([60_000, { verdict: 'fine' }]);
+  });
+
+  test('is accepted at once where nobody waits, and the run tells how it ended', async () => {
+    const { status, json } = await post('desk', { input: 'hi', session: 's1' });
+    expect([status, json.state === 'queued' || json.state === 'running']).toEqual([202, true]);
+    await eventually(async () =>
+      expect((await ask(runPath(json.id))).json).toMatchObject({
+        state: 'done',
+        answer: 'You said hi in manual/agent/desk/s1.',
+        steps: [],
+        trigger: 'agent/desk',
+      }),
+    );
+    const delivery = (await ask(`${gateway.url}/deliveries/${encodeURIComponent(json.id)}`)).json;
+    expect(delivery).toMatchObject({ state: 'done', trigger: 'agent/desk' });
+  });
+
+  test('is asked once under one key, however often the request comes', async () => {
+    const key = { 'idempotency-key': 'k-1' };
+    const first = (await post('clerk', { input: 'once', wait_seconds: 10 }, key)).json;
+    const again = (await post('clerk', { input: 'once', wait_seconds: 10 }, key)).json;
+    expect(first.id).toBe('manual:agent/clerk/k-1');
+    expect([again.id, again.answer, again.session]).toEqual([first.id, first.answer, first.session]);
+    expect(program.requests.filter(({ body }) => body.input === 'once')).toHaveLength(1);
+    const other = await post('clerk', { input: 'something else', wait_seconds: 10 }, key);
+    expect([other.status, other.json.message]).toEqual([409, expect.stringContaining('Idempotency-Key')]);
+  });
+
+  test('that fails for good says so', async () => {
+    const { status, json } = await post('clerk', { input: 'broken', wait_seconds: 10 });
+    expect([status, json.state, json.answer]).toEqual([200, 'failed', null]);
+    expect(json.note).toContain('400');
+  });
+
+  test('has to be there, and to be asked something', async () => {
+    expect((await post('clark', { input: 'x' })).status).toBe(404);
+    for (const body of [{}, { input: ' ' }, { input: 'x', session: 'a/b' }, { input: 'x', more: 1 }])
+      expect((await post('clerk', body)).status).toBe(400);
+    expect((await ask(runsOf('clerk'))).status).toBe(405);
+  });
+
+  test('AGT1: has no trigger that is listed, paused or run', async () => {
+    const { json } = await ask(`${gateway.url}/triggers`);
+    expect(json.triggers).toEqual([]);
+    expect((await ask(`${gateway.url}/triggers/agent%2Fclerk/pause`, { method: 'POST' })).status).toBe(404);
+  });
+});
+
+describe('a run that waits or lasts', () => {
+  test('is told as waiting, goes on by itself, and its end is told to whoever watches', async () => {
+    const { status, json } = await post('desk', { input: 'later', wait_seconds: 10 });
+    expect([status, json.state, json.waiting_for]).toEqual([200, 'waiting', 'timer']);
+    const events = new EventReader(runPath(json.id, '/events'), {});
+    expect(await until(events, 'end')).toMatchObject({ state: 'done', answer: 'It is time.' });
+    await events.ended();
+  });
+
+  test('is cancelled, once', async () => {
+    const waits = (await post('desk', { input: 'for ever', wait_seconds: 10 })).json;
+    const cancelled = await ask(runPath(waits.id, '/cancel'), { method: 'POST' });
+    expect([cancelled.status, cancelled.json.state]).toEqual([200, 'cancelled']);
+    expect((await ask(runPath(waits.id, '/cancel'), { method: 'POST' })).status).toBe(409);
+
+    const lasting = stream('desk', { input: 'slow' });
+    const { id } = await until(lasting, 'run');
+    await eventually(async () => expect((await ask(runPath(id))).json.state).toBe('running'));
+    await ask(runPath(id, '/cancel'), { method: 'POST' });
+    expect(await until(lasting, 'end')).toMatchObject({ state: 'cancelled', answer: null });
+  });
+
+  test('that was cancelled goes on when it is tried again; one that is done does not', async () => {
+    const { id } = (await post('desk', { input: 'for ever, again', wait_seconds: 10 })).json;
+    await ask(runPath(id, '/cancel'), { method: 'POST' });
+    const retried = await ask(runPath(id, '/retry'), { method: 'POST' });
+    expect(retried.status).toBe(200);
+    await eventually(async () => expect((await ask(runPath(id))).json.state).not.toBe('cancelled'));
+    const done = (await post('desk', { input: 'done', wait_seconds: 10 })).json;
+    const refused = await ask(runPath(done.id, '/retry'), { method: 'POST' });
+    expect([refused.status, refused.json.message]).toEqual([409, expect.stringContaining('the run is done')]);
+  });
+
+  test('is none where there is no such id, or the delivery has no journal', async () => {
+    expect((await ask(runPath('manual:nothing'))).status).toBe(404);
+    expect((await ask(runPath('manual:nothing', '/events'))).status).toBe(404);
+    expect((await ask(`${gateway.url}/runs?state=ended`)).status).toBe(400);
+    expect((await ask(`${gateway.url}/runs?state=failed,done&agent=desk&limit=3`)).json).toEqual({
+      runs: [],
+      next_before: null,
+    });
+  });
+});
+
+describe('a stream', () => {
+  test('tells the run, what is added to the text, and the end', async () => {
+    const reader = stream('clerk', { input: 'count' });
+    expect(await until(reader, 'text')).toEqual({ text: 'One, ' });
+    sendMore();
+    expect(await until(reader, 'end')).toMatchObject({ state: 'done', answer: 'One, two.' });
+    await reader.ended();
+    const names = told(reader).map(([name]) => name);
+    expect([names[0], names.at(-1)]).toEqual(['run', 'end']);
+    const [first, ...more] = named(reader, 'text');
+    expect(first.text + more.map(({ delta }) => delta).join('')).toBe('One, two.');
+  });
+
+  test('may be left: the run goes on, and whoever comes back is told what there is', async () => {
+    const reader = stream('clerk', { input: 'count' });
+    const { id } = await until(reader, 'run');
+    await until(reader, 'text');
+    reader.drop();
+    const again = new EventReader(runPath(id, '/events'), {});
+    expect(await until(again, 'text')).toEqual({ text: 'One, ' });
+    sendMore();
+    expect(await until(again, 'end')).toMatchObject({ state: 'done', answer: 'One, two.' });
+    // And once it is over.
+    const late = new EventReader(runPath(id, '/events'), {});
+    expect(await until(late, 'end')).toMatchObject({ state: 'done', answer: 'One, two.' });
+    await late.ended();
+  });
+});

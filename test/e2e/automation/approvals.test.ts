@@ -1,0 +1,191 @@
+// Commands that wait for somebody's word, in the program as it is shipped: over HTTP and from the terminal, and whenever it is killed.
+
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  type AgentProgram,
+  type AgentRequest,
+  eventually,
+  httpAgent,
+  startAgent,
+  startAutomation,
+  trigger,
+} from '../../fixtures/automation/automation.ts';
+import { ask } from '../../fixtures/clients/api-client.ts';
+import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
+import { runMain } from '../../fixtures/gateway/run-main.ts';
+
+let program: AgentProgram;
+let gateway: GatewayProcess;
+
+beforeAll(async () => {
+  program = await startAgent(({ body }) => ({ text: `did ${saidIn(body)}` }));
+  const approval = { agent: 'deployer', requires_approval: true, approvers: ['ben', '@carl'] };
+  gateway = await startAutomation({
+    resources: [
+      trigger('ops', {
+        type: 'Manual',
+        config: {},
+        commands: { deploy: approval, quick: { ...approval, approval_timeout_seconds: 0.05 } },
+      }),
+      httpAgent('deployer', program.url),
+    ],
+  });
+});
+
+afterAll(async () => {
+  await gateway.stop();
+});
+
+/** Behind the command. */
+const saidIn = ({ input }: AgentRequest['body']) => input.split('\n')[1] ?? '';
+
+const post = (path: string, body: object = {}) =>
+  ask(`${gateway.url}${path}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+
+async function asked(text: string): Promise<{ readonly run: string; readonly id: string }> {
+  const { json } = await post('/triggers/ops/run', { command: 'deploy', text });
+  const run = json.id as string;
+  const [approval] = await eventually(async () => {
+    const found = await listed(run);
+    expect(found).toHaveLength(1);
+    return found;
+  });
+  return { run, id: approval?.id as string };
+}
+
+async function listed(run: string): Promise<readonly { readonly id: string }[]> {
+  const { json } = await ask(`${gateway.url}/approvals?run=${encodeURIComponent(run)}`);
+  return json.approvals as readonly { readonly id: string }[];
+}
+
+const ended = (run: string) =>
+  eventually(async () => {
+    const { json } = await ask(`${gateway.url}/runs/${encodeURIComponent(run)}`);
+    expect(json.state).toBe('done');
+    return json;
+  });
+
+const timesDone = (text: string) => program.requests.filter(({ body }) => saidIn(body) === text).length;
+
+async function restart(): Promise<void> {
+  const { folder } = gateway;
+  await gateway.stop('SIGKILL');
+  gateway = await startAutomation({ folder });
+}
+
+describe('over HTTP', () => {
+  test('an operator approves, and what was asked is done once', async () => {
+    const { run, id } = await asked('one');
+    const { json } = await ask(`${gateway.url}/approvals/${id}`);
+    expect(json).toMatchObject({
+      ...{ id, run, state: 'pending', kind: 'command', approvers: ['ben', '@carl'], via: null },
+      command: { name: 'deploy', input: expect.stringContaining('one') as string },
+      digest: expect.stringMatching(/^[0-9a-f]{64}$/) as string,
+    });
+    const waiting = await ask(`${gateway.url}/runs?state=waiting`);
+    expect(JSON.stringify(waiting.json)).toContain(run);
+    expect(timesDone('one')).toBe(0);
+    const approved = await post(`/approvals/${id}/approve`, { comment: 'go ahead' });
+    expect(approved).toMatchObject({
+      status: 200,
+      json: { state: 'approved', decided_by: 'an operator', via: 'api', comment: 'go ahead' },
+    });
+    expect(await ended(run)).toMatchObject({ answer: 'did one', kind: 'command', name: 'deploy' });
+    expect(timesDone('one')).toBe(1);
+    const again = await post(`/approvals/${id}/deny`);
+    expect(again).toMatchObject({ status: 409, json: { approval: { id, state: 'approved' } } });
+    const lines = gateway.logs().filter(({ msg }) => msg === 'an approval is decided');
+    expect(lines.find((line) => line.approval === id)).toMatchObject({ run, via: 'api', state: 'approved' });
+  });
+
+  test('in the name of a user it is decided with the rights of that user', async () => {
+    const { run, id } = await asked('two');
+    const refused = await post(`/approvals/${id}/approve`, { by: 'mallory' });
+    expect(refused).toMatchObject({ status: 403, json: { approval: { id, state: 'pending' } } });
+    const denied = await post(`/approvals/${id}/deny`, { by: '@ben', comment: 'not now' });
+    expect(denied).toMatchObject({ status: 200, json: { state: 'denied', operator: 'anonymous' } });
+    expect(await ended(run)).toMatchObject({ answer: 'Denied by @ben: not now' });
+    expect(timesDone('two')).toBe(0);
+  });
+
+  test('what is not known, or not understood, is refused', async () => {
+    const { id } = await asked('three');
+    expect((await ask(`${gateway.url}/approvals/nobody`)).status).toBe(404);
+    expect((await post('/approvals/nobody/approve')).status).toBe(404);
+    for (const body of [
+      { by: '' },
+      { by: '@' },
+      { by: 5 },
+      { comment: 'x'.repeat(2_001) },
+      { who: 'ben' },
+      [],
+    ])
+      expect([body, (await post(`/approvals/${id}/approve`, body)).status]).toEqual([body, 400]);
+    expect((await ask(`${gateway.url}/approvals?state=maybe`)).status).toBe(400);
+    expect((await ask(`${gateway.url}/approvals?limit=0`)).status).toBe(400);
+    await post(`/approvals/${id}/deny`);
+  });
+
+  test('what nobody decides about in time has expired', async () => {
+    const { json } = await post('/triggers/ops/run', { command: 'quick', text: 'four' });
+    expect(await ended(json.id as string)).toMatchObject({
+      answer: expect.stringContaining('Expired') as string,
+    });
+    const [approval] = await listed(json.id as string);
+    expect(await post(`/approvals/${approval?.id}/approve`)).toMatchObject({ status: 409 });
+    expect(timesDone('four')).toBe(0);
+  });
+});
+
+describe('from the terminal', () => {
+  const run = (...args: readonly string[]) =>
+    runMain([...args, '--url', gateway.url], { env: { GATEWAY_API_KEY: '' } });
+
+  test('approvals are listed, shown and decided', async () => {
+    const one = await asked('t1');
+    const two = await asked('t2');
+    const list = await run('approvals', 'list', '--state', 'pending');
+    expect(list.stdout).toMatch(new RegExp(`pending +command +.*${one.id} +/deploy t1`));
+    const page = await run('approvals', 'show', one.id);
+    expect(page.stdout).toContain('"input": "deploy\\nt1"');
+    expect(await run('approvals', 'approve', one.id, '--as', 'mallory')).toMatchObject({ code: 1 });
+    const approved = await run('approvals', 'approve', one.id, '--as', 'ben', '--comment', 'seen');
+    expect(approved).toMatchObject({ code: 0, stdout: `${one.id} is approved\n` });
+    const denied = await run('approvals', 'deny', two.id, '--json');
+    expect(JSON.parse(denied.stdout)).toMatchObject({ state: 'denied', decided_by: 'an operator' });
+    expect((await ended(one.run)).answer).toBe('did t1');
+    expect((await run('approvals', 'list', '--state', 'maybe')).code).toBe(2);
+  });
+});
+
+test('a kill between question and decision, and one right after the decision, lose nothing and do nothing twice', async () => {
+  const questions = await Promise.all(['k1', 'k2', 'k3', 'k4'].map(asked));
+  await restart();
+  const [first, second, third, fourth] = questions;
+  for (const { id } of questions)
+    expect((await ask(`${gateway.url}/approvals/${id}`)).json).toMatchObject({ state: 'pending' });
+  await post(`/approvals/${first?.id}/approve`);
+  await post(`/approvals/${second?.id}/deny`);
+  await post(`/approvals/${third?.id}/approve`);
+  await restart();
+  await post(`/approvals/${fourth?.id}/approve`);
+  const answers = await Promise.all(questions.map(async ({ run }) => (await ended(run)).answer));
+  expect(answers).toEqual(
+    ['did k1', 'Denied by an operator', 'did k3', 'did k4'].map(
+      (text) => expect.stringContaining(text) as string,
+    ),
+  );
+  const keys = new Map<string, Set<unknown>>();
+  for (const { headers, body } of program.requests) {
+    const text = saidIn(body);
+    keys.set(text, (keys.get(text) ?? new Set()).add(headers['idempotency-key']));
+  }
+  // An attempt that a kill has cut off may be made again, under the same key.
+  for (const text of ['k1', 'k3', 'k4']) expect(keys.get(text)?.size).toBe(1);
+  expect(timesDone('k2')).toBe(0);
+  expect(gateway.logs().filter(({ level }) => level === 'error')).toEqual([]);
+});

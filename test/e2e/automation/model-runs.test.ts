@@ -1,0 +1,78 @@
+// Runs of an agent with a model and a tool, over the API and in the terminal: streamed, step by step, with figures.
+
+import { resolve } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { agent, startAutomation } from '../../fixtures/automation/automation.ts';
+import { ask, type EventReader, postStream } from '../../fixtures/clients/api-client.ts';
+import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
+import { runMain } from '../../fixtures/gateway/run-main.ts';
+import { ModelServer } from '../../fixtures/models/model-server.ts';
+
+let models: ModelServer;
+let gateway: GatewayProcess;
+beforeAll(async () => {
+  models = await ModelServer.start();
+  gateway = await startAutomation({
+    resources: [
+      agent('helper', {
+        model: 'local:tiny',
+        system_prompt: 'Help.',
+        mcp_servers: [
+          { name: 'api', command: process.execPath, args: [resolve('test/fixtures/servers/api-server.mjs')] },
+        ],
+      }),
+    ],
+    settings: {
+      providers: { local: { base_url: `${models.url}/v1` } },
+      prices: { 'local:tiny': { input: 1, output: 10 } },
+    },
+  });
+});
+afterAll(() => models[Symbol.asyncDispose]());
+
+const told = ({ text }: EventReader) =>
+  [...text.matchAll(/^event: (\w+)\ndata: (.*)$/gm)].map(
+    ([, name = '', data = '']) => [name, JSON.parse(data)] as const,
+  );
+
+test('a run is streamed with its calls of tools, and afterwards each of its steps is there', async () => {
+  models.reply(
+    { text: 'I look.', calls: [{ name: 'echo', input: { text: 'hi' } }], usage: { input: 10, output: 5 } },
+    { text: ['It says ', 'hi.'], usage: { input: 20, output: 4 } },
+  );
+  const reader = postStream(
+    `${gateway.url}/agents/helper/runs`,
+    JSON.stringify({ input: 'what does it say?' }),
+    { accept: 'text/event-stream' },
+  );
+  await reader.ended();
+  const events = told(reader);
+  const end = events.at(-1)?.[1];
+  expect(
+    events.flatMap(([name, data]) => (name === 'text' ? [data.text ?? data.delta] : [])).join('|'),
+  ).toMatch(/^I look\.\|It says (\|)?hi\.$/);
+  expect(events.flatMap(([name, data]) => (name === 'tool' ? [`${data.name} ${data.state}`] : []))).toEqual([
+    'echo called',
+    'echo done',
+  ]);
+  const usage = { iterations: 2, tool_calls: 1, input_tokens: 30, output_tokens: 9, cost: 0.00012 };
+  expect(end).toMatchObject({ state: 'done', answer: 'It says hi.', steps_count: 6, usage });
+  const run = (await ask(`${gateway.url}/runs/${encodeURIComponent(end.id)}`)).json;
+  expect(run.steps.map(({ kind }: { readonly kind: string }) => kind)).toEqual([
+    ...['begun', 'answer', 'called', 'result', 'answer', 'ended'],
+  ]);
+  expect(run.steps[3]).toMatchObject({ tool: 'echo', state: 'done', result: '{"text":"hi"}' });
+  const raw = (await ask(`${gateway.url}/runs/${encodeURIComponent(end.id)}?raw=true&after=5`)).json;
+  expect(raw.steps).toMatchObject([{ n: 6, row: { kind: 'ended', text: 'It says hi.' } }]);
+  const { json } = await ask(`${gateway.url}/runs?agent=helper&state=done`);
+  expect(json.runs).toMatchObject([{ id: end.id, kind: 'agent', usage }]);
+  expect((await ask(`${gateway.url}/stats`)).json.agents.helper).toMatchObject({
+    runs: 1,
+    running: 0,
+    ...usage,
+  });
+  const shown = await runMain(['runs', 'show', end.id, '--url', gateway.url], {
+    env: { GATEWAY_API_KEY: '' },
+  });
+  expect(shown.stdout).toMatch(/^ +4 .* result .* echo done \{"text":"hi"\}$/m);
+});

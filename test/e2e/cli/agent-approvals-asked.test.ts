@@ -1,0 +1,151 @@
+// What an agent asks people before it calls a tool, in the terminal: in a conversation, by lines, and with the commands for approvals.
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  answersSoFar,
+  MODEL,
+  runIs,
+  startModelGateway,
+  toldMessages,
+  toldResults,
+} from '../../fixtures/agents/model-gateway.ts';
+import { ReportedCalls } from '../../fixtures/agents/reported-calls.ts';
+import { agent } from '../../fixtures/automation/automation.ts';
+import { eventually } from '../../fixtures/clients/api-client.ts';
+import { Terminal } from '../../fixtures/clients/terminal.ts';
+import { type GatewayProcess, temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
+import { type Run, runMain } from '../../fixtures/gateway/run-main.ts';
+import { ModelServer } from '../../fixtures/models/model-server.ts';
+
+/** A terminal obeys nothing of it. */
+const argumentsFor = (words: string) => ({ for: words, amount: 12.5, note: '\u001b]0;owned\u0007' });
+
+let model: ModelServer;
+let desk: ReportedCalls;
+let gateway: GatewayProcess;
+let clerk: ReturnType<typeof agent>;
+
+beforeAll(async () => {
+  desk = await ReportedCalls.start();
+  model = (await ModelServer.start()).answerWith((request) => {
+    const words = toldMessages(request).findLast(({ role }) => role === 'user')?.content ?? '';
+    if (answersSoFar(request) > 0) return { text: `told of ${words}: ${toldResults(request).join()}` };
+    return { calls: [{ name: 'pay', input: argumentsFor(words) }] };
+  });
+  clerk = agent('clerk', {
+    ...{ model: MODEL, mcp_servers: [desk.entry('desk')] },
+    policy: { ask: ['pay'], approvers: ['ada', 'ben'] },
+  });
+  gateway = await startModelGateway(model, { resources: [clerk] });
+});
+
+afterAll(async () => {
+  desk[Symbol.dispose]();
+  await model[Symbol.asyncDispose]();
+});
+
+const env = { GATEWAY_API_KEY: '' };
+const run = (...args: readonly string[]) => runMain([...args, '--url', gateway.url], { env });
+const madeFor = (words: string) => desk.calls.filter(({ args }) => args.for === words);
+
+test('a conversation in a terminal asks there, with the exact arguments, and y and n are heard', async () => {
+  const terminal = new Terminal(['chat', 'clerk', '--url', gateway.url], { env });
+  await eventually('the prompt', () => terminal.text.includes('> '));
+  const questions = () => terminal.text.split('Approve? [y/N] ').length - 1;
+  for (const [n, [words, said, told]] of [
+    ['rent', 'y', /told of rent: pay done/],
+    ['yacht', 'n', /told of yacht: .*denied/],
+    ['boat', '', /told of boat: .*denied/],
+  ].entries() as Iterable<[number, [string, string, RegExp]]>) {
+    terminal.type(`${words}\r`);
+    await eventually(`the question about ${words}`, () => questions() > n);
+    const shown = terminal.text.slice(terminal.text.lastIndexOf('It asks for approval: desk/pay'));
+    expect(shown).toContain(`"for": "${words}"`);
+    expect(shown).toContain('"amount": 12.5');
+    expect(shown).not.toContain('␛]0;');
+    expect(madeFor(words)).toEqual([]);
+    terminal.type(`${said}\r`);
+    await eventually(`the answer about ${words}`, () => told.test(terminal.text));
+    expect(madeFor(words).map(({ args }) => args)).toEqual(said === 'y' ? [argumentsFor(words)] : []);
+  }
+  terminal.type('/exit\r');
+  await eventually('the end', () => terminal.text.includes('ENDED 0'));
+});
+
+/** Of what was said on stderr: the approval, by the command line that it shows. */
+const approvalIn = ({ stderr }: Run) => /"approvals approve ([0-9a-f-]{36})"/.exec(stderr)?.[1] ?? '';
+
+describe('where nobody is there to ask', () => {
+  test('run agent ends with 3 and says what is to be run, which then works', async () => {
+    const asked = await run('run', 'agent', 'clerk', '--input', 'tax', '--user', 'ada');
+    expect([asked.code, asked.stdout]).toEqual([3, '']);
+    expect(asked.stderr).toContain('it waits for approval of desk/pay: ');
+    const id = approvalIn(asked);
+    const list = await run('approvals', 'list', '--state', 'pending');
+    expect(list.stdout).toMatch(new RegExp(`pending +tool +ada +- +${id} +desk/pay`));
+    const page = await run('approvals', 'show', id);
+    expect(page.stdout).toContain('"amount": 12.5');
+    expect(page.stdout).not.toContain('\u001b');
+    expect(page.stdout).toMatch(/^approvers +ada, ben$/m);
+    // Neither who asked nor a stranger.
+    for (const name of ['ada', 'mallory'])
+      expect(await run('approvals', 'approve', id, '--as', name)).toMatchObject({ code: 1, stdout: '' });
+    expect(madeFor('tax')).toEqual([]);
+    expect(await run('approvals', 'approve', id)).toMatchObject({ code: 0, stdout: `${id} is approved\n` });
+    const [, runId = ''] = /"runs show (\S+)"/.exec(asked.stderr) ?? [];
+    expect(await runIs(gateway, runId, 'done')).toMatchObject({ answer: 'told of tax: pay done' });
+    expect(madeFor('tax').map(({ args }) => args)).toEqual([argumentsFor('tax')]);
+    const late = await run('approvals', 'deny', id);
+    expect([late.code, late.stderr]).toEqual([1, expect.stringContaining('approved')]);
+  });
+
+  test('as JSON it is told too, and what is denied with a comment is told to the model', async () => {
+    const asked = await run('run', 'agent', 'clerk', '--input', 'fine', '--json');
+    expect(asked.code).toBe(3);
+    const { id: runId, state, approvals } = JSON.parse(asked.stdout);
+    expect({ state, approvals }).toEqual({ state: 'waiting', approvals: [approvalIn(asked)] });
+    const denied = await run(
+      ...['approvals', 'deny', approvals[0], '--as', '@ben', '--comment', 'we contest it', '--json'],
+    );
+    expect(JSON.parse(denied.stdout)).toMatchObject({
+      ...{ id: approvals[0], run: runId, state: 'denied', decided_by: '@ben', comment: 'we contest it' },
+      tool: { server: 'desk', tool: 'pay', arguments: argumentsFor('fine') },
+    });
+    expect((await runIs(gateway, runId, 'done')).answer).toMatch(/told of fine: .*we contest it/);
+    expect(madeFor('fine')).toEqual([]);
+  });
+
+  test('a conversation by lines ends with 3 and says so, too', async () => {
+    const said = await runMain(['chat', 'clerk', '--url', gateway.url], { env, input: 'fee\nnever asked\n' });
+    expect([said.code, said.stdout]).toEqual([3, '']);
+    expect((await run('approvals', 'approve', approvalIn(said))).code).toBe(0);
+    await eventually('the call', () => madeFor('fee').length === 1);
+    expect(madeFor('never asked')).toEqual([]);
+  });
+
+  test('with files alone the run ends with the command, and nobody is told of a way to approve', async () => {
+    const folder = temporaryFolder();
+    writeFileSync(
+      join(folder, 'clerk.yaml'),
+      JSON.stringify({
+        apiVersion: 'example.com/v1',
+        kind: 'Agent',
+        metadata: { name: 'clerk' },
+        spec: clerk.spec,
+      }),
+    );
+    const args = ['--config', join(gateway.folder, 'gateway.yaml'), '-f', join(folder, 'clerk.yaml')];
+    const said = await runMain(['run', 'agent', 'clerk', '--input', 'gone', ...args], {
+      env: { ...env, KEY_OF_MODEL: 'k' },
+    });
+    expect([said.code, said.stdout]).toEqual([3, '']);
+    expect(said.stderr).toMatch(
+      /it waits for approval of desk\/pay, and ends with this command.*"chat clerk"/,
+    );
+    expect(said.stderr).not.toContain('approvals approve');
+    expect(said.stderr).not.toContain('the run goes on');
+    expect(madeFor('gone')).toEqual([]);
+  });
+});

@@ -1,0 +1,174 @@
+// Agents in the terminal: asked once, talked with line by line, and in a terminal; over the API of a gateway that runs, and on files
+// alone. And the runs of a gateway.
+
+import { spawn } from 'node:child_process';
+import { readdirSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, test } from 'vitest';
+import {
+  type AgentProgram,
+  agent,
+  httpAgent,
+  startAgent,
+  startAutomation,
+} from '../../fixtures/automation/automation.ts';
+import { eventually } from '../../fixtures/clients/api-client.ts';
+import { Terminal } from '../../fixtures/clients/terminal.ts';
+import { type GatewayProcess, temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
+import { mainFile, runMain } from '../../fixtures/gateway/run-main.ts';
+
+/** Of a stream, so that a test says when it goes on. */
+let sendMore: () => void = () => {};
+
+async function* growing() {
+  yield 'data: {"text":"One, "}';
+  await new Promise<void>((resolve) => {
+    sendMore = resolve;
+  });
+  yield 'data: {"text":"two."}';
+}
+
+const rules = [
+  { match: { text: 'slow' }, answer: 'At last.', delay_ms: 60_000 },
+  { match: { text: 'for ever' }, answer: 'Never.', wait_ms: 3_600_000 },
+  { answer: 'You said {{input}}.' },
+];
+
+const folder = temporaryFolder();
+const desk = {
+  apiVersion: 'example.com/v1',
+  kind: 'Agent',
+  metadata: { name: 'desk' },
+  spec: { model: 'scripted:desk.yaml' },
+};
+let program: AgentProgram;
+let gateway: GatewayProcess;
+beforeAll(async () => {
+  writeFileSync(join(folder, 'desk.yaml'), JSON.stringify(rules));
+  writeFileSync(join(folder, 'agent.yaml'), JSON.stringify(desk));
+  program = await startAgent(({ body }) => {
+    if (body.input === 'count') return { stream: growing() };
+    if (body.input === 'broken') return { status: 400 };
+    return { text: `heard ${body.input} after ${body.history.length}\u001b]0;owned\u0007` };
+  });
+  gateway = await startAutomation({
+    folder,
+    resources: [httpAgent('clerk', program.url), agent('desk', { model: 'scripted:../desk.yaml' })],
+  });
+});
+
+const env = { GATEWAY_API_KEY: '' };
+const run = (...args: readonly string[]) => runMain([...args, '--url', gateway.url], { env });
+
+/** The program with lines on its stdin. */
+function withLines(
+  args: readonly string[],
+  lines: string,
+): Promise<{ code: number | null; stdout: string; stderr: string }> {
+  const child = spawn(process.execPath, [mainFile, ...args], {
+    env: { ...process.env, ...env },
+    timeout: 30_000,
+  });
+  let stdout = '';
+  let stderr = '';
+  child.stdout.on('data', (chunk) => {
+    stdout += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    stderr += chunk;
+  });
+  child.stdin.end(lines);
+  return new Promise((resolve) => child.once('close', (code) => resolve({ code, stdout, stderr })));
+}
+
+describe('run agent', () => {
+  test('prints the answer and nothing else, and nothing that a terminal would obey', async () => {
+    const { code, stdout, stderr } = await run('run', 'agent', 'clerk', '--input', 'hello');
+    expect([code, stdout, stderr]).toEqual([0, 'heard hello after 0\n', '']);
+  });
+
+  test('reads what to ask from stdin, goes on in a session, and prints JSON', async () => {
+    const args = ['run', 'agent', 'clerk', '--input', '-', '--session', 'ada', '--url', gateway.url];
+    expect((await withLines(args, 'one\n')).stdout).toBe('heard one after 0\n');
+    const { stdout } = await withLines([...args, '--json'], 'two\n');
+    expect(JSON.parse(stdout)).toMatchObject({ state: 'done', session: 'ada', name: 'clerk' });
+    expect(JSON.parse(stdout).answer).toContain('heard two after 2');
+  });
+
+  test('says why there is no answer, with exit code 1', async () => {
+    const failed = await run('run', 'agent', 'clerk', '--input', 'broken');
+    expect([failed.code, failed.stdout]).toEqual([1, '']);
+    expect(failed.stderr).toMatch(/^manual:\S+ is failed: .*400/);
+    const unknown = await run('run', 'agent', 'clark', '--input', 'x');
+    expect([unknown.code, unknown.stderr]).toEqual([1, 'there is no agent "clark"; did you mean clerk?\n']);
+    const late = await run('run', 'agent', 'desk', '--input', 'for ever', '--wait', '0.5');
+    expect([late.code, late.stdout, late.stderr]).toEqual([
+      1,
+      '',
+      expect.stringMatching(/the run goes on: "runs show manual:/),
+    ]);
+    expect((await run('run', 'agent', 'clerk')).code).toBe(2);
+  });
+
+  test('LOC1: runs an agent of files alone, and leaves nothing behind', async () => {
+    const before = readdirSync(tmpdir()).filter((name) => name.startsWith('actor-gateway-local-'));
+    const { code, stdout, stderr } = await runMain(
+      ['run', 'agent', 'desk', '--input', 'hello', '-f', join(folder, 'agent.yaml')],
+      { env },
+    );
+    expect([code, stdout, stderr]).toEqual([0, 'You said hello.\n', '']);
+    const after = readdirSync(tmpdir()).filter((name) => name.startsWith('actor-gateway-local-'));
+    expect(after.filter((name) => !before.includes(name))).toEqual([]);
+  });
+
+  test('says what is wrong with the files, with exit code 2', async () => {
+    const file = join(folder, 'wrong.yaml');
+    writeFileSync(file, JSON.stringify({ ...desk, spec: { model: 'scripted:nothing.yaml' } }));
+    const { code, stderr } = await runMain(['run', 'agent', 'desk', '--input', 'x', '-f', file], { env });
+    expect([code, stderr]).toEqual([2, expect.stringContaining('does not exist')]);
+  });
+});
+
+describe('chat', () => {
+  test('answers line by line where there is no terminal, in one conversation', async () => {
+    const { code, stdout } = await withLines(
+      ['chat', 'clerk', '--url', gateway.url],
+      'one\n\ntwo\n/exit\nthree\n',
+    );
+    expect([code, stdout]).toEqual([0, 'heard one after 0\nheard two after 2\n']);
+  });
+
+  test('shows the answer as it grows, cancels it with Ctrl-C, and ends with another', async () => {
+    const terminal = new Terminal(['chat', 'clerk', '--url', gateway.url], { env });
+    await eventually('the prompt', () => terminal.text.includes('> '));
+    terminal.type('count\r');
+    await eventually('the beginning', () => terminal.text.includes('One, '));
+    expect(terminal.text).not.toContain('two.');
+    sendMore();
+    await eventually('the rest', () => terminal.text.includes('One, two.'));
+    // Typed ahead, it is asked when the other one is over.
+    terminal.type('count\r');
+    await eventually('another beginning', () => terminal.text.split('One, ').length === 3);
+    terminal.type('\u0003');
+    await eventually('the end of the run', () => /manual:\S+ is cancelled/.test(terminal.text));
+    terminal.type('\u0003');
+    await eventually('the end', () => terminal.text.includes('ENDED 0'));
+    await eventually('the settings', () => terminal.text.includes('TERMINAL AS BEFORE'));
+  });
+});
+
+describe('runs', () => {
+  test('are listed, shown, cancelled and tried again', async () => {
+    expect((await run('runs', 'list')).stdout).toBe('no runs\n');
+    const { stdout } = await run('run', 'agent', 'desk', '--input', 'for ever', '--wait', '0.3', '--json');
+    const { id } = JSON.parse(stdout);
+    const shown = await run('runs', 'show', id);
+    expect(shown.stdout).toMatch(/^state +waiting \(timer\)$/m);
+    expect((await run('runs', 'cancel', id)).stdout).toBe(`${id} is cancelled\n`);
+    const again = await run('runs', 'cancel', id);
+    expect([again.code, again.stderr]).toEqual([1, expect.stringContaining('there is nothing to cancel')]);
+    expect((await run('runs', 'retry', id)).stdout).toMatch(/ is (queued|running|waiting)\n$/);
+    expect((await run('runs', 'list', '--state', 'ended')).code).toBe(2);
+  });
+});

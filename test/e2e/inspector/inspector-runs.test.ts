@@ -1,0 +1,404 @@
+// Runs and agents in the inspector: the page in a real browser, the built program, journals in its store.
+
+import { writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import {
+  agent,
+  eventually,
+  httpAgent,
+  startAgent,
+  startAutomation,
+} from '../../fixtures/automation/automation.ts';
+import {
+  answerRow,
+  askedAbout,
+  askedRow,
+  begunRow,
+  resultRow,
+  storeRuns,
+} from '../../fixtures/automation/stored-runs.ts';
+import { ask, EventReader } from '../../fixtures/clients/api-client.ts';
+import {
+  type GatewayProcess,
+  startGateway,
+  temporaryFolder,
+} from '../../fixtures/gateway/gateway-process.ts';
+import { ModelServer } from '../../fixtures/models/model-server.ts';
+import { fault } from '../../fixtures/server/fault-servers.ts';
+import { openPage } from '../../fixtures/tool-servers/browser.ts';
+
+/** Of a model, a tool and a person, as those would write it who want more than to be read. */
+const HOSTILE = '<img src=x onerror="document.title=1"><script>document.title=2</script>"\'`{{1}}';
+const SECRET = 'a key that nobody may see';
+const LONG = 'word '.repeat(2_000);
+
+/** Of a stream, so that a test says when it goes on. */
+let sendMore: () => void = () => {};
+
+async function* growing() {
+  yield `data: ${JSON.stringify({ text: `One, ${HOSTILE} ` })}`;
+  await new Promise<void>((resolve) => {
+    sendMore = resolve;
+  });
+  yield 'data: {"text":"two."}';
+}
+
+const paid = {
+  yes: { to: HOSTILE, key: SECRET, hidden: '\u202etxt.exe' },
+  no: { to: 'bob' },
+  long: { to: 'x'.repeat(30_000) },
+  left: { to: 'carl' },
+};
+const approvalId = (name: string) =>
+  `0a0a0a0a-0000-4000-8000-0000000000${String(Object.keys(paid).indexOf(name)).padStart(2, '0')}`;
+
+let gateway: GatewayProcess;
+let models: ModelServer;
+beforeAll(async () => {
+  const folder = temporaryFolder();
+  models = await ModelServer.start();
+  const program = await startAgent(() => ({ stream: growing() }));
+  writeFileSync(join(folder, 'desk.yaml'), JSON.stringify([{ answer: 'Never said.', delay_ms: 60_000 }]));
+  await storeRuns(folder, [
+    ...['yes', 'no', 'long', 'left'].map((name) => ({
+      ...{ id: `pays-${name}`, agent: 'shop', rows: [begunRow('Pay.'), askedRow(approvalId(name))] },
+      ...{
+        outcome: 'parked' as const,
+        asks: [askedAbout(approvalId(name), paid[name as keyof typeof paid])],
+      },
+    })),
+    {
+      id: 'http:orders/1 %2F',
+      agent: 'oncall',
+      rows: [
+        begunRow(`Look at ${HOSTILE}`),
+        answerRow(1, 'I look.', [
+          { id: 'c1', name: 'read_file', input: `{"path":"${HOSTILE.replaceAll('"', '')}"}` },
+        ]),
+        { kind: 'called', id: 'c1' },
+        resultRow('c1', `${SECRET} ${LONG}`),
+        answerRow(2, HOSTILE),
+        { kind: 'ended', text: HOSTILE },
+      ],
+      figures: {
+        model: 'local:tiny',
+        iterations: 2,
+        tool_calls: 1,
+        input_tokens: 2_400,
+        output_tokens: 68,
+        cost: 0.0084,
+      },
+      outcome: 'done',
+    },
+    {
+      ...{ id: 'r-failed', agent: HOSTILE, rows: [begunRow('Fail.')] },
+      ...{ outcome: 'dead', note: 'local:tiny answered 401' },
+    },
+  ]);
+  gateway = await startAutomation({
+    folder,
+    env: { TOOL_SECRET: SECRET },
+    servers: { echo: fault('echo') },
+    settings: {
+      inspector: { commands: true },
+      providers: { local: { base_url: `${models.url}/v1` } },
+      prices: { 'local:tiny': { input: 1_000, output: 10_000 } },
+    },
+    resources: [
+      httpAgent('clerk', program.url),
+      agent('helper', {
+        model: 'local:tiny',
+        mcp_servers: [
+          { name: 'api', command: process.execPath, args: [resolve('test/fixtures/servers/api-server.mjs')] },
+        ],
+      }),
+      agent('desk', { model: 'scripted:../desk.yaml' }),
+      agent('oncall', {
+        model: 'ollama:tiny',
+        description: HOSTILE,
+        mcp_servers: [
+          'echo',
+          { name: 'own', command: 'node', args: ['-e', '0'], env: { KEY: `\${TOOL_SECRET}` } },
+        ],
+      }),
+    ],
+  });
+});
+
+afterAll(() => models[Symbol.asyncDispose]());
+
+const began = async (name: string, input: string): Promise<string> => {
+  const answer = await ask(`${gateway.url}/agents/${name}/runs`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ input }),
+  });
+  return answer.json.id;
+};
+const viewOf = (id: string) =>
+  `${gateway.url}/inspector/view/~runs/${encodeURIComponent(id.replace(/[%/]/g, encodeURIComponent))}/details`;
+const steps = (page: Page) => page.locator('.steps > .step');
+const titleOf = (page: Page) => page.title();
+
+async function open() {
+  const opened = await openPage();
+  opened.page.setDefaultTimeout(30_000);
+  return opened;
+}
+
+describe('runs in the inspector', () => {
+  test('are listed with their figures, and one is shown with its steps, all of it as text', async () => {
+    const { page, complaints } = await open();
+    await page.goto(`${gateway.url}/inspector`);
+    await page.getByRole('link', { name: 'Runs' }).click();
+    expect(new URL(page.url()).pathname).toBe('/inspector/view/~runs/details');
+    const lines = page.locator('ul.records > li');
+    await lines.nth(1).waitFor();
+    // The newest first.
+    expect(await lines.nth(0).locator('a').textContent()).toBe(HOSTILE);
+    expect(await lines.nth(0).locator('.pill').textContent()).toBe('failed');
+    expect(await lines.nth(0).locator('.note').textContent()).toBe('local:tiny answered 401');
+    expect(await lines.nth(1).textContent()).toMatch(
+      /oncall.*done.*local:tiny · agent\/oncall · 6 steps · 2 model calls · 1 tool call · 2468 tokens · cost 0\.0084/,
+    );
+    await lines.nth(1).locator('a').click();
+    expect(page.url()).toBe(viewOf('http:orders/1 %2F'));
+    await steps(page).nth(4).waitFor();
+    expect(await page.locator('#run .figures').textContent()).toContain('tokens in2400');
+    expect(await steps(page).locator('.head span:not(.aside):not(.pill)').allTextContents()).toEqual([
+      ...['asked', 'answer 1', 'tool', 'answer 2', 'ended'],
+    ]);
+    expect(await steps(page).nth(1).textContent()).toContain(
+      '1200 tokens in, 34 out · cost 0.0042 · took 812 ms',
+    );
+    const call = steps(page).nth(2);
+    expect(await call.locator('.pill').textContent()).toBe('done');
+    await call.locator('summary', { hasText: 'result' }).press('Enter');
+    const result = await call.locator('details[open] pre').textContent();
+    expect([result?.startsWith('[redacted] word'), (result?.length ?? 0) < 2_100]).toEqual([true, true]);
+    expect(await steps(page).nth(3).locator('pre').textContent()).toBe(HOSTILE);
+    expect(await page.locator('#page img, #page script').count()).toBe(0);
+    // A link to it leads there as well.
+    await page.reload();
+    await steps(page).nth(4).waitFor();
+    expect(await titleOf(page)).toContain('run');
+    expect(complaints).toEqual([]);
+  });
+
+  test('are found by state and agent', async () => {
+    const { page } = await open();
+    await page.goto(`${gateway.url}/inspector/view/~runs/details`);
+    const lines = page.locator('ul.records > li');
+    await lines.nth(1).waitFor();
+    await page.getByLabel('State').selectOption('done');
+    await eventually(async () => expect(await lines.locator('a').allTextContents()).toEqual(['oncall']));
+    await page.getByLabel('State').selectOption('queued');
+    await page.locator('.empty', { hasText: 'No such runs' }).waitFor();
+    await page.getByLabel('State').selectOption('');
+    await page.getByLabel('Agent').selectOption('oncall');
+    await eventually(async () => expect(await lines.locator('a').allTextContents()).toEqual(['oncall']));
+  });
+
+  test('show the text of an answer while it is written, and the answer when it is there', async () => {
+    const id = await began('clerk', 'count');
+    const { page, complaints } = await open();
+    await page.goto(viewOf(id));
+    await page.locator('.step.live pre', { hasText: 'One, <img' }).waitFor();
+    expect(await page.locator('#run h1').textContent()).toBe('clerk');
+    sendMore();
+    await page.locator('.step:not(.live) pre', { hasText: /^One, .* two\.$/ }).waitFor();
+    expect(await page.locator('.step.live').count()).toBe(0);
+    expect(await page.locator('#run .pill').first().textContent()).toBe('done');
+    expect(await page.locator('#page img, #page script').count()).toBe(0);
+    expect(complaints).toEqual([]);
+  });
+
+  test('are cancelled and go on with buttons, by the keyboard, where commands are allowed', async () => {
+    const id = await began('desk', 'slow');
+    const { page } = await open();
+    await page.goto(viewOf(id));
+    await page.getByRole('button', { name: 'Cancel' }).press('Enter');
+    await page.locator('#run .pill', { hasText: 'cancelled' }).waitFor();
+    await page.getByRole('button', { name: 'Go on where it was' }).press('Enter');
+    await page.getByRole('button', { name: 'Cancel' }).waitFor();
+    expect((await ask(`${gateway.url}/runs/${encodeURIComponent(id)}`)).json.state).toMatch(/queued|running/);
+    await page.getByRole('button', { name: 'Cancel' }).click();
+    await page.locator('#run .pill', { hasText: 'cancelled' }).waitFor();
+    const again = await ask(`${gateway.url}/inspector/runs/${encodeURIComponent(id)}/cancel`, {
+      method: 'POST',
+    });
+    expect([again.status, again.json.message]).toEqual([409, expect.stringContaining('cancelled')]);
+    for (const path of ['runs/x/cancel', 'runs/x/stop', 'runs', 'agents/desk/cancel'])
+      expect((await ask(`${gateway.url}/inspector/${path}`, { method: 'POST' })).status).toBe(404);
+  });
+
+  test('that are not there are said to be, and a page in the narrow can be read', async () => {
+    const { page } = await openPage({ viewport: { width: 390, height: 800 }, colorScheme: 'dark' });
+    await page.goto(viewOf('http:orders/1 %2F'));
+    await steps(page).nth(4).waitFor();
+    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(390);
+    await page.goto(viewOf('nobody'));
+    await page.locator('.empty', { hasText: 'there is no run "nobody"' }).waitFor();
+  });
+
+  test('and agents are told of to other programs', async () => {
+    const { json } = await ask(`${gateway.url}/inspector/runs?limit=5&agent=oncall`);
+    expect(json).toMatchObject({ has_more: false, runs: [{ id: 'http:orders/1 %2F', cost: 0.0084 }] });
+    const path = `${gateway.url}/inspector/runs/${encodeURIComponent('http:orders/1 %2F')}`;
+    expect((await ask(path)).json).toMatchObject({ run: { steps: 6 }, next_after: null });
+    expect((await ask(`${gateway.url}/inspector/runs?state=ended`)).status).toBe(400);
+    expect((await ask(`${path}/feeds/x`)).status).toBe(404);
+    expect((await ask(`${gateway.url}/inspector/runs/nobody/feed`)).status).toBe(404);
+    const feed = new EventReader(`${path}/feed`, {});
+    await feed.until('the last step', () => feed.text.includes('"kind":"ended"') || undefined);
+    expect(feed.text).not.toContain(SECRET);
+    feed.drop();
+  });
+});
+
+describe('approvals in the inspector', () => {
+  const item = (page: Page, name: string) => page.locator(`[data-approval="${approvalId(name)}"]`);
+
+  test('stand with exactly what is asked, and are decided with a comment, once', async () => {
+    const { page, complaints } = await open();
+    await page.goto(`${gateway.url}/inspector`);
+    await page.locator('nav .chip', { hasText: '4' }).waitFor();
+    await page.getByRole('link', { name: 'Approvals' }).click();
+    const asked = item(page, 'yes');
+    await asked.waitFor();
+    expect(await asked.textContent()).toContain('may be decided by ada, or an operator');
+    const shown = JSON.parse((await asked.locator('pre').textContent()) ?? '');
+    expect(shown).toEqual({ ...paid.yes, key: '[redacted]' });
+    // What cannot be seen is written as it can be.
+    expect(await asked.locator('pre').textContent()).toContain('\\u202etxt.exe');
+    expect(await page.locator('#page img, #page script').count()).toBe(0);
+
+    await asked.getByLabel('Comment on the decision').fill(`Go. ${HOSTILE}`);
+    await asked.getByRole('button', { name: 'Approve' }).press('Enter');
+    await asked.locator('.pill', { hasText: 'approved' }).waitFor();
+    expect(await asked.textContent()).toContain(`approved by an operator (inspector)`);
+    expect(await asked.textContent()).toContain(`Go. ${HOSTILE}`);
+    await item(page, 'no').getByRole('button', { name: 'Deny' }).click();
+    await item(page, 'no').locator('.pill', { hasText: 'denied' }).waitFor();
+    // The run has been woken, and does not wait for it any more.
+    await eventually(async () => {
+      const woken = (await ask(`${gateway.url}/runs/pays-yes`)).json;
+      expect(woken.waiting_for).toBeNull();
+    });
+    expect(complaints).toEqual([]);
+    const again = await ask(`${gateway.url}/inspector/approvals/${approvalId('yes')}/deny`, {
+      method: 'POST',
+    });
+    expect([again.status, again.json.message]).toEqual([
+      409,
+      expect.stringContaining('the first decision counts'),
+    ]);
+  });
+
+  test('APD1: are not approved where they are too long to be shown whole; they may be denied', async () => {
+    const { page } = await open();
+    await page.goto(`${gateway.url}/inspector/view/~approvals/details`);
+    const asked = item(page, 'long');
+    await asked.locator('.note').waitFor();
+    expect(await asked.getByRole('button', { name: 'Approve' }).isDisabled()).toBe(true);
+    const path = `${gateway.url}/inspector/approvals/${approvalId('long')}`;
+    expect((await ask(`${path}/approve`, { method: 'POST' })).status).toBe(409);
+    expect((await ask(`${path}/deny`, { method: 'POST' })).json).toMatchObject({
+      state: 'denied',
+      comment: null,
+    });
+  });
+
+  test('are refused with what is wrong', async () => {
+    const decide = (id: string, body: string) =>
+      ask(`${gateway.url}/inspector/approvals/${id}/approve`, {
+        ...{ method: 'POST', headers: { 'content-type': 'application/json' }, body },
+      });
+    expect((await decide('nobody', '{}')).status).toBe(404);
+    for (const body of ['{', '{"comment":1}', JSON.stringify({ comment: 'x'.repeat(2_001) })])
+      expect((await decide(approvalId('left'), body)).status).toBe(400);
+    const { json } = await ask(`${gateway.url}/inspector/approvals`);
+    expect(json.pending.map(({ id }: { id: string }) => id)).toEqual([approvalId('left')]);
+  });
+});
+
+describe('agents in the inspector', () => {
+  test('stand with who answers, their servers and their runs', async () => {
+    const { page, complaints } = await open();
+    await page.goto(`${gateway.url}/inspector/view/~agents/details`);
+    const line = page.locator('[data-agent="oncall"]');
+    await line.waitFor();
+    expect(await line.textContent()).toContain(HOSTILE);
+    expect(await line.textContent()).toMatch(
+      /ollama:tiny.*echo of the catalog .*own of its own not needed yet/,
+    );
+    expect(await page.locator('[data-agent="clerk"]').textContent()).toContain('over http');
+    await page.locator('[data-agent="clerk"]', { hasText: '1 answer since the start' }).waitFor();
+    expect(await page.locator('#page img, #page script').count()).toBe(0);
+    await line.getByRole('link', { name: 'echo' }).click();
+    expect(await page.locator('h1').textContent()).toBe('echo');
+    await page.goBack();
+    await line.getByRole('button', { name: 'Its runs' }).click();
+    await page.locator('ul.records > li', { hasText: 'oncall' }).waitFor();
+    expect(await page.getByLabel('Agent').inputValue()).toBe('oncall');
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe('a run of a model', () => {
+  test('is shown step by step while it goes on, and its own server among those of its agent', async () => {
+    const { page, complaints } = await open();
+    await page.goto(`${gateway.url}/inspector/view/~runs/details`);
+    models.reply(
+      {
+        text: 'I look.',
+        calls: [{ name: 'echo', input: { text: HOSTILE } }],
+        usage: { input: 10, output: 5 },
+      },
+      { text: ['It says ', HOSTILE], usage: { input: 20, output: 4 } },
+    );
+    await began('helper', 'what does it say?');
+    await page.locator('ul.records a', { hasText: 'helper' }).click();
+    await steps(page).nth(4).waitFor();
+    expect(await steps(page).locator('.head span:not(.aside):not(.pill)').allTextContents()).toEqual([
+      ...['asked', 'answer 1', 'tool', 'answer 2', 'ended'],
+    ]);
+    expect(await steps(page).nth(2).locator('.pill').textContent()).toBe('done');
+    expect(await steps(page).nth(3).locator('pre').textContent()).toBe(`It says ${HOSTILE}`);
+    await page.locator('#run .figures', { hasText: /tokens in30tokens out9cost0\.12/ }).waitFor();
+    expect(await page.locator('#page img, #page script').count()).toBe(0);
+    await page.getByRole('link', { name: 'Agents' }).click();
+    const line = page.locator('[data-agent="helper"]');
+    await line.waitFor();
+    expect(await line.textContent()).toMatch(
+      /1 answer since the start · 2 model calls · 1 tool call .*api of its own/,
+    );
+    await line.getByRole('link', { name: 'api' }).click();
+    expect(await page.locator('h1').textContent()).toBe('helper/api');
+    await page.locator('.box.active').first().waitFor();
+    expect(complaints).toEqual([]);
+  });
+});
+
+describe('a gateway without runs', () => {
+  test('says what would be there and how to get one, and offers no buttons without commands', async () => {
+    const empty = await startAutomation({ resources: [httpAgent('desk', 'http://127.0.0.1:9/')] });
+    const { page } = await open();
+    await page.goto(`${empty.url}/inspector/view/~runs/details`);
+    await page.locator('#no-runs', { hasText: 'actor-gateway run agent NAME' }).waitFor();
+    await page.getByRole('link', { name: 'Approvals' }).click();
+    await page.locator('#no-approvals').waitFor();
+    await page.locator('.bar', { hasText: 'inspector.commands: true' }).waitFor();
+    const refused = await ask(`${empty.url}/inspector/runs/x/cancel`, { method: 'POST' });
+    expect([refused.status, refused.json.message]).toEqual([
+      403,
+      expect.stringContaining('inspector.commands'),
+    ]);
+    const plain = await startGateway({ servers: { echo: fault('echo') } });
+    await page.goto(`${plain.url}/inspector/view/~runs/details`);
+    await page.locator('.empty', { hasText: 'This gateway has no agents' }).first().waitFor();
+    expect((await ask(`${plain.url}/inspector/runs`)).status).toBe(404);
+  });
+});

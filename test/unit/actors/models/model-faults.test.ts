@@ -1,0 +1,181 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { HandlerError } from '../../../../actors/handlers/handler.ts';
+import { ask, KEY, modelsAt, question, types } from '../../../fixtures/models/asking.ts';
+import { ModelServer } from '../../../fixtures/models/model-server.ts';
+import type { Reply } from '../../../fixtures/models/reply.ts';
+
+let server: ModelServer;
+beforeAll(async () => {
+  server = await ModelServer.start();
+});
+beforeEach(() => server.reset());
+afterAll(() => server[Symbol.asyncDispose]());
+
+const whole: Reply = { text: ['We ', 'are open.'] };
+const secret = 'what a provider writes';
+
+async function failure(asked: Promise<unknown>): Promise<HandlerError> {
+  const error = await asked.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(HandlerError);
+  return error as HandlerError;
+}
+
+describe.each(types)('a model of %s', (type) => {
+  it.each([400, 401, 403, 404, 422])(
+    'ME1 ME2 that answers %i has answered for good, and nothing it wrote is told',
+    async (status) => {
+      server.reply({ status, message: secret, headers: { 'x-note': secret } });
+      const error = await failure(ask(modelsAt(server.url), [type, type], question(), { retries: 3 }));
+      expect(error).toMatchObject({ isFinal: true, isTooSoon: false });
+      expect(error.message).toBe(`the model ${type}:m-1 answered ${status}`);
+      expect(error.cause).toBeUndefined();
+      expect(`${error.stack}`).not.toContain(secret);
+      expect(`${error.stack}`).not.toContain(KEY);
+      expect(server.requests).toHaveLength(1);
+    },
+  );
+
+  it.each([408, 409, 429, 500, 502, 503, 529])('ME2 that answers %i is asked again', async (status) => {
+    server.reply({ status, message: secret }, whole);
+    const answer = await ask(modelsAt(server.url), [type], question(), { retries: 1 });
+    expect(answer.text).toBe('We are open.');
+    expect(server.requests).toHaveLength(2);
+  });
+
+  it.each<[string, Reply]>([
+    ['resets the connection at once', { reset: true }],
+    ['resets it in the middle', { ...whole, cut: { afterBytes: 300, how: 'reset' } }],
+    ['ends its stream too soon', { ...whole, cut: { afterBytes: 300, how: 'end' } }],
+    ['writes no JSON in between', { ...whole, inserted: { at: 1, raw: `data: {"${secret}\n\n` } }],
+  ])('AK3 that %s is asked again, and what it had said is thrown away', async (_, reply) => {
+    server.reply(reply, { text: ['No, ', 'closed.'] });
+    const seen: string[] = [];
+    const answer = await ask(modelsAt(server.url), [type], question(), {
+      retries: 1,
+      onText: (text) => seen.push(text),
+    });
+    expect(answer.text).toBe('No, closed.');
+    expect(seen.slice(-2)).toEqual(['No, ', 'No, closed.']);
+    expect(server.requests).toHaveLength(2);
+    const error = await failure(ask(modelsAt(server.reply(reply).url), [type], question()));
+    expect(error).toMatchObject({ isFinal: false, isTooSoon: false });
+    expect(`${error.stack}`).not.toContain(secret);
+  });
+
+  it('XC3 that answers with a page has a wrong address, and is not asked again', async () => {
+    server.reply({ ...whole, contentType: 'text/html' });
+    const error = await failure(ask(modelsAt(server.url), [type], question(), { retries: 3 }));
+    expect(error.message).toBe(
+      `the model ${type}:m-1 answered with text/html, not with an event stream: is base_url the address of its API?`,
+    );
+    expect(error.isFinal).toBe(true);
+  });
+
+  it('AK4 that never ends its answer is stopped', async () => {
+    const text = Array.from({ length: 40 }, () => 'x'.repeat(100));
+    server.reply({ text, cut: { afterBytes: 4_500, how: 'silence' } });
+    const models = modelsAt(server.url, { limits: { maxAnswerSize: 1_000 } });
+    const error = await failure(ask(models, [type], question(), { retries: 3 }));
+    expect(error).toMatchObject({ isFinal: true });
+    expect(error.message).toContain('answered more than 1000 characters');
+    await expect.poll(() => server.requests[0]?.wasGivenUp).toBe(true);
+  });
+
+  it('XC1 that never ends a line, or writes too much around its text, is stopped', async () => {
+    const models = modelsAt(server.url, { limits: { maxLineBytes: 10_000, maxBytes: 50_000 } });
+    server.reply({ text: 'x'.repeat(100_000) });
+    expect(await failure(ask(models, [type], question()))).toMatchObject({ isFinal: true });
+    server.reply({ text: Array.from({ length: 1_000 }, () => 'word ') });
+    const error = await failure(ask(models, [type], question()));
+    expect(error.message).toMatch(/answered more than (50000|10000) bytes/);
+  });
+
+  it('PW1 XC4 is let go when whoever asked gives up', async () => {
+    const control = new AbortController();
+    server.reply({ ...whole, cut: { afterBytes: 300, how: 'silence' } });
+    const asked = ask(modelsAt(server.url), [type], question(), { retries: 3, signal: control.signal });
+    await expect.poll(() => server.requests.length).toBe(1);
+    setTimeout(() => control.abort(new Error('given up by a test')), 50);
+    await expect(asked).rejects.toThrow('given up by a test');
+    await expect.poll(() => server.requests[0]?.wasGivenUp).toBe(true);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('gives none after the time that is left', async () => {
+    server.reply({ ...whole, cut: { afterBytes: 300, how: 'silence' } });
+    const began = performance.now();
+    const error = await failure(ask(modelsAt(server.url), [type], question(), { retries: 3, leftMs: 300 }));
+    expect(error).toMatchObject({ isFinal: false });
+    expect(error.message).toMatch(/gave no answer within \d+ ms/);
+    expect(performance.now() - began).toBeLessThan(3_000);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('XC2 that redirects is not followed', async () => {
+    const other = await ModelServer.start();
+    server.reply({ status: 307, headers: { location: `${other.url}/v1/messages` } });
+    const error = await failure(ask(modelsAt(server.url), [type], question(), { retries: 3 }));
+    expect(error).toMatchObject({ isFinal: true });
+    expect(error.message).toContain('redirects are not followed');
+    expect(other.requests).toHaveLength(0);
+    await other[Symbol.asyncDispose]();
+  });
+
+  it('is not sent a history in which a call has no result', async () => {
+    const messages = [
+      { role: 'user' as const, text: 'Look it up.' },
+      { role: 'assistant' as const, text: '', calls: [{ id: 'a', name: 'look_up', input: '{}' }] },
+      { role: 'user' as const, text: 'And?' },
+    ];
+    const error = await failure(ask(modelsAt(server.url), [type], question({ messages }), { retries: 3 }));
+    expect(error).toMatchObject({ isFinal: true });
+    expect(error.message).toContain('cannot be sent what was said');
+    expect(server.requests).toHaveLength(0);
+  });
+
+  it('that cannot be reached is asked again, and then it is no final failure', async () => {
+    const gone: Server = createServer();
+    await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(gone.address() as AddressInfo).port}`;
+    await new Promise((resolve) => gone.close(resolve));
+    const error = await failure(ask(modelsAt(url), [type], question(), { retries: 2 }));
+    expect(error).toMatchObject({ isFinal: false, isTooSoon: false });
+    expect(error.message).toBe(`the model ${type}:m-1 could not be reached, or broke off: ECONNREFUSED`);
+  });
+});
+
+it.each<[string, Reply]>([
+  ['falls silent', { ...whole, cut: { afterBytes: 300, how: 'silence' } }],
+  ['does not answer', { ...whole, delayMs: 60_000 }],
+])('XC1 a model that %s is asked again', async (_, reply) => {
+  server.reply(reply, { text: ['No, ', 'closed.'] });
+  const models = modelsAt(server.url, { limits: { firstByteMs: 1_500, idleMs: 1_500 } });
+  expect(await ask(models, ['openai'], question(), { retries: 1 })).toMatchObject({ text: 'No, closed.' });
+  expect(server.requests.map(({ wasGivenUp }) => wasGivenUp)).toEqual([true, false]);
+});
+
+it('an error that a provider reports within its stream counts as the status it stands for', async () => {
+  const overloaded =
+    'event: error\ndata: {"type":"error","error":{"type":"overloaded_error","message":"x"}}\n\n';
+  server.reply({ ...whole, inserted: { at: 3, raw: overloaded } }, whole);
+  expect(await ask(modelsAt(server.url), ['anthropic'], question(), { retries: 1 })).toMatchObject({
+    text: 'We are open.',
+  });
+  const denied = 'data: {"error":{"code":403,"message":"x","status":"PERMISSION_DENIED"}}\n\n';
+  server.reply({ ...whole, inserted: { at: 1, raw: denied } });
+  const error = await failure(ask(modelsAt(server.url), ['google'], question(), { retries: 3 }));
+  expect(error).toMatchObject({ isFinal: true, message: 'the model google:m-1 answered 403' });
+});
+
+it('a model of a provider that nobody knows is none', async () => {
+  const error = await failure(ask(modelsAt(server.url), ['elsewhere'], question()));
+  expect(error).toMatchObject({
+    isFinal: true,
+    message: 'the model elsewhere:m-1 is of a provider that is not known',
+  });
+});

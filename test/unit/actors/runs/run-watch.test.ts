@@ -1,0 +1,209 @@
+// A run with a journal, as one who watches it is told of it.
+
+import { expect, test } from 'vitest';
+import { Redactor } from '../../../../actors/redact.ts';
+import { RunFeed } from '../../../../actors/runs/run-feed.ts';
+import { type RunEvent, RunWatch } from '../../../../actors/runs/run-watch.ts';
+import type { RunAnswer } from '../../../../actors/runs/shown-run.ts';
+import type { Delivery, DeliveryState } from '../../../../actors/store/delivery.ts';
+
+const answerRow = (text: string, calls: readonly string[] = []) => ({
+  kind: 'answer',
+  iteration: 1,
+  model: 'local:tiny',
+  text,
+  calls: calls.map((id) => ({ id, name: 'read_file', input: '{"path":"a"}' })),
+  raw: null,
+  finish: calls.length > 0 ? 'calls' : 'stop',
+  usage: { input: 10, output: 2, cached: undefined },
+  cost: undefined,
+  tookMs: 5,
+});
+const called = (id: string) => ({ kind: 'called', id });
+const result = (id: string, text: string, isError = false) =>
+  ({ kind: 'result', id, text, isError, how: 'called', tookMs: 7 }) as const;
+
+/** A run whose journal and state a test writes. */
+function started({ isSlow = false } = {}) {
+  const rows: string[] = [];
+  const events: RunEvent[] = [];
+  const feed = new RunFeed();
+  const delivery = {
+    id: 'r1',
+    key: 'conversation/x',
+    state: 'running' as DeliveryState,
+    waitingFor: undefined,
+  };
+  const answer = async (): Promise<RunAnswer> => ({
+    delivery: { ...delivery } as unknown as Delivery,
+    kind: 'agent',
+    name: 'a',
+    state: delivery.state === 'done' ? 'done' : delivery.state === 'waiting' ? 'waiting' : 'running',
+    figures: undefined,
+    stepCount: rows.length,
+    answer: 'Kept.',
+    data: undefined,
+  });
+  let goOn: () => void = () => {};
+  const read: number[] = [];
+  const watch = new RunWatch(
+    {
+      feed,
+      redactor: new Redactor(['hunter2-secret']),
+      answer,
+      store: {
+        delivery: async () => ({ ...delivery, meta: '', body: new Uint8Array() }) as never,
+        steps: async (_: string, after = 0) => {
+          read.push(after);
+          return rows.slice(after).map((text, at) => ({ n: after + at + 1, at: 1, text }));
+        },
+        approvals: async () => [
+          {
+            id: 'ap1',
+            run: 'r1',
+            key: 'k',
+            trigger: undefined,
+            state: 'pending',
+            askedAt: 1,
+            expiresAt: undefined,
+            decidedAt: undefined,
+            body: JSON.stringify({
+              kind: 'tool',
+              title: 'shop/pay',
+              tool: { server: 'shop', tool: 'pay', arguments: { key: 'hunter2-secret' } },
+              rights: { approvers: ['ada'] },
+            }),
+            decision: undefined,
+          },
+        ],
+      },
+    },
+    'r1',
+    'a',
+  );
+  let ended: unknown = 'no';
+  const begin = async () =>
+    watch.begin(await answer(), () => ({
+      tell: (event) => {
+        events.push(event);
+        return isSlow
+          ? new Promise((resolve) => {
+              goOn = resolve;
+            })
+          : undefined;
+      },
+      end: (error) => {
+        ended = error ?? 'yes';
+      },
+    }));
+  const write = (...added: readonly object[]) => {
+    const texts = added.map((row) => JSON.stringify(row));
+    rows.push(...texts);
+    return texts;
+  };
+  return {
+    ...{ feed, events, begin, write, delivery, read },
+    goOn: () => goOn(),
+    get ended() {
+      return ended;
+    },
+  };
+}
+
+const settle = () => new Promise((resolve) => setTimeout(resolve, 5));
+const shown = (events: readonly RunEvent[]) =>
+  events.slice(1).map((event) => {
+    if (event.event === 'tool') return `${event.step.tool} ${event.step.state ?? 'called'}`;
+    if (event.event === 'text') return 'delta' in event ? `+${event.delta}` : `=${event.text}`;
+    return event.event;
+  });
+
+test('RUW1: what the journal has is told first and once, in order, and then what comes', async () => {
+  const run = started();
+  run.write(answerRow('I look.', ['c1']), called('c1'));
+  await run.begin();
+  await settle();
+  const attempt = run.feed.begin('r1', 'a');
+  attempt.rows(3, run.write(result('c1', 'found')));
+  attempt.text('It is');
+  await settle();
+  attempt.text('It is there');
+  attempt.rows(4, run.write(answerRow('It is there.')));
+  run.delivery.state = 'done';
+  attempt.replied({ text: 'It is there.' });
+  attempt.end();
+  run.feed.settled('r1', { state: 'done', answer: 'It is there.', note: undefined });
+  await settle();
+  expect(shown(run.events)).toEqual([
+    '=I look.',
+    'read_file called',
+    'read_file done',
+    '=It is',
+    '+ there',
+    '+.',
+    'end',
+  ]);
+  expect(run.events.at(-1)).toMatchObject({ answer: { answer: 'It is there.' } });
+  expect(run.ended).toBe('yes');
+});
+
+test('RUW2: a text that begins anew is told whole, and one that a row has overtaken not at all', async () => {
+  const run = started();
+  await run.begin();
+  const attempt = run.feed.begin('r1', 'a');
+  attempt.text('Let me');
+  await settle();
+  attempt.text('Another');
+  await settle();
+  run.write(answerRow('Another way.', ['c1']));
+  run.feed.settled('r1', { state: 'waiting', answer: undefined, note: undefined });
+  await settle();
+  attempt.text('Another w');
+  await settle();
+  expect(shown(run.events)).toEqual(['=Let me', '=Another', '+ way.']);
+});
+
+test('what a run asks people is told with what exactly it is about, and without secrets', async () => {
+  const run = started();
+  await run.begin();
+  run.delivery.state = 'waiting';
+  Object.assign(run.delivery, { waitingFor: 'approval r1' });
+  run.feed.settled('r1', { state: 'waiting', answer: undefined, note: undefined });
+  await settle();
+  expect(run.events.slice(1)).toEqual([
+    {
+      event: 'approval',
+      id: 'ap1',
+      state: 'pending',
+      asked: {
+        kind: 'tool',
+        title: 'shop/pay',
+        tool: { server: 'shop', tool: 'pay', arguments: { key: '[redacted]' } },
+      },
+    },
+    expect.objectContaining({ event: 'state' }),
+  ]);
+  const attempt = run.feed.begin('r1', 'a');
+  attempt.rows(1, run.write({ kind: 'decided', approval: 'ap1', state: 'denied', by: 'ada' }));
+  await settle();
+  expect(run.events.at(-1)).toEqual({ event: 'approval', id: 'ap1', state: 'denied', by: 'ada' });
+});
+
+test('RST1: for whoever does not read nothing more is read, and of the text the newest is told later', async () => {
+  const run = started({ isSlow: true });
+  void run.begin();
+  await settle();
+  const attempt = run.feed.begin('r1', 'a');
+  run.goOn();
+  await settle();
+  const before = run.read.length;
+  attempt.text('One');
+  await settle();
+  for (let count = 0; count < 100; count += 1) {
+    attempt.text(`One ${'and more '.repeat(count)}`);
+    attempt.rows(count + 1, run.write(called(`c${count}`)));
+  }
+  await settle();
+  expect(run.read.length - before).toBeLessThanOrEqual(1);
+  expect(shown(run.events)).toEqual(['=One']);
+});

@@ -1,0 +1,56 @@
+// What the inspector answers about runs, as far as it decides something by itself: how many may watch.
+
+import { expect, test, vi } from 'vitest';
+import type { Automation } from '../../../actors/automation/automation.ts';
+import { NotFoundError, OverloadedError } from '../../../actors/errors.ts';
+import type { Gateway } from '../../../actors/gateway/gateway.ts';
+import { Redactor } from '../../../actors/redact.ts';
+import { RunFeed } from '../../../actors/runs/run-feed.ts';
+import { RunDesk } from '../../../src/inspector/run-desk.ts';
+
+function desk() {
+  const feed = new RunFeed();
+  const automation = {
+    feed,
+    store: { steps: async () => [] },
+    runs: {
+      run: async (id: string) => {
+        if (id === 'nobody') throw new NotFoundError('there is no run "nobody"');
+        return { delivery: { id, key: 'k', failures: [] }, name: 'a', stepCount: 0 };
+      },
+    },
+  };
+  const gateway = { redactor: new Redactor([]) };
+  const begin = vi.fn(() => ({
+    ...{
+      isDone: false,
+      bufferedBytes: 0,
+      write: () => true,
+      onDrain: () => {},
+      end: () => {},
+      destroy: () => {},
+    },
+  }));
+  return {
+    ...{ feed, begin },
+    desk: new RunDesk(gateway as unknown as Gateway, automation as unknown as Automation),
+  };
+}
+
+test('RDK1: no more than 64 watch runs, who leaves makes room, and who is refused was not answered', async () => {
+  const { desk: own, begin, feed } = desk();
+  const leaves: (() => void)[] = [];
+  for (let n = 0; n < 64; n += 1) leaves.push(await own.watch(`r${n % 3}`, begin));
+  await expect(own.watch('r1', begin)).rejects.toThrow(OverloadedError);
+  expect([begin.mock.calls.length, feed.watchers]).toEqual([64, 64]);
+  leaves.pop()?.();
+  leaves.push(await own.watch('r1', begin));
+  for (const leave of leaves) leave();
+  expect(feed.watchers).toBe(0);
+});
+
+test('whoever wants to watch what is no run is told so, and no stream begins', async () => {
+  const { desk: own, begin } = desk();
+  await expect(own.watch('nobody', begin)).rejects.toThrow(NotFoundError);
+  expect(begin).not.toHaveBeenCalled();
+});

@@ -1,0 +1,48 @@
+// What fits a schema, beside a validator that everybody uses.
+
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import { expect, test } from 'vitest';
+import { misfit } from '../../../../machines/agent-run/output-schema.ts';
+
+const schemas: readonly object[] = [
+  { type: 'object', properties: { a: { type: 'integer' } }, required: ['a'], additionalProperties: false },
+  { type: ['string', 'null'], minLength: 2, maxLength: 3, pattern: '^a+$' },
+  { type: 'number', minimum: 0, exclusiveMaximum: 1, multipleOf: 0.25 },
+  {
+    type: 'array',
+    items: { type: 'number' },
+    prefixItems: [{ type: 'string' }],
+    uniqueItems: true,
+    maxItems: 3,
+  },
+  { enum: [1, 'a', { b: [1], c: null }] },
+  { const: { c: null, b: [1] } },
+  { anyOf: [{ type: 'string' }, { type: 'object', minProperties: 2 }] },
+  { oneOf: [{ type: 'integer' }, { type: 'number', minimum: 2 }] },
+  { allOf: [{ type: 'object' }, { maxProperties: 1 }], not: { required: ['b'] } },
+];
+const values: readonly unknown[] = [
+  ...[null, true, 0, 0.3, 0.75, 1, 2, 2.5, -1, '', 'a', 'aa', 'ab', 'aaaa', '𝒂𝒂'],
+  ...[
+    [],
+    ['a'],
+    ['a', 1, 2],
+    ['a', 1, 1],
+    ['a', 1, 2, 3],
+    [1, 'a'],
+    [
+      { x: 1, y: 2 },
+      { y: 2, x: 1 },
+    ],
+  ],
+  ...[{}, { a: 1 }, { a: 1.5 }, { a: 1, b: 2 }, { b: [1], c: null }, { b: [2], c: null }, { b: 1 }],
+];
+
+test.each(schemas.map((schema) => [JSON.stringify(schema), schema] as const))('%s', (_, schema) => {
+  const validate = new Ajv2020({ strict: false }).compile(schema);
+  const finds = (pattern: string, text: string) => new RegExp(pattern, 'u').test(text);
+  const fitting = values.filter((value) => misfit(schema, value, finds) === undefined);
+  expect(fitting).toEqual(values.filter((value) => validate(value)));
+  expect(fitting.length).toBeGreaterThan(0);
+  expect(fitting.length).toBeLessThan(values.length);
+});
