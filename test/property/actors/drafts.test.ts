@@ -158,8 +158,10 @@ async function tryPlan(plan: Plan): Promise<void> {
   let isFailing = false;
   const commit = store.commit.bind(store);
   store.commit = async (results: readonly TurnResult[]) => {
-    if (isFailing) throw new UnavailableError('killed', 1);
-    return commit(results);
+    if (!isFailing) return commit(results);
+    // What had arrived just before the end is known to nobody either.
+    for (const { receipt } of results) if (receipt !== undefined) platform.orphans.add(receipt);
+    throw new UnavailableError('killed', 1);
   };
   const begin = () => {
     const places = () => new WorkPlaces({ places: 8, bytes: 1_000_000, release: async () => 0 });
@@ -232,5 +234,22 @@ async function check({ end, isSilent, script }: Plan, platform: Platform, store:
 }
 
 test('in the end there is one answer, or word that there is none, and no draft is the last word (DR1, SND4)', async () => {
-  await fc.assert(fc.asyncProperty(arbPlan, tryPlan), { numRuns: 25 });
+  await fc.assert(fc.asyncProperty(arbPlan, tryPlan), {
+    numRuns: 25,
+    // Found once: the end came between the arrival of a draft and word of it.
+    examples: [
+      [
+        {
+          script: ['say'],
+          end: 'answer',
+          isSilent: false,
+          faults: [],
+          happens: [
+            ['nothing', 8],
+            ['kill', 15],
+          ],
+        },
+      ],
+    ],
+  });
 }, 120_000);
