@@ -4,46 +4,31 @@
 //      other, unchanged; for all others an answer is its text and its calls.
 // PJ2  a call has the id that the run gave it, there and in its result.
 
-import type { AssistantModelMessage, ModelMessage as SdkMessage, ToolResultPart } from 'ai';
+import type { LanguageModelV3Prompt, LanguageModelV3ToolResultPart } from '@ai-sdk/provider';
 import type { ToolCall } from '../../machines/agent-run/journal.ts';
+import { type AssistantPart, argumentsIn, type RawAnswer } from './answer-parts.ts';
 import type { ModelMessage, ToolOutput } from './model.ts';
 
-type AssistantParts = Exclude<AssistantModelMessage['content'], string>;
-
-/** `ModelAnswer.raw` where an answer has parts that cannot be made of its text and calls. */
-interface RawAnswer {
-  readonly provider: string;
-  readonly parts: AssistantParts;
-}
-
-/** Undefined where text and calls say all. */
-export function rawOf(
+/** `system` may be empty. */
+export function promptOf(
+  system: string,
+  messages: readonly ModelMessage[],
   provider: string,
-  messages: readonly { readonly role: string; readonly content: unknown }[],
-): RawAnswer | undefined {
-  const parts = messages.flatMap(({ role, content }) =>
-    role === 'assistant' && Array.isArray(content) ? (content as AssistantParts) : [],
-  );
-  const isPlain = parts.every(
-    (part) => (part.type === 'text' || part.type === 'tool-call') && part.providerOptions === undefined,
-  );
-  return isPlain ? undefined : { provider, parts };
-}
-
-export function promptOf(messages: readonly ModelMessage[], provider: string): SdkMessage[] {
-  return messages.flatMap((message): SdkMessage[] => {
-    if (message.role === 'user') return [{ role: 'user', content: message.text }];
+): LanguageModelV3Prompt {
+  const said = messages.flatMap((message): LanguageModelV3Prompt => {
+    if (message.role === 'user') return [{ role: 'user', content: [{ type: 'text', text: message.text }] }];
     if (message.role === 'tool') return [{ role: 'tool', content: message.results.map(resultPart) }];
     const content = assistantParts(message, provider);
     // Providers take no empty answer back.
     return content.length === 0 ? [] : [{ role: 'assistant', content }];
   });
+  return system === '' ? said : [{ role: 'system', content: system }, ...said];
 }
 
 function assistantParts(
   { text, calls, raw }: Extract<ModelMessage, { role: 'assistant' }>,
   provider: string,
-): AssistantParts {
+): AssistantPart[] {
   if (isRaw(raw) && raw.provider === provider && callsIn(raw.parts) === calls.length) {
     let n = 0;
     return raw.parts.map((part) =>
@@ -54,23 +39,13 @@ function assistantParts(
   return [...said, ...calls.map(callPart)];
 }
 
-const callsIn = (parts: AssistantParts) => parts.filter(({ type }) => type === 'tool-call').length;
+const callsIn = (parts: readonly AssistantPart[]) => parts.filter(({ type }) => type === 'tool-call').length;
 
 function callPart({ id, name, input }: ToolCall) {
-  return { type: 'tool-call' as const, toolCallId: id, toolName: name, input: inputOf(input) };
+  return { type: 'tool-call' as const, toolCallId: id, toolName: name, input: argumentsIn(input) };
 }
 
-/** Providers take objects only; the result of a call whose arguments are none says so. */
-function inputOf(text: string): unknown {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed) ? parsed : {};
-  } catch {
-    return {};
-  }
-}
-
-function resultPart({ id, name, text, isError }: ToolOutput): ToolResultPart {
+function resultPart({ id, name, text, isError }: ToolOutput): LanguageModelV3ToolResultPart {
   const output = { type: isError ? ('error-text' as const) : ('text' as const), value: text };
   return { type: 'tool-result', toolCallId: id, toolName: name, output };
 }

@@ -4,18 +4,14 @@
 //      no key none is sent.
 // PQ2  an answer is not kept at the provider where that can be said, so a run can go on from its journal alone.
 
-import type { LanguageModel, streamText } from 'ai';
+import type { LanguageModelV3, SharedV3ProviderOptions } from '@ai-sdk/provider';
 import type { ResolvedProvider } from '../../config/gateway-file/providers.ts';
-
-/** Never a name: that would go to the gateway of the vendor of `ai`. */
-export type ModelClient = Extract<LanguageModel, { readonly specificationVersion: 'v3' }>;
-export type ProviderOptions = NonNullable<Parameters<typeof streamText>[0]['providerOptions']>;
 
 export async function modelClient(
   settings: ResolvedProvider,
   model: string,
   fetch: typeof globalThis.fetch,
-): Promise<ModelClient> {
+): Promise<LanguageModelV3> {
   const { base_url: baseURL, headers, api_key: apiKey = '' } = settings;
   const common = { baseURL, headers: { ...headers }, apiKey, fetch };
   if (settings.type === 'openai') return (await import('@ai-sdk/openai')).createOpenAI(common)(model);
@@ -36,7 +32,7 @@ export async function modelClient(
 const COMPATIBLE = 'compatible';
 
 /** Schemas are those of operators, seldom in the subset that a provider could promise to keep: whoever asks checks them. */
-export const providerOptions: ProviderOptions = {
+export const providerOptions: SharedV3ProviderOptions = {
   openai: { store: false, strictJsonSchema: false },
   [COMPATIBLE]: { strictJsonSchema: false },
 };

@@ -115,7 +115,7 @@ it('PJ2 whatever a journal has kept of an answer, its calls go back under the id
         { role: 'user', text: 'x' },
         { role: 'assistant', text, calls: made, raw },
       ];
-      const [, assistant] = promptOf(messages, 'a');
+      const [, assistant] = promptOf('', messages, 'a');
       const parts = (assistant?.content ?? []) as readonly {
         readonly type: string;
         readonly toolCallId?: string;

@@ -126,18 +126,6 @@ describe.each(types)('a model of %s', (type) => {
     await other[Symbol.asyncDispose]();
   });
 
-  it('is not sent a history in which a call has no result', async () => {
-    const messages = [
-      { role: 'user' as const, text: 'Look it up.' },
-      { role: 'assistant' as const, text: '', calls: [{ id: 'a', name: 'look_up', input: '{}' }] },
-      { role: 'user' as const, text: 'And?' },
-    ];
-    const error = await failure(ask(modelsAt(server.url), [type], question({ messages }), { retries: 3 }));
-    expect(error).toMatchObject({ isFinal: true });
-    expect(error.message).toContain('cannot be sent what was said');
-    expect(server.requests).toHaveLength(0);
-  });
-
   it('that cannot be reached is asked again, and then it is no final failure', async () => {
     const gone: Server = createServer();
     await new Promise<void>((resolve) => gone.listen(0, '127.0.0.1', resolve));
