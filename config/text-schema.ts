@@ -10,6 +10,11 @@ export function text(description: string) {
   return Type.String({ description, minLength: 1, ...noNul });
 }
 
+/** Text that is not empty and names something that the gateway tells of: who answers, who decides, a place. */
+export function name(description: string) {
+  return Type.String({ description, minLength: 1, ...noNul, shownAs: 'name' });
+}
+
 /** Text that is not empty and is never shown. */
 export function secret(description: string) {
   return Type.String({ description, minLength: 1, ...noNul, writeOnly: true });

@@ -4,7 +4,7 @@
 
 import * as Type from 'typebox';
 import { seconds, secondsOrZero } from '../duration-schema.ts';
-import { headersByName, text, variablesByName } from '../text-schema.ts';
+import { headersByName, name, text, variablesByName } from '../text-schema.ts';
 
 export const serverIdPattern = '^[A-Za-z0-9._-]{1,64}$';
 
@@ -124,7 +124,7 @@ const sharedFields = {
 };
 
 const stdioFields = {
-  command: text('Program to run; not a shell line. With a slash it is a path relative to this file.'),
+  command: name('Program to run; not a shell line. With a slash it is a path relative to this file.'),
   args: Type.Array(
     Type.String({ pattern: '^[^\\0]*$', patternErrorMessage: 'text without a NUL character' }),
     {
@@ -139,6 +139,7 @@ const stdioFields = {
     minLength: 1,
     pattern: '^[^\\0]*$',
     patternErrorMessage: 'a path',
+    shownAs: 'name',
   }),
   inherit_env: Type.Union(
     [
@@ -150,7 +151,7 @@ const stdioFields = {
 };
 
 const remoteFields = {
-  url: text('Address of the remote server, http or https.'),
+  url: { ...text('Address of the remote server, http or https.'), shownAs: 'address' },
   headers: headersByName('HTTP headers sent with every request.'),
 };
 

@@ -6,7 +6,7 @@ import * as Type from 'typebox';
 import { seconds, secondsOrZero } from '../duration-schema.ts';
 import { jwtSchema } from '../jwt-schema.ts';
 import type { Platforms } from '../resources/resource-context.ts';
-import { text, textByKey } from '../text-schema.ts';
+import { name, textByKey } from '../text-schema.ts';
 import { listenAddrPattern } from './listen-addr.ts';
 import { pricesSchema, providersSchema } from './provider-schema.ts';
 
@@ -19,7 +19,13 @@ const bytes = (description: string, byDefault: number) =>
 
 const folder = (description: string) =>
   Type.Optional(
-    Type.String({ description, minLength: 1, pattern: '^[^\\0]*$', patternErrorMessage: 'a path' }),
+    Type.String({
+      description,
+      minLength: 1,
+      pattern: '^[^\\0]*$',
+      patternErrorMessage: 'a path',
+      shownAs: 'name',
+    }),
   );
 
 const words = (description: string) => textByKey('^\\S+$', Type.String(), { description });
@@ -62,14 +68,14 @@ const daemonFields = {
       ),
       runtime: Type.Object(
         {
-          default_agent: Type.Optional(text('Agent for triggers without a default_agent of their own.')),
+          default_agent: Type.Optional(name('Agent for triggers without a default_agent of their own.')),
         },
         { description: 'Who answers.', default: {} },
       ),
       server: Type.Object(
         {
           port: port('Port to listen on, in place of listen_addr.'),
-          host: Type.Optional(text('Host to listen on, in place of listen_addr. Default 127.0.0.1.')),
+          host: Type.Optional(name('Host to listen on, in place of listen_addr. Default 127.0.0.1.')),
         },
         { description: 'The listener.', default: {} },
       ),
@@ -115,12 +121,14 @@ export const gatewaySchema = Type.Object(
       description: 'Address to listen on, host:port; port 0 takes a free one. IPv6 in brackets: [::1]:8080.',
       pattern: listenAddrPattern,
       patternErrorMessage: 'host:port, such as 127.0.0.1:8080 or [::1]:8080',
+      shownAs: 'name',
     }),
     catalog_path: Type.String({
       description: "The server catalog (YAML, or a desktop client's JSON), relative to this file.",
       minLength: 1,
       pattern: '^[^\\0]*$',
       patternErrorMessage: 'a path',
+      shownAs: 'name',
     }),
     api_key: Type.String({
       description: `When not empty, every request but GET /health needs this key. Write it as a reference: \${GATEWAY_API_KEY}.`,
@@ -151,6 +159,7 @@ export const gatewaySchema = Type.Object(
       minLength: 1,
       pattern: '^[^\\0]*$',
       patternErrorMessage: 'a path',
+      shownAs: 'name',
     }),
     allowed_hosts: Type.Array(
       Type.String({

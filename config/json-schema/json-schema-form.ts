@@ -29,9 +29,9 @@ function withReferences(schema: SchemaNode): SchemaNode {
 
 /** A reference is checked when its value is known, so an editor takes any text with one. */
 function orReference(schema: SchemaNode): SchemaNode {
-  const { description, default: byDefault, writeOnly, anyOf, ...check } = schema;
+  const { description, default: byDefault, writeOnly, shownAs: _, anyOf, ...check } = schema;
   const options = anyOf?.map((option) =>
-    option.items || option.properties ? withReferences(option) : option,
+    option.items || option.properties ? withReferences(option) : withoutOwnWords(option),
   ) ?? [check];
   return {
     ...(description === undefined ? {} : { description }),
@@ -39,6 +39,11 @@ function orReference(schema: SchemaNode): SchemaNode {
     ...(writeOnly === undefined ? {} : { writeOnly }),
     anyOf: [...options, { type: 'string', pattern: '\\$\\{' }],
   };
+}
+
+/** What editors do not know. */
+function withoutOwnWords({ shownAs: _, ...schema }: SchemaNode): SchemaNode {
+  return schema;
 }
 
 /** The same keys with what `change` makes of the schemas. */

@@ -11,6 +11,7 @@ import { atPath, joinPath } from './field-path.ts';
 import type { Problem } from './problem.ts';
 import { expectedBySchema, foundInFile, type SchemaNode } from './schema-words.ts';
 import type { SecretValues } from './secret-values.ts';
+import { isKeyName, isShown } from './shown-values.ts';
 import type { SourceFile } from './source-file.ts';
 import { type Environment, referenceOffset, shellForm, substitute } from './substitute.ts';
 import { suggest } from './suggest.ts';
@@ -137,17 +138,19 @@ export class SchemaReader {
       if (meets(schema, scalar.value)) return scalar.value;
       return this.#mismatch(asWritten, scalar, path);
     }
-    const { text, names, isWhole } = this.#substituted(scalar, path, schema.writeOnly === true);
-    if (!isWhole) return undefined;
+    const { text, used, names, isWhole } = this.#substituted(scalar, path, schema.writeOnly === true);
     const value = names.length > 0 ? coerced(schema, text) : text;
-    if (meets(schema, value)) return value;
+    const isGood = isWhole && meets(schema, value);
+    for (const { name, value: given } of used)
+      if (!isShown(name, { schema, text, isGood })) this.#secrets.add(given);
+    if (!isWhole) return undefined;
+    if (isGood) return value;
     return this.#mismatch(asWritten, scalar, path, names, value);
   }
 
   #substituted(scalar: YamlScalar, path: string, isSecret: boolean) {
     const written = this.#source.text.slice(scalar.offset, scalar.end);
     const { text, used, names, faults } = substitute(String(scalar.value), this.#env);
-    for (const { value } of used) this.#secrets.add(value);
     if (isSecret) this.#secrets.add(text);
     for (const fault of faults) {
       const at = scalar.offset + referenceOffset(written, fault.reference);
@@ -158,7 +161,7 @@ export class SchemaReader {
       this.#add(at, path, message, fault.isUnset ? this.unsetVariables : 'error');
     }
     this.#checkShellForm(scalar, path, isSecret);
-    return { text, names, isWhole: faults.length === 0 };
+    return { text, used, names, isWhole: faults.length === 0 };
   }
 
   /** A secret is not repeated, not even what looks like the name of a variable. */
@@ -194,9 +197,6 @@ export class SchemaReader {
     this.problems.push(this.#source.problem(offset, atPath(path, message), severity));
   }
 }
-
-/** A field that most likely holds a key, though its schema does not say so, as a variable of a server's. */
-const isKeyName = /(?:key|token|secret|pass|credential|auth(?!or(?!i))|_pat(?![a-z]))[^.[]*$/i;
 
 function isBelow(field: string, path: string): boolean {
   return field.startsWith(`${path}.`) || field.startsWith(`${path}[`);

@@ -25,6 +25,8 @@ export interface SchemaNode {
   readonly patternErrorMessage?: string;
   /** JSON Schema's mark for values that are given but never shown. */
   readonly writeOnly?: boolean;
+  /** What the gateway tells of it, whoever asks: see shown-values.ts. Not for editors. */
+  readonly shownAs?: 'name' | 'address';
 }
 
 /** "expected …"; `value` is what was found, so that only the rule it breaks is named. */

@@ -2,7 +2,7 @@
 
 import * as Type from 'typebox';
 import { maxTimerSeconds } from '../duration-schema.ts';
-import { text } from '../text-schema.ts';
+import { name } from '../text-schema.ts';
 
 export interface ApprovalRules {
   /** Users, as their platform calls them; none: whoever may by the trigger, else whoever is in the channel. */
@@ -15,13 +15,13 @@ export interface ApprovalRules {
 }
 
 const users = (description: string) =>
-  Type.Array(text('A user.'), { description, default: [], maxItems: 1000 });
+  Type.Array(name('A user.'), { description, default: [], maxItems: 1000 });
 
 /** What may stand beside `requires_approval` of a command, or in the policy of an agent. */
 export const approvalFields = {
   approvers: users('Users who may decide, as their platform calls them.'),
   approval_channel: Type.Optional(
-    text('Channel in which is asked. Where no users are named, whoever is in it may decide.'),
+    name('Channel in which is asked. Where no users are named, whoever is in it may decide.'),
   ),
   approval_timeout_seconds: Type.Number({
     description: 'What is not decided after so long is not approved; 0 = it waits for ever.',

@@ -24,6 +24,7 @@ export function resourceHeader<Kind extends string>(kind: Kind) {
           description: 'Name of its own among the resources of its kind.',
           pattern: dnsLabel,
           patternErrorMessage: '1 to 63 of a-z 0-9 and -, beginning and ending with a letter or digit',
+          shownAs: 'name',
         }),
         namespace: Type.Optional(Type.String({ description: 'Without effect: a gateway has one for all.' })),
         labels: words('Words to find it by.'),

@@ -29,6 +29,7 @@ const modelName = (description: string) =>
     description,
     pattern: '^[A-Za-z0-9][A-Za-z0-9._-]*:\\S(.*\\S)?$',
     patternErrorMessage: 'PROVIDER:MODEL, such as google:gemini-2.5-flash',
+    shownAs: 'name',
   });
 
 const patterns = (description: string) =>

@@ -7,7 +7,7 @@ import type { WrittenEntry } from '../../catalog/normalise-entry.ts';
 const nameMeaning = '1 to 64 of A-Z a-z 0-9 . _ -';
 
 const serverName = (description: string) =>
-  Type.String({ description, pattern: serverIdPattern, patternErrorMessage: nameMeaning });
+  Type.String({ description, pattern: serverIdPattern, patternErrorMessage: nameMeaning, shownAs: 'name' });
 
 /** As it was written; what is bad has been left out. */
 export type WrittenToolServer = WrittenEntry & { readonly name?: string; readonly server?: string };

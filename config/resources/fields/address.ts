@@ -10,6 +10,7 @@ export function address(description: string, byDefault?: string) {
     ...(byDefault === undefined ? {} : { default: byDefault }),
     pattern: '^https?://[^\\s]+$',
     patternErrorMessage: 'an address that begins with https:// or http://',
+    shownAs: 'address',
   });
 }
 

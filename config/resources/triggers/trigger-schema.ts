@@ -3,7 +3,7 @@
 
 import * as Type from 'typebox';
 import { seconds } from '../../duration-schema.ts';
-import { text } from '../../text-schema.ts';
+import { name, text } from '../../text-schema.ts';
 import { resourceHeader } from '../resource-header.ts';
 import { bindingSchema, type WrittenBinding } from './binding-schema.ts';
 import type { TriggerRetry } from './trigger.ts';
@@ -71,7 +71,7 @@ const commonSpec = {
     description: 'Who answers, by command: with a slash in chats, event or event.action for RepoHost.',
     default: {},
   }),
-  default_agent: Type.Optional(text('Agent for what no command takes.')),
+  default_agent: Type.Optional(name('Agent for what no command takes.')),
   ...options,
 };
 
@@ -96,7 +96,7 @@ const ruleSchema = Type.Object({
     },
     { description: 'When the rule holds.' },
   ),
-  agent: text('Agent that answers.'),
+  agent: name('Agent that answers.'),
 });
 
 /** The form with `spec.platform`, `spec.webhook` and `spec.routing`. */
@@ -116,7 +116,7 @@ export const messengerFormSchema = Type.Object({
             default: [],
             maxItems: 1000,
           }),
-          default_agent: Type.Optional(text('Agent for what no rule takes.')),
+          default_agent: Type.Optional(name('Agent for what no rule takes.')),
         },
         { description: 'Who answers.', default: {} },
       ),

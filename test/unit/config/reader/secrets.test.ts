@@ -32,7 +32,6 @@ describe('the values to strike from what is shown', () => {
     const secrets = loaded?.secrets ?? [];
     expect([...secrets].sort()).toEqual(
       [
-        './catalog.yaml',
         'Bearer bearer-token',
         'arg-token',
         'bearer-token',
@@ -47,6 +46,33 @@ describe('the values to strike from what is shown', () => {
     expect(secrets.map(({ length }) => length)).toEqual(
       secrets.map(({ length }) => length).sort((a, b) => b - a),
     );
+  });
+
+  test('are not those of names, paths, numbers and bare addresses, unless a field that may hold a key has them too', async () => {
+    const env = {
+      HOME: '/home/gateway-user',
+      HOST: 'mcp.example.com',
+      BASE: 'http://mcp.example.com:8000/v1',
+      HOOK: 'https://h.example/T0001/B0001',
+      PROGRAM: '/opt/server',
+      WAIT: '123456',
+      ISOLATION: 'session',
+      API_TOKEN: '654321',
+    };
+    const catalog = (more: string) => `servers:
+  a: { command: "\${PROGRAM}", args: ["\${HOME}/data"], cwd: "\${HOME}", request_timeout_seconds: "\${WAIT}", max_request_seconds: "\${API_TOKEN}" }
+  b: { url: "https://\${HOST}/mcp", isolation: "\${ISOLATION}" }
+  c: { url: "\${BASE}" }
+  d: { url: "\${HOOK}" }
+${more}`;
+    const { loaded, lines } = await folder.loadCatalog(catalog(''), env);
+    expect(lines).toEqual([]);
+    expect(loaded?.secrets).toEqual([env.HOOK, env.API_TOKEN]);
+    const again = await folder.loadCatalog(
+      catalog('  e: { command: x, env: { A: "${PROGRAM}" }, args: ["${HOST}"] }\n'),
+      env,
+    );
+    expect(again.loaded?.secrets).toEqual([env.HOOK, env.HOST, env.PROGRAM, env.API_TOKEN]);
   });
 
   test('hold the lines of a value of several lines', async () => {
