@@ -12,7 +12,7 @@ import { parkAsking, parkUndecided } from './ask-people.ts';
 import { begunRow } from './begin-run.ts';
 import { makeCalls } from './make-calls.ts';
 import { answerReader } from './read-answer.ts';
-import type { RunJournal } from './run-journal.ts';
+import { MAX_ROW, type RunJournal } from './run-journal.ts';
 import { ShownRun } from './shown-run.ts';
 import type { ToolBox } from './tool-box.ts';
 
@@ -28,8 +28,8 @@ export interface AgentRunOptions {
 
 type Begun = Extract<JournalRow, { readonly kind: 'begun' }>;
 
-/** Of a row, in UTF-16 units; the store takes a little more. */
-const MAX_ROW = 1_000_000;
+/** Of one answer: each has a result, and so a row. */
+const MAX_CALLS = 1_024;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export class AgentRun {
@@ -87,6 +87,7 @@ export class AgentRun {
         journal.add(...next.rows);
         return undefined;
       case 'ask':
+        journal.checkRoom();
         journal.add(this.#answerRow(next.iteration, await this.#askWhileKept(next.hasTools)));
         return undefined;
       case 'call':
@@ -98,8 +99,7 @@ export class AgentRun {
         return this.#lookOrPark(next.approvals);
       case 'end':
         await journal.flush();
-        if (!this.#rows.some(({ kind }) => kind === 'ended'))
-          journal.add({ kind: 'ended', text: next.text, data: next.data });
+        if (!this.#rows.some(({ kind }) => kind === 'ended')) journal.add(endedRow(next));
         return { text: next.text, data: next.data, effects: journal.take() };
       case 'fail':
         await journal.flush();
@@ -135,17 +135,16 @@ export class AgentRun {
 
   /** Ids of calls are the run's own: providers repeat theirs, or leave them out. */
   #answerRow(iteration: number, answer: ModelAnswer): ModelAnswerRow {
+    const { length } = answer.calls;
+    if (length > MAX_CALLS)
+      throw new HandlerError(
+        `agent ${this.#options.job.agent}: an answer of ${answer.model} calls ${length} tools, and at most ${MAX_CALLS} calls are read`,
+        { isFinal: true },
+      );
     const calls = answer.calls.map((call, n) => ({ ...call, id: `call_${iteration}_${n}` }));
     const row: ModelAnswerRow = { kind: 'answer', iteration, ...answer, calls };
-    if (JSON.stringify(row).length <= MAX_ROW) return row;
-    const small = { ...row, raw: undefined };
-    if (JSON.stringify(small).length <= MAX_ROW) return small;
-    throw new HandlerError(
-      `agent ${this.#options.job.agent}: an answer of ${answer.model} is too large to be kept`,
-      {
-        isFinal: true,
-      },
-    );
+    // Its own provider likes to have it back, and does without.
+    return row.raw !== undefined && isTooLong(row) ? { ...row, raw: undefined } : row;
   }
 
   #call(calls: readonly PlannedCall[]): Promise<void> {
@@ -199,4 +198,12 @@ export class AgentRun {
       { isFinal: true },
     );
   }
+}
+
+const isTooLong = (row: JournalRow) => JSON.stringify(row).length > MAX_ROW;
+
+/** Where there is no room for the same twice the text has it. */
+function endedRow({ text, data }: Extract<NextStep, { readonly do: 'end' }>): JournalRow {
+  const row: JournalRow = { kind: 'ended', text, data };
+  return data !== undefined && isTooLong(row) ? { kind: 'ended', text } : row;
 }

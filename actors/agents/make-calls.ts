@@ -10,6 +10,7 @@ import { DeadlineError, GatewayError } from '../errors.ts';
 import { RpcFault } from '../jsonrpc/rpc-fault.ts';
 import type { RunJournal } from './run-journal.ts';
 import type { ShownRun } from './shown-run.ts';
+import { boundedText } from './tool-answer.ts';
 import type { ToolBox } from './tool-box.ts';
 
 export interface CallsHost {
@@ -77,7 +78,7 @@ async function resultOf(call: PlannedCall, host: CallsHost): Promise<JournalRow 
     );
     result = { ...answer, how: 'called' };
   } catch (error) {
-    if (!signal.aborted) result = failed(error, timeoutMs);
+    if (!signal.aborted) result = bounded(failed(error, timeoutMs));
   } finally {
     shown.ended(id);
   }
@@ -110,6 +111,9 @@ function failed(error: unknown, timeoutMs: number): Result {
     how: 'interrupted',
   };
 }
+
+/** The words may be those of a server. */
+const bounded = (result: Result): Result => ({ ...result, text: boundedText(result.text) });
 
 /** Writes results that have waited long enough for others. */
 class Flushing {

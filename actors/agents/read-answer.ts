@@ -1,6 +1,7 @@
 // An answer by a schema: read as JSON, and held against the schema here, whatever its provider promises.
 
 import { compilePattern, type Pattern } from '../../config/resources/fields/patterns.ts';
+import { isNestedTooDeeply, MAX_LEVELS } from '../../machines/agent-run/nested-levels.ts';
 import { misfit } from '../../machines/agent-run/output-schema.ts';
 import type { ReadAnswer } from '../../machines/agent-run/plan.ts';
 
@@ -20,6 +21,7 @@ export function answerReader(schema: Schema | undefined): ReadAnswer {
     } catch (error) {
       return { misfit: `it is no JSON: ${(error as Error).message}` };
     }
+    if (isNestedTooDeeply(data)) return { misfit: `it is nested more than ${MAX_LEVELS} levels deep` };
     const wrong = misfit(schema, data, finds);
     return wrong === undefined ? { data } : { misfit: wrong };
   };

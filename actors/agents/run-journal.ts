@@ -1,15 +1,24 @@
 // The journal of a run in the hands of the attempt that works it: rows are added here, and become durable before anything depends
 // on them.
 //
-// JL1  rows are written once, in the order in which they were added.
+// JL1  rows are written once, in the order in which they were added; after one that could not be written none is.
 // JL2  how long the run has worked is kept with its rows: what an attempt worked after its last row is forgotten with it.
+// JL3 (A8)  a row has at most MAX_ROW characters, and nothing more is begun in a journal that might not take what comes of it. Both end
+//      a run for good: a later attempt would come to the same.
 
 import { figuresOf } from '../../machines/agent-run/figures.ts';
 import type { JournalRow, RunFigures } from '../../machines/agent-run/journal.ts';
+import { HandlerError } from '../handlers/handler.ts';
 import type { HandlerContext } from '../handlers/handler-context.ts';
 import type { Effects } from '../inbox/work.ts';
 
 type Context = Pick<HandlerContext, 'state' | 'steps' | 'checkpoint'>;
+
+/** Of a row, in UTF-16 units; the store takes a little more. */
+export const MAX_ROW = 1_000_000;
+/** Nothing is begun beyond these: the store has room for the results of one more answer, however large they are. */
+const MAX_ROWS = 8_000;
+const MAX_SIZE = 32 * 1_048_576;
 
 export class RunJournal {
   readonly #agent: string;
@@ -17,23 +26,23 @@ export class RunJournal {
   readonly #rows: JournalRow[];
   readonly #workedBefore: number;
   readonly #startedAt = performance.now();
-  /** How many of the rows are on their way, or durable. */
-  #written: number;
+  /** Rows that are not on their way yet. */
+  #unwritten: string[] = [];
+  /** Of all rows, in bytes. */
+  #size: number;
   #writing: Promise<void> = Promise.resolve();
 
-  private constructor(agent: string, context: Context, rows: JournalRow[]) {
+  private constructor(agent: string, context: Context, steps: readonly string[]) {
     this.#agent = agent;
     this.#context = context;
-    this.#rows = rows;
-    this.#written = rows.length;
+    this.#rows = steps.map((text) => JSON.parse(text) as JournalRow);
+    this.#size = sizeOf(steps);
     this.#workedBefore = workedIn(context.state);
   }
 
   /** Rejects as the store does. */
   static async open(agent: string, context: Context): Promise<RunJournal> {
-    const steps = await context.steps();
-    const rows = steps.map((text) => JSON.parse(text) as JournalRow);
-    return new RunJournal(agent, context, rows);
+    return new RunJournal(agent, context, await context.steps());
   }
 
   get rows(): readonly JournalRow[] {
@@ -53,26 +62,55 @@ export class RunJournal {
     return JSON.stringify({ worked_ms: Math.round(this.workedMs) });
   }
 
+  /** Throws a HandlerError for a row that is too long, and takes none of them then. */
   add(...rows: readonly JournalRow[]): void {
+    const texts = rows.map((row) => this.#textOf(row));
     this.#rows.push(...rows);
+    this.#unwritten.push(...texts);
+    this.#size += sizeOf(texts);
   }
 
-  /** Resolves when all rows are durable. Rejects as a checkpoint does: the attempt is over then. */
+  /** Throws a HandlerError where nothing more is to be begun. */
+  checkRoom(): void {
+    if (this.#rows.length <= MAX_ROWS && this.#size <= MAX_SIZE) return;
+    throw new HandlerError(
+      `agent ${this.#agent} has done too much in one run: its journal has ${this.#rows.length} rows of ${this.#size} bytes, and at most ${MAX_ROWS} of ${MAX_SIZE} are kept`,
+      { isFinal: true },
+    );
+  }
+
+  /** Resolves when all rows are durable. Rejects as a checkpoint does: the attempt is over then, and nothing more is written. */
   flush(): Promise<void> {
     const writing = this.#writing.then(async () => {
-      if (this.#written < this.#rows.length) await this.#context.checkpoint(this.state, this.take());
+      if (this.#unwritten.length > 0) await this.#context.checkpoint(this.state, this.take());
     });
-    // Whoever comes after it finds out for himself.
-    this.#writing = writing.catch(() => {});
+    writing.catch(() => {});
+    this.#writing = writing;
     return writing;
   }
 
   /** What is not durable yet, for the commit that the attempt ends with. */
   take(): Pick<Effects, 'steps' | 'run'> {
-    const steps = this.#rows.slice(this.#written).map((row) => JSON.stringify(row));
-    this.#written = this.#rows.length;
+    const steps = this.#unwritten;
+    this.#unwritten = [];
     return { steps, run: { kind: 'agent', name: this.#agent, figures: JSON.stringify(this.figures) } };
   }
+
+  #textOf(row: JournalRow): string {
+    const text = JSON.stringify(row);
+    if (text.length <= MAX_ROW) return text;
+    throw new HandlerError(
+      `agent ${this.#agent}: ${whatIs(row)} is too large to be kept: it has ${text.length} characters, and may have ${MAX_ROW}`,
+      { isFinal: true },
+    );
+  }
+}
+
+const sizeOf = (texts: readonly string[]) => texts.reduce((sum, text) => sum + Buffer.byteLength(text), 0);
+
+function whatIs(row: JournalRow): string {
+  if (row.kind === 'begun') return 'what a run begins with (what was said, tools, the agent itself)';
+  return row.kind === 'answer' ? `an answer of ${row.model}` : 'a step';
 }
 
 /** 0 where nothing is kept, or something else. */

@@ -1,7 +1,7 @@
 // The result of a tool as a model is told it: texts as they are, and of what is no text that it was there.
 //
-// TAN1 (A8)  a result has at most MAX_BYTES, whatever a server gives; what is cut is said, so that a model asks for less instead of
-//           taking a part for the whole.
+// TAN1 (A8)  a result has at most MAX_BYTES, whatever a server gives, its refusal of a call too; what is cut is said, so that a model
+//           asks for less instead of taking a part for the whole.
 
 import type { ToolResult } from '../client/in-process-client.ts';
 import type { ToolAnswer } from './tool-box.ts';
@@ -19,7 +19,7 @@ export function toolAnswer({ content, structuredContent, isError }: ToolResult):
   const hasText = parts.some((part) => isObject(part) && typeof part.text === 'string' && part.text !== '');
   const data = !hasText && structuredContent !== undefined ? [JSON.stringify(structuredContent)] : [];
   const text = [...parts.map(textOf), ...data].filter((part) => part !== '').join('\n');
-  return { text: cut(text === '' ? '(no content)' : text), isError: isError === true };
+  return { text: boundedText(text === '' ? '(no content)' : text), isError: isError === true };
 }
 
 function textOf(part: unknown): string {
@@ -66,8 +66,8 @@ function wordsOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Between two characters. Half of a pair is replaced: no provider takes it. */
-function cut(text: string): string {
+/** As much of it as a result may have, cut between two characters. Half of a pair is replaced: no provider takes it. */
+export function boundedText(text: string): string {
   const bytes = Buffer.from(text, 'utf8');
   if (bytes.length <= MAX_BYTES) return bytes.toString('utf8');
   let end = MAX_BYTES - NOTE_BYTES;

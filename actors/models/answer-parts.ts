@@ -6,6 +6,7 @@ import type {
   LanguageModelV3StreamPart,
   SharedV3ProviderMetadata,
 } from '@ai-sdk/provider';
+import { toolArguments } from '../../machines/agent-run/tool-arguments.ts';
 
 export type AssistantPart = Extract<LanguageModelV3Message, { role: 'assistant' }>['content'][number];
 
@@ -82,14 +83,8 @@ function withOptions<P extends object>(part: P, providerOptions: SharedV3Provide
   return providerOptions === undefined ? part : { ...part, providerOptions };
 }
 
-/** As they go back: providers take objects only; the result of a call whose arguments are none says so. */
+/** As they go back: providers take objects only; the result of a call whose arguments cannot be used says so. */
 export function argumentsIn(text: string): Readonly<Record<string, unknown>> {
-  try {
-    const parsed: unknown = JSON.parse(text);
-    return typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed)
-      ? (parsed as Readonly<Record<string, unknown>>)
-      : {};
-  } catch {
-    return {};
-  }
+  const given = toolArguments(text);
+  return typeof given === 'string' ? {} : given;
 }

@@ -6,7 +6,9 @@
 // XC2       no redirect is followed: the key goes to the address the operator wrote and to no other.
 // XC3       what is no event stream is not read as one: it would look like an answer that is empty.
 // XC4       with its end, however it ends, the socket is given back or gone.
+// XC5       what is sent is JSON that any reader takes, whatever anybody has written into it.
 
+import { wellFormedJson } from '../../machines/agent-run/well-formed-json.ts';
 import { readErrorAnswer } from './error-answer.ts';
 import { type ModelFault, ModelFaultError, refusal } from './model-errors.ts';
 
@@ -70,9 +72,12 @@ export class Exchange {
     // The clients insist on a key, and send the empty one.
     if (this.#isBare && headers.get('authorization')?.trim() === 'Bearer') headers.delete('authorization');
     if (this.#isBare) for (const name of keyHeaders) if (headers.get(name) === '') headers.delete(name);
+    const body = typeof init.body === 'string' ? wellFormedJson(init.body) : init.body;
+    const sent: RequestInit = { ...init, headers, redirect: 'manual', signal: this.signal };
+    if (body !== undefined) sent.body = body;
     this.#wait(this.#limits.firstByteMs ?? FIRST_BYTE_MS);
     try {
-      const response = await fetch(input, { ...init, headers, redirect: 'manual', signal: this.signal });
+      const response = await fetch(input, sent);
       if (!response.ok) throw await this.#refused(response);
       const type = response.headers.get('content-type') ?? '';
       if (!/^text\/event-stream\b/i.test(type)) throw notAStream(type);

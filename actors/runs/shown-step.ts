@@ -89,7 +89,8 @@ export class ShownSteps {
 
   #call(id: string): Pick<ShownStep, 'call' | 'tool' | 'arguments'> {
     const call = this.#calls.get(id);
-    return { call: id, tool: call?.name, arguments: call && this.#shown(call.input) };
+    // The name too: a model may write anything for one.
+    return { call: id, tool: call && this.#shown(call.name), arguments: call && this.#shown(call.input) };
   }
 
   #shown(text: string): string {

@@ -1,5 +1,8 @@
 // The arguments of a call as a model wrote them. What is no JSON object the model is told, and no tool is called with.
 
+import { isNestedTooDeeply, MAX_LEVELS } from './nested-levels.ts';
+import { wellFormedJson } from './well-formed-json.ts';
+
 type Arguments = Readonly<Record<string, unknown>>;
 
 /** In UTF-16 units. */
@@ -12,10 +15,12 @@ export function toolArguments(input: string): Arguments | string {
   if (input.trim() === '') return {};
   let value: unknown;
   try {
-    value = JSON.parse(input);
+    value = JSON.parse(wellFormedJson(input));
   } catch (error) {
     return `they are no JSON: ${(error as Error).message}`;
   }
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isObject ? (value as Arguments) : 'they are no JSON object';
+  if (!isObject) return 'they are no JSON object';
+  if (isNestedTooDeeply(value)) return `they are nested more than ${MAX_LEVELS} levels deep`;
+  return value as Arguments;
 }

@@ -159,6 +159,7 @@ describe('an agent with a model', () => {
       ['a', () => Promise.reject(new RpcFault(-32602, 'path is missing'))],
       ['b', () => Promise.reject(new ConnectionLostError('the connection ended'))],
       ['c', () => Promise.reject(new DeadlineError('late'))],
+      ['e', () => Promise.reject(new RpcFault(-32000, 'y'.repeat(2_000_000)))],
     ]);
     const world = new AgentWorld({
       answer: (request) =>
@@ -170,14 +171,15 @@ describe('an agent with a model', () => {
               ['c', {}],
               ['d', {}],
               ['nothing', {}],
+              ['e', {}],
             ]),
-      tools: ['a', 'b', 'c', 'd'].map((name) => aFoundTool(name)),
+      tools: ['a', 'b', 'c', 'd', 'e'].map((name) => aFoundTool(name)),
       call: (tool) => errors.get(tool)?.() ?? Promise.resolve({ text: 'no such file', isError: true }),
     });
     expect(await world.attempt()).toMatchObject({ text: 'understood' });
     const results = new Map(world.ofKind('result').map((row) => [row.id, row]));
-    expect([0, 1, 2, 3, 4].map((n) => results.get(`call_1_${n}`)?.how)).toEqual([
-      ...['called', 'interrupted', 'interrupted', 'called', 'refused'],
+    expect([0, 1, 2, 3, 4, 5].map((n) => results.get(`call_1_${n}`)?.how)).toEqual([
+      ...['called', 'interrupted', 'interrupted', 'called', 'refused', 'called'],
     ]);
     expect(world.asked[1]?.messages.at(-1)).toMatchObject({
       role: 'tool',
@@ -187,6 +189,7 @@ describe('an agent with a model', () => {
         { text: expect.stringContaining('no answer within'), isError: true },
         { text: 'no such file', isError: true },
         { text: expect.stringContaining('there is no tool "nothing"'), isError: true },
+        { text: expect.stringMatching(/^The call failed: y+\n\(cut here/), isError: true },
       ],
     });
   });
@@ -271,6 +274,60 @@ describe('an agent with a model', () => {
       message: expect.stringContaining('timeout_seconds (0.3)'),
     });
     expect(performance.now() - startedAt).toBeLessThan(290);
+  });
+
+  it('ends for good with what is too large to be kept, and says what that is (JL3)', async () => {
+    const long = new AgentWorld({ answer: () => says('x'.repeat(1_000_000)) });
+    await expect(long.attempt()).rejects.toMatchObject({
+      isFinal: true,
+      message: expect.stringContaining('an answer of local:one is too large to be kept'),
+    });
+    const many = Array.from({ length: 1_025 }, () => ['read_file', {}] as const);
+    const calling = new AgentWorld({ answer: () => says('', many), tools: [read] });
+    await expect(calling.attempt()).rejects.toMatchObject({
+      isFinal: true,
+      message: 'agent reviewer: an answer of local:one calls 1025 tools, and at most 1024 calls are read',
+    });
+    const tools = Array.from({ length: 10 }, (_, n) => ({
+      ...aFoundTool(`t${n}`),
+      description: '\0'.repeat(20_000),
+    }));
+    const beginning = new AgentWorld({ answer: () => says('ok'), tools });
+    await expect(beginning.attempt()).rejects.toMatchObject({
+      isFinal: true,
+      message: expect.stringContaining('what a run begins with'),
+    });
+    expect([beginning.asked, beginning.rows]).toEqual([[], []]);
+  });
+
+  it('gives an object that has room in its journal only once', async () => {
+    const object = { list: 'x'.repeat(600_000) };
+    const world = new AgentWorld({
+      answer: () => says(JSON.stringify(object)),
+      runtime: aRuntime({ servers: [], output_schema: { type: 'object' } }),
+    });
+    expect(await world.attempt()).toMatchObject({ text: JSON.stringify(object), data: object });
+    expect(world.ofKind('ended')).toEqual([{ kind: 'ended', text: JSON.stringify(object) }]);
+  });
+
+  it('tells the model of what is nested too deeply, in arguments and in an answer', async () => {
+    const deep = `{"a":${'['.repeat(50_000)}${']'.repeat(50_000)}}`;
+    const world = new AgentWorld({
+      tools: [write],
+      answer: (_, n) =>
+        n === 1
+          ? says('', [], { calls: [{ id: 'c', name: 'write_file', input: deep }], finish: 'calls' })
+          : says(n === 2 ? deep : '{"a":1}'),
+      runtime: aRuntime({ output_schema: { type: 'object', properties: { a: { enum: [1] } } } }),
+    });
+    expect(await world.attempt()).toMatchObject({ data: { a: 1 } });
+    expect(world.made).toEqual([]);
+    expect(lastResults(world.asked[1] as ModelRequest)).toMatchObject([
+      { text: expect.stringContaining('nested more than 128 levels deep') },
+    ]);
+    expect(world.asked[2]?.messages.at(-1)).toMatchObject({
+      text: expect.stringContaining('nested more than 128 levels deep'),
+    });
   });
 
   it('gives the object that its answer is, where it has to fit a schema', async () => {

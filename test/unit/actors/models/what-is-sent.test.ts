@@ -70,6 +70,26 @@ describe.each(types)('a question to a model of %s', (type) => {
     expect(sent).not.toContain('a thought');
   });
 
+  it('XC5 has no half of a character, wherever there was one', async () => {
+    server.reply({ text: 'Yes.' });
+    const half = 'x\ud83d';
+    const messages = [
+      { role: 'user' as const, text: half },
+      {
+        role: 'assistant' as const,
+        text: half,
+        calls: [{ id: 'run-7', name: 'look_up', input: '{"word":"😀\\ud83d"}' }],
+      },
+      { role: 'tool' as const, results: [{ id: 'run-7', name: 'look_up', text: half, isError: false }] },
+    ];
+    const tools = [{ ...lookUp, description: half }];
+    const asked = question({ system: half, messages, tools });
+    expect(await ask(modelsAt(server.url), [type], asked)).toMatchObject({ text: 'Yes.' });
+    const sent = JSON.stringify(server.lastBody);
+    expect(sent.match(/x\ufffd/g)).toHaveLength(5);
+    expect(sent).toContain('😀\ufffd');
+  });
+
   it('PJ2 has the ids of the run, and arguments that are none as none', async () => {
     server.reply({ text: 'Yes.' });
     const messages = [
