@@ -9,12 +9,11 @@ import type { Delivery, DeliveryCounts, DeliveryFilter, DeliveryPage, Failure } 
 import type { SweptPart } from '../ledger.ts';
 import { INBOUND } from '../store.ts';
 import { firstSettled, stateCodes, stateOf } from './delivery-states.ts';
+import { indexedBy, LOOKED_AT, newestOf } from './newest-records.ts';
 import type { SqliteConnection, SqlValue, Statement } from './sqlite-connection.ts';
 import { DamagedRecordError, storable } from './sqlite-connection.ts';
 
 const PAGE_LIMIT = 1_000;
-/** Records looked at for one page. */
-const LOOKED_AT = 10_000;
 /** Records looked at for one part of a sweep: each that is removed may take a body with it. */
 const SWEPT_AT_ONCE = 500;
 /** Of the journals that are removed in one part; one may go beyond. */
@@ -80,22 +79,24 @@ export class SqliteHistory {
 
   page(filter: DeliveryFilter): DeliveryPage {
     const limit = Math.max(1, Math.min(PAGE_LIMIT, Math.floor(filter.limit)));
-    const before = filter.beforeSeq ?? Number.MAX_SAFE_INTEGER;
+    const { states = [], beforeSeq } = filter;
+    const sources = indexedBy(states) ?? ['delivery WHERE true'];
     // The inner part bounds what is looked at; within it everything may be compared. Answers and notes, which may be
     // long, are read of those only that are found.
-    const looked = `${sourceOf(filter)} AND seq < ? ORDER BY seq DESC LIMIT ${LOOKED_AT}`;
+    const looked = newestOf(compared, sources, beforeSeq);
     const { where, values } = conditions(filter);
-    const found = `SELECT seq FROM (SELECT ${compared} ${looked}) WHERE ${where} ORDER BY seq DESC LIMIT ${limit}`;
+    const found = `SELECT seq FROM (${looked.sql}) WHERE ${where} ORDER BY seq DESC LIMIT ${limit}`;
     const rows = this.#connection
       .prepare<DeliveryRow>(`SELECT ${columns} FROM delivery WHERE seq IN (${found}) ORDER BY seq DESC`)
-      .all([before, ...values]);
+      .all([...looked.values, ...values]);
     const deliveries = rows.flatMap((row) => this.#listed(row));
     if (rows.length === limit) return { deliveries, beforeSeq: rows.at(-1)?.[0] };
+    const rest = newestOf('seq, at', sources, beforeSeq);
     const end = this.#connection
       .prepare<readonly [number | null, number, number | null]>(
-        `SELECT min(seq), count(*), max(at) FROM (SELECT seq, at ${looked})`,
+        `SELECT min(seq), count(*), max(at) FROM (${rest.sql})`,
       )
-      .get([before]);
+      .get(rest.values);
     if (end === undefined) return { deliveries, beforeSeq: undefined };
     const [oldest, count, newestAt] = end;
     const isEnd = count < LOOKED_AT || (newestAt ?? 0) < (filter.since ?? 0);
@@ -156,18 +157,6 @@ export class SqliteHistory {
     }
     return { removed, afterSeq: rows.length < SWEPT_AT_ONCE ? undefined : rows.at(-1)?.[0] };
   }
-}
-
-/** Where an index knows the states, only its records are looked at; SQLite would not choose it by itself. */
-function sourceOf({ states = [] }: DeliveryFilter): string {
-  const codes = states.map((state) => stateCodes[state]);
-  if (codes.length > 0 && codes.every((code) => code < firstSettled))
-    return `FROM delivery INDEXED BY delivery_unfinished WHERE state < ${firstSettled}`;
-  if (codes.length > 0 && codes.every((code) => code === stateCodes.dead))
-    return `FROM delivery INDEXED BY delivery_dead WHERE state = ${stateCodes.dead}`;
-  if (codes.length > 0 && codes.every((code) => code === stateCodes.waiting))
-    return 'FROM delivery INDEXED BY delivery_waiting WHERE waits_for IS NOT NULL';
-  return 'FROM delivery WHERE true';
 }
 
 function conditions(filter: DeliveryFilter): { where: string; values: readonly SqlValue[] } {

@@ -8,11 +8,10 @@ import type { Delivery } from '../delivery.ts';
 import type { Run, RunFilter, RunNote, RunPage, Step } from '../run.ts';
 import type { TurnResult } from '../store.ts';
 import { stateCodes } from './delivery-states.ts';
+import { indexedBy, LOOKED_AT, type Newest, newestOf } from './newest-records.ts';
 import { type SqliteConnection, type SqlValue, type Statement, storable } from './sqlite-connection.ts';
 
 const PAGE_LIMIT = 1_000;
-/** Runs looked at for one page. */
-const LOOKED_AT = 10_000;
 /** Of the rows of one call, in UTF-16 units; one may go beyond. */
 const READ_AT_ONCE = 8 * 1024 * 1024;
 const NAME_LENGTH = 256;
@@ -104,29 +103,33 @@ export class SqliteRuns {
   }
 
   page(filter: RunFilter, deliveryOf: (id: string) => Delivery | undefined): RunPage {
-    const { states = [], kind, name, beforeSeq = Number.MAX_SAFE_INTEGER } = filter;
+    const { states = [], kind, name } = filter;
     const limit = Math.max(1, Math.min(PAGE_LIMIT, Math.floor(filter.limit)));
     const parts = ['true'];
     const values: SqlValue[] = [];
-    if (states.length > 0) parts.push(`state IN (${states.map((state) => stateCodes[state]).join(', ')})`);
+    if (states.length > 0)
+      parts.push(`delivery.state IN (${states.map((state) => stateCodes[state]).join(', ')})`);
     if (kind !== undefined) {
       parts.push('run.kind = ?');
       values.push(kind);
     }
-    // The inner part bounds what is looked at.
-    const looked = `SELECT seq FROM ${sourceOf(filter)} seq < ? ORDER BY seq DESC LIMIT ${LOOKED_AT}`;
-    const from: SqlValue[] = name === undefined ? [beforeSeq] : [storable(name), beforeSeq];
+    if (name !== undefined) {
+      parts.push('run.name = ?');
+      values.push(storable(name));
+    }
+    // In the order of what is looked at, so that no more is read than the page has room for.
+    const looked = lookedAt(filter);
     const rows = this.#connection
       .prepare<RunRow>(
-        `SELECT ${columns} FROM run JOIN delivery ON delivery.seq = run.seq
-         WHERE run.seq IN (${looked}) AND ${parts.join(' AND ')} ORDER BY run.seq DESC LIMIT ${limit}`,
+        `SELECT ${columns} FROM run CROSS JOIN delivery ON delivery.seq = run.seq
+         WHERE run.seq IN (${looked.sql}) AND ${parts.join(' AND ')} ORDER BY run.seq DESC LIMIT ${limit}`,
       )
-      .all([...from, ...values]);
+      .all([...looked.values, ...values]);
     const runs = rows.flatMap((row) => runOf(row, deliveryOf) ?? []);
     if (rows.length === limit) return { runs, beforeSeq: rows.at(-1)?.[0] };
     const end = this.#connection
-      .prepare<readonly [number | null, number]>(`SELECT min(seq), count(*) FROM (${looked})`)
-      .get(from);
+      .prepare<readonly [number | null, number]>(`SELECT min(seq), count(*) FROM (${looked.sql})`)
+      .get(looked.values);
     const isEnd = (end?.[1] ?? 0) < LOOKED_AT;
     return { runs, beforeSeq: isEnd ? undefined : (end?.[0] ?? undefined) };
   }
@@ -134,12 +137,12 @@ export class SqliteRuns {
 
 const EMPTY = [0, 0] as const;
 
-/** Where an index knows the name, or the state, only its records are looked at. */
-function sourceOf({ name, states = [] }: RunFilter): string {
-  if (name !== undefined) return 'run INDEXED BY run_name WHERE name = ? AND';
-  if (states.length > 0 && states.every((state) => state === 'dead'))
-    return `delivery INDEXED BY delivery_dead WHERE state = ${stateCodes.dead} AND`;
-  return 'run WHERE';
+/** Those in the states, where an index knows these; else those of the name, which another one knows; else all. */
+function lookedAt({ states = [], name, beforeSeq }: RunFilter): Newest {
+  const sources = indexedBy(states);
+  if (sources !== undefined) return newestOf('seq', sources, beforeSeq);
+  if (name === undefined) return newestOf('seq', ['run WHERE true'], beforeSeq);
+  return newestOf('seq', ['run INDEXED BY run_name WHERE name = ?'], beforeSeq, [storable(name)]);
 }
 
 function runOf(row: RunRow, deliveryOf: (id: string) => Delivery | undefined): Run | undefined {

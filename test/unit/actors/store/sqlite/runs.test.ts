@@ -145,9 +145,7 @@ test('lists of 100,000 runs and approvals take milliseconds, whatever they are a
     decided: 50,
     'of one run': 1,
   });
-  const { waiting, ...indexed } = took;
-  for (const ms of Object.values(indexed)) expect(ms).toBeLessThan(100);
-  expect(waiting).toBeLessThan(2_000);
+  for (const ms of Object.values(took)) expect(ms).toBeLessThan(100);
   await store.close();
 }, 60_000);
 
