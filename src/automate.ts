@@ -41,9 +41,9 @@ export async function automate(options: AutomateOptions): Promise<Automated> {
     watched: triggers.watch ? [...new Set(folders)] : [],
     maxBodyBytes: config.limits.body_bytes,
     concurrency: config.deliveries.concurrency,
-    modelServices: async () => {
+    modelServices: async (log) => {
       const { modelServices } = await import('./model-services.ts');
-      return modelServices(config, options.environment, options.addSecrets);
+      return modelServices(config, options.environment, options.addSecrets, log);
     },
   });
   front.triggers = new TriggersFront(automation, front);

@@ -76,9 +76,9 @@ async function startIn(folder: string, options: LocalGatewayOptions): Promise<Lo
     watched: [],
     maxBodyBytes: own.limits.body_bytes,
     concurrency: own.deliveries.concurrency,
-    modelServices: async () => {
+    modelServices: async (log) => {
       const { modelServices } = await import('./model-services.ts');
-      return modelServices(own, options.environment, (values) => gateway.redactor.add(...values));
+      return modelServices(own, options.environment, (values) => gateway.redactor.add(...values), log);
     },
   });
   front.triggers = new TriggersFront(automation, front);

@@ -2,6 +2,7 @@
 // when the first of them is asked.
 
 import type { ModelAgentServices } from '../actors/agents/model-agent.ts';
+import type { Log } from '../actors/log.ts';
 import { ProviderModels } from '../actors/models/provider-models.ts';
 import type { GatewayConfig } from '../config/gateway-file/gateway-schema.ts';
 import { usableProviders } from '../config/gateway-file/providers.ts';
@@ -13,11 +14,12 @@ export function modelServices(
   { providers, prices }: Pick<GatewayConfig, 'providers' | 'prices'>,
   env: Environment,
   addSecrets: (secrets: readonly string[]) => void,
+  log: Log,
 ): Omit<ModelAgentServices, 'toolBoxes'> {
   // Those of the providers are known since the files of agents were read.
   const usable = usableProviders(providers, env, new SecretValues());
   return {
-    models: new ProviderModels({ providers: usable, prices }),
+    models: new ProviderModels({ providers: usable, prices, log }),
     readDefinition: (text, file) => {
       const secrets = new SecretValues();
       const runtime = readDefinition(text, env, secrets, file);

@@ -21,9 +21,11 @@ import { CONNECTIONS, ConnectionRegistry } from '../connections/connection-regis
 import type { Gateway } from '../gateway/gateway.ts';
 import type { Part } from '../gateway/life.ts';
 import { guarded } from '../guarded.ts';
-import type { Handler } from '../handlers/handler.ts';
+import { type Handler, HandlerError } from '../handlers/handler.ts';
 import { LateHandler } from '../handlers/late-handler.ts';
 import { Dispatcher } from '../inbox/dispatcher.ts';
+import { installationFault } from '../installation-fault.ts';
+import type { Log } from '../log.ts';
 import { type CircuitStatus, Circuits } from '../outbound/circuits.ts';
 import { RunFeed } from '../runs/run-feed.ts';
 import { Runs } from '../runs/runs.ts';
@@ -59,7 +61,7 @@ export interface AutomationOptions {
   /** Of one request to a webhook. */
   readonly maxBodyBytes: number;
   /** What agents with a model need besides their tools; asked when the first of them is. */
-  modelServices(): Promise<Omit<ModelAgentServices, 'toolBoxes'>>;
+  modelServices(log: Log): Promise<Omit<ModelAgentServices, 'toolBoxes'>>;
   /** Conversations that are worked at the same time. */
   readonly concurrency: number;
 }
@@ -314,10 +316,18 @@ export class Automation implements Part {
   }
 
   async #modelAgent(runtime: ModelRuntime, file: string): Promise<Handler> {
-    const loading = import('../agents/model-agent.ts');
-    const services = await this.#options.modelServices();
-    const { ModelAgent } = await loading;
-    return new ModelAgent(runtime, file, { ...services, toolBoxes: this.toolBoxes });
+    try {
+      const [{ ModelAgent }, services] = await Promise.all([
+        import('../agents/model-agent.ts'),
+        this.#options.modelServices(this.gateway.log),
+      ]);
+      return new ModelAgent(runtime, file, { ...services, toolBoxes: this.toolBoxes });
+    } catch (error) {
+      throw new HandlerError(`what runs agents with a model ${installationFault(error)}`, {
+        isFinal: false,
+        cause: error,
+      });
+    }
   }
 
   async #stop(id: string, note: string): Promise<boolean> {

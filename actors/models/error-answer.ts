@@ -14,6 +14,13 @@ const reasons: ReadonlySet<unknown> = new Set([
   'rate_limit_exceeded',
 ]);
 
+/** Words for the same by those who have no code for it, at the beginning of what they say or in it. */
+const wordings: readonly (readonly [RegExp, string])[] = [
+  [/^Your credit balance is too low/, 'insufficient_quota'],
+  [/^API key (?:not valid|expired)/, 'invalid_api_key'],
+  [/prompt is too long|maximum context length|input token count .{0,40}exceeds/, 'context_length_exceeded'],
+];
+
 interface ErrorAnswer {
   readonly retryAfterMs: number | undefined;
   readonly reason: string | undefined;
@@ -22,7 +29,7 @@ interface ErrorAnswer {
 /** `body` is what came of it, perhaps not all. */
 export function readErrorAnswer(headers: Headers, body: string): ErrorAnswer {
   const error = errorIn(body);
-  const reason = [error?.code, error?.type].find((word) => reasons.has(word));
+  const reason = [error?.code, error?.type, wordingOf(error?.message)].find((word) => reasons.has(word));
   return {
     retryAfterMs: millisecondsIn(headers) ?? retryAfterMs(headers) ?? retryDelayIn(error?.details),
     reason: reason as string | undefined,
@@ -35,9 +42,15 @@ function millisecondsIn(headers: Headers): number | undefined {
   return /^\d{1,8}(\.\d+)?$/.test(text) ? Math.ceil(Number(text)) : undefined;
 }
 
+function wordingOf(message: unknown): string | undefined {
+  if (typeof message !== 'string') return undefined;
+  return wordings.find(([said]) => said.test(message.slice(0, 1_000)))?.[1];
+}
+
 interface WrittenError {
   readonly code?: unknown;
   readonly type?: unknown;
+  readonly message?: unknown;
   readonly details?: unknown;
 }
 

@@ -30,19 +30,22 @@ const MAX_LINE_BYTES = 8 * 1_048_576;
 /** Of a refusal; the rest of it is not read. */
 const MAX_ERROR_BYTES = 65_536;
 const LINE_FEED = 10;
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export class Exchange {
   readonly #limits: ExchangeLimits;
   readonly #isBare: boolean;
+  readonly #send: typeof fetch;
   readonly #abort = new AbortController();
   #idle: NodeJS.Timeout | undefined;
   #fault: ModelFault | undefined;
   #hasAnswered = false;
 
   /** `isBare`: the provider is asked without a key. */
-  constructor(limits: ExchangeLimits, isBare: boolean) {
+  constructor(limits: ExchangeLimits, isBare: boolean, send: typeof fetch = fetch) {
     this.#limits = limits;
     this.#isBare = isBare;
+    this.#send = send;
   }
 
   /** Why it failed, where that is known here. */
@@ -77,7 +80,7 @@ export class Exchange {
     if (body !== undefined) sent.body = body;
     this.#wait(this.#limits.firstByteMs ?? FIRST_BYTE_MS);
     try {
-      const response = await fetch(input, sent);
+      const response = await this.#send(input, sent);
       if (!response.ok) throw await this.#refused(response);
       const type = response.headers.get('content-type') ?? '';
       if (!/^text\/event-stream\b/i.test(type)) throw notAStream(type);
@@ -138,7 +141,8 @@ export class Exchange {
 
   #wait(ms: number): void {
     clearTimeout(this.#idle);
-    this.#idle = setTimeout(() => this.end({ what: `was silent for ${ms} ms`, isFinal: false }), ms);
+    const what = `was silent for ${ms} ms, and may be no longer by timeout_seconds of its provider`;
+    this.#idle = setTimeout(() => this.end({ what, isFinal: false }), Math.min(ms, LONGEST_TIMER_MS));
   }
 
   /** The error of this exchange: it has ended. */
@@ -158,6 +162,7 @@ const notAStream = (type: string) =>
   new ModelFaultError({
     what: `answered with ${mediaType(type)}, not with an event stream: is base_url the address of its API?`,
     isFinal: true,
+    canOtherAnswer: true,
   });
 
 /** Of a header that anybody may have written, a name and no more. */

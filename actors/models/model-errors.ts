@@ -4,6 +4,8 @@
 //           side wrote: it may repeat keys and what people said. So an error of the client is no `cause` either.
 // ME2       408, 409, 425, 429 and 5xx pass, and so do the network and a stream that is cut; what else a provider says it will
 //           say again, and that is final. A quota that is used up (a 429 too) passes for the run, but not within it.
+// ME3       what is final is so of the model (a key, a name, an address, a window that is too small), and another one may answer; or
+//           of what it was sent, which is then sent to nobody else. Where neither is known it is the latter.
 
 import type { ModelName } from '../../config/resources/agents/model-runtime.ts';
 import { HandlerError } from '../handlers/handler.ts';
@@ -14,11 +16,24 @@ const passing: ReadonlySet<number> = new Set([408, 409, 425, 429]);
 
 export const isPassing = (status: number): boolean => status >= 500 || passing.has(status);
 
+/** Its key, what that may do, what is paid for, its name. */
+const ofModel: ReadonlySet<number> = new Set([401, 402, 403, 404, 410]);
+/** Of readErrorAnswer, whatever the status: some say all of this with 400. */
+const reasonsOfModel: ReadonlySet<string> = new Set([
+  'context_length_exceeded',
+  'insufficient_quota',
+  'invalid_api_key',
+  'model_not_found',
+  'not_found_error',
+]);
+
 /** Why a request gave no answer. */
 export interface ModelFault {
   /** After the name of the model: "answered 429". */
   readonly what: string;
   readonly isFinal: boolean;
+  /** It is final for this model alone. */
+  readonly canOtherAnswer?: boolean;
   /** The provider takes no more for now. */
   readonly isTooSoon?: boolean;
   readonly retryAfterMs?: number | undefined;
@@ -32,11 +47,16 @@ export function refusal(
   { retryAfterMs, reason }: { retryAfterMs?: number | undefined; reason?: string | undefined } = {},
 ): ModelFault {
   if (status >= 300 && status <= 399)
-    return { what: `answered ${status}: redirects are not followed`, isFinal: true };
+    return {
+      what: `answered ${status}: redirects are not followed; is base_url the address of its API?`,
+      isFinal: true,
+      canOtherAnswer: true,
+    };
   const isFinal = !isPassing(status);
   return {
     what: reason === undefined ? `answered ${status}` : `answered ${status} (${reason})`,
     isFinal,
+    canOtherAnswer: ofModel.has(status) || (reason !== undefined && reasonsOfModel.has(reason)),
     isTooSoon: !isFinal && (status === 429 || retryAfterMs !== undefined),
     retryAfterMs: isFinal ? undefined : retryAfterMs,
     isUsedUp: reason === 'insufficient_quota',
@@ -54,7 +74,7 @@ export class ModelFaultError extends Error {
 
 export function handlerError(
   model: ModelName,
-  { what, ...fault }: Omit<ModelFault, 'isUsedUp'>,
+  { what, ...fault }: Omit<ModelFault, 'isUsedUp' | 'canOtherAnswer'>,
 ): HandlerError {
   return new HandlerError(`the model ${nameOf(model)} ${what}`, fault);
 }

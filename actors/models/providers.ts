@@ -6,6 +6,7 @@
 
 import type { LanguageModelV3, SharedV3ProviderOptions } from '@ai-sdk/provider';
 import type { ResolvedProvider } from '../../config/gateway-file/providers.ts';
+import { loaded } from './loaded-client.ts';
 
 export async function modelClient(
   settings: ResolvedProvider,
@@ -14,12 +15,14 @@ export async function modelClient(
 ): Promise<LanguageModelV3> {
   const { base_url: baseURL, headers, api_key: apiKey = '' } = settings;
   const common = { baseURL, headers: { ...headers }, apiKey, fetch };
-  if (settings.type === 'openai') return (await import('@ai-sdk/openai')).createOpenAI(common)(model);
+  const what = `the client of ${settings.type}`;
+  if (settings.type === 'openai')
+    return (await loaded(what, () => import('@ai-sdk/openai'))).createOpenAI(common)(model);
   if (settings.type === 'anthropic')
-    return (await import('@ai-sdk/anthropic')).createAnthropic(common)(model);
+    return (await loaded(what, () => import('@ai-sdk/anthropic'))).createAnthropic(common)(model);
   if (settings.type === 'google')
-    return (await import('@ai-sdk/google')).createGoogleGenerativeAI(common)(model);
-  const { createOpenAICompatible } = await import('@ai-sdk/openai-compatible');
+    return (await loaded(what, () => import('@ai-sdk/google'))).createGoogleGenerativeAI(common)(model);
+  const { createOpenAICompatible } = await loaded(what, () => import('@ai-sdk/openai-compatible'));
   return createOpenAICompatible({
     ...common,
     name: COMPATIBLE,

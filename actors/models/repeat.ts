@@ -1,6 +1,7 @@
 // Asking again: the same model after a pause, then the next.
 //
-// RJ1  a model is asked at most once and `retries` times more, and the next only when it cannot answer; what is final ends all.
+// RJ1  a model is asked at most once and `retries` times more, and the next only when it cannot answer. What is final of the model
+//      is not asked of it again; what is final of the question ends all (ME3).
 // RJ2  no pause goes beyond the time that is left, nor beyond what a place may be held for: a longer one is for the next model, or
 //      for whoever lets the event wait without a place.
 // RJ3  pauses grow, and are shorter by chance, so that many runs do not come again at once; a pause that a provider names is kept.
@@ -19,6 +20,8 @@ export interface RepeatOptions {
   readonly retries: number;
   readonly leftMs: number;
   readonly signal: AbortSignal;
+  /** Called where a model has failed for good, and another one is asked. */
+  readonly onRefusal?: (model: ModelName, what: string, next: ModelName) => void;
   /** 0…1. */
   readonly random?: () => number;
   /** What the first pause is. @default 500 */
@@ -32,14 +35,18 @@ export async function repeated<T>(
 ): Promise<T> {
   const until = performance.now() + options.leftMs;
   const faults: Failed[] = [];
-  for (const model of options.models) {
+  for (const [n, model] of options.models.entries()) {
     const fault = await askModel(model, options, until, attempt);
     if ('answer' in fault) return fault.answer;
     faults.push(fault);
-    if (fault.isFinal || until - performance.now() <= 0) break;
+    const next = options.models[n + 1];
+    if (next === undefined || isOfQuestion(fault) || until - performance.now() <= 0) break;
+    if (fault.isFinal) options.onRefusal?.(model, fault.what, next);
   }
   throw failure(faults);
 }
+
+const isOfQuestion = ({ isFinal, canOtherAnswer = false }: ModelFault): boolean => isFinal && !canOtherAnswer;
 
 interface Failed extends ModelFault {
   readonly model: ModelName;
@@ -77,16 +84,21 @@ function grown(n: number, { random = Math.random, firstPauseMs = FIRST_PAUSE_MS 
   return Math.min(LONGEST_GROWN_MS, firstPauseMs * 2 ** n) * (0.5 + random() / 2);
 }
 
-/** Of several it is too soon only if it is for each; the first that will answer again says when. */
+/**
+ * Trying again helps while one of them may answer then. Of those it is too soon only if it is for each; the first that will answer
+ * again says when.
+ */
 function failure(faults: readonly Failed[]): Error {
   const last = faults.at(-1) as Failed;
   const others = faults.slice(0, -1).map(({ model, what }) => `; before it ${nameOf(model)} ${what}`);
-  const isTooSoon = faults.every((fault) => fault.isTooSoon === true);
-  const pauses = faults.flatMap(({ retryAfterMs }) => (retryAfterMs === undefined ? [] : [retryAfterMs]));
+  const isFinal = isOfQuestion(last) || faults.every((fault) => fault.isFinal);
+  const open = faults.filter((fault) => isFinal || !fault.isFinal);
+  const isTooSoon = open.every((fault) => fault.isTooSoon === true);
+  const pauses = open.flatMap(({ retryAfterMs }) => (retryAfterMs === undefined ? [] : [retryAfterMs]));
   return handlerError(last.model, {
     what: `${last.what}${others.join('')}`,
-    isFinal: last.isFinal,
+    isFinal,
     isTooSoon,
-    retryAfterMs: pauses.length === faults.length ? Math.min(...pauses) : undefined,
+    retryAfterMs: pauses.length === open.length ? Math.min(...pauses) : undefined,
   });
 }

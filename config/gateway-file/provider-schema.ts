@@ -2,6 +2,7 @@
 // what is asked.
 
 import * as Type from 'typebox';
+import { maxTimerSeconds } from '../duration-schema.ts';
 import { address } from '../resources/fields/address.ts';
 import { headersByName } from '../text-schema.ts';
 
@@ -58,6 +59,14 @@ const providerSchema = Type.Object({
     Type.Enum(['json_schema', 'json_object', 'prompt'], {
       description:
         'How it is asked for answers by a schema: with the schema, for any JSON, or in words only. Default: json_schema; for groq json_object, for openai-compatible prompt.',
+    }),
+  ),
+  timeout_seconds: Type.Optional(
+    Type.Number({
+      description:
+        'An answer in which nothing comes for so long has failed. Default: 120 until it begins, and 60 from then on.',
+      exclusiveMinimum: 0,
+      maximum: maxTimerSeconds,
     }),
   ),
 });

@@ -25,6 +25,8 @@ export interface ResolvedProvider {
   readonly headers: Readonly<Record<string, string>>;
   /** How it is asked for an answer by a schema. */
   readonly structured_output: 'json_schema' | 'json_object' | 'prompt';
+  /** Undefined: what is right for most. */
+  readonly timeout_seconds?: number | undefined;
 }
 
 /** By name. */
@@ -75,7 +77,7 @@ export function findProvider(
 ): ResolvedProvider | { readonly fault: string } {
   const entry = Object.hasOwn(written, name) ? (written[name] ?? {}) : undefined;
   if (entry === undefined && !isType(name)) return { fault: unknownFault(name, Object.keys(written)) };
-  const { headers = {}, structured_output }: WrittenProvider = entry ?? {};
+  const { headers = {}, structured_output, timeout_seconds }: WrittenProvider = entry ?? {};
   const type = entry?.type ?? (isType(name) ? name : 'openai-compatible');
   const { variables, structured_output: byDefault } = known[type];
   const base_url = entry?.base_url ?? usualAddress(type, env);
@@ -95,6 +97,7 @@ export function findProvider(
     base_url: base_url.replace(/\/+$/, ''),
     headers,
     structured_output: structured_output ?? byDefault,
+    timeout_seconds,
   };
 }
 

@@ -2,6 +2,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { HandlerError } from '../../../../actors/handlers/handler.ts';
+import { silentLog } from '../../../../actors/log.ts';
 import { ask, KEY, modelsAt, question, types } from '../../../fixtures/models/asking.ts';
 import { ModelServer } from '../../../fixtures/models/model-server.ts';
 import type { Reply } from '../../../fixtures/models/reply.ts';
@@ -26,17 +27,25 @@ async function failure(asked: Promise<unknown>): Promise<HandlerError> {
 }
 
 describe.each(types)('a model of %s', (type) => {
-  it.each([400, 401, 403, 404, 422])(
-    'ME1 ME2 that answers %i has answered for good, and nothing it wrote is told',
-    async (status) => {
-      server.reply({ status, message: secret, headers: { 'x-note': secret } });
+  it.each([
+    [400, 1],
+    [401, 2],
+    [403, 2],
+    [404, 2],
+    [422, 1],
+  ])(
+    'ME1 ME2 ME3 that answers %i has answered for good, is asked %i times with itself for a fallback, and nothing it wrote is told',
+    async (status, times) => {
+      const reply = { status, message: secret, headers: { 'x-note': secret } };
+      server.reply(reply, reply);
       const error = await failure(ask(modelsAt(server.url), [type, type], question(), { retries: 3 }));
       expect(error).toMatchObject({ isFinal: true, isTooSoon: false });
-      expect(error.message).toBe(`the model ${type}:m-1 answered ${status}`);
+      const said = `${type}:m-1 answered ${status}`;
+      expect(error.message).toBe(`the model ${[said, said].slice(0, times).join('; before it ')}`);
       expect(error.cause).toBeUndefined();
       expect(`${error.stack}`).not.toContain(secret);
       expect(`${error.stack}`).not.toContain(KEY);
-      expect(server.requests).toHaveLength(1);
+      expect(server.requests).toHaveLength(times);
     },
   );
 
@@ -158,6 +167,62 @@ it('an error that a provider reports within its stream counts as the status it s
   server.reply({ ...whole, inserted: { at: 1, raw: denied } });
   const error = await failure(ask(modelsAt(server.url), ['google'], question(), { retries: 3 }));
   expect(error).toMatchObject({ isFinal: true, message: 'the model google:m-1 answered 403' });
+});
+
+it.each([
+  ['openai', 400, { error: { code: 'context_length_exceeded', message: 'x' } }, 'context_length_exceeded'],
+  ['google', 400, { error: { code: 400, message: 'API key not valid. Please …' } }, 'invalid_api_key'],
+  [
+    'anthropic',
+    400,
+    { error: { type: 'invalid_request_error', message: 'prompt is too long: 2 > 1' } },
+    'context_length_exceeded',
+  ],
+] as const)(
+  'ME3 what is final of a model of %s alone is asked of its fallback',
+  async (type, status, body, reason) => {
+    server.reply({ status, body: JSON.stringify(body) }, whole);
+    const told: unknown[] = [];
+    const log = { ...silentLog, error: (...line: unknown[]) => told.push(line) };
+    const models = modelsAt(server.url, { log });
+    const answer = await ask(models, [type, 'openai-compatible'], question(), { retries: 3 });
+    expect(answer).toMatchObject({ text: 'We are open.', model: 'openai-compatible:m-1' });
+    const fields = {
+      model: `${type}:m-1`,
+      next: 'openai-compatible:m-1',
+      reason: `answered 400 (${reason})`,
+    };
+    expect(told).toEqual([[fields, 'a model refuses; its fallback is asked until that is mended']]);
+  },
+);
+
+it('PW2 a refusal is told of once, until the model answers again', async () => {
+  const told: string[] = [];
+  const log = { ...silentLog, error: (fields: object) => told.push((fields as { reason: string }).reason) };
+  const models = modelsAt(server.url, { log });
+  const asking = () => ask(models, ['openai', 'anthropic'], question());
+  server.reply(
+    { status: 401 },
+    whole,
+    { status: 401 },
+    whole,
+    { status: 404 },
+    whole,
+    whole,
+    { status: 404 },
+    whole,
+  );
+  for (const model of ['anthropic', 'anthropic', 'anthropic', 'openai', 'anthropic'])
+    expect((await asking()).model).toBe(`${model}:m-1`);
+  expect(told).toEqual(['answered 401', 'answered 404', 'answered 404']);
+});
+
+it('XC1 timeout_seconds of a provider says for how long it may be silent', async () => {
+  server.reply({ ...whole, delayMs: 60_000 });
+  const models = modelsAt(server.url, {}, { timeout_seconds: 0.3 });
+  expect((await failure(ask(models, ['openai'], question()))).message).toBe(
+    'the model openai:m-1 was silent for 300 ms, and may be no longer by timeout_seconds of its provider',
+  );
 });
 
 it('a model of a provider that nobody knows is none', async () => {

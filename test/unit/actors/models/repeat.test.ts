@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { HandlerError } from '../../../../actors/handlers/handler.ts';
-import { type ModelFault, ModelFaultError } from '../../../../actors/models/model-errors.ts';
+import { type ModelFault, ModelFaultError, nameOf } from '../../../../actors/models/model-errors.ts';
 import { repeated } from '../../../../actors/models/repeat.ts';
 
 const named = (provider: string) => ({ provider, model: 'm' });
@@ -22,17 +22,25 @@ async function run(
   } = {},
 ) {
   const asked: string[] = [];
+  const told: string[] = [];
   const [first = '', ...others] = models;
   const began = performance.now();
   const result = await repeated(
-    { models: [named(first), ...others.map(named)], retries, leftMs, signal, firstPauseMs },
+    {
+      models: [named(first), ...others.map(named)],
+      retries,
+      leftMs,
+      signal,
+      firstPauseMs,
+      onRefusal: (model, what, next) => told.push(`${nameOf(model)} ${what}, next ${nameOf(next)}`),
+    },
     async ({ provider }) => {
       const outcome = outcomes[Math.min(asked.push(provider), outcomes.length) - 1] ?? '';
       if (typeof outcome === 'string') return outcome;
       throw new ModelFaultError(outcome);
     },
   ).catch((error: unknown) => error);
-  return { result, asked: asked.join(''), tookMs: performance.now() - began };
+  return { result, asked: asked.join(''), told, tookMs: performance.now() - began };
 }
 
 describe('asking again', () => {
@@ -51,12 +59,43 @@ describe('asking again', () => {
     });
   });
 
+  it('RJ1 asks the next at once where something is final of one model alone, and says so', async () => {
+    const revoked = fault({ what: 'answered 401', isFinal: true, canOtherAnswer: true });
+    expect(await run([revoked, 'yes'], { models: ['a', 'b'] })).toMatchObject({
+      result: 'yes',
+      asked: 'ab',
+      told: ['a:m answered 401, next b:m'],
+    });
+    const both = await run([revoked], { models: ['a', 'b'] });
+    expect(both).toMatchObject({ asked: 'ab', told: ['a:m answered 401, next b:m'] });
+    expect(both.result).toMatchObject({
+      isFinal: true,
+      message: 'the model b:m answered 401; before it a:m answered 401',
+    });
+  });
+
+  it('is tried again as long as one of several may answer then, and too soon only by those', async () => {
+    const revoked = fault({ what: 'answered 401', isFinal: true, canOtherAnswer: true });
+    const away = fault({ what: 'answered 429', isTooSoon: true, retryAfterMs: 90_000 });
+    for (const outcomes of [
+      [revoked, away],
+      [away, revoked],
+    ])
+      expect((await run(outcomes, { models: ['a', 'b'] })).result).toMatchObject({
+        isFinal: false,
+        isTooSoon: true,
+        retryAfterMs: 90_000,
+      });
+    const refused = fault({ what: 'answered 400', isFinal: true });
+    expect((await run([away, refused], { models: ['a', 'b', 'c'] })).result).toMatchObject({ isFinal: true });
+  });
+
   it('RJ1 ends all with what is final', async () => {
-    const { result, asked } = await run([fault(), fault({ what: 'answered 401', isFinal: true })], {
+    const { result, asked } = await run([fault(), fault({ what: 'answered 400', isFinal: true })], {
       models: ['a', 'b'],
     });
     expect(asked).toBe('aa');
-    expect(result).toMatchObject({ isFinal: true, message: 'the model a:m answered 401' });
+    expect(result).toMatchObject({ isFinal: true, message: 'the model a:m answered 400' });
   });
 
   it('RJ1 goes to the next model at once where a quota is used up', async () => {

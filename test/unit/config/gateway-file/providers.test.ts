@@ -45,6 +45,22 @@ describe('a provider', () => {
     expect(findProvider('ollama', {}, { OLLAMA_HOST })).toMatchObject({ base_url, api_key: undefined });
   });
 
+  test('may be silent for as long as its entry says', async () => {
+    const { loaded } = await folder.loadGateway(`${head}providers: { ollama: { timeout_seconds: 900.5 } }\n`);
+    const written = loaded?.config.providers ?? {};
+    expect(findProvider('ollama', written, {})).toMatchObject({ timeout_seconds: 900.5 });
+    for (const [bad, expected] of [
+      ['0', '> 0'],
+      ['3000000', '<= 2147483'],
+      ['1m', '> 0'],
+    ])
+      expect(
+        (await folder.loadGateway(`${head}providers: { ollama: { timeout_seconds: ${bad} } }\n`)).lines,
+      ).toEqual([
+        expect.stringContaining(`providers.ollama.timeout_seconds: expected a number ${expected}, found`),
+      ]);
+  });
+
   test('without a key is told with the variables that would have it', () => {
     expect(findProvider('google', {}, { OPENAI_API_KEY: 'of-another' })).toEqual({
       fault:
