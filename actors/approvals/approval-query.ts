@@ -10,18 +10,38 @@ const DEFAULT_LIMIT = 50;
 const MAX_NAME = 200;
 const MAX_COMMENT = 2_000;
 
-/** `state` (several by commas), `run`, `limit`. Throws InvalidQueryError. */
+/** `state` (several by commas), `run`, `before`, `limit`. Throws InvalidQueryError. */
 export function approvalFilter(query: string): ApprovalFilter {
-  const asked = queryValues(query, ['state', 'run', 'limit']);
+  const asked = queryValues(query, ['state', 'run', 'before', 'limit']);
   const states = asked.get('state');
   const run = asked.get('run');
+  const before = asked.get('before');
   return {
-    limit: wholeNumber('limit', asked.get('limit') ?? String(DEFAULT_LIMIT), MAX_LIMIT),
+    limit: limitIn(asked),
     ...(states === undefined
       ? {}
       : { states: states.split(',').map((state) => oneOf('state', STATES, state)) }),
     ...(run === undefined ? {} : { run }),
+    ...(before === undefined ? {} : { before: placeIn(before) }),
   };
+}
+
+/** `limit` alone. Throws InvalidQueryError. */
+export const approvalLimit = (query: string): number => limitIn(queryValues(query, ['limit']));
+
+function limitIn(asked: ReadonlyMap<string, string>): number {
+  return wholeNumber('limit', asked.get('limit') ?? String(DEFAULT_LIMIT), MAX_LIMIT);
+}
+
+type Place = NonNullable<ApprovalFilter['before']>;
+
+/** Where a page has ended, as whoever asks for the next one is told it; approvals have no numbers. */
+export const nameOfPlace = ({ askedAt, id }: Place): string => `${askedAt}-${id}`;
+
+function placeIn(text: string): Place {
+  const [, askedAt, id] = /^(\d{1,15})-(\S{1,200})$/.exec(text) ?? [];
+  if (askedAt !== undefined && id !== undefined) return { askedAt: Number(askedAt), id };
+  throw new InvalidQueryError('before should be the next_before of a page before');
 }
 
 export interface AskedDecision {

@@ -20,6 +20,12 @@ export interface ShownApproval
   readonly decision: DecisionBody | undefined;
 }
 
+export interface ApprovalPage {
+  readonly approvals: readonly ShownApproval[];
+  /** Where to go on, as the `before` of the next one; undefined at the end. */
+  readonly before: ApprovalFilter['before'];
+}
+
 /** Why a decision was not taken, and how the approval stands. */
 export interface RefusedDecision {
   readonly error: ForbiddenError | ConflictError;
@@ -41,10 +47,13 @@ export class OperatorApprovals {
   }
 
   /** The newest first. What has expired since it was last looked at may stand in a list of those that are pending. */
-  async list(filter: ApprovalFilter): Promise<readonly ShownApproval[]> {
+  async list(filter: ApprovalFilter): Promise<ApprovalPage> {
     const { store, approvals } = this.#host();
     const found = await store.approvals(filter);
-    return Promise.all(found.map(async (each) => this.#shown(await approvals.inTime(each))));
+    const shown = found.map(async (each) => this.#shown(await approvals.inTime(each)));
+    const last = found.length < filter.limit ? undefined : found.at(-1);
+    const before = last && { askedAt: last.askedAt, id: last.id };
+    return { approvals: await Promise.all(shown), before };
   }
 
   /** Rejects with NotFoundError. */

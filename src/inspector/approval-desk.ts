@@ -2,7 +2,7 @@
 //
 // APD1  nobody approves here what is not shown whole.
 
-import { askedDecision } from '../../actors/approvals/approval-query.ts';
+import { approvalLimit, askedDecision } from '../../actors/approvals/approval-query.ts';
 import type { OperatorApprovals, ShownApproval } from '../../actors/approvals/operator-approvals.ts';
 import { shownName, wholeRequest } from '../../actors/approvals/shown-request.ts';
 import { ConflictError, InvalidQueryError } from '../../actors/errors.ts';
@@ -11,8 +11,8 @@ import type { Redactor } from '../../actors/redact.ts';
 import type { ApprovalState } from '../../actors/store/approval.ts';
 import type { ApprovalList, ApprovalRow } from './run-wire.ts';
 
-const MAX_PENDING = 100;
-const MAX_DECIDED = 50;
+/** Of those that wait, and as many that were decided. */
+const MAX_SHOWN = 200;
 const MAX_REQUEST = 20_000;
 const MAX_COMMENT = 2_000;
 const ended: readonly ApprovalState[] = ['approved', 'denied', 'expired', 'cancelled'];
@@ -26,12 +26,19 @@ export class ApprovalDesk {
     this.#redactor = redactor;
   }
 
-  async list(): Promise<ApprovalList> {
+  /** Throws InvalidQueryError. */
+  async list(query: string): Promise<ApprovalList> {
+    const limit = Math.min(approvalLimit(query), MAX_SHOWN);
     const [pending, decided] = await Promise.all([
-      this.#approvals.list({ states: ['pending'], limit: MAX_PENDING }),
-      this.#approvals.list({ states: ended, limit: MAX_DECIDED }),
+      this.#approvals.list({ states: ['pending'], limit }),
+      this.#approvals.list({ states: ended, limit }),
     ]);
-    return { at: Date.now(), pending: pending.map(this.#row), decided: decided.map(this.#row) };
+    return {
+      at: Date.now(),
+      pending: pending.approvals.map(this.#row),
+      decided: decided.approvals.map(this.#row),
+      has_more: pending.before !== undefined || decided.before !== undefined,
+    };
   }
 
   /** Rejects with NotFoundError, with ConflictError where it was decided before, with ForbiddenError and InvalidQueryError. */

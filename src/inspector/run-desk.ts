@@ -33,7 +33,7 @@ export class RunDesk {
   /** What is asked for by GET; undefined where nothing is. Rejects as what it asks does. */
   async read([head, id]: readonly string[], query: string): Promise<object | undefined> {
     if (head === 'agents' && id === undefined) return this.#agents();
-    if (head === 'approvals' && id === undefined) return this.#approvals.list();
+    if (head === 'approvals' && id === undefined) return this.#approvals.list(query);
     if (head !== 'runs') return undefined;
     return id === undefined ? this.#list(query) : this.#one(id, query);
   }

@@ -119,6 +119,8 @@ export interface ApprovalList {
   /** The newest first, as those that are decided. */
   readonly pending: readonly ApprovalRow[];
   readonly decided: readonly ApprovalRow[];
+  /** There may be older ones of either. */
+  readonly has_more: boolean;
 }
 
 export interface AgentServerRow {

@@ -81,9 +81,10 @@ const WAITS = 'it waits for approval';
 function requestOf({ taken, match, rules, parameters }: GateOptions): ApprovalRequest {
   const { command: name = '', rest } = match;
   const word = `${name.startsWith('/') ? '' : '/'}${name}`;
-  // Some platforms leave the command in the text.
+  // Some platforms leave the command in the text, and perhaps with a name behind it: `/deploy@the_bot`.
   const isSaid = rest === word || rest.startsWith(`${word} `);
-  const title = (isSaid ? rest : `${word} ${rest}`).slice(0, MAX_TITLE).trim().toWellFormed();
+  const behind = taken.inbound.commandRest ?? rest;
+  const title = (isSaid ? rest : `${word} ${behind}`).slice(0, MAX_TITLE).trim().toWellFormed();
   const command = { name, parameters, input: wordsOf(taken.inbound) };
   return { kind: 'command', title, command, who: rules };
 }

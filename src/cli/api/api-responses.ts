@@ -82,6 +82,8 @@ export type ApprovalRecord = ReturnType<typeof approvalRecord>;
 
 export interface ApprovalList {
   readonly approvals: readonly ApprovalRecord[];
+  /** For --before; null at the end. */
+  readonly next_before: string | null;
 }
 
 export type RunDetails = ReturnType<typeof runDetails>;

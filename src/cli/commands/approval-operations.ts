@@ -15,7 +15,7 @@ const approvalPath = (...segments: readonly string[]) =>
   ['approvals', ...segments.map(encodeURIComponent)].join('/');
 
 function queryOf(options: Situation['options']): string {
-  const given = ['state', 'run', 'limit'].flatMap((name) => {
+  const given = ['state', 'run', 'before', 'limit'].flatMap((name) => {
     const value = options[name];
     return typeof value === 'string' ? [[name, value] as [string, string]] : [];
   });
@@ -57,6 +57,7 @@ export const approvalOperations = {
       command
         .option('--state <states>', 'only these, by commas: pending, approved, denied, expired, cancelled')
         .option('--run <id>', 'only of this run')
+        .option('--before <place>', 'the page after one that ended there')
         .option('--limit <count>', 'at most this many (default: 50)');
     },
     ask: ({ client, options, timeoutMs }) => client.ask('GET', `approvals${queryOf(options)}`, timeoutMs),

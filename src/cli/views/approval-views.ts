@@ -13,8 +13,9 @@ const styles: Readonly<Record<ApprovalRecord['state'], Style>> = {
   cancelled: 'faint',
 };
 
-export function approvalTable({ approvals }: ApprovalList, paint: Paint, width?: number): string[] {
-  if (approvals.length === 0) return ['no approvals'];
+export function approvalTable({ approvals, next_before }: ApprovalList, paint: Paint, width?: number): string[] {
+  const more = next_before === null ? [] : [paint('faint', `more: --before ${next_before}`)];
+  if (approvals.length === 0) return ['no approvals', ...more];
   const columns: Column<ApprovalRecord>[] = [
     { title: 'REQUESTED', text: ({ requested_at }) => requested_at ?? '-' },
     { title: 'STATE', text: ({ state }) => state, paint: ({ state }, text) => paint(styles[state], text) },
@@ -24,7 +25,7 @@ export function approvalTable({ approvals }: ApprovalList, paint: Paint, width?:
     { title: 'ID', text: ({ id }) => id },
     { title: 'TITLE', text: ({ title }) => title },
   ];
-  return table(columns, approvals, width);
+  return [...table(columns, approvals, width), ...more];
 }
 
 export function approvalLine({ id, state }: Pick<ApprovalRecord, 'id' | 'state'>): string {

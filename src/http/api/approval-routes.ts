@@ -1,6 +1,6 @@
 // The routes of approvals: /approvals. A decision that is not taken is answered with how the approval stands.
 
-import { approvalFilter, askedDecision } from '../../../actors/approvals/approval-query.ts';
+import { approvalFilter, askedDecision, nameOfPlace } from '../../../actors/approvals/approval-query.ts';
 import type { Verdict } from '../../../actors/approvals/decision-action.ts';
 import { statusOf } from '../status.ts';
 import { approvalRecord } from './approval-records.ts';
@@ -24,9 +24,11 @@ export const approvalRoutes: readonly (readonly [shape: string, route: Automatio
     {
       method: 'GET',
       status: 200,
-      answer: async ({ approvals }, { request }) => ({
-        approvals: (await approvals.list(approvalFilter(request.query))).map(approvalRecord),
-      }),
+      answer: async ({ approvals }, { request }) => {
+        const page = await approvals.list(approvalFilter(request.query));
+        const next = page.before && nameOfPlace(page.before);
+        return { approvals: page.approvals.map(approvalRecord), next_before: next ?? null };
+      },
     },
   ],
   [

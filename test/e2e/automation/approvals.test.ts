@@ -126,8 +126,25 @@ describe('over HTTP', () => {
     ])
       expect([body, (await post(`/approvals/${id}/approve`, body)).status]).toEqual([body, 400]);
     expect((await ask(`${gateway.url}/approvals?state=maybe`)).status).toBe(400);
-    expect((await ask(`${gateway.url}/approvals?limit=0`)).status).toBe(400);
+    for (const query of ['limit=0', 'before=7', 'before=yesterday-x'])
+      expect([query, (await ask(`${gateway.url}/approvals?${query}`)).status]).toEqual([query, 400]);
     await post(`/approvals/${id}/deny`);
+  });
+
+  test('a list has pages, each of which says where the next begins', async () => {
+    for (const text of ['p1', 'p2', 'p3']) await asked(text);
+    const whole = (await ask(`${gateway.url}/approvals?state=pending`)).json;
+    expect(whole.next_before).toBeNull();
+    const ids: string[] = [];
+    for (let before = ''; ; ) {
+      const { json } = await ask(`${gateway.url}/approvals?state=pending&limit=2${before}`);
+      ids.push(...json.approvals.map(({ id }: { readonly id: string }) => id));
+      if (json.next_before === null) break;
+      before = `&before=${encodeURIComponent(json.next_before)}`;
+    }
+    expect(ids).toEqual(whole.approvals.map(({ id }: { readonly id: string }) => id));
+    expect(ids).toHaveLength(3);
+    for (const id of ids) await post(`/approvals/${id}/deny`);
   });
 
   test('what nobody decides about in time has expired', async () => {
@@ -150,6 +167,11 @@ describe('from the terminal', () => {
     const two = await asked('t2');
     const list = await run('approvals', 'list', '--state', 'pending');
     expect(list.stdout).toMatch(new RegExp(`pending +command +.*${one.id} +/deploy t1`));
+    const newest = await run('approvals', 'list', '--state', 'pending', '--limit', '1');
+    const [, before = ''] = /^more: --before (\S+)$/m.exec(newest.stdout) ?? [];
+    const older = await run('approvals', 'list', '--state', 'pending', '--before', before);
+    expect([newest.stdout.includes(two.id), older.stdout.includes(two.id)]).toEqual([true, false]);
+    expect(older.stdout).toContain(one.id);
     const page = await run('approvals', 'show', one.id);
     expect(page.stdout).toContain('"input": "deploy\\nt1"');
     expect(await run('approvals', 'approve', one.id, '--as', 'mallory')).toMatchObject({ code: 1 });

@@ -321,6 +321,11 @@ describe('approvals in the inspector', () => {
       expect((await decide(approvalId('left'), body)).status).toBe(400);
     const { json } = await ask(`${gateway.url}/inspector/approvals`);
     expect(json.pending.map(({ id }: { id: string }) => id)).toEqual([approvalId('left')]);
+    expect(json.has_more).toBe(false);
+    const newest = await ask(`${gateway.url}/inspector/approvals?limit=1`);
+    expect(newest.json).toMatchObject({ has_more: true, pending: [{ id: approvalId('left') }] });
+    expect(newest.json.decided).toHaveLength(1);
+    expect((await ask(`${gateway.url}/inspector/approvals?limit=0`)).status).toBe(400);
   });
 });
 

@@ -90,8 +90,9 @@ export async function run(id: string): Promise<RunDetails> {
 
 export const runPath = (id: string) => `/inspector/runs/${encodeURIComponent(id)}`;
 
-export function approvals(): Promise<ApprovalList> {
-  return get('/inspector/approvals');
+/** Of those that wait, and of those that were decided. */
+export function approvals(limit: number): Promise<ApprovalList> {
+  return get(`/inspector/approvals?limit=${limit}`);
 }
 
 export function agents(): Promise<AgentList> {

@@ -10,6 +10,9 @@ import { Pill } from '../pill.tsx';
 import { clock, span } from '../words.ts';
 
 const REFRESH_MS = 1_000;
+/** As in the list of runs. */
+const PAGE = 50;
+const MOST = 200;
 
 interface ApprovalsPaneProps {
   readonly mayAct: boolean;
@@ -17,7 +20,8 @@ interface ApprovalsPaneProps {
 }
 
 export function ApprovalsPane({ mayAct, go }: ApprovalsPaneProps) {
-  const { value, problem } = useAsked('approvals', approvals, REFRESH_MS);
+  const [limit, setLimit] = useState(PAGE);
+  const { value, problem } = useAsked(`approvals ${limit}`, () => approvals(limit), REFRESH_MS);
   const isEmpty = value !== undefined && value.pending.length + value.decided.length === 0;
   return (
     <section class="pane" aria-label="Approvals">
@@ -43,7 +47,17 @@ export function ApprovalsPane({ mayAct, go }: ApprovalsPaneProps) {
           {[...value.pending, ...value.decided].map((approval) => (
             <Item key={approval.id} approval={approval} now={value.at} mayAct={mayAct} go={go} />
           ))}
+          {value.has_more && limit < MOST && (
+            <li>
+              <button type="button" onClick={() => setLimit(limit + PAGE)}>
+                Older ones
+              </button>
+            </li>
+          )}
         </ul>
+      )}
+      {value?.has_more === true && limit >= MOST && (
+        <p class="foot">the command `approvals list` has the rest</p>
       )}
     </section>
   );

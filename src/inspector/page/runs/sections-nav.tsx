@@ -19,11 +19,13 @@ const words: Readonly<Record<Section, string>> = {
 };
 
 const PENDING_MS = 5_000;
+/** Counted; of more it is said that there are more. */
+const MOST = 100;
 
 export function SectionsNav({ view, hasAgents, go }: SectionsNavProps) {
   const { value } = useAsked(
     hasAgents ? 'pending approvals' : '',
-    () => (hasAgents ? approvals() : Promise.resolve(undefined)),
+    () => (hasAgents ? approvals(MOST) : Promise.resolve(undefined)),
     PENDING_MS,
   );
   const pending = value?.pending.length ?? 0;
@@ -36,7 +38,7 @@ export function SectionsNav({ view, hasAgents, go }: SectionsNavProps) {
       {sections.map((section) => (
         <Link key={section} to={sectionView(section)} go={go} isCurrent={here === section}>
           {words[section]}
-          {section === 'approvals' && pending > 0 && <span class="chip">{pending}</span>}
+          {section === 'approvals' && pending > 0 && <span class="chip">{pending < MOST ? pending : `${MOST}+`}</span>}
         </Link>
       ))}
     </nav>

@@ -77,6 +77,21 @@ test('waits without asking its handler, says of whom, and runs once it is approv
   expect(await chat.store.run('a:1')).toMatchObject({ kind: 'command', name: 'deploy', steps: 3 });
 });
 
+test.each([
+  { text: '/deploy now', commandRest: 'now' },
+  { text: '/deploy@the_bot now', commandRest: 'now' },
+  { text: '/Deploy@The_Bot now', commandRest: 'now' },
+  { text: 'deploy now', commandRest: 'now' },
+  { text: 'now', commandRest: 'now' },
+  // Values that a platform has in fields of their own stand in what it says, and nothing behind the command.
+  { text: '/deploy now', commandRest: '' },
+])('has its name once in the question, however a platform tells it: $text', async (said) => {
+  const { chat } = chatOf();
+  await chat.say('a:1', { names: ['deploy'], ...said });
+  const [asked] = await chat.asked('a:1');
+  expect(asked && bodyOf(asked).title).toBe('/deploy now');
+});
+
 test('is not asked for again by attempts that fail after it was approved (GAT2)', async () => {
   const { chat, jobs } = chatOf({ failures: 2 });
   await chat.say('a:1', { text: '/deploy' });
