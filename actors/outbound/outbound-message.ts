@@ -53,6 +53,11 @@ export type OutboundAction =
    * with `orElse: 'nothing'` nothing leaves.
    */
   | { readonly do: 'edit'; readonly of: string; readonly orElse?: 'post' | 'nothing' | undefined }
+  /**
+   * Answers a press, which `press` names as `Outbound.pressOf` gives it: whoever pressed reads it, alone. Where the platform takes no
+   * answer to it any more the message is posted; with `orElse: 'nothing'` nothing leaves.
+   */
+  | { readonly do: 'tell'; readonly press: string; readonly orElse: 'post' | 'nothing' }
   /** `to` is the platform's id of a message. */
   | { readonly do: 'react'; readonly to: string; readonly emoji: string };
 

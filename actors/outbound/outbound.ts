@@ -49,6 +49,11 @@ export interface Outbound<T extends Trigger = Trigger, Rendered extends object =
    * which `render` fills by `message.mentions`. Undefined where nothing in a text notifies anybody.
    */
   readonly mentions?: MentionRule | 'rendered' | undefined;
+  /**
+   * The platform's name of a press that decides about an approval, where it shows an answer to whoever pressed, alone and at once; that
+   * answer is the matter of `tell` then. Undefined for anything else. Pure.
+   */
+  pressOf?(inbound: InboundEvent): string | undefined;
   /** What is in force for messages of the trigger now, for an operator. Pure. */
   limits?(trigger: T): OutboundLimits;
   /** The address that `send` goes to: what hangs there hangs for every trigger that sends there. */

@@ -13,6 +13,7 @@
 
 import { Approvals } from '../../approvals/approvals.ts';
 import type { DecisionInbound } from '../../approvals/decision-inbound.ts';
+import { RefusalLimit } from '../../approvals/refusal-limit.ts';
 import type { BuiltInCommand } from '../../handlers/built-in-commands.ts';
 import type { Assignment, Notice, Outcome, Work } from '../../inbox/work.ts';
 import type { WorkPlaces } from '../../inbox/work-places.ts';
@@ -56,6 +57,7 @@ export class ConversationWork implements Work {
     this.#decided = {
       approvals: new Approvals({ ...{ store: records, places: routing }, ...routing.services }),
       store: records,
+      refusals: new RefusalLimit(),
     };
     this.#runs = new HandlerRuns({
       ...{ routing, places, records, draftAfterMs, approvals: this.#decided.approvals },

@@ -76,6 +76,21 @@ export function said(taken: Taken, text: string, form: AnswerForm = {}) {
   return { trigger: taken.trigger.name, answer: text, emit: answerRows(taken, { text }, form) };
 }
 
+/**
+ * The same for whoever pressed a button, alone, where the platform has a way to that; undefined where it has none. It waits for
+ * nothing else that is said there. Throws UnrenderableError.
+ */
+export function saidToPress(
+  taken: Taken,
+  text: string,
+  { status, orElse }: { readonly status: 'success' | 'warning'; readonly orElse: 'post' | 'nothing' },
+) {
+  const press = taken.adapter.outbound?.pressOf?.(taken.inbound);
+  if (press === undefined) return undefined;
+  const emit = rowsOf(taken, { text, status, mentions: 'none' }, { do: 'tell', press, orElse });
+  return { trigger: taken.trigger.name, answer: text, emit };
+}
+
 /** A word beside the answer that is still to come, once for each `about`. Throws UnrenderableError. */
 export function asideRows(taken: Taken, text: string, about: string): readonly NewEvent[] {
   return rowsOf(taken, { text, status: 'warning', mentions: 'none' }, POST, { about });
@@ -134,8 +149,9 @@ function rowsOf(
   more: Pick<RowOrigin, 'about' | 'replacedBy'> = {},
 ): readonly NewEvent[] {
   const { outbound } = adapter;
-  const target = outbound?.target(trigger, inbound);
-  if (outbound === undefined || target === undefined) return [];
+  const place = outbound?.target(trigger, inbound);
+  if (outbound === undefined || place === undefined) return [];
+  const target = action.do === 'tell' ? { ...place, orderedWith: `${place.place}/${action.press}` } : place;
   const mentions = words.mentions ?? trigger.mentions;
   const message: OutboundMessage = { ...words, target, action, mentions, expiresAt: inbound.answerBy };
   const origin = { eventId: event.id, trace: event.trace, ...more };

@@ -3,6 +3,7 @@
 
 import { createHash } from 'node:crypto';
 import type { BotMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
+import { forgetOldest } from '../../forget-oldest.ts';
 import type { Log } from '../../log.ts';
 import type { Store } from '../../store/store.ts';
 import { WeakValues } from '../../weak-values.ts';
@@ -20,6 +21,8 @@ const PUBLIC_ORIGIN = 'https://api.telegram.org';
 const NAMES = 'botmessenger-names';
 const MENUS = 'botmessenger-menus';
 const NO_MENU = '[]';
+/** More than the platform takes answers to at a time. */
+const MAX_ANSWERED = 1_000;
 
 export class BotAccount {
   /** No secret; it stands in keys. */
@@ -30,6 +33,8 @@ export class BotAccount {
   /** When the failure of the webhook was that was told last, epoch ms. */
   failureToldAt = 0;
   readonly #remarks = new Remarks();
+  /** Presses that need no answer any more. */
+  readonly #answered = new Set<string>();
   #username: string | undefined;
   #namedAt: number | undefined;
   /** As this process has had it shown. */
@@ -58,6 +63,13 @@ export class BotAccount {
   remark(text: string, at?: number): void {
     this.#remarks.add(this.name, text, at);
   }
+
+  noteAnswered(query: string): void {
+    this.#answered.add(query);
+    forgetOldest(this.#answered, MAX_ANSWERED);
+  }
+
+  readonly isAnswered = (query: string): boolean => this.#answered.has(query);
 
   /** What an earlier process knew. */
   load({ store, log }: SourceHost): Promise<void> {

@@ -12,7 +12,7 @@ import { isAnybodyAsked } from '../chat-decisions.ts';
 import type { BotAccount } from './bot-account.ts';
 import { botMessageOf, migrationOf, queryIdOf } from './bot-update.ts';
 import type { BotApi } from './botmessenger-api.ts';
-import { botEvent } from './botmessenger-event.ts';
+import { botEvent, decisionOf } from './botmessenger-event.ts';
 import { QueryAnswers } from './query-answers.ts';
 
 type Triggers = readonly BotMessengerTrigger[];
@@ -78,10 +78,18 @@ export class BotInbox {
     });
   }
 
+  #answerPress(query: string, update: unknown): void {
+    const message = botMessageOf(update);
+    const decides = message !== undefined && decisionOf(message) !== undefined;
+    // What came of a decision is the answer to it (botmessenger-outbound.ts), if it is known soon.
+    if (decides) this.#answers.answerUnless(query, this.#account.isAnswered);
+    else this.#answers.answer(query);
+  }
+
   /** What is to be done besides. */
   async #heed(update: unknown, triggers: Triggers): Promise<void> {
     const query = queryIdOf(update);
-    if (query !== undefined) this.#answers.answer(query);
+    if (query !== undefined) this.#answerPress(query, update);
     const migration = migrationOf(update);
     if (migration !== undefined) await this.#account.noteMigration(migration, triggers);
   }

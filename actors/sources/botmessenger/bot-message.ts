@@ -10,14 +10,18 @@ import { splitText } from '../../outbound/split-text.ts';
 
 /** A call of the API, as a row of the outbox keeps it. */
 export interface BotCall {
-  readonly method: 'sendMessage' | 'setMessageReaction';
+  readonly method: 'sendMessage' | 'setMessageReaction' | 'answerCallbackQuery';
   readonly parameters: Readonly<Record<string, unknown>>;
   /** The row whose message this is to stand in, if that has one. */
   readonly of?: string;
+  /** Of a message that says the same, where the press takes no answer any more. */
+  readonly orElse?: Readonly<Record<string, unknown>>;
 }
 
 /** Of one message; the platform counts characters, of which there are never more than UTF-16 units. */
 const MAX_TEXT = 4096;
+/** Of an answer to a press. */
+const MAX_TOLD = 200;
 const MAX_BUTTONS = 100;
 /** Of what comes back with a pressed button, in bytes. */
 const MAX_DATA = 64;
@@ -25,7 +29,9 @@ export const botLimits = { text: { most: MAX_TEXT, unit: 'utf16' }, buttons: MAX
 const BUTTON_ADDRESS = /^(https?|tg):\/\/\S+$/;
 
 /** Throws UnrenderableError. */
-export function botCalls({ target, action, text, card }: OutboundMessage): readonly BotCall[] {
+export function botCalls(message: OutboundMessage): readonly BotCall[] {
+  const { target, action, text, card } = message;
+  if (action.do === 'tell') return [pressAnswer(message, action)];
   const chat = { chat_id: numberOf(target.place, 'chat') };
   if (action.do === 'react') {
     const reaction = action.emoji === '' ? [] : [{ type: 'emoji', emoji: action.emoji }];
@@ -46,6 +52,18 @@ export function botCalls({ target, action, text, card }: OutboundMessage): reado
     const isEdit = action.do === 'edit' && index === 0;
     return { method: 'sendMessage', parameters, ...(isEdit && { of: action.of }) };
   });
+}
+
+/** Of a warning the reader has to take note; anything else shows for a moment. */
+function pressAnswer(
+  message: OutboundMessage,
+  { press, orElse }: OutboundMessage['action'] & { readonly do: 'tell' },
+): BotCall {
+  const { text, status } = message;
+  const shown = text.length <= MAX_TOLD ? text : `${text.slice(0, MAX_TOLD - 1).toWellFormed()}…`;
+  const parameters = { callback_query_id: press, text: shown, show_alert: status === 'warning' };
+  const [post] = orElse === 'nothing' ? [] : botCalls({ ...message, action: { do: 'post' } });
+  return { method: 'answerCallbackQuery', parameters, ...(post && { orElse: post.parameters }) };
 }
 
 /** In a topic every part, in answer to a message the first. */

@@ -68,6 +68,7 @@ export function botMessengerAdapter(maxBodyBytes: number): Adapter<BotMessengerT
       apiOf: accounts.apiOf,
       accountOf: (trigger) => accounts.of(trigger).name,
       presentIdOf: (trigger, chat) => accounts.of(trigger).chats.presentIdOf(chat),
+      noteAnswered: (trigger, query) => accounts.of(trigger).noteAnswered(query),
       noteMigration: (trigger, migration) => accounts.of(trigger).noteMigration(migration, [trigger]),
     }),
     remarks: (trigger) => accounts.of(trigger).remarks,

@@ -100,7 +100,14 @@ export function readBotEvent(stored: StoredEvent): InboundEvent {
   };
 }
 
-function decisionOf({ kind, text, marks, messageId, isByBot }: BotMessage): DecisionInbound | undefined {
+/** Undefined for what decides about no approval. */
+export function decisionOf({
+  kind,
+  text,
+  marks,
+  messageId,
+  isByBot,
+}: BotMessage): DecisionInbound | undefined {
   if (isByBot) return undefined;
   if (kind === 'callback_query') return pressedDecision(text);
   return messageId === undefined ? undefined : reactedDecision(marks, messageId);

@@ -4,6 +4,9 @@
 // platform keeps no key of what was sent: after an attempt whose outcome is unknown a message may stand there twice. An
 // edit does not.
 //
+// A press of a button of a question is answered by what came of it (query-answers.ts), for whoever pressed alone: no limit of the chat
+// counts that. When the platform takes no answer to it any more, a message in the chat says the same.
+//
 // BO1  a group that has become a supergroup meanwhile is written to under its new id, in the same attempt.
 
 import type { BotMessengerTrigger } from '../../../config/resources/triggers/trigger.ts';
@@ -16,7 +19,7 @@ import type { InboundEvent } from '../adapter.ts';
 import { memberOf } from '../payload-member.ts';
 import { type BotCall, botCalls, botLimits } from './bot-message.ts';
 import { editsEveryMs, kindsOfChats, limitOf } from './bot-pacing.ts';
-import { botMessageOf, type Migration } from './bot-update.ts';
+import { botMessageOf, type Migration, queryIdOf } from './bot-update.ts';
 import type { BotApi } from './botmessenger-api.ts';
 import { BotRefusal, deliveryErrorOf } from './botmessenger-errors.ts';
 
@@ -37,6 +40,8 @@ export interface BotDirectory {
   /** What the chat is called now. */
   presentIdOf(trigger: BotMessengerTrigger, chat: string): string;
   noteMigration(trigger: BotMessengerTrigger, migration: Migration): Promise<void>;
+  /** The press takes no other answer any more. */
+  noteAnswered(trigger: BotMessengerTrigger, query: string): void;
   readonly pacing: Pacing;
 }
 
@@ -50,6 +55,8 @@ export function botOutbound(directory: BotDirectory): Outbound<BotMessengerTrigg
       return isPlace ? { place: directory.presentIdOf(trigger, chat), thread: topic } : undefined;
     },
     render: (_trigger, message) => botCalls(message),
+    pressOf: ({ decision, payload }) =>
+      decision !== undefined && 'approval' in decision.about ? queryIdOf(payload) : undefined,
     mentions: { pattern: MENTION, isReadInCode: true },
     limits: (trigger) => ({
       ...botLimits,
@@ -87,12 +94,30 @@ class BotSending {
     this.#context = context;
   }
 
-  async send({ method, parameters, of }: BotCall): Promise<Receipt> {
+  async send(call: BotCall): Promise<Receipt> {
+    const { method, parameters, of } = call;
+    if (method === 'answerCallbackQuery') return this.#told(call);
     const chat = this.#directory.presentIdOf(this.#trigger, String(parameters.chat_id));
     const before = of === undefined ? undefined : await this.#context.receiptOf(of);
     return before === undefined
       ? this.#said(method, chat, parameters)
       : this.#edited(before, chat, parameters);
+  }
+
+  async #told({ method, parameters, orElse }: BotCall): Promise<Receipt> {
+    const { apiOf, noteAnswered, presentIdOf } = this.#directory;
+    const query = String(parameters.callback_query_id);
+    try {
+      await apiOf(this.#trigger).call(method, parameters, { signal: this.#context.signal });
+      noteAnswered(this.#trigger, query);
+    } catch (error) {
+      if (!(error instanceof BotRefusal) || error.status !== 400)
+        throw deliveryErrorOf(error, 'an answer to a press');
+      noteAnswered(this.#trigger, query);
+      if (orElse !== undefined)
+        return this.#said('sendMessage', presentIdOf(this.#trigger, String(orElse.chat_id)), orElse);
+    }
+    return { id: '' };
   }
 
   async #said(method: string, chat: string, parameters: BotCall['parameters']): Promise<Receipt> {

@@ -1,5 +1,6 @@
 // Answers to pressed buttons: until one comes the button turns, for everybody to see. It says nothing and depends on nothing:
-// whoever takes the event, and whether anybody does, the platform is told at once that the press has arrived.
+// whoever takes the event, and whether anybody does, the platform is told at once that the press has arrived. Of a decision about an
+// approval what came of it is the answer (botmessenger-outbound.ts); where that is not known soon, here is one that says nothing.
 //
 // QA1  each query is answered once where the platform takes it, and given up when the platform has no use for it any more.
 // QA2  few at a time, and no more wait than are still of use: the newest go first, the oldest are dropped.
@@ -12,6 +13,7 @@ import { BotRefusal } from './botmessenger-errors.ts';
 /** The platform expects an answer within ten seconds. */
 const USEFUL_MS = 9_000;
 const CALL_MS = 4_000;
+const SOON_MS = 4_000;
 const FIRST_PAUSE_MS = 300;
 const AT_ONCE = 8;
 const MAX_WAITING = 500;
@@ -26,6 +28,8 @@ export class QueryAnswers {
   readonly #log: Log;
   readonly #waiting: Query[] = [];
   #running = 0;
+  /** That somebody else may answer. */
+  #left = 0;
 
   constructor(api: BotApi, log: Log) {
     this.#api = api;
@@ -33,10 +37,24 @@ export class QueryAnswers {
   }
 
   /** Returns at once. */
-  answer(id: string): void {
-    this.#waiting.push({ id, until: performance.now() + USEFUL_MS });
+  answer(id: string, usefulMs = USEFUL_MS): void {
+    this.#waiting.push({ id, until: performance.now() + usefulMs });
     if (this.#waiting.length > MAX_WAITING) this.#waiting.shift();
     this.#go();
+  }
+
+  /** After a while, unless `isAnswered` by then. Returns at once. */
+  answerUnless(id: string, isAnswered: (id: string) => boolean): void {
+    if (this.#left >= MAX_WAITING) {
+      this.answer(id);
+      return;
+    }
+    this.#left += 1;
+    const answerNow = () => {
+      this.#left -= 1;
+      if (!isAnswered(id)) this.answer(id, USEFUL_MS - SOON_MS);
+    };
+    setTimeout(answerNow, SOON_MS).unref();
   }
 
   #go(): void {

@@ -13,7 +13,11 @@ const styles: Readonly<Record<ApprovalRecord['state'], Style>> = {
   cancelled: 'faint',
 };
 
-export function approvalTable({ approvals, next_before }: ApprovalList, paint: Paint, width?: number): string[] {
+export function approvalTable(
+  { approvals, next_before }: ApprovalList,
+  paint: Paint,
+  width?: number,
+): string[] {
   const more = next_before === null ? [] : [paint('faint', `more: --before ${next_before}`)];
   if (approvals.length === 0) return ['no approvals', ...more];
   const columns: Column<ApprovalRecord>[] = [

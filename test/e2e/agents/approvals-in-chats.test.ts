@@ -26,6 +26,7 @@ let gateway: GatewayProcess;
 let platform: BotPlatform;
 let bot: Bot;
 let other: Bot;
+let selfBot: Bot;
 let ops: Chat;
 let ann: Person;
 let ben: Person;
@@ -39,6 +40,7 @@ beforeAll(async () => {
   program = await startAgent(({ body }) => ({ text: `shipped ${wordIn(body.input)}` }));
   platform = await newPlatform();
   [bot, other] = [platform.addBot('gate_bot'), platform.addBot('other_bot')];
+  selfBot = platform.addBot('self_bot');
   [ann, ben] = [platform.person('Ann', 'ann'), platform.person('Ben', 'ben')];
   ops = platform.supergroup('Ops', bot, other);
   await workspace.start();
@@ -52,6 +54,10 @@ beforeAll(async () => {
     resources: [
       botTrigger('gate', platform, bot, { agent: 'deployer', commands: gate('@ann', String(ops.id)) }),
       botTrigger('other', platform, other, { agent: 'deployer' }),
+      botTrigger('self', platform, selfBot, {
+        commands: { deploy: { agent: 'deployer', requires_approval: true, approvers: ['@ann', '@ben'] } },
+        agent: 'deployer',
+      }),
       trigger('workspace', { type, config, default_agent: 'deployer', commands: gate(ANN, room.id) }),
       httpAgent('deployer', program.url),
     ],
@@ -89,6 +95,11 @@ async function askedByBot(
   return { chat, question };
 }
 
+/** Shown to whoever pressed, alone. */
+const told = (by: Bot, press: string | undefined, text: string) =>
+  eventually(() => expect(by.queries.get(press ?? '')).toMatchObject({ answer: text }));
+const isRefusal = (text = '') => text.startsWith('Sorry') || text.startsWith('It is');
+
 const buttonOf = (message: Message, title: string) =>
   buttonsOf(message).find(({ text }) => text === title)?.callback_data ?? '';
 const nowOf = ({ message_id }: Message) => ops.messages.get(message_id) as Message;
@@ -110,24 +121,45 @@ async function settledByBot(
 test('a messenger: who is named presses the button, and others press in vain, with another bot too', async () => {
   const asked = await askedByBot(platform.person('Mia', 'mia'), 'one');
   const approve = buttonOf(asked.question, 'Approve');
-  platform.press(bot, ben, asked.question, approve);
-  await eventually(() =>
-    expect(texts(platform, bot, ops).at(-1)).toBe('Sorry, only those who are named as approvers may decide.'),
-  );
+  const inVain = platform.press(bot, ben, asked.question, approve);
+  await told(bot, inVain, 'Sorry, only those who are named as approvers may decide.');
   // The same button, below a message of a bot that has not asked.
   const elsewhere = platform.group('Elsewhere', other);
   const copy = elsewhere.add({ from: other.person, text: 'Approve?' });
-  platform.press(other, ann, copy, approve);
-  await eventually(() =>
-    expect(texts(platform, other, elsewhere).at(-1)).toBe('Sorry, it is not decided here.'),
-  );
+  await told(other, platform.press(other, ann, copy, approve), 'Sorry, it is not decided here.');
   expect(await approvals()).toMatchObject([{ state: 'pending', approval_channel: String(ops.id) }]);
   expect(timesDone('one')).toBe(0);
-  platform.press(bot, ann, asked.question, approve);
-  platform.press(bot, ann, asked.question, buttonOf(asked.question, 'Deny'));
+  const [first, second] = ['Approve', 'Deny'].map((title) =>
+    platform.press(bot, ann, asked.question, buttonOf(asked.question, title)),
+  );
+  await told(bot, first, 'It is approved.');
+  await told(bot, second, 'It is approved.');
+  const late = platform.press(bot, ben, asked.question, approve);
+  await told(bot, late, 'Sorry, only those who are named as approvers may decide.');
   await settledByBot(asked, /^Approved by ann at /m, /^shipped one$/);
+  // Nobody but whoever pressed has read any of that.
+  for (const chat of [ops, elsewhere])
+    expect(texts(platform, chat === ops ? bot : other, chat).filter(isRefusal)).toEqual([]);
   expect(timesDone('one')).toBe(1);
   expect(await approvals()).toMatchObject([{ state: 'approved', decided_name: 'ann', via: 'chat' }]);
+});
+
+test('a messenger: whoever asked is told at once why a press of theirs does nothing, however much the group is written to', async () => {
+  const busy = platform.supergroup('Busy', selfBot);
+  platform.say(busy, ann, '/deploy@self_bot four');
+  const question = await eventually(() => {
+    const [found] = platform.saidBy(selfBot, busy).filter((each) => buttonsOf(each).length > 0);
+    return found ?? expect.unreachable('nobody was asked');
+  });
+  expect(question.text).toMatch(/^Command: \/deploy four$/m);
+  for (let n = 0; n < 30; n += 1) {
+    const press = platform.press(selfBot, ann, question, buttonOf(question, 'Approve'));
+    await told(selfBot, press, 'Sorry, whoever asked may not decide.');
+  }
+  expect(texts(platform, selfBot, busy).filter(isRefusal)).toEqual([]);
+  expect(timesDone('four')).toBe(0);
+  platform.press(selfBot, ben, question, buttonOf(question, 'Deny'));
+  await eventually(() => expect(busy.messages.get(question.message_id)?.text).toMatch(/^Denied by ben at /m));
 });
 
 test('a messenger: marks on the question decide as the buttons do', async () => {

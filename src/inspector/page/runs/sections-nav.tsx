@@ -38,7 +38,9 @@ export function SectionsNav({ view, hasAgents, go }: SectionsNavProps) {
       {sections.map((section) => (
         <Link key={section} to={sectionView(section)} go={go} isCurrent={here === section}>
           {words[section]}
-          {section === 'approvals' && pending > 0 && <span class="chip">{pending < MOST ? pending : `${MOST}+`}</span>}
+          {section === 'approvals' && pending > 0 && (
+            <span class="chip">{pending < MOST ? pending : `${MOST}+`}</span>
+          )}
         </Link>
       ))}
     </nav>

@@ -57,6 +57,18 @@ test('whoever may not is told so, and nothing has changed (DIC1)', async () => {
   expect((await chat.store.delivery('a:1'))?.state).toBe('waiting');
 });
 
+test('whoever presses in vain again and again is told once in a while, and others are told all the same (DIC3)', async () => {
+  const approval = await asked({ approvers: ['ben', 'carl'] });
+  for (let n = 1; n <= 5; n += 1) await chat.press(`d:${n}`, approve(approval), { user: 'mallory' });
+  await chat.press('e:1', approve(approval), { user: 'eve' });
+  for (const id of ['d:1', 'd:5', 'e:1']) await chat.reached(id, 'ignored');
+  expect((await chat.store.delivery('d:5'))?.note).toBe(
+    'only those who are named as approvers may decide; they were told so a moment ago',
+  );
+  await chat.saidTo('');
+  expect(wordsIn('ops')).toHaveLength(2);
+});
+
 test('a mark on the question decides, and one on any other message does not', async () => {
   const approval = await asked();
   const [question] = chat.shown;

@@ -1,7 +1,7 @@
 // How answers of a bot leave, against the fake of its platform over real HTTP: receipts, edits, refusals in the platform's
 // words, groups that have become others (BO1), and pressed buttons that are answered (QA1, QA2).
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { DeliveryError } from '../../../../../actors/outbound/delivery-error.ts';
 import type { Outbound, Receipt, SendContext } from '../../../../../actors/outbound/outbound.ts';
 import type { OutboundMessage } from '../../../../../actors/outbound/outbound-message.ts';
@@ -239,6 +239,50 @@ describe('a pressed button', () => {
     await eventually(() => expect(bot.queries.get(id)?.answeredAt).toBeDefined());
     answers.answer('4711');
     await eventually(() => expect(platform.called('answerCallbackQuery')).toHaveLength(3));
+  });
+
+  const word = 'Sorry, only those who are named as approvers may decide.';
+  const pressed = () => {
+    const person = platform.person('Ann');
+    return platform.press(bot, person, platform.say(chat, person, 'x'), 'go');
+  };
+
+  test('shows whoever pressed what came of it, and nobody else; after that a message says it', async () => {
+    const press = pressed();
+    const tell = { do: 'tell', press, orElse: 'post' } as const;
+    await send(word, { action: tell, status: 'warning' });
+    expect(bot.queries.get(press)).toMatchObject({ answer: word, isAlert: true });
+    expect(platform.saidBy(bot, chat)).toEqual([]);
+    await send(word, { action: tell, status: 'warning' });
+    expect(platform.saidBy(bot, chat).map(({ text }) => text)).toEqual([word]);
+    await send(word, { action: { ...tell, orElse: 'nothing' } });
+    expect(platform.saidBy(bot, chat)).toHaveLength(1);
+  });
+
+  test('shows the beginning of what is too long for that', async () => {
+    const press = pressed();
+    await send('x'.repeat(500), { action: { do: 'tell', press, orElse: 'post' }, status: 'success' });
+    expect(bot.queries.get(press)).toMatchObject({ answer: `${'x'.repeat(199)}…`, isAlert: false });
+  });
+
+  test('is answered by what came of it, and when that takes too long by nothing', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout'] });
+    try {
+      const answers = new QueryAnswers(new BotApi(trigger.config), log);
+      const [told, late] = [pressed(), pressed()];
+      answers.answerUnless(told, (id) => id === told);
+      answers.answerUnless(late, () => false);
+      await vi.advanceTimersByTimeAsync(3_000);
+      expect(platform.called('answerCallbackQuery')).toEqual([]);
+      await vi.advanceTimersByTimeAsync(2_000);
+    } finally {
+      vi.useRealTimers();
+    }
+    await eventually(() =>
+      expect(
+        platform.called('answerCallbackQuery').map(({ values }) => values.callback_query_id),
+      ).toHaveLength(1),
+    );
   });
 
   test('is one of few that are answered at a time', async () => {
