@@ -1,6 +1,7 @@
 // One attempt at the run of an agent: does what its plan says next, until there is an answer, nothing left to do but wait, or a
 // failure.
 
+import { setMaxListeners } from 'node:events';
 import type { ModelRuntime } from '../../config/resources/agents/model-runtime.ts';
 import type { JournalRow, ModelAnswerRow } from '../../machines/agent-run/journal.ts';
 import { messagesOf } from '../../machines/agent-run/messages.ts';
@@ -44,6 +45,8 @@ export class AgentRun {
     const { context } = options;
     this.#shown = new ShownRun((text) => context.progress(text));
     this.#signal = AbortSignal.any([context.signal, this.#overtime.signal]);
+    // Each call that is under way listens, of which there are so many at a time.
+    setMaxListeners(0, this.#signal);
   }
 
   async work(): Promise<AgentReply | Parked> {

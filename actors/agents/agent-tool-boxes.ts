@@ -9,6 +9,7 @@
 // model more. A schema is what a stranger has written: its `pattern` could make a check take minutes of the thread that serves
 // everybody (A6).
 
+import { setMaxListeners } from 'node:events';
 import type { AgentServer } from '../../config/resources/agents/model-runtime.ts';
 import { InProcessClient, type InProcessHost } from '../client/in-process-client.ts';
 import { NotFoundError, StoppedError, UnsentError } from '../errors.ts';
@@ -71,6 +72,8 @@ class AgentToolBox implements ToolBox {
   async list(signal: AbortSignal): Promise<readonly FoundTool[]> {
     const giveUp = new AbortController();
     const either = AbortSignal.any([signal, giveUp.signal]);
+    // One request for each server.
+    setMaxListeners(0, either);
     try {
       const lists = await Promise.all(this.#servers.map((server) => this.#listOf(server, either)));
       return boundedTools(this.#agent, lists.flat());

@@ -1,7 +1,8 @@
 // The calls of one answer, made side by side. Each result is in the journal as soon as it is there, and durable a moment later: what
 // is known is not lost by another call that hangs.
 //
-// MK1  a call was `called` in the journal, durably, before it is made (R3 of the run: under the same key whenever it is repeated).
+// MK1  a call was `called` in the journal, durably, before it is made (R3 of the run: under the same key whenever it is repeated), and not
+//      before it has its turn: what was never begun is made by the next attempt, whatever becomes of calls that may have happened.
 // MK2 (A2)  each call ends once: by its answer, its deadline, or the end of the attempt; only the last leaves it without a result.
 
 import type { JournalRow } from '../../machines/agent-run/journal.ts';
@@ -35,29 +36,35 @@ const FLUSH_MS = 1_000;
 const REST_PART = 0.1;
 const MAX_REST_MS = 2_000;
 
-/** Rejects when the attempt is over, and where the journal cannot be written. */
+/** Rejects when the attempt is over, and where the journal cannot be written; in both cases when no call is under way any more. */
 export async function makeCalls(calls: readonly PlannedCall[], host: CallsHost): Promise<void> {
   const { journal, signal } = host;
-  journal.add(
-    ...calls.map(
-      ({ id, isRepeated }): JournalRow =>
-        isRepeated ? { kind: 'called', id, isRepeated } : { kind: 'called', id },
-    ),
-  );
-  await journal.flush();
-  const waiting = [...calls];
+  const waiting = calls.slice(SIDE_BY_SIDE);
+  const first = calls.slice(0, SIDE_BY_SIDE);
+  await begin(first, journal);
   const flushing = new Flushing(journal);
-  const work = async () => {
-    for (let call = waiting.shift(); call !== undefined && !signal.aborted; call = waiting.shift()) {
+  const work = async (one: PlannedCall) => {
+    for (let call: PlannedCall | undefined = one; call !== undefined && !signal.aborted; ) {
       const row = await resultOf(call, host);
       if (row === undefined) return;
       journal.add(row);
       flushing.soon();
+      call = waiting.shift();
+      if (call !== undefined && !signal.aborted) await begin([call], journal);
     }
   };
-  await Promise.all(calls.slice(0, SIDE_BY_SIDE).map(work));
+  const ends = await Promise.allSettled(first.map(work));
   await flushing.end(signal.aborted);
+  for (const end of ends) if (end.status === 'rejected') throw end.reason;
   signal.throwIfAborted();
+}
+
+/** What waits for its turn is not begun: it has certainly not happened. */
+function begin(calls: readonly PlannedCall[], journal: RunJournal): Promise<void> {
+  const row = ({ id, isRepeated }: PlannedCall): JournalRow =>
+    isRepeated ? { kind: 'called', id, isRepeated } : { kind: 'called', id };
+  journal.add(...calls.map(row));
+  return journal.flush();
 }
 
 /** Undefined: the attempt has ended meanwhile, and nobody knows. */

@@ -215,6 +215,56 @@ describe('an agent with a model', () => {
     expect(world.made.map(({ tool }) => tool)).toEqual(['read_file', 'write_file']);
   });
 
+  it('begins no call before it has its turn, so that a stop leaves only those in doubt that were made (MK1)', async () => {
+    const end = new AbortController();
+    const calls = Array.from({ length: 12 }, (_, n) => ['write_file', { n }] as const);
+    let isStopped = false;
+    const world = new AgentWorld({
+      answer: (request) => (lastResults(request).length > 0 ? says('done') : says('', calls)),
+      tools: [write],
+      call: (_tool, _args, { signal }) =>
+        isStopped
+          ? Promise.resolve({ text: 'written', isError: false })
+          : new Promise(() => {
+              for (let n = 0; n < 2; n++) signal.addEventListener('abort', () => {});
+            }),
+    });
+    const warnings: Error[] = [];
+    const onWarning = (warning: Error) => warnings.push(warning);
+    process.on('warning', onWarning);
+    setTimeout(() => end.abort(new DeadlineError('over')), 20);
+    await expect(world.attempt({ signal: end.signal })).rejects.toThrow('over');
+    process.off('warning', onWarning);
+    expect(warnings).toEqual([]);
+    expect([world.made.length, world.ofKind('called').length]).toEqual([8, 8]);
+    isStopped = true;
+    expect(await world.attempt()).toMatchObject({ text: 'done' });
+    expect(world.made).toHaveLength(12);
+    const told = lastResults(world.asked.at(-1) as ModelRequest).map(({ text }) => text);
+    expect(told.slice(0, 8).every((text) => text.includes('may have happened'))).toBe(true);
+    expect(told.slice(8)).toEqual(Array(4).fill('written'));
+  });
+
+  it('ends only when none of its calls is under way, where its journal cannot be written', async () => {
+    let underWay = 0;
+    const calls = Array.from({ length: 10 }, (_, n) => ['write_file', { n }] as const);
+    const world = new AgentWorld({
+      answer: () => says('', calls),
+      tools: [write],
+      call: async () => {
+        underWay += 1;
+        await sleep(underWay * 3);
+        underWay -= 1;
+        return { text: 'written', isError: false };
+      },
+      onCommit: (n) => {
+        if (n > 2) throw new Error('the disk is full');
+      },
+    });
+    await expect(world.attempt()).rejects.toThrow('the disk is full');
+    expect([underWay, world.made.length]).toEqual([0, 8]);
+  });
+
   it('goes on with the definition that it began with, whatever its file says by now (AR1)', async () => {
     const [old, now] = ['old', 'new'].map((system_prompt) =>
       aRuntime({ system_prompt, definition: system_prompt, servers: [] }),
