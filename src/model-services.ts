@@ -15,7 +15,7 @@ export function modelServices(
   env: Environment,
   addSecrets: (secrets: readonly string[]) => void,
   log: Log,
-): Omit<ModelAgentServices, 'toolBoxes'> {
+): Omit<ModelAgentServices, 'toolBoxes' | 'log'> {
   // Those of the providers are known since the files of agents were read.
   const usable = usableProviders(providers, env, new SecretValues());
   return {

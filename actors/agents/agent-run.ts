@@ -15,7 +15,7 @@ import { makeCalls } from './make-calls.ts';
 import { answerReader } from './read-answer.ts';
 import { MAX_ROW, type RunJournal } from './run-journal.ts';
 import { ShownRun } from './shown-run.ts';
-import type { ToolBox } from './tool-box.ts';
+import type { FoundTool, ToolBox } from './tool-box.ts';
 
 export interface AgentRunOptions {
   /** As the run began with it. */
@@ -25,6 +25,8 @@ export interface AgentRunOptions {
   readonly journal: RunJournal;
   readonly models: Models;
   readonly tools: ToolBox;
+  /** Told what its servers offer, when the run begins. */
+  readonly onTools?: (found: readonly FoundTool[]) => void;
 }
 
 type Begun = Extract<JournalRow, { readonly kind: 'begun' }>;
@@ -81,10 +83,10 @@ export class AgentRun {
 
   /** Undefined: the run goes on. */
   async #carryOut(next: NextStep): Promise<AgentReply | Parked | undefined> {
-    const { job, runtime, journal, tools } = this.#options;
+    const { job, journal } = this.#options;
     switch (next.do) {
       case 'begin':
-        journal.add(await begunRow(job, runtime, tools, this.#signal));
+        journal.add(await begunRow(this.#options, this.#signal));
         return undefined;
       case 'note':
         journal.add(...next.rows);

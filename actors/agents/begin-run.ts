@@ -14,20 +14,27 @@ import { policyOf } from './tool-policy.ts';
 
 const NONCE_BYTES = 9;
 
+interface Beginning {
+  readonly job: Job;
+  readonly runtime: ModelRuntime;
+  readonly tools: ToolBox;
+  readonly onTools?: (found: readonly FoundTool[]) => void;
+}
+
 /** The first row. Rejects with a HandlerError while its tools cannot be listed. */
 export async function begunRow(
-  job: Job,
-  runtime: ModelRuntime,
-  tools: ToolBox,
+  { job, runtime, tools, onTools }: Beginning,
   signal: AbortSignal,
 ): Promise<JournalRow> {
+  const offered = runtime.servers.length === 0 ? undefined : await found(job, tools, signal);
+  if (offered !== undefined) onTools?.(offered);
   return {
     kind: 'begun',
     agent: job.agent,
     nonce: randomBytes(NONCE_BYTES).toString('base64url'),
     definition: runtime.definition,
     messages: messagesFor(job, runtime.memory),
-    tools: runtime.servers.length === 0 ? [] : journaled(await found(job, tools, signal), runtime),
+    tools: offered === undefined ? [] : journaled(offered, runtime),
   };
 }
 

@@ -12,14 +12,20 @@ import type { ModelRuntime } from '../../config/resources/agents/model-runtime.t
 import type { JournalRow } from '../../machines/agent-run/journal.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from '../handlers/handler.ts';
 import type { HandlerContext, Parked } from '../handlers/handler-context.ts';
+import type { Log } from '../log.ts';
 import type { Models } from '../models/model.ts';
 import { AgentRun } from './agent-run.ts';
 import { RunJournal } from './run-journal.ts';
-import type { ToolBoxes } from './tool-box.ts';
+import type { FoundTool, ToolBoxes } from './tool-box.ts';
+import { unmatchedNames } from './unmatched-names.ts';
+
+/** In one line of the log. */
+const MAX_REMARKED = 20;
 
 export interface ModelAgentServices {
   readonly models: Models;
   readonly toolBoxes: ToolBoxes;
+  readonly log: Log;
   /** What a definition says, of the agent in that file. Throws ConfigError. */
   readDefinition(text: string, file: string): ModelRuntime;
 }
@@ -28,6 +34,7 @@ export class ModelAgent implements Handler {
   readonly #runtime: ModelRuntime;
   readonly #file: string;
   readonly #services: ModelAgentServices;
+  #hasRemarked = false;
 
   /** `file` is the agent's, absolute. */
   constructor(runtime: ModelRuntime, file: string, services: ModelAgentServices) {
@@ -41,11 +48,21 @@ export class ModelAgent implements Handler {
     const journal = await RunJournal.open(job.agent, context);
     const runtime = this.#definitionOf(job, journal.rows);
     const tools = toolBoxes.open(job.agent, runtime.servers, runtime.tools);
+    const onTools = (found: readonly FoundTool[]) => this.#remark(job.agent, runtime, found);
     try {
-      return await new AgentRun({ runtime, job, context, journal, models, tools }).work();
+      return await new AgentRun({ runtime, job, context, journal, models, tools, onTools }).work();
     } finally {
       tools.release();
     }
+  }
+
+  /** Once for each reading of the file. */
+  #remark(agent: string, runtime: ModelRuntime, found: readonly FoundTool[]): void {
+    if (this.#hasRemarked) return;
+    this.#hasRemarked = true;
+    const names = unmatchedNames(runtime, found).slice(0, MAX_REMARKED);
+    if (names.length > 0)
+      this.#services.log.warn({ agent, names }, 'names in the file of an agent are those of no tool');
   }
 
   #definitionOf({ agent }: Job, rows: readonly JournalRow[]): ModelRuntime {

@@ -61,7 +61,7 @@ export interface AutomationOptions {
   /** Of one request to a webhook. */
   readonly maxBodyBytes: number;
   /** What agents with a model need besides their tools; asked when the first of them is. */
-  modelServices(log: Log): Promise<Omit<ModelAgentServices, 'toolBoxes'>>;
+  modelServices(log: Log): Promise<Omit<ModelAgentServices, 'toolBoxes' | 'log'>>;
   /** Conversations that are worked at the same time. */
   readonly concurrency: number;
 }
@@ -321,7 +321,7 @@ export class Automation implements Part {
         import('../agents/model-agent.ts'),
         this.#options.modelServices(this.gateway.log),
       ]);
-      return new ModelAgent(runtime, file, { ...services, toolBoxes: this.toolBoxes });
+      return new ModelAgent(runtime, file, { ...services, toolBoxes: this.toolBoxes, log: this.gateway.log });
     } catch (error) {
       throw new HandlerError(`what runs agents with a model ${installationFault(error)}`, {
         isFinal: false,

@@ -24,6 +24,11 @@ export interface ResourceContext {
   readonly defaultAgent: string | undefined;
 }
 
+export interface PlacedServer {
+  readonly name: string;
+  readonly path: string;
+}
+
 /** One document of a file, read. */
 export interface ReadResource {
   /** As it was written; undefined when it cannot be made out. */
@@ -35,4 +40,6 @@ export interface ReadResource {
   readonly agent?: Agent | undefined;
   /** Who is to answer, as a trigger names them. */
   readonly references?: readonly TargetReference[];
+  /** Where servers stand that an agent names. */
+  readonly servers?: readonly PlacedServer[];
 }

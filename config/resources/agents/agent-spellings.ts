@@ -13,6 +13,7 @@ import {
 } from '../../reader/yaml-members.ts';
 import type { YamlMap, YamlPair, YamlTree } from '../../reader/yaml-tree.ts';
 import { memoryMeant } from './memory-spellings.ts';
+import { serversOutOfTools } from './servers-in-tools.ts';
 import { toolServersMeant, toolsMeant } from './tool-spellings.ts';
 
 const aliases: Readonly<Record<string, string>> = {
@@ -40,6 +41,7 @@ const refused: Readonly<Record<string, string>> = {
   llm: 'is written as model: PROVIDER:MODEL',
   modelConfigRef: 'leads nowhere: write the model and its settings here',
   mcp: 'is written as mcp_servers',
+  toolsets: 'is written as mcp_servers',
   shell: 'is not built in: put the commands into a tool server, and name that under mcp_servers',
   retry: 'is written as retries: NUMBER',
   tags: 'stand in metadata.labels',
@@ -59,6 +61,7 @@ export function agentMeant(reader: SchemaReader, written: YamlTree, path: string
   spec = lifted(reader, spec, path, 'modelParams');
   spec = modelMeant(reader, spec, path);
   spec = memoryMeant(reader, spec, path);
+  spec = serversOutOfTools(reader, spec, path);
   const withServers = withMember(spec, 'mcp_servers', (servers) => toolServersMeant(reader, servers, path));
   return withMember(withServers, 'tools', (tools) => toolsMeant(reader, tools, path));
 }

@@ -6,7 +6,7 @@ import { findProvider } from '../../gateway-file/providers.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
 import type { Environment } from '../../reader/substitute.ts';
 import { suggest } from '../../reader/suggest.ts';
-import type { ReadResource } from '../resource-context.ts';
+import type { PlacedServer, ReadResource } from '../resource-context.ts';
 import type { ModelRuntime } from './model-runtime.ts';
 
 /** Undefined is unknown. */
@@ -25,10 +25,10 @@ interface Context extends GivenToAgents {
 
 /** Reports to the readers of the agents. */
 export function checkModels(resources: readonly ReadResource[], context: Context): void {
-  for (const { reader, agent } of resources) {
+  for (const { reader, agent, servers = [] } of resources) {
     if (agent?.runtime.kind !== 'model') continue;
     checkProviders(reader, agent.runtime, context);
-    checkServers(reader, agent.runtime, context);
+    checkServers(reader, agent.runtime, servers, context);
     checkPrices(reader, agent.runtime, context);
   }
 }
@@ -47,13 +47,19 @@ function checkProviders(
   }
 }
 
-function checkServers(reader: SchemaReader, { servers }: ModelRuntime, { servers: known }: Context): void {
+function checkServers(
+  reader: SchemaReader,
+  { servers }: ModelRuntime,
+  places: readonly PlacedServer[],
+  { servers: known }: Context,
+): void {
   if (known === undefined) return;
   for (const { name, entry } of servers) {
     if (entry !== undefined || known.includes(name)) continue;
     const near = suggest(name, known);
     const advice = near === undefined ? '' : `; did you mean ${near}?`;
-    reader.report('spec.mcp_servers', `there is no server ${name} in the catalog${advice}`);
+    const path = places.find((place) => place.name === name)?.path ?? 'spec.mcp_servers';
+    reader.report(path, `there is no server ${name} in the catalog${advice}`);
   }
 }
 

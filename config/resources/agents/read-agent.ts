@@ -10,7 +10,7 @@ import type { SecretValues } from '../../reader/secret-values.ts';
 import { readSourceFile, SourceFile } from '../../reader/source-file.ts';
 import type { YamlTree } from '../../reader/yaml-tree.ts';
 import { checkAddress } from '../fields/address.ts';
-import type { ReadResource } from '../resource-context.ts';
+import type { PlacedServer, ReadResource } from '../resource-context.ts';
 import { Fields } from '../triggers/trigger-type.ts';
 import type { Agent, AgentRuntime } from './agent.ts';
 import { type AgentSpec, modelFields } from './agent-schema.ts';
@@ -57,7 +57,15 @@ export async function readAgent(
     annotations: annotations as Readonly<Record<string, string>>,
   };
   const agent: Agent = { ...content, file, hash: contentHash({ content, script: script?.text }) };
-  return { ...read, agent };
+  return { ...read, agent, servers: placesOf(reader, spec.mcp_servers) };
+}
+
+function placesOf(reader: SchemaReader, servers: AgentSpec['mcp_servers']): PlacedServer[] {
+  return servers.flatMap((each, index) => {
+    const item = joinPath('spec.mcp_servers', index);
+    const path = ['server', 'name'].map((key) => joinPath(item, key)).find((key) => reader.has(key)) ?? item;
+    return namesOf([each]).map((name) => ({ name, path }));
+  });
 }
 
 function namesOf(servers: AgentSpec['mcp_servers']): string[] {

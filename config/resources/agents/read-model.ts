@@ -1,9 +1,11 @@
 // An agent with a model, from what was read of its `spec` to what runs it: names of models apart, servers filled, and the rules
 // that a schema cannot say.
 
+import { joinPath } from '../../reader/field-path.ts';
 import { fillDefaults } from '../../reader/fill-defaults.ts';
 import type { SchemaReader } from '../../reader/schema-reader.ts';
 import type { SecretValues } from '../../reader/secret-values.ts';
+import { suggest } from '../../reader/suggest.ts';
 import { type AgentSpec, memorySchema } from './agent-schema.ts';
 import { readServers } from './agent-servers.ts';
 import { definitionOf } from './definition-text.ts';
@@ -20,6 +22,7 @@ export function readModel(
 ): ModelRuntime | undefined {
   const servers = readServers(reader, spec, file, secrets);
   checkTools(reader, spec, servers);
+  checkPlaces(reader, spec);
   checkVariables(reader, spec, servers);
   if (!reader.has('spec.model') || tree === undefined) return undefined;
   const { approval_channel, ...policy } = spec.policy;
@@ -76,6 +79,26 @@ function checkTools(
       const [server] = servers;
       const hint = server === undefined ? '' : `; a tool of a server is written ${server.name}/${name}`;
       reader.report(`spec.tools[${index}]`, `${builtInFault([name])}${hint}`);
+    }
+}
+
+/** A pattern of SERVER/TOOL whose server is none of the agent's is that of no tool. */
+function checkPlaces(reader: SchemaReader, { tools, policy, mcp_servers }: AgentSpec): void {
+  if (reader.isFaulty('spec.mcp_servers')) return;
+  const known = mcp_servers.flatMap((each) =>
+    typeof each === 'object' ? (each.name ?? each.server ?? []) : (each ?? []),
+  );
+  // One that could not be read may be the one that is meant.
+  if (known.length < mcp_servers.length || known.length === 0) return;
+  const lists = { 'spec.tools': tools, 'spec.policy.ask': policy.ask, 'spec.policy.deny': policy.deny };
+  for (const [path, patterns] of Object.entries(lists))
+    for (const [index, pattern] of patterns.entries()) {
+      const [server = '', ...rest] = pattern?.split('/') ?? [];
+      if (rest.length === 0 || !/^[\w.-]+$/.test(server) || known.includes(server)) continue;
+      const near = suggest(server, known);
+      const advice = near === undefined ? '' : `; did you mean ${near}/${rest.join('/')}?`;
+      const message = `names no tool: there is no server ${server} under mcp_servers${advice}`;
+      reader.report(joinPath(path, index), message, 'warning');
     }
 }
 

@@ -109,6 +109,48 @@ tools:
     });
   });
 
+  test.each([
+    [
+      '{ type: MCP, config: { name: k, command: [npx, -y, kube], args: [--all], env: { A: b }, tools: [get] } }',
+    ],
+    [
+      '{ type: mcp, name: k, transport: stdio, command: npx, args: [-y, kube, --all], env: { A: b }, tools: { allow: [get] } }',
+    ],
+    ['{ mcp: { name: k, command: [npx, -y, kube, --all], env: { A: b }, tools: [get] } }'],
+    [
+      '{ name: k, type: MCP, config: { command: npx, args: [-y, kube, --all], env: { A: b }, tools: [get] } }',
+    ],
+  ])('may have a server among its tools, as %s', async (item) => {
+    for (const more of ['', 'mcp_servers: [github]\n']) {
+      const { runtime, told } = await load(`model: google:m\n${more}tools:\n  - ${item}\n  - read_*\n`);
+      expect(told).toEqual([]);
+      expect(runtime?.tools).toEqual(['k/*', 'read_*']);
+      expect(runtime?.servers).toHaveLength(more === '' ? 1 : 2);
+      expect(runtime?.servers.at(-1)).toMatchObject({
+        name: 'k',
+        tools: { allow: ['get'] },
+        entry: { runtime: 'stdio', command: 'npx', args: ['-y', 'kube', '--all'], env: { A: 'b' } },
+      });
+    }
+  });
+
+  test('may have one at an address among its tools, or one of the catalog', async () => {
+    const { runtime, told } = await load(`model: google:m
+tools:
+  - { type: MCP, config: { name: search, endpoint: "https://mcp.example.com/mcp", headers: { A: b } } }
+  - { mcp: { server: github, tools: [get_issue] } }
+  - { mcp: wiki }
+  - { type: MCP, enabled: false, config: { name: off, command: npx } }
+`);
+    expect(told).toEqual([]);
+    expect(runtime?.tools).toEqual(['search/*', 'github/*', 'wiki/*']);
+    expect(runtime?.servers.map(({ name, entry, tools }) => [name, entry?.runtime, tools.allow])).toEqual([
+      ['search', 'http', ['*']],
+      ['github', undefined, ['get_issue']],
+      ['wiki', undefined, ['*']],
+    ]);
+  });
+
   test('in a namespace loads, with a warning', async () => {
     const { runtime, told } = await load(
       'model: google:m\n',
@@ -138,14 +180,24 @@ tools:
       `spec.tools[1]: shell is ${put}; a tool of a server is written files/shell`,
     ],
     ['tools: [{ type: Shell, config: { allowed_commands: [kubectl] } }]', `spec.tools[0]: Shell is ${put}`],
-    [
-      'tools: [{ type: MCP, config: { name: k, command: [npx, k] } }]',
+    ...[
+      '{ type: MCP }',
+      '{ type: MCP, config: { command: npx } }',
+      '{ mcp: { name: k } }',
+      '{ type: mcp, name: k }',
+    ].map((item): [string, string] => [
+      `tools: [${item}]`,
       'spec.tools[0]: is a tool server: write it under mcp_servers, as - { name: NAME, command: PROGRAM, args: [ARGUMENT] }',
+    ]),
+    [
+      'tools: [{ type: MCP, config: { name: k, command: npx, flavour: x } }]',
+      'spec.mcp_servers[0].flavour: unknown key',
     ],
     [
-      'tools: [{ mcp: { server: k } }]',
-      'spec.tools[0]: is a tool server: write it under mcp_servers, as - { name: NAME, command: PROGRAM, args: [ARGUMENT] }',
+      `${own}tools: [{ type: MCP, config: { name: files, command: npx } }]`,
+      'spec.mcp_servers[1].name: is there twice: files',
     ],
+    ['toolsets: [{ type: mcp, command: npx }]', 'spec.toolsets: is written as mcp_servers'],
     [
       'model_config: { top_p: 0.9 }',
       'spec.model_config.top_p: is not passed on to models; what is: temperature, max_tokens, timeout_seconds',

@@ -62,13 +62,29 @@ describe('a server of the catalog', () => {
   test('that is not there is an error with the one that was meant', async () => {
     const given = { servers: ['github', 'gitlap'] };
     expect((await load(spec, { given })).lines).toEqual([
-      'spec.mcp_servers: there is no server gitlab in the catalog; did you mean gitlap?',
+      'spec.mcp_servers[1].server: there is no server gitlab in the catalog; did you mean gitlap?',
+    ]);
+    expect((await load(spec, { given: { servers: ['gitlab'] } })).lines).toEqual([
+      'spec.mcp_servers[0]: there is no server github in the catalog; did you mean gitlab?',
     ]);
   });
 
   test('is believed where the catalog is not known', async () => {
     expect((await load(spec)).lines).toEqual([]);
   });
+});
+
+test('a pattern of a server that the agent does not have is that of no tool', async () => {
+  const { lines, agents } = await load(
+    'model: "ollama:m", mcp_servers: [github, { name: files, command: serve }], tools: [githup/get_issue, files/*, "*/x", y], policy: { ask: [pay/now, github/*], deny: [file/rm] }',
+  );
+  const none = 'names no tool: there is no server';
+  expect(lines).toEqual([
+    `warning: spec.tools[0]: ${none} githup under mcp_servers; did you mean github/get_issue?`,
+    `warning: spec.policy.ask[0]: ${none} pay under mcp_servers`,
+    `warning: spec.policy.deny[0]: ${none} file under mcp_servers; did you mean files/rm?`,
+  ]);
+  expect(agents).toHaveLength(1);
 });
 
 test('a budget in money needs the price of every model', async () => {
