@@ -33,12 +33,15 @@ type Begun = Extract<JournalRow, { readonly kind: 'begun' }>;
 
 /** Of one answer: each has a result, and so a row. */
 const MAX_CALLS = 1_024;
+/** What a run has left does not change while it waits for the disk. */
+const LOOKED_AT_AFTER_MS = 100;
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export class AgentRun {
   readonly #options: AgentRunOptions;
   readonly #shown: ShownRun;
   readonly #overtime = new AbortController();
+  #timer: NodeJS.Timeout | undefined;
   /** Of the attempt, or of the time that the agent has. */
   readonly #signal: AbortSignal;
 
@@ -53,8 +56,7 @@ export class AgentRun {
 
   async work(): Promise<AgentReply | Parked> {
     const { runtime, context, journal } = this.#options;
-    const left = Math.min(this.#ownLeftMs(), LONGEST_TIMER_MS);
-    const timer = setTimeout(() => this.#overtime.abort(this.#tooLong()), left);
+    this.#watchTime();
     const readAnswer = answerReader(runtime.output_schema);
     try {
       for (;;) {
@@ -69,8 +71,16 @@ export class AgentRun {
       if (this.#overtime.signal.aborted && !context.signal.aborted) throw this.#overtime.signal.reason;
       throw error;
     } finally {
-      clearTimeout(timer);
+      clearTimeout(this.#timer);
     }
+  }
+
+  /** Ends what has worked for as long as it may, once that is really over: meanwhile it may have waited for the disk. */
+  #watchTime(): void {
+    const left = this.#ownLeftMs();
+    const inMs = Math.min(Math.max(left + 1, LOOKED_AT_AFTER_MS), LONGEST_TIMER_MS);
+    if (left === 0) this.#overtime.abort(this.#tooLong());
+    else this.#timer = setTimeout(() => this.#watchTime(), inMs);
   }
 
   get #rows(): readonly JournalRow[] {

@@ -2,7 +2,8 @@
 // on them.
 //
 // JL1  rows are written once, in the order in which they were added; after one that could not be written none is.
-// JL2  how long the run has worked is kept with its rows: what an attempt worked after its last row is forgotten with it.
+// JL2  how long the run has worked is kept with its rows: what an attempt worked after its last row is forgotten with it. Waiting for
+//      the disk is no work, however long that is full.
 // JL3 (A8)  a row has at most MAX_ROW characters, and nothing more is begun in a journal that might not take what comes of it. Both end
 //      a run for good: a later attempt would come to the same.
 
@@ -31,6 +32,9 @@ export class RunJournal {
   /** Of all rows, in bytes. */
   #size: number;
   #writing: Promise<void> = Promise.resolve();
+  /** When the write under way was begun, and what those before it have taken; in milliseconds. */
+  #writingSince: number | undefined;
+  #writingMs = 0;
 
   private constructor(agent: string, context: Context, steps: readonly string[]) {
     this.#agent = agent;
@@ -49,9 +53,11 @@ export class RunJournal {
     return this.#rows;
   }
 
-  /** In all attempts, waiting for people left out; in milliseconds. */
+  /** In all attempts, waiting for people and for the disk left out; in milliseconds. */
   get workedMs(): number {
-    return this.#workedBefore + performance.now() - this.#startedAt;
+    const now = performance.now();
+    const waitedMs = this.#writingMs + now - (this.#writingSince ?? now);
+    return this.#workedBefore + now - this.#startedAt - waitedMs;
   }
 
   get figures(): RunFigures {
@@ -81,9 +87,7 @@ export class RunJournal {
 
   /** Resolves when all rows are durable. Rejects as a checkpoint does: the attempt is over then, and nothing more is written. */
   flush(): Promise<void> {
-    const writing = this.#writing.then(async () => {
-      if (this.#unwritten.length > 0) await this.#context.checkpoint(this.state, this.take());
-    });
+    const writing = this.#writing.then(() => this.#write());
     writing.catch(() => {});
     this.#writing = writing;
     return writing;
@@ -94,6 +98,18 @@ export class RunJournal {
     const steps = this.#unwritten;
     this.#unwritten = [];
     return { steps, run: { kind: 'agent', name: this.#agent, figures: JSON.stringify(this.figures) } };
+  }
+
+  async #write(): Promise<void> {
+    if (this.#unwritten.length === 0) return;
+    const since = performance.now();
+    this.#writingSince = since;
+    try {
+      await this.#context.checkpoint(this.state, this.take());
+    } finally {
+      this.#writingSince = undefined;
+      this.#writingMs += performance.now() - since;
+    }
   }
 
   #textOf(row: JournalRow): string {

@@ -326,6 +326,24 @@ describe('an agent with a model', () => {
     expect(performance.now() - startedAt).toBeLessThan(290);
   });
 
+  it('has its whole time for work, however long it waits for the disk (JL2)', async () => {
+    const states: (string | null | undefined)[] = [];
+    const world = new AgentWorld({
+      answer: reader,
+      tools: [read],
+      runtime: aRuntime({ timeout_seconds: 0.3 }),
+    });
+    const reply = await world.attempt({
+      checkpoint: async (state) => {
+        states.push(state);
+        await sleep(250);
+      },
+    });
+    expect(reply).toMatchObject({ text: 'It says: read_file done' });
+    expect(states).toHaveLength(4);
+    for (const state of states) expect(JSON.parse(state ?? '').worked_ms).toBeLessThan(200);
+  });
+
   it('ends for good with what is too large to be kept, and says what that is (JL3)', async () => {
     const long = new AgentWorld({ answer: () => says('x'.repeat(1_000_000)) });
     await expect(long.attempt()).rejects.toMatchObject({
