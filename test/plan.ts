@@ -69,6 +69,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'agents/agent-injection',
     'agents/agent-streams',
     'agents/approvals-in-chats',
+    'agents/approvals-in-every-chat',
     'automation/bot-messenger',
     'automation/bot-connections',
     'automation/workspace-connections',
