@@ -133,7 +133,7 @@ export class AgentRun {
   }
 
   #ask(hasTools: boolean, signal: AbortSignal): Promise<ModelAnswer> {
-    const { runtime, models } = this.#options;
+    const { runtime, models, context } = this.#options;
     const { models: names, retries, system_prompt, temperature, max_tokens, output_schema } = runtime;
     return models.ask(
       {
@@ -144,7 +144,11 @@ export class AgentRun {
         maxTokens: max_tokens,
         outputSchema: output_schema,
       },
-      { models: names, retries, leftMs: this.#leftMs(), signal, onText: this.#shown.text },
+      {
+        ...{ models: names, retries, leftMs: this.#leftMs(), signal },
+        onText: this.#shown.text,
+        onRetry: (reason, inMs) => context.retrying(reason, inMs),
+      },
     );
   }
 

@@ -202,7 +202,7 @@ export class Automation implements Part {
       log,
       redact,
       queues: this.#works.queues,
-      onSettled: (id, settled) => this.feed.settled(id, settled),
+      listener: this.feed,
     });
     this.#deliveries = localDeliveryControl({
       store,

@@ -29,6 +29,8 @@ export interface HandlerContext {
   checkpoint(state: string | null | undefined, effects?: Effects): Promise<void>;
   /** Shows what there is of the answer, where the platform can; the newest text counts, and none of them may come. */
   progress(text: string): void;
+  /** Tells whoever watches why the answer takes its time: what it needs has failed, and is asked again after so many milliseconds. */
+  retrying(reason: string, inMs: number): void;
 }
 
 /** In place of a reply: the event gives back its place, and goes on when it is woken, or after a while. */

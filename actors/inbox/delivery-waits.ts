@@ -1,5 +1,7 @@
 // Requests that wait for the end of a delivery, because they are answered when their event has been handled.
 //
+// It also tells one listener of every event that has ended, parks, or comes again, whether somebody waits for it or not.
+//
 // SE1  each wait ends once: with how the event ended in this process, when it parks, or with undefined at its deadline, at the
 //      end, and when its caller gives it up.
 // SE2  at most `max` wait at a time, and no trigger has all of these places (budget.ts); beyond that the caller is told at
@@ -15,18 +17,23 @@ interface Wait {
   readonly timer: NodeJS.Timeout;
 }
 
+export interface DeliveryListener {
+  onSettled(id: string, settled: Settled): void;
+  /** An attempt is over, and the event comes again; its record says when, and why. */
+  onPutOff(id: string): void;
+}
+
 export class DeliveryWaits {
   readonly #places: Budget;
   /** The shares of triggers for whose deliveries somebody waits. */
   readonly #shares = new Map<string, Share>();
   readonly #waits = new Map<string, Set<Wait>>();
-  readonly #onSettled: ((id: string, settled: Settled) => void) | undefined;
+  readonly #listener: DeliveryListener | undefined;
   #isClosed = false;
 
-  /** `onSettled` hears of each, whether somebody waits for it or not. */
-  constructor(max: number, onSettled?: (id: string, settled: Settled) => void) {
+  constructor(max: number, listener?: DeliveryListener) {
     this.#places = new Budget(max);
-    this.#onSettled = onSettled;
+    this.#listener = listener;
   }
 
   get size(): number {
@@ -61,9 +68,14 @@ export class DeliveryWaits {
 
   /** Ends the waits for a delivery that has ended or parked so. */
   settle(id: string, settled: Settled): void {
-    this.#onSettled?.(id, settled);
+    this.#listener?.onSettled(id, settled);
     if (this.size === 0) return;
     for (const wait of this.#waits.get(id) ?? []) this.#end(id, wait, settled);
+  }
+
+  /** Whoever waits goes on waiting. */
+  putOff(id: string): void {
+    this.#listener?.onPutOff(id);
   }
 
   /** Ends all waits, with undefined. */

@@ -14,7 +14,7 @@ import type { Settled } from '../sources/adapter.ts';
 import type { Appended, NewEvent, Store } from '../store/store.ts';
 import { ClaimKeeper } from './claim-keeper.ts';
 import { Committer } from './committer.ts';
-import { DeliveryWaits } from './delivery-waits.ts';
+import { type DeliveryListener, DeliveryWaits } from './delivery-waits.ts';
 import { mailboxesLogic } from './mailboxes-actor.ts';
 import { discardEffects } from './notices.ts';
 import type { Effects } from './work.ts';
@@ -43,8 +43,7 @@ export interface DispatcherOptions {
   readonly patienceMs?: number;
   /** How many may wait for the end of an event. @default 1024 */
   readonly maxWaiting?: number;
-  /** Hears of each event that has ended, or parks. */
-  readonly onSettled?: (id: string, settled: Settled) => void;
+  readonly listener?: DeliveryListener;
   /** How often deadlines are checked; they are kept with this precision. @default 100 */
   readonly tickMs?: number;
 }
@@ -70,7 +69,7 @@ export class Dispatcher {
     this.#options = options;
     this.#pollMs = options.pollMs ?? 1_000;
     this.#committer = new Committer(store, log);
-    this.#deliveryWaits = new DeliveryWaits(options.maxWaiting ?? 1_024, options.onSettled);
+    this.#deliveryWaits = new DeliveryWaits(options.maxWaiting ?? 1_024, options.listener);
     this.#keeper = new ClaimKeeper(store, { leaseMs, renewMs }, log, performance.now());
     const host = {
       store,

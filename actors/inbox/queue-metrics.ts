@@ -75,6 +75,7 @@ export class QueueMetrics {
       case 'held':
         this.#held += 1;
         log.debug(fieldsOf(mailbox, result), 'delivery is held: its trigger is paused');
+        this.#putOff(mailbox);
         return;
       case 'checkpoint':
         return;
@@ -86,15 +87,18 @@ export class QueueMetrics {
       case 'deferred':
         this.#deferred += 1;
         log.debug(fieldsOf(mailbox, result), 'delivery waits: the other side takes no more for now');
+        this.#putOff(mailbox);
         return;
       case 'queued':
         if (result.heldBy === undefined)
           log.info(fieldsOf(mailbox, result), 'delivery was given back: the gateway stops');
         else log.debug(fieldsOf(mailbox, result), 'delivery waits for a place');
+        this.#putOff(mailbox);
         return;
       case 'retrying':
         this.#retried += 1;
         log.warn(fieldsOf(mailbox, result), 'delivery failed; it is tried again after a pause');
+        this.#putOff(mailbox);
         return;
       case 'dead':
         this.#dead += 1;
@@ -102,6 +106,10 @@ export class QueueMetrics {
     }
     const { outcome: state, answer, note } = result;
     this.#deliveryWaits.settle(mailbox.event.id, { state, answer, note });
+  }
+
+  #putOff({ event }: Mailbox): void {
+    this.#deliveryWaits.putOff(event.id);
   }
 
   lost(mailbox: Mailbox): void {

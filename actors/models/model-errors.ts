@@ -76,5 +76,7 @@ export function handlerError(
   model: ModelName,
   { what, ...fault }: Omit<ModelFault, 'isUsedUp' | 'canOtherAnswer'>,
 ): HandlerError {
-  return new HandlerError(`the model ${nameOf(model)} ${what}`, fault);
+  return new HandlerError(faultText(model, what), fault);
 }
+
+export const faultText = (model: ModelName, what: string): string => `the model ${nameOf(model)} ${what}`;

@@ -33,6 +33,8 @@ export interface AskOptions {
   readonly signal: AbortSignal;
   /** The whole text of the answer so far. One that is thrown away begins anew. */
   readonly onText?: ((text: string) => void) | undefined;
+  /** A request gave no answer, and there is another one after a pause: why, in words as those of the error. */
+  readonly onRetry?: ((reason: string, inMs: number) => void) | undefined;
 }
 
 export type ModelAnswer = Omit<ModelAnswerRow, 'kind' | 'iteration'>;

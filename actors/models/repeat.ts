@@ -8,7 +8,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ModelName } from '../../config/resources/agents/model-runtime.ts';
-import { handlerError, type ModelFault, ModelFaultError, nameOf } from './model-errors.ts';
+import { faultText, handlerError, type ModelFault, ModelFaultError, nameOf } from './model-errors.ts';
 
 const FIRST_PAUSE_MS = 500;
 const LONGEST_GROWN_MS = 8_000;
@@ -22,6 +22,8 @@ export interface RepeatOptions {
   readonly signal: AbortSignal;
   /** Called where a model has failed for good, and another one is asked. */
   readonly onRefusal?: (model: ModelName, what: string, next: ModelName) => void;
+  /** Told of each pause before it begins; of the next model, which is asked at once, with 0. */
+  readonly onRetry?: ((reason: string, inMs: number) => void) | undefined;
   /** 0…1. */
   readonly random?: () => number;
   /** What the first pause is. @default 500 */
@@ -42,6 +44,7 @@ export async function repeated<T>(
     const next = options.models[n + 1];
     if (next === undefined || isOfQuestion(fault) || until - performance.now() <= 0) break;
     if (fault.isFinal) options.onRefusal?.(model, fault.what, next);
+    options.onRetry?.(faultText(model, fault.what), 0);
   }
   throw failure(faults);
 }
@@ -73,6 +76,7 @@ async function askModel<T>(
     const isOver = fault.isFinal || fault.isUsedUp === true || n >= options.retries;
     if (isOver || pauseMs > LONGEST_PAUSE_MS || pauseMs >= until - performance.now())
       return { ...fault, model };
+    options.onRetry?.(faultText(model, fault.what), Math.round(pauseMs));
     await sleep(pauseMs, undefined, { signal: options.signal }).catch((error: unknown) => {
       options.signal.throwIfAborted();
       throw error;

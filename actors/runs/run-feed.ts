@@ -8,6 +8,7 @@
 import { Budget, Share } from '../budget.ts';
 import { OverloadedError } from '../errors.ts';
 import type { AgentReply } from '../handlers/handler.ts';
+import type { DeliveryListener } from '../inbox/delivery-waits.ts';
 import type { Settled } from '../sources/adapter.ts';
 import { AgentCounters } from './agent-counters.ts';
 
@@ -18,6 +19,10 @@ export type RunNews =
   | { readonly kind: 'text'; readonly text: string }
   /** Rows of its journal, the first of which has that number. Those that are committed with an end are not told of. */
   | { readonly kind: 'rows'; readonly first: number; readonly rows: readonly string[] }
+  /** What the attempt needs has failed, and is asked again after so many milliseconds: what there is of its text is thrown away. */
+  | { readonly kind: 'retrying'; readonly reason: string; readonly inMs: number }
+  /** The attempt is over, and there will be another one; the record says when, and why. */
+  | { readonly kind: 'putOff' }
   /** It has ended, or parks; with the reply, where an attempt of this process gave one. */
   | { readonly kind: 'settled'; readonly settled: Settled; readonly reply: LiveReply | undefined }
   /** The gateway stops: nothing more is told. */
@@ -37,6 +42,7 @@ interface LiveRun {
 /** What tells of one attempt at a run. */
 export interface LiveAttempt {
   text(text: string): void;
+  retrying(reason: string, inMs: number): void;
   rows(first: number, rows: readonly string[]): void;
   /** What it has come to, before that is durable; of a park nothing but what is to be written with it. */
   replied(reply: LiveReply & Pick<AgentReply, 'effects'>): void;
@@ -48,7 +54,7 @@ export interface LiveAttempt {
 
 const MAX_WATCHERS = 1_024;
 
-export class RunFeed {
+export class RunFeed implements DeliveryListener {
   readonly counters = new AgentCounters();
   readonly #runs = new Map<string, LiveRun>();
   readonly #places: Budget;
@@ -75,6 +81,10 @@ export class RunFeed {
       text: (text) => {
         run.text = text;
         tell(run, { kind: 'text', text });
+      },
+      retrying: (reason, inMs) => {
+        run.text = '';
+        tell(run, { kind: 'retrying', reason, inMs });
       },
       rows: (first, rows) => {
         counted.rows(rows);
@@ -128,9 +138,15 @@ export class RunFeed {
   }
 
   /** That event has ended, or parks, and that is durable. */
-  settled(id: string, settled: Settled): void {
+  onSettled(id: string, settled: Settled): void {
     const run = this.#runs.get(id);
     if (run !== undefined) tell(run, { kind: 'settled', settled, reply: run.reply });
+  }
+
+  /** Its attempt is over, and it comes again; that is durable. */
+  onPutOff(id: string): void {
+    const run = this.#runs.get(id);
+    if (run !== undefined) tell(run, { kind: 'putOff' });
   }
 
   /** Tells all who watch, and whoever comes, that the gateway stops. */

@@ -30,7 +30,11 @@ export type RunEvent =
       readonly asked?: AskedFor | undefined;
     }
   | { readonly event: 'state'; readonly run: ShownRun }
+  /** Why the answer takes its time: something has failed within the attempt, and is asked again. */
+  | { readonly event: 'retry'; readonly reason: string; readonly inMs: number }
   | { readonly event: 'end'; readonly answer: RunAnswer };
+
+type RetryNews = Extract<RunNews, { readonly kind: 'retrying' }>;
 
 type AskedFor = Pick<ApprovalRequest, 'kind' | 'title'> & Partial<Pick<ApprovalRequest, 'command' | 'tool'>>;
 
@@ -71,6 +75,8 @@ export class RunWatch {
   #newText: string | undefined;
   /** Of the last answer of a model. */
   #rowText = '';
+  /** The newest that has not been told. */
+  #retry: RetryNews | undefined;
   /** Its calls that have no result yet. */
   #open = new Set<string>();
   #state: string | undefined;
@@ -90,7 +96,9 @@ export class RunWatch {
   async begin(run: ShownRun, begin: () => RunReader): Promise<void> {
     if (this.#isClosed) throw new StoppedError('the gateway is stopping');
     this.#reader = begin();
-    this.#state = stateKey(run);
+    // Of one that waits, for whatever, that is told once more: after what it waits for.
+    const { waitingFor, retryAt } = run.delivery;
+    if (waitingFor === undefined && retryAt === undefined) this.#state = stateKey(run);
     await this.#reader.tell({ event: 'run', run });
     void this.#pump();
   }
@@ -103,7 +111,10 @@ export class RunWatch {
 
   #onNews(news: RunNews): void {
     if (news.kind === 'text') this.#newText = news.text;
-    else if (news.kind === 'rows') {
+    else if (news.kind === 'retrying') {
+      this.#retry = news;
+      this.#dropText();
+    } else if (news.kind === 'rows') {
       this.#mayHaveRows = true;
       this.#heardOf = news.first + news.rows.length - 1;
       // What was streamed of it is there whole, or was shown of calls that are over.
@@ -113,7 +124,10 @@ export class RunWatch {
       this.#mayHaveRows = true;
       this.#mayHaveSettled = true;
     } else if (news.kind === 'closed') this.#isClosed = true;
-    else this.#mayHaveSettled = true;
+    else {
+      if (news.kind === 'begun') this.#dropText();
+      this.#mayHaveSettled = true;
+    }
     this.#hasNews = true;
     void this.#pump();
   }
@@ -138,6 +152,7 @@ export class RunWatch {
     const mayHaveSettled = this.#mayHaveSettled;
     this.#mayHaveSettled = false;
     if (this.#mayHaveRows) await this.#tellRows();
+    if (this.#retry !== undefined) await this.#tellRetry(this.#retry);
     const text = this.#newText;
     // One that the last row has all of is older than that; and while tools are at work it tells of them, as events do here.
     const isNews = text !== undefined && this.#open.size === 0 && !this.#rowText.startsWith(text);
@@ -166,6 +181,17 @@ export class RunWatch {
           await this.#tell({ event: 'approval', id: row.approval, state: row.state, by: row.by });
       }
     }
+  }
+
+  /** What there is of it was thrown away: what comes is told whole. */
+  #dropText(): void {
+    this.#text = '';
+    this.#newText = undefined;
+  }
+
+  async #tellRetry({ reason, inMs }: RetryNews): Promise<void> {
+    this.#retry = undefined;
+    await this.#tell({ event: 'retry', reason, inMs });
   }
 
   async #tellAnswer({ text, calls }: ModelAnswerRow): Promise<void> {
@@ -238,8 +264,9 @@ export class RunWatch {
 
 const endsText = (text: string) => ['answer', 'result'].includes(rowOf({ text })?.kind ?? '');
 
-/** Another state is told, and another wait of one that waits. */
-const stateKey = ({ state, delivery }: ShownRun) => `${state} ${delivery.waitingFor ?? ''}`;
+/** Another state is told, another wait of one that waits, and another pause of one that is tried again. */
+const stateKey = ({ delivery: { state, waitingFor, retryAt } }: ShownRun) =>
+  [state, waitingFor, retryAt].join(' ');
 
 /** Of the record of an approval no more: who may decide stands there. */
 function askedFor(body: string): AskedFor | undefined {

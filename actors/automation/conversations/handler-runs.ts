@@ -204,12 +204,12 @@ function answered(taken: Taken, answer: AgentReply, job: Job, replacesDraft: boo
 function telling(
   live: LiveAttempt | undefined,
   draft: Draft | undefined,
-): Pick<RunLimits, 'show' | 'onRows'> {
+): Pick<RunLimits, 'show' | 'onRows' | 'onRetry'> {
   const show = (text: string) => {
     live?.text(text);
     draft?.show(text);
   };
-  return { show, onRows: live?.rows };
+  return { show, onRows: live?.rows, onRetry: live?.retrying };
 }
 
 function faultOf(error: unknown): Pick<HandlerError, 'isFinal' | 'isTooSoon' | 'retryAfterMs'> {

@@ -26,6 +26,7 @@ export class RunContext implements HandlerContext {
   readonly #endsAt: number;
   readonly #show: ((text: string) => void) | undefined;
   readonly #onRows: RunLimits['onRows'];
+  readonly #onRetry: RunLimits['onRetry'];
   readonly #records: Pick<Store, 'steps'>;
   /** Of this attempt. */
   readonly #steps: string[] = [];
@@ -33,7 +34,7 @@ export class RunContext implements HandlerContext {
   constructor(
     assignment: Assignment,
     services: HandlerServices,
-    { signal, limitMs, show, onRows }: RunLimits,
+    { signal, limitMs, show, onRows, onRetry }: RunLimits,
     records: Pick<Store, 'steps'>,
     approvals: RunApprovals,
   ) {
@@ -45,6 +46,7 @@ export class RunContext implements HandlerContext {
     this.#endsAt = performance.now() + limitMs;
     this.#show = show;
     this.#onRows = onRows;
+    this.#onRetry = onRetry;
   }
 
   get leftMs(): number {
@@ -85,6 +87,10 @@ export class RunContext implements HandlerContext {
   progress(text: string): void {
     this.#show?.(text);
   }
+
+  retrying(reason: string, inMs: number): void {
+    this.#onRetry?.(this.#services.redact(reason), inMs);
+  }
 }
 
 export interface RunLimits {
@@ -94,6 +100,7 @@ export interface RunLimits {
   readonly show?: ((text: string) => void) | undefined;
   /** Told of rows of the journal once they are durable, the first of which has that number. */
   readonly onRows?: ((first: number, rows: readonly string[]) => void) | undefined;
+  readonly onRetry?: ((reason: string, inMs: number) => void) | undefined;
 }
 
 /** The outcome of an attempt whose handler has parked the event, for `mostMs` at most. */

@@ -105,6 +105,8 @@ function dataOf(event: RunEvent): object {
     }
     case 'approval':
       return { id: event.id, state: event.state, by: event.by, ...event.asked };
+    case 'retry':
+      return { reason: event.reason, in_ms: event.inMs };
     case 'end':
       return answerRecord(event.answer);
   }

@@ -26,6 +26,21 @@ test('whoever waits hears of the end once, and no timer is left (SE1)', async ()
   expect([vi.getTimerCount(), deliveryWaits.size]).toEqual([0, 0]);
 });
 
+test('its listener hears of each end and of what comes again, whether somebody waits or not', async () => {
+  const heard: unknown[] = [];
+  const deliveryWaits = new DeliveryWaits(10, {
+    onSettled: (id, { state }) => heard.push([id, state]),
+    onPutOff: (id) => heard.push(id),
+  });
+  const wait = deliveryWaits.wait('t', 'a', 100);
+  deliveryWaits.putOff('a');
+  expect(deliveryWaits.size).toBe(1);
+  deliveryWaits.settle('a', end);
+  deliveryWaits.settle('b', end);
+  expect(heard).toEqual(['a', ['a', 'done'], ['b', 'done']]);
+  expect(await wait).toEqual(end);
+});
+
 test('a wait that is given up ends at once, and its place is for others', async () => {
   const deliveryWaits = new DeliveryWaits(1);
   const waiting = new AbortController();

@@ -23,6 +23,7 @@ async function run(
 ) {
   const asked: string[] = [];
   const told: string[] = [];
+  const pauses: (readonly [reason: string, inMs: number])[] = [];
   const [first = '', ...others] = models;
   const began = performance.now();
   const result = await repeated(
@@ -32,6 +33,7 @@ async function run(
       leftMs,
       signal,
       firstPauseMs,
+      onRetry: (reason, inMs) => void pauses.push([reason, inMs]),
       onRefusal: (model, what, next) => told.push(`${nameOf(model)} ${what}, next ${nameOf(next)}`),
     },
     async ({ provider }) => {
@@ -40,7 +42,7 @@ async function run(
       throw new ModelFaultError(outcome);
     },
   ).catch((error: unknown) => error);
-  return { result, asked: asked.join(''), told, tookMs: performance.now() - began };
+  return { result, asked: asked.join(''), told, pauses, tookMs: performance.now() - began };
 }
 
 describe('asking again', () => {
@@ -88,6 +90,15 @@ describe('asking again', () => {
       });
     const refused = fault({ what: 'answered 400', isFinal: true });
     expect((await run([away, refused], { models: ['a', 'b', 'c'] })).result).toMatchObject({ isFinal: true });
+  });
+
+  it('tells of each pause, and of the next model', async () => {
+    const { pauses } = await run([fault({ retryAfterMs: 20 })], { models: ['a', 'b'], retries: 1 });
+    expect(pauses).toEqual([
+      ['the model a:m answered 500', 20],
+      ['the model a:m answered 500', 0],
+      ['the model b:m answered 500', 20],
+    ]);
   });
 
   it('RJ1 ends all with what is final', async () => {

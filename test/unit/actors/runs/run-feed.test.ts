@@ -25,19 +25,25 @@ test('whoever watches hears of everything in order, also over attempts, and noth
   const { heard, stop } = watched(feed);
   const first = feed.begin('r1', 'a');
   first.text('On');
+  first.retrying('it answered 503', 400);
+  expect(feed.textOf('r1')).toBe('');
   first.rows(1, ['{}']);
   first.end();
+  feed.onPutOff('r1');
+  feed.onPutOff('r2');
   const second = feed.begin('r1', 'a');
   feed.begin('r2', 'a').text('other');
   second.replied({ text: 'Yes.', data: { of: 1 } });
   second.end();
-  feed.settled('r1', done);
+  feed.onSettled('r1', done);
   stop();
   feed.begin('r1', 'a').text('nobody');
   expect(heard).toEqual([
     { kind: 'begun' },
     { kind: 'text', text: 'On' },
+    { kind: 'retrying', reason: 'it answered 503', inMs: 400 },
     { kind: 'rows', first: 1, rows: ['{}'] },
+    { kind: 'putOff' },
     { kind: 'begun' },
     { kind: 'settled', settled: done, reply: { text: 'Yes.', data: { of: 1 } } },
   ]);

@@ -115,6 +115,7 @@ const shown = (events: readonly RunEvent[]) =>
   events.slice(1).map((event) => {
     if (event.event === 'tool') return `${event.step.tool} ${event.step.state ?? 'called'}`;
     if (event.event === 'text') return 'delta' in event ? `+${event.delta}` : `=${event.text}`;
+    if (event.event === 'retry') return `${event.reason} ${event.inMs}`;
     return event.event;
   });
 
@@ -132,7 +133,7 @@ test('RUW1: what the journal has is told first and once, in order, and then what
   run.delivery.state = 'done';
   attempt.replied({ text: 'It is there.' });
   attempt.end();
-  run.feed.settled('r1', { state: 'done', answer: 'It is there.', note: undefined });
+  run.feed.onSettled('r1', { state: 'done', answer: 'It is there.', note: undefined });
   await settle();
   expect(shown(run.events)).toEqual([
     '=I look.',
@@ -156,11 +157,42 @@ test('RUW2: a text that begins anew is told whole, and one that a row has overta
   attempt.text('Another');
   await settle();
   run.write(answerRow('Another way.', ['c1']));
-  run.feed.settled('r1', { state: 'waiting', answer: undefined, note: undefined });
+  run.feed.onSettled('r1', { state: 'waiting', answer: undefined, note: undefined });
   await settle();
   attempt.text('Another w');
   await settle();
   expect(shown(run.events)).toEqual(['=Let me', '=Another', '+ way.']);
+});
+
+test('why a run takes its time is told, and the text that was thrown away begins anew', async () => {
+  const run = started();
+  await run.begin();
+  const attempt = run.feed.begin('r1', 'a');
+  attempt.text('One');
+  await settle();
+  attempt.retrying('the model a:m answered 503', 400);
+  attempt.text('One, two');
+  await settle();
+  attempt.end();
+  Object.assign(run.delivery, { state: 'retrying', retryAt: 1_000 });
+  run.feed.onPutOff('r1');
+  await settle();
+  Object.assign(run.delivery, { retryAt: 2_000 });
+  run.feed.onPutOff('r1');
+  run.feed.onPutOff('r1');
+  await settle();
+  Object.assign(run.delivery, { state: 'running', retryAt: undefined });
+  run.feed.begin('r1', 'a').text('One, two, three');
+  await settle();
+  expect(shown(run.events)).toEqual([
+    '=One',
+    'the model a:m answered 503 400',
+    '=One, two',
+    'state',
+    'state',
+    'state',
+    '=One, two, three',
+  ]);
 });
 
 test('what a run asks people is told with what exactly it is about, and without secrets', async () => {
@@ -168,7 +200,7 @@ test('what a run asks people is told with what exactly it is about, and without 
   await run.begin();
   run.delivery.state = 'waiting';
   Object.assign(run.delivery, { waitingFor: 'approval r1' });
-  run.feed.settled('r1', { state: 'waiting', answer: undefined, note: undefined });
+  run.feed.onSettled('r1', { state: 'waiting', answer: undefined, note: undefined });
   await settle();
   expect(run.events.slice(1)).toEqual([
     {
@@ -187,6 +219,14 @@ test('what a run asks people is told with what exactly it is about, and without 
   attempt.rows(1, run.write({ kind: 'decided', approval: 'ap1', state: 'denied', by: 'ada' }));
   await settle();
   expect(run.events.at(-1)).toEqual({ event: 'approval', id: 'ap1', state: 'denied', by: 'ada' });
+});
+
+test('of a run that waits already that is told after what it has asked', async () => {
+  const run = started();
+  Object.assign(run.delivery, { state: 'waiting', waitingFor: 'approval r1' });
+  await run.begin();
+  await settle();
+  expect(run.events.map(({ event }) => event)).toEqual(['run', 'approval', 'state']);
 });
 
 test('RST1: for whoever does not read nothing more is read, and of the text the newest is told later', async () => {
