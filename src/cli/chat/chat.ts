@@ -9,11 +9,14 @@ import { parseProgram } from '../command.ts';
 import { sentenceOf } from '../command-list.ts';
 import { complain, print } from '../views/output.ts';
 import { isTerminal } from '../views/paint.ts';
+import { leftLine } from '../views/run-views.ts';
 import { printable, printableLines } from '../views/terminal-text.ts';
-import { type ApprovalNews, followRun } from './followed-run.ts';
+import { AskedRun, heedSignals } from './asked-run.ts';
+import { type ApprovalNews, followRun, type RunListener } from './followed-run.ts';
 import { declareFiles, FILES_HELP } from './local-files.ts';
 import { TerminalChat } from './terminal-chat.ts';
-import { endedWaiting, type GatewayOptions, withGateway } from './with-gateway.ts';
+import { complainOf, troubles, waitingLine } from './troubles.ts';
+import { type GatewayOptions, withGateway } from './with-gateway.ts';
 
 interface Options extends GatewayOptions {
   readonly agent: string;
@@ -79,40 +82,60 @@ async function checkAgent(client: ApiClient, agent: string): Promise<void> {
 
 /** Each line is a question; the next one is asked when it is answered. */
 async function lineByLine(client: ApiClient, options: Options): Promise<number> {
+  const lines = createInterface({ input: process.stdin, terminal: false });
+  let run: AskedRun | undefined;
+  const heedNoMore = heedSignals(
+    () => (run === undefined ? lines.close() : void run.interrupt()),
+    () => (run === undefined ? lines.close() : run.leave()),
+  );
   let code = 0;
-  for await (const line of createInterface({ input: process.stdin, terminal: false })) {
-    if (line.trim() === '') continue;
-    if (line.trim() === '/exit') break;
-    const waiting = new AbortController();
-    let approval: ApprovalNews | undefined;
-    try {
-      const end = await followRun(
-        client,
-        { ...options, input: line },
-        {
-          onApproval: (news) => {
-            if (news.state === 'pending') approval = news;
-          },
-          onState: ({ waiting_for }) => {
-            if (waiting_for === 'approval') waiting.abort();
-          },
-        },
-        waiting.signal,
-      );
-      if (end.state !== 'done') {
-        complain(`${printable(end.id)} is ${end.state}: ${printable(end.note ?? '')}`);
-        code = 1;
-      } else await print(`${printableLines(end.answer ?? '')}\n`);
-    } catch (error) {
-      if (!waiting.signal.aborted) throw error;
-      const { id = '', title = '' } = approval ?? {};
-      complain(
-        options.file === undefined
-          ? `it waits for approval of ${printable(title)}: "approvals approve ${printable(id)}" or "approvals deny ${printable(id)}"`
-          : endedWaiting(title, options.agent),
-      );
-      return WAITS;
+  try {
+    for await (const line of lines) {
+      if (line.trim() === '') continue;
+      if (line.trim() === '/exit') break;
+      run = new AskedRun(client, complainOf);
+      const asked = await askLine(client, options, line, run);
+      run = undefined;
+      code = Math.max(code, asked.code);
+      if (asked.isLast) break;
     }
+    return code;
+  } finally {
+    heedNoMore();
   }
-  return code;
+}
+
+async function askLine(
+  client: ApiClient,
+  options: Options,
+  input: string,
+  run: AskedRun,
+): Promise<{ readonly code: number; readonly isLast: boolean }> {
+  let approval: ApprovalNews | undefined;
+  const listener: RunListener = {
+    ...troubles,
+    onBegun: ({ id }) => {
+      run.id = id;
+    },
+    onApproval: (news) => {
+      if (news.state === 'pending') approval = news;
+    },
+    onState: (state) => {
+      troubles.onState(state);
+      if (state.waiting_for === 'approval') run.leave();
+    },
+  };
+  try {
+    const { id, state, note, answer } = await followRun(client, { ...options, input }, listener, run.left);
+    if (state === 'done') return { code: 0, isLast: !(await print(`${printableLines(answer ?? '')}\n`)) };
+    complain(`${printable(id)} is ${state}: ${printable(note ?? '')}`);
+    // Whoever cancels it wants no more of it.
+    return { code: 1, isLast: state === 'cancelled' };
+  } catch (error) {
+    if (!run.left.aborted) throw error;
+    const isOwn = options.file !== undefined;
+    if (approval !== undefined) complain(waitingLine(approval, options.agent, isOwn));
+    else if (run.goesOn && !isOwn) complain(printable(leftLine(run.id ?? '')));
+    return { code: approval === undefined ? 1 : WAITS, isLast: true };
+  }
 }

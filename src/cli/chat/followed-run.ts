@@ -36,6 +36,15 @@ export interface RunListener {
   onTool?(tool: ToolNews): void;
   onApproval?(approval: ApprovalNews): void;
   onState?(run: RunRecord): void;
+  /** Within an attempt something has failed, and is asked again. */
+  onRetry?(retry: RetryNews): void;
+  /** The connection was cut, and is made again; the run goes on meanwhile. */
+  onCut?(): void;
+}
+
+export interface RetryNews {
+  readonly reason: string;
+  readonly in_ms: number;
 }
 
 export interface Question {
@@ -62,14 +71,22 @@ export async function followRun(
   let id: string | undefined;
   let end: RunAnswer | undefined;
   let isAgain = false;
+  let stateTold = '';
   const known = new Set<string>();
   const isNew = (key: string) => !known.has(key) && known.add(key) !== undefined;
+  const onState = (run: RunRecord): void => {
+    const { state, waiting_for, next_attempt_at } = run;
+    const now = [state, waiting_for, next_attempt_at].join(' ');
+    if (now !== stateTold) listener.onState?.(run);
+    stateTold = now;
+  };
   const onEvent = (name: string, data: unknown): void => {
     if (name === 'run') {
       ({ id } = data as RunRecord);
       if (!isAgain) listener.onBegun?.(data as RunRecord);
     } else if (name === 'end') end = data as RunAnswer;
-    else if (name === 'state') listener.onState?.(data as RunRecord);
+    else if (name === 'state') onState(data as RunRecord);
+    else if (name === 'retry') listener.onRetry?.(data as RetryNews);
     else if (name === 'tool') {
       const tool = data as ToolNews;
       if (isNew(`${tool.call} ${tool.state}`)) listener.onTool?.(tool);
@@ -91,6 +108,7 @@ export async function followRun(
         `the connection was cut${id === undefined ? '' : `; the run goes on, and "runs show ${id}" tells how it ends`}`,
         true,
       );
+    if (!isAgain) listener.onCut?.();
     isAgain = true;
     await pause(RECONNECT_MS * 2 ** count, undefined, { signal });
     await client.follow('GET', runPath(id, 'events'), BEGIN_MS, { signal }, onEvent).catch(passing);

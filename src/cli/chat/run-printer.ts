@@ -1,10 +1,11 @@
 // What a terminal shows of a run: the text as it grows, and between its parts a faint line for each call of a tool.
 
-import type { RunAnswer } from '../api/api-responses.ts';
+import type { RunAnswer, RunRecord } from '../api/api-responses.ts';
 import { latency } from '../views/figures.ts';
 import type { Paint } from '../views/paint.ts';
+import { CUT_LINE, putOffLine, retryLine } from '../views/run-views.ts';
 import { printable, printableLines } from '../views/terminal-text.ts';
-import type { ApprovalNews, RunListener, ToolNews } from './followed-run.ts';
+import type { ApprovalNews, RetryNews, RunListener, ToolNews } from './followed-run.ts';
 
 const MAX_ARGUMENTS = 120;
 
@@ -41,9 +42,33 @@ export class RunPrinter implements RunListener {
     else this.#line(`  ${name}: ${state}`, 'busy');
   }
 
-  onApproval({ state, id, by }: ApprovalNews): void {
-    if (state === 'pending') return;
-    this.#line(`${id} is ${state}${by === undefined ? '' : ` by ${by}`}`, 'faint');
+  /** `what` is text that a terminal may show. */
+  onAsked(title: string, what: string): void {
+    this.#line(`It asks for approval: ${title}`, 'busy');
+    this.#write(`${what}\n`);
+  }
+
+  /** `title` is what it was asked about. */
+  onDecided({ state, id, by }: ApprovalNews, title = id): void {
+    this.#line(`${title} is ${state}${by === undefined ? '' : ` by ${by}`}`, 'faint');
+  }
+
+  onState(run: RunRecord): void {
+    const line = putOffLine(run, Date.now());
+    if (line !== undefined) this.#line(line, 'busy');
+  }
+
+  /** A line that is no part of the run. */
+  note(text: string): void {
+    this.#line(text, 'faint');
+  }
+
+  onRetry(retry: RetryNews): void {
+    this.#line(retryLine(retry), 'busy');
+  }
+
+  onCut(): void {
+    this.#line(CUT_LINE, 'busy');
   }
 
   /** What has not been shown yet of how it has ended. */

@@ -1,88 +1,93 @@
 // A conversation with an agent on a terminal.
 
-import { createInterface, type Interface } from 'node:readline';
 import { type ApiClient, ApiProblem } from '../api/api-client.ts';
 import { UsageError } from '../api/target-options.ts';
 import { complain, print } from '../views/output.ts';
 import { type Paint, paintFor } from '../views/paint.ts';
+import { leftLine } from '../views/run-views.ts';
 import { printable, printableLines } from '../views/terminal-text.ts';
-import { type ApprovalNews, followRun, type Question, runPath } from './followed-run.ts';
+import { ApprovalQuestions } from './approval-questions.ts';
+import { AskedRun, heedSignals } from './asked-run.ts';
+import { type ApprovalNews, followRun, type Question } from './followed-run.ts';
 import { RunPrinter } from './run-printer.ts';
+import { TypedLines } from './typed-lines.ts';
 
 export interface Conversation extends Omit<Question, 'input'> {
   readonly session: string;
-}
-
-interface AskedRun {
-  /** Undefined until the gateway has taken it. */
-  id: string | undefined;
-  readonly left: AbortController;
-  isCancelled: boolean;
+  /** The gateway ends with the conversation. */
+  readonly file?: readonly string[];
 }
 
 const CHANGE_MS = 10_000;
-const PROMPT = '> ';
+const APPROVE = 'Approve? [y/N] ';
 const MAX_TYPED = 16;
 
 export class TerminalChat {
   readonly #client: ApiClient;
   readonly #options: Conversation;
   readonly #paint: Paint = paintFor(process.stdout, process.env);
-  readonly #terminal: Interface;
+  readonly #lines: TypedLines;
   readonly #printer: RunPrinter;
-  /** What is being answered; undefined while a question is waited for. */
+  readonly #questions = new ApprovalQuestions(() => performance.now());
+  /** What is being answered; undefined while a line is waited for. */
   #run: AskedRun | undefined;
   /** While an answer was on its way: asked after it. */
   readonly #typed: string[] = [];
-  #answering: ((line: string) => void) | undefined;
-  /** Until the question before is answered. */
-  #waiting: Promise<void> = Promise.resolve();
+  #isLeft = false;
   #whenLeft: () => void = () => {};
 
   constructor(client: ApiClient, options: Conversation) {
     this.#client = client;
     this.#options = options;
-    this.#terminal = createInterface({ input: process.stdin, output: process.stdout, prompt: PROMPT });
     this.#printer = new RunPrinter((text) => void print(text), this.#paint);
+    this.#lines = new TypedLines({
+      onLine: (line, begunAt) => this.#onLine(line, begunAt),
+      onInterrupt: () => this.#onInterrupt(),
+      onEnd: () => this.#leave(),
+    });
   }
 
   async run(): Promise<number> {
     const { agent, session } = this.#options;
-    await print(
-      `${this.#paint('faint', printable(`${agent}, session ${session}; /exit or Ctrl-D ends, Ctrl-C cancels an answer`))}\n`,
-    );
+    this.#printer.note(`${agent}, session ${session}; /exit or Ctrl-D ends, Ctrl-C cancels an answer`);
     const left = new Promise<void>((resolve) => {
       this.#whenLeft = resolve;
     });
-    this.#terminal.on('SIGINT', () => this.#onInterrupt());
-    this.#terminal.on('close', () => this.#leave());
-    this.#terminal.on('line', (line) => this.#onLine(line));
-    this.#terminal.prompt();
+    const heedNoMore = heedSignals(
+      () => this.#onInterrupt(),
+      () => this.#leave(),
+    );
+    this.#lines.prompt();
     await left;
+    heedNoMore();
     return 0;
   }
 
-  #onLine(line: string): void {
-    const answering = this.#answering;
-    if (answering !== undefined) {
-      this.#answering = undefined;
-      answering(line);
-      return;
-    }
-    if (this.#run !== undefined) this.#typed.push(...(this.#typed.length < MAX_TYPED ? [line] : []));
+  #onLine(line: string, begunAt: number): void {
+    if (this.#questions.isLate(begunAt)) {
+      const isNothing = line === '' && this.#questions.open === undefined;
+      if (!isNothing) this.#printer.note('not taken: you began it before you could see what is asked now');
+      this.#promptAgain();
+    } else if (this.#questions.open !== undefined) this.#onAnswer(line);
+    else if (this.#run !== undefined) this.#typed.push(...(this.#typed.length < MAX_TYPED ? [line] : []));
     else this.#begin(line);
   }
 
+  #promptAgain(): void {
+    if (this.#questions.open !== undefined) this.#lines.ask(APPROVE);
+    else if (this.#run === undefined) this.#lines.prompt();
+  }
+
   #begin(line: string): void {
-    if (line.trim() === '/exit') this.#leave();
-    else if (line.trim() === '') this.#terminal.prompt();
+    if (line.trim() === '/exit') this.#leave({ isOnPrompt: false });
+    else if (line.trim() === '') this.#lines.prompt();
     else void this.#ask(line);
   }
 
   async #ask(input: string): Promise<void> {
-    const left = new AbortController();
-    const run: AskedRun = { id: undefined, left, isCancelled: false };
+    const run = new AskedRun(this.#client, (error) => this.#complain(error));
     this.#run = run;
+    const printer = this.#printer;
     try {
       const end = await followRun(
         this.#client,
@@ -91,75 +96,85 @@ export class TerminalChat {
           onBegun: ({ id }) => {
             run.id = id;
           },
-          onText: (text) => this.#printer.onText(text),
-          onMore: (delta) => this.#printer.onMore(delta),
-          onTool: (tool) => this.#printer.onTool(tool),
-          onApproval: (approval) => {
-            this.#printer.onApproval(approval);
-            if (approval.state === 'pending') void this.#decide(approval);
-          },
+          onText: (text) => printer.onText(text),
+          onMore: (delta) => printer.onMore(delta),
+          onTool: (tool) => printer.onTool(tool),
+          onState: (state) => printer.onState(state),
+          onRetry: (retry) => printer.onRetry(retry),
+          onCut: () => printer.onCut(),
+          onApproval: (approval) => this.#onApproval(approval),
         },
-        left.signal,
+        run.left,
       );
-      this.#printer.onEnd(end);
+      if (this.#questions.end()) this.#lines.forget();
+      printer.onEnd(end);
     } catch (error) {
-      if (!left.signal.aborted) this.#complain(error);
+      if (run.left.aborted) return;
+      if (this.#questions.end()) this.#lines.forget();
+      this.#complain(error);
     }
     this.#run = undefined;
-    this.#answering = undefined;
-    this.#waiting = Promise.resolve();
-    if (left.signal.aborted) return;
     const next = this.#typed.shift();
-    if (next === undefined) this.#terminal.prompt();
+    if (next === undefined) this.#lines.prompt();
     else this.#begin(next);
   }
 
-  /** One after the other: each has an answer of its own. */
-  async #decide(approval: ApprovalNews): Promise<void> {
-    const { id, title = '', tool, command } = approval;
-    const what = JSON.stringify(tool?.arguments ?? command?.parameters ?? {}, undefined, 2);
-    await print(
-      `${this.#paint('busy', `It asks for approval: ${printable(title)}`)}\n${printableLines(what)}\n`,
-    );
-    const said = await this.#question('Approve? [y/N] ');
-    const verb = /^y(es)?$/i.test(said.trim()) ? 'approve' : 'deny';
-    try {
-      await this.#client.ask('POST', `approvals/${encodeURIComponent(id)}/${verb}`, CHANGE_MS);
-    } catch (error) {
-      this.#complain(error);
+  #onApproval(approval: ApprovalNews): void {
+    const { id, state } = approval;
+    if (state === 'pending') {
+      const isTyping = this.#questions.open === undefined && this.#lines.isTyping;
+      if (isTyping) this.#lines.setAside();
+      if (this.#questions.add(approval, isTyping)) this.#show(approval);
+      return;
     }
+    const title = this.#questions.titleOf(id);
+    const wasOpen = this.#questions.decided(id);
+    if (wasOpen) this.#lines.forget();
+    this.#printer.onDecided(approval, title);
+    if (wasOpen) this.#showNext();
   }
 
-  #question(words: string): Promise<string> {
-    const before = this.#waiting;
-    const asked = before.then(
-      () =>
-        new Promise<string>((resolve) => {
-          this.#answering = resolve;
-          this.#terminal.setPrompt(words);
-          this.#terminal.prompt();
-          this.#terminal.setPrompt(PROMPT);
-        }),
-    );
-    this.#waiting = asked.then(() => {});
-    return asked;
+  #show({ title = '', tool, command }: ApprovalNews): void {
+    const what = JSON.stringify(tool?.arguments ?? command?.parameters ?? {}, undefined, 2);
+    this.#printer.onAsked(title, printableLines(what));
+    this.#lines.ask(APPROVE);
+  }
+
+  #showNext(): void {
+    const { open } = this.#questions;
+    if (open !== undefined) this.#show(open);
+  }
+
+  #onAnswer(line: string): void {
+    const answer = this.#questions.answer(line);
+    if (answer === undefined) {
+      this.#printer.note('y or yes approves it; n, no or nothing at all denies it');
+      this.#lines.ask(APPROVE);
+      return;
+    }
+    const { question, verdict } = answer;
+    this.#client
+      .ask('POST', `approvals/${encodeURIComponent(question.id)}/${verdict}`, CHANGE_MS)
+      .catch((error: unknown) => {
+        this.#complain(error);
+        const isUndecided = error instanceof ApiProblem && error.isPassing;
+        if (isUndecided && this.#questions.again(question)) this.#show(question);
+      });
+    this.#showNext();
   }
 
   #onInterrupt(): void {
-    const run = this.#run;
-    if (run === undefined || run.isCancelled || run.id === undefined) {
-      this.#leave();
-      return;
-    }
-    run.isCancelled = true;
-    this.#client
-      .ask('POST', runPath(run.id, 'cancel'), CHANGE_MS)
-      .catch((error: unknown) => this.#complain(error));
+    if (this.#run?.interrupt() !== true) this.#leave();
   }
 
-  #leave(): void {
-    this.#run?.left.abort();
-    this.#terminal.close();
+  #leave({ isOnPrompt = true } = {}): void {
+    if (this.#isLeft) return;
+    this.#isLeft = true;
+    const run = this.#run;
+    run?.leave();
+    this.#lines.close();
+    if (isOnPrompt) void print('\n');
+    if (run?.goesOn === true && this.#options.file === undefined) this.#printer.note(leftLine(run.id ?? ''));
     this.#whenLeft();
   }
 

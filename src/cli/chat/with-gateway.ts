@@ -3,7 +3,6 @@
 import { ConfigError } from '../../../config/reader/problem.ts';
 import { ApiClient, ApiProblem } from '../api/api-client.ts';
 import { readTarget, type TargetOptions, UsageError } from '../api/target-options.ts';
-import { printable } from '../views/terminal-text.ts';
 
 export interface GatewayOptions extends TargetOptions {
   readonly file?: readonly string[];
@@ -24,10 +23,6 @@ export async function withGateway<T>(
     await gateway.stop();
   }
 }
-
-/** Of a gateway of one's own, which nobody finds afterwards. */
-export const endedWaiting = (title: string, agent: string): string =>
-  `it waits for approval of ${printable(title)}, and ends with this command: "chat ${printable(agent)}" with the same files asks in the terminal`;
 
 /** Loaded here only: with it comes all of a gateway. */
 async function started(files: readonly string[], config: string | undefined) {

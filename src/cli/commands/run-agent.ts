@@ -4,11 +4,13 @@ import type { Command } from 'commander';
 import type { ApiResponse } from '../api/api-client.ts';
 import type { RunAnswer } from '../api/api-responses.ts';
 import { seconds, UsageError } from '../api/target-options.ts';
+import { AskedRun, heedSignals } from '../chat/asked-run.ts';
 import { type ApprovalNews, followRun, type ToolNews } from '../chat/followed-run.ts';
 import { declareFiles, FILES_HELP } from '../chat/local-files.ts';
-import { endedWaiting } from '../chat/with-gateway.ts';
+import { complainOf, troubles, waitingLine } from '../chat/troubles.ts';
 import { complain } from '../views/output.ts';
 import { isTerminal, paintFor } from '../views/paint.ts';
+import { leftLine } from '../views/run-views.ts';
 import { printable, printableLines } from '../views/terminal-text.ts';
 import { explainUnknownAgent } from './get-operations.ts';
 import type { Operation, Situation } from './operation.ts';
@@ -78,53 +80,48 @@ async function answerOf(
   timeoutMs: number,
   endsWithIt: boolean,
 ): Promise<object> {
-  const waiting = new AbortController();
-  const timer = setTimeout(() => waiting.abort(), timeoutMs);
+  const run = new AskedRun(client, complainOf);
+  const timer = setTimeout(run.leave, timeoutMs);
+  const heedNoMore = heedSignals(run.interrupt, run.leave);
   const asked: ApprovalNews[] = [];
   let last: object = {};
-  let id = '';
-  const { stderr } = process;
-  const paint = paintFor(stderr, process.env);
-  const isShown = isTerminal(stderr, process.env);
-  const onTool = ({ name = '', state }: ToolNews) => {
-    if (isShown) complain(paint('faint', printable(`${name} ${state}`)));
-  };
   try {
     const end = await followRun(
       client,
       question,
       {
-        onTool,
-        onBegun: (run) => {
-          ({ id } = run);
-          last = run;
+        ...troubles,
+        onTool: tellTool,
+        onBegun: (begun) => {
+          run.id = begun.id;
+          last = begun;
         },
         onApproval: (approval) => {
           if (approval.state === 'pending') asked.push(approval);
         },
-        onState: (run) => {
-          last = run;
-          if (run.waiting_for === 'approval') waiting.abort();
+        onState: (state) => {
+          troubles.onState(state);
+          last = state;
+          if (state.waiting_for === 'approval') run.leave();
         },
       },
-      waiting.signal,
+      run.left,
     );
     if (end.state !== 'done')
-      complain(`${printable(id)} is ${end.state}${end.note === null ? '' : `: ${printable(end.note)}`}`);
+      complain(`${printable(end.id)} is ${end.state}${end.note === null ? '' : `: ${printable(end.note)}`}`);
     return end;
   } catch (error) {
-    if (!waiting.signal.aborted) throw error;
-    if (endsWithIt) {
-      for (const { title = '' } of asked) complain(endedWaiting(title, question.agent));
-      return { ...last, approvals: asked.map((each) => each.id) };
-    }
-    for (const { id: approval, title = '' } of asked)
-      complain(
-        `it waits for approval of ${printable(title)}: "approvals approve ${printable(approval)}" or "approvals deny ${printable(approval)}"`,
-      );
-    complain(`the run goes on: "runs show ${printable(id)}" tells how it ends`);
+    if (!run.left.aborted) throw error;
+    for (const approval of asked) complain(waitingLine(approval, question.agent, endsWithIt));
+    if (run.goesOn && !endsWithIt) complain(printable(leftLine(run.id ?? '')));
     return { ...last, approvals: asked.map((each) => each.id) };
   } finally {
     clearTimeout(timer);
+    heedNoMore();
   }
+}
+
+function tellTool({ name = '', state }: ToolNews): void {
+  const { stderr, env } = process;
+  if (isTerminal(stderr, env)) complain(paintFor(stderr, env)('faint', printable(`${name} ${state}`)));
 }

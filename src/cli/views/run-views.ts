@@ -44,6 +44,22 @@ const tokens = ({ usage }: RunRecord) =>
 const costText = (cost: number | null | undefined) =>
   cost === null || cost === undefined ? '-' : cost.toPrecision(3);
 
+/** Why a run that goes on makes its reader wait, and for how long; undefined where it does not. */
+export function putOffLine(run: RunRecord, now: number): string | undefined {
+  const { state, note, attempts, next_attempt_at } = run;
+  if (note === null) return undefined;
+  if (state === 'running' && next_attempt_at !== null)
+    return `${note}; attempt ${attempts + 1} begins in ${latency(Math.max(0, Date.parse(next_attempt_at) - now))}`;
+  return state === 'queued' ? note : undefined;
+}
+
+export const retryLine = ({ reason, in_ms }: { readonly reason: string; readonly in_ms: number }): string =>
+  `${reason}; tried again ${in_ms === 0 ? 'at once' : `in ${latency(in_ms)}`}`;
+
+export const leftLine = (id: string): string => `the run goes on: "runs show ${id}" tells how it ends`;
+
+export const CUT_LINE = 'the connection to the gateway was cut; it is made again';
+
 export function runLine({ id, state }: Pick<RunRecord, 'id' | 'state'>): string {
   return `${printable(id)} is ${state}`;
 }

@@ -1,52 +1,16 @@
 // Agents that are asked over the API without a trigger of a file, and what is shown of it: at once, after a wait, as a stream.
 
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import {
-  type AgentProgram,
-  agent,
-  eventually,
-  httpAgent,
-  startAgent,
-  startAutomation,
-} from '../../fixtures/automation/automation.ts';
+import { AskedAgents } from '../../fixtures/agents/asked-agents.ts';
+import { eventually } from '../../fixtures/automation/automation.ts';
 import { ask, EventReader, postStream } from '../../fixtures/clients/api-client.ts';
-import { type GatewayProcess, temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
+import type { GatewayProcess } from '../../fixtures/gateway/gateway-process.ts';
 
-/** Of a stream, so that a test says when it goes on. */
-let sendMore: () => void = () => {};
-
-async function* growing() {
-  yield 'data: {"text":"One, "}';
-  await new Promise<void>((resolve) => {
-    sendMore = resolve;
-  });
-  yield 'data: {"text":"two."}';
-}
-
-const rules = [
-  { match: { text: 'later' }, answer: 'It is time.', wait_ms: 300 },
-  { match: { text: 'for ever' }, answer: 'Never said.', wait_ms: 3_600_000 },
-  { match: { text: 'slow' }, answer: 'At last.', delay_ms: 60_000 },
-  { answer: 'You said {{input}} in {{conversation}}.' },
-];
-
-let program: AgentProgram;
+let agents: AskedAgents;
 let gateway: GatewayProcess;
 beforeAll(async () => {
-  program = await startAgent(({ body }) => {
-    if (body.input === 'count') return { stream: growing() };
-    if (body.input === 'long') return { text: 'x'.repeat(60_000), data: { verdict: 'fine' } };
-    if (body.input === 'broken') return { status: 400 };
-    return { text: `heard ${body.input} after ${body.history.length}`, data: { of: body.trigger } };
-  });
-  const folder = temporaryFolder();
-  writeFileSync(join(folder, 'desk.yaml'), JSON.stringify(rules));
-  gateway = await startAutomation({
-    folder,
-    resources: [httpAgent('clerk', program.url), agent('desk', { model: 'scripted:../desk.yaml' })],
-  });
+  agents = await AskedAgents.start();
+  ({ gateway } = agents);
 });
 
 const sent = (body: object, headers: Readonly<Record<string, string>> = {}) => ({
@@ -119,7 +83,7 @@ describe('an agent that is asked', () => {
     const again = (await post('clerk', { input: 'once', wait_seconds: 10 }, key)).json;
     expect(first.id).toBe('manual:agent/clerk/k-1');
     expect([again.id, again.answer, again.session]).toEqual([first.id, first.answer, first.session]);
-    expect(program.requests.filter(({ body }) => body.input === 'once')).toHaveLength(1);
+    expect(agents.program.requests.filter(({ body }) => body.input === 'once')).toHaveLength(1);
     const other = await post('clerk', { input: 'something else', wait_seconds: 10 }, key);
     expect([other.status, other.json.message]).toEqual([409, expect.stringContaining('Idempotency-Key')]);
   });
@@ -192,13 +156,29 @@ describe('a stream', () => {
   test('tells the run, what is added to the text, and the end', async () => {
     const reader = stream('clerk', { input: 'count' });
     expect(await until(reader, 'text')).toEqual({ text: 'One, ' });
-    sendMore();
+    agents.sendMore();
     expect(await until(reader, 'end')).toMatchObject({ state: 'done', answer: 'One, two.' });
     await reader.ended();
     const names = told(reader).map(([name]) => name);
     expect([names[0], names.at(-1)]).toEqual(['run', 'end']);
     const [first, ...more] = named(reader, 'text');
     expect(first.text + more.map(({ delta }) => delta).join('')).toBe('One, two.');
+  });
+
+  test('tells why an attempt has failed, and when the next one begins', async () => {
+    const reader = stream('clerk', { input: 'fails once, streamed' });
+    expect(await until(reader, 'end')).toMatchObject({
+      state: 'done',
+      answer: 'heard fails once, streamed after 0',
+      attempts: 2,
+    });
+    expect(named(reader, 'state')).toContainEqual(
+      expect.objectContaining({
+        state: 'running',
+        note: expect.stringContaining('503'),
+        next_attempt_at: expect.stringMatching(/^20/),
+      }),
+    );
   });
 
   test('may be left: the run goes on, and whoever comes back is told what there is', async () => {
@@ -208,7 +188,7 @@ describe('a stream', () => {
     reader.drop();
     const again = new EventReader(runPath(id, '/events'), {});
     expect(await until(again, 'text')).toEqual({ text: 'One, ' });
-    sendMore();
+    agents.sendMore();
     expect(await until(again, 'end')).toMatchObject({ state: 'done', answer: 'One, two.' });
     // And once it is over.
     const late = new EventReader(runPath(id, '/events'), {});

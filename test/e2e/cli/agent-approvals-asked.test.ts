@@ -13,13 +13,15 @@ import {
 } from '../../fixtures/agents/model-gateway.ts';
 import { ReportedCalls } from '../../fixtures/agents/reported-calls.ts';
 import { agent } from '../../fixtures/automation/automation.ts';
-import { eventually } from '../../fixtures/clients/api-client.ts';
+import { ask, eventually } from '../../fixtures/clients/api-client.ts';
 import { Terminal } from '../../fixtures/clients/terminal.ts';
 import { type GatewayProcess, temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
 import { type Run, runMain } from '../../fixtures/gateway/run-main.ts';
 import { ModelServer } from '../../fixtures/models/model-server.ts';
 
 /** A terminal obeys nothing of it. */
+const payFor = (words: string) => ({ name: 'pay', input: argumentsFor(words) });
+
 const argumentsFor = (words: string) => ({ for: words, amount: 12.5, note: '\u001b]0;owned\u0007' });
 
 let model: ModelServer;
@@ -32,7 +34,8 @@ beforeAll(async () => {
   model = (await ModelServer.start()).answerWith((request) => {
     const words = toldMessages(request).findLast(({ role }) => role === 'user')?.content ?? '';
     if (answersSoFar(request) > 0) return { text: `told of ${words}: ${toldResults(request).join()}` };
-    return { calls: [{ name: 'pay', input: argumentsFor(words) }] };
+    if (words === 'both') return { calls: ['this', 'that'].map((each) => payFor(each)) };
+    return { calls: [payFor(words)] };
   });
   clerk = agent('clerk', {
     ...{ model: MODEL, mcp_servers: [desk.entry('desk')] },
@@ -72,6 +75,44 @@ test('a conversation in a terminal asks there, with the exact arguments, and y a
   }
   terminal.type('/exit\r');
   await eventually('the end', () => terminal.text.includes('ENDED 0'));
+});
+
+test('a question that is decided elsewhere is withdrawn, and a key that comes late answers nothing', async () => {
+  const terminal = new Terminal(['chat', 'clerk', '--url', gateway.url], { env });
+  const shows = (what: RegExp) => eventually(String(what), () => what.test(terminal.text));
+  const pending = async () =>
+    (await ask(`${gateway.url}/approvals?state=pending`)).json.approvals as {
+      readonly id: string;
+      readonly tool: { readonly arguments: { readonly for: string } };
+    }[];
+  const decide = (id: string | undefined, verb: string, body: object) =>
+    ask(`${gateway.url}/approvals/${id}/${verb}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+  await shows(/> /);
+  terminal.type('both\r');
+  await shows(/"for": "[\s\S]*Approve\? /);
+  const [, shown = ''] = /"for": "(\w+)"/.exec(terminal.text) ?? [];
+  const other = shown === 'this' ? 'that' : 'this';
+  terminal.type('ye');
+  const first = (await pending()).find(({ tool }) => tool.arguments.for === shown);
+  await decide(first?.id, 'deny', { by: 'ben' });
+  await shows(/desk\/pay is denied by ben[\s\S]*"for": "[\s\S]*Approve\? /);
+  terminal.type('s\r');
+  await shows(/not taken[\s\S]*Approve\? /);
+  expect((await pending()).map(({ tool }) => tool.arguments.for)).toEqual([other]);
+  await decide((await pending())[0]?.id, 'approve', {});
+  await shows(/desk\/pay is approved by an operator/);
+  terminal.type('y\r');
+  await shows(/not taken[\s\S]*not taken/);
+  await shows(/told of both: /);
+  expect([madeFor(shown), madeFor(other).length]).toEqual([[], 1]);
+  const words = model.requests.flatMap((request) => toldMessages(request).map(({ content }) => content));
+  expect(words).not.toContain('y');
+  terminal.type('\u0004');
+  await shows(/ENDED 0/);
 });
 
 /** Of what was said on stderr: the approval, by the command line that it shows. */

@@ -1,39 +1,15 @@
 // Agents in the terminal: asked once, talked with line by line, and in a terminal; over the API of a gateway that runs, and on files
 // alone. And the runs of a gateway.
 
-import { spawn } from 'node:child_process';
 import { readdirSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import {
-  type AgentProgram,
-  agent,
-  httpAgent,
-  startAgent,
-  startAutomation,
-} from '../../fixtures/automation/automation.ts';
-import { eventually } from '../../fixtures/clients/api-client.ts';
+import { AskedAgents } from '../../fixtures/agents/asked-agents.ts';
+import { ask, eventually } from '../../fixtures/clients/api-client.ts';
 import { Terminal } from '../../fixtures/clients/terminal.ts';
 import { type GatewayProcess, temporaryFolder } from '../../fixtures/gateway/gateway-process.ts';
-import { mainFile, runMain } from '../../fixtures/gateway/run-main.ts';
-
-/** Of a stream, so that a test says when it goes on. */
-let sendMore: () => void = () => {};
-
-async function* growing() {
-  yield 'data: {"text":"One, "}';
-  await new Promise<void>((resolve) => {
-    sendMore = resolve;
-  });
-  yield 'data: {"text":"two."}';
-}
-
-const rules = [
-  { match: { text: 'slow' }, answer: 'At last.', delay_ms: 60_000 },
-  { match: { text: 'for ever' }, answer: 'Never.', wait_ms: 3_600_000 },
-  { answer: 'You said {{input}}.' },
-];
+import { runMain } from '../../fixtures/gateway/run-main.ts';
 
 const folder = temporaryFolder();
 const desk = {
@@ -42,50 +18,24 @@ const desk = {
   metadata: { name: 'desk' },
   spec: { model: 'scripted:desk.yaml' },
 };
-let program: AgentProgram;
+let agents: AskedAgents;
 let gateway: GatewayProcess;
 beforeAll(async () => {
-  writeFileSync(join(folder, 'desk.yaml'), JSON.stringify(rules));
+  writeFileSync(join(folder, 'desk.yaml'), JSON.stringify([{ answer: 'You said {{input}}.' }]));
   writeFileSync(join(folder, 'agent.yaml'), JSON.stringify(desk));
-  program = await startAgent(({ body }) => {
-    if (body.input === 'count') return { stream: growing() };
-    if (body.input === 'broken') return { status: 400 };
-    return { text: `heard ${body.input} after ${body.history.length}\u001b]0;owned\u0007` };
-  });
-  gateway = await startAutomation({
-    folder,
-    resources: [httpAgent('clerk', program.url), agent('desk', { model: 'scripted:../desk.yaml' })],
-  });
+  agents = await AskedAgents.start();
+  ({ gateway } = agents);
 });
 
 const env = { GATEWAY_API_KEY: '' };
 const run = (...args: readonly string[]) => runMain([...args, '--url', gateway.url], { env });
 
-/** The program with lines on its stdin. */
-function withLines(
-  args: readonly string[],
-  lines: string,
-): Promise<{ code: number | null; stdout: string; stderr: string }> {
-  const child = spawn(process.execPath, [mainFile, ...args], {
-    env: { ...process.env, ...env },
-    timeout: 30_000,
-  });
-  let stdout = '';
-  let stderr = '';
-  child.stdout.on('data', (chunk) => {
-    stdout += chunk;
-  });
-  child.stderr.on('data', (chunk) => {
-    stderr += chunk;
-  });
-  child.stdin.end(lines);
-  return new Promise((resolve) => child.once('close', (code) => resolve({ code, stdout, stderr })));
-}
+const withLines = (args: readonly string[], input: string) => runMain(args, { env, input });
 
 describe('run agent', () => {
   test('prints the answer and nothing else, and nothing that a terminal would obey', async () => {
-    const { code, stdout, stderr } = await run('run', 'agent', 'clerk', '--input', 'hello');
-    expect([code, stdout, stderr]).toEqual([0, 'heard hello after 0\n', '']);
+    const { code, stdout, stderr } = await run('run', 'agent', 'clerk', '--input', 'sequences');
+    expect([code, stdout, stderr]).toEqual([0, 'heard sequences after 0\n', '']);
   });
 
   test('reads what to ask from stdin, goes on in a session, and prints JSON', async () => {
@@ -97,18 +47,36 @@ describe('run agent', () => {
   });
 
   test('says why there is no answer, with exit code 1', async () => {
-    const failed = await run('run', 'agent', 'clerk', '--input', 'broken');
+    const [failed, unknown, late, wrong] = await Promise.all([
+      run('run', 'agent', 'clerk', '--input', 'broken'),
+      run('run', 'agent', 'clark', '--input', 'x'),
+      run('run', 'agent', 'desk', '--input', 'for ever', '--wait', '0.5'),
+      run('run', 'agent', 'clerk'),
+    ]);
     expect([failed.code, failed.stdout]).toEqual([1, '']);
     expect(failed.stderr).toMatch(/^manual:\S+ is failed: .*400/);
-    const unknown = await run('run', 'agent', 'clark', '--input', 'x');
     expect([unknown.code, unknown.stderr]).toEqual([1, 'there is no agent "clark"; did you mean clerk?\n']);
-    const late = await run('run', 'agent', 'desk', '--input', 'for ever', '--wait', '0.5');
     expect([late.code, late.stdout, late.stderr]).toEqual([
       1,
       '',
       expect.stringMatching(/the run goes on: "runs show manual:/),
     ]);
-    expect((await run('run', 'agent', 'clerk')).code).toBe(2);
+    expect(wrong.code).toBe(2);
+  });
+
+  test('says at once why an attempt has failed, and leaves stdout to the answer', async () => {
+    const { code, stdout, stderr } = await run('run', 'agent', 'clerk', '--input', 'fails once', '--json');
+    expect([code, JSON.parse(stdout).answer]).toEqual([0, 'heard fails once after 0']);
+    expect(stderr).toMatch(/^[^\n]*503[^\n]*; attempt 2 begins in [\d.]+m?s\n$/);
+  });
+
+  test('cancels its run at Ctrl-C', async () => {
+    const atWork = async () => (await ask(`${gateway.url}/deliveries?state=running`)).json.deliveries.length;
+    const terminal = new Terminal(['run', 'agent', 'desk', '--input', 'slow', '--url', gateway.url], { env });
+    await eventually('the run', async () => (await atWork()) > 0);
+    terminal.type('\u0003');
+    await eventually('the end', () => /manual:\S+ is cancelled[\s\S]*ENDED 1/.test(terminal.text));
+    expect(await atWork()).toBe(0);
   });
 
   test('LOC1: runs an agent of files alone, and leaves nothing behind', async () => {
@@ -145,7 +113,7 @@ describe('chat', () => {
     terminal.type('count\r');
     await eventually('the beginning', () => terminal.text.includes('One, '));
     expect(terminal.text).not.toContain('two.');
-    sendMore();
+    agents.sendMore();
     await eventually('the rest', () => terminal.text.includes('One, two.'));
     // Typed ahead, it is asked when the other one is over.
     terminal.type('count\r');

@@ -1,0 +1,35 @@
+// What stderr is told of a run whose answer is all that stdout has: why it takes its time, and why it waits.
+
+import { ApiProblem } from '../api/api-client.ts';
+import type { RunRecord } from '../api/api-responses.ts';
+import { UsageError } from '../api/target-options.ts';
+import { complain } from '../views/output.ts';
+import { CUT_LINE, putOffLine, retryLine } from '../views/run-views.ts';
+import { printable } from '../views/terminal-text.ts';
+import type { ApprovalNews, RetryNews } from './followed-run.ts';
+
+/** Of a listener to a run. */
+export const troubles = {
+  onState(run: RunRecord): void {
+    const line = putOffLine(run, Date.now());
+    if (line !== undefined) complain(printable(line));
+  },
+  onRetry: (retry: RetryNews): void => complain(printable(retryLine(retry))),
+  onCut: (): void => complain(CUT_LINE),
+};
+
+/** Throws what is a fault of ours. */
+export function complainOf(error: unknown): void {
+  if (!(error instanceof ApiProblem || error instanceof UsageError)) throw error;
+  complain(printable(error.message));
+}
+
+/** A gateway of one's own ends with the command, and nobody finds it afterwards. */
+export function waitingLine({ id, title = '' }: ApprovalNews, agent: string, endsWithIt: boolean): string {
+  const what = `it waits for approval of ${title}`;
+  return printable(
+    endsWithIt
+      ? `${what}, and ends with this command: "chat ${agent}" with the same files asks in the terminal`
+      : `${what}: "approvals approve ${id}" or "approvals deny ${id}"`,
+  );
+}

@@ -1,0 +1,72 @@
+// The lines that are typed on a terminal, each with when its first key was pressed, behind a prompt that changes.
+//
+// TYL1  what was typed when a question takes the place of the prompt is no part of the answer: it comes back behind the next prompt.
+
+import { createInterface, type Interface } from 'node:readline';
+
+export interface TypedLinesListener {
+  /** `begunAt` in performance.now() milliseconds. */
+  onLine(line: string, begunAt: number): void;
+  /** Ctrl-C. */
+  onInterrupt(): void;
+  /** Ctrl-D, or the terminal is gone. */
+  onEnd(): void;
+}
+
+const PROMPT = '> ';
+
+export class TypedLines {
+  readonly #terminal: Interface;
+  #begunAt = 0;
+  /** What was being typed when a question came. */
+  #setAside = '';
+
+  constructor(listener: TypedLinesListener) {
+    const { stdin: input, stdout: output } = process;
+    this.#terminal = createInterface({ input, output, prompt: PROMPT });
+    // Before the terminal itself hears of the key.
+    input.prependListener('keypress', () => {
+      if (this.#terminal.line === '') this.#begunAt = performance.now();
+    });
+    this.#terminal.on('line', (line) => listener.onLine(line, this.#begunAt));
+    this.#terminal.on('SIGINT', () => listener.onInterrupt());
+    this.#terminal.on('close', () => listener.onEnd());
+  }
+
+  /** Whether there is a line that has begun. */
+  get isTyping(): boolean {
+    return this.#terminal.line !== '';
+  }
+
+  /** Waits for a line, as whatever was typed meanwhile goes on. */
+  prompt(): void {
+    this.#terminal.setPrompt(PROMPT);
+    this.#terminal.prompt();
+    if (this.#setAside !== '') this.#terminal.write(this.#setAside);
+    this.#setAside = '';
+  }
+
+  /** Waits for an answer. */
+  ask(question: string): void {
+    this.#terminal.setPrompt(question);
+    this.#terminal.prompt();
+  }
+
+  /** Keeps what is being typed for the next prompt. */
+  setAside(): void {
+    this.#setAside += this.#terminal.line;
+    this.forget();
+  }
+
+  /** Takes prompt and line from the screen, and forgets what is being typed. */
+  forget(): void {
+    this.#terminal.setPrompt('');
+    this.#terminal.write(null, { ctrl: true, name: 'e' });
+    this.#terminal.write(null, { ctrl: true, name: 'u' });
+    this.#terminal.prompt();
+  }
+
+  close(): void {
+    this.#terminal.close();
+  }
+}
