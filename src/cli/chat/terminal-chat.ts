@@ -70,7 +70,10 @@ export class TerminalChat {
       this.#promptAgain();
     } else if (this.#questions.open !== undefined) this.#onAnswer(line);
     else if (this.#run !== undefined) this.#typed.push(...(this.#typed.length < MAX_TYPED ? [line] : []));
-    else this.#begin(line);
+    else {
+      this.#lines.taken();
+      this.#begin(line);
+    }
   }
 
   #promptAgain(): void {

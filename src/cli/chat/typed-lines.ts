@@ -1,6 +1,7 @@
 // The lines that are typed on a terminal, each with when its first key was pressed, behind a prompt that changes.
 //
-// TYL1  what was typed when a question takes the place of the prompt is no part of the answer: it comes back behind the next prompt.
+// TYL1  what was typed when a question takes the place of the prompt is no part of the answer: it comes back behind the prompt, until a
+//       line is taken there.
 
 import { createInterface, type Interface } from 'node:readline';
 
@@ -20,13 +21,16 @@ export class TypedLines {
   #begunAt = 0;
   /** What was being typed when a question came. */
   #setAside = '';
+  /** It is behind the prompt again, and no key was pressed since. */
+  #isBack = false;
 
   constructor(listener: TypedLinesListener) {
     const { stdin: input, stdout: output } = process;
     this.#terminal = createInterface({ input, output, prompt: PROMPT });
     // Before the terminal itself hears of the key.
     input.prependListener('keypress', () => {
-      if (this.#terminal.line === '') this.#begunAt = performance.now();
+      if (this.#terminal.line === '' || this.#isBack) this.#begunAt = performance.now();
+      this.#isBack = false;
     });
     this.#terminal.on('line', (line) => listener.onLine(line, this.#begunAt));
     this.#terminal.on('SIGINT', () => listener.onInterrupt());
@@ -42,7 +46,13 @@ export class TypedLines {
   prompt(): void {
     this.#terminal.setPrompt(PROMPT);
     this.#terminal.prompt();
-    if (this.#setAside !== '') this.#terminal.write(this.#setAside);
+    if (this.#setAside === '') return;
+    this.#terminal.write(this.#setAside);
+    this.#isBack = true;
+  }
+
+  /** What was typed behind the prompt is what was meant. */
+  taken(): void {
     this.#setAside = '';
   }
 

@@ -115,6 +115,29 @@ test('a question that is decided elsewhere is withdrawn, and a key that comes la
   await shows(/ENDED 0/);
 });
 
+test('TYL1: what is being typed when it asks is no answer, and is there again afterwards', async () => {
+  const terminal = new Terminal(['chat', 'clerk', '--url', gateway.url], { env });
+  const shows = (what: RegExp) => eventually(String(what), () => what.test(terminal.text));
+  await shows(/> /);
+  terminal.type('tree\rand another');
+  await shows(/"for": "tree"[\s\S]*Approve\? /);
+  // It may be meant for the words.
+  terminal.type('\r');
+  await shows(/not taken[\s\S]*Approve\? /);
+  const { approvals } = (await ask(`${gateway.url}/approvals?state=pending`)).json;
+  expect(approvals.map(({ tool }: { tool: { arguments: object } }) => tool.arguments)).toEqual([
+    argumentsFor('tree'),
+  ]);
+  await ask(`${gateway.url}/approvals/${approvals[0].id}/deny`, { method: 'POST' });
+  await shows(/told of tree: [\s\S]*> [^\n]*and another/);
+  // A late key takes nothing away from it.
+  terminal.type('y\r');
+  await shows(/not taken[\s\S]*not taken[\s\S]*> [^\n]*and another$/);
+  expect(madeFor('and anothery')).toEqual([]);
+  terminal.type('\u0003');
+  await shows(/ENDED 0/);
+});
+
 /** Of what was said on stderr: the approval, by the command line that it shows. */
 const approvalIn = ({ stderr }: Run) => /"approvals approve ([0-9a-f-]{36})"/.exec(stderr)?.[1] ?? '';
 
