@@ -1,7 +1,7 @@
 // The work on an event of a conversation: reads it, finds the trigger and agent that take it, has it answered, and says
 // what is to be remembered and sent. Everything goes back as one outcome, which is committed as a whole (S5).
 //
-// How a handler is asked stands in handler-runs.ts.
+// Whether a handler is asked stands in admission.ts, and how in handler-attempts.ts.
 //
 // CW1  an event that nobody takes is `ignored`, with the reason in its record; it is never an error. Who waits for an answer
 //      hears of it.
@@ -11,6 +11,7 @@
 //      ended before that, and nothing is put off beyond it.
 // CW5  only what is inbound is read by the platform's adapter; what is of another kind was to wake an event that does not wait.
 
+import type { Match } from '../../../machines/matching.ts';
 import { Approvals } from '../../approvals/approvals.ts';
 import type { DecisionInbound } from '../../approvals/decision-inbound.ts';
 import { RefusalLimit } from '../../approvals/refusal-limit.ts';
@@ -21,11 +22,12 @@ import type { Adapter, InboundEvent } from '../../sources/adapter.ts';
 import { INBOUND, type NewEvent, type Store, type StoredEvent } from '../../store/store.ts';
 import { EventTriggers } from '../triggers/event-triggers.ts';
 import { askedInVain, tooLate } from '../works/attempts.ts';
+import { Admission } from './admission.ts';
 import { type AnswerTime, answerTime } from './answer-time.ts';
 import { BuiltInAnswers } from './built-in-answers.ts';
 import { CONVERSATION } from './conversation-job.ts';
 import { type DecidedInChatOptions, decidedInChat } from './decided-in-chat.ts';
-import { HandlerRuns } from './handler-runs.ts';
+import { HandlerAttempts } from './handler-attempts.ts';
 import { endLate, OVERDUE, overdueEvent } from './overdue.ts';
 import { noticeRows, said, type Taken } from './replies.ts';
 import type { Routing } from './routing.ts';
@@ -39,7 +41,8 @@ export class ConversationWork implements Work {
   readonly #routing: Routing;
   readonly #places: WorkPlaces;
   readonly #records: Pick<Store, 'delivery'>;
-  readonly #runs: HandlerRuns;
+  readonly #admission: Admission;
+  readonly #attempts: HandlerAttempts;
   readonly #decided: DecidedInChatOptions;
   readonly #triggers: EventTriggers;
   readonly #builtIns: BuiltInAnswers;
@@ -54,13 +57,11 @@ export class ConversationWork implements Work {
     this.#routing = routing;
     this.#places = places;
     this.#records = records;
-    this.#decided = {
-      approvals: new Approvals({ ...{ store: records, places: routing }, ...routing.services }),
-      store: records,
-      refusals: new RefusalLimit(),
-    };
-    this.#runs = new HandlerRuns({
-      ...{ routing, places, records, draftAfterMs, approvals: this.#decided.approvals },
+    const approvals = new Approvals({ ...{ store: records, places: routing }, ...routing.services });
+    this.#decided = { approvals, store: records, refusals: new RefusalLimit() };
+    this.#admission = new Admission({ routing, records, approvals });
+    this.#attempts = new HandlerAttempts({
+      ...{ routing, places, records, draftAfterMs },
       late: (event, taker) => this.notice(event, 'late', taker),
     });
     this.#triggers = new EventTriggers(routing);
@@ -146,7 +147,19 @@ export class ConversationWork implements Work {
     if (this.#routing.isPaused(trigger.name))
       return { kind: 'held', trigger: trigger.name, notAfter: time?.endsAt };
     if (inbound.isArrival === true) return { kind: 'done', ...said(taken, welcomeOf(trigger) ?? '') };
-    return this.#runs.run(assignment, taken, match, time);
+    return this.#ask(assignment, taken, match, time);
+  }
+
+  async #ask(
+    assignment: Assignment,
+    taken: Taken,
+    match: Match,
+    time: AnswerTime | undefined,
+  ): Promise<Outcome> {
+    const admitted = await this.#admission.admit(assignment, taken, match, time);
+    return 'outcome' in admitted
+      ? admitted.outcome
+      : this.#attempts.attempt(admitted.assignment, admitted.asked);
   }
 
   async #decide(
@@ -181,7 +194,7 @@ export class ConversationWork implements Work {
     const names = [taken.trigger.name, answer.match.trigger.name];
     const paused = names.find((name) => this.#routing.isPaused(name));
     if (paused !== undefined) return { kind: 'held', trigger: paused, notAfter: time?.endsAt };
-    return this.#runs.run(assignment, answer.taken, answer.match, time);
+    return this.#ask(assignment, answer.taken, answer.match, time);
   }
 }
 

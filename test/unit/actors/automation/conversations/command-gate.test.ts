@@ -5,6 +5,7 @@ import { bodyOf } from '../../../../../actors/approvals/approval-record.ts';
 import type { Job } from '../../../../../actors/handlers/handler.ts';
 import type { ApprovalRules } from '../../../../../config/resources/approval-rules.ts';
 import { agentTarget } from '../../../../../config/resources/triggers/target.ts';
+import type { Parameter } from '../../../../../config/resources/triggers/trigger.ts';
 import { ApprovalChat } from '../../../../fixtures/automation/approval-chat.ts';
 import { manualTrigger } from '../../../../fixtures/automation/triggers.ts';
 import { MemoryStore } from '../../../../fixtures/store/memory-store.ts';
@@ -19,7 +20,7 @@ const rules: ApprovalRules = {
 const where = { name: 'where', required: false, description: undefined, default: 'staging' };
 
 function deployTrigger(approval: Partial<ApprovalRules> = {}, defaultWhere = 'staging') {
-  const parameters = [{ ...where, default: defaultWhere }];
+  const parameters: Parameter[] = [{ ...where, default: defaultWhere }];
   const target = agentTarget('deployer');
   const rest = { target, description: undefined, parameters };
   return {
@@ -114,6 +115,17 @@ test('that is denied answers whoever asked, and its handler hears nothing', asyn
   await chat.saidTo('a:1');
   expect(chat.shown.findLast(({ place }) => place === 'room')?.text).toBe('Denied by ben: not on a Friday');
   expect(jobs).toEqual([]);
+});
+
+test('that lacks a parameter comes neither to its handler nor before people (ADM1)', async () => {
+  const trigger = deployTrigger();
+  const [command] = trigger.commands;
+  if (command === undefined) throw new Error('there is no command');
+  const parameters = [{ ...where, required: true, default: undefined }];
+  const { chat, jobs } = chatOf({ trigger: { ...trigger, commands: [{ ...command, parameters }] } });
+  await chat.say('a:1', { text: '/deploy' });
+  expect((await chat.reached('a:1', 'ignored')).note).toContain('a parameter is missing');
+  expect([jobs, await chat.approvalsOf('a:1')]).toEqual([[], []]);
 });
 
 test('that nobody decides about in time has expired, and is not run', async () => {

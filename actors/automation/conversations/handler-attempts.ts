@@ -1,95 +1,62 @@
-// Asks the handler of a target about an event, once per attempt, with all that belongs to it: its place, its deadline, what is
-// shown meanwhile; and says what came of it.
+// Attempts of a handler at an event, each with all that belongs to it: its place, its deadline, what is shown meanwhile, and what came
+// of it. Which handler is asked what, and whether it may be, is known before (admission.ts).
 //
 // CW3  nothing runs without a place (inbox/work-places.ts), which is given back when the handler has really ended.
 
-import { agentTarget, type Target, targetText } from '../../../config/resources/triggers/target.ts';
-import type { Trigger } from '../../../config/resources/triggers/trigger.ts';
+import { type Target, targetText } from '../../../config/resources/triggers/target.ts';
 import type { Match } from '../../../machines/matching.ts';
-import type { ApprovalPlaces, Approvals } from '../../approvals/approvals.ts';
-import { RunAsking } from '../../approvals/run-asking.ts';
+import type { RunApprovals } from '../../approvals/run-approvals.ts';
 import { type AgentReply, type Handler, HandlerError, type Job } from '../../handlers/handler.ts';
 import { isParked } from '../../handlers/handler-context.ts';
 import type { Assignment, Outcome } from '../../inbox/work.ts';
 import type { WorkPlaces } from '../../inbox/work-places.ts';
-import { DeliveryError, UnrenderableError } from '../../outbound/delivery-error.ts';
+import { UnrenderableError } from '../../outbound/delivery-error.ts';
 import type { LiveAttempt } from '../../runs/run-feed.ts';
-import { stepsOf } from '../../store/run.ts';
 import type { NewEvent, Store, StoredEvent } from '../../store/store.ts';
-import { askedInVain, givenUp, TOO_SOON_MS, withoutPlace } from '../works/attempts.ts';
+import { TOO_SOON_MS, withoutPlace } from '../works/attempts.ts';
 import type { AnswerTime } from './answer-time.ts';
-import { endedRow, passGate } from './command-gate.ts';
-import { jobOf, parametersOf } from './conversation-job.ts';
+import { endedRow } from './command-gate.ts';
+import { jobOf } from './conversation-job.ts';
 import { Draft } from './draft.ts';
 import { historyOf, snapshotAfter } from './history.ts';
-import { answerRows, mayHaveDraft, said, type Taken } from './replies.ts';
+import { answerRows, mayHaveDraft, type Taken } from './replies.ts';
 import type { Routing } from './routing.ts';
 import { parkedOutcome, RunContext, type RunLimits } from './run-context.ts';
 import { RunDeadline } from './run-deadline.ts';
 import { ShownWhileAnswering } from './shown-while-answering.ts';
 import { timeLimit } from './time-limit.ts';
 
-/** A trigger that leads nowhere takes no event. */
-const NOBODY = agentTarget('');
-
-export interface HandlerRunsOptions {
-  readonly routing: Pick<Routing, 'handlerOf' | 'services' | 'longestTimeoutMs' | 'feed'> & ApprovalPlaces;
+export interface HandlerAttemptsOptions {
+  readonly routing: Pick<Routing, 'services' | 'longestTimeoutMs' | 'feed'>;
   readonly places: WorkPlaces;
-  readonly records: Pick<Store, 'delivery' | 'steps' | 'approval' | 'decide'>;
-  readonly approvals: Approvals;
+  readonly records: Pick<Store, 'delivery' | 'steps'>;
   /** As in draft.ts. */
   readonly draftAfterMs: number | undefined;
   /** What is sent to whoever waits for an answer that comes too late, by the trigger of that name. */
   late(event: StoredEvent, taker: string): readonly NewEvent[];
 }
 
-export class HandlerRuns {
-  readonly #options: HandlerRunsOptions;
+/** A handler, and what it is to be asked. */
+export interface Asked {
+  readonly taken: Taken;
+  readonly match: Match;
+  readonly target: Target;
+  readonly parameters: Readonly<Record<string, string>>;
+  readonly handler: Handler;
+  readonly approvals: RunApprovals;
+  readonly time: AnswerTime | undefined;
+}
+
+export class HandlerAttempts {
+  readonly #options: HandlerAttemptsOptions;
   readonly #shown = new ShownWhileAnswering();
 
-  constructor(options: HandlerRunsOptions) {
+  constructor(options: HandlerAttemptsOptions) {
     this.#options = options;
   }
 
-  /** The outcome of one attempt. Throws what the adapter throws that is asked how an answer is sent. */
-  async run(
-    assignment: Assignment,
-    taken: Taken,
-    match: Match,
-    time: AnswerTime | undefined,
-  ): Promise<Outcome> {
-    const { routing, records } = this.#options;
-    const { trigger, event, inbound } = taken;
-    const { binding, rule } = match;
-    const given = parametersOf(match, inbound);
-    if (given.isMissing) {
-      const told = said(taken, given.help, { status: 'warning' });
-      return { ...told, kind: 'ignored', note: 'a parameter is missing, so nothing was run' };
-    }
-    const target = binding?.target ?? rule?.target ?? trigger.default_target ?? NOBODY;
-    const handler = routing.handlerOf(target);
-    const whom = targetText(target);
-    const { retry } = trigger;
-    const notAfter = time?.endsAt;
-    const end = givenUp(trigger, event);
-    if (end !== undefined) return end;
-    if (handler === undefined)
-      return { kind: 'failed', trigger: trigger.name, note: `there is no ${whom}`, retry, notAfter };
-    const approvals = this.#askingOf(taken, target.name, time);
-    const rules = binding?.approval;
-    const asked = { taken, match, target, parameters: given.values, handler, approvals, time };
-    if (rules === undefined) return this.#ask(assignment, asked);
-    try {
-      const journal = await stepsOf(records, event.id, event.steps ?? 0);
-      const mostMs = time?.leftMs;
-      const verdict = await passGate({ assignment, ...asked, rules, journal, mostMs });
-      return 'outcome' in verdict ? verdict.outcome : this.#ask(verdict.assignment, asked);
-    } catch (error) {
-      return { ...notAsked(trigger, error), notAfter };
-    }
-  }
-
-  async #ask(assignment: Assignment, asked: Asked): Promise<Outcome> {
+  /** Throws what the adapter throws that is asked how an answer is sent. */
+  async attempt(assignment: Assignment, asked: Asked): Promise<Outcome> {
     const { routing, places, records } = this.#options;
     const { snapshot, signal } = assignment;
     const { taken, match, target, parameters, handler, approvals, time } = asked;
@@ -131,8 +98,8 @@ export class HandlerRuns {
       const { name } = trigger;
       if (lateNote !== undefined)
         return { kind: 'failed', trigger: name, note: lateNote, isFinal: true, notice: 'late', retry };
-      const { isFinal, isTooSoon, retryAfterMs } = faultOf(error);
-      const note = deadline.overNote ?? messageOf(error);
+      const { message, isFinal, isTooSoon, retryAfterMs } = faultOf(error);
+      const note = deadline.overNote ?? message;
       if (!isTooSoon) return { kind: 'failed', trigger: name, note, isFinal, retryAfterMs, retry, notAfter };
       const inMs = retryAfterMs ?? Math.min(TOO_SOON_MS, retry.max_backoff_seconds * 1000);
       return { kind: 'deferred', trigger: name, note, inMs, retry, notAfter };
@@ -143,12 +110,6 @@ export class HandlerRuns {
       live?.end();
       place.end();
     }
-  }
-
-  #askingOf(taken: Taken, agent: string, time: AnswerTime | undefined): RunAsking {
-    const { routing, records, approvals } = this.#options;
-    const run = { ...taken, agent, mostMs: time?.leftMs };
-    return new RunAsking(run, { approvals, places: routing, store: records });
   }
 
   /** Best effort: the run may end yet, and says it then. */
@@ -168,25 +129,6 @@ export class HandlerRuns {
     const { records, draftAfterMs: afterMs } = this.#options;
     return new Draft({ outbound, taken, checkpoint, records, signal, afterMs });
   }
-}
-
-/** A handler, and what it is to be asked. */
-interface Asked {
-  readonly taken: Taken;
-  readonly match: Match;
-  readonly target: Target;
-  readonly parameters: Readonly<Record<string, string>>;
-  readonly handler: Handler;
-  readonly approvals: RunAsking;
-  readonly time: AnswerTime | undefined;
-}
-
-/** Nobody could be asked whether it may run: it does not. */
-function notAsked(trigger: Trigger, error: unknown) {
-  if (error instanceof DeliveryError) return askedInVain(trigger, error);
-  const { isFinal, retryAfterMs } = faultOf(error);
-  const { name, retry } = trigger;
-  return { kind: 'failed', trigger: name, note: messageOf(error), isFinal, retryAfterMs, retry } as const;
 }
 
 /** What is to be kept and sent of an answer. */
@@ -212,10 +154,12 @@ function telling(
   return { show, onRows: live?.rows, onRetry: live?.retrying };
 }
 
-function faultOf(error: unknown): Pick<HandlerError, 'isFinal' | 'isTooSoon' | 'retryAfterMs'> {
+/** What a handler, or whoever is asked before it, says of a failure. */
+export function faultOf(
+  error: unknown,
+): Pick<HandlerError, 'message' | 'isFinal' | 'isTooSoon' | 'retryAfterMs'> {
   if (error instanceof HandlerError) return error;
+  const message = error instanceof Error ? error.message : String(error);
   // An answer that has no form on its platform has none at the next attempt either.
-  return { isFinal: error instanceof UnrenderableError, isTooSoon: false, retryAfterMs: undefined };
+  return { message, isFinal: error instanceof UnrenderableError, isTooSoon: false, retryAfterMs: undefined };
 }
-
-const messageOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
