@@ -8,6 +8,7 @@ import type { Delivery, DeliveryCounts, DeliveryFilter, DeliveryPage, Undelivere
 import type { Entered, Ledger, SweptPart } from '../ledger.ts';
 import { Appender } from '../mailboxes/appender.ts';
 import { Mailboxes } from '../mailboxes/mailboxes.ts';
+import { TurnEnds } from '../mailboxes/turn-ends.ts';
 import { Waits } from '../mailboxes/waits.ts';
 import type { Run, RunFilter, RunPage, Step } from '../run.ts';
 import type {
@@ -23,7 +24,7 @@ import type {
 } from '../store.ts';
 import { EngineClock } from './engine-clock.ts';
 import { EngineTransactions } from './engine-transactions.ts';
-import { SqliteApprovals } from './sqlite-approvals.ts';
+import { RunRecords } from './run-records.ts';
 import { SqliteConnection, storable } from './sqlite-connection.ts';
 import { SqliteCounter } from './sqlite-counter.ts';
 import { SqliteDeliveries } from './sqlite-deliveries.ts';
@@ -32,7 +33,6 @@ import { faultOf } from './sqlite-faults.ts';
 import { SqliteHistory } from './sqlite-history.ts';
 import { SqliteLeases } from './sqlite-leases.ts';
 import { SqliteReceipts } from './sqlite-receipts.ts';
-import { SqliteRuns } from './sqlite-runs.ts';
 import { migrate, refuseForeign } from './sqlite-schema.ts';
 import { SqliteSnapshots } from './sqlite-snapshots.ts';
 import { SqliteTicks } from './sqlite-ticks.ts';
@@ -77,10 +77,9 @@ export class SqliteEngine implements Ledger {
   readonly #history: SqliteHistory;
   readonly #receipts: SqliteReceipts;
   readonly #snapshots: SqliteSnapshots;
-  readonly #runs: SqliteRuns;
-  readonly #approvals: SqliteApprovals;
-  readonly #waits: Waits;
+  readonly #runs: RunRecords;
   readonly #appender: Appender;
+  readonly #ends: TurnEnds;
   readonly #transactions: EngineTransactions;
 
   /** Opens the file, brings it to this version and ends all claims. Throws StoreUnavailableError. */
@@ -95,35 +94,41 @@ export class SqliteEngine implements Ledger {
       const counter = new SqliteCounter(connection);
       this.#connection = connection;
       const waiting = new SqliteWaits(connection);
-      this.#approvals = new SqliteApprovals(connection);
-      this.#deliveries = new SqliteDeliveries(connection, waiting, (seq) => this.#cancelApprovals(seq));
+      this.#runs = new RunRecords(connection, (event, now) => this.#appender.add(event, now));
+      this.#deliveries = new SqliteDeliveries(connection, waiting, (seq, now) => this.#runs.end(seq, now));
       this.#timers = new SqliteTimers(connection);
       this.#leases = new SqliteLeases(connection, counter);
       this.#ticks = new SqliteTicks(connection);
       this.#values = new SqliteValues(connection, counter);
-      this.#runs = new SqliteRuns(connection);
-      this.#history = new SqliteHistory(connection, (seq) => {
-        this.#approvals.remove(seq);
-        return this.#runs.drop(seq);
-      });
+      this.#history = new SqliteHistory(connection, (seq) => this.#runs.remove(seq));
       this.#receipts = new SqliteReceipts(connection);
       this.#snapshots = new SqliteSnapshots(connection);
       this.#mailboxes = new Mailboxes(this.#deliveries, this.#snapshots, counter);
-      this.#waits = new Waits(waiting, this.#deliveries, this.#mailboxes, this.#timers);
+      const waits = new Waits(waiting, this.#deliveries, this.#mailboxes, this.#timers);
       this.#appender = new Appender(
         this.#deliveries,
         this.#mailboxes,
         this.#snapshots,
-        this.#waits,
+        waits,
         options.maxWaiting,
       );
+      this.#ends = new TurnEnds({
+        deliveries: this.#deliveries,
+        mailboxes: this.#mailboxes,
+        waits,
+        timers: this.#timers,
+        snapshots: this.#snapshots,
+        runs: this.#runs,
+        appender: this.#appender,
+        maxBytes: CLAIMED_BYTES,
+      });
       this.#transactions = new EngineTransactions(
         connection,
         new EngineClock(options.now, options.uptime),
         this.#deliveries,
         this.#mailboxes,
       );
-      this.#transactions.start(() => this.#waits.load());
+      this.#transactions.start(() => waits.load());
       this.#noteStart();
     } catch (error) {
       connection?.close();
@@ -178,15 +183,9 @@ export class SqliteEngine implements Ledger {
   }
 
   commit(results: readonly TurnResult[]): readonly Committed[] {
-    for (const result of results) this.#runs.checkRoom(result);
+    const committed = this.#ends.commit(results, this.#time);
     this.#transactions.noteTime();
-    let bytes = 0;
-    return results.map((result) => {
-      // What is more than one call may bring waits for a claim.
-      const committed = this.#commit(bytes > CLAIMED_BYTES ? { ...result, isLast: true } : result);
-      bytes += committed.next?.body.byteLength ?? 0;
-      return committed;
-    });
+    return committed;
   }
 
   lease(name: string, node: string, address: string, ttlMs: number): Lease | undefined {
@@ -236,46 +235,32 @@ export class SqliteEngine implements Ledger {
     return this.#history.find(id);
   }
 
-  requeue(id: string, { keepsJournal = false }: { readonly keepsJournal?: boolean } = {}): boolean {
-    const found = this.#deliveries.find(id);
-    if (found === undefined || !['done', 'dead', 'ignored', 'waiting'].includes(found.state)) return false;
-    const { seq, key, state } = found;
-    if (state === 'waiting') this.#waits.end(seq, key);
-    this.#deliveries.again(seq, state, keepsJournal);
-    if (!keepsJournal) {
-      this.#cancelApprovals(seq);
-      this.#runs.drop(seq);
-      this.#approvals.remove(seq);
-    }
-    if (!this.#waits.onQueued(seq, key, this.#time)) this.#mailboxes.reconsider(key, this.#time);
-    return true;
+  requeue(id: string, options?: { readonly keepsJournal?: boolean }): boolean {
+    return this.#ends.requeue(id, options, this.#time);
   }
 
   steps(id: string, after = 0): readonly Step[] {
-    return this.#runs.steps(id, after);
+    return this.#runs.journals.steps(id, after);
   }
 
   runs(filter: RunFilter): RunPage {
-    return this.#runs.page(filter, (id) => this.#history.record(id));
+    return this.#runs.journals.page(filter, (id) => this.#history.record(id));
   }
 
   run(id: string): Run | undefined {
-    return this.#runs.run(id, (each) => this.#history.record(each));
+    return this.#runs.journals.run(id, (each) => this.#history.record(each));
   }
 
   approvals(filter: ApprovalFilter): readonly StoredApproval[] {
-    return this.#approvals.list(filter);
+    return this.#runs.approvals.list(filter);
   }
 
   approval(id: string): StoredApproval | undefined {
-    return this.#approvals.find(id);
+    return this.#runs.approvals.find(id);
   }
 
-  decide(id: string, { state, decision, emit }: NewDecision): DecidedApproval | undefined {
-    const isFirst = this.#approvals.decide(id, state, decision, this.#time);
-    if (isFirst) for (const event of emit) this.#appender.add(event, this.#time);
-    const approval = this.#approvals.find(id);
-    return approval && { isFirst, approval };
+  decide(id: string, decision: NewDecision): DecidedApproval | undefined {
+    return this.#runs.decide(id, decision, this.#time);
   }
 
   withReceipt(keyPrefix: string, receipt: string): string | undefined {
@@ -286,18 +271,8 @@ export class SqliteEngine implements Ledger {
     return messages.map((message) => this.#receipts.undeliver(storable(keyPrefix), message, this.#time));
   }
 
-  discard(id: string, note: string, effects: Pick<TurnResult, 'emit' | 'cancelTimers'> = {}): boolean {
-    const found = this.#deliveries.find(id);
-    if (found === undefined || !['queued', 'retrying', 'held', 'waiting', 'dead'].includes(found.state))
-      return false;
-    const { seq, key, state } = found;
-    if (state === 'waiting') this.#waits.end(seq, key);
-    this.#deliveries.ignore(seq, state, note, this.#time);
-    if (state === 'dead') return true;
-    for (const name of effects.cancelTimers ?? []) this.#timers.cancel(key, name);
-    for (const event of effects.emit ?? []) this.#appender.add(event, this.#time);
-    this.#mailboxes.reconsider(key, this.#time);
-    return true;
+  discard(id: string, note: string, effects?: Pick<TurnResult, 'emit' | 'cancelTimers'>): boolean {
+    return this.#ends.discard(id, note, effects, this.#time);
   }
 
   release(heldBy: string, max = Number.POSITIVE_INFINITY): number {
@@ -347,30 +322,5 @@ export class SqliteEngine implements Ledger {
 
   get #time(): number {
     return this.#transactions.time;
-  }
-
-  #cancelApprovals(seq: number): void {
-    for (const event of this.#approvals.cancel(seq, this.#time)) this.#appender.add(event, this.#time);
-  }
-
-  #commit(result: TurnResult): Committed {
-    const key = storable(result.key);
-    if (!this.#mailboxes.isCurrent(key, result)) return { isCurrent: false, next: undefined };
-    let attempt: number | undefined;
-    if (result.outcome === 'checkpoint') attempt = this.#waits.checkpoint(result);
-    else if (result.outcome !== 'parked') this.#deliveries.settle(result, this.#time);
-    this.#runs.keep(result, this.#time);
-    if (attempt !== undefined || result.outcome === 'parked')
-      for (const asked of result.asks ?? []) this.#approvals.ask(result.seq, asked, this.#time);
-    this.#snapshots.keep(key, result.snapshot, this.#time);
-    for (const name of result.cancelTimers ?? []) this.#timers.cancel(key, name);
-    for (const timer of result.timers ?? []) this.#timers.set(key, timer, this.#time);
-    for (const event of result.emit ?? []) this.#appender.add(event, this.#time);
-    if (attempt !== undefined) {
-      this.#mailboxes.goOn(key, this.#time);
-      return { isCurrent: true, next: undefined, attempt };
-    }
-    if (result.outcome === 'parked') this.#waits.park(result, key, this.#time);
-    return { isCurrent: true, next: this.#mailboxes.advance(key, result, this.#time) };
   }
 }
