@@ -9,6 +9,7 @@
 // XC5       what is sent is JSON that any reader takes, whatever anybody has written into it.
 
 import { wellFormedJson } from '../../machines/agent-run/well-formed-json.ts';
+import { connectionFault } from './connection-fault.ts';
 import { readErrorAnswer } from './error-answer.ts';
 import { type ModelFault, ModelFaultError, refusal } from './model-errors.ts';
 
@@ -148,7 +149,7 @@ export class Exchange {
   /** The error of this exchange: it has ended. */
   #failed(error: unknown): unknown {
     const isOurs = error instanceof ModelFaultError;
-    this.end(isOurs ? error.fault : this.signal.aborted ? undefined : brokenOff(error));
+    this.end(isOurs ? error.fault : this.signal.aborted ? undefined : connectionFault(error));
     return isOurs || this.#fault === undefined ? error : new ModelFaultError(this.#fault);
   }
 }
@@ -169,14 +170,4 @@ const notAStream = (type: string) =>
 function mediaType(type: string): string {
   const [name = ''] = /^[\w.+-]{1,40}\/[\w.+-]{1,40}/.exec(type) ?? [];
   return name === '' ? 'no media type' : name;
-}
-
-function brokenOff(error: unknown): ModelFault {
-  const code = [error, (error as { readonly cause?: unknown } | null)?.cause]
-    .map((each) => (each as { readonly code?: unknown } | null | undefined)?.code)
-    .find((each) => typeof each === 'string' && /^[A-Z_]{2,40}$/.test(each));
-  return {
-    what: `could not be reached, or broke off: ${typeof code === 'string' ? code : 'the connection was closed'}`,
-    isFinal: false,
-  };
 }

@@ -27,6 +27,17 @@ const reasonsOfModel: ReadonlySet<string> = new Set([
   'not_found_error',
 ]);
 
+/** What to look at where a provider says no more than that. */
+const meanings: ReadonlyMap<number, string> = new Map([
+  [401, 'is the key of its provider right?'],
+  [402, 'is the account of its provider paid for?'],
+  [403, 'may the key of its provider use this model?'],
+  [
+    404,
+    'is there a model of that name, and does the base_url of its provider end where its API begins, mostly with /v1?',
+  ],
+]);
+
 /** Why a request gave no answer. */
 export interface ModelFault {
   /** After the name of the model: "answered 429". */
@@ -53,8 +64,10 @@ export function refusal(
       canOtherAnswer: true,
     };
   const isFinal = !isPassing(status);
+  const advice = reason === undefined ? meanings.get(status) : undefined;
+  const said = reason === undefined ? `answered ${status}` : `answered ${status} (${reason})`;
   return {
-    what: reason === undefined ? `answered ${status}` : `answered ${status} (${reason})`,
+    what: advice === undefined ? said : `${said}: ${advice}`,
     isFinal,
     canOtherAnswer: ofModel.has(status) || (reason !== undefined && reasonsOfModel.has(reason)),
     isTooSoon: !isFinal && (status === 429 || retryAfterMs !== undefined),

@@ -20,6 +20,9 @@ export type ProviderType = (typeof providerTypes)[number];
 /** Of the name of a provider, in `providers` and before the colon of a model. */
 export const providerName = '[A-Za-z0-9][A-Za-z0-9._-]{0,62}';
 
+/** Of a key: anything else cannot be sent in a header as it is. */
+export const sendable = '^([!-~]([ -~]*[!-~])?)?$';
+
 const byName = <Member extends Type.TSchema>(
   key: string,
   keyMeaning: string,
@@ -46,7 +49,7 @@ const providerSchema = Type.Object({
     Type.String({
       description:
         'Key of the account, as a reference to a variable. Default: the usual variable of the type, where there is no base_url.',
-      pattern: '^([!-~]([ -~]*[!-~])?)?$',
+      pattern: sendable,
       patternErrorMessage: 'printable ASCII characters without spaces or line breaks at either end',
       writeOnly: true,
     }),

@@ -10,6 +10,7 @@ import { suggest } from '../reader/suggest.ts';
 import {
   type ProviderType,
   providerTypes,
+  sendable,
   type WrittenProvider,
   type WrittenProviders,
 } from './provider-schema.ts';
@@ -86,7 +87,12 @@ export function findProvider(
       fault: `provider ${name} has no address: give it a base_url under providers of the gateway file`,
     };
   const isElsewhere = entry?.base_url !== undefined;
-  const api_key = entry?.api_key || (isElsewhere ? undefined : firstSet(variables, env));
+  const usual = entry?.api_key || isElsewhere ? undefined : firstSetIn(variables, env);
+  const api_key = entry?.api_key || usual?.value;
+  if (usual !== undefined && !isSendable.test(usual.value))
+    return {
+      fault: `provider ${name} has no key that can be sent: ${usual.name} holds a line break, or another sign that no header takes; set it to the key alone`,
+    };
   const isBare = !isElsewhere && Object.keys(headers).length === 0;
   if (api_key === undefined && variables.length > 0 && isBare)
     return { fault: `provider ${name} has no key: set the environment variable ${variables.join(' or ')}` };
@@ -121,8 +127,17 @@ function unknownFault(name: string, written: readonly string[]): string {
   return `there is no provider ${name}${advice || `: known are ${namedTypes.join(', ')}; any other needs an entry under providers of the gateway file`}`;
 }
 
+/** A header can hold it as it is. */
+const isSendable = new RegExp(sendable);
+
 function firstSet(variables: readonly string[], env: Environment): string | undefined {
-  return variables.map((name) => (Object.hasOwn(env, name) ? env[name]?.trim() : undefined)).find(Boolean);
+  return firstSetIn(variables, env)?.value;
+}
+
+function firstSetIn(variables: readonly string[], env: Environment) {
+  return variables
+    .map((name) => ({ name, value: Object.hasOwn(env, name) ? (env[name]?.trim() ?? '') : '' }))
+    .find(({ value }) => value !== '');
 }
 
 function usualAddress(type: ProviderType, env: Environment): string | undefined {

@@ -2,6 +2,7 @@
 
 import { dirname, resolve } from 'node:path';
 import { jwtFault } from '../jwt-schema.ts';
+import { joinPath } from '../reader/field-path.ts';
 import { fillDefaults, type Written } from '../reader/fill-defaults.ts';
 import type { SchemaReader } from '../reader/schema-reader.ts';
 import { shellForm } from '../reader/substitute.ts';
@@ -25,7 +26,7 @@ export function readGateway(reader: SchemaReader, root: YamlTree, file: string):
   const config = { ...filled, listen_addr };
   checkListenAddr(reader, listen_addr);
   checkInspector(reader, config);
-  checkShellKey(reader, root);
+  checkShellKeys(reader, own);
   checkAuth(reader, config);
   if (written.api_key === '') checkEmptyKey(reader, root);
   const folder = dirname(file);
@@ -131,15 +132,24 @@ function checkAuth(reader: SchemaReader, { auth, api_key }: Written<GatewayConfi
 const otherShellForm = /^(?:\$(?:env:)?[A-Za-z_]\w*|%\w+%|\$\(.*\)|`.*`)$/;
 
 /** Nobody means these very characters to be the key; the warning that other fields get is not enough. */
-function checkShellKey(reader: SchemaReader, root: YamlTree): void {
-  const key = memberOf(root, 'api_key');
-  if (key?.kind !== 'scalar') return;
+function checkShellKeys(reader: SchemaReader, root: YamlTree): void {
+  const providers = memberOf(root, 'providers');
+  const keys = [
+    { path: 'api_key', key: memberOf(root, 'api_key') },
+    ...(providers?.kind === 'map' ? providers.pairs : []).map(({ key, value }) => ({
+      path: joinPath(joinPath('providers', key), 'api_key'),
+      key: memberOf(value, 'api_key'),
+    })),
+  ];
+  for (const { path, key } of keys) if (isShellKey(key)) reader.report(path, SHELL_KEY);
+}
+
+const SHELL_KEY = `would be these very characters, which are replaced in a shell and not here; write \${NAME} for a variable. A key that really is so has to come from one`;
+
+function isShellKey(key: YamlTree | undefined): boolean {
+  if (key?.kind !== 'scalar') return false;
   const text = String(key.value);
-  if (shellForm(text) === undefined && !otherShellForm.test(text)) return;
-  reader.report(
-    'api_key',
-    `would be these very characters, which are replaced in a shell and not here; write \${NAME} for a variable. A key that really is so has to come from one`,
-  );
+  return shellForm(text) !== undefined || otherShellForm.test(text);
 }
 
 /** Beyond loopback and without a key: what a start and --check tell alike. */

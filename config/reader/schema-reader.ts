@@ -167,8 +167,8 @@ export class SchemaReader {
   /** A secret is not repeated, not even what looks like the name of a variable. */
   #checkShellForm(scalar: YamlScalar, path: string, isSecret: boolean): void {
     const form = shellForm(String(scalar.value));
-    // In a key of the gateway it is an error: read-gateway.ts.
-    if (form === undefined || path === 'api_key') return;
+    // In a key of the gateway, or of a provider, it is an error: read-gateway.ts.
+    if (form === undefined || /^(?:providers[.[].*\.)?api_key$/.test(path)) return;
     const { found, instead } = isSecret ? { found: 'what a shell would replace', instead: `\${NAME}` } : form;
     this.#add(scalar.offset, path, `${found} is taken as it stands here; write ${instead}`, 'warning');
   }

@@ -28,19 +28,24 @@ async function failure(asked: Promise<unknown>): Promise<HandlerError> {
 
 describe.each(types)('a model of %s', (type) => {
   it.each([
-    [400, 1],
-    [401, 2],
-    [403, 2],
-    [404, 2],
-    [422, 1],
+    [400, 1, ''],
+    [401, 2, ': is the key of its provider right?'],
+    [402, 2, ': is the account of its provider paid for?'],
+    [403, 2, ': may the key of its provider use this model?'],
+    [
+      404,
+      2,
+      ': is there a model of that name, and does the base_url of its provider end where its API begins, mostly with /v1?',
+    ],
+    [422, 1, ''],
   ])(
     'ME1 ME2 ME3 that answers %i has answered for good, is asked %i times with itself for a fallback, and nothing it wrote is told',
-    async (status, times) => {
+    async (status, times, advice) => {
       const reply = { status, message: secret, headers: { 'x-note': secret } };
       server.reply(reply, reply);
       const error = await failure(ask(modelsAt(server.url), [type, type], question(), { retries: 3 }));
       expect(error).toMatchObject({ isFinal: true, isTooSoon: false });
-      const said = `${type}:m-1 answered ${status}`;
+      const said = `${type}:m-1 answered ${status}${advice}`;
       expect(error.message).toBe(`the model ${[said, said].slice(0, times).join('; before it ')}`);
       expect(error.cause).toBeUndefined();
       expect(`${error.stack}`).not.toContain(secret);
@@ -142,7 +147,9 @@ describe.each(types)('a model of %s', (type) => {
     await new Promise((resolve) => gone.close(resolve));
     const error = await failure(ask(modelsAt(url), [type], question(), { retries: 2 }));
     expect(error).toMatchObject({ isFinal: false, isTooSoon: false });
-    expect(error.message).toBe(`the model ${type}:m-1 could not be reached, or broke off: ECONNREFUSED`);
+    expect(error.message).toBe(
+      `the model ${type}:m-1 could not be reached, or broke off: ECONNREFUSED (nothing listens at the base_url of its provider)`,
+    );
   });
 });
 
@@ -166,7 +173,10 @@ it('an error that a provider reports within its stream counts as the status it s
   const denied = 'data: {"error":{"code":403,"message":"x","status":"PERMISSION_DENIED"}}\n\n';
   server.reply({ ...whole, inserted: { at: 1, raw: denied } });
   const error = await failure(ask(modelsAt(server.url), ['google'], question(), { retries: 3 }));
-  expect(error).toMatchObject({ isFinal: true, message: 'the model google:m-1 answered 403' });
+  expect(error).toMatchObject({
+    isFinal: true,
+    message: expect.stringMatching(/^the model google:m-1 answered 403: may the key/),
+  });
 });
 
 it.each([
@@ -214,7 +224,11 @@ it('PW2 a refusal is told of once, until the model answers again', async () => {
   );
   for (const model of ['anthropic', 'anthropic', 'anthropic', 'openai', 'anthropic'])
     expect((await asking()).model).toBe(`${model}:m-1`);
-  expect(told).toEqual(['answered 401', 'answered 404', 'answered 404']);
+  expect(told.map((what) => what.replace(/:.*/, ''))).toEqual([
+    'answered 401',
+    'answered 404',
+    'answered 404',
+  ]);
 });
 
 it('XC1 timeout_seconds of a provider says for how long it may be silent', async () => {

@@ -45,6 +45,31 @@ describe('a provider', () => {
     expect(findProvider('ollama', {}, { OLLAMA_HOST })).toMatchObject({ base_url, api_key: undefined });
   });
 
+  test('whose usual variable holds what cannot be sent is told so, without it', () => {
+    for (const OPENAI_API_KEY of ['sk-first\nsk-second', 'sk-\u00e9', 'sk\u0000'])
+      expect(findProvider('openai', {}, { OPENAI_API_KEY })).toEqual({
+        fault:
+          'provider openai has no key that can be sent: OPENAI_API_KEY holds a line break, or another sign that no header takes; set it to the key alone',
+      });
+    expect(findProvider('openai', {}, { OPENAI_API_KEY: 'sk-first\n' })).toMatchObject({
+      api_key: 'sk-first',
+    });
+  });
+
+  test('has no key that only a shell would have replaced', async () => {
+    for (const [name, key] of [
+      ['openai', '$OPENAI_API_KEY'],
+      ['my.own', '%KEY%'],
+    ])
+      expect(
+        (await folder.loadGateway(`${head}providers: { ${name}: { api_key: "${key}" } }\n`)).lines,
+      ).toEqual([
+        expect.stringMatching(
+          /api_key"?\]?: would be these very characters, which are replaced in a shell and not here/,
+        ),
+      ]);
+  });
+
   test('may be silent for as long as its entry says', async () => {
     const { loaded } = await folder.loadGateway(`${head}providers: { ollama: { timeout_seconds: 900.5 } }\n`);
     const written = loaded?.config.providers ?? {};
@@ -119,7 +144,7 @@ test('keys of the usual variables are secrets wherever agents are loaded (PV2)',
   const { problems } = await loadGatewayResources(loaded.config, env, secrets, servers);
   expect(secrets.list()).toEqual(expect.arrayContaining(['the-usual-key', 'of-nobody-here']));
   const told = problems.map(({ message }) => message);
-  expect(told).toContain('spec.mcp_servers: there is no server wik in the catalog; did you mean wiki?');
+  expect(told).toContain('spec.mcp_servers[0]: there is no server wik in the catalog; did you mean wiki?');
   expect(told.join()).not.toContain('the-usual-key');
 });
 
