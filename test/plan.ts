@@ -108,6 +108,7 @@ export const onOneFilling: Readonly<Record<string, readonly string[]>> = {
     'automation/automation-swept',
     'agents/agent-approvals',
     'agents/agent-approvals-killed',
+    'agents/agent-memory',
     'agents/agent-reloads',
     'agents/agent-servers',
     'agents/agent-stops',

@@ -2,9 +2,6 @@
 // some hundred times, no class of objects in its heap has so many more members than before, and no more handles, files or
 // sessions are open.
 
-import { readdirSync, readFileSync, rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { expect, it } from 'vitest';
 import { crowd } from '../../fixtures/clients/crowd.ts';
 import { listenAsk, modern, modernStream, toolCall } from '../../fixtures/clients/modern-client.ts';
@@ -14,16 +11,14 @@ import {
   type GatewayProcess,
   type GatewaySetup,
   startGateway,
-  temporaryFolder,
 } from '../../fixtures/gateway/gateway-process.ts';
+import { type Census, type Counts, grownSince, heapCensus } from '../../fixtures/gateway/heap-census.ts';
 import { fault, quick, signsOfBugs } from '../../fixtures/server/fault-servers.ts';
 
 const TIMES = 200;
 const AT_ONCE = 16;
-/** Some things stay for good that come only now and then, such as a further connection or a function compiled anew. */
 const TOLERANCE = TIMES / 4;
 
-type Counts = Readonly<Record<string, number>>;
 type Job = (url: string) => Promise<void>;
 
 const servers = {
@@ -94,12 +89,10 @@ const jobs: Readonly<Record<string, Job>> = {
   },
 };
 
-/** A gateway that can be counted in, and where it leaves the census. */
-async function countable(setup: GatewaySetup): Promise<[GatewayProcess, census: string]> {
-  const census = join(temporaryFolder(), 'census.json');
-  const preload = pathToFileURL(resolve(import.meta.dirname, '../../fixtures/gateway/heap-census.mjs')).href;
-  const env = { NODE_OPTIONS: `--import ${preload}`, CENSUS: census };
-  return [await startGateway({ ...setup, env }), census];
+/** A gateway that can be counted in. */
+async function countable(setup: GatewaySetup): Promise<[GatewayProcess, Census]> {
+  const census = heapCensus();
+  return [await startGateway({ ...setup, env: census.env }), census];
 }
 
 it.each(fillings)(
@@ -113,13 +106,7 @@ it.each(fillings)(
     await everything(AT_ONCE * 3);
     const before = await counts(gateway, census);
     await everything(TIMES);
-    let more: Counts = {};
-    const isOver = async () => {
-      more = grown(before, await counts(gateway, census));
-      return Object.keys(more).length === 0;
-    };
-    await until('no more than before', isOver, 30_000).catch(() => {});
-    expect(more).toEqual({});
+    expect(await grownSince(before, () => counts(gateway, census), TOLERANCE)).toEqual({});
     expect(gateway.text()).not.toMatch(signsOfBugs);
     expect(await gateway.stop()).toBe(0);
   },
@@ -141,31 +128,11 @@ it('servers that were never started share one machine', async () => {
 });
 
 /** Counts what there is once all is quiet. */
-async function counts({ url, pid }: GatewayProcess, census: string): Promise<Counts> {
+async function counts(gateway: GatewayProcess, census: Census): Promise<Counts> {
   await until('quiet', async () => {
-    const { requests, sessions, listens, servers: each } = await stats(url);
+    const { requests, sessions, listens, servers: each } = await stats(gateway.url);
     const busy = Object.values(each).reduce((sum, { in_flight, waiting }) => sum + in_flight + waiting, 0);
     return requests.in_flight + sessions + listens + busy === 0;
   });
-  rmSync(census, { force: true });
-  process.kill(pid, 'SIGUSR2');
-  const text = await until(
-    'the census',
-    () => {
-      try {
-        return readFileSync(census, 'utf8');
-      } catch {
-        return undefined;
-      }
-    },
-    60_000,
-  );
-  const { heap, resources } = JSON.parse(text) as { readonly heap: Counts; readonly resources: Counts };
-  return { ...heap, ...resources, 'open files': readdirSync(`/proc/${pid}/fd`).length };
-}
-
-/** What there is that much more of. */
-function grown(before: Counts, after: Counts): Counts {
-  const all = Object.entries(after).map(([what, count]) => [what, count - (before[what] ?? 0)] as const);
-  return Object.fromEntries(all.filter(([, more]) => more > TOLERANCE));
+  return census.count(gateway);
 }
